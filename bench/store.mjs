@@ -1,0 +1,311 @@
+/**
+ * The store beside raw LMDB, in one run: durable commits with 1 and 64 writers, point reads, a full
+ * scan with decoding, bytes on disk.
+ *
+ * The floor is the lmdb package alone with the same settings, doing the very puts and gets that the
+ * store does (documents, metadata, change index and log), in its own msgpack encoding with shared
+ * structures. Rounds of both alternate and medians are compared, because other work on the machine
+ * comes and goes. `--documents N`, `--seconds N` and `--rounds N` change the size of the run.
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { MemoryKeyValue, Store } from "@bigpeer/engine";
+import { openLmdb } from "@bigpeer/server";
+import { open } from "lmdb";
+
+const { values: options } = parseArgs({
+  args: process.argv.slice(2).filter((argument) => argument !== "store"),
+  options: {
+    documents: { type: "string", default: "100000" },
+    seconds: { type: "string", default: "2" },
+    rounds: { type: "string", default: "5" },
+  },
+});
+const DOCUMENTS = Number(options.documents);
+const PHASE_MS = Number(options.seconds) * 1000;
+const ROUNDS = Number(options.rounds);
+const LOAD_BATCH = 1000;
+
+const platform = {
+  now: () => Date.now(),
+  random: (size) => new Uint8Array(randomBytes(size)),
+  sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
+};
+
+const COLORS = ["blue", "red", "green", "silver"];
+const CITIES = ["Lisbon", "Oslo", "Nairobi", "Osaka", "Quito"];
+
+function fieldsOf(i) {
+  return {
+    make: "Volvo",
+    model: `V${i % 90}`,
+    color: COLORS[i % 4],
+    year: 1990 + (i % 36),
+    mileage: (i * 7919) % 300000,
+    price: ((i * 104729) % 5000000) / 100,
+    sold: i % 3 === 0,
+    owner: { name: `owner ${i % 5000}`, city: CITIES[i % 5], since: 1_700_000_000 + i },
+    tags: ["used", `batch-${i % 17}`],
+    updatedAt: "2026-01-01T12:00:00.000Z",
+  };
+}
+
+function idOf(i) {
+  // Random order, as of UUIDs, but reproducible.
+  return createHash("md5").update(String(i)).digest("hex");
+}
+
+/** Remembers what a store commits, so that the floor can do the same. */
+class Recorder {
+  constructor(storage) {
+    this.storage = storage;
+    this.groups = undefined;
+  }
+  snapshot() {
+    return this.storage.snapshot();
+  }
+  commit(writes) {
+    this.groups?.push([...writes]);
+    return this.storage.commit(writes);
+  }
+}
+
+const keyEncoder = {
+  writeKey: (key, target, position) => position + target.latin1Write(key, position),
+  readKey: (source, start, end) => source.latin1Slice(start, end),
+};
+
+function openRaw(folder) {
+  return open({
+    path: folder,
+    noSubdir: false,
+    encoding: "msgpack",
+    sharedStructuresKey: "\x00structures",
+    keyEncoder,
+    overlappingSync: false,
+    mapSize: 2 ** 40,
+  });
+}
+
+function putGroup(raw, group) {
+  return raw.batch(() => {
+    for (const [key, value] of group) {
+      if (value === undefined) raw.remove(key);
+      else raw.put(key, value);
+    }
+  });
+}
+
+function insert(i) {
+  return { kind: "insert", collection: "cars", id: idOf(i), fields: fieldsOf(i) };
+}
+
+async function load(store, raw, recorder) {
+  recorder.groups = [];
+  for (let i = 0; i < DOCUMENTS; i += LOAD_BATCH) {
+    // A transaction for each document, as single writes would have made them.
+    const writes = [];
+    for (let j = i; j < Math.min(i + LOAD_BATCH, DOCUMENTS); j++) {
+      writes.push(store.transact((transaction) => transaction.apply([insert(j)])));
+    }
+    await Promise.all(writes);
+    for (const group of recorder.groups.splice(0)) await putGroup(raw, group);
+  }
+  recorder.groups = undefined;
+}
+
+/** Durable commits a second of `writers` that each wait for their own. */
+async function storeCommits(store, writers, operations) {
+  let started = 0;
+  const start = performance.now();
+  const writer = async () => {
+    while (performance.now() - start < PHASE_MS) {
+      const operation = operations[started++];
+      await store.transact((transaction) => transaction.apply([operation]));
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, writer));
+  return (started * 1000) / (performance.now() - start);
+}
+
+/** More inserts than anyone here can make durable in the time of a phase. */
+function manyInserts(writers, next) {
+  const count = Math.ceil(((writers === 1 ? 6000 : 50_000) * PHASE_MS) / 1000);
+  return Array.from({ length: count }, () => insert(next()));
+}
+
+/** The same puts by the lmdb package: what `writers` transactions wrote, in one batch. */
+async function rawCommits(raw, writers, groups) {
+  let done = 0;
+  const start = performance.now();
+  for (let i = 0; i < groups.length && performance.now() - start < PHASE_MS; i++) {
+    await putGroup(raw, groups[i]);
+    done += writers;
+  }
+  return (done * 1000) / (performance.now() - start);
+}
+
+/** What groups of `writers` transactions write, recorded beforehand from a store in memory. */
+async function recordGroups(writers, operations) {
+  const recorder = new Recorder(new MemoryKeyValue());
+  const store = await Store.open(recorder, platform);
+  recorder.groups = [];
+  for (let i = 0; i < operations.length; i += writers) {
+    await Promise.all(
+      operations
+        .slice(i, i + writers)
+        .map((operation) => store.transact((transaction) => transaction.apply([operation]))),
+    );
+  }
+  return recorder.groups;
+}
+
+function timed(count, work) {
+  const start = performance.now();
+  const seen = work();
+  if (seen !== count) throw new Error(`expected ${count} documents, saw ${seen}`);
+  return (count * 1000) / (performance.now() - start);
+}
+
+const READS = 100_000;
+
+function storeReads(store, ids) {
+  return timed(READS, () => {
+    let seen = 0;
+    for (const id of ids) {
+      if (store.read((snapshot) => snapshot.get("cars", id)) !== undefined) seen++;
+    }
+    return seen;
+  });
+}
+
+function snapshotReads(store, ids) {
+  return store.read((snapshot) =>
+    timed(READS, () => {
+      let seen = 0;
+      for (const id of ids) if (snapshot.get("cars", id) !== undefined) seen++;
+      return seen;
+    }),
+  );
+}
+
+function rawReads(raw, ids, prefix) {
+  return timed(READS, () => {
+    let seen = 0;
+    for (const id of ids) if (raw.get(`${prefix}${id}\x00`) !== undefined) seen++;
+    return seen;
+  });
+}
+
+function storeScan(store) {
+  return store.read((snapshot) => {
+    const count = snapshot.count("cars");
+    return timed(count, () => {
+      let seen = 0;
+      for (const document of snapshot.scan("cars")) if (document.fields.make === "Volvo") seen++;
+      return seen;
+    });
+  });
+}
+
+function rawScan(raw, count) {
+  return timed(count, () => {
+    let seen = 0;
+    for (const { value } of raw.getRange({ start: "d", end: "e" })) {
+      if (value.make === "Volvo") seen++;
+    }
+    return seen;
+  });
+}
+
+function median(numbers) {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+}
+
+function figure(number) {
+  return Math.round(number).toLocaleString("en").padStart(10);
+}
+
+function line(name, ours, floor) {
+  const ratio = (median(ours) / median(floor)).toFixed(2);
+  console.log(`${name.padEnd(34)}${figure(median(ours))}${figure(median(floor))}      ${ratio}`);
+}
+
+async function rounds(ours, floor) {
+  const results = { ours: [], floor: [] };
+  for (let round = 0; round < ROUNDS; round++) {
+    results.ours.push(await ours(round));
+    results.floor.push(await floor(round));
+  }
+  return results;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
+const storage = openLmdb(join(folder, "store"));
+const recorder = new Recorder(storage);
+const store = await Store.open(recorder, platform);
+const raw = openRaw(join(folder, "raw"));
+let counter = DOCUMENTS;
+const next = () => counter++;
+
+try {
+  await load(store, raw, recorder);
+  const { treeBranchPageCount, treeLeafPageCount, overflowPages, pageSize } = raw.getStats();
+  const rawPages = treeBranchPageCount + treeLeafPageCount + overflowPages;
+  const onDisk = {
+    store: storage.usedBytes() / DOCUMENTS,
+    raw: (rawPages * pageSize) / DOCUMENTS,
+  };
+  const sample = fieldsOf(1);
+  const versionBytes = store.read((snapshot) => {
+    const prefix = "m";
+    for (const { value } of snapshot.reader.entries({ from: prefix, to: "n" })) return value.length;
+    return 0;
+  });
+
+  const ids = Array.from({ length: READS }, (_, i) => idOf((i * 7919) % DOCUMENTS));
+  const number = store.read((snapshot) => snapshot.collectionNumber("cars"));
+  const prefix = `d${String.fromCharCode(0, 0, 0, number)}\x40`;
+
+  console.log(
+    `${DOCUMENTS} documents of ${JSON.stringify(sample).length} bytes of JSON, ${ROUNDS} rounds`,
+  );
+  console.log(
+    `${"a second".padEnd(34)}${"store".padStart(10)}${"raw lmdb".padStart(10)}      ratio`,
+  );
+  const raws = () => rawReads(raw, ids, prefix);
+  const reads = await rounds(() => snapshotReads(store, ids), raws);
+  line("point reads in one snapshot", reads.ours, reads.floor);
+  const single = await rounds(() => storeReads(store, ids), raws);
+  line("point reads, a snapshot for each", single.ours, single.floor);
+  const scans = await rounds(
+    () => storeScan(store),
+    () => rawScan(raw, DOCUMENTS),
+  );
+  line("full scan, documents", scans.ours, scans.floor);
+  for (const writers of [1, 64]) {
+    const commits = await rounds(
+      () => storeCommits(store, writers, manyInserts(writers, next)),
+      async () => rawCommits(raw, writers, await recordGroups(writers, manyInserts(writers, next))),
+    );
+    line(
+      `durable commits, ${writers} writer${writers > 1 ? "s" : ""}`,
+      commits.ours,
+      commits.floor,
+    );
+  }
+  console.log(
+    `\nbytes a document, in used pages: ${Math.round(onDisk.store)} store, ` +
+      `${Math.round(onDisk.raw)} raw (document, metadata, change index, log)`,
+  );
+  console.log(`metadata of a document written once: ${versionBytes} bytes`);
+} finally {
+  await store.close();
+  await storage.close();
+  await raw.close();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,50 @@
+/**
+ * Hybrid logical clock: wall time while it behaves, a count when it does not.
+ *
+ * Pure functions over one exact number. The store keeps the last time with its data, so the clock
+ * goes on through restarts and wall-clock jumps; it never goes back, never repeats, and starts at
+ * one tick even on a machine that believes in 1970 (D2).
+ */
+
+import { msOfTime, PeerError, TIME_MAX, timeOfMs } from "@bigpeer/protocol";
+
+export interface ClockLimits {
+  /** How far ahead of the wall clock a stamp from elsewhere may be. */
+  readonly driftMsMax: number;
+  /** How long a store may have rested; a larger leap of the wall clock needs an operator's word. */
+  readonly restMsMax: number;
+}
+
+/** The next time after `last` when the wall clock shows `nowMs`. */
+export function nextTime(last: number, nowMs: number): number {
+  const time = Math.max(1, last + 1, Math.min(timeOfMs(nowMs), TIME_MAX));
+  if (time > TIME_MAX) {
+    throw new PeerError("clock.exhausted", "expected a time before the year 2093");
+  }
+  return time;
+}
+
+/** Refuses a stamp from elsewhere that would drag this clock into the future. */
+export function checkRemoteTime(time: number, nowMs: number, limits: ClockLimits): void {
+  const aheadMs = msOfTime(time) - nowMs;
+  if (aheadMs <= limits.driftMsMax) return;
+  const message =
+    `expected a stamp at most ${limits.driftMsMax} ms ahead of this clock, ` +
+    `found one ${aheadMs} ms ahead`;
+  throw new PeerError("clock.ahead", message);
+}
+
+/**
+ * Refuses to write with a wall clock that leapt: stamped writes would win over everyone until that
+ * date. A store without any write (`last` is 0) has nothing to compare with.
+ */
+export function checkWallClock(last: number, nowMs: number, limits: ClockLimits): void {
+  if (last === 0) return;
+  const restMs = nowMs - msOfTime(last);
+  if (restMs <= limits.restMsMax + limits.driftMsMax) return;
+  const days = Math.floor(restMs / 86_400_000);
+  const message =
+    `the wall clock is ${days} days after the last write; ` +
+    "check the clock, then confirm it with --accept-clock";
+  throw new PeerError("clock.ahead", message);
+}

@@ -1,0 +1,46 @@
+/**
+ * Evict: what stays of a document that is forgotten here without a delete.
+ *
+ * The sums of the own site must stay: if the document comes back from elsewhere with an older sum,
+ * increments would go on from there under a newer stamp and what was added since would be lost (D22).
+ */
+
+import { NONE, type Site } from "@bigpeer/protocol";
+import {
+  type Counter,
+  type DocumentState,
+  EMPTY_NODE,
+  EMPTY_STATE,
+  isEmptyNode,
+  type Kids,
+  type Node,
+  siteOfAdd,
+} from "./state.ts";
+
+export function evictedStub(state: DocumentState, site: Site): DocumentState {
+  return { ...EMPTY_STATE, root: stubKids(state.root, site) };
+}
+
+function stubKids(kids: Kids, site: Site): Kids {
+  const stub = new Map<string, Node>();
+  for (const [name, kid] of kids) {
+    const node = stubNode(kid, site);
+    if (!isEmptyNode(node)) stub.set(name, node);
+  }
+  return stub;
+}
+
+function stubNode(node: Node, site: Site): Node {
+  const below = node.map === undefined ? undefined : stubKids(node.map.kids, site);
+  return {
+    ...EMPTY_NODE,
+    ctr: ownSums(node.ctr, site),
+    pn: ownSums(node.pn, site),
+    map: below === undefined || below.size === 0 ? undefined : { touch: NONE, kids: below },
+  };
+}
+
+function ownSums(counter: Counter | undefined, site: Site): Counter | undefined {
+  const adds = (counter?.adds ?? []).filter((add) => siteOfAdd(add) === site);
+  return adds.length === 0 ? undefined : { reset: undefined, adds };
+}

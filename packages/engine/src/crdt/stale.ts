@@ -1,0 +1,67 @@
+/**
+ * Stale: which part of a delta from elsewhere comes too late.
+ *
+ * Behind the horizon tombstones are forgotten. An entry stamped at or below it, for a document or a
+ * path that is not held, may be what a forgotten tombstone had ended; it is not applied (D23).
+ * INITIAL's ZERO is no late write: documents seeded by it keep their tombstones for ever.
+ */
+
+import { NONE, type Stamp } from "@bigpeer/protocol";
+import { restrict } from "./delta.ts";
+import { type DocumentState, EMPTY_STATE, type Kids, type MapState, type Node } from "./state.ts";
+
+export interface Sifted {
+  readonly delta: DocumentState;
+  readonly isStale: boolean;
+}
+
+/** Splits off what is stale; `held` is undefined when nothing of the document is kept here. */
+export function sift(
+  delta: DocumentState,
+  held: DocumentState | undefined,
+  horizon: number,
+): Sifted {
+  if (horizon === 0) return { delta, isStale: false };
+  let isStale = false;
+  const isCurrent = (stamp: Stamp): boolean => {
+    const isLate = stamp.time > 0 && stamp.time <= horizon;
+    if (isLate) isStale = true;
+    return !isLate;
+  };
+  if (held === undefined) {
+    const kept = restrict(delta, isCurrent);
+    // The late tombstone of a document that nobody holds has nothing left to end.
+    if (delta.alive === NONE && delta.root.size === 0) return { delta: kept, isStale: false };
+    // Without its insert a new document would be an orphan: all of it waits aside.
+    return isStale && kept.alive === NONE
+      ? { delta: EMPTY_STATE, isStale }
+      : { delta: kept, isStale };
+  }
+  const root = siftKids(delta.root, held.root, isCurrent);
+  return { delta: isStale ? { ...delta, root } : delta, isStale };
+}
+
+type IsCurrent = (stamp: Stamp) => boolean;
+
+function siftKids(kids: Kids, held: Kids, isCurrent: IsCurrent): Kids {
+  const sifted = new Map<string, Node>();
+  for (const [name, kid] of kids) {
+    const known = held.get(name);
+    if (known === undefined) {
+      const wrapped = restrict({ ...EMPTY_STATE, root: new Map([[name, kid]]) }, isCurrent);
+      for (const [key, node] of wrapped.root) sifted.set(key, node);
+    } else {
+      sifted.set(name, { ...kid, map: siftMap(kid.map, known.map, isCurrent) });
+    }
+  }
+  return sifted;
+}
+
+function siftMap(
+  map: MapState | undefined,
+  held: MapState | undefined,
+  isCurrent: IsCurrent,
+): MapState | undefined {
+  if (map === undefined) return undefined;
+  return { touch: map.touch, kids: siftKids(map.kids, held?.kids ?? new Map(), isCurrent) };
+}

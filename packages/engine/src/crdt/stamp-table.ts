@@ -1,0 +1,173 @@
+/**
+ * Stamp table: the distinct stamps of one state, so that entries refer to them by a small number.
+ *
+ * Reference 0 is NONE and 1 the default: the most frequent stamp, on a tie the latest. The others
+ * follow from the latest to the oldest. The table depends on the state alone, not on how the state
+ * came about, so its bytes are canonical (K12).
+ */
+
+import {
+  assert,
+  type ByteReader,
+  type ByteWriter,
+  compareStamps,
+  NONE,
+  type Site,
+  type Stamp,
+} from "@bigpeer/protocol";
+import { type Counter, type DocumentState, eachStateStamp, type Kids } from "./state.ts";
+
+export class StampTable {
+  readonly #stamps: readonly Stamp[];
+
+  /** `stamps` as the table keeps them: the default first. */
+  constructor(stamps: readonly Stamp[]) {
+    this.#stamps = stamps;
+  }
+
+  static of(state: DocumentState): StampTable {
+    const counts = new StampCounts();
+    const visit = (stamp: Stamp): void => counts.add(stamp);
+    eachStateStamp(state, visit);
+    eachBirth(state.root, visit);
+    return new StampTable(counts.order());
+  }
+
+  get default(): Stamp {
+    return this.#stamps[0] ?? NONE;
+  }
+
+  get size(): number {
+    return this.#stamps.length;
+  }
+
+  /** The reference to a stamp of the state that the table was made of. */
+  referenceTo(stamp: Stamp): number {
+    if (stamp === NONE) return 0;
+    if (this.isDefault(stamp)) return 1;
+    // Behind the default they are in order, so half of them go with each look.
+    let low = 1;
+    let high = this.#stamps.length - 1;
+    for (;;) {
+      assert(low <= high, "a stamp of this table");
+      const middle = (low + high) >> 1;
+      const order = compareStamps(stamp, this.#stamps[middle] ?? NONE);
+      if (order === 0) return middle + 1;
+      if (order > 0) high = middle - 1;
+      else low = middle + 1;
+    }
+  }
+
+  isDefault(stamp: Stamp): boolean {
+    return stamp === this.default || compareStamps(stamp, this.default) === 0;
+  }
+
+  at(reference: number, reader: ByteReader): Stamp {
+    if (reference === 0) return NONE;
+    return this.#stamps[reference - 1] ?? reader.fail("expected a stamp of the table");
+  }
+
+  write(writer: ByteWriter): void {
+    writeStamp(writer, this.default);
+    if (this.size === 1) return;
+    writer.varint(this.size - 1);
+    for (const stamp of this.#stamps.slice(1)) {
+      writer.varint(stamp.time);
+      const isSameSite = stamp.site === this.default.site;
+      writer.byte(isSameSite ? 0 : 1);
+      if (!isSameSite) writer.raw(siteBytes(stamp.site));
+    }
+  }
+
+  static read(reader: ByteReader, hasMore: boolean): StampTable {
+    const first: Stamp = { time: reader.varint(), site: readSite(reader) };
+    const stamps = [first];
+    const more = hasMore ? reader.varint() : 0;
+    if (more > reader.left) reader.fail("expected more stamps");
+    for (let i = 0; i < more; i++) {
+      const time = reader.varint();
+      stamps.push({ time, site: reader.byte() === 0 ? first.site : readSite(reader) });
+    }
+    return new StampTable(stamps);
+  }
+}
+
+interface StampCount {
+  readonly stamp: Stamp;
+  count: number;
+}
+
+/** How often each stamp occurs. Most states have one stamp, as one object: that costs no table. */
+class StampCounts {
+  #last: StampCount | undefined;
+  #all: Map<string, StampCount> | undefined;
+
+  add(stamp: Stamp): void {
+    let entry = this.#last;
+    if (entry === undefined) entry = { stamp, count: 0 };
+    else if (entry.stamp !== stamp) entry = this.#find(stamp, entry);
+    entry.count++;
+    this.#last = entry;
+  }
+
+  /** The most frequent first, then the others from the latest to the oldest. */
+  order(): Stamp[] {
+    if (this.#all === undefined) return this.#last === undefined ? [] : [this.#last.stamp];
+    const counts = [...this.#all.values()].sort((a, b) => compareStamps(b.stamp, a.stamp));
+    let best = 0;
+    for (const [i, entry] of counts.entries()) {
+      if (entry.count > (counts[best]?.count ?? 0)) best = i;
+    }
+    const first = counts.splice(best, 1);
+    return [...first, ...counts].map((entry) => entry.stamp);
+  }
+
+  #find(stamp: Stamp, first: StampCount): StampCount {
+    this.#all ??= new Map([[stampName(first.stamp), first]]);
+    const name = stampName(stamp);
+    let entry = this.#all.get(name);
+    if (entry === undefined) {
+      entry = { stamp, count: 0 };
+      this.#all.set(name, entry);
+    }
+    return entry;
+  }
+}
+
+function stampName(stamp: Stamp): string {
+  return `${stamp.time}/${stamp.site}`;
+}
+
+function eachBirth(kids: Kids, visit: (stamp: Stamp) => void): void {
+  for (const kid of kids.values()) {
+    eachCounterBirth(kid.ctr, visit);
+    eachCounterBirth(kid.pn, visit);
+    if (kid.map !== undefined) eachBirth(kid.map.kids, visit);
+  }
+}
+
+function eachCounterBirth(counter: Counter | undefined, visit: (stamp: Stamp) => void): void {
+  for (const add of counter?.adds ?? []) if (add.birth !== NONE) visit(add.birth);
+}
+
+function writeStamp(writer: ByteWriter, stamp: Stamp): void {
+  writer.varint(stamp.time);
+  writer.raw(siteBytes(stamp.site));
+}
+
+let lastSite: Site = "";
+let lastSiteBytes = new Uint8Array(8);
+
+/** A store writes its own site nearly always, so one remembered answer is enough. */
+function siteBytes(site: Site): Uint8Array {
+  if (site === lastSite) return lastSiteBytes;
+  const bytes = new Uint8Array(8);
+  for (let i = 0; i < 8; i++) bytes[i] = Number.parseInt(site.slice(i * 2, i * 2 + 2), 16);
+  lastSite = site;
+  lastSiteBytes = bytes;
+  return bytes;
+}
+
+function readSite(reader: ByteReader): Site {
+  return reader.uint64().toString(16).padStart(16, "0");
+}

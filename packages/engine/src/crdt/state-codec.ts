@@ -1,0 +1,390 @@
+/**
+ * State codec: a document's state as what shows and what does not.
+ *
+ * A stored document is two records: the shown fields, which ordinary reads take alone, and a few
+ * bytes of metadata with everything else. A field whose metadata follows from its shown value and
+ * the default stamp costs nothing, so a document written once costs one stamp. The form is
+ * canonical: equal states have equal records on every replica (K10 to K14).
+ */
+
+import {
+  ByteReader,
+  ByteWriter,
+  compareText,
+  DEPTH_MAX,
+  FIELD_TYPES,
+  getField,
+  isAfter,
+  isObject,
+  levelsOf,
+  NONE,
+  normalInteger,
+  readCbor,
+  type Stamp,
+  type Types,
+  type Value,
+  writeCanonical,
+} from "@bigpeer/protocol";
+import { compareAdds, normalize } from "./merge.ts";
+import { markOf, type Shown, show, visibleType } from "./show.ts";
+import { StampTable } from "./stamp-table.ts";
+import {
+  type Add,
+  type Counter,
+  type DocumentState,
+  EMPTY_NODE,
+  type Entry,
+  type Kids,
+  type MapState,
+  type Node,
+  type Reset,
+} from "./state.ts";
+
+/** A state in its two records. */
+export interface EncodedState {
+  readonly shown: Shown | undefined;
+  readonly meta: Uint8Array;
+}
+
+const HEAD = { alive: 1, aliveIsDefault: 2, dead: 4, seeded: 8, kids: 16, stamps: 32, more: 64 };
+
+/** One writer for all: making one costs more than most metadata does. Encoding is synchronous. */
+const scratch = new ByteWriter(256);
+
+export function encodeState(state: DocumentState): EncodedState {
+  const shown = show(state);
+  scratch.reset();
+  writeMeta(scratch, state, shown !== undefined);
+  return { shown, meta: scratch.finish() };
+}
+
+/** The state of the two records. Throws `state.malformed` when they do not belong together. */
+export function decodeState(shown: Shown | undefined, meta: Uint8Array): DocumentState {
+  const reader = new ByteReader(meta, "state.malformed");
+  const state = readMeta(reader, shown);
+  reader.end();
+  if (isAfter(state.alive, state.dead) !== (shown !== undefined)) {
+    reader.fail("expected fields exactly when the document shows");
+  }
+  return state;
+}
+
+/** A state or delta as one run of canonical bytes: on the wire, in merges, to compare and hash. */
+export function stateToBytes(state: DocumentState): Uint8Array {
+  const { shown, meta } = encodeState(state);
+  const writer = new ByteWriter(128);
+  writer.varint(meta.length);
+  writer.raw(meta);
+  if (shown !== undefined) {
+    writeCanonical(writer, shown.fields);
+    writeCanonical(writer, shown.types ?? {});
+  }
+  return writer.finish();
+}
+
+/** The bytes come from anywhere: whatever they say, the state is in normal form. */
+export function stateOfBytes(bytes: Uint8Array): DocumentState {
+  const reader = new ByteReader(bytes, "state.malformed");
+  const meta = reader.raw(reader.varint());
+  let shown: Shown | undefined;
+  if (reader.left > 0) {
+    const fields = readCbor(reader);
+    const types = readCbor(reader);
+    if (!isObject(fields) || !isObject(types) || !isMark(types)) {
+      return reader.fail("expected fields and types");
+    }
+    shown = { fields, types: Object.keys(types).length === 0 ? undefined : (types as Types) };
+  }
+  reader.end();
+  return normalize(decodeState(shown, meta));
+}
+
+function isMark(mark: Value): boolean {
+  if (typeof mark === "string") return FIELD_TYPES.some((type) => type === mark);
+  return isObject(mark) && Object.values(mark).every(isMark);
+}
+
+function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): void {
+  const table = StampTable.of(state);
+  const explicit = explicitKids(state.root, table, isShown);
+  const hasOwnAlive = state.alive !== NONE && !table.isDefault(state.alive);
+  writer.byte(
+    (state.alive === NONE ? 0 : HEAD.alive) |
+      (state.alive !== NONE && !hasOwnAlive ? HEAD.aliveIsDefault : 0) |
+      (state.dead === NONE ? 0 : HEAD.dead) |
+      (state.seeded ? HEAD.seeded : 0) |
+      (explicit.length > 0 ? HEAD.kids : 0) |
+      (table.size > 0 ? HEAD.stamps : 0) |
+      (table.size > 1 ? HEAD.more : 0),
+  );
+  if (table.size > 0) table.write(writer);
+  if (hasOwnAlive) writer.varint(table.referenceTo(state.alive));
+  if (state.dead !== NONE) writer.varint(table.referenceTo(state.dead));
+  if (explicit.length > 0) writeKids(writer, explicit, table, isShown);
+}
+
+function readMeta(reader: ByteReader, shown: Shown | undefined): DocumentState {
+  const head = reader.byte();
+  if (head >= HEAD.more * 2) reader.fail("expected a known head");
+  const has = (flag: number): boolean => (head & flag) !== 0;
+  const table = has(HEAD.stamps) ? StampTable.read(reader, has(HEAD.more)) : new StampTable([]);
+  const alive = readAlive(reader, table, head);
+  const dead = has(HEAD.dead) ? readStamp(reader, table) : NONE;
+  const root = readKids({ reader, table, depth: 0 }, has(HEAD.kids), shown);
+  return { alive, dead, seeded: has(HEAD.seeded), root };
+}
+
+function readAlive(reader: ByteReader, table: StampTable, head: number): Stamp {
+  if ((head & HEAD.alive) === 0) return NONE;
+  return (head & HEAD.aliveIsDefault) === 0 ? readStamp(reader, table) : table.default;
+}
+
+function readStamp(reader: ByteReader, table: StampTable): Stamp {
+  return table.at(reader.varint(), reader);
+}
+
+/** A stamp that something was written at: NONE is none. */
+function readWritten(reader: ByteReader, table: StampTable): Stamp {
+  const stamp = readStamp(reader, table);
+  return stamp === NONE ? reader.fail("expected a stamp, found none") : stamp;
+}
+
+type NamedNode = readonly [name: string, node: Node];
+
+/** The fields that the shown values do not already tell, in order of their names. */
+function explicitKids(kids: Kids, table: StampTable, isShown: boolean): NamedNode[] {
+  const explicit: NamedNode[] = [];
+  for (const entry of kids) {
+    if (!isShown || !isImplied(entry[1], table)) explicit.push(entry);
+  }
+  return explicit.sort((a, b) => compareText(a[0], b[0]));
+}
+
+/** Whether a node is what impliedNode makes of its shown value. */
+function isImplied(node: Node, table: StampTable): boolean {
+  if (node.removed !== NONE || node.ctr !== undefined || node.pn !== undefined) return false;
+  const { reg, att, map } = node;
+  if (map !== undefined) {
+    return reg === undefined && att === undefined && isImpliedMap(map, table);
+  }
+  if (reg !== undefined) return att === undefined && table.isDefault(reg.stamp);
+  return att !== undefined && table.isDefault(att.stamp);
+}
+
+function isImpliedMap(map: MapState, table: StampTable): boolean {
+  if (!table.isDefault(map.touch)) return false;
+  for (const kid of map.kids.values()) if (!isImplied(kid, table)) return false;
+  return true;
+}
+
+function impliedNode(value: Value, mark: ReturnType<typeof markOf>, stamp: Stamp): Node {
+  if (mark === "attachment") return { ...EMPTY_NODE, att: { stamp, value } };
+  if (!isObject(value) || mark === "register") return { ...EMPTY_NODE, reg: { stamp, value } };
+  const kids = new Map<string, Node>();
+  const types = typeof mark === "object" ? mark : undefined;
+  for (const name of Object.keys(value)) {
+    kids.set(name, impliedNode(value[name] as Value, markOf(types, name), stamp));
+  }
+  return { ...EMPTY_NODE, map: { touch: stamp, kids } };
+}
+
+/** First byte of an explicit node; `from…` says which variant has its value in the shown fields. */
+const NODE = {
+  removed: 1,
+  reg: 2,
+  att: 4,
+  ctr: 8,
+  pn: 16,
+  map: 32,
+  fromRegister: 64,
+  fromAttachment: 128,
+  fromMap: 192,
+  from: 192,
+};
+
+function writeKids(
+  writer: ByteWriter,
+  explicit: readonly NamedNode[],
+  table: StampTable,
+  isShown: boolean,
+): void {
+  writer.varint(explicit.length);
+  for (const [name, node] of explicit) {
+    writer.text(name);
+    writeNode(writer, node, table, isShown);
+  }
+}
+
+/** What is read from: bytes, their stamps, and how many fields deep the reading is. */
+interface Source {
+  readonly reader: ByteReader;
+  readonly table: StampTable;
+  depth: number;
+}
+
+function readKids(source: Source, hasExplicit: boolean, shown: Shown | undefined): Kids {
+  const { reader, table } = source;
+  const kids = new Map<string, Node>();
+  const count = hasExplicit ? reader.varint() : 0;
+  if (count > 0 && ++source.depth > DEPTH_MAX) {
+    reader.fail(`expected at most ${DEPTH_MAX} levels of nesting`);
+  }
+  for (let i = 0; i < count; i++) {
+    const name = reader.text();
+    kids.set(name, readNode(source, shownAt(shown, name)));
+  }
+  if (count > 0) source.depth--;
+  if (shown === undefined) return kids;
+  for (const name of Object.keys(shown.fields)) {
+    if (kids.has(name)) continue;
+    const mark = markOf(shown.types, name);
+    kids.set(name, impliedNode(shown.fields[name] as Value, mark, table.default));
+  }
+  return kids;
+}
+
+interface ShownField {
+  readonly value: Value;
+  readonly types: Types | undefined;
+}
+
+function shownAt(shown: Shown | undefined, name: string): ShownField | undefined {
+  if (shown === undefined) return undefined;
+  const value = getField(shown.fields, name);
+  if (value === undefined) return undefined;
+  const mark = markOf(shown.types, name);
+  return { value, types: typeof mark === "object" ? mark : undefined };
+}
+
+function writeNode(writer: ByteWriter, node: Node, table: StampTable, isShown: boolean): void {
+  const visible = isShown ? visibleType(node) : undefined;
+  const isMapShown = visible === "map";
+  writer.byte(nodeFlags(node) | fromFlag(visible));
+  if (node.removed !== NONE) writer.varint(table.referenceTo(node.removed));
+  if (node.reg !== undefined) writeEntry(writer, node.reg, table, visible === "register");
+  if (node.att !== undefined) writeEntry(writer, node.att, table, visible === "attachment");
+  if (node.ctr !== undefined) writeCounter(writer, node.ctr, table);
+  if (node.pn !== undefined) writeCounter(writer, node.pn, table);
+  if (node.map !== undefined) {
+    writer.varint(table.referenceTo(node.map.touch));
+    writeKids(writer, explicitKids(node.map.kids, table, isMapShown), table, isMapShown);
+  }
+}
+
+function nodeFlags(node: Node): number {
+  return (
+    (node.removed === NONE ? 0 : NODE.removed) |
+    (node.reg === undefined ? 0 : NODE.reg) |
+    (node.att === undefined ? 0 : NODE.att) |
+    (node.ctr === undefined ? 0 : NODE.ctr) |
+    (node.pn === undefined ? 0 : NODE.pn) |
+    (node.map === undefined ? 0 : NODE.map)
+  );
+}
+
+function fromFlag(visible: ReturnType<typeof visibleType>): number {
+  switch (visible) {
+    case "register":
+      return NODE.fromRegister;
+    case "attachment":
+      return NODE.fromAttachment;
+    case "map":
+      return NODE.fromMap;
+    default:
+      return 0;
+  }
+}
+
+function readNode(source: Source, shown: ShownField | undefined): Node {
+  const { reader, table } = source;
+  const flags = reader.byte();
+  const has = (flag: number): boolean => (flags & flag) !== 0;
+  const from = flags & NODE.from;
+  if (from !== 0 && shown === undefined) reader.fail("expected a shown value");
+  const valueOf = (flag: number): Value | undefined => (from === flag ? shown?.value : undefined);
+  return {
+    removed: has(NODE.removed) ? readStamp(reader, table) : NONE,
+    reg: has(NODE.reg) ? readEntry(source, valueOf(NODE.fromRegister)) : undefined,
+    att: has(NODE.att) ? readEntry(source, valueOf(NODE.fromAttachment)) : undefined,
+    ctr: has(NODE.ctr) ? readCounter(reader, table, readInteger) : undefined,
+    pn: has(NODE.pn) ? readCounter(reader, table, readFloat) : undefined,
+    map: has(NODE.map) ? readMap(source, from === NODE.fromMap ? shown : undefined) : undefined,
+  };
+}
+
+function writeEntry(writer: ByteWriter, entry: Entry, table: StampTable, isShown: boolean): void {
+  writer.varint(table.referenceTo(entry.stamp));
+  if (!isShown) writeCanonical(writer, entry.value);
+}
+
+function readEntry(source: Source, shown: Value | undefined): Entry {
+  const { reader, table, depth } = source;
+  const stamp = readWritten(reader, table);
+  if (shown !== undefined) return { stamp, value: shown };
+  const value = readCbor(reader);
+  if (depth + levelsOf(value) > DEPTH_MAX) {
+    reader.fail(`expected at most ${DEPTH_MAX} levels of nesting`);
+  }
+  return { stamp, value };
+}
+
+function readMap(source: Source, shown: ShownField | undefined): MapState {
+  const { reader, table } = source;
+  const touch = readStamp(reader, table);
+  const value = shown?.value;
+  if (value !== undefined && !isObject(value)) return reader.fail("expected a shown map");
+  const fields = value;
+  const kids = fields === undefined ? undefined : { fields, types: shown?.types };
+  return { touch, kids: readKids(source, true, kids) };
+}
+
+function writeCounter(writer: ByteWriter, counter: Counter, table: StampTable): void {
+  writer.varint(counter.reset === undefined ? 0 : table.referenceTo(counter.reset.stamp));
+  if (counter.reset !== undefined) writeAmount(writer, counter.reset.value);
+  writer.varint(counter.adds.length);
+  for (const add of counter.adds) {
+    writer.varint(table.referenceTo(add.birth));
+    writer.varint(table.referenceTo(add.stamp));
+    writeAmount(writer, add.sum);
+  }
+}
+
+type ReadAmount = (reader: ByteReader) => number | bigint;
+
+function readCounter(reader: ByteReader, table: StampTable, readAmount: ReadAmount): Counter {
+  const stamp = readStamp(reader, table);
+  const reset: Reset | undefined =
+    stamp === NONE ? undefined : { stamp, value: readAmount(reader) };
+  const count = reader.varint();
+  if (count > reader.left) reader.fail("expected more sums");
+  const adds: Add[] = [];
+  for (let i = 0; i < count; i++) {
+    const birth = readWritten(reader, table);
+    const add = { birth, stamp: readWritten(reader, table), sum: readAmount(reader) };
+    if (i > 0 && compareAdds(adds[i - 1], add) >= 0) reader.fail("expected sums in their order");
+    adds.push(add);
+  }
+  return { reset, adds };
+}
+
+/** Sums may leave 64 bits on their way; then they are decimal text, as a bigint in CBOR has none. */
+function writeAmount(writer: ByteWriter, amount: number | bigint): void {
+  writeCanonical(writer, typeof amount === "bigint" ? amount.toString() : amount);
+}
+
+/** A COUNTER counts in integers. */
+function readInteger(reader: ByteReader): number | bigint {
+  const amount = readCbor(reader);
+  if (Number.isSafeInteger(amount)) return amount as number;
+  if (typeof amount === "string" && /^-?\d{1,80}$/.test(amount)) {
+    return normalInteger(BigInt(amount));
+  }
+  return reader.fail("expected an integer");
+}
+
+/** A PN_COUNTER counts in floats; CBOR has the whole ones as integers. */
+function readFloat(reader: ByteReader): number {
+  const amount = readCbor(reader);
+  if (typeof amount === "number" || typeof amount === "bigint") return Number(amount);
+  return reader.fail("expected a number");
+}

@@ -1,0 +1,62 @@
+/**
+ * The peer without I/O: replicated documents, and the store that keeps them safe.
+ */
+
+export type { ClockLimits } from "./crdt/clock.ts";
+export { difference, restrict } from "./crdt/delta.ts";
+export { deltaOf, type StateOperation } from "./crdt/edit.ts";
+export { merge } from "./crdt/merge.ts";
+export { isShown, type Shown, show } from "./crdt/show.ts";
+export { type DocumentState, EMPTY_STATE } from "./crdt/state.ts";
+export { stateOfBytes, stateToBytes } from "./crdt/state-codec.ts";
+export { typedFields } from "./crdt/typed-values.ts";
+export {
+  KEY_SIZE_MAX,
+  type Key,
+  type KeyEntry,
+  type KeyRange,
+  type KeyValue,
+  type Platform,
+  type Reader,
+  type Snapshot,
+  type Writes,
+} from "./platform.ts";
+export type { OperationOutcome } from "./store/applier.ts";
+export {
+  type ChangesSince,
+  type Cursor,
+  type CursorFault,
+  type DocumentDelta,
+  imageBefore,
+  type LoggedTransaction,
+  operationOfChange,
+} from "./store/change-log.ts";
+export type { Committed, Evaluate } from "./store/commit-queue.ts";
+export {
+  CURRENT_FORMAT,
+  FORMAT_VERSION,
+  type Format,
+  type Migration,
+  readIdentity,
+  renewIdentity,
+} from "./store/identity.ts";
+export { DEFAULT_RETENTION, type Retention } from "./store/maintenance.ts";
+export { MemoryDisk } from "./store/memory-disk.ts";
+export { MemoryKeyValue } from "./store/memory-key-value.ts";
+export type {
+  Before,
+  Change,
+  Guard,
+  Head,
+  Identity,
+  Step,
+  TransactionRecord,
+  UploadMark,
+  UploadOutcome,
+  UploadRecord,
+} from "./store/records.ts";
+export { Store, type StoreOptions, StoreSnapshot } from "./store/store.ts";
+export type { Transaction } from "./store/transaction.ts";
+export { type Upload, type UploadAnswer, type UploadStep, uploadDigest } from "./store/upload.ts";
+export { type Problem, type VerifyReport, verify } from "./store/verify.ts";
+export type { ChangedDocument, StoredDocument, VersionedState, View } from "./store/view.ts";

@@ -1,0 +1,29 @@
+/**
+ * Every limit of the engine, named, with its reason. Nothing that comes from outside grows without
+ * one of these.
+ */
+
+/** Requests that may wait for the writer of one store: beyond it the answer is `store.busy`. */
+export const QUEUE_LENGTH_MAX = 10_000;
+
+/** Operations in one transaction: it is held in memory and flushed as one. */
+export const OPERATIONS_MAX = 1_000_000;
+
+/** Approximate bytes that one flush carries before the next group must wait its turn. */
+export const GROUP_BYTES_MAX: number = 64 * 1024 * 1024;
+
+/** Uploads of one site whose outcome is remembered; a peer has fewer than these in flight. */
+export const UPLOADS_REMEMBERED = 1024;
+
+/** Keys that one maintenance transaction may remove, so that it never holds up the writers. */
+export const MAINTENANCE_BATCH = 5_000;
+
+/** Drift and rest of the clock, see crdt/clock.ts. */
+export const DRIFT_MS_MAX: number = 5 * 60_000;
+export const REST_MS_MAX: number = 180 * 86_400_000;
+
+/** How long the change log and tombstones are kept when nothing else is set. */
+export const LOG_AGE_MS: number = 7 * 86_400_000;
+export const LOG_COUNT = 10_000_000;
+export const LOG_BYTES: number = 4 * 1024 * 1024 * 1024;
+export const HORIZON_MS: number = 30 * 86_400_000;

@@ -1,0 +1,76 @@
+/**
+ * What the outside must supply to the engine: time, random bytes, hashing, ordered storage.
+ *
+ * The engine calls nothing else of its host. Each interface says what its implementer must keep;
+ * the contract suite in test/contract checks it for every KeyValue.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+
+export interface Platform {
+  /** Wall clock in milliseconds since 1970. May jump; the engine's own clock does not. */
+  now(): number;
+  /** Unpredictable bytes, new at each call. */
+  random(size: number): Uint8Array;
+  sha256(bytes: Uint8Array): Uint8Array;
+}
+
+/**
+ * A key: text in which every character is one byte, 0 to 255. Keys are ordered as their bytes,
+ * which is also how JS orders such strings. Never empty, at most KEY_SIZE_MAX bytes.
+ */
+export type Key = string;
+
+export const KEY_SIZE_MAX = 1900;
+
+/** Keys from `from` (included) to `to` (excluded), in key order, or backwards when `reverse`. */
+export interface KeyRange {
+  readonly from: Key;
+  readonly to: Key;
+  readonly reverse?: boolean;
+}
+
+export interface KeyEntry {
+  readonly key: Key;
+  readonly value: Value;
+}
+
+/** One consistent state of the storage. Values given out are the reader's to keep, not to change. */
+export interface Reader {
+  get(key: Key): Value | undefined;
+  has(key: Key): boolean;
+  entries(range: KeyRange): Iterable<KeyEntry>;
+  /** As entries, without reading or decoding the values. */
+  keys(range: KeyRange): Iterable<Key>;
+}
+
+/**
+ * A Reader on the state that was durable when it was taken. It does not change while writes go on.
+ * It must be closed; close() may be called again. An adapter may end a snapshot that is held longer
+ * than its set time: then every read of it throws `store.snapshot_expired`.
+ */
+export interface Snapshot extends Reader {
+  close(): void;
+}
+
+/** What one commit changes: a value to put, or undefined to remove the key. */
+export type Writes = ReadonlyMap<Key, Value | undefined>;
+
+/**
+ * Ordered storage. It keeps values, not bytes, so that each adapter encodes in its own best way;
+ * every Value must come back exactly (-0, NaN, 64-bit integers and a field named `__proto__`
+ * included).
+ */
+export interface KeyValue {
+  /** The newest durable state. Nothing that a crash could take away is ever in it. */
+  snapshot(): Snapshot;
+  /**
+   * Makes all of `writes` durable and visible, or none of it. Resolves after the data is synced.
+   * Rejects with PeerError `store.full` (no room) or `store.write_failed`; afterwards the storage is
+   * as before the call, and a later commit may succeed. The caller has at most one commit under way
+   * and does not change `writes` meanwhile.
+   */
+  commit(writes: Writes): Promise<void>;
+  /** Waits for a commit under way, then releases everything. Idempotent. */
+  close(): Promise<void>;
+}

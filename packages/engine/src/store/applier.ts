@@ -1,0 +1,459 @@
+/**
+ * Applier: the only code that changes a store.
+ *
+ * It applies the operations of one transaction to an overlay, step by step, and closes with the
+ * record for the change log. It reads no clock, no random source and no setting: the same operations
+ * on the same state give the same bytes on every node and at every replay (K20). Operations are
+ * trusted here; whoever accepts them from outside has checked them.
+ */
+
+import {
+  assert,
+  type CatalogOperation,
+  type DocumentOperation,
+  documentId,
+  equalValues,
+  getField,
+  type MergeOperation,
+  type MutableObject,
+  type Operation,
+  type Site,
+  type Stamp,
+  setField,
+  unreachable,
+  type Value,
+} from "@bigpeer/protocol";
+import { collect, oldestGrave } from "../crdt/collect.ts";
+import { deltaOf } from "../crdt/edit.ts";
+import { evictedStub } from "../crdt/evict.ts";
+import { merge } from "../crdt/merge.ts";
+import type { Shown } from "../crdt/show.ts";
+import { sift } from "../crdt/stale.ts";
+import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
+import { decodeState, encodeState, stateOfBytes } from "../crdt/state-codec.ts";
+import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
+import {
+  asideKey,
+  asideRange,
+  catalogKey,
+  changedKey,
+  collectionKey,
+  countKey,
+  documentKey,
+  graveKey,
+  graveRange,
+  HEAD_KEY,
+  metaKey,
+  readGraveKey,
+  siteKey,
+  transactionKey,
+  transactionRange,
+  uploadKey,
+} from "./keys.ts";
+import type { Overlay } from "./overlay.ts";
+import {
+  approximateSize,
+  type Before,
+  type Change,
+  documentRecord,
+  type Entry,
+  type Guard,
+  type Head,
+  metaRecord,
+  readHead,
+  readMetaRecord,
+  type Step,
+  shownOfRecord,
+  type TransactionRecord,
+  type UploadMark,
+  type UploadOutcome,
+  type UploadRecord,
+} from "./records.ts";
+
+/** What became of one operation. `missing`: the document that it needs is not held here. */
+export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
+
+/** A document as this transaction has it. */
+interface OpenDocument {
+  readonly collection: number;
+  readonly idKey: string;
+  /** Whether anything of it is kept: shown, hidden or a tombstone. */
+  isHeld: boolean;
+  /** The version before this transaction. */
+  readonly previous: number;
+  /** What showed before this transaction. */
+  readonly before: Shown | undefined;
+  state: DocumentState;
+  shown: Shown | undefined;
+  grave: number | undefined;
+  /** The operation that changed it first; -1 while it is unchanged. */
+  operation: number;
+}
+
+export class Applier {
+  readonly #overlay: Overlay;
+  readonly #txnId: number;
+  readonly #site: Site;
+  readonly #documents = new Map<string, OpenDocument>();
+  readonly #guards = new Map<string, Guard>();
+  readonly #steps: Step[] = [];
+  readonly #head: { -readonly [K in keyof Head]: Head[K] };
+  #operations = 0;
+  #aside = 0;
+  #isChanged = false;
+
+  constructor(overlay: Overlay, txnId: number, site: Site) {
+    this.#overlay = overlay;
+    this.#txnId = txnId;
+    this.#site = site;
+    this.#head = { ...readHead(overlay.get(HEAD_KEY)) };
+    assert(txnId > this.#head.txnId, "a transaction id above all before it");
+  }
+
+  /** The last time that the clock gave or took, this transaction included. */
+  get time(): number {
+    return this.#head.time;
+  }
+
+  /**
+   * Applies the operations of one statement or command under one stamp. A step of this store gets
+   * the next free time at or after the proposed one; a step of another site keeps its own.
+   */
+  step(step: Step): OperationOutcome[] {
+    const isOwn = step.site === undefined;
+    const time = isOwn ? Math.max(step.time, this.#head.time + 1) : step.time;
+    this.#sawTime(time);
+    const stamp: Stamp = { time, site: step.site ?? this.#site };
+    const outcomes = step.operations.map((operation) => {
+      const outcome = this.#operation(operation, stamp, !isOwn);
+      if (outcome === "stale") this.#keepAside(operation, stamp);
+      this.#operations++;
+      return outcome;
+    });
+    this.#steps.push({ ...step, time });
+    return outcomes;
+  }
+
+  /** Notes that the outcome of this transaction rests on a document as it was before it. */
+  guard(collection: string, id: Value): void {
+    const idKey = documentId(id).key;
+    const number = this.#overlay.get(collectionKey(collection)) as number | undefined;
+    if (number === undefined) {
+      this.#guards.set(`?${collection}/${idKey}`, [collection, id, 0]);
+    } else {
+      const { previous } = this.#open(number, idKey);
+      this.#guards.set(metaKey(number, idKey), [collection, id, previous]);
+    }
+  }
+
+  /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
+  finish(origin: Pick<Entry, "upload" | "refusal">): TransactionRecord | undefined {
+    if (!this.#isChanged && origin.upload === undefined) return undefined;
+    const guards = this.#unchangedGuards();
+    const base = {
+      steps: this.#steps,
+      changes: this.#changes(),
+      ...(guards.length === 0 ? {} : { guards }),
+      ...(origin.upload === undefined ? {} : { upload: origin.upload }),
+      ...(origin.refusal === undefined ? {} : { refusal: origin.refusal }),
+    };
+    const size = approximateSize(base);
+    const record: TransactionRecord = { ...base, size };
+    this.#overlay.put(transactionKey(this.#txnId), record);
+    if (origin.upload !== undefined) this.#recordUpload(origin.upload, origin.refusal);
+    this.#head.txnId = this.#txnId;
+    this.#head.logCount++;
+    this.#head.logBytes += size;
+    this.#overlay.put(HEAD_KEY, this.#head);
+    return record;
+  }
+
+  #recordUpload(upload: UploadMark, refusal: string | undefined): void {
+    const { site, number, digest } = upload;
+    const applied: UploadOutcome = this.#aside > 0 ? "stale" : "applied";
+    const outcome: UploadOutcome = refusal === undefined ? applied : "refused";
+    const record: UploadRecord = { digest, txnId: this.#txnId, outcome, reason: refusal ?? "" };
+    this.#overlay.put(uploadKey(site, number), record);
+    this.#overlay.put(siteKey(site), { number, digest, txnId: this.#txnId });
+    const forgotten = number - UPLOADS_REMEMBERED;
+    if (forgotten > 0) this.#overlay.remove(uploadKey(site, forgotten));
+  }
+
+  #operation(operation: Operation, stamp: Stamp, isForeign: boolean): OperationOutcome {
+    switch (operation.kind) {
+      case "insert":
+      case "initial":
+      case "update":
+      case "delete":
+      case "evict":
+      case "merge":
+        return this.#documentOperation(operation, stamp, isForeign);
+      case "catalog":
+        return this.#catalog(operation);
+      case "horizon":
+        return this.#horizon(operation.time);
+      case "trim":
+        return this.#trim(operation.upTo);
+      default:
+        return unreachable(operation);
+    }
+  }
+
+  #documentOperation(
+    operation: DocumentOperation,
+    stamp: Stamp,
+    isForeign: boolean,
+  ): OperationOutcome {
+    const number = this.#collection(operation);
+    if (number === undefined) return "missing";
+    const document = this.#open(number, documentId(operation.id).key);
+    if (operation.kind === "evict") return this.#evict(document);
+    if (operation.kind === "merge") return this.#merge(document, operation);
+    const delta = deltaOf(document.state, operation, stamp);
+    if (delta === undefined) return document.isHeld ? "unchanged" : "missing";
+    return this.#mergeDelta(document, delta, isForeign);
+  }
+
+  #merge(document: OpenDocument, operation: MergeOperation): OperationOutcome {
+    const delta = stateOfBytes(operation.state);
+    eachStateStamp(delta, (stamp) => this.#sawTime(stamp.time));
+    return this.#mergeDelta(document, delta, true);
+  }
+
+  #mergeDelta(document: OpenDocument, delta: DocumentState, isForeign: boolean): OperationOutcome {
+    const held = document.isHeld ? document.state : undefined;
+    const sifted = isForeign ? sift(delta, held, this.#head.horizon) : { delta, isStale: false };
+    const merged = merge(document.state, sifted.delta);
+    const isSame = merged === document.state;
+    if (!isSame) this.#save(document, merged);
+    if (sifted.isStale) return "stale";
+    return isSame ? "unchanged" : "applied";
+  }
+
+  #evict(document: OpenDocument): OperationOutcome {
+    if (!document.isHeld) return "missing";
+    const stub = evictedStub(document.state, this.#site);
+    if (isEmptyState(stub)) this.#forget(document);
+    else this.#save(document, stub);
+    return "applied";
+  }
+
+  #collection(operation: DocumentOperation): number | undefined {
+    const key = collectionKey(operation.collection);
+    const known = this.#overlay.get(key) as number | undefined;
+    if (known !== undefined) return known;
+    const creates =
+      operation.kind === "insert" || operation.kind === "initial" || operation.kind === "merge";
+    if (!creates) return undefined;
+    const number = this.#head.collections + 1;
+    this.#head.collections = number;
+    this.#overlay.put(key, number);
+    return number;
+  }
+
+  #open(collection: number, idKey: string): OpenDocument {
+    const key = metaKey(collection, idKey);
+    const known = this.#documents.get(key);
+    if (known !== undefined) return known;
+    const record = this.#overlay.get(key);
+    const document =
+      record === undefined ? newDocument(collection, idKey) : this.#read(collection, idKey, record);
+    this.#documents.set(key, document);
+    return document;
+  }
+
+  #read(collection: number, idKey: string, record: Value): OpenDocument {
+    const { version, meta } = readMetaRecord(record);
+    const shownRecord = this.#overlay.get(documentKey(collection, idKey));
+    const before = shownRecord === undefined ? undefined : shownOfRecord(shownRecord);
+    const state = decodeState(before, meta);
+    return {
+      collection,
+      idKey,
+      isHeld: true,
+      previous: version,
+      before,
+      state,
+      shown: before,
+      grave: oldestGrave(state),
+      operation: -1,
+    };
+  }
+
+  #save(document: OpenDocument, state: DocumentState): void {
+    const { collection, idKey } = document;
+    const { shown, meta } = encodeState(state);
+    this.#overlay.put(metaKey(collection, idKey), metaRecord(this.#txnId, meta));
+    if (shown !== undefined) {
+      this.#overlay.put(documentKey(collection, idKey), documentRecord(shown));
+    } else if (document.shown !== undefined) {
+      this.#overlay.remove(documentKey(collection, idKey));
+    }
+    this.#count(collection, Number(shown !== undefined) - Number(document.shown !== undefined));
+    this.#moveGrave(document, oldestGrave(state));
+    this.#moveChanged(document);
+    document.state = state;
+    document.shown = shown;
+    document.isHeld = true;
+  }
+
+  /** Removes every trace of a document but the log's. */
+  #forget(document: OpenDocument): void {
+    const { collection, idKey } = document;
+    this.#overlay.remove(metaKey(collection, idKey));
+    if (document.shown !== undefined) {
+      this.#overlay.remove(documentKey(collection, idKey));
+      this.#count(collection, -1);
+    }
+    this.#moveGrave(document, undefined);
+    this.#moveChanged(document);
+    this.#overlay.remove(changedKey(collection, this.#txnId, idKey));
+    document.state = EMPTY_STATE;
+    document.shown = undefined;
+    document.isHeld = false;
+  }
+
+  /** One entry for each document, at its last change. */
+  #moveChanged(document: OpenDocument): void {
+    const { collection, idKey, previous } = document;
+    if (document.operation < 0) {
+      document.operation = this.#operations;
+      if (previous > 0) this.#overlay.remove(changedKey(collection, previous, idKey));
+    }
+    this.#overlay.put(changedKey(collection, this.#txnId, idKey), true);
+    this.#isChanged = true;
+  }
+
+  #moveGrave(document: OpenDocument, grave: number | undefined): void {
+    if (grave === document.grave) return;
+    const { collection, idKey } = document;
+    if (document.grave !== undefined) {
+      this.#overlay.remove(graveKey(document.grave, collection, idKey));
+    }
+    if (grave !== undefined) this.#overlay.put(graveKey(grave, collection, idKey), true);
+    document.grave = grave;
+  }
+
+  #count(collection: number, change: number): void {
+    if (change === 0) return;
+    const key = countKey(collection);
+    this.#overlay.put(key, ((this.#overlay.get(key) as number | undefined) ?? 0) + change);
+  }
+
+  #catalog(operation: CatalogOperation): OperationOutcome {
+    const key = catalogKey(operation.section, operation.name);
+    const before = this.#overlay.get(key);
+    if (operation.value === null) {
+      if (before === undefined) return "unchanged";
+      this.#overlay.remove(key);
+    } else {
+      if (before !== undefined && equalValues(before, operation.value)) return "unchanged";
+      this.#overlay.put(key, operation.value);
+    }
+    this.#isChanged = true;
+    return "applied";
+  }
+
+  /** Collects a bounded number of floors; whoever moves the horizon repeats until it is done. */
+  #horizon(time: number): OperationOutcome {
+    const keys: string[] = [];
+    for (const key of this.#overlay.keys(graveRange(time))) {
+      keys.push(key);
+      if (keys.length === MAINTENANCE_BATCH) break;
+    }
+    for (const key of keys) this.#collectGrave(readGraveKey(key), time);
+    if (keys.length === 0 && time <= this.#head.horizon) return "unchanged";
+    this.#head.horizon = Math.max(time, this.#head.horizon);
+    this.#isChanged = true;
+    return "applied";
+  }
+
+  #collectGrave(grave: { collection: number; idKey: string }, time: number): void {
+    const { collection, idKey } = grave;
+    const document = this.#open(collection, idKey);
+    const state = collect(document.state, time);
+    this.#moveGrave(document, oldestGrave(state));
+    // What shows is the same, so the document keeps its version: this is no change to send.
+    if (isEmptyState(state)) {
+      this.#overlay.remove(metaKey(collection, idKey));
+      this.#overlay.remove(changedKey(collection, document.previous, idKey));
+    } else {
+      const record = metaRecord(document.previous, encodeState(state).meta);
+      this.#overlay.put(metaKey(collection, idKey), record);
+    }
+    document.state = state;
+  }
+
+  #trim(upTo: number): OperationOutcome {
+    const { floor } = this.#head;
+    if (upTo <= floor) return "unchanged";
+    let removed = 0;
+    for (const { key, value } of this.#overlay.entries(transactionRange(floor, upTo))) {
+      this.#overlay.remove(key);
+      this.#head.logCount--;
+      this.#head.logBytes -= (value as unknown as TransactionRecord).size;
+      assert(++removed <= MAINTENANCE_BATCH, "a bounded trim");
+    }
+    for (const key of this.#overlay.keys(asideRange(upTo))) this.#overlay.remove(key);
+    this.#head.floor = upTo;
+    this.#isChanged = true;
+    return "applied";
+  }
+
+  #keepAside(operation: Operation, stamp: Stamp): void {
+    const record = { time: stamp.time, site: stamp.site, operation: operation as unknown as Value };
+    this.#overlay.put(asideKey(this.#txnId, this.#aside++), record);
+    this.#isChanged = true;
+  }
+
+  #sawTime(time: number): void {
+    if (time > this.#head.time) this.#head.time = time;
+  }
+
+  #changes(): Change[] {
+    const changes: Change[] = [];
+    for (const document of this.#documents.values()) {
+      if (document.operation < 0) continue;
+      const before = beforeImage(document.before, document.shown);
+      changes.push([document.operation, document.previous, before]);
+    }
+    return changes.sort((a, b) => a[0] - b[0]);
+  }
+
+  /** Guards that no change already tells with its previous version. */
+  #unchangedGuards(): Guard[] {
+    const guards: Guard[] = [];
+    for (const [key, guard] of this.#guards) {
+      const document = this.#documents.get(key);
+      if (document === undefined || document.operation < 0) guards.push(guard);
+    }
+    return guards;
+  }
+}
+
+function newDocument(collection: number, idKey: string): OpenDocument {
+  return {
+    collection,
+    idKey,
+    isHeld: false,
+    previous: 0,
+    before: undefined,
+    state: EMPTY_STATE,
+    shown: undefined,
+    grave: undefined,
+    operation: -1,
+  };
+}
+
+/** The fields whose old value is gone, and the names of those that were not there. */
+function beforeImage(before: Shown | undefined, after: Shown | undefined): Before | null {
+  if (before === undefined) return null;
+  if (after === undefined) return { fields: before.fields, added: [] };
+  const fields: MutableObject = {};
+  for (const name of Object.keys(before.fields)) {
+    const old = before.fields[name] as Value;
+    if (!equalValues(old, getField(after.fields, name))) setField(fields, name, old);
+  }
+  const added = Object.keys(after.fields).filter((name) => !Object.hasOwn(before.fields, name));
+  return { fields, added };
+}

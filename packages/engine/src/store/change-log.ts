@@ -1,0 +1,189 @@
+/**
+ * Change log: what happened since a cursor, what a document was before, what another replica lacks.
+ *
+ * A cursor is (historyId, txnId). The log is bounded, so the answer may be that the cursor cannot be
+ * served: then it says why, and never that all is well (K25).
+ */
+
+import {
+  beforeStamp,
+  type DocumentOperation,
+  documentId,
+  getField,
+  type MutableObject,
+  type Operation,
+  type Site,
+  type Stamp,
+  setField,
+  type Value,
+  type ValueObject,
+  ZERO,
+} from "@bigpeer/protocol";
+import { restrict } from "../crdt/delta.ts";
+import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
+import { stateOfBytes } from "../crdt/state-codec.ts";
+import { transactionKey, transactionRange, txnIdOfKey } from "./keys.ts";
+import type { Before, Change, Identity, TransactionRecord } from "./records.ts";
+import type { View } from "./view.ts";
+
+export interface Cursor {
+  readonly historyId: string;
+  readonly txnId: number;
+}
+
+export interface LoggedTransaction {
+  readonly txnId: number;
+  readonly record: TransactionRecord;
+}
+
+/** `history`: another life of the store; `floor`: the log begins later; `ahead`: not yet reached. */
+export type CursorFault = "history" | "floor" | "ahead";
+
+export type ChangesSince =
+  | { readonly kind: "changes"; readonly transactions: Iterable<LoggedTransaction> }
+  | { readonly kind: "rebase"; readonly reason: CursorFault; readonly floor: number };
+
+export function changesSince(view: View, identity: Identity, cursor: Cursor): ChangesSince {
+  const { floor, txnId } = view.head;
+  const fault = cursorFault(identity, cursor, floor, txnId);
+  if (fault !== undefined) return { kind: "rebase", reason: fault, floor };
+  return { kind: "changes", transactions: transactionsAfter(view, cursor.txnId) };
+}
+
+function cursorFault(
+  identity: Identity,
+  cursor: Cursor,
+  floor: number,
+  last: number,
+): CursorFault | undefined {
+  if (cursor.historyId !== identity.historyId) return "history";
+  if (cursor.txnId > last) return "ahead";
+  return cursor.txnId < floor ? "floor" : undefined;
+}
+
+function* transactionsAfter(view: View, txnId: number): Iterable<LoggedTransaction> {
+  const range = transactionRange(txnId, view.head.txnId);
+  for (const { key, value } of view.reader.entries(range)) {
+    yield { txnId: txnIdOfKey(key), record: value as unknown as TransactionRecord };
+  }
+}
+
+export function findTransaction(view: View, txnId: number): TransactionRecord | undefined {
+  return view.reader.get(transactionKey(txnId)) as TransactionRecord | undefined;
+}
+
+/** The operation that a change belongs to, which names the document. */
+export function operationOfChange(record: TransactionRecord, change: Change): DocumentOperation {
+  let index = change[0];
+  for (const step of record.steps) {
+    const operation = step.operations[index];
+    if (operation !== undefined && "collection" in operation) return operation;
+    index -= step.operations.length;
+  }
+  throw new Error("assertion failed: a change names an operation of its transaction");
+}
+
+/** What showed before a change, from what shows after it; undefined when nothing did. */
+export function imageBefore(
+  before: Before | null,
+  after: ValueObject | undefined,
+): ValueObject | undefined {
+  if (before === null) return undefined;
+  const fields: MutableObject = {};
+  for (const name of Object.keys(after ?? {})) {
+    if (!before.added.includes(name)) setField(fields, name, getField(after ?? {}, name) as Value);
+  }
+  for (const name of Object.keys(before.fields)) {
+    setField(fields, name, before.fields[name] as Value);
+  }
+  return fields;
+}
+
+/** What a replica at a version of a document lacks; the whole state when the log cannot tell. */
+export interface DocumentDelta {
+  readonly kind: "delta" | "full";
+  /** The version that the delta starts from; 0 for a whole state. */
+  readonly from: number;
+  readonly version: number;
+  readonly state: DocumentState;
+}
+
+export function deltaSince(
+  view: View,
+  site: Site,
+  document: { readonly collection: string; readonly id: Value },
+  from: number,
+): DocumentDelta {
+  const { state, version } = view.state(document.collection, document.id);
+  const full: DocumentDelta = { kind: "full", from: 0, version, state };
+  const stamps = from === 0 ? undefined : stampsSince(view, site, document, { from, version });
+  if (stamps === undefined) return full;
+  const delta = restrict(state, (stamp) => stamps.has(stampName(stamp)));
+  return { kind: "delta", from, version, state: delta };
+}
+
+/** Follows a document back through the log; undefined when the way to `from` is lost. */
+function stampsSince(
+  view: View,
+  site: Site,
+  document: { readonly collection: string; readonly id: Value },
+  span: { readonly from: number; readonly version: number },
+): Set<string> | undefined {
+  const stamps = new Set<string>();
+  let version = span.version;
+  while (version > span.from) {
+    const record = findTransaction(view, version);
+    const change = record?.changes.find((each) => isAbout(record, each, document));
+    if (record === undefined || change === undefined) return undefined;
+    if (!addStamps(record, site, document, stamps)) return undefined;
+    version = change[1];
+  }
+  return version === span.from ? stamps : undefined;
+}
+
+function isAbout(
+  record: TransactionRecord,
+  change: Change,
+  document: { readonly collection: string; readonly id: Value },
+): boolean {
+  return isOn(operationOfChange(record, change), document);
+}
+
+function isOn(
+  operation: Operation,
+  document: { readonly collection: string; readonly id: Value },
+): boolean {
+  if (!("collection" in operation) || operation.collection !== document.collection) return false;
+  return sameId(operation.id, document.id);
+}
+
+function sameId(a: Value, b: Value): boolean {
+  return a === b || documentId(a).key === documentId(b).key;
+}
+
+/** False when an operation leaves no trace in stamps: then only the whole state will do. */
+function addStamps(
+  record: TransactionRecord,
+  site: Site,
+  document: { readonly collection: string; readonly id: Value },
+  stamps: Set<string>,
+): boolean {
+  for (const step of record.steps) {
+    const own: Stamp = { time: step.time, site: step.site ?? site };
+    for (const operation of step.operations) {
+      if (!isOn(operation, document)) continue;
+      if (operation.kind === "evict") return false;
+      if (operation.kind === "merge") {
+        eachStateStamp(stateOfBytes(operation.state), (stamp) => stamps.add(stampName(stamp)));
+      } else {
+        const written = operation.kind === "initial" ? ZERO : own;
+        stamps.add(stampName(written)).add(stampName(beforeStamp(written)));
+      }
+    }
+  }
+  return true;
+}
+
+function stampName(stamp: Stamp): string {
+  return `${stamp.time}/${stamp.site}`;
+}

@@ -1,0 +1,255 @@
+/**
+ * Commit queue: the one writer of a store, with group commit.
+ *
+ * Requests are evaluated as they come, each over the results of those before it. While one group is
+ * being flushed, the next forms on top of it; when the flush ends, the next is flushed as one storage
+ * commit with one sync. A request is answered only after everything that it saw is durable: its own
+ * writes, and those of others that it read. If a flush fails, the requests of that group fail, and
+ * those that were evaluated over it are evaluated again without it (K22 to K24).
+ *
+ *   requests → [ next group ] → [ group being flushed ] → durable
+ */
+
+import { PeerError, type Value } from "@bigpeer/protocol";
+import { GROUP_BYTES_MAX, QUEUE_LENGTH_MAX } from "../limits.ts";
+import type { Key, KeyEntry, KeyRange, KeyValue, Reader, Snapshot } from "../platform.ts";
+import { HEAD_KEY } from "./keys.ts";
+import { Overlay } from "./overlay.ts";
+import { readHead } from "./records.ts";
+import { Transaction, type TransactionContext } from "./transaction.ts";
+
+export interface Committed<T> {
+  /** The transaction; for one that changed nothing, the last that it saw. */
+  readonly txnId: number;
+  readonly result: T;
+}
+
+/** Evaluates a request. Synchronous, and may run more than once. */
+export type Evaluate<T> = (transaction: Transaction) => T;
+
+interface Request {
+  readonly evaluate: Evaluate<unknown>;
+  readonly resolve: (committed: Committed<unknown>) => void;
+  readonly reject: (error: unknown) => void;
+  outcome: Outcome;
+}
+
+type Outcome =
+  | { readonly kind: "waiting" }
+  | { readonly kind: "done"; readonly txnId: number; readonly result: unknown }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+const WAITING: Outcome = { kind: "waiting" };
+
+interface Group {
+  readonly overlay: Overlay;
+  readonly requests: Request[];
+  bytes: number;
+}
+
+export class CommitQueue {
+  readonly #storage: KeyValue;
+  readonly #context: () => TransactionContext;
+  readonly #onCommit: (txnId: number) => void;
+  readonly #base: BaseReader;
+  #next: Group;
+  #loop: Promise<void> | undefined;
+  /** Requests that found the next group full, in their order. */
+  #overflow: Request[] = [];
+  /** The highest id given out in this life, also by groups that failed. */
+  #issued = 0;
+  #isClosed = false;
+
+  constructor(
+    storage: KeyValue,
+    context: () => TransactionContext,
+    onCommit: (txnId: number) => void,
+  ) {
+    this.#storage = storage;
+    this.#context = context;
+    this.#onCommit = onCommit;
+    this.#base = new BaseReader(storage);
+    this.#next = newGroup(this.#base);
+  }
+
+  submit<T>(evaluate: Evaluate<T>): Promise<Committed<T>> {
+    if (this.#isClosed) return Promise.reject(new PeerError("store.closed", "the store is closed"));
+    if (this.#next.requests.length + this.#overflow.length >= QUEUE_LENGTH_MAX) {
+      const message = `${QUEUE_LENGTH_MAX} requests are waiting to be written`;
+      return Promise.reject(new PeerError("store.busy", message));
+    }
+    return new Promise((resolve, reject) => {
+      const request: Request = {
+        evaluate,
+        resolve: resolve as (committed: Committed<unknown>) => void,
+        reject,
+        outcome: WAITING,
+      };
+      this.#admit(request);
+      // Requests of the same turn gather before the first flush starts.
+      this.#loop ??= Promise.resolve().then(() => this.#run());
+    });
+  }
+
+  /** Waits for all that was accepted; refuses the rest. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#loop;
+  }
+
+  #admit(request: Request): void {
+    if (this.#next.bytes > GROUP_BYTES_MAX || this.#overflow.length > 0) {
+      this.#overflow.push(request);
+    } else {
+      this.#evaluate(request);
+    }
+  }
+
+  /** Never throws: whatever goes wrong is the outcome of this one request. */
+  #evaluate(request: Request): void {
+    const group = this.#next;
+    group.requests.push(request);
+    try {
+      this.#base.during(() => {
+        request.outcome = this.#outcomeOf(request, group);
+      });
+    } catch (error) {
+      request.outcome = { kind: "failed", error };
+    }
+  }
+
+  #outcomeOf(request: Request, group: Group): Outcome {
+    const seen = readHead(group.overlay.get(HEAD_KEY)).txnId;
+    const txnId = Math.max(seen, this.#issued) + 1;
+    const transaction = new Transaction(group.overlay, txnId, this.#context());
+    const result = request.evaluate(transaction);
+    const finished = transaction.finish();
+    if (finished === undefined) return { kind: "done", txnId: seen, result };
+    group.overlay.absorb(finished.overlay);
+    group.bytes += finished.record.size;
+    this.#issued = txnId;
+    return { kind: "done", txnId, result };
+  }
+
+  async #run(): Promise<void> {
+    while (this.#next.requests.length > 0) {
+      const group = this.#next;
+      this.#next = newGroup(group.overlay);
+      const error = await this.#flush(group);
+      if (error === undefined) this.#flushed(group);
+      else this.#failed(group, error);
+      this.#drainOverflow();
+    }
+    this.#loop = undefined;
+  }
+
+  async #flush(group: Group): Promise<unknown> {
+    if (group.overlay.isEmpty) return undefined;
+    try {
+      await this.#storage.commit(group.overlay.writes);
+      return undefined;
+    } catch (error) {
+      return error ?? new PeerError("store.write_failed", "the storage refused the write");
+    }
+  }
+
+  #flushed(group: Group): void {
+    this.#base.committed(group.overlay);
+    this.#next.overlay.rebase(this.#base);
+    for (const request of group.requests) settle(request);
+    if (!group.overlay.isEmpty) this.#onCommit(readHead(group.overlay.get(HEAD_KEY)).txnId);
+  }
+
+  #failed(group: Group, error: unknown): void {
+    this.#base.forget();
+    for (const request of group.requests) request.reject(error);
+    const again = this.#next.requests;
+    this.#next = newGroup(this.#base);
+    for (const request of again) this.#evaluate(request);
+  }
+
+  #drainOverflow(): void {
+    while (this.#overflow.length > 0 && this.#next.bytes <= GROUP_BYTES_MAX) {
+      const request = this.#overflow.shift();
+      if (request !== undefined) this.#evaluate(request);
+    }
+  }
+}
+
+function newGroup(parent: Reader): Group {
+  return { overlay: new Overlay(parent), requests: [], bytes: 0 };
+}
+
+function settle(request: Request): void {
+  const { outcome } = request;
+  if (outcome.kind === "done") request.resolve({ txnId: outcome.txnId, result: outcome.result });
+  else if (outcome.kind === "failed") request.reject(outcome.error);
+}
+
+/**
+ * The durable state under the groups: a fresh snapshot for each evaluation, so that none is held
+ * open, and a memory of the few records that every write reads.
+ */
+class BaseReader implements Reader {
+  readonly #storage: KeyValue;
+  readonly #hot = new Map<Key, Value | undefined>();
+  #snapshot: Snapshot | undefined;
+
+  constructor(storage: KeyValue) {
+    this.#storage = storage;
+  }
+
+  during(work: () => void): void {
+    this.#snapshot = this.#storage.snapshot();
+    try {
+      work();
+    } finally {
+      this.#snapshot.close();
+      this.#snapshot = undefined;
+    }
+  }
+
+  /** A group is durable: what is remembered follows it. */
+  committed(overlay: Overlay): void {
+    for (const [key, value] of overlay.writes) if (this.#hot.has(key)) this.#hot.set(key, value);
+  }
+
+  /** A flush failed: whatever it left, the storage knows better. */
+  forget(): void {
+    this.#hot.clear();
+  }
+
+  get(key: Key): Value | undefined {
+    if (!isHot(key)) return this.#reader.get(key);
+    const known = this.#hot.get(key);
+    if (known !== undefined || this.#hot.has(key)) return known;
+    const value = this.#reader.get(key);
+    if (value !== undefined) this.#hot.set(key, value);
+    return value;
+  }
+
+  has(key: Key): boolean {
+    return this.#reader.has(key);
+  }
+
+  entries(range: KeyRange): Iterable<KeyEntry> {
+    return this.#reader.entries(range);
+  }
+
+  keys(range: KeyRange): Iterable<Key> {
+    return this.#reader.keys(range);
+  }
+
+  get #reader(): Snapshot {
+    if (this.#snapshot === undefined) {
+      throw new PeerError("store.closed", "the transaction has ended");
+    }
+    return this.#snapshot;
+  }
+}
+
+/** Head, collection numbers and counts: few, small, and read by every write. */
+function isHot(key: Key): boolean {
+  const kind = key.charAt(0);
+  return kind === "h" || kind === "k" || kind === "n";
+}

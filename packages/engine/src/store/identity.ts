@@ -1,0 +1,154 @@
+/**
+ * Identity: the history and site that belong to one life of one store, and its format version.
+ *
+ * A cursor is (historyId, txnId); a stamp is (time, site). Both lie when a store is restored from a
+ * backup or copied and goes on as if nothing had happened, so every restore and copy begins a new
+ * life: a new historyId, a new site, and transaction ids above all that the old life can have given
+ * (K26).
+ */
+
+import { EPOCH_MS, PeerError, siteOfBytes, type Value } from "@bigpeer/protocol";
+import { MAINTENANCE_BATCH } from "../limits.ts";
+import type { Key, KeyValue, Platform } from "../platform.ts";
+import { HEAD_KEY, IDENTITY_KEY, transactionRange } from "./keys.ts";
+import { FIRST_HEAD, type Head, type Identity, readHead } from "./records.ts";
+
+/** The version of the storage format that this code writes. */
+export const FORMAT_VERSION = 1;
+
+/** Brings a store from format `from` to `from + 1`; its writes and the new number are one commit. */
+export interface Migration {
+  readonly from: number;
+  migrate(storage: KeyValue): Map<Key, Value | undefined>;
+}
+
+/** Every migration since the first format, in order. */
+export const MIGRATIONS: readonly Migration[] = [];
+
+export interface Format {
+  readonly version: number;
+  readonly migrations: readonly Migration[];
+}
+
+export const CURRENT_FORMAT: Format = { version: FORMAT_VERSION, migrations: MIGRATIONS };
+
+export function readIdentity(storage: KeyValue): Identity | undefined {
+  const snapshot = storage.snapshot();
+  try {
+    return snapshot.get(IDENTITY_KEY) as Identity | undefined;
+  } finally {
+    snapshot.close();
+  }
+}
+
+/** The identity of a store of the current format: made for a new one, migrated for an old one. */
+export async function openIdentity(
+  storage: KeyValue,
+  platform: Platform,
+  format: Format = CURRENT_FORMAT,
+): Promise<Identity> {
+  const identity = readIdentity(storage);
+  if (identity === undefined) return createIdentity(storage, platform, format.version);
+  if (typeof identity.format !== "number") {
+    throw new PeerError("store.corrupt", "expected the identity of a store");
+  }
+  if (identity.format > format.version) {
+    const message =
+      `the store has format ${identity.format}, this version reads up to ${format.version}; ` +
+      "use the version that wrote it, or a newer one";
+    throw new PeerError("store.format_newer", message);
+  }
+  return migrate(storage, identity, format);
+}
+
+/** Begins a new life of a restored or copied store. The old change log ends with the old life. */
+export async function renewIdentity(storage: KeyValue, platform: Platform): Promise<Identity> {
+  const before = readIdentity(storage);
+  if (before === undefined) throw new PeerError("store.foreign", "expected a store, found none");
+  await dropLog(storage);
+  const head = headOf(storage);
+  const microseconds = (platform.now() - EPOCH_MS) * 1000;
+  const txnId = Math.max(head.txnId + 1, Math.floor(microseconds));
+  const identity = newIdentity(platform, before.format);
+  const renewed: Head = { ...head, txnId, floor: txnId, logCount: 0, logBytes: 0 };
+  await storage.commit(
+    new Map<Key, Value>([
+      [IDENTITY_KEY, identity],
+      [HEAD_KEY, renewed],
+    ]),
+  );
+  return identity;
+}
+
+async function createIdentity(
+  storage: KeyValue,
+  platform: Platform,
+  format: number,
+): Promise<Identity> {
+  refuseForeign(storage);
+  const identity = newIdentity(platform, format);
+  await storage.commit(
+    new Map<Key, Value>([
+      [IDENTITY_KEY, identity],
+      [HEAD_KEY, FIRST_HEAD],
+    ]),
+  );
+  return identity;
+}
+
+/** A storage with keys but no identity is somebody else's: it is left alone. */
+function refuseForeign(storage: KeyValue): void {
+  const snapshot = storage.snapshot();
+  try {
+    for (const _ of snapshot.keys({ from: "\x00", to: "\xff" })) {
+      throw new PeerError("store.foreign", "expected a store or nothing, found other data");
+    }
+  } finally {
+    snapshot.close();
+  }
+}
+
+function newIdentity(platform: Platform, format: number): Identity {
+  let historyId = "";
+  for (const byte of platform.random(16)) historyId += byte.toString(16).padStart(2, "0");
+  return { format, historyId, site: siteOfBytes(platform.random(8)) };
+}
+
+async function migrate(storage: KeyValue, identity: Identity, format: Format): Promise<Identity> {
+  let current = identity;
+  while (current.format < format.version) {
+    const step = format.migrations.find((migration) => migration.from === current.format);
+    if (step === undefined) {
+      const message = `no migration leads from format ${current.format} to ${format.version}`;
+      throw new PeerError("store.foreign", message);
+    }
+    current = { ...current, format: current.format + 1 };
+    const writes = step.migrate(storage);
+    writes.set(IDENTITY_KEY, current);
+    await storage.commit(writes);
+  }
+  return current;
+}
+
+function headOf(storage: KeyValue): Head {
+  const snapshot = storage.snapshot();
+  try {
+    return readHead(snapshot.get(HEAD_KEY));
+  } finally {
+    snapshot.close();
+  }
+}
+
+async function dropLog(storage: KeyValue): Promise<void> {
+  for (;;) {
+    const snapshot = storage.snapshot();
+    const writes = new Map<Key, undefined>();
+    for (const key of snapshot.keys(transactionRange(0, Number.MAX_SAFE_INTEGER - 1))) {
+      writes.set(key, undefined);
+      if (writes.size === MAINTENANCE_BATCH) break;
+    }
+    snapshot.close();
+    if (writes.size === 0) return;
+    await storage.commit(writes);
+  }
+}

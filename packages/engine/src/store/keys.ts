@@ -1,0 +1,188 @@
+/**
+ * Keys: where everything lies in the key space of one store.
+ *
+ * One letter for the kind, then fixed-width numbers, then the ordered key of a document id, so that
+ * each kind is one range and documents of a collection lie in the order of their ids. The layout is
+ * part of the storage format (K1 to K9).
+ *
+ *   c section name        catalog record           n collection        count of shown documents
+ *   d collection id       shown fields             s                   identity of the store
+ *   g time collection id  a floor to collect       t txnId             transaction
+ *   h                     head                     u site              last upload of a site
+ *   k name                number of a collection   v collection txnId id  last change of a document
+ *   m collection id       metadata                 w site number       one upload
+ *   a txnId index         operation kept aside
+ */
+
+import { bytesOf, type Site, textKey } from "@bigpeer/protocol";
+import type { Key, KeyRange } from "../platform.ts";
+
+export const HEAD_KEY: Key = "h";
+export const IDENTITY_KEY: Key = "s";
+
+export function catalogKey(section: string, name: string): Key {
+  return `c${textKey(section)}${textKey(name)}`;
+}
+
+export function catalogRange(section: string): KeyRange {
+  return prefixRange(`c${textKey(section)}`);
+}
+
+export function collectionKey(name: string): Key {
+  return `k${textKey(name)}`;
+}
+
+export const COLLECTIONS: KeyRange = prefixRange("k");
+
+export function countKey(collection: number): Key {
+  return `n${uint32Key(collection)}`;
+}
+
+export function documentKey(collection: number, idKey: string): Key {
+  return documentPrefix(collection) + idKey;
+}
+
+const documentPrefixes = new Map<number, string>();
+
+/** Remembered, because every read of a document begins with it; collections are few. */
+function documentPrefix(collection: number): string {
+  let prefix = documentPrefixes.get(collection);
+  if (prefix === undefined) {
+    prefix = `d${uint32Key(collection)}`;
+    documentPrefixes.set(collection, prefix);
+  }
+  return prefix;
+}
+
+export function documentRange(collection: number): KeyRange {
+  return prefixRange(`d${uint32Key(collection)}`);
+}
+
+/** Length of what stands before the id in a document or metadata key. */
+export const ID_OFFSET = 5;
+
+export function metaKey(collection: number, idKey: string): Key {
+  return `m${uint32Key(collection)}${idKey}`;
+}
+
+export function transactionKey(txnId: number): Key {
+  return `t${uint64Key(txnId)}`;
+}
+
+/** Transactions above `after`, up to and with `upTo`. */
+export function transactionRange(after: number, upTo: number): KeyRange {
+  return { from: transactionKey(after + 1), to: transactionKey(upTo + 1) };
+}
+
+export function txnIdOfKey(key: Key): number {
+  return numberOfKey(key, 1);
+}
+
+export function changedKey(collection: number, txnId: number, idKey: string): Key {
+  return `v${uint32Key(collection)}${uint64Key(txnId)}${idKey}`;
+}
+
+/** Documents of a collection whose last change is above `after`, oldest change first. */
+export function changedRange(collection: number, after: number): KeyRange {
+  const prefix = `v${uint32Key(collection)}`;
+  return { from: prefix + uint64Key(after + 1), to: prefixRange(prefix).to };
+}
+
+export interface ChangedKey {
+  readonly txnId: number;
+  readonly idKey: string;
+}
+
+export function readChangedKey(key: Key): ChangedKey {
+  return { txnId: numberOfKey(key, 5), idKey: key.slice(13) };
+}
+
+export function graveKey(time: number, collection: number, idKey: string): Key {
+  return `g${uint64Key(time)}${uint32Key(collection)}${idKey}`;
+}
+
+export function graveRange(upToTime: number): KeyRange {
+  return { from: "g", to: `g${uint64Key(upToTime + 1)}` };
+}
+
+export interface GraveKey {
+  readonly time: number;
+  readonly collection: number;
+  readonly idKey: string;
+}
+
+export function readGraveKey(key: Key): GraveKey {
+  return {
+    time: numberOfKey(key, 1),
+    collection: collectionOfKey(key, 9),
+    idKey: key.slice(13),
+  };
+}
+
+export function siteKey(site: Site): Key {
+  return `u${siteBytesKey(site)}`;
+}
+
+export function siteOfKey(key: Key): Site {
+  return printKey(key.slice(0, 9)).slice(2);
+}
+
+export function uploadKey(site: Site, number: number): Key {
+  return `w${siteBytesKey(site)}${uint64Key(number)}`;
+}
+
+export function uploadNumberOfKey(key: Key): number {
+  return numberOfKey(key, 9);
+}
+
+export function asideKey(txnId: number, index: number): Key {
+  return `a${uint64Key(txnId)}${uint32Key(index)}`;
+}
+
+/** What transactions up to and with `upTo` kept aside. */
+export function asideRange(upTo: number): KeyRange {
+  return { from: "a", to: asideKey(upTo + 1, 0) };
+}
+
+export function collectionOfKey(key: Key, offset = 1): number {
+  let number = 0;
+  for (let i = offset; i < offset + 4; i++) number = number * 256 + key.charCodeAt(i);
+  return number;
+}
+
+/** All keys that begin with `prefix`. */
+export function prefixRange(prefix: string): KeyRange {
+  const last = prefix.charCodeAt(prefix.length - 1);
+  const head = prefix.slice(0, -1);
+  return { from: prefix, to: last < 0xff ? head + String.fromCharCode(last + 1) : afterAll(head) };
+}
+
+function afterAll(head: string): string {
+  return prefixRange(head).to;
+}
+
+function uint32Key(value: number): string {
+  return String.fromCharCode(value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255);
+}
+
+function uint64Key(value: number): string {
+  return uint32Key(Math.floor(value / 0x100000000)) + uint32Key(value % 0x100000000);
+}
+
+function numberOfKey(key: Key, offset: number): number {
+  return collectionOfKey(key, offset) * 0x100000000 + collectionOfKey(key, offset + 4);
+}
+
+function siteBytesKey(site: Site): string {
+  let key = "";
+  for (let i = 0; i < 16; i += 2)
+    key += String.fromCharCode(Number.parseInt(site.slice(i, i + 2), 16));
+  return key;
+}
+
+/** A key as hexadecimal text, for people. */
+export function printKey(key: Key): string {
+  let hex = "";
+  for (const byte of bytesOf(key)) hex += byte.toString(16).padStart(2, "0");
+  return `${key.charAt(0)}:${hex.slice(2)}`;
+}

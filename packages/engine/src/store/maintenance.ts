@@ -1,0 +1,83 @@
+/**
+ * Maintenance: what a store may forget, decided from outside and done by logged operations.
+ *
+ * The change log is bounded by age, count and bytes; tombstones by age. The decision reads the clock
+ * and the settings; the operations that follow from it do not, so every node that applies them
+ * forgets the same (K20).
+ */
+
+import { msOfTime, type StoreOperation, timeOfMs } from "@bigpeer/protocol";
+import { HORIZON_MS, LOG_AGE_MS, LOG_BYTES, LOG_COUNT, MAINTENANCE_BATCH } from "../limits.ts";
+import { graveRange, transactionRange, txnIdOfKey } from "./keys.ts";
+import type { Head, TransactionRecord } from "./records.ts";
+import type { View } from "./view.ts";
+
+export interface Retention {
+  readonly logAgeMs: number;
+  readonly logCount: number;
+  readonly logBytes: number;
+  /** How long deletes are remembered. A peer that was away longer starts over. */
+  readonly horizonMs: number;
+}
+
+export const DEFAULT_RETENTION: Retention = {
+  logAgeMs: LOG_AGE_MS,
+  logCount: LOG_COUNT,
+  logBytes: LOG_BYTES,
+  horizonMs: HORIZON_MS,
+};
+
+export interface DueWork {
+  readonly operations: readonly StoreOperation[];
+  /** Whether one transaction was not enough. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * The next bounded piece of work. Maintenance is logged itself, so a full log is never quite within
+ * its bounds: one transaction over is as good as it gets.
+ */
+export function dueWork(view: View, retention: Retention, nowMs: number): DueWork {
+  const { head } = view;
+  const operations: StoreOperation[] = [];
+  const trim = trimTarget(view, head, retention, nowMs);
+  if (trim.upTo > head.floor) operations.push({ kind: "trim", upTo: trim.upTo });
+  const horizon = Math.max(0, timeOfMs(nowMs - retention.horizonMs));
+  const graves = countUpTo(view.reader.keys(graveRange(horizon)), MAINTENANCE_BATCH + 1);
+  if (graves > 0) operations.push({ kind: "horizon", time: horizon });
+  return { operations, hasMore: trim.isCut || graves > MAINTENANCE_BATCH };
+}
+
+/** The newest transaction that some bound wants gone. */
+function trimTarget(
+  view: View,
+  head: Head,
+  retention: Retention,
+  nowMs: number,
+): { upTo: number; isCut: boolean } {
+  let { logCount, logBytes, floor } = head;
+  let looked = 0;
+  for (const { key, value } of view.reader.entries(transactionRange(floor, head.txnId))) {
+    const record = value as unknown as TransactionRecord;
+    const isOver = logCount > retention.logCount || logBytes > retention.logBytes;
+    if (!isOver && ageOf(record, nowMs) <= retention.logAgeMs) break;
+    floor = txnIdOfKey(key);
+    logCount--;
+    logBytes -= record.size;
+    looked++;
+    if (looked === MAINTENANCE_BATCH) return { upTo: floor, isCut: true };
+  }
+  return { upTo: floor, isCut: false };
+}
+
+function ageOf(record: TransactionRecord, nowMs: number): number {
+  // A transaction without steps (a refused upload) has no time of its own: it goes with its neighbours.
+  const time = record.steps[0]?.time;
+  return time === undefined ? Number.POSITIVE_INFINITY : nowMs - msOfTime(time);
+}
+
+function countUpTo(items: Iterable<unknown>, limit: number): number {
+  let count = 0;
+  for (const _ of items) if (++count === limit) break;
+  return count;
+}

@@ -1,0 +1,123 @@
+/**
+ * MemoryKeyValue: the reference KeyValue. It is the simplest thing that keeps the contract, for
+ * tests, the simulator, and peers that keep nothing. The state itself lies in a MemoryDisk.
+ */
+
+import { assert, PeerError, type Value } from "@bigpeer/protocol";
+import {
+  KEY_SIZE_MAX,
+  type Key,
+  type KeyEntry,
+  type KeyRange,
+  type KeyValue,
+  type Snapshot,
+  type Writes,
+} from "../platform.ts";
+import { MemoryDisk, type Mount } from "./memory-disk.ts";
+import type { OrderedTree } from "./ordered-tree.ts";
+
+export class MemoryKeyValue implements KeyValue {
+  readonly #disk: MemoryDisk;
+  readonly #life: Life;
+  #commit: Promise<void> | undefined;
+
+  constructor(disk: MemoryDisk = new MemoryDisk()) {
+    this.#disk = disk;
+    this.#life = { mount: disk.mount(), isClosed: false };
+  }
+
+  snapshot(): Snapshot {
+    checkAlive(this.#life);
+    return new MemorySnapshot(this.#disk.durable, this.#life);
+  }
+
+  async commit(writes: Writes): Promise<void> {
+    assert(this.#commit === undefined, "one commit at a time");
+    if (this.#life.isClosed) throw closedError();
+    for (const key of writes.keys()) assertKey(key);
+    const commit = this.#disk.write(this.#life.mount, writes);
+    this.#commit = commit;
+    try {
+      await commit;
+    } finally {
+      this.#commit = undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#life.isClosed = true;
+    if (this.#life.mount.isAlive) await this.#commit?.catch(() => undefined);
+  }
+}
+
+/** A MemoryKeyValue and its snapshots end together: by close() or by a crash. */
+interface Life {
+  readonly mount: Mount;
+  isClosed: boolean;
+}
+
+class MemorySnapshot implements Snapshot {
+  readonly #life: Life;
+  #tree: OrderedTree<Value> | undefined;
+
+  constructor(tree: OrderedTree<Value>, life: Life) {
+    this.#tree = tree;
+    this.#life = life;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#use().get(key);
+  }
+
+  has(key: Key): boolean {
+    return this.#use().get(key) !== undefined;
+  }
+
+  entries(range: KeyRange): Iterable<KeyEntry> {
+    this.#use();
+    return { [Symbol.iterator]: () => this.#entries(range) };
+  }
+
+  keys(range: KeyRange): Iterable<Key> {
+    this.#use();
+    return { [Symbol.iterator]: () => this.#keys(range) };
+  }
+
+  close(): void {
+    this.#tree = undefined;
+  }
+
+  *#entries(range: KeyRange): Generator<KeyEntry, void> {
+    for (const [key, value] of this.#use().entries(range)) {
+      yield { key, value };
+      this.#use();
+    }
+  }
+
+  *#keys(range: KeyRange): Generator<Key, void> {
+    for (const entry of this.#entries(range)) yield entry.key;
+  }
+
+  #use(): OrderedTree<Value> {
+    checkAlive(this.#life);
+    if (this.#tree === undefined) {
+      throw new PeerError("store.closed", "expected an open snapshot, found it closed");
+    }
+    return this.#tree;
+  }
+}
+
+function checkAlive(life: Life): void {
+  if (life.isClosed || !life.mount.isAlive) throw closedError();
+}
+
+function closedError(): PeerError {
+  return new PeerError("store.closed", "expected an open storage, found it closed");
+}
+
+function assertKey(key: Key): void {
+  assert(key.length > 0 && key.length <= KEY_SIZE_MAX, "a key of 1 to KEY_SIZE_MAX bytes");
+  for (let i = 0; i < key.length; i++) {
+    assert(key.charCodeAt(i) <= 0xff, "a key whose characters are bytes");
+  }
+}

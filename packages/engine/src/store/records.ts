@@ -1,0 +1,175 @@
+/**
+ * Records: what lies under the keys, as plain values, with the functions that read them back.
+ *
+ * A record is trusted here (the store wrote it); verify.ts is who doubts. docs/storage-format.md
+ * describes each.
+ */
+
+import {
+  ByteReader,
+  ByteWriter,
+  isArray,
+  type Operation,
+  PeerError,
+  type Site,
+  type Types,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import type { Shown } from "../crdt/show.ts";
+
+/** Where the store stands; changes with every transaction. */
+export type Head = {
+  /** The last transaction. */
+  readonly txnId: number;
+  /** The last time that the clock gave or took. */
+  readonly time: number;
+  /** Numbers given to collections so far. */
+  readonly collections: number;
+  /** The newest transaction that the change log no longer has. */
+  readonly floor: number;
+  readonly logCount: number;
+  readonly logBytes: number;
+  /** Time up to which tombstones were collected. */
+  readonly horizon: number;
+};
+
+export const FIRST_HEAD: Head = {
+  txnId: 0,
+  time: 0,
+  collections: 0,
+  floor: 0,
+  logCount: 0,
+  logBytes: 0,
+  horizon: 0,
+};
+
+/** Who the store is: new for each life of a store. */
+export type Identity = {
+  readonly format: number;
+  readonly historyId: string;
+  readonly site: Site;
+};
+
+export function readHead(value: Value | undefined): Head {
+  return value === undefined ? FIRST_HEAD : (value as Head);
+}
+
+/** The shown fields alone, or with the marks of their types when there are any. */
+export function documentRecord(shown: Shown): Value {
+  return shown.types === undefined ? shown.fields : [shown.fields, shown.types];
+}
+
+export function shownOfRecord(record: Value): Shown {
+  if (isArray(record)) {
+    return { fields: record[0] as ValueObject, types: record[1] as Types };
+  }
+  return { fields: record as ValueObject, types: undefined };
+}
+
+export interface MetaRecord {
+  /** The transaction that changed the document last. */
+  readonly version: number;
+  readonly meta: Uint8Array;
+}
+
+const scratch = new ByteWriter(256);
+
+export function metaRecord(version: number, meta: Uint8Array): Uint8Array {
+  scratch.varint(version);
+  scratch.raw(meta);
+  return scratch.finish();
+}
+
+export function readMetaRecord(record: Value): MetaRecord {
+  if (!(record instanceof Uint8Array)) {
+    throw new PeerError("store.corrupt", "expected the metadata of a document");
+  }
+  const reader = new ByteReader(record, "store.corrupt");
+  const version = reader.varint();
+  return { version, meta: record.subarray(reader.offset) };
+}
+
+/** Operations of one statement or command: one tick of the clock. */
+export type Step = {
+  readonly time: number;
+  /** The writer when it is not this store: then `time` is its own and is kept. */
+  readonly site?: Site;
+  readonly operations: readonly Operation[];
+};
+
+/** What the change of a document took away: enough to rebuild what showed before. */
+export type Before = {
+  readonly fields: ValueObject;
+  /** Fields that did not show before. */
+  readonly added: readonly string[];
+};
+
+/** `operation` counts over all steps; the document is that of the operation. */
+export type Change = readonly [operation: number, previous: number, before: Before | null];
+
+export type Guard = readonly [collection: string, id: Value, version: number];
+
+/** An upload as a site numbered it; the digest is chained over all before it. */
+export type UploadMark = {
+  readonly site: Site;
+  readonly number: number;
+  readonly digest: Uint8Array;
+};
+
+export type UploadOutcome = "applied" | "stale" | "refused";
+
+export type UploadRecord = {
+  readonly digest: Uint8Array;
+  readonly txnId: number;
+  readonly outcome: UploadOutcome;
+  readonly reason: string;
+};
+
+export type SiteRecord = {
+  readonly number: number;
+  readonly digest: Uint8Array;
+  readonly txnId: number;
+};
+
+/** A request evaluated: what a replicated log carries. */
+export interface Entry {
+  readonly guards: readonly Guard[];
+  readonly steps: readonly Step[];
+  readonly upload?: UploadMark;
+  /** Why an upload was refused: then it has no steps and only its number counts. */
+  readonly refusal?: string;
+}
+
+/** A transaction in the change log. */
+export type TransactionRecord = {
+  readonly steps: readonly Step[];
+  readonly changes: readonly Change[];
+  /** Documents that were read for the write and not changed by it. */
+  readonly guards?: readonly Guard[];
+  readonly upload?: UploadMark;
+  readonly refusal?: string;
+  /** Approximate bytes, for retention by size. */
+  readonly size: number;
+};
+
+/** Bytes that a value takes, near enough to bound a log and cheap to compute. */
+export function approximateSize(value: Value): number {
+  switch (typeof value) {
+    case "string":
+      return value.length + 2;
+    case "number":
+    case "bigint":
+      return 6;
+    case "object": {
+      if (value === null) return 1;
+      if (value instanceof Uint8Array) return value.length + 3;
+      let size = 3;
+      if (isArray(value)) for (const element of value) size += approximateSize(element);
+      else for (const key of Object.keys(value)) size += approximateSize(value[key] as Value) + 1;
+      return size;
+    }
+    default:
+      return 1;
+  }
+}

@@ -1,0 +1,396 @@
+/**
+ * Verify: walks every key of a store and says what does not fit.
+ *
+ * It trusts no record: each is read back through its own codec, and everything that is kept twice
+ * (documents and metadata, counts, the index of changes, graves, the log and its totals) is compared.
+ * It changes nothing.
+ */
+
+import {
+  canonicalBytes,
+  compareBytes,
+  type DocumentOperation,
+  type Edit,
+  equalValues,
+  getField,
+  idOfKey,
+  isObject,
+  latest,
+  NONE,
+  stringifyJson,
+  type Value,
+  type ValueObject,
+  ZERO,
+} from "@bigpeer/protocol";
+import { oldestGrave } from "../crdt/collect.ts";
+import { normalize } from "../crdt/merge.ts";
+import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
+import { decodeState, encodeState, stateToBytes } from "../crdt/state-codec.ts";
+import type { Key, Reader } from "../platform.ts";
+import { operationOfChange } from "./change-log.ts";
+import { FORMAT_VERSION } from "./identity.ts";
+import {
+  changedKey,
+  collectionOfKey,
+  countKey,
+  documentKey,
+  graveKey,
+  HEAD_KEY,
+  ID_OFFSET,
+  IDENTITY_KEY,
+  metaKey,
+  printKey,
+  readChangedKey,
+  readGraveKey,
+  siteKey,
+  siteOfKey,
+  transactionKey,
+  txnIdOfKey,
+  uploadKey,
+  uploadNumberOfKey,
+} from "./keys.ts";
+import {
+  type Change,
+  documentRecord,
+  type Head,
+  type Identity,
+  readMetaRecord,
+  type SiteRecord,
+  shownOfRecord,
+  type TransactionRecord,
+  type UploadRecord,
+} from "./records.ts";
+import { View } from "./view.ts";
+
+export interface Problem {
+  readonly key: string;
+  readonly message: string;
+}
+
+export interface VerifyReport {
+  readonly keys: number;
+  readonly documents: number;
+  readonly transactions: number;
+  /** The first problems found, at most PROBLEMS_MAX. */
+  readonly problems: readonly Problem[];
+}
+
+const PROBLEMS_MAX = 1000;
+
+export function verify(reader: Reader): VerifyReport {
+  return new Verifier(reader).run();
+}
+
+interface DocumentKey {
+  readonly collection: number;
+  readonly idKey: string;
+}
+
+class Verifier {
+  readonly #reader: Reader;
+  readonly #view: View;
+  readonly #problems: Problem[] = [];
+  readonly #shownCounts = new Map<number, number>();
+  readonly #collections = new Set<number>();
+  readonly #counted = new Set<number>();
+  #head: Head | undefined;
+  #documents = 0;
+  #transactions = 0;
+  #logBytes = 0;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+    this.#view = new View(reader);
+  }
+
+  run(): VerifyReport {
+    this.#checkHead();
+    let keys = 0;
+    for (const { key, value } of this.#reader.entries({ from: "\x00", to: "\xff" })) {
+      keys++;
+      this.#guarded(key, () => this.#checkEntry(key, value));
+    }
+    this.#checkTotals();
+    return {
+      keys,
+      documents: this.#documents,
+      transactions: this.#transactions,
+      problems: this.#problems,
+    };
+  }
+
+  #checkHead(): void {
+    const head = this.#reader.get(HEAD_KEY);
+    const identity = this.#reader.get(IDENTITY_KEY) as Identity | undefined;
+    if (isObject(head)) this.#head = head as unknown as Head;
+    else this.#report(HEAD_KEY, "expected the head of the store");
+    if (!isObject(identity)) this.#report(IDENTITY_KEY, "expected the identity of the store");
+    else if (identity.format !== FORMAT_VERSION) {
+      this.#report(IDENTITY_KEY, `expected format ${FORMAT_VERSION}, found ${identity.format}`);
+    }
+  }
+
+  /** A record that cannot be read is one problem, not the end of the walk. */
+  #guarded(key: Key, check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.#report(key, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #checkEntry(key: Key, value: Value): void {
+    switch (key.charAt(0)) {
+      case "d":
+        return this.#checkDocument(key, value);
+      case "g":
+        return this.#checkGrave(key);
+      case "k":
+        this.#collections.add(value as number);
+        return;
+      case "m":
+        return this.#checkMeta(key, value);
+      case "t":
+        return this.#checkTransaction(key, value as unknown as TransactionRecord);
+      case "v":
+        return this.#checkChanged(key);
+      case "n":
+        this.#counted.add(collectionOfKey(key));
+        return;
+      case "u":
+        return this.#checkSite(key, value as SiteRecord);
+      case "w":
+        return this.#checkUpload(key, value as UploadRecord);
+      case "a":
+      case "c":
+      case "h":
+      case "s":
+        return;
+      default:
+        return this.#report(key, "expected a key of the storage format");
+    }
+  }
+
+  #checkDocument(key: Key, value: Value): void {
+    this.#documents++;
+    const collection = collectionOfKey(key);
+    this.#shownCounts.set(collection, (this.#shownCounts.get(collection) ?? 0) + 1);
+    idOfKey(key.slice(ID_OFFSET));
+    if (!isObject(shownOfRecord(value).fields))
+      this.#report(key, "expected the fields of a document");
+    if (!this.#reader.has(metaKey(collection, key.slice(ID_OFFSET)))) {
+      this.#report(key, "expected metadata beside the document");
+    }
+  }
+
+  #checkMeta(key: Key, value: Value): void {
+    const place: DocumentKey = { collection: collectionOfKey(key), idKey: key.slice(ID_OFFSET) };
+    const { version, meta } = readMetaRecord(value);
+    const record = this.#reader.get(documentKey(place.collection, place.idKey));
+    const state = decodeState(record === undefined ? undefined : shownOfRecord(record), meta);
+    const again = encodeState(state);
+    if (compareBytes(again.meta, meta) !== 0)
+      this.#report(key, "expected metadata in canonical form");
+    if (compareBytes(stateToBytes(normalize(state)), stateToBytes(state)) !== 0) {
+      this.#report(key, "expected a state in normal form");
+    }
+    this.#checkShown(key, again.shown && documentRecord(again.shown), record);
+    if (!this.#reader.has(changedKey(place.collection, version, place.idKey))) {
+      this.#report(key, `expected an entry for its last change ${version}`);
+    }
+    const grave = oldestGrave(state);
+    if (grave !== undefined && !this.#reader.has(graveKey(grave, place.collection, place.idKey))) {
+      this.#report(key, "expected an entry for its oldest floor");
+    }
+    this.#checkVersion(key, version);
+  }
+
+  #checkShown(key: Key, expected: Value | undefined, found: Value | undefined): void {
+    const want = expected === undefined ? "nothing" : stringifyJson(expected);
+    const have = found === undefined ? "nothing" : stringifyJson(found);
+    if (expected === undefined ? found !== undefined : !isSameRecord(expected, found)) {
+      this.#report(key, `expected the document ${want}, found ${have}`);
+    }
+  }
+
+  #checkVersion(key: Key, version: number): void {
+    const head = this.#head;
+    if (head === undefined) return;
+    if (version > head.txnId) this.#report(key, `expected a version up to ${head.txnId}`);
+    if (version > head.floor && !this.#reader.has(transactionKey(version))) {
+      this.#report(key, `expected transaction ${version} in the log`);
+    }
+  }
+
+  #checkChanged(key: Key): void {
+    const collection = collectionOfKey(key);
+    const { txnId, idKey } = readChangedKey(key);
+    const record = this.#reader.get(metaKey(collection, idKey));
+    const version = record === undefined ? undefined : readMetaRecord(record).version;
+    if (version !== txnId) this.#report(key, `expected a document of version ${txnId}`);
+  }
+
+  #checkGrave(key: Key): void {
+    const { time, collection, idKey } = readGraveKey(key);
+    const record = this.#reader.get(metaKey(collection, idKey));
+    const shown = this.#reader.get(documentKey(collection, idKey));
+    const state =
+      record === undefined
+        ? undefined
+        : decodeState(
+            shown === undefined ? undefined : shownOfRecord(shown),
+            readMetaRecord(record).meta,
+          );
+    if (state === undefined || oldestGrave(state) !== time) {
+      this.#report(key, "expected a document with this floor");
+    }
+  }
+
+  #checkTransaction(key: Key, record: TransactionRecord): void {
+    this.#transactions++;
+    this.#logBytes += record.size;
+    const txnId = txnIdOfKey(key);
+    const head = this.#head;
+    if (head !== undefined && (txnId <= head.floor || txnId > head.txnId)) {
+      this.#report(key, `expected a transaction above ${head.floor} and up to ${head.txnId}`);
+    }
+    for (const change of record.changes) {
+      const { collection, id } = operationOfChange(record, change);
+      if (change[1] >= txnId) {
+        this.#report(key, "expected a previous version below the transaction");
+      }
+      const { state, version } = this.#view.state(collection, id);
+      if (version !== txnId) continue;
+      const written = ownWrites(record, collection, id);
+      const shown = this.#view.get(collection, id)?.fields;
+      if (!isWhatWasWritten(written, change, shown)) {
+        this.#report(key, `expected its document ${stringifyJson(id)} to show what it wrote`);
+      }
+      if (!isStampedBy(written, state, head?.horizon ?? 0)) {
+        this.#report(key, `expected its document ${stringifyJson(id)} to bear its stamp`);
+      }
+    }
+  }
+
+  #checkSite(key: Key, site: SiteRecord): void {
+    const last = this.#reader.get(uploadKey(siteOfKey(key), site.number)) as
+      | UploadRecord
+      | undefined;
+    if (
+      last === undefined ||
+      last.txnId !== site.txnId ||
+      !isSameRecord(last.digest, site.digest)
+    ) {
+      this.#report(key, `expected upload ${site.number} of the site beside it`);
+    }
+  }
+
+  #checkUpload(key: Key, upload: UploadRecord): void {
+    const site = this.#reader.get(siteKey(siteOfKey(key))) as SiteRecord | undefined;
+    if (site === undefined || site.number < uploadNumberOfKey(key)) {
+      this.#report(key, "expected a site that has sent it");
+    }
+    this.#checkVersion(key, upload.txnId);
+  }
+
+  #checkTotals(): void {
+    const head = this.#head;
+    if (head !== undefined && head.logCount !== this.#transactions) {
+      this.#report(HEAD_KEY, `expected ${this.#transactions} transactions, found ${head.logCount}`);
+    }
+    if (head !== undefined && head.logBytes !== this.#logBytes) {
+      this.#report(HEAD_KEY, `expected ${this.#logBytes} bytes of log, found ${head.logBytes}`);
+    }
+    const seen = [...this.#collections, ...this.#shownCounts.keys(), ...this.#counted];
+    for (const collection of new Set(seen)) {
+      const counted = this.#shownCounts.get(collection) ?? 0;
+      const kept = (this.#reader.get(countKey(collection)) as number | undefined) ?? 0;
+      if (counted !== kept) {
+        this.#report(countKey(collection), `expected a count of ${counted}, found ${kept}`);
+      }
+      if (!this.#collections.has(collection)) {
+        this.#report(countKey(collection), "expected a name for the collection");
+      }
+    }
+  }
+
+  #report(key: Key, message: string): void {
+    if (this.#problems.length < PROBLEMS_MAX) this.#problems.push({ key: printKey(key), message });
+  }
+}
+
+function isSameRecord(a: Value, b: Value | undefined): boolean {
+  return b !== undefined && compareBytes(canonicalBytes(a), canonicalBytes(b)) === 0;
+}
+
+/** What this store wrote to one document in one transaction. */
+interface OwnWrites {
+  readonly operations: readonly DocumentOperation[];
+  readonly times: readonly number[];
+}
+
+/** Undefined when another site or a merge wrote to the document too. */
+function ownWrites(
+  record: TransactionRecord,
+  collection: string,
+  id: Value,
+): OwnWrites | undefined {
+  const operations: DocumentOperation[] = [];
+  const times: number[] = [];
+  for (const step of record.steps) {
+    for (const operation of step.operations) {
+      if (!("collection" in operation) || operation.collection !== collection) continue;
+      if (!equalValues(operation.id, id)) continue;
+      if (step.site !== undefined || operation.kind === "merge") return undefined;
+      operations.push(operation);
+      times.push(operation.kind === "initial" ? ZERO.time : step.time);
+    }
+  }
+  return { operations, times };
+}
+
+/** Holds the last write of a document in the log against the document: what it set must show. */
+function isWhatWasWritten(
+  written: OwnWrites | undefined,
+  change: Change,
+  shown: ValueObject | undefined,
+): boolean {
+  const last = written?.operations.at(-1);
+  switch (last?.kind) {
+    case "insert": {
+      const isFirst = written?.operations.length === 1 && change[2] === null;
+      return !isFirst || equalValues(shown, last.fields);
+    }
+    case "update":
+      return last.edits.every((edit) => isWhatWasSet(edit, shown));
+    case "delete":
+    case "evict":
+      return shown === undefined;
+    default:
+      return true;
+  }
+}
+
+/** The clock is ahead of all that it has seen, so the newest stamp is that of the last write. */
+function isStampedBy(
+  written: OwnWrites | undefined,
+  state: DocumentState,
+  horizon: number,
+): boolean {
+  // Behind the horizon the stamp of a delete or UNSET may be collected.
+  if (written === undefined || Math.max(...written.times) <= horizon) return true;
+  if (written.operations.some((operation) => operation.kind === "evict")) return true;
+  let newest = NONE;
+  eachStateStamp(state, (stamp) => {
+    newest = latest(newest, stamp);
+  });
+  return written.times.includes(newest.time);
+}
+
+function isWhatWasSet(edit: Edit, shown: ValueObject | undefined): boolean {
+  // A document that does not show took no edit; a map merges with what is there.
+  if (edit.kind !== "set" || shown === undefined || isObject(edit.value)) return true;
+  let value: Value | undefined = shown;
+  for (const name of edit.path) value = isObject(value) ? getField(value, name) : undefined;
+  return equalValues(value, edit.value);
+}

@@ -1,0 +1,136 @@
+import { type Operation, PeerError } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { QUEUE_LENGTH_MAX } from "../../src/limits.ts";
+import type { Store } from "../../src/store/store.ts";
+import { fieldsOf, openStore, problems } from "../support/open-store.ts";
+
+function put(store: Store, id: string, n = 0): Promise<number> {
+  const operation: Operation = { kind: "insert", collection: "c", id, fields: { n } };
+  return store.transact((transaction) => transaction.apply([operation])).then(({ txnId }) => txnId);
+}
+
+function increment(store: Store, id: string): Promise<number> {
+  return store
+    .transact((transaction) => {
+      const n = (transaction.get("c", id)?.fields["n"] as number) + 1;
+      const edits = [{ kind: "set", path: ["n"], value: n }] as const;
+      transaction.apply([{ kind: "update", collection: "c", id, edits }]);
+      return n;
+    })
+    .then(({ result }) => result);
+}
+
+test("[K22] requests that wait together share one commit and have their own txnIds", async () => {
+  const { store, disk } = await openStore();
+  const before = disk.syncCount;
+  const txnIds = await Promise.all(Array.from({ length: 64 }, (_, i) => put(store, `d${i}`)));
+  expect(txnIds).toEqual(Array.from({ length: 64 }, (_, i) => i + 1));
+  expect(disk.syncCount - before).toBe(1);
+});
+
+test("[K22] requests that come during a flush form the next group, evaluated over it", async () => {
+  const { store, disk } = await openStore();
+  await put(store, "x", 0);
+  disk.holdSyncs();
+  const first = increment(store, "x");
+  await Promise.resolve();
+  await Promise.resolve();
+  const others = [increment(store, "x"), increment(store, "x")];
+  const before = disk.syncCount;
+  disk.releaseSyncs();
+  expect(await first).toBe(1);
+  expect(await Promise.all(others)).toEqual([2, 3]);
+  expect(disk.syncCount - before).toBe(2);
+  expect(fieldsOf(store, "c", "x")).toEqual({ n: 3 });
+});
+
+test("[K23] neither answer, error nor read shows an unflushed write", async () => {
+  const { store, disk } = await openStore();
+  disk.holdSyncs();
+  const settled: string[] = [];
+  const write = put(store, "a").then(() => settled.push("write"));
+  const reader = store
+    .transact((transaction) => transaction.get("c", "a") !== undefined)
+    .then(({ txnId, result }) => settled.push(`read ${result} at ${txnId}`));
+  const refusal = store
+    .transact((transaction) => {
+      if (transaction.get("c", "a") !== undefined) {
+        throw new PeerError("operation.refused", "it exists");
+      }
+    })
+    .catch((error: Error) => settled.push(error.message));
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+  expect(settled).toEqual([]);
+  expect(store.read((snapshot) => snapshot.txnId)).toBe(0);
+  disk.releaseSyncs();
+  await Promise.all([write, reader, refusal]);
+  expect(settled.sort()).toEqual(["it exists", "read true at 1", "write"]);
+});
+
+test("[K24] a failed commit fails its own requests; later ones are evaluated again", async () => {
+  const { store, disk, storage } = await openStore();
+  await put(store, "x", 10);
+  disk.holdSyncs();
+  disk.failNextWrite("store.full");
+  const doomed = [increment(store, "x"), put(store, "lost")];
+  await Promise.resolve();
+  await Promise.resolve();
+  let evaluations = 0;
+  const survivor = store.transact((transaction) => {
+    evaluations++;
+    const n = (transaction.get("c", "x")?.fields["n"] as number) + 1;
+    const edits = [{ kind: "set", path: ["n"], value: n }] as const;
+    transaction.apply([{ kind: "update", collection: "c", id: "x", edits }]);
+    return n;
+  });
+  disk.releaseSyncs();
+  for (const request of doomed) await expect(request).rejects.toMatchObject({ code: "store.full" });
+  expect(await survivor).toEqual({ txnId: 5, result: 11 });
+  expect(evaluations).toBe(2);
+  expect(fieldsOf(store, "c", "x")).toEqual({ n: 11 });
+  expect(fieldsOf(store, "c", "lost")).toBeUndefined();
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K24] txnIds of failed groups are not used again in the same life", async () => {
+  const { store, disk } = await openStore();
+  expect(await put(store, "a")).toBe(1);
+  disk.failNextWrite("store.write_failed");
+  await expect(put(store, "b")).rejects.toMatchObject({ code: "store.write_failed" });
+  expect(await put(store, "c")).toBe(3);
+});
+
+test("a request whose evaluation throws an odd thing fails alone", async () => {
+  const { store } = await openStore();
+  const odd = store.transact(() => {
+    throw new TypeError("not a PeerError");
+  });
+  const good = put(store, "a");
+  await expect(odd).rejects.toThrow("not a PeerError");
+  expect(await good).toBe(1);
+});
+
+test("a transaction is dead once its request returned", async () => {
+  const { store } = await openStore();
+  let kept: unknown;
+  await store.transact((transaction) => {
+    kept = transaction;
+  });
+  const transaction = kept as { get(collection: string, id: string): unknown };
+  expect(() => transaction.get("c", "a")).toThrow(PeerError);
+});
+
+test("more requests than the queue holds are refused as busy, and none is lost", async () => {
+  const { store, disk } = await openStore();
+  disk.holdSyncs();
+  const first = put(store, "first");
+  await Promise.resolve();
+  await Promise.resolve();
+  const waiting: Promise<unknown>[] = [];
+  for (let i = 0; i < QUEUE_LENGTH_MAX; i++) waiting.push(store.transact(() => i));
+  await expect(put(store, "too many")).rejects.toMatchObject({ code: "store.busy" });
+  disk.releaseSyncs();
+  await first;
+  expect(await Promise.all(waiting)).toHaveLength(QUEUE_LENGTH_MAX);
+  expect(await put(store, "again")).toBe(2);
+});

@@ -1,0 +1,80 @@
+import { documentId } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  changedKey,
+  changedRange,
+  collectionKey,
+  collectionOfKey,
+  documentKey,
+  documentRange,
+  graveKey,
+  graveRange,
+  prefixRange,
+  readChangedKey,
+  readGraveKey,
+  transactionKey,
+  transactionRange,
+  txnIdOfKey,
+} from "../../src/store/keys.ts";
+
+const txnIds = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER - 2 });
+const collections = fc.integer({ min: 0, max: 0xffffffff });
+const ids = fc.oneof(fc.string({ unit: "binary" }), fc.integer()).map((id) => documentId(id).key);
+
+test("[K2] keys of transactions sort as their numbers", () => {
+  fc.assert(
+    fc.property(txnIds, txnIds, (a, b) => {
+      expect(transactionKey(a) < transactionKey(b)).toBe(a < b);
+      expect(txnIdOfKey(transactionKey(a))).toBe(a);
+    }),
+  );
+});
+
+test("[K2] documents of one collection lie together in the order of their ids", () => {
+  fc.assert(
+    fc.property(collections, collections, ids, ids, (c, other, a, b) => {
+      const range = documentRange(c);
+      const key = documentKey(c, a);
+      expect(key >= range.from && key < range.to).toBe(true);
+      expect(collectionOfKey(key)).toBe(c);
+      expect(key < documentKey(c, b)).toBe(a < b);
+      const foreign = documentKey(other, a);
+      expect(foreign >= range.from && foreign < range.to).toBe(other === c);
+    }),
+  );
+});
+
+test("[K2] the index of changes and the graves give back what they were made of", () => {
+  fc.assert(
+    fc.property(collections, txnIds, ids, (collection, number, idKey) => {
+      const changed = changedKey(collection, number, idKey);
+      expect(readChangedKey(changed)).toEqual({ txnId: number, idKey });
+      const range = changedRange(collection, number);
+      expect(changed < range.from).toBe(true);
+      const grave = graveKey(number, collection, idKey);
+      expect(readGraveKey(grave)).toEqual({ time: number, collection, idKey });
+      expect(grave < graveRange(number).to).toBe(true);
+      expect(grave < graveRange(number - 1).to).toBe(number === 0 && grave < graveRange(-1).to);
+    }),
+  );
+});
+
+test("[K3] a name that begins another name has a range of its own", () => {
+  expect(collectionKey("car")).not.toBe(
+    collectionKey("cars").slice(0, collectionKey("car").length),
+  );
+  expect(collectionKey("a\u0000b").startsWith(collectionKey("a"))).toBe(true);
+  expect(collectionKey("a\u0000b")).not.toBe(collectionKey("a"));
+});
+
+test("[K2] a range of a prefix ends right after it, also when it ends in ff", () => {
+  expect(prefixRange("ab")).toEqual({ from: "ab", to: "ac" });
+  expect(prefixRange("a\xff\xff")).toEqual({ from: "a\xff\xff", to: "b" });
+  const range = transactionRange(4, 6);
+  const inside = [3, 4, 5, 6, 7].filter((txnId) => {
+    const key = transactionKey(txnId);
+    return key >= range.from && key < range.to;
+  });
+  expect(inside).toEqual([5, 6]);
+});

@@ -1,0 +1,100 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { OrderedTree } from "../../src/store/ordered-tree.ts";
+
+const ALL = { from: "", to: "\u{10ffff}" };
+
+function treeOf(keys: readonly string[]): OrderedTree<number> {
+  return keys.reduce((tree, key, i) => tree.with(key, i), OrderedTree.empty<number>());
+}
+
+function keysIn(tree: OrderedTree<number>, range = ALL): string[] {
+  return Array.from(tree.entries(range), ([key]) => key);
+}
+
+test("an empty tree has nothing, in both directions", () => {
+  const tree = OrderedTree.empty<number>();
+  expect(tree.get("a")).toBeUndefined();
+  expect(keysIn(tree)).toEqual([]);
+  expect([...tree.entries({ ...ALL, reverse: true })]).toEqual([]);
+});
+
+test("thousands of entries are found, in order, however they were put", () => {
+  const sorted = Array.from({ length: 3000 }, (_, i) => String(i).padStart(5, "0"));
+  const shuffled = sorted.map((_, i) => sorted[(i * 1009) % sorted.length] ?? "");
+  for (const keys of [sorted, sorted.toReversed(), shuffled]) {
+    const tree = treeOf(keys);
+    expect(keysIn(tree)).toEqual(sorted);
+    for (const [i, key] of keys.entries()) expect(tree.get(key)).toBe(i);
+    expect(tree.get("00000x")).toBeUndefined();
+  }
+});
+
+test("a change leaves the tree that it was made from as it was", () => {
+  const before = treeOf(["a", "b", "c"]);
+  const after = before.with("b", 7).with("d", 8).without("a");
+  expect([...before.entries(ALL)]).toEqual([
+    ["a", 0],
+    ["b", 1],
+    ["c", 2],
+  ]);
+  expect([...after.entries(ALL)]).toEqual([
+    ["b", 7],
+    ["c", 2],
+    ["d", 8],
+  ]);
+});
+
+test("removing an absent key gives the same tree", () => {
+  const tree = treeOf(["a", "b"]);
+  expect(tree.without("c")).toBe(tree);
+});
+
+test("a tree can be emptied and filled again", () => {
+  const keys = Array.from({ length: 2000 }, (_, i) => `key ${i}`);
+  let tree = treeOf(keys);
+  for (const key of keys) tree = tree.without(key);
+  expect(keysIn(tree)).toEqual([]);
+  expect(keysIn(tree.with("a", 1))).toEqual(["a"]);
+});
+
+test("a walk of one tree goes on while others are made from it", () => {
+  let tree = treeOf(Array.from({ length: 500 }, (_, i) => `key ${i}`));
+  let count = 0;
+  for (const [key] of tree.entries(ALL)) {
+    tree = tree.without(key);
+    count++;
+  }
+  expect(count).toBe(500);
+  expect(keysIn(tree)).toEqual([]);
+});
+
+test("any changes and ranges agree with a sorted map", () => {
+  const key = fc.integer({ min: 0, max: 400 }).map((i) => String.fromCharCode(i % 256, i >> 3));
+  const change = fc.tuple(key, fc.option(fc.nat(), { nil: undefined, freq: 3 }));
+  const range = fc.record({ from: key, to: key, reverse: fc.boolean() });
+  fc.assert(
+    fc.property(
+      fc.array(change, { maxLength: 1500, size: "max" }),
+      fc.array(range, { maxLength: 10 }),
+      (changes, ranges) => {
+        let tree = OrderedTree.empty<number>();
+        const model = new Map<string, number>();
+        for (const [changed, value] of changes) {
+          tree = value === undefined ? tree.without(changed) : tree.with(changed, value);
+          if (value === undefined) model.delete(changed);
+          else model.set(changed, value);
+        }
+        const sorted = [...model].toSorted(([a], [b]) => (a < b ? -1 : 1));
+        expect([...tree.entries(ALL)]).toEqual(sorted);
+        for (const { from, to, reverse } of ranges) {
+          const part = sorted.filter(([found]) => found >= from && found < to);
+          expect([...tree.entries({ from, to, reverse })]).toEqual(
+            reverse ? part.toReversed() : part,
+          );
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,71 @@
+import type { Value } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Key, KeyEntry, KeyRange, Reader } from "../../src/platform.ts";
+import { Overlay } from "../../src/store/overlay.ts";
+
+/** A reader over a plain map: slow and obvious. */
+function mapReader(map: Map<Key, Value>): Reader {
+  const select = ({ from, to, reverse }: KeyRange): KeyEntry[] => {
+    const keys = [...map.keys()].filter((key) => key >= from && key < to).sort();
+    if (reverse === true) keys.reverse();
+    return keys.map((key) => ({ key, value: map.get(key) as Value }));
+  };
+  return {
+    get: (key) => map.get(key),
+    has: (key) => map.has(key),
+    entries: select,
+    keys: (range) => select(range).map((entry) => entry.key),
+  };
+}
+
+const key = fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "\x00", "\xfe");
+const write = fc.tuple(key, fc.option(fc.integer(), { nil: undefined }));
+const range = fc.record({ from: key, to: key, reverse: fc.boolean() });
+
+test("[K21] two overlays over a reader read as one map with all writes done", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(key, fc.integer())),
+      fc.array(write),
+      fc.array(write),
+      range,
+      (base, first, second, where) => {
+        const model = new Map<Key, Value>(base);
+        const lower = new Overlay(mapReader(new Map(base)));
+        const upper = new Overlay(lower);
+        for (const [overlay, writes] of [
+          [lower, first],
+          [upper, second],
+        ] as const) {
+          for (const [name, value] of writes) {
+            if (value === undefined) overlay.remove(name);
+            else overlay.put(name, value);
+            if (value === undefined) model.delete(name);
+            else model.set(name, value);
+          }
+        }
+        const expected = mapReader(model);
+        expect([...upper.entries(where)]).toEqual([...expected.entries(where)]);
+        expect([...upper.keys(where)]).toEqual([...expected.keys(where)]);
+        for (const name of "abcdefg") {
+          expect(upper.get(name)).toBe(model.get(name));
+          expect(upper.has(name)).toBe(model.has(name));
+        }
+        lower.absorb(upper);
+        expect([...lower.entries(where)]).toEqual([...expected.entries(where)]);
+      },
+    ),
+    { numRuns: 1000 },
+  );
+});
+
+test("[K21] a rebased overlay reads through its new parent", () => {
+  const overlay = new Overlay(mapReader(new Map([["a", 1]])));
+  overlay.put("b", 2);
+  overlay.rebase(mapReader(new Map([["a", 3]])));
+  expect([...overlay.entries({ from: "a", to: "z" })]).toEqual([
+    { key: "a", value: 3 },
+    { key: "b", value: 2 },
+  ]);
+});

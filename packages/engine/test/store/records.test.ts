@@ -1,0 +1,56 @@
+import { canonicalBytes, type Value } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { encodeState } from "../../src/crdt/state-codec.ts";
+import {
+  approximateSize,
+  documentRecord,
+  metaRecord,
+  readMetaRecord,
+  shownOfRecord,
+} from "../../src/store/records.ts";
+import { openStore } from "../support/open-store.ts";
+
+test("[K13] a document written once has at most 32 bytes of metadata, however large it is", async () => {
+  const { store } = await openStore();
+  const deep = { a: { b: { c: [1, 2, { d: "e" }] } }, list: Array.from({ length: 100 }, String) };
+  await store.transact((transaction) =>
+    transaction.apply([{ kind: "insert", collection: "c", id: "x", fields: deep }]),
+  );
+  const { state } = store.read((snapshot) => snapshot.state("c", "x"));
+  const largestVersion = Number.MAX_SAFE_INTEGER;
+  expect(metaRecord(largestVersion, encodeState(state).meta).length).toBeLessThanOrEqual(32);
+  expect(metaRecord(1, encodeState(state).meta)).toHaveLength(17);
+});
+
+test("[K14] fields stand alone in their record unless a type has to be marked", () => {
+  const fields = { a: 1 };
+  expect(documentRecord({ fields, types: undefined })).toBe(fields);
+  const marked = { fields, types: { a: "counter" } } as const;
+  expect(documentRecord(marked)).toEqual([fields, { a: "counter" }]);
+  for (const shown of [{ fields, types: undefined }, marked]) {
+    expect(shownOfRecord(documentRecord(shown))).toEqual(shown);
+  }
+});
+
+test("a metadata record gives back its version and bytes", () => {
+  const versions = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+  fc.assert(
+    fc.property(versions, fc.uint8Array(), (version, meta) => {
+      expect(readMetaRecord(metaRecord(version, meta))).toEqual({ version, meta });
+    }),
+  );
+});
+
+test("the approximate size of a value is near the size of its bytes", () => {
+  const values: Value[] = [
+    { name: "owner", list: [1, 2, 3], nested: { text: "x".repeat(500) } },
+    Array.from({ length: 200 }, (_, i) => ({ id: `document ${i}`, n: i * 1000 })),
+    new Uint8Array(4096),
+  ];
+  for (const value of values) {
+    const exact = canonicalBytes(value).length;
+    expect(approximateSize(value)).toBeGreaterThan(exact * 0.5);
+    expect(approximateSize(value)).toBeLessThan(exact * 2);
+  }
+});

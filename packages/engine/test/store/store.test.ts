@@ -1,0 +1,183 @@
+import { type Operation, PeerError, type Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { dump, fieldsOf, openStore, problems } from "../support/open-store.ts";
+
+function insert(id: Value, fields: Record<string, Value>, collection = "cars"): Operation {
+  return { kind: "insert", collection, id, fields };
+}
+
+test("[K21] a request sees its own writes, and others see them after it is durable", async () => {
+  const { store, disk } = await openStore();
+  disk.holdSyncs();
+  const written = store.transact((transaction) => {
+    transaction.apply([insert("a", { color: "blue" })]);
+    return transaction.view.get("cars", "a")?.fields;
+  });
+  await Promise.resolve();
+  expect(fieldsOf(store, "cars", "a")).toBeUndefined();
+  disk.releaseSyncs();
+  expect(await written).toEqual({ txnId: 1, result: { color: "blue" } });
+  expect(fieldsOf(store, "cars", "a")).toEqual({ color: "blue" });
+});
+
+test("[K21] a request that fails half way leaves nothing behind", async () => {
+  const { store, storage } = await openStore();
+  const before = dump(storage);
+  const failed = store.transact((transaction) => {
+    transaction.apply([insert("a", { n: 1 })]);
+    throw new PeerError("operation.refused", "changed my mind");
+  });
+  await expect(failed).rejects.toThrow("changed my mind");
+  expect(dump(storage)).toEqual(before);
+});
+
+test("[K24] a request that changes nothing takes no txnId and reports the last one", async () => {
+  const { store } = await openStore();
+  await store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  const nothing = await store.transact((transaction) =>
+    transaction.apply([{ kind: "delete", collection: "cars", id: "b" }]),
+  );
+  expect(nothing).toEqual({ txnId: 1, result: ["missing"] });
+  const next = await store.transact((transaction) => transaction.apply([insert("b", { n: 2 })]));
+  expect(next.txnId).toBe(2);
+});
+
+test("[K24] txnIds and the clock go on after a restart, also with a wall clock that went back", async () => {
+  const { store, disk, platform } = await openStore();
+  await store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  const time = store.read((snapshot) => snapshot.head.time);
+  await store.close();
+  platform.nowMs -= 3_600_000;
+  const again = await openStore({}, platform, disk);
+  expect(again.store.identity).toEqual(store.identity);
+  const update: Operation = {
+    kind: "update",
+    collection: "cars",
+    id: "a",
+    edits: [{ kind: "set", path: ["n"], value: 2 }],
+  };
+  const { txnId } = await again.store.transact((transaction) => transaction.apply([update]));
+  expect(txnId).toBe(2);
+  expect(again.store.read((snapshot) => snapshot.head.time)).toBe(time + 1);
+  expect(fieldsOf(again.store, "cars", "a")).toEqual({ n: 2 });
+});
+
+test("[K5] a snapshot keeps its state and txnId while writes go on", async () => {
+  const { store } = await openStore();
+  await store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  const snapshot = store.snapshot();
+  await store.transact((transaction) => transaction.apply([insert("b", { n: 2 })]));
+  expect(snapshot.txnId).toBe(1);
+  expect([...snapshot.scan("cars")].map((document) => document.id)).toEqual(["a"]);
+  expect(snapshot.count("cars")).toBe(1);
+  snapshot.close();
+  expect(store.read((later) => later.count("cars"))).toBe(2);
+});
+
+test("[D2] a statement takes one tick for all that it writes, the next a later one", async () => {
+  const { store } = await openStore();
+  const { result } = await store.transact((transaction) => {
+    transaction.apply([insert("a", { n: 1 }), insert("b", { n: 1 })]);
+    transaction.apply([{ kind: "delete", collection: "cars", id: "a" }]);
+    transaction.apply([insert("a", { n: 2 })]);
+    return ["a", "b"].map((id) => transaction.view.state("cars", id).state.alive.time);
+  });
+  const [a, b] = result as [number, number];
+  expect(a).toBe(b + 2);
+  expect(fieldsOf(store, "cars", "a")).toEqual({ n: 2 });
+});
+
+test("[D2] a wall clock that leapt is refused until it is confirmed", async () => {
+  const opened = await openStore();
+  await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  opened.platform.nowMs += 366 * 86_400_000;
+  const write = (store: Store): Promise<unknown> =>
+    store.transact((transaction) => transaction.apply([insert("b", { n: 1 })]));
+  await expect(write(opened.store)).rejects.toMatchObject({ code: "clock.ahead" });
+  await opened.store.close();
+  const accepted = await openStore({ isClockAccepted: true }, opened.platform, opened.disk);
+  await write(accepted.store);
+  expect(accepted.store.read((snapshot) => snapshot.count("cars"))).toBe(2);
+});
+
+test("[K28] counts and the index of changes follow inserts, updates and deletes", async () => {
+  const { store, storage } = await openStore();
+  await store.transact((transaction) =>
+    transaction.apply([
+      insert("a", { n: 1 }),
+      insert("b", { n: 1 }),
+      insert("c", { n: 1 }, "dogs"),
+    ]),
+  );
+  await store.transact((transaction) =>
+    transaction.apply([{ kind: "delete", collection: "cars", id: "a" }]),
+  );
+  store.read((snapshot) => {
+    expect(snapshot.collections()).toEqual(["cars", "dogs"]);
+    expect([snapshot.count("cars"), snapshot.count("dogs"), snapshot.count("none")]).toEqual([
+      1, 1, 0,
+    ]);
+    expect([...snapshot.changedSince("cars", 0)]).toEqual([
+      { id: "b", version: 1 },
+      { id: "a", version: 2 },
+    ]);
+    expect([...snapshot.changedSince("cars", 1)]).toEqual([{ id: "a", version: 2 }]);
+  });
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[V8] ids of every type are kept apart and found in any key order", async () => {
+  const { store } = await openStore();
+  const ids: Value[] = [1, "1", true, new Uint8Array([1]), [1, null], { a: 1, b: "x" }, 2n ** 60n];
+  await store.transact((transaction) =>
+    transaction.apply(ids.map((id, i) => insert(id, { n: i }))),
+  );
+  for (const [i, id] of ids.entries()) expect(fieldsOf(store, "cars", id)).toEqual({ n: i });
+  expect(fieldsOf(store, "cars", { b: "x", a: 1 })).toEqual({ n: 5 });
+  await expect(
+    store.transact((transaction) => transaction.apply([insert(null, {})])),
+  ).rejects.toMatchObject({ code: "id.invalid" });
+  await expect(
+    store.transact((transaction) => transaction.apply([insert(1.5, {})])),
+  ).rejects.toMatchObject({ code: "id.invalid" });
+});
+
+test("the catalog keeps named records, by logged operations like everything else", async () => {
+  const { store } = await openStore();
+  const put = (value: Value): Operation => ({
+    kind: "catalog",
+    section: "index",
+    name: "i",
+    value,
+  });
+  await store.transact((transaction) => transaction.apply([put({ on: "color" })]));
+  expect(store.read((snapshot) => snapshot.catalog("index", "i"))).toEqual({ on: "color" });
+  const again = await store.transact((transaction) => transaction.apply([put({ on: "color" })]));
+  expect(again).toEqual({ txnId: 1, result: ["unchanged"] });
+  await store.transact((transaction) => transaction.apply([put(null)]));
+  expect(store.read((snapshot) => snapshot.catalog("index", "i"))).toBeUndefined();
+});
+
+test("listeners hear each durable txnId until they stop", async () => {
+  const { store } = await openStore();
+  const heard: number[] = [];
+  const stop = store.onCommit((txnId) => heard.push(txnId));
+  await store.transact((transaction) => transaction.apply([insert("a", {})]));
+  await store.transact((transaction) => transaction.apply([insert("b", {})]));
+  stop();
+  await store.transact((transaction) => transaction.apply([insert("c", {})]));
+  expect(heard).toEqual([1, 2]);
+});
+
+test("a closed store refuses writes and has finished those that it accepted", async () => {
+  const { store, disk } = await openStore();
+  disk.holdSyncs();
+  const accepted = store.transact((transaction) => transaction.apply([insert("a", {})]));
+  const closed = store.close();
+  const refused = store.transact((transaction) => transaction.apply([insert("b", {})]));
+  await expect(refused).rejects.toMatchObject({ code: "store.closed" });
+  disk.releaseSyncs();
+  await closed;
+  expect((await accepted).txnId).toBe(1);
+});

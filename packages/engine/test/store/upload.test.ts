@@ -1,0 +1,134 @@
+import type { UploadOperation, Value } from "@bigpeer/protocol";
+import { timeOfMs } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import type { Store } from "../../src/store/store.ts";
+import { type Upload, type UploadStep, uploadDigest } from "../../src/store/upload.ts";
+import { fieldsOf, type OpenStore, openStore, problems } from "../support/open-store.ts";
+import { START_MS, testPlatform } from "../support/test-platform.ts";
+
+const SITE = "00000000000000aa";
+const platform = testPlatform();
+const NOW = timeOfMs(START_MS);
+
+/** Numbers and chains uploads as a peer does. */
+function chain(site = SITE): (...operations: UploadOperation[]) => Upload {
+  let number = 0;
+  let digest: Uint8Array | undefined;
+  let time = NOW - 1000;
+  return (...operations) => {
+    const steps: UploadStep[] = [{ time: ++time, operations }];
+    digest = uploadDigest(platform, digest, steps);
+    return { site, number: ++number, digest, steps };
+  };
+}
+
+function insert(id: string, fields: Record<string, Value>): UploadOperation {
+  return { kind: "insert", collection: "c", id, fields };
+}
+
+function increment(id: string, by: number): UploadOperation {
+  return { kind: "update", collection: "c", id, edits: [{ kind: "increment", path: ["k"], by }] };
+}
+
+async function outcome(store: Store, upload: Upload): Promise<string> {
+  const answer = await store.upload(upload);
+  if (answer.kind !== "taken") return answer.kind;
+  return `${answer.record.outcome}${answer.isRepeat ? " before" : ""} at ${answer.record.txnId}`;
+}
+
+test("[K27] an upload applies once, and a repeat gets the recorded outcome", async () => {
+  const { store, storage } = await openStore();
+  const next = chain();
+  const first = next(insert("a", { n: 1 }));
+  const second = next(increment("a", 5));
+  expect(await outcome(store, first)).toBe("applied at 1");
+  expect(await outcome(store, second)).toBe("applied at 2");
+  expect(await outcome(store, second)).toBe("applied before at 2");
+  expect(await outcome(store, first)).toBe("applied before at 1");
+  expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 5 });
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K27] a repeat that arrives while the first is being flushed is still one", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  await store.upload(next(insert("a", {})));
+  const upload = next(increment("a", 1));
+  const answers = await Promise.all([outcome(store, upload), outcome(store, upload)]);
+  expect(answers).toEqual(["applied at 2", "applied before at 2"]);
+  expect(fieldsOf(store, "c", "a")).toEqual({ k: 1 });
+});
+
+test("[K27] two stores that write as one site are found out", async () => {
+  const { store } = await openStore();
+  const original = chain();
+  const clone = chain();
+  const shared = original(insert("a", {}));
+  clone(insert("a", {}));
+  await store.upload(shared);
+  await store.upload(original(increment("a", 1)));
+  expect(await outcome(store, clone(increment("a", 7)))).toBe("forked");
+  expect(await outcome(store, clone(increment("a", 1)))).toBe("forked");
+  expect(fieldsOf(store, "c", "a")).toEqual({ k: 1 });
+});
+
+test("[K27] an upload that claims this store's own site is a fork", async () => {
+  const { store } = await openStore();
+  const next = chain(store.identity.site);
+  expect(await outcome(store, next(insert("a", {})))).toBe("forked");
+});
+
+test("[K27] a site that counts on uploads which are not here is told what is known", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  await store.upload(next(insert("a", {})));
+  next(increment("a", 1));
+  expect(await store.upload(next(increment("a", 1)))).toEqual({ kind: "unknown_site", known: 1 });
+});
+
+test("[K27] a refused upload changes nothing, is remembered, and does not hold up the rest", async () => {
+  const { store, storage } = await openStore();
+  const next = chain();
+  const bad = next(insert("a", { n: 1 }), increment("nowhere", 1));
+  expect(await outcome(store, bad)).toBe("refused at 1");
+  expect(await outcome(store, bad)).toBe("refused before at 1");
+  expect(fieldsOf(store, "c", "a")).toBeUndefined();
+  expect(await outcome(store, next(insert("b", { n: 2 })))).toBe("applied at 2");
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K27] an upload of a wrong shape is refused with the place", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  const odd = { kind: "update", collection: "c", id: "a", edits: [{ kind: "paint" }] };
+  const answer = await store.upload(next(odd as unknown as UploadOperation));
+  expect(answer).toMatchObject({ kind: "taken", record: { outcome: "refused" } });
+  expect(answer.kind === "taken" && answer.record.reason).toContain("edits[0]");
+});
+
+test("[D2] an upload from a clock too far ahead is not taken, and may come again", async () => {
+  const { store }: OpenStore = await openStore();
+  const steps: UploadStep[] = [
+    { time: timeOfMs(START_MS + 86_400_000), operations: [insert("a", {})] },
+  ];
+  const upload: Upload = {
+    site: SITE,
+    number: 1,
+    digest: uploadDigest(platform, undefined, steps),
+    steps,
+  };
+  await expect(store.upload(upload)).rejects.toMatchObject({ code: "clock.ahead" });
+  expect(await outcome(store, chain()(insert("a", {})))).toBe("applied at 1");
+});
+
+test("[D6] increments of many sites add up, each with its own sum", async () => {
+  const { store } = await openStore();
+  const first = chain("00000000000000aa");
+  const second = chain("00000000000000bb");
+  await store.upload(first(insert("a", {})));
+  await store.upload(first(increment("a", 1)));
+  await store.upload(second(increment("a", 10)));
+  await store.upload(first(increment("a", 2)));
+  await store.transact((transaction) => transaction.apply([increment("a", 100)]));
+  expect(fieldsOf(store, "c", "a")).toEqual({ k: 113 });
+});

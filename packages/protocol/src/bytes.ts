@@ -1,0 +1,238 @@
+/**
+ * ByteWriter and ByteReader: the two ends of every binary form in this package.
+ *
+ * Unsigned varints are little-endian groups of seven bits and hold any exact JS integer. The reader
+ * never reads past its end: hostile bytes end in a PeerError with the code that the caller gave.
+ */
+
+import { type ErrorCode, PeerError } from "./error.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Below this length a loop over the characters beats the call into the host. */
+const SHORT_TEXT = 48;
+
+export class ByteWriter {
+  #bytes: Uint8Array;
+  #view: DataView;
+  #size = 0;
+
+  constructor(capacity = 64) {
+    this.#bytes = new Uint8Array(capacity);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** A copy of what was written, exactly as long. The writer is empty again and may be used anew. */
+  finish(): Uint8Array {
+    const written = this.#bytes.slice(0, this.#size);
+    this.#size = 0;
+    return written;
+  }
+
+  /** Drops what was written: for a writer whose last use may have ended in an error. */
+  reset(): void {
+    this.#size = 0;
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#size++] = value;
+  }
+
+  uint16(value: number): void {
+    this.#reserve(2);
+    this.#view.setUint16(this.#size, value);
+    this.#size += 2;
+  }
+
+  uint32(value: number): void {
+    this.#reserve(4);
+    this.#view.setUint32(this.#size, value);
+    this.#size += 4;
+  }
+
+  uint64(value: bigint): void {
+    this.#reserve(8);
+    this.#view.setBigUint64(this.#size, value);
+    this.#size += 8;
+  }
+
+  float32(value: number): void {
+    this.#reserve(4);
+    this.#view.setFloat32(this.#size, value);
+    this.#size += 4;
+  }
+
+  float64(value: number): void {
+    this.#reserve(8);
+    this.#view.setFloat64(this.#size, value);
+    this.#size += 8;
+  }
+
+  varint(value: number): void {
+    this.#reserve(8);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#bytes[this.#size++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#bytes[this.#size++] = rest;
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#size);
+    this.#size += bytes.length;
+  }
+
+  /** Length as a varint, then UTF-8. */
+  text(value: string): void {
+    const bytes = encodeText(value);
+    this.varint(bytes.length);
+    this.raw(bytes);
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#size + more;
+    if (needed <= this.#bytes.length) return;
+    const bytes = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    bytes.set(this.#bytes.subarray(0, this.#size));
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer);
+  }
+}
+
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #code: ErrorCode;
+  #offset = 0;
+
+  constructor(bytes: Uint8Array, code: ErrorCode) {
+    // A subclass may slice without a copy, as Node's Buffer does; raw() promises one.
+    this.#bytes =
+      bytes.constructor === Uint8Array
+        ? bytes
+        : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#code = code;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#offset;
+  }
+
+  fail(message: string): never {
+    throw new PeerError(this.#code, message, { at: `byte ${this.#offset}` });
+  }
+
+  byte(): number {
+    return this.#view.getUint8(this.#take(1));
+  }
+
+  /** The next byte without taking it. */
+  peek(): number {
+    if (this.left < 1) this.fail("expected more bytes, found the end");
+    return this.#view.getUint8(this.#offset);
+  }
+
+  uint16(): number {
+    return this.#view.getUint16(this.#take(2));
+  }
+
+  uint32(): number {
+    return this.#view.getUint32(this.#take(4));
+  }
+
+  uint64(): bigint {
+    return this.#view.getBigUint64(this.#take(8));
+  }
+
+  float32(): number {
+    return this.#view.getFloat32(this.#take(4));
+  }
+
+  float64(): number {
+    return this.#view.getFloat64(this.#take(8));
+  }
+
+  varint(): number {
+    let value = 0;
+    let unit = 1;
+    for (let count = 0; count < 8; count++) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) {
+        if (byte === 0 && count > 0) this.fail("expected the shortest form of an integer");
+        if (value > Number.MAX_SAFE_INTEGER) this.fail("expected an integer below 2^53");
+        return value;
+      }
+      unit *= 0x80;
+    }
+    return this.fail("expected an integer of at most eight bytes");
+  }
+
+  /** A copy, so that it outlives the buffer that was read. */
+  raw(size: number): Uint8Array {
+    const start = this.#take(size);
+    return this.#bytes.slice(start, start + size);
+  }
+
+  utf8(size: number): string {
+    const start = this.#take(size);
+    const end = start + size;
+    if (size <= SHORT_TEXT) {
+      let text = "";
+      for (let i = start; i < end; i++) {
+        const byte = this.#bytes[i] as number;
+        if (byte >= 0x80) return this.#decodeText(start, end);
+        text += String.fromCharCode(byte);
+      }
+      return text;
+    }
+    return this.#decodeText(start, end);
+  }
+
+  text(): string {
+    return this.utf8(this.varint());
+  }
+
+  end(): void {
+    if (this.left > 0) this.fail(`expected the end, found ${this.left} more bytes`);
+  }
+
+  #take(size: number): number {
+    if (size > this.left) this.fail(`expected ${size} more bytes, found ${this.left}`);
+    const start = this.#offset;
+    this.#offset += size;
+    return start;
+  }
+
+  #decodeText(start: number, end: number): string {
+    try {
+      return decoder.decode(this.#bytes.subarray(start, end));
+    } catch {
+      return this.fail("expected UTF-8 text");
+    }
+  }
+}
+
+export function encodeText(text: string): Uint8Array {
+  if (text.length > SHORT_TEXT) return encoder.encode(text);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0x80) return encoder.encode(text);
+    bytes[i] = unit;
+  }
+  return bytes;
+}

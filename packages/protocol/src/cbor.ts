@@ -1,0 +1,331 @@
+/**
+ * Values as CBOR (RFC 8949): on the wire, as canonical bytes, and inside the state of documents.
+ *
+ * The encoder writes the shortest form of every number, binary as an untagged byte string, and
+ * nothing indefinite. canonicalBytes sorts object keys by code point as well, so equal values have
+ * equal bytes. The decoder accepts any well-formed CBOR whose content is a Value: indefinite
+ * lengths, bignum tags, other tags as their content; it refuses the rest and never over-allocates.
+ */
+
+import { assert } from "./assert.ts";
+import { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
+import {
+  DEPTH_MAX,
+  INTEGER_MAX,
+  INTEGER_MIN,
+  isArray,
+  type MutableObject,
+  normalInteger,
+  normalNumber,
+  setField,
+  sortedKeys,
+  type Value,
+  type ValueObject,
+} from "./value.ts";
+
+const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
+const SIMPLE = { false: 0xf4, true: 0xf5, null: 0xf6 } as const;
+const FLOAT = { half: 0xf9, single: 0xfa, double: 0xfb } as const;
+const BREAK = 0xff;
+
+export function encodeCbor(value: Value): Uint8Array {
+  const writer = new ByteWriter(256);
+  writeValue(writer, value, Object.keys);
+  return writer.finish();
+}
+
+/** The one byte form of a value: equal values, equal bytes, on every peer. */
+export function canonicalBytes(value: Value): Uint8Array {
+  const writer = new ByteWriter(128);
+  writeCanonical(writer, value);
+  return writer.finish();
+}
+
+export function writeCanonical(writer: ByteWriter, value: Value): void {
+  writeValue(writer, value, sortedKeys);
+}
+
+export function decodeCbor(bytes: Uint8Array): Value {
+  const reader = new ByteReader(bytes, "cbor.malformed");
+  const value = readValue(reader, 0);
+  reader.end();
+  return value ?? null;
+}
+
+/** Reads one value and leaves the reader behind it. */
+export function readCbor(reader: ByteReader): Value {
+  return readValue(reader, 0) ?? null;
+}
+
+type KeyOrder = (object: ValueObject) => string[];
+
+function writeValue(writer: ByteWriter, value: Value, keysOf: KeyOrder): void {
+  switch (typeof value) {
+    case "boolean":
+      return writer.byte(value ? SIMPLE.true : SIMPLE.false);
+    case "number":
+      return writeNumber(writer, value);
+    case "bigint":
+      return value < 0n
+        ? writeHead64(writer, MAJOR.negative, -1n - value)
+        : writeHead64(writer, MAJOR.unsigned, value);
+    case "string":
+      return writeText(writer, value);
+    default:
+      if (value === null) return writer.byte(SIMPLE.null);
+      if (value instanceof Uint8Array) {
+        writeHead(writer, MAJOR.bytes, value.length);
+        return writer.raw(value);
+      }
+      if (isArray(value)) {
+        writeHead(writer, MAJOR.array, value.length);
+        for (const element of value) writeValue(writer, element, keysOf);
+        return;
+      }
+      return writeObject(writer, value, keysOf);
+  }
+}
+
+function writeObject(writer: ByteWriter, object: ValueObject, keysOf: KeyOrder): void {
+  const keys = keysOf(object);
+  writeHead(writer, MAJOR.map, keys.length);
+  for (const key of keys) {
+    writeText(writer, key);
+    writeValue(writer, object[key] as Value, keysOf);
+  }
+}
+
+function writeText(writer: ByteWriter, text: string): void {
+  const bytes = encodeText(text);
+  writeHead(writer, MAJOR.text, bytes.length);
+  writer.raw(bytes);
+}
+
+function writeHead(writer: ByteWriter, major: number, argument: number): void {
+  const head = major << 5;
+  if (argument < 24) writer.byte(head | argument);
+  else if (argument < 0x100) {
+    writer.byte(head | 24);
+    writer.byte(argument);
+  } else if (argument < 0x10000) {
+    writer.byte(head | 25);
+    writer.uint16(argument);
+  } else if (argument < 0x100000000) {
+    writer.byte(head | 26);
+    writer.uint32(argument);
+  } else writeHead64(writer, major, BigInt(argument));
+}
+
+function writeHead64(writer: ByteWriter, major: number, argument: bigint): void {
+  if (argument < 0x100000000n) return writeHead(writer, major, Number(argument));
+  assert(argument <= INTEGER_MAX, "an integer inside 64 bits");
+  writer.byte((major << 5) | 27);
+  writer.uint64(argument);
+}
+
+function writeNumber(writer: ByteWriter, value: number): void {
+  if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
+    if (value >= 0) writeHead(writer, MAJOR.unsigned, value);
+    else writeHead(writer, MAJOR.negative, -1 - value);
+    return;
+  }
+  const number = normalNumber(value);
+  if (typeof number === "bigint") writeValue(writer, number, sortedKeys);
+  else writeFloat(writer, number);
+}
+
+function writeFloat(writer: ByteWriter, value: number): void {
+  const half = toHalf(value);
+  if (half !== undefined) {
+    writer.byte(FLOAT.half);
+    writer.uint16(half);
+  } else if (Math.fround(value) === value) {
+    writer.byte(FLOAT.single);
+    writer.float32(value);
+  } else {
+    writer.byte(FLOAT.double);
+    writer.float64(value);
+  }
+}
+
+/** The 16-bit form of a float when it is exact. */
+function toHalf(value: number): number | undefined {
+  if (Number.isNaN(value)) return 0x7e00;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+  const size = Math.abs(value);
+  if (size === Number.POSITIVE_INFINITY) return sign | 0x7c00;
+  if (size === 0) return sign;
+  if (size < 2 ** -14) {
+    const fraction = size * 2 ** 24;
+    return Number.isInteger(fraction) ? sign | fraction : undefined;
+  }
+  if (size >= 2 ** 16) return undefined;
+  const exponent = Math.floor(Math.log2(size));
+  const fraction = (size / 2 ** exponent - 1) * 1024;
+  return Number.isInteger(fraction) && fraction < 1024
+    ? sign | ((exponent + 15) << 10) | fraction
+    : undefined;
+}
+
+function fromHalf(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+/** Undefined only for CBOR's own `undefined`: a field of that value is left out, elsewhere null. */
+function readValue(reader: ByteReader, depth: number): Value | undefined {
+  const head = reader.byte();
+  const info = head & 0x1f;
+  const major = head >> 5;
+  if (depth >= DEPTH_MAX && major >= MAJOR.array && major <= MAJOR.tag) {
+    reader.fail(`expected at most ${DEPTH_MAX} levels of nesting`);
+  }
+  switch (major) {
+    case MAJOR.unsigned:
+      return readInteger(reader, info);
+    case MAJOR.negative:
+      return readNegative(reader, info);
+    case MAJOR.bytes:
+      return readBytes(reader, info);
+    case MAJOR.text:
+      return readText(reader, info);
+    case MAJOR.array:
+      return readArray(reader, info, depth);
+    case MAJOR.map:
+      return readMap(reader, info, depth);
+    case MAJOR.tag:
+      return readTagged(reader, readInteger(reader, info), depth);
+    default:
+      return readSimple(reader, head);
+  }
+}
+
+function readInteger(reader: ByteReader, info: number): number | bigint {
+  if (info < 24) return info;
+  switch (info) {
+    case 24:
+      return reader.byte();
+    case 25:
+      return reader.uint16();
+    case 26:
+      return reader.uint32();
+    case 27:
+      return normalInteger(reader.uint64());
+    default:
+      return reader.fail("expected a definite integer");
+  }
+}
+
+function readNegative(reader: ByteReader, info: number): number | bigint {
+  const argument = readInteger(reader, info);
+  if (typeof argument === "number" && argument < Number.MAX_SAFE_INTEGER) return -1 - argument;
+  return checkRange(reader, -1n - BigInt(argument));
+}
+
+function checkRange(reader: ByteReader, integer: bigint): number | bigint {
+  if (integer < INTEGER_MIN || integer > INTEGER_MAX) {
+    reader.fail("expected an integer from -2^63 to 2^64-1");
+  }
+  return normalInteger(integer);
+}
+
+function readSize(reader: ByteReader, info: number): number {
+  const size = readInteger(reader, info);
+  if (typeof size === "bigint") return reader.fail("expected a length below 2^53");
+  return size;
+}
+
+const INDEFINITE = 31;
+
+function readBytes(reader: ByteReader, info: number): Uint8Array {
+  if (info !== INDEFINITE) return reader.raw(readSize(reader, info));
+  const writer = new ByteWriter();
+  readChunks(reader, MAJOR.bytes, (size) => writer.raw(reader.raw(size)));
+  return writer.finish();
+}
+
+function readText(reader: ByteReader, info: number): string {
+  if (info !== INDEFINITE) return reader.utf8(readSize(reader, info));
+  let text = "";
+  readChunks(reader, MAJOR.text, (size) => {
+    text += reader.utf8(size);
+  });
+  return text;
+}
+
+function readChunks(reader: ByteReader, major: number, take: (size: number) => void): void {
+  for (let head = reader.byte(); head !== BREAK; head = reader.byte()) {
+    if (head >> 5 !== major || (head & 0x1f) === INDEFINITE) reader.fail("expected a chunk");
+    take(readSize(reader, head & 0x1f));
+  }
+}
+
+function readArray(reader: ByteReader, info: number, depth: number): Value[] {
+  const array: Value[] = [];
+  readItems(reader, info, () => {
+    array.push(readValue(reader, depth + 1) ?? null);
+  });
+  return array;
+}
+
+function readMap(reader: ByteReader, info: number, depth: number): ValueObject {
+  const object: MutableObject = {};
+  const seen = new Set<string>();
+  readItems(reader, info, () => {
+    const head = reader.byte();
+    if (head >> 5 !== MAJOR.text) reader.fail("expected a text key");
+    const key = readText(reader, head & 0x1f);
+    if (seen.has(key)) reader.fail(`expected different keys, found ${JSON.stringify(key)} twice`);
+    seen.add(key);
+    const value = readValue(reader, depth + 1);
+    if (value !== undefined) setField(object, key, value);
+  });
+  return object;
+}
+
+function readItems(reader: ByteReader, info: number, take: () => void): void {
+  if (info !== INDEFINITE) {
+    const count = readSize(reader, info);
+    // Each item has at least one byte: a larger count is a lie, found before any allocation.
+    if (count > reader.left) reader.fail(`expected ${count} items, found ${reader.left} bytes`);
+    for (let i = 0; i < count; i++) take();
+    return;
+  }
+  while (reader.peek() !== BREAK) take();
+  reader.byte();
+}
+
+function readTagged(reader: ByteReader, tag: number | bigint, depth: number): Value | undefined {
+  const content = readValue(reader, depth + 1);
+  if (tag !== 2 && tag !== 3) return content;
+  if (!(content instanceof Uint8Array)) return reader.fail("expected the bytes of a bignum");
+  if (content.length > 64) reader.fail("expected an integer from -2^63 to 2^64-1");
+  let magnitude = 0n;
+  for (const byte of content) magnitude = magnitude * 256n + BigInt(byte);
+  return checkRange(reader, tag === 2 ? magnitude : -1n - magnitude);
+}
+
+function readSimple(reader: ByteReader, head: number): Value | undefined {
+  switch (head) {
+    case SIMPLE.false:
+      return false;
+    case SIMPLE.true:
+      return true;
+    case SIMPLE.null:
+      return null;
+    case 0xf7:
+      return undefined;
+    case FLOAT.half:
+      return fromHalf(reader.uint16());
+    case FLOAT.single:
+      return normalNumber(reader.float32());
+    case FLOAT.double:
+      return normalNumber(reader.float64());
+    default:
+      return reader.fail(`expected a value, found the byte 0x${head.toString(16)}`);
+  }
+}

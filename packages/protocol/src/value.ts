@@ -1,0 +1,271 @@
+/**
+ * Value: the closed set of what a field may hold, its checks, its total order.
+ *
+ * Integers are exact to 64 bits: a JS number inside ±2^53, a bigint beyond. A number with integral
+ * value is an integer; there is no stored difference between 7 and 7.0. `undefined` stands for
+ * MISSING and is never inside a value. Values are immutable by convention: whoever holds one may
+ * share it, so nobody writes into it.
+ */
+
+import { PeerError } from "./error.ts";
+
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | readonly Value[]
+  | ValueObject;
+
+export interface ValueObject {
+  readonly [key: string]: Value;
+}
+
+/** An object under construction; see setField for why it is not written to directly. */
+export type MutableObject = { [key: string]: Value };
+
+export const INTEGER_MIN: bigint = -(2n ** 63n);
+export const INTEGER_MAX: bigint = 2n ** 64n - 1n;
+export const DEPTH_MAX = 64;
+
+export function isArray(value: Value | undefined): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
+export function isObject(value: Value | undefined): value is ValueObject {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Uint8Array)
+  );
+}
+
+/** Assignment that keeps a key named `__proto__` a plain field instead of changing the prototype. */
+export function setField(target: MutableObject, key: string, value: Value): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  } else {
+    target[key] = value;
+  }
+}
+
+/** Reads an own field only, so that `constructor` or `__proto__` are never found by accident. */
+export function getField(object: ValueObject, key: string): Value | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** A bigint that fits a JS number exactly becomes one: the one form of an integer (rule V2). */
+export function normalInteger(integer: bigint): number | bigint {
+  return integer >= -9007199254740991n && integer <= 9007199254740991n ? Number(integer) : integer;
+}
+
+/** A number beyond 2^53 is whole; inside 64 bits it is an integer and becomes a bigint (rule V2). */
+export function normalNumber(number: number): number | bigint {
+  if (Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number;
+  return number >= -(2 ** 63) && number < 2 ** 64 ? BigInt(number) : number;
+}
+
+/** How many arrays and objects stand inside each other: 0 for a scalar. */
+export function levelsOf(value: Value): number {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return 0;
+  let levels = 0;
+  for (const part of isArray(value) ? value : Object.values(value)) {
+    levels = Math.max(levels, levelsOf(part));
+  }
+  return levels + 1;
+}
+
+/**
+ * Accepts anything that came from outside and returns it as a Value in normal form, or throws a
+ * PeerError that names the place. Returns the same object when nothing had to change.
+ */
+export function checkValue(input: unknown, at: string): Value {
+  return check(input, at, 0);
+}
+
+function check(input: unknown, at: string, depth: number): Value {
+  switch (typeof input) {
+    case "boolean":
+      return input;
+    case "number":
+      return normalNumber(input);
+    case "string":
+      return checkString(input, at);
+    case "bigint":
+      return checkInteger(input, at);
+    case "object":
+      return input === null ? null : checkContainer(input, at, depth);
+    default:
+      throw new PeerError("value.invalid", `expected a value, found ${typeof input}`, { at });
+  }
+}
+
+function checkString(input: string, at: string): string {
+  if (input.isWellFormed()) return input;
+  throw new PeerError("value.invalid", "expected well-formed text, found a lone surrogate", { at });
+}
+
+function checkInteger(input: bigint, at: string): number | bigint {
+  if (input >= INTEGER_MIN && input <= INTEGER_MAX) return normalInteger(input);
+  throw new PeerError("value.invalid", "expected an integer from -2^63 to 2^64-1", { at });
+}
+
+function checkContainer(input: object, at: string, depth: number): Value {
+  if (input instanceof Uint8Array) return input;
+  if (depth >= DEPTH_MAX) {
+    throw new PeerError("value.invalid", `expected at most ${DEPTH_MAX} levels of nesting`, { at });
+  }
+  if (Array.isArray(input)) return checkArray(input, at, depth);
+  const prototype: unknown = Object.getPrototypeOf(input);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new PeerError("value.invalid", "expected a plain object", { at });
+  }
+  return checkObject(input as Record<string, unknown>, at, depth);
+}
+
+function checkArray(input: unknown[], at: string, depth: number): Value {
+  let copy: Value[] | undefined;
+  for (let i = 0; i < input.length; i++) {
+    const element = check(input[i], `${at}[${i}]`, depth + 1);
+    if (copy === undefined && element !== input[i] && !Number.isNaN(element)) {
+      copy = (input as Value[]).slice(0, i);
+    }
+    copy?.push(element);
+  }
+  return copy ?? (input as Value[]);
+}
+
+function checkObject(input: Record<string, unknown>, at: string, depth: number): Value {
+  let copy: MutableObject | undefined;
+  for (const key of Object.keys(input)) {
+    checkString(key, `${at}, a key`);
+    const field = check(input[key], `${at}.${key}`, depth + 1);
+    if (field === input[key] || Number.isNaN(field)) continue;
+    copy ??= { ...(input as MutableObject) };
+    setField(copy, key, field);
+  }
+  return copy ?? (input as ValueObject);
+}
+
+/** Rank of a type in the total order: boolean < number < binary < string < array < object < null < MISSING. */
+function typeRank(value: Value | undefined): number {
+  switch (typeof value) {
+    case "boolean":
+      return 0;
+    case "number":
+    case "bigint":
+      return 1;
+    case "string":
+      return 3;
+    case "undefined":
+      return 7;
+    default:
+      if (value === null) return 6;
+      if (value instanceof Uint8Array) return 2;
+      return Array.isArray(value) ? 4 : 5;
+  }
+}
+
+/**
+ * The total order of values across types. Numbers compare exactly, whatever their JS type; strings
+ * and object keys by code point; arrays by element, then length; objects as their entries sorted by
+ * key. NaN is one value, above all other numbers. -0 and 0 are equal here.
+ */
+export function compareValues(a: Value | undefined, b: Value | undefined): number {
+  const rank = typeRank(a) - typeRank(b);
+  if (rank !== 0) return rank < 0 ? -1 : 1;
+  switch (typeof a) {
+    case "boolean":
+      return Number(a) - Number(b);
+    case "number":
+    case "bigint":
+      return compareNumbers(a, b as number | bigint);
+    case "string":
+      return compareText(a, b as string);
+    case "undefined":
+      return 0;
+    default:
+      return a === null
+        ? 0
+        : compareContainers(a, b as Uint8Array | readonly Value[] | ValueObject);
+  }
+}
+
+export function equalValues(a: Value | undefined, b: Value | undefined): boolean {
+  return a === b || compareValues(a, b) === 0;
+}
+
+export function compareNumbers(a: number | bigint, b: number | bigint): number {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  // Neither below nor above: equal, or at least one is NaN.
+  return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+}
+
+/** Order by code point, which is also the order of UTF-8 bytes. UTF-16 units differ above U+D7FF. */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    const surrogates = Number(isSurrogate(x)) - Number(isSurrogate(y));
+    return surrogates !== 0 ? surrogates : Math.sign(x - y);
+  }
+  return Math.sign(a.length - b.length);
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const difference = (a[i] as number) - (b[i] as number);
+    if (difference !== 0) return Math.sign(difference);
+  }
+  return Math.sign(a.length - b.length);
+}
+
+type Container = Uint8Array | readonly Value[] | ValueObject;
+
+function compareContainers(a: Container, b: Container): number {
+  if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array);
+  if (isArray(a)) return compareArrays(a, b as readonly Value[]);
+  return compareObjects(a, b as ValueObject);
+}
+
+function compareArrays(a: readonly Value[], b: readonly Value[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const order = compareValues(a[i], b[i]);
+    if (order !== 0) return order;
+  }
+  return Math.sign(a.length - b.length);
+}
+
+function compareObjects(a: ValueObject, b: ValueObject): number {
+  const x = sortedKeys(a);
+  const y = sortedKeys(b);
+  const length = Math.min(x.length, y.length);
+  for (let i = 0; i < length; i++) {
+    const keyA = x[i] as string;
+    const keyB = y[i] as string;
+    const order = compareText(keyA, keyB) || compareValues(a[keyA], b[keyB]);
+    if (order !== 0) return order;
+  }
+  return Math.sign(x.length - y.length);
+}
+
+export function sortedKeys(object: ValueObject): string[] {
+  return Object.keys(object).sort(compareText);
+}

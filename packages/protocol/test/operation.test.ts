@@ -1,0 +1,300 @@
+/**
+ * Operations from outside: what is accepted, what it becomes, what is refused and where.
+ */
+
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { PeerError } from "../src/error.ts";
+import {
+  checkAmount,
+  checkCollection,
+  checkOperation,
+  checkUpload,
+  NAME_SIZE_MAX,
+  type Operation,
+} from "../src/operation.ts";
+import { DEPTH_MAX, type Value } from "../src/value.ts";
+import { failureOf } from "./support/failure.ts";
+import { isIdentical, nested, values } from "./support/values.ts";
+
+const ON = { collection: "cars", id: 1 };
+
+function update(...edits: unknown[]): unknown {
+  return { kind: "update", ...ON, edits };
+}
+
+test("every kind of upload is accepted and comes back with nothing added or lost", () => {
+  const operations = [
+    { kind: "insert", ...ON, fields: { a: 1 } },
+    {
+      kind: "insert",
+      ...ON,
+      fields: { a: 1, b: { c: 2 } },
+      types: { a: "counter", b: { c: "register" } },
+    },
+    { kind: "insert", ...ON, fields: {}, clean: true },
+    { kind: "initial", ...ON, fields: { a: null } },
+    { kind: "delete", ...ON },
+    update({ kind: "set", path: ["a", "b"], value: null }),
+    update({ kind: "set", path: ["a"], value: { b: 1 }, types: "register" }),
+    update({ kind: "set", path: ["a"], value: { b: 1 }, types: { b: "pn_counter" } }),
+    update({ kind: "unset", path: ["a"] }, { kind: "unset", path: ["b", ""] }),
+    update({ kind: "increment", path: ["a"], by: -1, counter: "counter" }),
+    update({
+      kind: "increment",
+      path: ["a"],
+      by: 0.5,
+      counter: "pn_counter",
+      birth: [5, "00000000000000aa"],
+    }),
+    update({ kind: "restart", path: ["a"], value: 2n ** 60n, counter: "counter" }),
+  ];
+  for (const operation of operations) expect(checkUpload(operation, "x")).toEqual(operation);
+});
+
+test("what an upload says beside its kind is left out", () => {
+  expect(checkUpload({ kind: "delete", ...ON, dead: 1, site: "z" }, "x")).toEqual({
+    kind: "delete",
+    ...ON,
+  });
+  const insert = { kind: "insert", ...ON, fields: {}, clean: false };
+  expect(checkUpload(insert, "x")).toEqual({ kind: "insert", ...ON, fields: {} });
+  expect(checkUpload({ ...insert, kind: "initial", clean: true }, "x")).toEqual({
+    kind: "initial",
+    ...ON,
+    fields: {},
+  });
+  const unset = { kind: "unset", path: ["a"], value: 1, stamp: [1, "a"] };
+  expect(checkUpload(update(unset), "x")).toEqual(update({ kind: "unset", path: ["a"] }));
+});
+
+test("an edit without a counter type means a COUNTER", () => {
+  expect(checkUpload(update({ kind: "increment", path: ["a"], by: 1 }), "x")).toEqual(
+    update({ kind: "increment", path: ["a"], by: 1, counter: "counter" }),
+  );
+});
+
+test("whatever is wrong in an upload is refused with its place", () => {
+  const set = { kind: "set", path: ["a"], value: 1 };
+  const increment = { kind: "increment", path: ["a"], by: 1 };
+  const cases: [unknown, string][] = [
+    [1, "x"],
+    [null, "x"],
+    [{ kind: "delete", id: 1 }, "x.collection"],
+    [{ kind: "delete", collection: "", id: 1 }, "x.collection"],
+    [{ kind: "delete", collection: "cars" }, "x.id"],
+    [{ ...ON }, "x.kind"],
+    [{ kind: "merge", ...ON, state: new Uint8Array() }, "x.kind"],
+    [{ kind: "evict", ...ON }, "x.kind"],
+    [{ kind: "insert", ...ON }, "x.fields"],
+    [{ kind: "insert", ...ON, fields: [] }, "x.fields"],
+    [{ kind: "insert", ...ON, fields: {}, types: "counter" }, "x.types"],
+    [{ kind: "insert", ...ON, fields: {}, types: { a: { b: "map2" } } }, "x.types.a.b"],
+    [{ kind: "insert", ...ON, fields: {}, types: { a: null } }, "x.types.a"],
+    [{ kind: "update", ...ON }, "x.edits"],
+    [update(), "x.edits"],
+    [update(set, 1), "x.edits[1]"],
+    [update({ ...set, kind: "put" }), "x.edits[0].kind"],
+    [update({ ...set, path: [] }), "x.edits[0].path"],
+    [update({ ...set, path: "a" }), "x.edits[0].path"],
+    [update({ ...set, path: ["a", 1] }), "x.edits[0].path"],
+    [update({ kind: "set", path: ["a"] }), "x.edits[0].value"],
+    [update({ ...set, types: "number" }), "x.edits[0].types"],
+    [update({ ...set, types: { a: 1 } }), "x.edits[0].types.a"],
+    [update({ ...increment, by: 0.5 }), "x.edits[0].by"],
+    [update({ ...increment, by: "1" }), "x.edits[0].by"],
+    [update({ ...increment, by: Number.NaN, counter: "pn_counter" }), "x.edits[0].by"],
+    [update({ ...increment, by: undefined }), "x.edits[0].by"],
+    [update({ ...increment, counter: "map" }), "x.edits[0].counter"],
+    [update({ ...increment, birth: [1] }), "x.edits[0].birth"],
+    [update({ kind: "restart", path: ["a"] }), "x.edits[0].value"],
+  ];
+  for (const [operation, at] of cases) {
+    const error = failureOf(() => checkUpload(operation, "x"));
+    expect(error.at, JSON.stringify(operation)).toBe(at);
+  }
+});
+
+test("a path that is written twice in one operation is refused: one tick cannot order them (A13)", () => {
+  const twice = [
+    [
+      { kind: "set", path: ["a", "b"], value: 1 },
+      { kind: "set", path: ["a", "b"], value: 2 },
+    ],
+    [
+      { kind: "increment", path: ["k"], by: 1 },
+      { kind: "increment", path: ["k"], by: 1 },
+    ],
+    [
+      { kind: "restart", path: ["k"], value: 1 },
+      { kind: "increment", path: ["k"], by: 1 },
+    ],
+    [
+      { kind: "unset", path: ["k"] },
+      { kind: "set", path: ["k"], value: 1 },
+    ],
+    [
+      { kind: "unset", path: ["o"] },
+      { kind: "set", path: ["o", "p"], value: 1 },
+    ],
+    [
+      { kind: "set", path: ["o", "p"], value: 1 },
+      { kind: "unset", path: ["o"] },
+    ],
+    [
+      { kind: "set", path: ["o"], value: { p: 1 } },
+      { kind: "set", path: ["o", "p"], value: 2 },
+    ],
+  ];
+  for (const edits of twice) {
+    const error = failureOf(() => checkUpload(update(...edits), "x"));
+    expect([error.code, error.at]).toEqual(["operation.invalid", "x.edits[1].path"]);
+  }
+  const apart = [
+    { kind: "set", path: ["a", "b"], value: 1 },
+    { kind: "set", path: ["a", "c"], value: 2 },
+    { kind: "unset", path: ["ab"] },
+    { kind: "set", path: ["a\0b"], value: 1 },
+  ];
+  expect(checkUpload(update(...apart), "x")).toEqual(update(...apart));
+});
+
+test("[V7] a path and its value together have at most 64 levels", () => {
+  const path = (size: number): string[] => Array.from({ length: size }, () => "a");
+  const set = (size: number, levels: number): unknown =>
+    update({ kind: "set", path: path(size), value: nested(levels, 1) });
+  expect(() => checkUpload(set(DEPTH_MAX, 0), "x")).not.toThrow();
+  expect(() => checkUpload(set(40, 24), "x")).not.toThrow();
+  expect(failureOf(() => checkUpload(set(40, 25), "x")).at).toContain("x.edits[0].value");
+  for (const kind of ["set", "unset", "increment", "restart"]) {
+    const edit = { kind, path: path(DEPTH_MAX + 1), value: 1, by: 1 };
+    expect(failureOf(() => checkUpload(update(edit), "x")).at).toBe("x.edits[0].path");
+  }
+});
+
+test("[V2] numbers in an upload come in their one form", () => {
+  expect(checkUpload(update({ kind: "set", path: ["a"], value: 7n }), "x")).toEqual(
+    update({ kind: "set", path: ["a"], value: 7 }),
+  );
+});
+
+test("a COUNTER counts in integers of one form, a PN_COUNTER in any finite number", () => {
+  const zero = checkAmount(-0, "counter", "x");
+  expect([Object.is(zero, 0), checkAmount(5n, "counter", "x")]).toEqual([true, 5]);
+  expect(checkAmount(2n ** 60n, "counter", "x")).toBe(2n ** 60n);
+  expect(checkAmount(2 ** 60, "counter", "x")).toBe(2n ** 60n);
+  expect(checkAmount(-(2 ** 62), "counter", "x")).toBe(-(2n ** 62n));
+  expect(checkAmount(2n ** 60n, "pn_counter", "x")).toBe(2 ** 60);
+  expect(checkAmount(0.5, "pn_counter", "x")).toBe(0.5);
+  for (const amount of [
+    0.5,
+    1e300,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    "1",
+    null,
+    undefined,
+    [1],
+  ]) {
+    expect(failureOf(() => checkAmount(amount, "counter", "x")).message).toContain("an integer");
+  }
+  for (const amount of [Number.NaN, Number.NEGATIVE_INFINITY, true]) {
+    expect(failureOf(() => checkAmount(amount, "pn_counter", "x")).message).toContain("a number");
+  }
+});
+
+test("a collection has a name of at most 256 characters of well-formed text", () => {
+  expect(checkCollection("a".repeat(NAME_SIZE_MAX), "x")).toHaveLength(256);
+  for (const name of ["", "a".repeat(257), "\ud800", 1, undefined, null]) {
+    expect(failureOf(() => checkCollection(name, "x")).code).toBe("operation.invalid");
+  }
+});
+
+test("an insert keeps any fields exactly, `__proto__` included", () => {
+  fc.assert(
+    fc.property(values, (value) => {
+      const checked = checkUpload({ kind: "insert", ...ON, fields: { f: value } }, "x");
+      expect(checked.kind === "insert" && isIdentical(checked.fields, { f: value })).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+  const types = JSON.parse('{"__proto__":"counter"}') as Value;
+  const fields = JSON.parse('{"__proto__":5}') as Value;
+  const checked = checkUpload({ kind: "insert", ...ON, fields, types }, "x");
+  expect(checked.kind === "insert" && Object.keys(checked.types ?? {})).toEqual(["__proto__"]);
+});
+
+test("anything at all is an upload or refused by a PeerError", () => {
+  const word = fc.constantFrom("insert", "update", "set", "increment", "a", "counter", "map");
+  const anything = fc.oneof(
+    values,
+    word,
+    fc.constantFrom(undefined, () => 1, Symbol("s")),
+  );
+  const edit = fc.record(
+    { kind: fc.oneof(word, anything), path: fc.oneof(fc.array(word), anything), value: anything },
+    { requiredKeys: [] },
+  );
+  const operation = fc.record(
+    {
+      kind: fc.oneof(word, anything),
+      collection: fc.oneof(word, anything),
+      id: anything,
+      fields: anything,
+      types: anything,
+      edits: fc.oneof(fc.array(edit), anything),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(fc.oneof(operation, anything), (input) => {
+      try {
+        checkUpload(input, "x");
+      } catch (error) {
+        expect(error).toBeInstanceOf(PeerError);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("an operation of our own is checked for its values, and the same comes back when they are normal", () => {
+  const operations: Operation[] = [
+    { kind: "insert", ...ON, fields: { a: [1, { b: Number.NaN }] } },
+    { kind: "initial", ...ON, fields: {} },
+    { kind: "update", ...ON, edits: [{ kind: "set", path: ["a"], value: Number.NaN }] },
+    { kind: "update", ...ON, edits: [{ kind: "unset", path: ["a"] }] },
+    { kind: "delete", ...ON },
+    { kind: "evict", ...ON },
+    { kind: "merge", ...ON, state: new Uint8Array() },
+    { kind: "catalog", section: "s", name: "n", value: null },
+    { kind: "horizon", time: 1 },
+    { kind: "trim", upTo: 1 },
+  ];
+  for (const operation of operations) expect(checkOperation(operation)).toBe(operation);
+  expect(checkOperation({ kind: "insert", ...ON, fields: { a: 5n } })).toEqual({
+    kind: "insert",
+    ...ON,
+    fields: { a: 5 },
+  });
+  const set = { kind: "set", path: ["a"], value: [5n] } as const;
+  expect(checkOperation({ kind: "update", ...ON, edits: [set] })).toEqual(
+    update({ ...set, value: [5] }),
+  );
+});
+
+test("[V7] what is no value in an operation of our own is refused with its place", () => {
+  const long = "x".repeat(NAME_SIZE_MAX + 1);
+  const set = { kind: "set", path: ["a", "b"], value: 2n ** 64n } as const;
+  const cases: [Operation, string][] = [
+    [{ kind: "insert", ...ON, fields: { a: "\ud800" } }, "fields.a"],
+    [{ kind: "insert", ...ON, collection: long, fields: {} }, "collection"],
+    [{ kind: "update", ...ON, edits: [set] }, "a.b"],
+    [{ kind: "update", ...ON, edits: [{ kind: "unset", path: ["\udc00"] }] }, "path"],
+    [{ kind: "catalog", section: long, name: "n", value: null }, "section"],
+    [{ kind: "catalog", section: "s", name: long, value: null }, "name"],
+    [{ kind: "merge", ...ON, collection: "", state: new Uint8Array() }, "collection"],
+  ];
+  for (const [operation, at] of cases)
+    expect(failureOf(() => checkOperation(operation)).at).toBe(at);
+});

@@ -1,0 +1,16 @@
+/**
+ * What a call throws, for tests that look at more of an error than its message.
+ */
+
+import { PeerError } from "../../src/error.ts";
+
+/** The PeerError that a call throws; anything else that it throws, or nothing, is a failure. */
+export function failureOf(call: () => unknown): PeerError {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof PeerError) return error;
+    throw error;
+  }
+  throw new Error("expected a PeerError, nothing was thrown");
+}

@@ -1,0 +1,114 @@
+/**
+ * Backup and restore: copies of a data folder that are whole or absent.
+ *
+ * Both copy each store from one state of it, which LMDB gives also beside a running server, into a
+ * folder next to the target, and rename that at the end. A backup is a data folder like any other.
+ * A restored one begins new lives: it must not go on under the names of the one that it was copied
+ * from, which may still be running.
+ *
+ * The registry is copied first, and then the stores of the apps that the copy knows: so a copy has
+ * the store of every app in it. Stores are not of one instant; no transaction spans two.
+ */
+
+import { randomBytes } from "node:crypto";
+import { renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Platform } from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import {
+  appStoreFolder,
+  checkDataFolder,
+  DATA_FILE,
+  namesIn,
+  registryFolder,
+  writeFormat,
+} from "./data-folder.ts";
+import { makeFolder, syncFolder } from "./disk.ts";
+import { openLmdb } from "./lmdb-key-value.ts";
+import { type App, readApps } from "./registry.ts";
+import { openStore, readStore } from "./store-folder.ts";
+
+export interface CopyReport {
+  readonly apps: readonly App[];
+  readonly sizeBytes: number;
+}
+
+/** Copies the data folder `from`, on which a server may run, to `to`, which is absent or empty. */
+export async function backup(from: string, to: string): Promise<CopyReport> {
+  checkDataFolder(from);
+  return buildFolder(to, (folder) => copyStores(from, folder));
+}
+
+/** As backup, and the stores of the copy begin new lives. */
+export async function restore(from: string, to: string, platform: Platform): Promise<CopyReport> {
+  checkDataFolder(from);
+  return buildFolder(to, async (folder) => {
+    const report = await copyStores(from, folder);
+    for (const copy of storeFolders(folder, report.apps)) {
+      // A data file without the record of its life is a copy for whoever opens it.
+      const opened = await openStore(copy, { platform, log: () => {}, options: {} });
+      await opened.close();
+    }
+    return report;
+  });
+}
+
+async function copyStores(from: string, to: string): Promise<CopyReport> {
+  await copyStore(registryFolder(from), registryFolder(to));
+  const apps = await readStore(registryFolder(to), readApps);
+  for (const { id } of apps) await copyStore(appStoreFolder(from, id), appStoreFolder(to, id));
+  let sizeBytes = 0;
+  for (const folder of storeFolders(to, apps)) sizeBytes += statSync(join(folder, DATA_FILE)).size;
+  return { apps, sizeBytes };
+}
+
+async function copyStore(from: string, to: string): Promise<void> {
+  const storage = openLmdb(from, { readOnly: true });
+  try {
+    await storage.copyTo(to);
+  } finally {
+    await storage.close();
+  }
+}
+
+function storeFolders(dataDir: string, apps: readonly App[]): string[] {
+  return [registryFolder(dataDir), ...apps.map(({ id }) => appStoreFolder(dataDir, id))];
+}
+
+/** Lets `build` fill a folder beside `target`, and gives it that name when it is synced. */
+async function buildFolder<T>(target: string, build: (folder: string) => Promise<T>): Promise<T> {
+  const path = resolve(target);
+  refuseUsed(path);
+  const partial = `${path}.partial-${randomBytes(4).toString("hex")}`;
+  try {
+    makeFolder(partial);
+    const result = await build(partial);
+    writeFormat(partial);
+    moveFolder(partial, path);
+    return result;
+  } catch (error) {
+    rmSync(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function refuseUsed(path: string): void {
+  const found = namesIn(path)?.[0];
+  if (found === undefined) return;
+  throw new PeerError(
+    "store.not_empty",
+    `expected no folder or an empty one at ${path}, found ${found}`,
+  );
+}
+
+function moveFolder(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+    syncFolder(dirname(to));
+  } catch (cause) {
+    const message =
+      `expected to give the copy the name ${to}; ` +
+      "a mount point cannot be replaced, but a folder in it can be made";
+    throw new PeerError("store.write_failed", message, { cause });
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The command line: words → a command with its flags, and the usage that `--help` shows.
+ *
+ * `bigpeer [command] [--flag value | --flag=value]…`; without a command it is `serve`. Values are
+ * checked elsewhere (config.ts); here it is decided which flags there are.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import { SETTINGS, type SettingName, suggest } from "./config.ts";
+
+export type CommandName = "serve" | "backup" | "restore" | "verify";
+
+export type CommandLine =
+  | { readonly kind: "help" }
+  | { readonly kind: "version" }
+  | {
+      readonly kind: "command";
+      readonly name: CommandName;
+      /** By flag, `--port`. A switch that is given has the value `1`. */
+      readonly flags: ReadonlyMap<string, string>;
+    };
+
+interface Flag {
+  readonly flag: string;
+  readonly argument?: string;
+  readonly meaning: string;
+  readonly isRequired?: boolean;
+}
+
+interface Command {
+  readonly name: CommandName;
+  readonly meaning: string;
+  readonly settings: readonly SettingName[];
+  readonly flags: readonly Flag[];
+}
+
+const COMMANDS: readonly Command[] = [
+  {
+    name: "serve",
+    meaning: "runs the server (what is done without a command)",
+    settings: ["data-dir", "port", "host", "accept-clock"],
+    flags: [],
+  },
+  {
+    name: "backup",
+    meaning: "copies a data folder, also while a server runs on it",
+    settings: ["data-dir"],
+    flags: [
+      { flag: "--to", argument: "FOLDER", meaning: "where to; absent or empty", isRequired: true },
+    ],
+  },
+  {
+    name: "restore",
+    meaning: "makes a data folder from a backup; its stores begin a new history",
+    settings: ["data-dir"],
+    flags: [{ flag: "--from", argument: "FOLDER", meaning: "the backup", isRequired: true }],
+  },
+  {
+    name: "verify",
+    meaning: "reads everything in a data folder, also while a server runs on it",
+    settings: ["data-dir"],
+    flags: [],
+  },
+];
+
+/** Throws PeerError `config.invalid`, which names the flag and what was expected. */
+export function parseCommandLine(words: readonly string[]): CommandLine {
+  if (words.some((word) => word === "--help" || word === "-h")) return { kind: "help" };
+  if (words.some((word) => word === "--version" || word === "-v")) return { kind: "version" };
+  const first = words[0];
+  const isNamed = first !== undefined && !first.startsWith("-");
+  const command = findCommand(isNamed ? first : "serve");
+  const flags = parseFlags(command, isNamed ? words.slice(1) : words);
+  for (const { flag, argument, isRequired } of command.flags) {
+    if (isRequired !== true || flags.has(flag)) continue;
+    throw invalid(`${command.name}: expected ${flag} ${argument}`);
+  }
+  return { kind: "command", name: command.name, flags };
+}
+
+export function usage(): string {
+  const lines = ["Usage: bigpeer [command] [flags]", ""];
+  for (const command of COMMANDS) {
+    const flags = flagsOf(command).map(({ isRequired, ...flag }) => {
+      return isRequired === true ? signature(flag) : `[${signature(flag)}]`;
+    });
+    lines.push(`  ${command.name.padEnd(8)} ${flags.join(" ")}`, `           ${command.meaning}`);
+  }
+  lines.push("", "Settings, by flag or by variable:");
+  for (const setting of SETTINGS) {
+    const names = `${signature(setting)}, ${setting.env}`;
+    lines.push(`  ${names.padEnd(38)} default ${setting.default}`, `           ${setting.meaning}`);
+  }
+  lines.push("", "  --help, --version");
+  return `${lines.join("\n")}\n`;
+}
+
+function findCommand(name: string): Command {
+  const found = COMMANDS.find((command) => command.name === name);
+  if (found !== undefined) return found;
+  const names = COMMANDS.map((command) => command.name);
+  throw invalid(`expected a command (${names.join(", ")}), found "${name}"`);
+}
+
+function parseFlags(command: Command, words: readonly string[]): Map<string, string> {
+  const given = new Map<string, string>();
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? "";
+    const [name = "", ...rest] = word.split("=");
+    const flag = findFlag(command, name);
+    if (given.has(name)) throw invalid(`${name}: expected it once`);
+    let value = word.includes("=") ? rest.join("=") : undefined;
+    if (value === undefined && flag.argument === undefined) value = "1";
+    value ??= words[++i];
+    if (value === undefined) throw invalid(`${name}: expected a value, ${signature(flag)}`);
+    given.set(name, value);
+  }
+  return given;
+}
+
+function findFlag(command: Command, name: string): Flag {
+  const flags = flagsOf(command);
+  const found = flags.find(({ flag }) => flag === name);
+  if (found !== undefined) return found;
+  const known = flags.map(({ flag }) => flag);
+  if (!name.startsWith("-")) {
+    throw invalid(`expected a flag of ${command.name} (${known.join(", ")}), found "${name}"`);
+  }
+  throw invalid(
+    `${name}: expected a flag of ${command.name} (${known.join(", ")})${suggest(name, known)}`,
+  );
+}
+
+function flagsOf(command: Command): Flag[] {
+  const settings = SETTINGS.filter(({ name }) => command.settings.includes(name));
+  return [...command.flags, ...settings];
+}
+
+function signature({ flag, argument }: Pick<Flag, "flag" | "argument">): string {
+  return argument === undefined ? flag : `${flag} ${argument}`;
+}
+
+function invalid(message: string): PeerError {
+  return new PeerError("config.invalid", message);
+}

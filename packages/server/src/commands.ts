@@ -1,0 +1,111 @@
+/**
+ * Commands: from the words of the command line to an exit code.
+ *
+ *   0  done: the server was stopped, the copy made, nothing found by verify
+ *   1  it could not be done, or verify found problems
+ *   2  the command line or the environment is wrong
+ */
+
+import { resolve } from "node:path";
+import { PeerError } from "@bigpeer/protocol";
+import { backup, type CopyReport, restore } from "./backup.ts";
+import { type CommandLine, type CommandName, parseCommandLine, usage } from "./command-line.ts";
+import { type Config, type Environment, findUnknownVariables, readConfig } from "./config.ts";
+import { createLog, describeError, type Log } from "./log.ts";
+import { nodePlatform } from "./node-platform.ts";
+import { type RunningServer, startServer } from "./server.ts";
+import { type SignalSource, waitForStop } from "./signals.ts";
+import { verifyDataFolder } from "./verify-command.ts";
+import { VERSION } from "./version.ts";
+
+/** The world of a command. */
+export interface CommandHost {
+  readonly env: Environment;
+  readonly print: (text: string) => void;
+  readonly printError: (text: string) => void;
+  readonly signals: SignalSource;
+}
+
+type Command = Extract<CommandLine, { kind: "command" }>;
+
+interface Call {
+  readonly flags: ReadonlyMap<string, string>;
+  readonly config: Config;
+  readonly log: Log;
+  readonly host: CommandHost;
+}
+
+/** Returns the exit code. */
+export async function runCommand(words: readonly string[], host: CommandHost): Promise<number> {
+  const { env, print, printError } = host;
+  try {
+    const line = parseCommandLine(words);
+    if (line.kind === "help") print(usage());
+    if (line.kind === "version") print(`${VERSION}\n`);
+    if (line.kind !== "command") return 0;
+    const config = readConfig(line.flags, env);
+    return await runChecked(line, config, host);
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    printError(`bigpeer: ${error.message}\n\n${usage()}`);
+    return 2;
+  }
+}
+
+async function runChecked(line: Command, config: Config, host: CommandHost): Promise<number> {
+  const log = createLog(host.printError);
+  for (const warning of findUnknownVariables(host.env)) log("warn", warning);
+  try {
+    return await RUNNERS[line.name]({ flags: line.flags, config, log, host });
+  } catch (error) {
+    host.printError(`bigpeer: ${describeError(error)}\n`);
+    return 1;
+  }
+}
+
+/** What each command does, with its configuration checked. */
+const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number> } = {
+  serve: async ({ config, log, host }) => {
+    // From here on, so that a signal during the start is not lost.
+    const stop = waitForStop(host.signals);
+    const server = await startServer(config, { log });
+    host.print(banner(server, config.dataDir));
+    log("info", `${await stop}: closing`);
+    await server.close();
+    log("info", "closed");
+    return 0;
+  },
+  backup: async ({ flags, config, host }) => {
+    const to = resolve(flags.get("--to") ?? "");
+    host.print(copyLine(await backup(config.dataDir, to), to));
+    return 0;
+  },
+  restore: async ({ flags, config, host }) => {
+    const from = resolve(flags.get("--from") ?? "");
+    host.print(copyLine(await restore(from, config.dataDir, nodePlatform), config.dataDir));
+    return 0;
+  },
+  verify: async ({ config, host }) => {
+    const problems = await verifyDataFolder(config.dataDir, (line) => host.print(`${line}\n`));
+    return problems === 0 ? 0 : 1;
+  },
+};
+
+function banner(server: RunningServer, dataDir: string): string {
+  const apps = server.apps.map(({ id, name, storeFolder }) => {
+    const { historyId } = storeFolder.store.identity;
+    return `  app    ${id} (${name}), history ${historyId}\n`;
+  });
+  return [
+    `Big Peer ${VERSION} is ready\n`,
+    `  url    ${server.url}\n`,
+    `  data   ${dataDir}\n`,
+    ...apps,
+    `  stop   Ctrl-C, or kill ${process.pid}\n`,
+  ].join("");
+}
+
+function copyLine({ apps, sizeBytes }: CopyReport, to: string): string {
+  const megabytes = (sizeBytes / 1_000_000).toFixed(1);
+  return `copied to ${to}: registry, apps ${apps.length}, ${megabytes} MB\n`;
+}

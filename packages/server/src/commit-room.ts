@@ -1,0 +1,76 @@
+/**
+ * CommitRoom: sees to it that the data file has room for a commit before LMDB writes it.
+ *
+ * What a commit may need is estimated from above, and what was taken before but not needed serves
+ * the next ones. LMDB is asked for its true size only when that may be used up, because asking costs
+ * as much as writing a small commit.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import type { FileReserve } from "./file-reserve.ts";
+import { type EntrySize, estimatePages, type TreeSize } from "./page-estimate.ts";
+
+/** The size of the tree of values, and of the file that it lies in. */
+export interface StorageSize extends TreeSize {
+  readonly lastPageNumber: number;
+}
+
+/** The file grows by a sixteenth of its size, within these bounds, so that it seldom has to. */
+const STEP_MIN = 1024 * 1024;
+const STEP_MAX = 16 * 1024 * 1024;
+
+export class CommitRoom {
+  readonly #reserve: FileReserve;
+  readonly #readSize: () => StorageSize;
+  #known: StorageSize | undefined;
+  /** Pages behind the end of what LMDB may have used since `#known`. */
+  #sparePages = 0;
+  /** Pages that commits since `#known` may have used. */
+  #givenPages = 0;
+
+  constructor(reserve: FileReserve, readSize: () => StorageSize) {
+    this.#reserve = reserve;
+    this.#readSize = readSize;
+  }
+
+  /** Throws PeerError `store.full` when there is no room. */
+  async take(entries: readonly EntrySize[]): Promise<void> {
+    if (this.#takeSpare(entries)) return;
+    const known = this.#readSize();
+    const pageCount = estimatePages(known, entries);
+    const { pageSize } = known;
+    const sizeMin = (known.lastPageNumber + 1 + pageCount) * pageSize;
+    const step = Math.min(Math.max(sizeMin / 16, STEP_MIN), STEP_MAX);
+    const sizeWanted = Math.ceil((sizeMin + step) / pageSize) * pageSize;
+    const size = await this.#reserve.grow(sizeMin, sizeWanted);
+    if (size === undefined) {
+      throw new PeerError("store.full", `expected room for ${sizeMin} bytes in the data file`);
+    }
+    this.#known = known;
+    this.#sparePages = Math.floor((size - sizeMin) / pageSize);
+    this.#givenPages = pageCount;
+  }
+
+  close(): void {
+    this.#reserve.close();
+  }
+
+  #takeSpare(entries: readonly EntrySize[]): boolean {
+    if (this.#known === undefined) return false;
+    const pageCount = estimatePages(grown(this.#known, this.#givenPages), entries);
+    if (pageCount > this.#sparePages) return false;
+    this.#sparePages -= pageCount;
+    this.#givenPages += pageCount;
+    return true;
+  }
+}
+
+/** A tree at its largest, after `pages` more may have been given to it. */
+function grown(tree: TreeSize, pages: number): TreeSize {
+  return {
+    pageSize: tree.pageSize,
+    treeDepth: tree.treeDepth + 1,
+    treeBranchPageCount: tree.treeBranchPageCount + pages,
+    treeLeafPageCount: tree.treeLeafPageCount + pages,
+  };
+}

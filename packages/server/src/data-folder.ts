@@ -1,0 +1,131 @@
+/**
+ * The data folder: where everything of a server lies, and whether a folder is one.
+ *
+ *   format.json            the number of this layout; written first, so it is in every data folder
+ *   lock/                  while a server runs (folder-lock.ts)
+ *   registry/              the store that knows the apps
+ *   apps/<appId>/store/    the documents of an app
+ *
+ * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (life.ts). A folder of a
+ * newer layout, or of somebody else, is refused and not touched.
+ */
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { isObject, PeerError, type Value } from "@bigpeer/protocol";
+import { makeFolder } from "./disk.ts";
+import { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
+
+/** The layout that this version writes, and the newest that it reads. */
+export const FOLDER_FORMAT = 1;
+
+/** The file of LMDB inside the folder of a store. */
+export const DATA_FILE = "data.mdb";
+
+export const LOCK_FOLDER = "lock";
+
+const FORMAT_FILE = "format.json";
+
+/** Names that do not make a folder somebody else's: the lock, and what a fresh disk has. */
+const IGNORED_NAMES = /^(lock(\..+)?|lost\+found)$/;
+
+export function registryFolder(dataDir: string): string {
+  return join(dataDir, "registry");
+}
+
+export function appStoreFolder(dataDir: string, appId: string): string {
+  return join(dataDir, "apps", appId, "store");
+}
+
+/** The ids of the apps that have a folder, whether the registry knows them or not. */
+export function appIdsInFolder(dataDir: string): string[] {
+  return (namesIn(join(dataDir, "apps")) ?? []).toSorted();
+}
+
+/**
+ * Creates the folder when it is absent. Throws PeerError `store.foreign` or `store.format_newer`
+ * when it holds what this version must not touch. Writes nothing into it: the lock comes first.
+ */
+export function prepareDataFolder(dataDir: string): void {
+  try {
+    makeFolder(dataDir);
+  } catch (cause) {
+    if (isErrorOf(cause, "EEXIST", "ENOTDIR")) throw notFolder(dataDir);
+    throw new PeerError("store.write_failed", `expected to make the folder ${dataDir}`, { cause });
+  }
+  if (readFormat(dataDir) === undefined) refuseForeign(dataDir);
+}
+
+/** Makes an empty folder a data folder. Only under the lock. */
+export function markDataFolder(dataDir: string): void {
+  if (readFormat(dataDir) === undefined) {
+    refuseForeign(dataDir);
+    writeFormat(dataDir);
+  }
+}
+
+export function writeFormat(folder: string): void {
+  writeJsonFile(join(folder, FORMAT_FILE), { format: FOLDER_FORMAT });
+}
+
+/** For commands that read: throws when `dataDir` is not a data folder that this version reads. */
+export function checkDataFolder(dataDir: string): void {
+  if (readFormat(dataDir) !== undefined) return;
+  const message = `expected a data folder of Big Peer at ${dataDir}, found no ${FORMAT_FILE}`;
+  throw new PeerError("store.foreign", message);
+}
+
+/** Undefined when there is no such folder. */
+export function namesIn(folder: string): string[] | undefined {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isErrorOf(error, "ENOENT")) return undefined;
+    if (isErrorOf(error, "ENOTDIR")) throw notFolder(folder);
+    throw error;
+  }
+}
+
+function readFormat(dataDir: string): number | undefined {
+  const path = join(dataDir, FORMAT_FILE);
+  const content = readFormatFile(path);
+  if (content === undefined) return undefined;
+  const format = isObject(content) ? content["format"] : undefined;
+  if (typeof format !== "number" || !Number.isInteger(format) || format < 1) {
+    throw new PeerError("store.corrupt", `expected {"format": number} in ${path}`);
+  }
+  if (format > FOLDER_FORMAT) {
+    const message =
+      `the folder ${dataDir} has format ${format}, this version reads up to ${FOLDER_FORMAT}; ` +
+      "use the version that wrote it, or a newer one";
+    throw new PeerError("store.format_newer", message);
+  }
+  return format;
+}
+
+function readFormatFile(path: string): Value | undefined {
+  try {
+    return readJsonFile(path);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new PeerError("store.corrupt", `expected {"format": number} in ${path}`, { cause });
+  }
+}
+
+function refuseForeign(dataDir: string): void {
+  const partial = FORMAT_FILE + PARTIAL_ENDING;
+  const other = namesIn(dataDir)?.find((name) => name !== partial && !IGNORED_NAMES.test(name));
+  if (other === undefined) return;
+  const message =
+    `expected an empty folder or a data folder of Big Peer at ${dataDir}, ` +
+    `found ${other} and no ${FORMAT_FILE}`;
+  throw new PeerError("store.foreign", message);
+}
+
+function notFolder(path: string): PeerError {
+  return new PeerError("store.foreign", `expected a folder at ${path}, found a file`);
+}
+
+function isErrorOf(error: unknown, ...codes: string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? "");
+}

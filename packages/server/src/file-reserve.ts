@@ -1,0 +1,58 @@
+/**
+ * FileReserve: bytes at the end of a file that are on the disk before they are needed.
+ *
+ * LMDB must not meet a full disk: where a write of its pages fails it writes an error message past
+ * the end of a buffer, and the process may die of that later. So the room for a commit is taken
+ * here first, by writing zeros behind the end of the file; LMDB then overwrites them. It is also
+ * faster so, since a sync that changes neither the size nor the place of a file has less to do.
+ *
+ * It does not help on file systems that never overwrite in place, such as btrfs and ZFS.
+ */
+
+import { closeSync, fstatSync, ftruncateSync, openSync, write } from "node:fs";
+import { promisify } from "node:util";
+import { assert } from "@bigpeer/protocol";
+import { isFullError } from "./disk.ts";
+
+const CHUNK = new Uint8Array(1024 * 1024);
+
+const writeAsync = promisify(write);
+
+export class FileReserve {
+  #descriptor: number | undefined;
+
+  constructor(path: string) {
+    this.#descriptor = openSync(path, "r+");
+  }
+
+  /**
+   * Makes the file at least `sizeMin` bytes long, and `size` when it must grow anyway. Returns its
+   * length, or undefined when there is no room; then the file is as long as before. Rejects when
+   * writing fails otherwise.
+   */
+  async grow(sizeMin: number, size: number): Promise<number | undefined> {
+    const descriptor = this.#descriptor;
+    assert(descriptor !== undefined, "a file that is open");
+    const sizeBefore = fstatSync(descriptor).size;
+    if (sizeBefore >= sizeMin) return sizeBefore;
+    let end = sizeBefore;
+    try {
+      while (end < size) {
+        const length = Math.min(CHUNK.length, size - end);
+        const { bytesWritten } = await writeAsync(descriptor, CHUNK, 0, length, end);
+        if (bytesWritten === 0) break;
+        end += bytesWritten;
+      }
+    } catch (error) {
+      if (!isFullError(error)) throw error;
+    }
+    if (end >= sizeMin) return end;
+    ftruncateSync(descriptor, sizeBefore);
+    return undefined;
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Snapshots as their readers hold them: when they end, and what is closed with them.
+ *
+ * A snapshot ends by close(), by age, or with its storage. Whoever reads on gets an error that says
+ * which. Storage below it is seen through a View: one state, shared by several snapshots and
+ * counted, whose cursors must all be closed before it is.
+ */
+
+import type { Key, KeyEntry, KeyRange, Snapshot } from "@bigpeer/engine";
+import { PeerError, type Value } from "@bigpeer/protocol";
+
+/**
+ * One state of the storage. It throws only when the storage is damaged. Iterators that are not run
+ * to the end must be returned.
+ */
+export interface View {
+  get(key: Key): Value | undefined;
+  has(key: Key): boolean;
+  entries(range: KeyRange): Iterator<KeyEntry>;
+  keys(range: KeyRange): Iterator<Key>;
+  /** Gives back one reference; with the last one the view is closed. */
+  release(): void;
+}
+
+export type EndReason = "store.closed" | "store.snapshot_expired";
+
+/** All open snapshots of one storage. Ends those that are held longer than `lifeMs`. */
+export class SnapshotHolder {
+  readonly #lifeMs: number;
+  /** In the order in which they were taken, so the oldest is the first. */
+  readonly #snapshots = new Set<HeldSnapshot>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(lifeMs: number) {
+    this.#lifeMs = lifeMs;
+  }
+
+  /** Takes over the caller's reference to `view`. */
+  hold(view: View): Snapshot {
+    const snapshot = new HeldSnapshot(view, this.#snapshots);
+    if (this.#timer === undefined) this.#arm(this.#lifeMs);
+    return snapshot;
+  }
+
+  endAll(reason: EndReason): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const snapshot of this.#snapshots) snapshot.end(reason);
+  }
+
+  #arm(delayMs: number): void {
+    this.#timer = setTimeout(() => this.#endOld(), delayMs);
+    this.#timer.unref();
+  }
+
+  #endOld(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const snapshot of this.#snapshots) {
+      const leftMs = snapshot.takenAtMs + this.#lifeMs - now;
+      if (leftMs > 0) return this.#arm(Math.ceil(leftMs));
+      snapshot.end("store.snapshot_expired");
+    }
+  }
+}
+
+class HeldSnapshot implements Snapshot {
+  readonly takenAtMs: number = performance.now();
+  readonly #siblings: Set<HeldSnapshot>;
+  #view: View | undefined;
+  #iterators: Set<HeldIterator<unknown>> | undefined;
+  #endReason: EndReason = "store.closed";
+
+  /** Is in `siblings` as long as it is open. */
+  constructor(view: View, siblings: Set<HeldSnapshot>) {
+    this.#view = view;
+    this.#siblings = siblings;
+    siblings.add(this);
+  }
+
+  get(key: Key): Value | undefined {
+    const view = this.#view ?? this.#fail();
+    try {
+      return view.get(key);
+    } catch (cause) {
+      throw corruptError(cause);
+    }
+  }
+
+  has(key: Key): boolean {
+    const view = this.#view ?? this.#fail();
+    try {
+      return view.has(key);
+    } catch (cause) {
+      throw corruptError(cause);
+    }
+  }
+
+  entries(range: KeyRange): Iterable<KeyEntry> {
+    return this.#iterable((view) => view.entries(range));
+  }
+
+  keys(range: KeyRange): Iterable<Key> {
+    return this.#iterable((view) => view.keys(range));
+  }
+
+  close(): void {
+    this.end("store.closed");
+  }
+
+  /** Later reads throw an error with this code. Only the first reason counts. */
+  end(reason: EndReason): void {
+    const view = this.#view;
+    if (view === undefined) return;
+    this.#view = undefined;
+    this.#endReason = reason;
+    this.#siblings.delete(this);
+    for (const iterator of this.#iterators ?? []) iterator.return();
+    view.release();
+  }
+
+  #iterable<T>(read: (view: View) => Iterator<T>): Iterable<T> {
+    if (this.#view === undefined) this.#fail();
+    return {
+      [Symbol.iterator]: () => {
+        const source = read(this.#view ?? this.#fail());
+        this.#iterators ??= new Set();
+        return new HeldIterator(source, this.#iterators, () => {
+          if (this.#view === undefined) this.#fail();
+        });
+      },
+    };
+  }
+
+  #fail(): never {
+    const message =
+      this.#endReason === "store.closed"
+        ? "expected an open snapshot, found it closed"
+        : "expected a snapshot that is held for a shorter time";
+    throw new PeerError(this.#endReason, message);
+  }
+}
+
+/** Returns its source in every case: after the end, a break, an error, or with the snapshot. */
+class HeldIterator<T> implements Iterator<T> {
+  readonly #siblings: Set<HeldIterator<unknown>>;
+  readonly #checkOpen: () => void;
+  #source: Iterator<T> | undefined;
+
+  constructor(source: Iterator<T>, siblings: Set<HeldIterator<unknown>>, checkOpen: () => void) {
+    this.#source = source;
+    this.#siblings = siblings;
+    this.#checkOpen = checkOpen;
+    siblings.add(this);
+  }
+
+  next(): IteratorResult<T> {
+    if (this.#source === undefined) {
+      this.#checkOpen();
+      return { done: true, value: undefined };
+    }
+    try {
+      const result = this.#source.next();
+      if (result.done === true) this.return();
+      return result;
+    } catch (cause) {
+      this.return();
+      throw corruptError(cause);
+    }
+  }
+
+  return(): IteratorResult<T> {
+    const source = this.#source;
+    this.#source = undefined;
+    this.#siblings.delete(this);
+    source?.return?.();
+    return { done: true, value: undefined };
+  }
+}
+
+function corruptError(cause: unknown): PeerError {
+  return new PeerError("store.corrupt", "expected to read what was stored", { cause });
+}

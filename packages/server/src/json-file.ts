@@ -1,0 +1,37 @@
+/**
+ * Small files of JSON that are there whole or not at all: written under another name, synced, and
+ * then renamed.
+ */
+
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Value } from "@bigpeer/protocol";
+import { syncFolder } from "./disk.ts";
+
+/** What a file has in place of its ending while it is written. A crash may leave such a file. */
+export const PARTIAL_ENDING = ".partial";
+
+/** Undefined when there is no such file. Throws SyntaxError when it is not JSON. */
+export function readJsonFile(path: string): Value | undefined {
+  try {
+    // What JSON can say is a value.
+    return JSON.parse(readFileSync(path, "utf8")) as Value;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Durable when it returns. */
+export function writeJsonFile(path: string, content: object): void {
+  const partial = path + PARTIAL_ENDING;
+  const file = openSync(partial, "w");
+  try {
+    writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(partial, path);
+  syncFolder(dirname(path));
+}

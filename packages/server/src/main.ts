@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+/**
+ * Where the process begins: the words of the command line go in, an exit code comes out.
+ */
+
+import { runCommand } from "./commands.ts";
+
+// Whoever reads our output may go away; that is no reason to end a server.
+process.stdout.on("error", () => {});
+process.stderr.on("error", () => {});
+
+process.exitCode = await runCommand(process.argv.slice(2), {
+  env: process.env,
+  print: (text) => process.stdout.write(text),
+  printError: (text) => process.stderr.write(text),
+  signals: process,
+});

@@ -1,0 +1,13 @@
+/**
+ * What the engine asks of its host, as Node has it: wall clock, random bytes, SHA-256.
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import type { Platform } from "@bigpeer/engine";
+
+export const nodePlatform: Platform = {
+  now: () => Date.now(),
+  // Plain arrays: a Buffer would be a value of another class than the one that storage gives back.
+  random: (size) => new Uint8Array(randomBytes(size)),
+  sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
+};

@@ -1,0 +1,149 @@
+/**
+ * The table of object shapes: which lists of keys have a number in stored values.
+ *
+ * A shape gets a number only after it was seen several times in values of different owners, or
+ * several times inside one value. So records do, and a map keyed by user ids, which grows with each
+ * write of one document, does not. Numbers are never taken back: when the table is full, other
+ * shapes are written with their keys, which costs space and nothing else.
+ *
+ * It does not store itself: the owner of the storage writes what `unsaved` gives in the same
+ * transaction as the first values that use it, then says so with `markSaved`.
+ */
+
+import { assert } from "@bigpeer/protocol";
+
+/**
+ * Behind the first 32, a shape is two bytes: a low part, then (number - 32) / 32. msgpackr's native
+ * string extraction takes that second byte for a token, and is misled from 0xa0 on; 4,096 shapes
+ * keep it below 0x80.
+ */
+export const SHAPE_COUNT_MAX = 4096;
+
+/** Larger objects are rarely records, and msgpackr compiles a reader for each shape. */
+const KEY_COUNT_MAX = 64;
+const SIGHTING_COUNT_MIN = 6;
+
+/** How many places the tree may have beside those of numbered shapes before it is cut back. */
+const CANDIDATE_COUNT_MAX = 20_000;
+
+const UNNUMBERED = -1;
+
+/** A place in the tree of shapes: the list of keys on the way here. */
+interface Place {
+  readonly next: Map<string, Place>;
+  /** The way last taken from here. Documents of one shape come in rows, so it mostly fits. */
+  lastKey: string;
+  last: Place | undefined;
+  number: number;
+  sightingCount: number;
+  owner: string;
+  valueCount: number;
+}
+
+export class ShapeTable {
+  readonly #shapes: string[][] = [];
+  #root: Place = newPlace();
+  #candidateCount = 0;
+  #savedCount = 0;
+  #owner = "";
+  #valueCount = 0;
+
+  /** All shapes by number, those not yet saved included. */
+  get shapes(): string[][] {
+    return this.#shapes;
+  }
+
+  /** Takes over shapes that are already in the storage, in the order of their numbers. */
+  load(shapes: readonly (readonly string[])[]): void {
+    assert(this.#shapes.length === this.#savedCount, "no unsaved shape when shapes are loaded");
+    for (const shape of shapes) this.#number([...shape]);
+    this.#savedCount = this.#shapes.length;
+  }
+
+  /** The next shapes are those of one value, which belongs to `owner`. */
+  beginValue(owner: string): void {
+    this.#owner = owner;
+    this.#valueCount++;
+  }
+
+  /** The number of the shape, or -1 when it has none. */
+  find(keys: string[]): number {
+    let place = this.#root;
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] as string;
+      place =
+        place.lastKey === key && place.last !== undefined ? place.last : this.#step(place, key);
+    }
+    return place.number === UNNUMBERED ? this.#consider(place, keys) : place.number;
+  }
+
+  /** The shapes that no commit has saved yet, and the number of the first of them. */
+  unsaved(): { readonly first: number; readonly shapes: readonly string[][] } {
+    return { first: this.#savedCount, shapes: this.#shapes.slice(this.#savedCount) };
+  }
+
+  markSaved(count: number): void {
+    assert(count >= this.#savedCount && count <= this.#shapes.length, "a count of known shapes");
+    this.#savedCount = count;
+  }
+
+  #step(place: Place, key: string): Place {
+    let next = place.next.get(key);
+    if (next === undefined) {
+      next = newPlace();
+      place.next.set(key, next);
+      this.#candidateCount++;
+    }
+    place.lastKey = key;
+    place.last = next;
+    return next;
+  }
+
+  #consider(place: Place, keys: string[]): number {
+    if (this.#candidateCount > CANDIDATE_COUNT_MAX) this.#cutBack();
+    // The same document written again says nothing about other documents.
+    if (place.owner === this.#owner && place.valueCount !== this.#valueCount) return UNNUMBERED;
+    place.owner = this.#owner;
+    place.valueCount = this.#valueCount;
+    place.sightingCount++;
+    if (place.sightingCount < SIGHTING_COUNT_MIN) return UNNUMBERED;
+    if (this.#shapes.length >= SHAPE_COUNT_MAX || keys.length > KEY_COUNT_MAX) return UNNUMBERED;
+    if (!keys.every(isPlainKey)) return UNNUMBERED;
+    return this.#number(keys);
+  }
+
+  #number(keys: string[]): number {
+    let place = this.#root;
+    for (const key of keys) place = this.#step(place, key);
+    place.number = this.#shapes.length;
+    this.#shapes.push(keys);
+    return place.number;
+  }
+
+  #cutBack(): void {
+    this.#root = newPlace();
+    for (const [number, keys] of this.#shapes.entries()) {
+      let place = this.#root;
+      for (const key of keys) place = this.#step(place, key);
+      place.number = number;
+    }
+    this.#candidateCount = 0;
+  }
+}
+
+/** Whether msgpackr gives the key back as it was: see stored-value.ts. */
+export function isPlainKey(key: string): boolean {
+  return key !== "__proto__" && key.charCodeAt(0) !== 0xfeff;
+}
+
+function newPlace(): Place {
+  return {
+    next: new Map(),
+    lastKey: "",
+    last: undefined,
+    number: UNNUMBERED,
+    sightingCount: 0,
+    owner: "",
+    valueCount: 0,
+  };
+}

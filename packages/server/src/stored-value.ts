@@ -1,0 +1,270 @@
+/**
+ * Values as the bytes that lie in LMDB, and back, without loss.
+ *
+ * The form is MessagePack with msgpackr's records: an object whose shape (its list of keys) is in
+ * the table of shapes is written as the number of the shape and then its field values, so keys are
+ * not repeated in every document. msgpackr reads it (its compiled readers are the fastest there
+ * are); its writer is not used, because it loses -0, calls a field named `toJSON`, and would let
+ * maps that are keyed by user ids fill the table. What MessagePack as msgpackr reads it cannot
+ * carry (a field named `__proto__`, text that begins with U+FEFF) is written as CBOR inside an
+ * extension. The table itself is kept by whoever owns the storage: see ShapeTable.
+ */
+
+import { decodeCbor, encodeCbor, isArray, type Value, type ValueObject } from "@bigpeer/protocol";
+import { addExtension, Unpackr } from "msgpackr";
+import { isPlainKey, type ShapeTable } from "./shape-table.ts";
+
+/** Extension types: ours, and msgpackr's own for a typed array (then 1, a Uint8Array). */
+const EXTENSION_CBOR = 0x43;
+const EXTENSION_TYPED_ARRAY = 0x74;
+const TYPED_ARRAY_UINT8 = 1;
+
+/** The space that stays allocated between commits; larger values get more for one commit. */
+const CHUNK_SIZE = 256 * 1024;
+const BYTE_ORDER_MARK = 0xfeff;
+const INT64_LIMIT = 2n ** 63n;
+
+// The bytes that msgpackr hands over are lent from a shared buffer, so they are copied first.
+addExtension({
+  type: EXTENSION_CBOR,
+  unpack: (bytes: Uint8Array): Value => decodeCbor(new Uint8Array(bytes)),
+});
+
+/** Reads stored values. One instance serves one table of shapes. */
+export class ValueDecoder {
+  readonly #unpackr: Unpackr;
+
+  /** `shapes` gives the whole table; it is called when a value names a shape not seen before. */
+  constructor(shapes: () => string[][]) {
+    this.#unpackr = new Unpackr({ getStructures: shapes, mapsAsObjects: true });
+  }
+
+  /** `bytes` may be a lent buffer that is longer than the value of `size` bytes. */
+  decode(bytes: Uint8Array, size: number): Value {
+    return this.#unpackr.unpack(bytes, size) as Value;
+  }
+}
+
+/**
+ * Writes stored values. What encode() returns is lent: it stays unchanged until release(), which
+ * the owner calls once the bytes are written to the storage.
+ */
+export class ValueEncoder {
+  readonly #shapes: ShapeTable;
+  #chunk: Buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE);
+  #start = 0;
+  #end = 0;
+
+  constructor(shapes: ShapeTable) {
+    this.#shapes = shapes;
+  }
+
+  /** `owner` is the key under which the value will lie: shapes are counted by owner. */
+  encode(value: Value, owner: string): Uint8Array {
+    this.#shapes.beginValue(owner);
+    this.#start = this.#end;
+    this.#write(value);
+    return this.#chunk.subarray(this.#start, this.#end);
+  }
+
+  release(): void {
+    if (this.#chunk.length > CHUNK_SIZE) this.#chunk = Buffer.allocUnsafeSlow(CHUNK_SIZE);
+    this.#start = 0;
+    this.#end = 0;
+  }
+
+  #write(value: Value): void {
+    switch (typeof value) {
+      case "string":
+        return this.#writeText(value);
+      case "number":
+        return this.#writeNumber(value);
+      case "boolean":
+        return this.#writeByte(value ? 0xc3 : 0xc2);
+      case "bigint":
+        return this.#writeBigint(value);
+      default:
+        if (value === null) return this.#writeByte(0xc0);
+        if (isArray(value)) return this.#writeArray(value);
+        if (value instanceof Uint8Array) return this.#writeBinary(value);
+        return this.#writeObject(value);
+    }
+  }
+
+  #writeByte(byte: number): void {
+    this.#reserve(1);
+    this.#chunk[this.#end++] = byte;
+  }
+
+  #writeNumber(value: number): void {
+    this.#reserve(9);
+    const chunk = this.#chunk;
+    if (value >>> 0 === value && !Object.is(value, -0)) {
+      this.#writeUnsigned(value);
+    } else if (value >> 0 === value && value < 0) {
+      this.#writeNegative(value);
+    } else {
+      chunk[this.#end] = 0xcb;
+      this.#end = chunk.writeDoubleBE(value, this.#end + 1);
+    }
+  }
+
+  // 0x40 to 0x7f are the numbers of shapes, so a one-byte integer ends at 0x3f.
+  #writeUnsigned(value: number): void {
+    const chunk = this.#chunk;
+    if (value < 0x40) chunk[this.#end++] = value;
+    else if (value < 0x100) {
+      chunk[this.#end++] = 0xcc;
+      chunk[this.#end++] = value;
+    } else if (value < 0x10000) {
+      chunk[this.#end] = 0xcd;
+      this.#end = chunk.writeUInt16BE(value, this.#end + 1);
+    } else {
+      chunk[this.#end] = 0xce;
+      this.#end = chunk.writeUInt32BE(value, this.#end + 1);
+    }
+  }
+
+  #writeNegative(value: number): void {
+    const chunk = this.#chunk;
+    if (value >= -0x20) chunk[this.#end++] = value;
+    else if (value >= -0x80) {
+      chunk[this.#end++] = 0xd0;
+      chunk[this.#end++] = value;
+    } else if (value >= -0x8000) {
+      chunk[this.#end] = 0xd1;
+      this.#end = chunk.writeInt16BE(value, this.#end + 1);
+    } else {
+      chunk[this.#end] = 0xd2;
+      this.#end = chunk.writeInt32BE(value, this.#end + 1);
+    }
+  }
+
+  #writeBigint(value: bigint): void {
+    this.#reserve(9);
+    const chunk = this.#chunk;
+    if (value < INT64_LIMIT) {
+      chunk[this.#end] = 0xd3;
+      this.#end = chunk.writeBigInt64BE(value, this.#end + 1);
+    } else {
+      chunk[this.#end] = 0xcf;
+      this.#end = chunk.writeBigUInt64BE(value, this.#end + 1);
+    }
+  }
+
+  #writeText(text: string): void {
+    const length = text.length;
+    if (length >= 0x40) return this.#writeLongText(text);
+    this.#reserve(length + 2);
+    const chunk = this.#chunk;
+    let at = this.#end;
+    if (length < 0x20) chunk[at++] = 0xa0 | length;
+    else {
+      chunk[at++] = 0xd9;
+      chunk[at++] = length;
+    }
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit >= 0x80) return this.#writeLongText(text);
+      chunk[at++] = unit;
+    }
+    this.#end = at;
+  }
+
+  #writeLongText(text: string): void {
+    if (text.charCodeAt(0) === BYTE_ORDER_MARK) return this.#writeExact(text);
+    const size = Buffer.byteLength(text);
+    this.#reserve(size + 5);
+    const chunk = this.#chunk;
+    if (size < 0x20) chunk[this.#end++] = 0xa0 | size;
+    else this.#writeSize(size, 0xd9);
+    this.#end += chunk.write(text, this.#end);
+  }
+
+  #writeBinary(bytes: Uint8Array): void {
+    this.#reserve(bytes.length + 7);
+    this.#writeSize(bytes.length + 1, 0xc7);
+    this.#chunk[this.#end++] = EXTENSION_TYPED_ARRAY;
+    this.#chunk[this.#end++] = TYPED_ARRAY_UINT8;
+    this.#chunk.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  #writeExact(value: Value): void {
+    const bytes = encodeCbor(value);
+    this.#reserve(bytes.length + 6);
+    this.#writeSize(bytes.length, 0xc7);
+    this.#chunk[this.#end++] = EXTENSION_CBOR;
+    this.#chunk.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  /** A head for one, two or four bytes of size; the three heads follow each other. */
+  #writeSize(size: number, head: number): void {
+    const chunk = this.#chunk;
+    if (size < 0x100) {
+      chunk[this.#end++] = head;
+      chunk[this.#end++] = size;
+    } else if (size < 0x10000) {
+      chunk[this.#end] = head + 1;
+      this.#end = chunk.writeUInt16BE(size, this.#end + 1);
+    } else {
+      chunk[this.#end] = head + 2;
+      this.#end = chunk.writeUInt32BE(size, this.#end + 1);
+    }
+  }
+
+  #writeArray(array: readonly Value[]): void {
+    this.#writeCount(array.length, 0x90, 0xdc);
+    for (let i = 0; i < array.length; i++) this.#write(array[i] as Value);
+  }
+
+  #writeObject(object: ValueObject): void {
+    const keys = Object.keys(object);
+    if (keys.length === 0) return this.#writeByte(0x80);
+    const shape = this.#shapes.find(keys);
+    if (shape < 0) return this.#writeMap(object, keys);
+    // A record: the number of its shape in one byte or two, then the values of its fields.
+    this.#reserve(2);
+    if (shape < 0x20) this.#chunk[this.#end++] = 0x40 + shape;
+    else {
+      this.#chunk[this.#end++] = 0x60 + ((shape - 0x20) & 0x1f);
+      this.#chunk[this.#end++] = (shape - 0x20) >> 5;
+    }
+    for (let i = 0; i < keys.length; i++) this.#write(object[keys[i] as string] as Value);
+  }
+
+  #writeMap(object: ValueObject, keys: string[]): void {
+    if (!keys.every(isPlainKey)) return this.#writeExact(object);
+    this.#writeCount(keys.length, 0x80, 0xde);
+    for (const key of keys) {
+      this.#writeText(key);
+      this.#write(object[key] as Value);
+    }
+  }
+
+  /** Up to 15 in the head itself, else two or four bytes behind `wide` or the head after it. */
+  #writeCount(count: number, narrow: number, wide: number): void {
+    this.#reserve(5);
+    const chunk = this.#chunk;
+    if (count < 0x10) chunk[this.#end++] = narrow | count;
+    else if (count < 0x10000) {
+      chunk[this.#end] = wide;
+      this.#end = chunk.writeUInt16BE(count, this.#end + 1);
+    } else {
+      chunk[this.#end] = wide + 1;
+      this.#end = chunk.writeUInt32BE(count, this.#end + 1);
+    }
+  }
+
+  /** A full chunk stays as it is, for the values already lent from it; this value moves on. */
+  #reserve(size: number): void {
+    if (this.#end + size <= this.#chunk.length) return;
+    const written = this.#end - this.#start;
+    const chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_SIZE, (written + size) * 2));
+    this.#chunk.copy(chunk, 0, this.#start, this.#end);
+    this.#chunk = chunk;
+    this.#start = 0;
+    this.#end = written;
+  }
+}

@@ -1,0 +1,208 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { backup, restore } from "../src/backup.ts";
+import { appStoreFolder, markDataFolder, prepareDataFolder } from "../src/data-folder.ts";
+import { nodePlatform } from "../src/node-platform.ts";
+import { type App, Registry } from "../src/registry.ts";
+import type { StoreFolder } from "../src/store-folder.ts";
+import { verifyDataFolder } from "../src/verify-command.ts";
+import { BigpeerProcess } from "./support/bigpeer-process.ts";
+import { bundleScript, type Script } from "./support/script.ts";
+import { testHost } from "./support/store-host.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+let script: Script;
+
+beforeAll(async () => {
+  script = await bundleScript("../../src/main");
+});
+
+afterAll(() => script.remove());
+
+interface OpenFolder {
+  readonly registry: Registry;
+  readonly app: App;
+  readonly opened: StoreFolder;
+  readonly lines: readonly string[];
+}
+
+async function openFolder(dataDir: string): Promise<OpenFolder> {
+  const host = testHost();
+  prepareDataFolder(dataDir);
+  markDataFolder(dataDir);
+  const registry = await Registry.open(dataDir, host);
+  const [app] = registry.apps();
+  if (app === undefined) throw new Error("expected an app");
+  return { registry, app, opened: await registry.openAppStore(app), lines: host.lines };
+}
+
+async function closeFolder({ registry, opened }: OpenFolder): Promise<void> {
+  await opened.close();
+  await registry.close();
+}
+
+/** Writes a pair of documents with one number in one transaction: half of it would be seen. */
+async function writePair({ store }: StoreFolder, number: number): Promise<number> {
+  const { txnId } = await store.transact((transaction) => {
+    const fields = { number, padding: "x".repeat(200) };
+    for (const side of ["left", "right"]) {
+      transaction.apply([{ kind: "insert", collection: side, id: number, fields }]);
+    }
+  });
+  return txnId;
+}
+
+function numbersOf({ store }: StoreFolder, side: string): unknown[] {
+  return store.read((snapshot) => [...snapshot.scan(side)].map(({ fields }) => fields["number"]));
+}
+
+async function problemsOf(dataDir: string): Promise<number> {
+  return verifyDataFolder(dataDir, () => {});
+}
+
+test("[K31] a backup beside a writing server restores to a whole store", async () => {
+  const parent = temporaryFolder();
+  const data = join(parent, "data");
+  const copy = join(parent, "copy");
+  const restored = join(parent, "restored");
+  const source = await openFolder(data);
+  let acknowledged = 0;
+  for (; acknowledged < 200; acknowledged++) await writePair(source.opened, acknowledged);
+  const before = acknowledged;
+  const words = ["backup", "--data-dir", data, "--to", copy];
+  const running = new BigpeerProcess(script, words);
+  let lastTxnId = 0;
+  for (; !running.hasEnded; acknowledged++)
+    lastTxnId = await writePair(source.opened, acknowledged);
+  const { code, stdout, stderr } = await running.ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(new RegExp(`^copied to ${copy}: registry, apps 1, \\d\\.\\d MB\n$`));
+  // Or the writes would not have been beside it.
+  expect(acknowledged).toBeGreaterThan(before);
+  expect(await problemsOf(copy)).toBe(0);
+
+  await restore(copy, restored, nodePlatform);
+  expect(await problemsOf(restored)).toBe(0);
+  const target = await openFolder(restored);
+  expect(target.lines).toEqual([]);
+  expect(target.app).toEqual(source.app);
+  const left = numbersOf(target.opened, "left");
+  expect(left).toEqual(numbersOf(target.opened, "right"));
+  expect(left).toEqual(Array.from({ length: left.length }, (_, i) => i));
+  expect(left.length).toBeGreaterThanOrEqual(before);
+  expect(left.length).toBeLessThanOrEqual(acknowledged);
+
+  for (const [a, b] of [
+    [source.opened, target.opened],
+    [source.registry.storeFolder, target.registry.storeFolder],
+  ] as const) {
+    expect(b.store.identity.historyId).not.toBe(a.store.identity.historyId);
+    expect(b.store.identity.site).not.toBe(a.store.identity.site);
+  }
+  const restoredTxnId = target.opened.store.read((snapshot) => snapshot.txnId);
+  expect(restoredTxnId).toBeGreaterThan(lastTxnId);
+  expect(await writePair(target.opened, 1_000_000)).toBeGreaterThan(restoredTxnId);
+  await closeFolder(target);
+  await closeFolder(source);
+});
+
+test("[K26] a server can also start on a backup itself: it counts as a copy", async () => {
+  const parent = temporaryFolder();
+  const source = await openFolder(join(parent, "data"));
+  await writePair(source.opened, 7);
+  await backup(join(parent, "data"), join(parent, "copy"));
+  await closeFolder(source);
+  const target = await openFolder(join(parent, "copy"));
+  expect(target.lines.map((line) => line.slice(0, 27))).toEqual([
+    "warn this folder is a copy:",
+    "warn this folder is a copy:",
+  ]);
+  expect(target.opened.store.identity.historyId).not.toBe(source.opened.store.identity.historyId);
+  expect(numbersOf(target.opened, "left")).toEqual([7]);
+  await closeFolder(target);
+});
+
+test("a backup has every app, and no folder that belongs to none", async () => {
+  const parent = temporaryFolder();
+  const source = await openFolder(join(parent, "data"));
+  await source.registry.createApp("second");
+  mkdirSync(join(parent, "data", "apps", "left-over"));
+  const report = await backup(join(parent, "data"), join(parent, "copy"));
+  expect(report.apps).toEqual(source.registry.apps());
+  expect(readdirSync(join(parent, "copy", "apps")).toSorted()).toEqual(
+    report.apps.map(({ id }) => id),
+  );
+  await closeFolder(source);
+});
+
+test("copies go into a new or an empty folder only", async () => {
+  const parent = temporaryFolder();
+  const source = await openFolder(join(parent, "data"));
+  await closeFolder(source);
+  mkdirSync(join(parent, "empty"));
+  await backup(join(parent, "data"), join(parent, "empty"));
+  const used = join(parent, "used");
+  mkdirSync(used);
+  writeFileSync(join(used, "thesis.txt"), "");
+  const refusal = {
+    code: "store.not_empty",
+    message: `expected no folder or an empty one at ${used}, found thesis.txt`,
+  };
+  await expect(backup(join(parent, "data"), used)).rejects.toMatchObject(refusal);
+  await expect(restore(join(parent, "data"), used, nodePlatform)).rejects.toMatchObject(refusal);
+  expect(readdirSync(used)).toEqual(["thesis.txt"]);
+  expect(readdirSync(parent).toSorted()).toEqual(["data", "empty", "used"]);
+});
+
+test("what is no data folder is not copied", async () => {
+  const parent = temporaryFolder();
+  mkdirSync(join(parent, "other"));
+  for (const from of ["other", "absent"]) {
+    const copies = [
+      (): unknown => backup(join(parent, from), join(parent, "copy")),
+      (): unknown => restore(join(parent, from), join(parent, "copy"), nodePlatform),
+    ];
+    for (const copy of copies) {
+      await expect(async () => copy()).rejects.toMatchObject({ code: "store.foreign" });
+    }
+  }
+  expect(readdirSync(parent)).toEqual(["other"]);
+});
+
+test("a copy that fails half-way leaves nothing", async () => {
+  const parent = temporaryFolder();
+  const source = await openFolder(join(parent, "data"));
+  await closeFolder(source);
+  rmSync(appStoreFolder(join(parent, "data"), source.app.id), { recursive: true });
+  await expect(backup(join(parent, "data"), join(parent, "copy"))).rejects.toMatchObject({
+    code: "store.foreign",
+  });
+  expect(readdirSync(parent)).toEqual(["data"]);
+});
+
+test.each([".", "registry/data.mdb", "apps", "registry/life.json", "format.json.partial"])(
+  "a restore that is killed when %s is there leaves nothing that looks complete",
+  async (reached) => {
+    const parent = temporaryFolder();
+    const source = await openFolder(join(parent, "data"));
+    for (let i = 0; i < 20; i++) await writePair(source.opened, i);
+    await closeFolder(source);
+    const target = join(parent, "restored");
+    const words = ["restore", "--from", join(parent, "data"), "--data-dir", target];
+    const running = new BigpeerProcess(script, words);
+    const isReached = (): boolean =>
+      existsSync(target) ||
+      readdirSync(parent).some(
+        (name) => /partial-/.test(name) && existsSync(join(parent, name, reached)),
+      );
+    while (!isReached()) await new Promise((resolve) => setImmediate(resolve));
+    running.kill("SIGKILL");
+    await running.ended;
+    // Whole or absent; which of the two depends on who was faster.
+    if (existsSync(target)) expect(await problemsOf(target)).toBe(0);
+    else
+      expect(readdirSync(parent)).toEqual(["data", expect.stringMatching(/^restored\.partial-/)]);
+    expect(await problemsOf(join(parent, "data"))).toBe(0);
+  },
+);

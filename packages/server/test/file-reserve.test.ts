@@ -1,0 +1,43 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { FileReserve } from "../src/file-reserve.ts";
+
+let folder: string;
+let path: string;
+let reserve: FileReserve;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "bigpeer-reserve-"));
+  path = join(folder, "file");
+  writeFileSync(path, "content");
+  reserve = new FileReserve(path);
+});
+
+afterEach(() => {
+  reserve.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("a file grows by zeros that are on the disk, and keeps its content", async () => {
+  expect(await reserve.grow(10_000, 3_000_000)).toBe(3_000_000);
+  expect(statSync(path).size).toBe(3_000_000);
+  expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(3_000_000);
+  const bytes = readFileSync(path);
+  expect(bytes.subarray(0, 7).toString()).toBe("content");
+  expect(bytes.subarray(7).every((byte) => byte === 0)).toBe(true);
+});
+
+test("a file that is long enough stays as it is", async () => {
+  expect(await reserve.grow(7, 1000)).toBe(7);
+  expect(statSync(path).size).toBe(7);
+  expect(await reserve.grow(8, 1000)).toBe(1000);
+  expect(statSync(path).size).toBe(1000);
+});
+
+test("it may be closed again", () => {
+  reserve.close();
+  reserve.close();
+  expect(statSync(path).size).toBe(7);
+});

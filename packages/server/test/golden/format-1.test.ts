@@ -1,0 +1,149 @@
+import { cpSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Problem, verify } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import { beforeAll, expect, test } from "vitest";
+import { testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { appStoreFolder, registryFolder } from "../../src/data-folder.ts";
+import { recordLife } from "../../src/life.ts";
+import { type App, Registry, readApps } from "../../src/registry.ts";
+import { readStore, type StoreFolder } from "../../src/store-folder.ts";
+import { verifyDataFolder } from "../../src/verify-command.ts";
+import { testHost } from "../support/store-host.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { GOLDEN_DOCUMENTS, GOLDEN_MS, makeGolden, OTHER_SITE } from "./make.ts";
+
+const GOLDEN = fileURLToPath(new URL("./format-1", import.meta.url));
+
+beforeAll(async () => {
+  if (process.env["MAKE_GOLDEN"] === "1") await makeGolden(GOLDEN);
+});
+
+/** A copy of the golden folder, since opening a store writes to it. */
+async function goldenCopy(): Promise<{ dataDir: string; app: App; appFolder: string }> {
+  const dataDir = join(temporaryFolder(), "data");
+  cpSync(GOLDEN, dataDir, { recursive: true });
+  const [app] = await readStore(registryFolder(dataDir), readApps);
+  if (app === undefined) throw new Error("expected an app");
+  return { dataDir, app, appFolder: appStoreFolder(dataDir, app.id) };
+}
+
+/** Says that the copy is the original, so that its history can be read. */
+async function adopt(folder: string): Promise<void> {
+  const standing = await readStore(folder, (view) => {
+    const { historyId } = view.reader.get("s") as { historyId: string };
+    return { historyId, txnId: view.head.txnId };
+  });
+  recordLife(folder, standing);
+}
+
+interface OpenCopy {
+  readonly opened: StoreFolder;
+  readonly lines: readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+async function openCopy(dataDir: string): Promise<OpenCopy> {
+  const platform = testPlatform(2);
+  platform.nowMs = GOLDEN_MS + 1000;
+  const host = { ...testHost(), platform };
+  const registry = await Registry.open(dataDir, host);
+  const [app] = registry.apps();
+  if (app === undefined) throw new Error("expected an app");
+  const opened = await registry.openAppStore(app);
+  const close = async (): Promise<void> => {
+    await opened.close();
+    await registry.close();
+  };
+  return { opened, lines: host.lines, close };
+}
+
+function documentsOf({ store }: StoreFolder): Record<string, unknown> {
+  return store.read((snapshot) =>
+    Object.fromEntries(
+      snapshot.collections().map((collection) => [collection, [...snapshot.scan(collection)]]),
+    ),
+  );
+}
+
+test("the golden folder is as it was written: no lock files, no storage but its own", () => {
+  expect(existsSync(join(GOLDEN, "format.json"))).toBe(true);
+  expect(existsSync(join(GOLDEN, "registry", "lock.mdb"))).toBe(false);
+});
+
+test("a folder of format 1 verifies clean and has every kind of record", async () => {
+  const { dataDir, app, appFolder } = await goldenCopy();
+  expect(app.name).toBe("default");
+  const lines: string[] = [];
+  expect(await verifyDataFolder(dataDir, (line) => lines.push(line)), lines.join("\n")).toBe(0);
+  const kinds = await readStore(appFolder, ({ reader }) => {
+    const all = [...reader.keys({ from: "\x00", to: "\xff" })];
+    return [...new Set(all.map((key) => key.charAt(0)))].join("");
+  });
+  expect(kinds).toBe("acdghkmnstuvw");
+});
+
+test("a server opens a folder of format 1, as a copy, and finds its documents", async () => {
+  const { dataDir, appFolder } = await goldenCopy();
+  const { opened, lines, close } = await openCopy(dataDir);
+  expect(lines).toHaveLength(2);
+  expect(documentsOf(opened)).toEqual(GOLDEN_DOCUMENTS);
+  expect(opened.store.read((snapshot) => snapshot.catalog("index", "by-colour"))).toEqual([
+    "colour",
+  ]);
+  await close();
+  const problems = await readStore(
+    appFolder,
+    ({ reader }): readonly Problem[] => verify(reader).problems,
+  );
+  expect(problems).toEqual([]);
+});
+
+test("the history of a folder of format 1 can be read from its floor on", async () => {
+  const { dataDir, appFolder } = await goldenCopy();
+  await adopt(appFolder);
+  await adopt(registryFolder(dataDir));
+  const { opened, lines, close } = await openCopy(dataDir);
+  expect(lines).toEqual([]);
+  const { store } = opened;
+  const outcomes = store.read((snapshot) => {
+    const { floor, txnId } = snapshot.head;
+    expect(floor).toBeGreaterThan(0);
+    const since = snapshot.changesSince({ historyId: store.identity.historyId, txnId: floor });
+    if (since.kind !== "changes") throw new Error(`expected changes, found ${since.kind}`);
+    const logged = [...since.transactions];
+    expect(logged.at(-1)?.txnId).toBe(txnId);
+    return logged.length;
+  });
+  expect(outcomes).toBeGreaterThan(20);
+  await close();
+});
+
+test("a store of format 1 can be written to, and its uploads still count", async () => {
+  const { dataDir, appFolder } = await goldenCopy();
+  await adopt(appFolder);
+  await adopt(registryFolder(dataDir));
+  const { opened, close } = await openCopy(dataDir);
+  const { store } = opened;
+  const repeat = await store.upload({
+    site: OTHER_SITE,
+    number: 1,
+    digest: new Uint8Array(32),
+    steps: [],
+  });
+  expect(repeat).toEqual({ kind: "forked" });
+  await store.transact((transaction) => {
+    const edits = [{ kind: "increment", path: ["sum"], by: 1 }] as const;
+    transaction.apply([{ kind: "update", collection: "types", id: 42, edits }]);
+    transaction.apply([{ kind: "insert", collection: "lives", id: "dead", fields: { n: 2 } }]);
+  });
+  expect(fieldsOf(opened, "types", 42)).toMatchObject({ sum: 12n ** 15n + 1n });
+  expect(fieldsOf(opened, "lives", "dead")).toEqual({ n: 2 });
+  await close();
+  expect(await verifyDataFolder(dataDir, () => {})).toBe(0);
+});
+
+function fieldsOf({ store }: StoreFolder, collection: string, id: Value): Value | undefined {
+  return store.read((snapshot) => snapshot.get(collection, id)?.fields);
+}

@@ -1,0 +1,176 @@
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { VERSION } from "../src/version.ts";
+import { BigpeerProcess } from "./support/bigpeer-process.ts";
+import { bundleScript, type Script } from "./support/script.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+let script: Script;
+
+beforeAll(async () => {
+  script = await bundleScript("../../src/main");
+});
+
+afterAll(() => script.remove());
+
+function run(words: readonly string[], env?: Record<string, string>): BigpeerProcess {
+  return new BigpeerProcess(script, words, env);
+}
+
+function serve(dataDir: string, env?: Record<string, string>): BigpeerProcess {
+  return run(["--data-dir", dataDir, "--port", "0"], env);
+}
+
+test("it prints where things are, serves health, and SIGTERM ends it cleanly", async () => {
+  const dataDir = join(temporaryFolder(), "new");
+  const server = serve(dataDir);
+  const url = await server.url();
+  expect(server.stdout).toMatch(
+    new RegExp(
+      [
+        `^Big Peer ${VERSION} is ready`,
+        `  url    ${url}`,
+        `  data   ${dataDir}`,
+        "  app    [0-9a-f-]{36} \\(default\\), history [0-9a-f]{32}",
+        `  stop   Ctrl-C, or kill ${server.pid}\n$`,
+      ].join("\n"),
+    ),
+  );
+  for (const path of ["live", "ready"]) {
+    const response = await fetch(`${url}/health/${path}`);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 200,
+      body: { status: path },
+    });
+  }
+  server.kill("SIGTERM");
+  const { code, stderr } = await server.ended;
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^\S+ info SIGTERM: closing\n\S+ info closed\n$/);
+  expect(existsSync(join(dataDir, "lock"))).toBe(false);
+});
+
+test("variables of the environment are the twins of flags", async () => {
+  const dataDir = temporaryFolder();
+  const env = { BIGPEER_DATA_DIR: dataDir, BIGPEER_PORT: "0", BIGPEER_HOST: "localhost" };
+  const server = run([], env);
+  expect((await fetch(`${await server.url()}/health/ready`)).status).toBe(200);
+  expect(server.stdout).toContain(`data   ${dataDir}\n`);
+  server.kill("SIGINT");
+  expect((await server.ended).code).toBe(0);
+});
+
+test("two SIGINTs within a second are one", async () => {
+  const server = serve(temporaryFolder());
+  await server.url();
+  server.kill("SIGINT");
+  server.kill("SIGINT");
+  const { code, stderr } = await server.ended;
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/info closed\n$/);
+});
+
+test("a second start on the folder fails with a sentence that says who has it", async () => {
+  const dataDir = temporaryFolder();
+  const server = serve(dataDir);
+  const url = await server.url();
+  const { code, stdout, stderr } = await serve(dataDir).ended;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  const holder = `process ${server.pid} \\(${url}, since \\S+\\)`;
+  expect(stderr).toMatch(new RegExp(`^bigpeer: the folder ${dataDir} is in use by ${holder}\n$`));
+  expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+});
+
+test("a folder whose server was killed is free at once", async () => {
+  const dataDir = temporaryFolder();
+  const killed = serve(dataDir);
+  await killed.url();
+  killed.kill("SIGKILL");
+  await killed.ended;
+  const server = serve(dataDir);
+  await server.url();
+  expect(server.stdout.split("\n")[3]).toBe(killed.stdout.split("\n")[3]);
+  expect(server.stderr).toBe("");
+});
+
+test("of several servers started at once on one new folder exactly one serves", async () => {
+  for (let round = 0; round < 2; round++) {
+    const dataDir = join(temporaryFolder(), "new");
+    const servers = Array.from({ length: 4 }, () => serve(dataDir));
+    const outcomes = await Promise.allSettled(servers.map((server) => server.url()));
+    const winners = servers.filter((_, i) => outcomes[i]?.status === "fulfilled");
+    expect(winners).toHaveLength(1);
+    for (const server of servers) {
+      if (server === winners[0]) continue;
+      expect((await server.ended).stderr).toMatch(/is in use by process \d+/);
+    }
+    winners[0]?.kill("SIGTERM");
+    expect((await winners[0]?.ended)?.code).toBe(0);
+    expect(readdirSync(dataDir).toSorted()).toEqual(["apps", "format.json", "registry"]);
+    expect(readdirSync(join(dataDir, "apps"))).toHaveLength(1);
+  }
+});
+
+test("an unknown variable is a warning that names the nearest, and the server starts", async () => {
+  const server = serve(temporaryFolder(), { BIGPEER_HOTS: "0.0.0.0" });
+  await server.url();
+  expect(server.stderr).toMatch(
+    /^\S+ warn the variable BIGPEER_HOTS is not known .*; did you mean BIGPEER_HOST\?\n$/,
+  );
+});
+
+test("a port in use is told in a sentence, without a stack", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as { port: number };
+  const words = ["--data-dir", temporaryFolder(), "--port", String(port)];
+  const { code, stderr } = await run(words).ended;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(new RegExp(`^bigpeer: port ${port} of 127.0.0.1 is in use by .*\n$`));
+});
+
+test("a wrong flag or value exits with 2, names it, and shows usage", async () => {
+  const flag = await run(["--prot", "1"]).ended;
+  expect(flag).toMatchObject({ code: 2, stdout: "" });
+  expect(flag.stderr).toMatch(
+    /^bigpeer: --prot: expected .* did you mean --port\?\n\nUsage: bigpeer/,
+  );
+  const value = await run([], { BIGPEER_PORT: "many" }).ended;
+  expect(value).toMatchObject({ code: 2, stdout: "" });
+  expect(value.stderr).toMatch(/^bigpeer: BIGPEER_PORT: expected a port .*, found "many"\n\nUsage/);
+});
+
+test("help and version go to standard output", async () => {
+  expect(await run(["--version"]).ended).toMatchObject({ code: 0, stdout: `${VERSION}\n` });
+  const help = await run(["--help"]).ended;
+  expect(help).toMatchObject({ code: 0, stderr: "" });
+  expect(help.stdout).toMatch(/^Usage: bigpeer/);
+});
+
+test("backup, restore and verify work as commands, beside a running server", async () => {
+  const parent = temporaryFolder();
+  const data = join(parent, "data");
+  const copy = join(parent, "copy");
+  const restored = join(parent, "restored");
+  await serve(data).url();
+  expect(await run(["backup", "--data-dir", data, "--to", copy]).ended).toMatchObject({
+    code: 0,
+    stdout: `copied to ${copy}: registry, apps 1, 0.1 MB\n`,
+  });
+  expect(await run(["restore", "--from", copy, "--data-dir", restored]).ended).toMatchObject({
+    code: 0,
+    stdout: `copied to ${restored}: registry, apps 1, 0.1 MB\n`,
+  });
+  for (const dataDir of [data, copy, restored]) {
+    const { code, stdout } = await run(["verify"], { BIGPEER_DATA_DIR: dataDir }).ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^registry: .*\napp [0-9a-f-]{36} \(default\): .*\nno problems found\n$/,
+    );
+  }
+  expect(await run(["verify", "--data-dir", parent]).ended).toMatchObject({ code: 1 });
+});

@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { START_MS, testPlatform } from "../../engine/test/support/test-platform.ts";
+import { Maintenance } from "../src/maintenance.ts";
+import { createStore, type StoreFolder } from "../src/store-folder.ts";
+import { testHost } from "./support/store-host.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const DAY_MS = 86_400_000;
+
+async function insert({ store }: StoreFolder, id: string): Promise<void> {
+  await store.transact((transaction) => {
+    transaction.apply([{ kind: "insert", collection: "cars", id, fields: {} }]);
+  });
+}
+
+function floorOf({ store }: StoreFolder): number {
+  return store.read((snapshot) => snapshot.head.floor);
+}
+
+test("every store forgets what its retention allows, at the start and later", async () => {
+  const platform = testPlatform();
+  const host = { ...testHost(), platform };
+  const one = await createStore(join(temporaryFolder(), "one"), host);
+  const two = await createStore(join(temporaryFolder(), "two"), host);
+  for (const opened of [one, two]) await insert(opened, "blue");
+  platform.nowMs = START_MS + 8 * DAY_MS;
+  const maintenance = new Maintenance([one, two], host.log, 20);
+  await vi.waitFor(() => expect([floorOf(one), floorOf(two)]).toEqual([1, 1]));
+  await insert(one, "red");
+  const before = floorOf(one);
+  platform.nowMs += 8 * DAY_MS;
+  await vi.waitFor(() => expect(floorOf(one)).toBeGreaterThan(before));
+  maintenance.stop();
+  await one.close();
+  await two.close();
+  expect(host.lines).toEqual([]);
+});
+
+test("what fails is logged, does not stop the others, and is tried again", async () => {
+  const platform = testPlatform();
+  const host = { ...testHost(), platform };
+  const rested = await createStore(join(temporaryFolder(), "rested"), host);
+  await insert(rested, "blue");
+  platform.nowMs = START_MS + 400 * DAY_MS;
+  const other = await createStore(join(temporaryFolder(), "other"), host);
+  await insert(other, "blue");
+  platform.nowMs += 8 * DAY_MS;
+  const maintenance = new Maintenance([rested, other], host.log, 20);
+  await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(1));
+  expect(host.lines[0]).toBe(
+    `error maintenance of ${rested.folder} failed: the wall clock is 408 days after the last ` +
+      "write; check the clock, then confirm it with --accept-clock",
+  );
+  await vi.waitFor(() => expect(floorOf(other)).toBeGreaterThan(0));
+  maintenance.stop();
+  await rested.close();
+  await other.close();
+});
+
+test("a pass that meets the closing of its store ends without a word", async () => {
+  const platform = testPlatform();
+  const host = { ...testHost(), platform };
+  const opened = await createStore(join(temporaryFolder(), "store"), host);
+  await insert(opened, "blue");
+  platform.nowMs += 8 * DAY_MS;
+  const maintenance = new Maintenance([opened], host.log);
+  maintenance.stop();
+  await opened.close();
+  expect(host.lines).toEqual([]);
+});

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { SHAPE_COUNT_MAX, ShapeTable } from "../src/shape-table.ts";
+
+/** Looks a shape up in values of so many different owners; returns the last answer. */
+function show(table: ShapeTable, keys: string[], ownerCount: number): number {
+  let number = -1;
+  for (let i = 0; i < ownerCount; i++) {
+    table.beginValue(`owner ${i}`);
+    number = table.find(keys);
+  }
+  return number;
+}
+
+test("a shape gets a number once enough different owners have it", () => {
+  const table = new ShapeTable();
+  expect(show(table, ["a", "b"], 5)).toBe(-1);
+  table.beginValue("another");
+  expect(table.find(["a", "b"])).toBe(0);
+  expect(table.find(["a", "b"])).toBe(0);
+  expect(show(table, ["b", "a"], 6)).toBe(1);
+  expect(show(table, ["a"], 6)).toBe(2);
+  expect(table.shapes).toEqual([["a", "b"], ["b", "a"], ["a"]]);
+});
+
+test("one owner written again and again is counted once", () => {
+  const table = new ShapeTable();
+  for (let i = 0; i < 100; i++) {
+    table.beginValue("only");
+    expect(table.find(["a", "b"])).toBe(-1);
+  }
+});
+
+test("a shape that one value has many times is counted as often", () => {
+  const table = new ShapeTable();
+  table.beginValue("only");
+  const numbers = Array.from({ length: 8 }, () => table.find(["x", "y"]));
+  expect(numbers).toEqual([-1, -1, -1, -1, -1, 0, 0, 0]);
+});
+
+test("a shape with a key that msgpackr would change gets no number", () => {
+  const table = new ShapeTable();
+  expect(show(table, ["a", "__proto__"], 50)).toBe(-1);
+  expect(show(table, ["\ufeffa"], 50)).toBe(-1);
+});
+
+test("an object of very many keys gets no number", () => {
+  const table = new ShapeTable();
+  const keys = Array.from({ length: 65 }, (_, i) => `key ${i}`);
+  expect(show(table, keys, 50)).toBe(-1);
+  expect(show(table, keys.slice(1), 50)).toBe(0);
+});
+
+test("a full table gives no more numbers and keeps those it has given", () => {
+  const table = new ShapeTable();
+  for (let i = 0; i < SHAPE_COUNT_MAX; i++) expect(show(table, [`a${i}`, "b"], 6)).toBe(i);
+  expect(show(table, ["one", "more"], 50)).toBe(-1);
+  expect(show(table, ["a7", "b"], 1)).toBe(7);
+  expect(table.shapes).toHaveLength(SHAPE_COUNT_MAX);
+});
+
+test("candidates without end are forgotten; shapes with a number are not", () => {
+  const table = new ShapeTable();
+  expect(show(table, ["kept", "known"], 6)).toBe(0);
+  const numbers = new Set<number>();
+  for (let i = 0; i < 60_000; i++) {
+    table.beginValue(`owner ${i}`);
+    numbers.add(table.find([`user ${i}`, "known"]));
+  }
+  expect([...numbers]).toEqual([-1]);
+  expect(show(table, ["kept", "known"], 1)).toBe(0);
+  expect(show(table, ["other"], 6)).toBe(1);
+});
+
+test("shapes are unsaved until a commit has saved them, also after one that failed", () => {
+  const table = new ShapeTable();
+  show(table, ["a"], 6);
+  show(table, ["b"], 6);
+  expect(table.unsaved()).toEqual({ first: 0, shapes: [["a"], ["b"]] });
+  // A commit that failed marks nothing.
+  expect(table.unsaved()).toEqual({ first: 0, shapes: [["a"], ["b"]] });
+  show(table, ["c"], 6);
+  table.markSaved(2);
+  expect(table.unsaved()).toEqual({ first: 2, shapes: [["c"]] });
+});
+
+test("loaded shapes have their numbers at once and count as saved", () => {
+  const table = new ShapeTable();
+  table.load([["a", "b"], ["c"]]);
+  table.beginValue("owner");
+  expect(table.find(["a", "b"])).toBe(0);
+  expect(table.find(["c"])).toBe(1);
+  expect(table.unsaved()).toEqual({ first: 2, shapes: [] });
+  table.load([["d"]]);
+  expect(table.find(["d"])).toBe(2);
+});

@@ -1,0 +1,19 @@
+/**
+ * What the stores of a server share, for tests: the real platform, and a log that is kept.
+ */
+
+import { nodePlatform } from "../../src/node-platform.ts";
+import type { StoreHost } from "../../src/store-folder.ts";
+
+export interface TestHost extends StoreHost {
+  /** `level message` for each event so far. */
+  readonly lines: string[];
+}
+
+export function testHost(): TestHost {
+  const lines: string[] = [];
+  const log = (level: string, message: string): void => {
+    lines.push(`${level} ${message}`);
+  };
+  return { platform: nodePlatform, log, options: {}, lines };
+}

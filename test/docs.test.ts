@@ -1,0 +1,106 @@
+/**
+ * The documents are held to the code. The first half applies the checks to the repository; the second
+ * half shows that each check finds a planted fault.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ERROR_CODES } from "../packages/protocol/src/error.ts";
+import { SETTINGS } from "../packages/server/src/config.ts";
+import {
+  checkErrorCodes,
+  checkLinks,
+  checkRules,
+  checkSettings,
+  findRules,
+} from "./support/documents.ts";
+import { ROOT, readFiles, type SourceFile } from "./support/repository.ts";
+
+const documents = readFiles([".md"]);
+const files = readFiles([".ts"]);
+
+function getDocument(path: string): SourceFile {
+  const found = documents.find((document) => document.path === path);
+  if (found === undefined) throw new Error(`${path} does not exist`);
+  return found;
+}
+
+test("every rule is defined once and quoted by a test, and every quotation means a rule", () => {
+  const specifications = documents.filter(({ path }) => path.startsWith("docs/"));
+  for (const path of ["docs/data-model.md", "docs/storage-format.md"]) {
+    expect(findRules([getDocument(path)]).length, path).toBeGreaterThan(0);
+  }
+  expect(checkRules(specifications, files)).toEqual([]);
+});
+
+test("every error code has an entry in docs/errors.md, and every entry means a code", () => {
+  expect(ERROR_CODES.length).toBeGreaterThan(0);
+  expect(checkErrorCodes(ERROR_CODES, getDocument("docs/errors.md"))).toEqual([]);
+});
+
+test("every setting is named in README.md or docs/operating.md", () => {
+  const readers = [getDocument("README.md"), getDocument("docs/operating.md")];
+  expect(SETTINGS.length).toBeGreaterThan(0);
+  expect(checkSettings(SETTINGS, readers)).toEqual([]);
+});
+
+test("every relative link in a document leads somewhere", () => {
+  expect(checkLinks(documents, (path) => existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+function plant(path: string, text: string): SourceFile {
+  return { path, text };
+}
+
+test("a rule that no test quotes, a second definition and a malformed rule are found", () => {
+  const document = plant(
+    "docs/a.md",
+    "**D1.** One.\n\n**D2.** Two.\n\n**D2.** Again.\n**D3:** No.\n- **D4.** No.\n",
+  );
+  const tests = plant("test/a.test.ts", 'test.each([1])("[" + "D1]", f);\ntest(`[D2] two`, f);');
+  expect(checkRules([document], [tests])).toEqual([
+    "docs/a.md:6: write a rule as **D12.** at the line's start",
+    "docs/a.md:7: write a rule as **D12.** at the line's start",
+    "docs/a.md:1: no test quotes [D1]",
+    "docs/a.md:5: D2 is defined before, at docs/a.md:3",
+  ]);
+});
+
+test("a quotation counts only in the title of a test, and must mean a rule", () => {
+  const document = plant("docs/a.md", "**D1.** One.\n");
+  const tests = [
+    plant("test/a.test.ts", '// [D1]\ndescribe("a", () => {\n  it.each([1])("[D9] %s", f);\n});'),
+    plant("packages/engine/src/a.ts", 'test("[D1]");'),
+  ];
+  expect(checkRules([document], tests)).toEqual([
+    "docs/a.md:1: no test quotes [D1]",
+    "test/a.test.ts:3: there is no rule D9",
+  ]);
+});
+
+test("a code without an entry and an entry without a code are found", () => {
+  const document = plant("docs/errors.md", "# Errors\n\n## store.full\n\n## store.gone\n");
+  expect(checkErrorCodes(["store.full", "id.invalid"], document)).toEqual([
+    "docs/errors.md:1: the code id.invalid has no entry",
+    "docs/errors.md:5: no such code",
+  ]);
+});
+
+test("a setting that is not named is found, also when a longer name contains it", () => {
+  const settings = [
+    { name: "port", env: "BIGPEER_PORT" },
+    { name: "data", env: "BIGPEER_DATA" },
+  ];
+  const document = plant("README.md", "`port` (`BIGPEER_PORT`), `data-size` (`BIGPEER_DATA`)");
+  expect(checkSettings(settings, [document])).toEqual(["README.md: the setting data is not named"]);
+});
+
+test("a dead link is found, in code it is not looked for", () => {
+  const text = "[a](b.md) [c](../README.md#here) [d](#gone) [e](https://x.y) `[f](g.md)`\n# Here\n";
+  const found = [plant("docs/a.md", text), plant("README.md", "# Here it is\n")];
+  expect(checkLinks(found, (path) => path === "README.md")).toEqual([
+    "docs/a.md:1: b.md does not exist",
+    "docs/a.md:1: ../README.md#here has no such heading",
+    "docs/a.md:1: #gone has no such heading",
+  ]);
+});

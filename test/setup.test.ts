@@ -1,0 +1,172 @@
+/**
+ * scripts/setup.mjs, run as real processes on a small clone with a stand-in for npm.
+ */
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createFixtureClone, type FixtureClone } from "./support/fixture-clone.ts";
+
+const NPM_CI = "npm ci --include=dev --include=optional --loglevel=error --no-audit --no-fund";
+const INSTALLED_AND_BUILT = [NPM_CI, "npm end", "tsc -b"];
+
+function openClone(): FixtureClone {
+  const clone = createFixtureClone();
+  onTestFinished(clone.remove);
+  return clone;
+}
+
+function placeLock(clone: FixtureClone, owner: number): string {
+  const mark = join(clone.root, ".setup-lock", String(owner));
+  mkdirSync(join(clone.root, ".setup-lock"));
+  writeFileSync(mark, "");
+  return mark;
+}
+
+function findLocks(clone: FixtureClone): string[] {
+  return readdirSync(clone.root).filter((name) => name.startsWith(".setup-lock"));
+}
+
+/** The number of a process that has ended. */
+async function findDeadProcess(clone: FixtureClone): Promise<number> {
+  const { pid, ended } = clone.setUp({}, ["--version"]);
+  await ended;
+  return pid;
+}
+
+test("a fresh clone is installed, then built, and standard output stays empty", async () => {
+  const clone = openClone();
+  const { code, stdout, stderr } = await clone.setUp().ended;
+  expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+  expect(stderr).toContain("bigpeer: installing dependencies");
+  expect(findLocks(clone)).toEqual([]);
+});
+
+test("a clone that is ready is not installed again, and nothing is said", async () => {
+  const clone = openClone();
+  await clone.setUp().ended;
+  const outcome = await clone.setUp().ended;
+  expect(outcome).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b"]);
+});
+
+test("a changed lock file, and a removed node_modules, are installed again", async () => {
+  const clone = openClone();
+  await clone.setUp().ended;
+  clone.changeLockFile();
+  await clone.setUp().ended;
+  rmSync(join(clone.root, "node_modules"), { recursive: true });
+  await clone.setUp().ended;
+  expect(clone.calls().filter((call) => call === NPM_CI)).toHaveLength(3);
+});
+
+test("a failed installation is reported, builds nothing, and is tried again", async () => {
+  const clone = openClone();
+  const { code, stderr } = await clone.setUp({ NPM_FAILS: "1" }).ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain("npm says why");
+  expect(stderr).toContain("bigpeer: npm ci failed (exit code 7).");
+  expect(findLocks(clone)).toEqual([]);
+  await clone.setUp().ended;
+  expect(clone.calls()).toEqual([NPM_CI, ...INSTALLED_AND_BUILT]);
+});
+
+test("sources that do not compile are reported on standard error", async () => {
+  const clone = openClone();
+  const { code, stdout, stderr } = await clone.setUp({ TSC_FAILS: "1" }).ended;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/a\.ts\(1,1\): error\n.*do not compile/);
+});
+
+test("settings of npm that would change what is installed do not reach it, others do", async () => {
+  const clone = openClone();
+  await clone.setUp({
+    NODE_ENV: "production",
+    npm_config_omit: "dev",
+    NPM_CONFIG_PRODUCTION: "true",
+    npm_config_dry_run: "true",
+    npm_config_workspace: "packages/server",
+    npm_config_registry: "https://registry.example/",
+  }).ended;
+  expect(clone.calls()).toEqual([
+    NPM_CI,
+    "setting npm_config_registry=https://registry.example/",
+    "npm end",
+    "tsc -b",
+  ]);
+});
+
+test("of several set-ups at once one installs, the others wait and find the work done", async () => {
+  const clone = openClone();
+  const runs = Array.from({ length: 4 }, () => clone.setUp({ NPM_TAKES_MS: "400" }));
+  const outcomes = await Promise.all(runs.map((run) => run.ended));
+  expect(outcomes.map((outcome) => outcome.code)).toEqual([0, 0, 0, 0]);
+  expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b", "tsc -b", "tsc -b"]);
+  expect(findLocks(clone)).toEqual([]);
+});
+
+test("the lock of a dead process is taken over, by one of several set-ups", async () => {
+  const clone = openClone();
+  placeLock(clone, await findDeadProcess(clone));
+  const runs = Array.from({ length: 3 }, () => clone.setUp({ NPM_TAKES_MS: "200" }));
+  const outcomes = await Promise.all(runs.map((run) => run.ended));
+  expect(outcomes.map((outcome) => outcome.code)).toEqual([0, 0, 0]);
+  expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b", "tsc -b"]);
+});
+
+test("the lock of a living process is waited for until it is released", async () => {
+  const clone = openClone();
+  const mark = placeLock(clone, process.pid);
+  const { ended, said } = clone.setUp();
+  const waiting = `bigpeer: waiting for the set-up that process ${process.pid} does in this clone\n`;
+  await vi.waitFor(() => expect(said()).toBe(waiting), { timeout: 10_000 });
+  expect(clone.calls()).toEqual([]);
+  rmSync(mark);
+  const { code } = await ended;
+  expect(code).toBe(0);
+  expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
+});
+
+test("the lock of a process that has not touched its mark for long is taken over", async () => {
+  const clone = openClone();
+  const longAgo = new Date(Date.now() - 120_000);
+  utimesSync(placeLock(clone, process.pid), longAgo, longAgo);
+  const { code } = await clone.setUp().ended;
+  expect(code).toBe(0);
+  expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
+});
+
+test("a set-up that is stopped stops npm and releases the lock", async () => {
+  const clone = openClone();
+  const run = clone.setUp({ NPM_TAKES_MS: "60000" });
+  await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 10_000 });
+  run.kill("SIGTERM");
+  const { code } = await run.ended;
+  expect(code).toBe(1);
+  expect(findLocks(clone)).toEqual([]);
+  expect(existsSync(join(clone.root, "node_modules"))).toBe(false);
+});
+
+test("when a set-up is killed, the next one waits for the npm that it left behind", async () => {
+  const clone = openClone();
+  const killed = clone.setUp({ NPM_TAKES_MS: "800" });
+  await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 10_000 });
+  killed.kill("SIGKILL");
+  const { code } = await clone.setUp().ended;
+  expect(code).toBe(0);
+  expect(clone.calls()).toEqual([NPM_CI, "npm end", ...INSTALLED_AND_BUILT]);
+  await killed.ended;
+});
+
+test("a Node that is too old is told so before anything else is done", async () => {
+  const clone = openClone();
+  const pretend = "const versions = { ...process.versions, node: '20.18.3' };";
+  const define = "Object.defineProperty(process, 'versions', { value: versions });";
+  const { code, stderr } = await clone.setUp({}, [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(pretend + define)}`,
+  ]).ended;
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^bigpeer: Node 20\.19 or newer is needed/);
+  expect(clone.calls()).toEqual([]);
+});

@@ -1,0 +1,164 @@
+/**
+ * What the documents promise, compared with the code: each function takes files and returns its
+ * complaints as `file:line: message`.
+ *
+ * A rule is a line of a document that starts with its number in bold, `**D12.**`; a test that shows it
+ * quotes the number in its title, `[D12]`.
+ */
+import { posix } from "node:path";
+import { findTestTitles, isTest, lineAt, type SourceFile } from "./repository.ts";
+
+export interface Rule {
+  readonly number: string;
+  readonly path: string;
+  readonly line: number;
+}
+
+export interface Setting {
+  readonly name: string;
+  readonly env: string;
+}
+
+const RULE_START = /^\*\*([A-Z]{1,2}\d+)\.\*\*/;
+
+export function findRules(documents: readonly SourceFile[]): Rule[] {
+  return documents.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((content, index) => {
+      const number = RULE_START.exec(content)?.[1];
+      return number === undefined ? [] : [{ number, path, line: index + 1 }];
+    }),
+  );
+}
+
+/** Each rule is defined once and shown by a test; each quotation means a rule. */
+export function checkRules(
+  documents: readonly SourceFile[],
+  files: readonly SourceFile[],
+): string[] {
+  const rules = findRules(documents);
+  const quoted = findQuotations(files);
+  const quotedNumbers = new Set(quoted.map(({ number }) => number));
+  const defined = new Map<string, Rule>();
+  const complaints: string[] = findMalformedRules(documents);
+  for (const rule of rules) {
+    const first = defined.get(rule.number);
+    const place = `${rule.path}:${rule.line}`;
+    if (first !== undefined) {
+      complaints.push(`${place}: ${rule.number} is defined before, at ${first.path}:${first.line}`);
+    } else if (!quotedNumbers.has(rule.number)) {
+      complaints.push(`${place}: no test quotes [${rule.number}]`);
+    }
+    defined.set(rule.number, first ?? rule);
+  }
+  for (const { number, path, line } of quoted) {
+    if (!defined.has(number)) complaints.push(`${path}:${line}: there is no rule ${number}`);
+  }
+  return complaints;
+}
+
+/** Rule numbers in the titles of tests. */
+function findQuotations(files: readonly SourceFile[]): Rule[] {
+  return files.filter(isTest).flatMap((file) =>
+    findTestTitles(file).flatMap(({ text, line }) =>
+      [...text.matchAll(/\[([A-Z]{1,2}\d+)\]/g)].map((found) => {
+        return { number: found[1] ?? "", path: file.path, line };
+      }),
+    ),
+  );
+}
+
+/** `**D12**`, or `**D12.**` in a list: a rule that would not be counted. */
+function findMalformedRules(documents: readonly SourceFile[]): string[] {
+  return documents.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((content, index) => {
+      const isMeant = /^[ >*-]*\*\*[A-Z]{1,2}\d+\b/.test(content);
+      if (!isMeant || RULE_START.test(content)) return [];
+      return [`${path}:${index + 1}: write a rule as **D12.** at the line's start`];
+    }),
+  );
+}
+
+/** Each code has its entry in docs/errors.md, a heading `## store.full`; each entry means a code. */
+export function checkErrorCodes(codes: readonly string[], document: SourceFile): string[] {
+  const headings = [...document.text.matchAll(/^##+ `?([a-z_]+(?:\.[a-z_]+)+)`?\s*$/gm)];
+  const entries = new Set(headings.map((found) => found[1]));
+  return [
+    ...codes
+      .filter((code) => !entries.has(code))
+      .map((code) => `${document.path}:1: the code ${code} has no entry`),
+    ...headings
+      .filter((found) => !codes.includes(found[1] ?? ""))
+      .map((found) => `${document.path}:${lineAt(document.text, found.index)}: no such code`),
+  ];
+}
+
+/** Each setting is named, by its option and by its variable, where an operator reads. */
+export function checkSettings(
+  settings: readonly Setting[],
+  documents: readonly SourceFile[],
+): string[] {
+  const text = documents.map((document) => document.text).join("\n");
+  const where = documents.map((document) => document.path).join(" or ");
+  return settings
+    .flatMap(({ name, env }) => [name, env])
+    .filter((name) => !namesWord(text, name))
+    .map((name) => `${where}: the setting ${name} is not named`);
+}
+
+function namesWord(text: string, word: string): boolean {
+  return new RegExp(`(?<![\\w-])${word.replaceAll(".", "\\.")}(?![\\w-])`).test(text);
+}
+
+/** Relative links lead to files, and their #fragments to headings. */
+export function checkLinks(
+  documents: readonly SourceFile[],
+  exists: (path: string) => boolean,
+): string[] {
+  const headings = new Map(documents.map((document) => [document.path, findAnchors(document)]));
+  return documents.flatMap((document) =>
+    findLinks(document).flatMap(({ target, line }) => {
+      const [path = "", anchor] = target.split("#");
+      const place = `${document.path}:${line}`;
+      const full = path === "" ? document.path : posix.join(posix.dirname(document.path), path);
+      if (path !== "" && !exists(full)) return [`${place}: ${target} does not exist`];
+      const isDead = anchor !== undefined && headings.get(full)?.has(anchor) === false;
+      return isDead ? [`${place}: ${target} has no such heading`] : [];
+    }),
+  );
+}
+
+function findLinks(document: SourceFile): { target: string; line: number }[] {
+  const text = blankCode(document.text);
+  return [...text.matchAll(/\]\(([^)\s]+)(?:\s+"[^"]*")?\)|^\[[^\]]+\]:\s*(\S+)/gm)]
+    .map((found) => ({
+      target: found[1] ?? found[2] ?? "",
+      line: lineAt(text, found.index),
+    }))
+    .filter(({ target }) => !/^[a-z]+:/.test(target));
+}
+
+/** As a Markdown viewer makes them: lower case, no punctuation, hyphens for spaces. */
+function findAnchors({ text }: SourceFile): Set<string> {
+  const headings = [...blankFences(text).matchAll(/^#+ +(.+?)\s*$/gm)];
+  return new Set(
+    headings.map((found) =>
+      (found[1] ?? "")
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+        .replaceAll(/\s/g, "-"),
+    ),
+  );
+}
+
+function blankCode(text: string): string {
+  return blankFences(text).replaceAll(/`[^`\n]*`/g, blank);
+}
+
+function blankFences(text: string): string {
+  return text.replaceAll(/^ *```[\s\S]*?^ *```/gm, blank);
+}
+
+/** Spaces instead of text, so that line numbers stay. */
+function blank(text: string): string {
+  return text.replaceAll(/[^\n]/g, " ");
+}

@@ -1,0 +1,115 @@
+/**
+ * A clone in a temporary folder on which scripts/setup.mjs can be run for real, with no network: its
+ * `npm` and its `tsc` are small programs that write down that they were called, and `npm ci` takes as
+ * long as it is told to.
+ */
+import { spawn } from "node:child_process";
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { ROOT } from "./repository.ts";
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface FixtureClone {
+  readonly root: string;
+  /** Runs the set-up; `env` is added to the environment, `nodeOptions` to the command line. */
+  readonly setUp: (env?: Record<string, string>, nodeOptions?: string[]) => RunningSetUp;
+  /** What was called so far, in order: `npm ci …`, `npm end`, `tsc -b`. */
+  readonly calls: () => string[];
+  readonly changeLockFile: () => void;
+  readonly remove: () => void;
+}
+
+export interface RunningSetUp {
+  readonly pid: number;
+  readonly ended: Promise<Outcome>;
+  /** What it has said on standard error so far. */
+  readonly said: () => string;
+  readonly kill: (signal: NodeJS.Signals) => void;
+}
+
+const NPM = `#!/usr/bin/env node
+const fs = require("node:fs");
+const write = (line) => fs.appendFileSync(process.env.CALLS, line + "\\n");
+const settings = Object.entries(process.env)
+  .filter(([name]) => /^npm_config_(omit|production|dry_run|workspace|registry)$/i.test(name));
+write(["npm", ...process.argv.slice(2)].join(" "));
+for (const [name, value] of settings) write("setting " + name.toLowerCase() + "=" + value);
+console.log("added some packages");
+fs.rmSync("node_modules", { recursive: true, force: true });
+setTimeout(() => {
+  if (process.env.NPM_FAILS) {
+    console.error("npm says why");
+    process.exit(7);
+  }
+  fs.mkdirSync("node_modules/typescript/bin", { recursive: true });
+  fs.writeFileSync("node_modules/typescript/bin/tsc", process.env.TSC);
+  write("npm end");
+}, Number(process.env.NPM_TAKES_MS ?? 0));
+`;
+
+const TSC = `
+require("node:fs").appendFileSync(process.env.CALLS, "tsc " + process.argv.slice(2).join(" ") + "\\n");
+if (process.env.TSC_FAILS) {
+  console.log("a.ts(1,1): error");
+  process.exit(2);
+}
+`;
+
+export function createFixtureClone(): FixtureClone {
+  const root = mkdtempSync(join(tmpdir(), "bigpeer-setup-"));
+  const callsPath = join(root, "calls.log");
+  mkdirSync(join(root, "scripts"));
+  mkdirSync(join(root, "bin"));
+  copyFileSync(join(ROOT, "scripts/setup.mjs"), join(root, "scripts/setup.mjs"));
+  writeFileSync(join(root, "bin/npm"), NPM, { mode: 0o755 });
+  writeFileSync(join(root, "package-lock.json"), "{}\n");
+  const fixtureEnv = {
+    PATH: [join(root, "bin"), process.env["PATH"]].join(delimiter),
+    CALLS: callsPath,
+    TSC,
+  };
+  return {
+    root,
+    setUp: (env = {}, nodeOptions = []) => startSetUp(root, { ...fixtureEnv, ...env }, nodeOptions),
+    calls: () =>
+      existsSync(callsPath) ? readFileSync(callsPath, "utf8").trimEnd().split("\n") : [],
+    changeLockFile: () => appendFileSync(join(root, "package-lock.json"), "\n"),
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+function startSetUp(
+  root: string,
+  env: Record<string, string>,
+  nodeOptions: readonly string[],
+): RunningSetUp {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+  const child = spawn(process.execPath, [...nodeOptions, join(root, "scripts/setup.mjs")], {
+    env: { ...Object.fromEntries(inherited), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => (stdout += String(chunk)));
+  child.stderr.on("data", (chunk) => (stderr += String(chunk)));
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+  });
+  return { pid: child.pid ?? 0, ended, said: () => stderr, kill: (signal) => child.kill(signal) };
+}

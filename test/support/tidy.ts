@@ -1,0 +1,140 @@
+/**
+ * The rules of the code that no linter knows: each function takes files and returns its complaints
+ * as `file:line: message`.
+ *
+ * The import directions are linted too (.oxlintrc.json, which shows them in an editor); here they are
+ * complete, with dynamic imports and third-party code.
+ */
+import {
+  findComments,
+  findImports,
+  isSource,
+  isTest,
+  lineAt,
+  packageOf,
+  resolveImport,
+  type SourceFile,
+} from "./repository.ts";
+
+/** Which packages of ours a package may import. */
+const ARROWS: Record<string, readonly string[]> = {
+  protocol: [],
+  engine: ["protocol"],
+  server: ["protocol", "engine"],
+};
+
+/** Packages whose sources may use Node's own modules. */
+const NODE_PACKAGES = new Set(["server"]);
+
+/** The one source file that may import each third-party library. */
+const THIRD_PARTY: Record<string, string> = {
+  lmdb: "packages/server/src/lmdb-key-value.ts",
+  msgpackr: "packages/server/src/stored-value.ts",
+};
+
+const TEST_LIBRARIES = new Set(["vitest", "vitest/config", "fast-check", "vite"]);
+
+/** Files that nothing imports because something outside the sources starts there. */
+const ENTRY = /\/src\/(index|main)\.ts$|\.d\.ts$/;
+
+const BANNED_NAMES = /^(utils?|helpers?|common|misc|types|manager|impl)$/;
+const UNFINISHED = /\b(TODO|FIXME|HACK|XXX)\b/;
+
+export function checkHeaders(files: readonly SourceFile[]): string[] {
+  return files
+    .filter((file) => isSource(file) && !/^(#!.*\n)?\/[/*]/.test(file.text))
+    .map((file) => `${file.path}:1: does not start with a comment that says what the file is`);
+}
+
+export function checkNames(files: readonly SourceFile[]): string[] {
+  return files.flatMap(({ path }) => {
+    const name = path.slice(path.lastIndexOf("/") + 1).split(".")[0] ?? "";
+    const banned = name.split("-").find((word) => BANNED_NAMES.test(word));
+    return banned === undefined ? [] : [`${path}:1: "${banned}" does not name an idea`];
+  });
+}
+
+export function checkUnfinished(files: readonly SourceFile[]): string[] {
+  return files.flatMap((file) =>
+    findComments(file)
+      .filter((comment) => UNFINISHED.test(comment.text))
+      .map((comment) => `${file.path}:${comment.line}: unfinished work is an issue, not a comment`),
+  );
+}
+
+export function checkLeftOutTests(files: readonly SourceFile[]): string[] {
+  const pattern = /\b(?:test|it|describe)\.(only|skip|todo)\b/g;
+  return files.filter(isTest).flatMap(({ path, text }) =>
+    [...text.matchAll(pattern)].map((found) => {
+      return `${path}:${lineAt(text, found.index)}: .${found[1]} leaves tests out`;
+    }),
+  );
+}
+
+export function checkEntries(files: readonly SourceFile[]): string[] {
+  return files.filter(isSource).flatMap((file) => {
+    const isEntry = /^packages\/[^/]+\/src\/index\.ts$/.test(file.path);
+    if (!isEntry && file.path.endsWith("/index.ts")) {
+      return [`${file.path}:1: index.ts is only the entry of a package`];
+    }
+    return findImports(file)
+      .filter((found) => found.isExportAll)
+      .map((found) => `${file.path}:${found.line}: export by name, not with *`);
+  });
+}
+
+export function checkImports(files: readonly SourceFile[]): string[] {
+  return files
+    .filter((file) => isSource(file) || isTest(file))
+    .flatMap((file) =>
+      findImports(file).flatMap(({ specifier, line }) => {
+        const complaint = complainAboutImport(file, specifier);
+        return complaint === undefined ? [] : [`${file.path}:${line}: ${complaint}`];
+      }),
+    );
+}
+
+function complainAboutImport(file: SourceFile, specifier: string): string | undefined {
+  if (specifier.startsWith(".")) return complainAboutRelative(file, specifier);
+  if (specifier.startsWith("@bigpeer/")) return complainAboutSibling(file, specifier);
+  if (isTest(file)) {
+    const isAllowed = specifier.startsWith("node:") || TEST_LIBRARIES.has(specifier);
+    return isAllowed ? undefined : `tests do not import ${specifier}`;
+  }
+  if (specifier.startsWith("node:")) {
+    const isAllowed = NODE_PACKAGES.has(packageOf(file.path) ?? "");
+    return isAllowed
+      ? undefined
+      : `${packageOf(file.path)} has no input or output: no ${specifier}`;
+  }
+  if (THIRD_PARTY[specifier] === file.path) return undefined;
+  return `${specifier} may be imported only by ${THIRD_PARTY[specifier] ?? "no file"}`;
+}
+
+function complainAboutRelative(file: SourceFile, specifier: string): string | undefined {
+  if (!isSource(file)) return undefined;
+  const home = `packages/${packageOf(file.path)}/src/`;
+  if (resolveImport(file, specifier).startsWith(home)) return undefined;
+  return `${specifier} lies outside ${home}`;
+}
+
+function complainAboutSibling(file: SourceFile, specifier: string): string | undefined {
+  const from = packageOf(file.path);
+  const [, to = "", rest] = specifier.split("/");
+  if (rest !== undefined) return `${specifier}: import a package by its entry`;
+  if (from === undefined || from === to || ARROWS[from]?.includes(to)) return undefined;
+  return `${from} must not import ${to}`;
+}
+
+/** Sources that no other source reaches. */
+export function checkOrphans(files: readonly SourceFile[]): string[] {
+  const sources = files.filter(isSource);
+  const imported = new Set(
+    sources.flatMap((file) =>
+      findImports(file).map(({ specifier }) => resolveImport(file, specifier)),
+    ),
+  );
+  return sources
+    .filter(({ path }) => !ENTRY.test(path) && !imported.has(path))
+    .map(({ path }) => `${path}:1: no source imports this file`);
+}

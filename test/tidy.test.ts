@@ -1,0 +1,122 @@
+/**
+ * Style as a test. The first half applies the checks to the repository; the second half shows that
+ * each check finds a planted fault, since a check that finds nothing would pass as well.
+ */
+import { expect, test } from "vitest";
+import { isSource, isTest, readFiles, type SourceFile } from "./support/repository.ts";
+import {
+  checkEntries,
+  checkHeaders,
+  checkImports,
+  checkLeftOutTests,
+  checkNames,
+  checkOrphans,
+  checkUnfinished,
+} from "./support/tidy.ts";
+
+const files = readFiles([".ts", ".mts", ".mjs", ".js"]);
+
+test("there are sources and tests to check", () => {
+  expect(files.filter(isSource).length).toBeGreaterThan(3);
+  expect(files.filter(isTest).length).toBeGreaterThan(3);
+});
+
+test("every source starts with a comment that says what it is", () => {
+  expect(checkHeaders(files)).toEqual([]);
+});
+
+test("every file is named for an idea", () => {
+  expect(checkNames(files)).toEqual([]);
+});
+
+test("no comment speaks of unfinished work", () => {
+  expect(checkUnfinished(files)).toEqual([]);
+});
+
+test("no test is left out", () => {
+  expect(checkLeftOutTests(files)).toEqual([]);
+});
+
+test("index.ts is the entry of a package and lists what it exports", () => {
+  expect(checkEntries(files)).toEqual([]);
+});
+
+test("imports follow the arrows, and each third-party library enters in one file", () => {
+  expect(checkImports(files)).toEqual([]);
+});
+
+test("every source is reached from an entry", () => {
+  expect(checkOrphans(files)).toEqual([]);
+});
+
+function plant(path: string, text: string): SourceFile[] {
+  return [{ path, text }];
+}
+
+test("a source without a header is found", () => {
+  expect(checkHeaders(plant("packages/engine/src/a.ts", "export const a = 1;\n"))).toHaveLength(1);
+  expect(checkHeaders(plant("packages/engine/src/a.ts", "/** A. */\n"))).toEqual([]);
+  expect(checkHeaders(plant("packages/server/src/main.ts", "#!/bin/x\n/** A. */\n"))).toEqual([]);
+});
+
+test("an empty name is found, also as a part of a name", () => {
+  expect(checkNames(plant("packages/engine/src/utils.ts", ""))).toHaveLength(1);
+  expect(checkNames(plant("packages/engine/src/store-manager.ts", ""))).toHaveLength(1);
+  expect(checkNames(plant("packages/engine/src/commonality.ts", ""))).toEqual([]);
+});
+
+test("unfinished work is found in comments only", () => {
+  const word = "TODO";
+  expect(checkUnfinished(plant("scripts/a.mjs", `\n// ${word}: later\n`))).toEqual([
+    "scripts/a.mjs:2: unfinished work is an issue, not a comment",
+  ]);
+  expect(checkUnfinished(plant("scripts/a.mjs", `const a = "${word}";`))).toEqual([]);
+});
+
+test("a test that is left out is found", () => {
+  for (const word of ["only", "skip", "todo"]) {
+    const text = `\ntest.${word}("a", () => {});`;
+    expect(checkLeftOutTests(plant("test/a.test.ts", text))).toEqual([
+      `test/a.test.ts:2: .${word} leaves tests out`,
+    ]);
+  }
+});
+
+test("export * and an inner index.ts are found", () => {
+  const entry = plant("packages/engine/src/index.ts", `export * from "./a.ts";`);
+  expect(checkEntries(entry)).toHaveLength(1);
+  expect(checkEntries(plant("packages/engine/src/store/index.ts", ""))).toHaveLength(1);
+});
+
+test.each([
+  ["packages/protocol/src/a.ts", `import { a } from "@bigpeer/engine";`, "upwards"],
+  ["packages/engine/src/a.ts", `export { a } from "@bigpeer/server";`, "upwards"],
+  ["packages/engine/src/a.ts", `import type { A } from "@bigpeer/protocol/dist/a.js";`, "deep"],
+  ["packages/engine/src/a.ts", `import { a } from "../../protocol/src/a.ts";`, "around the entry"],
+  ["packages/engine/src/a.ts", `import { readFile } from "node:fs";`, "input and output"],
+  ["packages/engine/src/a.ts", `const a = await import("lmdb");`, "third party, dynamic"],
+  ["packages/server/src/a.ts", `import { open } from "lmdb";`, "third party, wrong file"],
+  ["packages/server/src/a.ts", `import fastify from "fastify";`, "third party, unlisted"],
+  ["packages/engine/test/a.test.ts", `import { a } from "@bigpeer/server";`, "test, upwards"],
+  ["packages/engine/test/a.test.ts", `import { open } from "lmdb";`, "test, third party"],
+])("in %s, %s is found: %s", (path, text) => {
+  expect(checkImports(plant(path, text))).toHaveLength(1);
+});
+
+test("imports that follow the arrows are not complained of", () => {
+  const engine = `import { a } from "@bigpeer/protocol";\nimport { b } from "../crdt/b.ts";`;
+  expect(checkImports(plant("packages/engine/src/store/a.ts", engine))).toEqual([]);
+  const storage = `import { open } from "lmdb";\nimport { join } from "node:path";`;
+  expect(checkImports(plant("packages/server/src/lmdb-key-value.ts", storage))).toEqual([]);
+});
+
+test("a source that nothing imports is found", () => {
+  const sources = [
+    ...plant("packages/engine/src/index.ts", `export { a } from "./a.ts";`),
+    ...plant("packages/engine/src/a.ts", ""),
+    ...plant("packages/engine/src/b.ts", ""),
+  ];
+  expect(checkOrphans(sources)).toEqual([
+    "packages/engine/src/b.ts:1: no source imports this file",
+  ]);
+});
