@@ -28,8 +28,8 @@ const NODE_PACKAGES = new Set(["server"]);
 
 /** The one source file that may import each third-party library. */
 const THIRD_PARTY: Record<string, string> = {
-  lmdb: "packages/server/src/lmdb-key-value.ts",
-  msgpackr: "packages/server/src/stored-value.ts",
+  lmdb: "packages/server/src/lmdb/lmdb-key-value.ts",
+  msgpackr: "packages/server/src/lmdb/stored-value.ts",
 };
 
 const TEST_LIBRARIES = new Set(["vitest", "vitest/config", "fast-check", "vite"]);

@@ -24,7 +24,7 @@ import {
   writeFormat,
 } from "./data-folder.ts";
 import { makeFolder, syncFolder } from "./disk.ts";
-import { openLmdb } from "./lmdb-key-value.ts";
+import { openLmdb } from "./lmdb/lmdb-key-value.ts";
 import { type App, readApps } from "./registry.ts";
 import { openStore, readStore } from "./store-folder.ts";
 

@@ -3,7 +3,7 @@
  */
 
 export { type Config, type Environment, readConfig, SETTINGS, type Setting } from "./config.ts";
-export { type LmdbKeyValue, type LmdbOptions, openLmdb } from "./lmdb-key-value.ts";
+export { type LmdbKeyValue, type LmdbOptions, openLmdb } from "./lmdb/lmdb-key-value.ts";
 export { createLog, type Log, type LogLevel } from "./log.ts";
 export { nodePlatform } from "./node-platform.ts";
 export type { App } from "./registry.ts";

@@ -21,7 +21,7 @@ import {
 import { PeerError } from "@bigpeer/protocol";
 import { DATA_FILE } from "./data-folder.ts";
 import { findEndOfLife, recordLife, type Standing } from "./life.ts";
-import { type LmdbKeyValue, openLmdb } from "./lmdb-key-value.ts";
+import { type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
 import { describeError, type Log } from "./log.ts";
 
 /** To read a very large store from end to end. */

@@ -12,7 +12,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Store, type StoreSnapshot, verify } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { openLmdb } from "../src/lmdb-key-value.ts";
+import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { nodePlatform } from "../src/node-platform.ts";
 
 const KILLS = 24;

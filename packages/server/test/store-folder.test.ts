@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync } fro
 import { join } from "node:path";
 import { type Identity, Store } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { openLmdb } from "../src/lmdb-key-value.ts";
+import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { createStore, openStore, readStore, type StoreFolder } from "../src/store-folder.ts";
 import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";

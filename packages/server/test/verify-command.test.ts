@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { appStoreFolder, markDataFolder } from "../src/data-folder.ts";
-import { openLmdb } from "../src/lmdb-key-value.ts";
+import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { type App, Registry } from "../src/registry.ts";
 import { verifyDataFolder } from "../src/verify-command.ts";
 import { testHost } from "./support/store-host.ts";

@@ -12,7 +12,7 @@
 
 import { createInterface } from "node:readline";
 import { PeerError, type Value } from "@bigpeer/protocol";
-import { type LmdbKeyValue, openLmdb } from "../../src/lmdb-key-value.ts";
+import { type LmdbKeyValue, openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 
 const [, , folder = "", mode] = process.argv;
 const options = { readOnly: mode === "read-only" };

@@ -14,11 +14,11 @@ import { join } from "node:path";
 import type { Key, Snapshot } from "@bigpeer/engine";
 import { PeerError, type Value } from "@bigpeer/protocol";
 import { afterEach, expect, test, vi } from "vitest";
-import { findDifference } from "../../engine/test/contract/any-value.ts";
-import { keyValueContract } from "../../engine/test/contract/key-value-contract.ts";
-import { type LmdbKeyValue, type LmdbOptions, openLmdb } from "../src/lmdb-key-value.ts";
-import { readMetaOf } from "./support/lmdb-meta.ts";
-import { bundleScript, RunningScript } from "./support/script.ts";
+import { findDifference } from "../../../engine/test/contract/any-value.ts";
+import { keyValueContract } from "../../../engine/test/contract/key-value-contract.ts";
+import { type LmdbKeyValue, type LmdbOptions, openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
+import { readMetaOf } from "../support/lmdb-meta.ts";
+import { bundleScript, RunningScript } from "../support/script.ts";
 
 const ALL = { from: "\0", to: "\xff" };
 

@@ -6,9 +6,9 @@ import {
   findDifference,
   objectOf,
   oddValues,
-} from "../../engine/test/contract/any-value.ts";
-import { ShapeTable } from "../src/shape-table.ts";
-import { ValueDecoder, ValueEncoder } from "../src/stored-value.ts";
+} from "../../../engine/test/contract/any-value.ts";
+import { ShapeTable } from "../../src/lmdb/shape-table.ts";
+import { ValueDecoder, ValueEncoder } from "../../src/lmdb/stored-value.ts";
 
 function newCodec(shapes: string[][] = []): {
   table: ShapeTable;

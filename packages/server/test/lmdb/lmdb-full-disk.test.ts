@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleScript, RunningScript, type Script } from "./support/script.ts";
+import { bundleScript, RunningScript, type Script } from "../support/script.ts";
 
 // A limit on the size of files acts like a full disk, and needs no rights. bash sets it before the
 // process starts, in KiB, and prlimit (of util-linux) changes it while the process runs.

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { type KeyValue, MemoryKeyValue, Store, verify } from "@bigpeer/engine";
 import { timeOfMs, type Value } from "@bigpeer/protocol";
 import { afterAll, expect, test } from "vitest";
-import { seededRandom, testPlatform } from "../../engine/test/support/test-platform.ts";
-import { randomMerge, randomOperation } from "../../engine/test/support/workload.ts";
-import { openLmdb } from "../src/lmdb-key-value.ts";
+import { seededRandom, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { randomMerge, randomOperation } from "../../../engine/test/support/workload.ts";
+import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 
 const root = mkdtempSync(join(tmpdir(), "bigpeer-store-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -12,9 +12,9 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { assert } from "@bigpeer/protocol";
-import { isFullError } from "./disk.ts";
+import { isFullError } from "../disk.ts";
 
-const CHUNK = new Uint8Array(1024 * 1024);
+const CHUNK = new Uint8Array(2 * 1024 * 1024);
 
 const writeAsync = promisify(write);
 

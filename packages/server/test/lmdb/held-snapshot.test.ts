@@ -1,7 +1,7 @@
 import type { Key, KeyEntry, KeyRange, Snapshot } from "@bigpeer/engine";
 import { PeerError, type Value } from "@bigpeer/protocol";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { SnapshotHolder, type View } from "../src/held-snapshot.ts";
+import { SnapshotHolder, type View } from "../../src/lmdb/held-snapshot.ts";
 
 const RANGE: KeyRange = { from: "a", to: "z" };
 

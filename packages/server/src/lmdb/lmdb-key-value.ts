@@ -34,7 +34,6 @@ import {
 } from "@bigpeer/engine";
 import { assert, decodeCbor, encodeCbor, PeerError, type Value } from "@bigpeer/protocol";
 import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
-import { CommitRoom, type StorageSize } from "./commit-room.ts";
 import {
   errorNumber,
   hasRoom,
@@ -43,7 +42,8 @@ import {
   placeCopy,
   reserveFile,
   syncFolder,
-} from "./disk.ts";
+} from "../disk.ts";
+import { CommitRoom, type StorageSize } from "./commit-room.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
 import { checkLmdbFile } from "./lmdb-file.ts";

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { CommitRoom, type StorageSize } from "../src/commit-room.ts";
-import { FileReserve } from "../src/file-reserve.ts";
+import { CommitRoom, type StorageSize } from "../../src/lmdb/commit-room.ts";
+import { FileReserve } from "../../src/lmdb/file-reserve.ts";
 
 const root = mkdtempSync(join(tmpdir(), "bigpeer-room-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FileReserve } from "../src/file-reserve.ts";
+import { FileReserve } from "../../src/lmdb/file-reserve.ts";
 
 let folder: string;
 let path: string;

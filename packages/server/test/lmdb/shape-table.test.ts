@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SHAPE_COUNT_MAX, ShapeTable } from "../src/shape-table.ts";
+import { SHAPE_COUNT_MAX, ShapeTable } from "../../src/lmdb/shape-table.ts";
 
 /** Looks a shape up in values of so many different owners; returns the last answer. */
 function show(table: ShapeTable, keys: string[], ownerCount: number): number {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Snapshot } from "@bigpeer/engine";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openLmdb } from "../src/lmdb-key-value.ts";
-import { bundleScript, RunningScript, type Script } from "./support/script.ts";
+import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
+import { bundleScript, RunningScript, type Script } from "../support/script.ts";
 
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 if (!hasStrace) process.stderr.write("strace is not installed: durability is not traced\n");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { estimatePages } from "../src/page-estimate.ts";
+import { estimatePages } from "../../src/lmdb/page-estimate.ts";
 
 const EMPTY = { pageSize: 4096, treeDepth: 0, treeBranchPageCount: 0, treeLeafPageCount: 0 };
 const LARGE = { pageSize: 4096, treeDepth: 4, treeBranchPageCount: 900, treeLeafPageCount: 90_000 };

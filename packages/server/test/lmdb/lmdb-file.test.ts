@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
 import { afterAll, expect, test } from "vitest";
-import { checkLmdbFile } from "../src/lmdb-file.ts";
-import { openLmdb } from "../src/lmdb-key-value.ts";
-import { readMetaOf } from "./support/lmdb-meta.ts";
+import { checkLmdbFile } from "../../src/lmdb/lmdb-file.ts";
+import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
+import { readMetaOf } from "../support/lmdb-meta.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-file-"));
 const file = join(folder, "data.mdb");
