@@ -18,9 +18,12 @@ export const UPLOADS_REMEMBERED = 1024;
 /** Keys that one maintenance transaction may remove, so that it never holds up the writers. */
 export const MAINTENANCE_BATCH = 5_000;
 
-/** Drift and rest of the clock, see crdt/clock.ts. */
+/**
+ * Drift and rest of the clock, see crdt/clock.ts. The rest is shorter than the horizon: a leap that
+ * passes unnoticed must not put the horizon into the future.
+ */
 export const DRIFT_MS_MAX: number = 5 * 60_000;
-export const REST_MS_MAX: number = 180 * 86_400_000;
+export const REST_MS_MAX: number = 25 * 86_400_000;
 
 /** How long the change log and tombstones are kept when nothing else is set. */
 export const LOG_AGE_MS: number = 7 * 86_400_000;

@@ -12,10 +12,6 @@ export { encodeBase64, parseJson, stringifyJson } from "./json.ts";
 export {
   type CatalogOperation,
   type CounterType,
-  checkAmount,
-  checkCollection,
-  checkOperation,
-  checkUpload,
   type DeleteOperation,
   type DocumentOperation,
   type Edit,
@@ -27,7 +23,6 @@ export {
   type InitialOperation,
   type InsertOperation,
   type MergeOperation,
-  NAME_SIZE_MAX,
   type Operation,
   type Path,
   type RestartEdit,
@@ -40,6 +35,13 @@ export {
   type UpdateOperation,
   type UploadOperation,
 } from "./operation.ts";
+export {
+  checkAmount,
+  checkCollection,
+  checkOperation,
+  checkUpload,
+  NAME_SIZE_MAX,
+} from "./operation-check.ts";
 export { byteString, bytesOf, orderedKey, textKey, valueOfOrderedKey } from "./ordered-key.ts";
 export {
   beforeStamp,

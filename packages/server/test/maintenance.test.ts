@@ -25,11 +25,12 @@ test("every store forgets what its retention allows, at the start and later", as
   const two = await createStore(join(temporaryFolder(), "two"), host);
   for (const opened of [one, two]) await insert(opened, "blue");
   platform.nowMs = START_MS + 8 * DAY_MS;
+  for (const opened of [one, two]) await insert(opened, "green");
   const maintenance = new Maintenance([one, two], host.log, 20);
   await vi.waitFor(() => expect([floorOf(one), floorOf(two)]).toEqual([1, 1]));
-  await insert(one, "red");
   const before = floorOf(one);
   platform.nowMs += 8 * DAY_MS;
+  await insert(one, "red");
   await vi.waitFor(() => expect(floorOf(one)).toBeGreaterThan(before));
   maintenance.stop();
   await one.close();
@@ -39,22 +40,26 @@ test("every store forgets what its retention allows, at the start and later", as
 
 test("what fails is logged, does not stop the others, and is tried again", async () => {
   const platform = testPlatform();
+  const stopped = testPlatform();
   const host = { ...testHost(), platform };
-  const rested = await createStore(join(temporaryFolder(), "rested"), host);
-  await insert(rested, "blue");
-  platform.nowMs = START_MS + 400 * DAY_MS;
+  const broken = await createStore(join(temporaryFolder(), "broken"), {
+    ...host,
+    platform: stopped,
+  });
   const other = await createStore(join(temporaryFolder(), "other"), host);
-  await insert(other, "blue");
+  for (const opened of [broken, other]) await insert(opened, "blue");
   platform.nowMs += 8 * DAY_MS;
-  const maintenance = new Maintenance([rested, other], host.log, 20);
+  await insert(other, "green");
+  stopped.now = () => {
+    throw new Error("the clock does not answer");
+  };
+  const maintenance = new Maintenance([broken, other], host.log, 20);
   await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(1));
-  expect(host.lines[0]).toBe(
-    `error maintenance of ${rested.folder} failed: the wall clock is 408 days after the last ` +
-      "write; check the clock, then confirm it with --accept-clock",
-  );
+  expect(host.lines[0]).toContain(`error maintenance of ${broken.folder} failed`);
+  expect(host.lines[0]).toContain("the clock does not answer");
   await vi.waitFor(() => expect(floorOf(other)).toBeGreaterThan(0));
   maintenance.stop();
-  await rested.close();
+  await broken.close();
   await other.close();
 });
 

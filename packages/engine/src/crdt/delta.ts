@@ -140,7 +140,7 @@ function restrictNode(node: Node, keep: Keep): Node {
   };
 }
 
-function restrictCounter(counter: Counter | undefined, keep: Keep): Counter | undefined {
+export function restrictCounter(counter: Counter | undefined, keep: Keep): Counter | undefined {
   if (counter === undefined) return undefined;
   const reset =
     counter.reset !== undefined && keep(counter.reset.stamp) ? counter.reset : undefined;

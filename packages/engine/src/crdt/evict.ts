@@ -2,7 +2,8 @@
  * Evict: what stays of a document that is forgotten here without a delete.
  *
  * The sums of the own site must stay: if the document comes back from elsewhere with an older sum,
- * increments would go on from there under a newer stamp and what was added since would be lost (D22).
+ * increments would go on from there under a newer stamp and what was added since would be lost. A
+ * tombstone stays as well: forgetting is not undeleting (D22, D24).
  */
 
 import { NONE, type Site } from "@bigpeer/protocol";
@@ -10,7 +11,6 @@ import {
   type Counter,
   type DocumentState,
   EMPTY_NODE,
-  EMPTY_STATE,
   isEmptyNode,
   type Kids,
   type Node,
@@ -18,7 +18,13 @@ import {
 } from "./state.ts";
 
 export function evictedStub(state: DocumentState, site: Site): DocumentState {
-  return { ...EMPTY_STATE, root: stubKids(state.root, site) };
+  const { dead, seeded } = state;
+  return { alive: NONE, dead, seeded, root: stubKids(state.root, site) };
+}
+
+/** Whether only a stub is here: neither a document nor the tombstone of one. */
+export function isStub(state: DocumentState): boolean {
+  return state.alive === NONE && state.dead === NONE;
 }
 
 function stubKids(kids: Kids, site: Site): Kids {

@@ -7,8 +7,15 @@
  */
 
 import { NONE, type Stamp } from "@bigpeer/protocol";
-import { restrict } from "./delta.ts";
-import { type DocumentState, EMPTY_STATE, type Kids, type MapState, type Node } from "./state.ts";
+import { restrict, restrictCounter } from "./delta.ts";
+import {
+  type DocumentState,
+  EMPTY_STATE,
+  type Entry,
+  type Kids,
+  type MapState,
+  type Node,
+} from "./state.ts";
 
 export interface Sifted {
   readonly delta: DocumentState;
@@ -51,10 +58,26 @@ function siftKids(kids: Kids, held: Kids, isCurrent: IsCurrent): Kids {
       const wrapped = restrict({ ...EMPTY_STATE, root: new Map([[name, kid]]) }, isCurrent);
       for (const [key, node] of wrapped.root) sifted.set(key, node);
     } else {
-      sifted.set(name, { ...kid, map: siftMap(kid.map, known.map, isCurrent) });
+      sifted.set(name, siftNode(kid, known, isCurrent));
     }
   }
   return sifted;
+}
+
+/** On a path that is held, what is late is a variant that is not: an UNSET may have ended it. */
+function siftNode(node: Node, known: Node, isCurrent: IsCurrent): Node {
+  return {
+    removed: node.removed,
+    reg: known.reg === undefined ? currentEntry(node.reg, isCurrent) : node.reg,
+    att: known.att === undefined ? currentEntry(node.att, isCurrent) : node.att,
+    ctr: known.ctr === undefined ? restrictCounter(node.ctr, isCurrent) : node.ctr,
+    pn: known.pn === undefined ? restrictCounter(node.pn, isCurrent) : node.pn,
+    map: siftMap(node.map, known.map, isCurrent),
+  };
+}
+
+function currentEntry(entry: Entry | undefined, isCurrent: IsCurrent): Entry | undefined {
+  return entry !== undefined && isCurrent(entry.stamp) ? entry : undefined;
 }
 
 function siftMap(
@@ -63,5 +86,8 @@ function siftMap(
   isCurrent: IsCurrent,
 ): MapState | undefined {
   if (map === undefined) return undefined;
-  return { touch: map.touch, kids: siftKids(map.kids, held?.kids ?? new Map(), isCurrent) };
+  const isTouchHeld = held !== undefined && held.touch !== NONE;
+  const touch = map.touch === NONE || isTouchHeld || isCurrent(map.touch) ? map.touch : NONE;
+  const kids = siftKids(map.kids, held?.kids ?? new Map(), isCurrent);
+  return touch === NONE && kids.size === 0 ? undefined : { touch, kids };
 }

@@ -10,6 +10,7 @@
 import {
   assert,
   type CatalogOperation,
+  compareBytes,
   type DocumentOperation,
   documentId,
   equalValues,
@@ -25,13 +26,14 @@ import {
 } from "@bigpeer/protocol";
 import { collect, oldestGrave } from "../crdt/collect.ts";
 import { deltaOf } from "../crdt/edit.ts";
-import { evictedStub } from "../crdt/evict.ts";
+import { evictedStub, isStub } from "../crdt/evict.ts";
 import { merge } from "../crdt/merge.ts";
 import type { Shown } from "../crdt/show.ts";
 import { sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
-import { decodeState, encodeState, stateOfBytes } from "../crdt/state-codec.ts";
+import { decodeState, encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
+import type { Reader } from "../platform.ts";
 import {
   asideKey,
   asideRange,
@@ -40,6 +42,7 @@ import {
   collectionKey,
   countKey,
   documentKey,
+  type GraveKey,
   graveKey,
   graveRange,
   HEAD_KEY,
@@ -56,10 +59,10 @@ import {
   type Before,
   type Change,
   documentRecord,
-  type Entry,
   type Guard,
   type Head,
   metaRecord,
+  type Origin,
   readHead,
   readMetaRecord,
   type Step,
@@ -101,6 +104,7 @@ export class Applier {
   #operations = 0;
   #aside = 0;
   #isChanged = false;
+  #isBroken = false;
 
   constructor(overlay: Overlay, txnId: number, site: Site) {
     this.#overlay = overlay;
@@ -124,12 +128,15 @@ export class Applier {
     const time = isOwn ? Math.max(step.time, this.#head.time + 1) : step.time;
     this.#sawTime(time);
     const stamp: Stamp = { time, site: step.site ?? this.#site };
+    // Operations are checked before, so nothing fails here; if it does, nothing of this may stay.
+    this.#isBroken = true;
     const outcomes = step.operations.map((operation) => {
       const outcome = this.#operation(operation, stamp, !isOwn);
       if (outcome === "stale") this.#keepAside(operation, stamp);
       this.#operations++;
       return outcome;
     });
+    this.#isBroken = false;
     this.#steps.push({ ...step, time });
     return outcomes;
   }
@@ -147,10 +154,13 @@ export class Applier {
   }
 
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
-  finish(origin: Pick<Entry, "upload" | "refusal">): TransactionRecord | undefined {
+  finish(origin: Origin): TransactionRecord | undefined {
     if (!this.#isChanged && origin.upload === undefined) return undefined;
-    const guards = this.#unchangedGuards();
+    const guards = [...this.#guards.values()];
+    assert(!this.#isBroken, "no operation that failed while it was applied");
     const base = {
+      at: origin.at,
+      ...(origin.requestId === undefined ? {} : { requestId: origin.requestId }),
       steps: this.#steps,
       changes: this.#changes(),
       ...(guards.length === 0 ? {} : { guards }),
@@ -174,7 +184,7 @@ export class Applier {
     const outcome: UploadOutcome = refusal === undefined ? applied : "refused";
     const record: UploadRecord = { digest, txnId: this.#txnId, outcome, reason: refusal ?? "" };
     this.#overlay.put(uploadKey(site, number), record);
-    this.#overlay.put(siteKey(site), { number, digest, txnId: this.#txnId });
+    this.#overlay.put(siteKey(site), { number, digest, txnId: this.#txnId, time: upload.time });
     const forgotten = number - UPLOADS_REMEMBERED;
     if (forgotten > 0) this.#overlay.remove(uploadKey(site, forgotten));
   }
@@ -209,8 +219,10 @@ export class Applier {
     const document = this.#open(number, documentId(operation.id).key);
     if (operation.kind === "evict") return this.#evict(document);
     if (operation.kind === "merge") return this.#merge(document, operation);
-    const delta = deltaOf(document.state, operation, stamp);
-    if (delta === undefined) return document.isHeld ? "unchanged" : "missing";
+    // A stub is no reason for another site's first insert to start clean: it saw nothing here.
+    const isFirst = isForeign && isStub(document.state);
+    const delta = deltaOf(isFirst ? EMPTY_STATE : document.state, operation, stamp);
+    if (delta === undefined) return isStub(document.state) ? "missing" : "unchanged";
     return this.#mergeDelta(document, delta, isForeign);
   }
 
@@ -221,7 +233,7 @@ export class Applier {
   }
 
   #mergeDelta(document: OpenDocument, delta: DocumentState, isForeign: boolean): OperationOutcome {
-    const held = document.isHeld ? document.state : undefined;
+    const held = isStub(document.state) ? undefined : document.state;
     const sifted = isForeign ? sift(delta, held, this.#head.horizon) : { delta, isStale: false };
     const merged = merge(document.state, sifted.delta);
     const isSame = merged === document.state;
@@ -233,6 +245,7 @@ export class Applier {
   #evict(document: OpenDocument): OperationOutcome {
     if (!document.isHeld) return "missing";
     const stub = evictedStub(document.state, this.#site);
+    if (isSameState(stub, document.state)) return "unchanged";
     if (isEmptyState(stub)) this.#forget(document);
     else this.#save(document, stub);
     return "applied";
@@ -356,19 +369,15 @@ export class Applier {
 
   /** Collects a bounded number of floors; whoever moves the horizon repeats until it is done. */
   #horizon(time: number): OperationOutcome {
-    const keys: string[] = [];
-    for (const key of this.#overlay.keys(graveRange(time))) {
-      keys.push(key);
-      if (keys.length === MAINTENANCE_BATCH) break;
-    }
-    for (const key of keys) this.#collectGrave(readGraveKey(key), time);
-    if (keys.length === 0 && time <= this.#head.horizon) return "unchanged";
+    const graves = [...collectableGraves(this.#overlay, time, this.#head.floor, MAINTENANCE_BATCH)];
+    for (const grave of graves) this.#collectGrave(grave, time);
+    if (graves.length === 0 && time <= this.#head.horizon) return "unchanged";
     this.#head.horizon = Math.max(time, this.#head.horizon);
     this.#isChanged = true;
     return "applied";
   }
 
-  #collectGrave(grave: { collection: number; idKey: string }, time: number): void {
+  #collectGrave(grave: GraveKey, time: number): void {
     const { collection, idKey } = grave;
     const document = this.#open(collection, idKey);
     const state = collect(document.state, time);
@@ -382,6 +391,7 @@ export class Applier {
       this.#overlay.put(metaKey(collection, idKey), record);
     }
     document.state = state;
+    document.isHeld = !isEmptyState(state);
   }
 
   #trim(upTo: number): OperationOutcome {
@@ -419,15 +429,29 @@ export class Applier {
     }
     return changes.sort((a, b) => a[0] - b[0]);
   }
+}
 
-  /** Guards that no change already tells with its previous version. */
-  #unchangedGuards(): Guard[] {
-    const guards: Guard[] = [];
-    for (const [key, guard] of this.#guards) {
-      const document = this.#documents.get(key);
-      if (document === undefined || document.operation < 0) guards.push(guard);
-    }
-    return guards;
+function isSameState(a: DocumentState, b: DocumentState): boolean {
+  return compareBytes(stateToBytes(a), stateToBytes(b)) === 0;
+}
+
+/**
+ * Documents with a floor at or below `time`. One whose last change the log still has is left: a peer
+ * behind that change would miss what the floor ended.
+ */
+export function* collectableGraves(
+  reader: Reader,
+  time: number,
+  floor: number,
+  limit: number,
+): Iterable<GraveKey> {
+  let found = 0;
+  for (const key of reader.keys(graveRange(time))) {
+    const grave = readGraveKey(key);
+    const record = reader.get(metaKey(grave.collection, grave.idKey));
+    if (record === undefined || readMetaRecord(record).version > floor) continue;
+    yield grave;
+    if (++found === limit) return;
   }
 }
 
@@ -448,12 +472,13 @@ function newDocument(collection: number, idKey: string): OpenDocument {
 /** The fields whose old value is gone, and the names of those that were not there. */
 function beforeImage(before: Shown | undefined, after: Shown | undefined): Before | null {
   if (before === undefined) return null;
-  if (after === undefined) return { fields: before.fields, added: [] };
+  const types = equalValues(before.types, after?.types) ? {} : { types: before.types ?? {} };
+  if (after === undefined) return { fields: before.fields, added: [], ...types };
   const fields: MutableObject = {};
   for (const name of Object.keys(before.fields)) {
     const old = before.fields[name] as Value;
     if (!equalValues(old, getField(after.fields, name))) setField(fields, name, old);
   }
   const added = Object.keys(after.fields).filter((name) => !Object.hasOwn(before.fields, name));
-  return { fields, added };
+  return { fields, added, ...types };
 }

@@ -99,7 +99,10 @@ export function imageBefore(
   return fields;
 }
 
-/** What a replica at a version of a document lacks; the whole state when the log cannot tell. */
+/**
+ * What a replica at a version of a document lacks, to be merged; or, when the log cannot tell, the
+ * whole state, which takes the place of what the replica holds.
+ */
 export interface DocumentDelta {
   readonly kind: "delta" | "full";
   /** The version that the delta starts from; 0 for a whole state. */
@@ -128,8 +131,8 @@ function stampsSince(
   site: Site,
   document: { readonly collection: string; readonly id: Value },
   span: { readonly from: number; readonly version: number },
-): Set<string> | undefined {
-  const stamps = new Set<string>();
+): Map<string, Stamp> | undefined {
+  const stamps = new Map<string, Stamp>();
   let version = span.version;
   while (version > span.from) {
     const record = findTransaction(view, version);
@@ -138,6 +141,9 @@ function stampsSince(
     if (!addStamps(record, site, document, stamps)) return undefined;
     version = change[1];
   }
+  // Behind the horizon the state may have lost what a transaction wrote.
+  const { horizon } = view.head;
+  for (const { time } of stamps.values()) if (time > 0 && time <= horizon) return undefined;
   return version === span.from ? stamps : undefined;
 }
 
@@ -166,18 +172,22 @@ function addStamps(
   record: TransactionRecord,
   site: Site,
   document: { readonly collection: string; readonly id: Value },
-  stamps: Set<string>,
+  stamps: Map<string, Stamp>,
 ): boolean {
+  const add = (stamp: Stamp): void => {
+    stamps.set(stampName(stamp), stamp);
+  };
   for (const step of record.steps) {
     const own: Stamp = { time: step.time, site: step.site ?? site };
     for (const operation of step.operations) {
       if (!isOn(operation, document)) continue;
       if (operation.kind === "evict") return false;
       if (operation.kind === "merge") {
-        eachStateStamp(stateOfBytes(operation.state), (stamp) => stamps.add(stampName(stamp)));
+        eachStateStamp(stateOfBytes(operation.state), add);
       } else {
         const written = operation.kind === "initial" ? ZERO : own;
-        stamps.add(stampName(written)).add(stampName(beforeStamp(written)));
+        add(written);
+        add(beforeStamp(written));
       }
     }
   }

@@ -10,7 +10,7 @@
  *   requests → [ next group ] → [ group being flushed ] → durable
  */
 
-import { PeerError, type Value } from "@bigpeer/protocol";
+import { assert, PeerError, type Value } from "@bigpeer/protocol";
 import { GROUP_BYTES_MAX, QUEUE_LENGTH_MAX } from "../limits.ts";
 import type { Key, KeyEntry, KeyRange, KeyValue, Reader, Snapshot } from "../platform.ts";
 import { HEAD_KEY } from "./keys.ts";
@@ -29,6 +29,7 @@ export type Evaluate<T> = (transaction: Transaction) => T;
 
 interface Request {
   readonly evaluate: Evaluate<unknown>;
+  readonly requestId: string | undefined;
   readonly resolve: (committed: Committed<unknown>) => void;
   readonly reject: (error: unknown) => void;
   outcome: Outcome;
@@ -72,7 +73,7 @@ export class CommitQueue {
     this.#next = newGroup(this.#base);
   }
 
-  submit<T>(evaluate: Evaluate<T>): Promise<Committed<T>> {
+  submit<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
     if (this.#isClosed) return Promise.reject(new PeerError("store.closed", "the store is closed"));
     if (this.#next.requests.length + this.#overflow.length >= QUEUE_LENGTH_MAX) {
       const message = `${QUEUE_LENGTH_MAX} requests are waiting to be written`;
@@ -81,6 +82,7 @@ export class CommitQueue {
     return new Promise((resolve, reject) => {
       const request: Request = {
         evaluate,
+        requestId,
         resolve: resolve as (committed: Committed<unknown>) => void,
         reject,
         outcome: WAITING,
@@ -121,8 +123,15 @@ export class CommitQueue {
   #outcomeOf(request: Request, group: Group): Outcome {
     const seen = readHead(group.overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
-    const transaction = new Transaction(group.overlay, txnId, this.#context());
+    const { requestId } = request;
+    const context = this.#context();
+    const transaction = new Transaction(
+      group.overlay,
+      txnId,
+      requestId === undefined ? context : { ...context, requestId },
+    );
     const result = request.evaluate(transaction);
+    assert(!(result instanceof Promise), "a request that is evaluated synchronously");
     const finished = transaction.finish();
     if (finished === undefined) return { kind: "done", txnId: seen, result };
     group.overlay.absorb(finished.overlay);

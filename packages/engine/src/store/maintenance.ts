@@ -8,7 +8,8 @@
 
 import { msOfTime, type StoreOperation, timeOfMs } from "@bigpeer/protocol";
 import { HORIZON_MS, LOG_AGE_MS, LOG_BYTES, LOG_COUNT, MAINTENANCE_BATCH } from "../limits.ts";
-import { graveRange, transactionRange, txnIdOfKey } from "./keys.ts";
+import { collectableGraves } from "./applier.ts";
+import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
 import type { View } from "./view.ts";
 
@@ -37,13 +38,16 @@ export interface DueWork {
  * The next bounded piece of work. Maintenance is logged itself, so a full log is never quite within
  * its bounds: one transaction over is as good as it gets.
  */
-export function dueWork(view: View, retention: Retention, nowMs: number): DueWork {
+export function dueWork(view: View, retention: Retention, wallMs: number): DueWork {
   const { head } = view;
+  // Never ahead of the last write: a wall clock that leapt must not make the store forget.
+  const nowMs = Math.min(wallMs, msOfTime(head.time));
   const operations: StoreOperation[] = [];
   const trim = trimTarget(view, head, retention, nowMs);
   if (trim.upTo > head.floor) operations.push({ kind: "trim", upTo: trim.upTo });
   const horizon = Math.max(0, timeOfMs(nowMs - retention.horizonMs));
-  const graves = countUpTo(view.reader.keys(graveRange(horizon)), MAINTENANCE_BATCH + 1);
+  const collectable = collectableGraves(view.reader, horizon, trim.upTo, MAINTENANCE_BATCH + 1);
+  const graves = countOf(collectable);
   if (graves > 0) operations.push({ kind: "horizon", time: horizon });
   return { operations, hasMore: trim.isCut || graves > MAINTENANCE_BATCH };
 }
@@ -71,13 +75,11 @@ function trimTarget(
 }
 
 function ageOf(record: TransactionRecord, nowMs: number): number {
-  // A transaction without steps (a refused upload) has no time of its own: it goes with its neighbours.
-  const time = record.steps[0]?.time;
-  return time === undefined ? Number.POSITIVE_INFINITY : nowMs - msOfTime(time);
+  return nowMs - record.at;
 }
 
-function countUpTo(items: Iterable<unknown>, limit: number): number {
+function countOf(items: Iterable<unknown>): number {
   let count = 0;
-  for (const _ of items) if (++count === limit) break;
+  for (const _ of items) count++;
   return count;
 }

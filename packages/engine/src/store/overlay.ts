@@ -12,8 +12,10 @@ import type { Key, KeyEntry, KeyRange, Reader, Writes } from "../platform.ts";
 export class Overlay implements Reader {
   readonly #writes = new Map<Key, Value | undefined>();
   #parent: Reader;
-  /** Own keys in order; undefined when something was written since they were sorted. */
-  #sorted: Key[] | undefined;
+  /** Own keys in order, but for those in #recent. */
+  #sorted: Key[] = [];
+  /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
+  #recent: Key[] = [];
 
   constructor(parent: Reader) {
     this.#parent = parent;
@@ -33,20 +35,21 @@ export class Overlay implements Reader {
   }
 
   put(key: Key, value: Value): void {
-    this.#sorted = undefined;
+    if (!this.#writes.has(key)) this.#recent.push(key);
     this.#writes.set(key, value);
   }
 
   remove(key: Key): void {
-    this.#sorted = undefined;
+    if (!this.#writes.has(key)) this.#recent.push(key);
     this.#writes.set(key, undefined);
   }
 
   /** Takes over all that another overlay wrote. */
   absorb(other: Overlay): void {
-    if (other.isEmpty) return;
-    this.#sorted = undefined;
-    for (const [key, value] of other.#writes) this.#writes.set(key, value);
+    for (const [key, value] of other.#writes) {
+      if (!this.#writes.has(key)) this.#recent.push(key);
+      this.#writes.set(key, value);
+    }
   }
 
   get(key: Key): Value | undefined {
@@ -59,8 +62,9 @@ export class Overlay implements Reader {
     return this.#writes.has(key) ? this.#writes.get(key) !== undefined : this.#parent.has(key);
   }
 
+  /** The state when the walk began: what is written meanwhile does not show in it. */
   *entries(range: KeyRange): Iterable<KeyEntry> {
-    const own = this.#ownKeys(range);
+    const own = this.#ownKeys(range).map((key) => ({ key, value: this.#writes.get(key) }));
     if (own.length === 0) {
       yield* this.#parent.entries(range);
       return;
@@ -68,13 +72,11 @@ export class Overlay implements Reader {
     const isBefore = range.reverse === true ? isAbove : isBelow;
     let next = 0;
     for (const entry of this.#parent.entries(range)) {
-      for (; next < own.length && isBefore(own[next], entry.key); next++) {
-        yield* this.#ownEntry(own[next]);
-      }
-      if (own[next] === entry.key) yield* this.#ownEntry(own[next++]);
+      for (; isBefore(own[next]?.key, entry.key); next++) yield* present(own[next]);
+      if (own[next]?.key === entry.key) yield* present(own[next++]);
       else yield entry;
     }
-    for (; next < own.length; next++) yield* this.#ownEntry(own[next]);
+    for (; next < own.length; next++) yield* present(own[next]);
   }
 
   *keys(range: KeyRange): Iterable<Key> {
@@ -85,18 +87,33 @@ export class Overlay implements Reader {
     for (const entry of this.entries(range)) yield entry.key;
   }
 
-  *#ownEntry(key: Key | undefined): Iterable<KeyEntry> {
-    const value = key === undefined ? undefined : this.#writes.get(key);
-    if (key !== undefined && value !== undefined) yield { key, value };
-  }
-
   #ownKeys(range: KeyRange): Key[] {
-    if (this.#writes.size === 0) return [];
-    this.#sorted ??= [...this.#writes.keys()].sort();
+    if (this.#recent.length > RECENT_MAX) this.#settle();
     const from = firstAtOrAfter(this.#sorted, range.from);
     const own = this.#sorted.slice(from, firstAtOrAfter(this.#sorted, range.to));
-    return range.reverse === true ? own.toReversed() : own;
+    const recent = this.#recent.filter((key) => key >= range.from && key < range.to);
+    const keys = recent.length === 0 ? own : [...own, ...recent].sort();
+    return range.reverse === true ? keys.toReversed() : keys;
   }
+
+  #settle(): void {
+    this.#sorted = [...this.#sorted, ...this.#recent].sort();
+    this.#recent = [];
+  }
+}
+
+/** How many keys a range read may look through one by one. */
+const RECENT_MAX = 256;
+
+function* present(
+  entry:
+    | {
+        readonly key: Key;
+        readonly value: Value | undefined;
+      }
+    | undefined,
+): Iterable<KeyEntry> {
+  if (entry?.value !== undefined) yield { key: entry.key, value: entry.value };
 }
 
 function isBelow(a: Key | undefined, b: Key): boolean {

@@ -103,6 +103,8 @@ export type Before = {
   readonly fields: ValueObject;
   /** Fields that did not show before. */
   readonly added: readonly string[];
+  /** All marks of before, when they changed. */
+  readonly types?: Types;
 };
 
 /** `operation` counts over all steps; the document is that of the operation. */
@@ -115,6 +117,8 @@ export type UploadMark = {
   readonly site: Site;
   readonly number: number;
   readonly digest: Uint8Array;
+  /** The last time that the site has used: its stamps never go back. */
+  readonly time: number;
 };
 
 export type UploadOutcome = "applied" | "stale" | "refused";
@@ -130,12 +134,15 @@ export type SiteRecord = {
   readonly number: number;
   readonly digest: Uint8Array;
   readonly txnId: number;
+  readonly time: number;
 };
 
-/** A request evaluated: what a replicated log carries. */
-export interface Entry {
-  readonly guards: readonly Guard[];
-  readonly steps: readonly Step[];
+/** Where a transaction comes from. */
+export interface Origin {
+  /** Wall clock of whoever evaluated it, in milliseconds: the age of its record. */
+  readonly at: number;
+  /** Names the request, so that it can be found again. */
+  readonly requestId?: string;
   readonly upload?: UploadMark;
   /** Why an upload was refused: then it has no steps and only its number counts. */
   readonly refusal?: string;
@@ -143,9 +150,11 @@ export interface Entry {
 
 /** A transaction in the change log. */
 export type TransactionRecord = {
+  readonly at: number;
+  readonly requestId?: string;
   readonly steps: readonly Step[];
   readonly changes: readonly Change[];
-  /** Documents that were read for the write and not changed by it. */
+  /** Documents that were read for a decision, at the version that was seen. */
   readonly guards?: readonly Guard[];
   readonly upload?: UploadMark;
   readonly refusal?: string;

@@ -24,7 +24,9 @@ import type { Identity, UploadOutcome, UploadRecord } from "./records.ts";
 import {
   answerFromRecord,
   applyUpload,
+  checkEnvelope,
   checkSteps,
+  lastTimeOf,
   markOf,
   type Upload,
   type UploadAnswer,
@@ -112,9 +114,13 @@ export class Store {
     return new Store(storage, platform, identity, options);
   }
 
-  /** Evaluates a request and makes its operations durable, all or none. */
-  transact<T>(evaluate: Evaluate<T>): Promise<Committed<T>> {
-    return this.#queue.submit(evaluate);
+  /**
+   * Evaluates a request and makes its operations durable, all or none. `evaluate` is synchronous and
+   * may run more than once; what it hands to the transaction belongs to the store from then on.
+   * `requestId` is kept in the log.
+   */
+  transact<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
+    return this.#queue.submit(evaluate, requestId);
   }
 
   snapshot(): StoreSnapshot {
@@ -133,6 +139,7 @@ export class Store {
 
   /** Applies an upload of another site exactly once. */
   async upload(upload: Upload): Promise<UploadAnswer> {
+    checkEnvelope(upload);
     if (upload.site === this.identity.site) return { kind: "forked" };
     try {
       return await this.#take(upload, checkSteps(upload));
@@ -173,9 +180,13 @@ export class Store {
     const { txnId, result } = await this.transact((transaction): UploadAnswer | UploadOutcome => {
       const known = answerFromRecord(transaction.view, this.#platform, upload);
       if (known !== undefined) return known;
-      transaction.markUpload(markOf(upload), refusal);
-      if (content instanceof PeerError) return "refused";
+      const last = lastTimeOf(transaction.view, upload.site);
+      if (content instanceof PeerError) {
+        transaction.markUpload(markOf(upload, last), refusal);
+        return "refused";
+      }
       const outcomes = applyUpload(transaction, upload.site, content);
+      transaction.markUpload(markOf(upload, content.at(-1)?.time ?? last));
       return outcomes.includes("stale") ? "stale" : "applied";
     });
     if (typeof result === "object") return result;
@@ -185,7 +196,8 @@ export class Store {
   }
 
   #announce(txnId: number): void {
-    for (const listener of this.#listeners) listener(txnId);
+    // In turns of their own: a listener that fails is no matter of the store or of the others.
+    for (const listener of this.#listeners) void Promise.resolve(txnId).then(listener);
   }
 }
 

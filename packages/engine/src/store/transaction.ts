@@ -8,6 +8,7 @@
 
 import {
   checkOperation,
+  documentId,
   type Operation,
   PeerError,
   type Site,
@@ -21,7 +22,7 @@ import { OPERATIONS_MAX } from "../limits.ts";
 import type { Reader } from "../platform.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
 import { Overlay } from "./overlay.ts";
-import type { Entry, TransactionRecord, UploadMark } from "./records.ts";
+import type { Origin, TransactionRecord, UploadMark } from "./records.ts";
 import { type StoredDocument, View } from "./view.ts";
 
 /** What a transaction needs to know of its store. */
@@ -31,6 +32,7 @@ export interface TransactionContext {
   readonly clock: ClockLimits;
   /** Whether an operator has confirmed the wall clock. */
   readonly isClockAccepted: boolean;
+  readonly requestId?: string;
 }
 
 export class Transaction {
@@ -39,13 +41,18 @@ export class Transaction {
   readonly #overlay: Overlay;
   readonly view: View;
   #operations = 0;
-  #origin: Pick<Entry, "upload" | "refusal"> = {};
+  #origin: Origin;
+  /** Housekeeping and documents do not mix: collecting would not see what the other half wrote. */
+  #kind: "documents" | "housekeeping" | undefined;
+  #isEnded = false;
 
   constructor(parent: Reader, txnId: number, context: TransactionContext) {
     this.#context = context;
     this.#overlay = new Overlay(parent);
     this.#applier = new Applier(this.#overlay, txnId, context.site);
     this.view = new View(this.#overlay);
+    const { nowMs, requestId } = context;
+    this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
   }
 
   /** Reads a document for a decision about a write: the write holds only while it is unchanged. */
@@ -57,7 +64,7 @@ export class Transaction {
   /** Applies the operations of one statement or command: one tick for all of them. */
   apply(operations: readonly Operation[]): OperationOutcome[] {
     if (operations.length === 0) return [];
-    this.#bound(operations.length);
+    this.#admit(operations);
     const { nowMs, clock, isClockAccepted } = this.#context;
     const last = this.#applier.time;
     if (!isClockAccepted) checkWallClock(last, nowMs, clock);
@@ -68,28 +75,42 @@ export class Transaction {
 
   /** Applies operations of another site under its own stamp. */
   applyForeign(stamp: Stamp, operations: readonly Operation[]): OperationOutcome[] {
-    this.#bound(operations.length);
+    this.#admit(operations);
     checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
     return this.#applier.step({ time: stamp.time, site: stamp.site, operations });
   }
 
   /** Ties the transaction to an upload: its number is taken in the same breath. */
   markUpload(upload: UploadMark, refusal?: string): void {
-    this.#origin = refusal === undefined ? { upload } : { upload, refusal };
+    const origin = { ...this.#origin, upload };
+    this.#origin = refusal === undefined ? origin : { ...origin, refusal };
   }
 
   /** Closes the transaction; undefined when it changed nothing. */
   finish(): { overlay: Overlay; record: TransactionRecord } | undefined {
+    this.#isEnded = true;
     const record = this.#applier.finish(this.#origin);
     return record === undefined ? undefined : { overlay: this.#overlay, record };
   }
 
-  #bound(more: number): void {
-    this.#operations += more;
+  #admit(operations: readonly Operation[]): void {
+    if (this.#isEnded) throw new PeerError("store.closed", "the transaction has ended");
+    this.#operations += operations.length;
     if (this.#operations > OPERATIONS_MAX) {
       const message = `expected at most ${OPERATIONS_MAX} operations in a transaction`;
       throw new PeerError("operation.refused", message);
     }
+    for (const operation of operations) this.#checkKind(operation);
+    checkDistinct(operations);
+  }
+
+  #checkKind(operation: Operation): void {
+    const isHousekeeping = operation.kind === "horizon" || operation.kind === "trim";
+    const kind = isHousekeeping ? "housekeeping" : "documents";
+    this.#kind ??= kind;
+    if (kind === this.#kind) return;
+    const message = "expected housekeeping in a transaction of its own";
+    throw new PeerError("operation.invalid", message);
   }
 
   #checkStamps(operation: Operation): void {
@@ -97,5 +118,20 @@ export class Transaction {
     eachStateStamp(stateOfBytes(operation.state), (stamp) => {
       checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
     });
+  }
+}
+
+/** One tick cannot order two operations on one document. States merge in any order. */
+function checkDistinct(operations: readonly Operation[]): void {
+  if (operations.length < 2) return;
+  const seen = new Set<string>();
+  for (const operation of operations) {
+    if (!("collection" in operation) || operation.kind === "merge") continue;
+    const name = `${operation.collection}/${documentId(operation.id).key}`;
+    if (seen.has(name)) {
+      const message = "expected each document once in a statement or command";
+      throw new PeerError("operation.invalid", message);
+    }
+    seen.add(name);
   }
 }

@@ -11,6 +11,7 @@ import {
   canonicalBytes,
   checkUpload,
   compareBytes,
+  isSite,
   PeerError,
   type Site,
   type UploadOperation,
@@ -90,7 +91,13 @@ export function applyUpload(
   steps: readonly UploadStep[],
 ): OperationOutcome[] {
   const outcomes: OperationOutcome[] = [];
+  let last = lastTimeOf(transaction.view, site);
   for (const step of steps) {
+    // A site's sums are told apart by their stamps: one that goes back would be lost.
+    if (step.time <= last) {
+      throw new PeerError("operation.invalid", "expected stamps of a site to increase");
+    }
+    last = step.time;
     const stamp = { time: step.time, site };
     for (const [i, outcome] of transaction.applyForeign(stamp, step.operations).entries()) {
       if (outcome === "missing" && step.operations[i]?.kind === "update") {
@@ -102,8 +109,22 @@ export function applyUpload(
   return outcomes;
 }
 
-export function markOf(upload: Upload): UploadMark {
-  return { site: upload.site, number: upload.number, digest: upload.digest };
+/** The last time that a site has used here; 0 before its first upload. */
+export function lastTimeOf(view: View, site: Site): number {
+  return (view.reader.get(siteKey(site)) as SiteRecord | undefined)?.time ?? 0;
+}
+
+/** What the log keeps of an upload; `time` is the last that the site has used with it. */
+export function markOf({ site, number, digest }: Upload, time: number): UploadMark {
+  return { site, number, digest, time };
+}
+
+/** Refuses what cannot be an upload at all: nothing can be remembered about it. */
+export function checkEnvelope({ site, number, digest }: Upload): void {
+  const isNumbered = Number.isSafeInteger(number) && number >= 1;
+  if (isNumbered && isSite(site) && digest instanceof Uint8Array) return;
+  const message = "expected an upload with a site, a number from 1 on and a digest";
+  throw new PeerError("operation.invalid", message);
 }
 
 /** The steps of an upload in normal form; refuses what has a wrong shape. */

@@ -10,6 +10,7 @@ import {
   canonicalBytes,
   compareBytes,
   type DocumentOperation,
+  documentId,
   type Edit,
   equalValues,
   getField,
@@ -254,6 +255,7 @@ class Verifier {
     if (head !== undefined && (txnId <= head.floor || txnId > head.txnId)) {
       this.#report(key, `expected a transaction above ${head.floor} and up to ${head.txnId}`);
     }
+    const writes = ownWrites(record);
     for (const change of record.changes) {
       const { collection, id } = operationOfChange(record, change);
       if (change[1] >= txnId) {
@@ -261,7 +263,7 @@ class Verifier {
       }
       const { state, version } = this.#view.state(collection, id);
       if (version !== txnId) continue;
-      const written = ownWrites(record, collection, id);
+      const written = writes.get(documentName(collection, id));
       const shown = this.#view.get(collection, id)?.fields;
       if (!isWhatWasWritten(written, change, shown)) {
         this.#report(key, `expected its document ${stringifyJson(id)} to show what it wrote`);
@@ -323,30 +325,32 @@ function isSameRecord(a: Value, b: Value | undefined): boolean {
   return b !== undefined && compareBytes(canonicalBytes(a), canonicalBytes(b)) === 0;
 }
 
-/** What this store wrote to one document in one transaction. */
+/** What a transaction of this store alone wrote to one document. */
 interface OwnWrites {
-  readonly operations: readonly DocumentOperation[];
-  readonly times: readonly number[];
+  readonly operations: DocumentOperation[];
+  readonly times: number[];
+  /** Whether another site or a merge wrote to the document too. */
+  isShared: boolean;
 }
 
-/** Undefined when another site or a merge wrote to the document too. */
-function ownWrites(
-  record: TransactionRecord,
-  collection: string,
-  id: Value,
-): OwnWrites | undefined {
-  const operations: DocumentOperation[] = [];
-  const times: number[] = [];
+function documentName(collection: string, id: Value): string {
+  return `${collection}/${documentId(id).key}`;
+}
+
+function ownWrites(record: TransactionRecord): Map<string, OwnWrites> {
+  const writes = new Map<string, OwnWrites>();
   for (const step of record.steps) {
     for (const operation of step.operations) {
-      if (!("collection" in operation) || operation.collection !== collection) continue;
-      if (!equalValues(operation.id, id)) continue;
-      if (step.site !== undefined || operation.kind === "merge") return undefined;
-      operations.push(operation);
-      times.push(operation.kind === "initial" ? ZERO.time : step.time);
+      if (!("collection" in operation)) continue;
+      const name = documentName(operation.collection, operation.id);
+      const own = writes.get(name) ?? { operations: [], times: [], isShared: false };
+      writes.set(name, own);
+      if (step.site !== undefined || operation.kind === "merge") own.isShared = true;
+      own.operations.push(operation);
+      own.times.push(operation.kind === "initial" ? ZERO.time : step.time);
     }
   }
-  return { operations, times };
+  return writes;
 }
 
 /** Holds the last write of a document in the log against the document: what it set must show. */
@@ -355,7 +359,7 @@ function isWhatWasWritten(
   change: Change,
   shown: ValueObject | undefined,
 ): boolean {
-  const last = written?.operations.at(-1);
+  const last = written?.isShared === true ? undefined : written?.operations.at(-1);
   switch (last?.kind) {
     case "insert": {
       const isFirst = written?.operations.length === 1 && change[2] === null;
@@ -378,7 +382,8 @@ function isStampedBy(
   horizon: number,
 ): boolean {
   // Behind the horizon the stamp of a delete or UNSET may be collected.
-  if (written === undefined || Math.max(...written.times) <= horizon) return true;
+  if (written === undefined || written.isShared) return true;
+  if (written.times.every((time) => time <= horizon)) return true;
   if (written.operations.some((operation) => operation.kind === "evict")) return true;
   let newest = NONE;
   eachStateStamp(state, (stamp) => {

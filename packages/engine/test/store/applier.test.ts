@@ -1,6 +1,7 @@
 import type { DocumentOperation, Operation, Value } from "@bigpeer/protocol";
 import { timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { IDENTITY_KEY, transactionKey } from "../../src/store/keys.ts";
 import type { TransactionRecord } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -115,7 +116,6 @@ test("[D22] EVICT leaves no tombstone, and own sums survive the document's retur
   expect(await run(store, [{ kind: "evict", collection: "c", id: "a" }])).toEqual([["applied"]]);
   expect(fieldsOf(store, "c", "a")).toBeUndefined();
   expect(store.read((snapshot) => snapshot.count("c"))).toBe(0);
-  const { stateToBytes } = await import("../../src/crdt/state-codec.ts");
   await run(store, [{ kind: "merge", collection: "c", id: "a", state: stateToBytes(old) }]);
   await run(store, [increment("a", 1)]);
   expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 16 });
@@ -124,11 +124,10 @@ test("[D22] EVICT leaves no tombstone, and own sums survive the document's retur
 
 test("[D22] EVICT of a document without own sums forgets it wholly; a seed may come back", async () => {
   const { store, storage } = await openStore();
-  const seed: Operation = { kind: "initial", collection: "c", id: "a", fields: { n: 1 } };
-  await run(store, [seed]);
+  await run(store, [insert("a", { n: 7 })]);
   await run(store, [{ kind: "evict", collection: "c", id: "a" }]);
   expect(store.read((snapshot) => snapshot.version("c", "a"))).toBe(0);
-  await run(store, [seed]);
+  await run(store, [{ kind: "initial", collection: "c", id: "a", fields: { n: 1 } }]);
   expect(fieldsOf(store, "c", "a")).toEqual({ n: 1 });
   expect(await run(store, [{ kind: "evict", collection: "c", id: "none" }])).toEqual([["missing"]]);
   expect(problems(storage)).toEqual([]);
@@ -147,6 +146,8 @@ test("[D23] the horizon forgets deletes and UNSETs behind it, and nothing that s
   await run(store, [insert("late", {})], [remove("late")]);
   const horizon = timeOfMs(platform.nowMs - DAY_MS / 2);
   await run(store, [{ kind: "horizon", time: horizon }]);
+  expect(store.read((snapshot) => snapshot.version("c", "gone"))).toBe(2);
+  await run(store, [{ kind: "trim", upTo: 3 }], [{ kind: "horizon", time: horizon }]);
   store.read((snapshot) => {
     expect(snapshot.state("c", "gone").version).toBe(0);
     expect(snapshot.state("c", "late").version).toBeGreaterThan(0);
@@ -161,7 +162,11 @@ test("[D24] the tombstone of a seeded document outlives the horizon", async () =
   const seed: Operation = { kind: "initial", collection: "c", id: "s", fields: { n: 1 } };
   await run(store, [seed], [remove("s")]);
   platform.nowMs += DAY_MS;
-  await run(store, [{ kind: "horizon", time: timeOfMs(platform.nowMs) }]);
+  await run(
+    store,
+    [{ kind: "trim", upTo: 1 }],
+    [{ kind: "horizon", time: timeOfMs(platform.nowMs) }],
+  );
   await run(store, [seed]);
   expect(fieldsOf(store, "c", "s")).toBeUndefined();
 });
@@ -172,7 +177,12 @@ test("[D23] a write behind the horizon for what is not held is stale and kept as
   const early = timeOfMs(platform.nowMs) - 5000;
   await run(store, [insert("a", { n: 1 })], [remove("a")]);
   platform.nowMs += DAY_MS;
-  await run(store, [{ kind: "horizon", time: timeOfMs(platform.nowMs) }], [insert("b", { n: 1 })]);
+  await run(
+    store,
+    [{ kind: "trim", upTo: 1 }],
+    [{ kind: "horizon", time: timeOfMs(platform.nowMs) }],
+  );
+  await run(store, [insert("b", { n: 1 })]);
   const { result } = await store.transact((transaction) => [
     ...transaction.applyForeign({ time: early, site }, [insert("a", { n: 9 })]),
     ...transaction.applyForeign({ time: early, site }, [
@@ -191,4 +201,42 @@ test("[D23] a write behind the horizon for what is not held is stale and kept as
     { site, operation: { id: "b" } },
   ]);
   expect(problems(storage)).toEqual([]);
+});
+
+test("[D18] [D23] a delta that would need what the horizon forgot is a whole state", async () => {
+  const { store, platform } = await openStore();
+  await run(store, [insert("a", { n: 1, m: 2 })]);
+  const unset = { kind: "unset", path: ["n"] } as const;
+  await run(store, [{ kind: "update", collection: "c", id: "a", edits: [unset] }]);
+  const kind = (): string => store.read((snapshot) => snapshot.deltaSince("c", "a", 1).kind);
+  expect(kind()).toBe("delta");
+  platform.nowMs += DAY_MS;
+  await run(store, [{ kind: "horizon", time: timeOfMs(platform.nowMs) }]);
+  expect(kind()).toBe("full");
+});
+
+test("[D22] [D24] EVICT of a deleted seed keeps its tombstone; a second EVICT changes nothing", async () => {
+  const { store } = await openStore();
+  const seed: Operation = { kind: "initial", collection: "c", id: "s", fields: { n: 1 } };
+  const evict: Operation = { kind: "evict", collection: "c", id: "s" };
+  await run(store, [seed], [remove("s")], [evict], [seed]);
+  expect(fieldsOf(store, "c", "s")).toBeUndefined();
+  await run(store, [insert("k", {})], [increment("k", 3)], [{ ...evict, id: "k" }]);
+  expect(await run(store, [{ ...evict, id: "k" }])).toEqual([["unchanged"]]);
+});
+
+test("[D22] what another site writes to an evicted document is told that it is not here", async () => {
+  const { store, platform } = await openStore();
+  await run(store, [insert("a", { n: 1 })], [increment("a", 4)]);
+  const whole = store.read((snapshot) => snapshot.deltaSince("c", "a", 0).state);
+  await run(store, [{ kind: "evict", collection: "c", id: "a" }]);
+  const stamp = { time: timeOfMs(platform.nowMs) + 50, site: "00000000000000ee" };
+  const { result } = await store.transact((transaction) => [
+    transaction.applyForeign(stamp, [increment("a", 1)]),
+    transaction.applyForeign({ ...stamp, time: stamp.time + 1 }, [insert("a", { other: 1 })]),
+  ]);
+  expect(result).toEqual([["missing"], ["applied"]]);
+  // Its first insert ends nothing: when the document comes back, both are there.
+  await run(store, [{ kind: "merge", collection: "c", id: "a", state: stateToBytes(whole) }]);
+  expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 4, other: 1 });
 });

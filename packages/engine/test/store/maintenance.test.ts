@@ -1,8 +1,9 @@
-import type { Operation } from "@bigpeer/protocol";
+import { type Operation, timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { MAINTENANCE_BATCH } from "../../src/limits.ts";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
 import type { Store } from "../../src/store/store.ts";
+import { uploadDigest } from "../../src/store/upload.ts";
 import { openStore, problems } from "../support/open-store.ts";
 
 const DAY_MS = 86_400_000;
@@ -55,8 +56,38 @@ test("[K29] tombstones go after the horizon, in bounded transactions", async () 
   await write(store, ...ids.map(insert));
   await write(store, ...ids.map((id): Operation => ({ kind: "delete", collection: "c", id })));
   expect(await store.maintain()).toBe(0);
-  platform.nowMs += 31 * DAY_MS;
+  for (const day of ["20", "40"]) {
+    platform.nowMs += 20 * DAY_MS;
+    await write(store, insert(day));
+  }
   expect(await store.maintain()).toBeGreaterThanOrEqual(2);
-  expect(store.read((snapshot) => [...snapshot.changedSince("c", 0)])).toEqual([]);
+  const left = store.read((snapshot) => [...snapshot.changedSince("c", 0)]);
+  expect(left.map(({ id }) => id)).toEqual(["20", "40"]);
   expect(problems(storage)).toEqual([]);
+});
+
+test("[K29] a wall clock that leapt does not make the store forget", async () => {
+  const { store, platform } = await openStore();
+  await write(store, insert("a"));
+  await write(store, { kind: "delete", collection: "c", id: "a" });
+  platform.nowMs += 170 * DAY_MS;
+  expect(await store.maintain()).toBe(0);
+  const { horizon, floor } = store.read((snapshot) => snapshot.head);
+  expect({ horizon, floor }).toEqual({ horizon: 0, floor: 0 });
+});
+
+test("[K29] the age of a transaction is when it came, not when its peer stamped it", async () => {
+  const { store, platform } = await openStore();
+  await write(store, insert("a"));
+  const time = timeOfMs(platform.nowMs - 20 * DAY_MS);
+  const edits = [{ kind: "set", path: ["n"], value: 2 }] as const;
+  const steps = [
+    { time, operations: [{ kind: "update", collection: "c", id: "a", edits }] },
+  ] as const;
+  const digest = uploadDigest(platform, undefined, steps);
+  await store.upload({ site: "00000000000000aa", number: 1, digest, steps });
+  platform.nowMs += 120_000;
+  await write(store, insert("b"));
+  expect(await store.maintain()).toBe(0);
+  expect(logBounds(store)).toEqual({ floor: 0, logCount: 3 });
 });

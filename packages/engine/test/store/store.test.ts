@@ -165,6 +165,7 @@ test("listeners hear each durable txnId until they stop", async () => {
   const stop = store.onCommit((txnId) => heard.push(txnId));
   await store.transact((transaction) => transaction.apply([insert("a", {})]));
   await store.transact((transaction) => transaction.apply([insert("b", {})]));
+  await Promise.resolve();
   stop();
   await store.transact((transaction) => transaction.apply([insert("c", {})]));
   expect(heard).toEqual([1, 2]);

@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { deltaOf } from "../../src/crdt/edit.ts";
 import { EMPTY_STATE } from "../../src/crdt/state.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
-import { dump, fieldsOf, openStore } from "../support/open-store.ts";
+import { transactionKey } from "../../src/store/keys.ts";
+import type { Transaction } from "../../src/store/transaction.ts";
+import { dump, fieldsOf, openStore, problems } from "../support/open-store.ts";
 import { START_MS } from "../support/test-platform.ts";
 
 async function apply(...operations: unknown[]): Promise<unknown> {
@@ -85,4 +87,99 @@ test("an empty list of operations takes no tick and no txnId", async () => {
   const { txnId } = await store.transact((transaction) => transaction.apply([]));
   expect(txnId).toBe(0);
   expect(store.read((snapshot) => snapshot.head.time)).toBe(0);
+});
+
+test("[K21] an operation that cannot be applied is refused before anything of its statement is", async () => {
+  const { store, storage } = await openStore();
+  const bad: Operation = {
+    kind: "insert",
+    collection: "c",
+    id: "b",
+    fields: { f: "no token" },
+    types: { f: "attachment" },
+  };
+  await store.transact((transaction) => {
+    expect(() => transaction.apply([insert({}) as Operation, bad])).toThrow("token");
+    transaction.apply([insert({ n: 1 }, "c") as Operation]);
+  });
+  expect(store.read((snapshot) => [...snapshot.scan("c")].map(({ id }) => id))).toEqual(["c"]);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[D2] a document or path that one tick would write twice is refused", async () => {
+  const place = { collection: "c", id: "a" };
+  const plus = { kind: "increment", path: ["k"], by: 1 };
+  const set = (path: string[], value: Value): unknown => ({ kind: "set", path, value });
+  const update = (...edits: unknown[]): unknown => ({ kind: "update", ...place, edits });
+  for (const operations of [
+    [update(plus), update(plus)],
+    [{ kind: "delete", ...place }, insert({})],
+    [update(plus, plus)],
+    [update(set(["o"], 1), set(["o", "p"], 2))],
+    [update(set(["o"], { p: 1 }), set(["o", "p"], 2))],
+  ]) {
+    await expect(apply(...operations)).rejects.toMatchObject({ code: "operation.invalid" });
+  }
+  const { store } = await openStore();
+  await store.transact((transaction) => {
+    transaction.apply([insert({}) as Operation]);
+    transaction.apply([update(set(["o"], { q: 1 }), set(["o", "p"], 2)) as Operation]);
+  });
+  expect(fieldsOf(store, "c", "a")).toEqual({ o: { q: 1, p: 2 } });
+});
+
+test("[K29] housekeeping and documents do not share a transaction", async () => {
+  const { store } = await openStore();
+  const mixed = store.transact((transaction) => {
+    transaction.apply([insert({}) as Operation]);
+    transaction.apply([{ kind: "trim", upTo: 0 }]);
+  });
+  await expect(mixed).rejects.toMatchObject({ code: "operation.invalid" });
+});
+
+test("[K21] a walk shows the state when it began, whatever is written meanwhile", async () => {
+  const { store } = await openStore();
+  const ids = [1, 2, 3, 4];
+  await store.transact((transaction) =>
+    transaction.apply(ids.map((id) => insert({ n: 0 }, id) as Operation)),
+  );
+  const { result } = await store.transact((transaction) => {
+    const set = (id: number, value: number): Operation => ({
+      kind: "update",
+      collection: "c",
+      id,
+      edits: [{ kind: "set", path: ["n"], value }],
+    });
+    transaction.apply([set(2, 5)]);
+    const seen: Value[] = [];
+    for (const { id, fields } of transaction.view.scan("c")) {
+      seen.push([id, fields["n"] ?? null]);
+      if (id === 1) transaction.apply([set(2, 9), set(4, 9)]);
+      if (id === 2) transaction.apply([{ kind: "delete", collection: "c", id: 3 }]);
+    }
+    return seen;
+  });
+  expect(result).toEqual([
+    [1, 0],
+    [2, 5],
+    [3, 0],
+    [4, 0],
+  ]);
+});
+
+test("a request that is evaluated asynchronously, or a transaction after its end, is refused", async () => {
+  const { store } = await openStore();
+  await expect(store.transact(async () => 1)).rejects.toThrow("synchronously");
+  let kept: Transaction | undefined;
+  await store.transact((transaction) => {
+    kept = transaction;
+  });
+  expect(() => kept?.apply([insert({}) as Operation])).toThrow("the transaction has ended");
+});
+
+test("the name of a request is kept in the log", async () => {
+  const { store } = await openStore();
+  await store.transact((transaction) => transaction.apply([insert({}) as Operation]), "request 7");
+  const record = store.read((snapshot) => snapshot.reader.get(transactionKey(1)));
+  expect(record).toMatchObject({ requestId: "request 7", at: START_MS });
 });

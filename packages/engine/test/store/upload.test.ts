@@ -132,3 +132,32 @@ test("[D6] increments of many sites add up, each with its own sum", async () => 
   await store.transact((transaction) => transaction.apply([increment("a", 100)]));
   expect(fieldsOf(store, "c", "a")).toEqual({ k: 113 });
 });
+
+test("[K27] stamps of a site that do not increase are refused", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  await store.upload(next(insert("a", {})));
+  const first = next(increment("a", 10));
+  await store.upload(first);
+  const steps: UploadStep[] = [{ time: NOW - 5000, operations: [increment("a", 10)] }];
+  const digest = uploadDigest(platform, first.digest, steps);
+  expect(await outcome(store, { site: SITE, number: 3, digest, steps })).toBe("refused at 3");
+  expect(fieldsOf(store, "c", "a")).toEqual({ k: 10 });
+});
+
+test("[K27] what is no upload at all is refused and not remembered", async () => {
+  const { store } = await openStore();
+  const good = chain()(insert("a", {}));
+  for (const odd of [
+    { number: Number.NaN },
+    { number: 0 },
+    { number: 0.5 },
+    { site: "zz" },
+    { site: "0".repeat(16) },
+  ]) {
+    await expect(store.upload({ ...good, ...odd })).rejects.toMatchObject({
+      code: "operation.invalid",
+    });
+  }
+  expect(await outcome(store, good)).toBe("applied at 1");
+});

@@ -41,6 +41,8 @@ async function applyRecord(
   }
   for (const step of record.steps) applier.step(step);
   applier.finish({
+    at: record.at,
+    ...(record.requestId === undefined ? {} : { requestId: record.requestId }),
     ...(record.upload === undefined ? {} : { upload: record.upload }),
     ...(record.refusal === undefined ? {} : { refusal: record.refusal }),
   });

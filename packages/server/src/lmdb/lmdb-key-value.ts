@@ -115,6 +115,8 @@ export class LmdbKeyValue implements KeyValue {
   readonly #snapshots: SnapshotHolder;
   readonly #work = new Set<Promise<void>>();
   #isCommitting = false;
+  /** While an environment is being closed. */
+  #isEnding = false;
   #closing: Promise<void> | undefined;
 
   constructor(folder: string, options: LmdbOptions) {
@@ -184,6 +186,10 @@ export class LmdbKeyValue implements KeyValue {
 
   #use(): Environment {
     this.#checkOpen();
+    // lmdb would hand out the environment that is being closed: it finds it by its path.
+    if (this.#isEnding) {
+      throw new PeerError("store.busy", "the storage is being opened again after a failed write");
+    }
     this.#environment ??= this.#openEnvironment();
     return this.#environment;
   }
@@ -265,7 +271,12 @@ export class LmdbKeyValue implements KeyValue {
     const environment = this.#environment;
     this.#environment = undefined;
     environment?.room?.close();
-    await environment?.root.close();
+    this.#isEnding = true;
+    try {
+      await environment?.root.close();
+    } finally {
+      this.#isEnding = false;
+    }
   }
 }
 

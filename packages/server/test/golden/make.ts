@@ -18,6 +18,7 @@ import {
   type StateOperation,
   type Store,
   stateToBytes,
+  type UploadStep,
   uploadDigest,
 } from "@bigpeer/engine";
 import { type Operation, timeOfMs, type UploadOperation, type Value } from "@bigpeer/protocol";
@@ -31,6 +32,9 @@ import { Registry } from "../../src/registry.ts";
 import type { StoreFolder, StoreHost } from "../../src/store-folder.ts";
 
 const DAY_MS = 86_400_000;
+
+/** A site that was away too long. */
+const LATE_SITE = "00000000000000dd";
 
 /** When the last record was written. */
 export const GOLDEN_MS: number = START_MS + 40 * DAY_MS;
@@ -123,7 +127,11 @@ async function fill(store: Store, platform: TestPlatform): Promise<void> {
 async function writeForgotten(store: Store, platform: TestPlatform): Promise<void> {
   await write(store, insert("lives", "forgotten", { n: 1 }));
   await write(store, { kind: "delete", collection: "lives", id: "forgotten" });
-  platform.nowMs += 35 * DAY_MS;
+  // In steps that no clock is suspected for.
+  for (let step = 0; step < 2; step++) {
+    platform.nowMs += 19 * DAY_MS;
+    await write(store, { kind: "catalog", section: "past", name: "step", value: step });
+  }
   await store.maintain();
 }
 
@@ -189,15 +197,30 @@ async function writeUploads(store: Store, platform: TestPlatform): Promise<void>
     by: 5,
   });
   const now = timeOfMs(GOLDEN_MS);
-  const uploads: { time: number; operations: UploadOperation[] }[] = [
-    { time: now - 100, operations: [insert("lives", "uploaded", { n: 1 }), count] },
-    { time: now - 90, operations: [update("lives", "unknown", { kind: "unset", path: ["n"] })] },
-    { time: timeOfMs(START_MS), operations: [insert("lives", "late", { n: 1 })] },
+  const unset = update("lives", "unknown", { kind: "unset", path: ["n"] });
+  const inserted = insert("lives", "uploaded", { n: 1 });
+  const uploads: UploadStep[][] = [
+    [
+      { time: now - 100, operations: [inserted] },
+      { time: now - 99, operations: [count] },
+    ],
+    [{ time: now - 90, operations: [unset] }],
   ];
+  await uploadAll(store, platform, OTHER_SITE, uploads);
+  const late: UploadStep = { time: timeOfMs(START_MS), operations: [insert("lives", "late", {})] };
+  await uploadAll(store, platform, LATE_SITE, [[late]]);
+}
+
+async function uploadAll(
+  store: Store,
+  platform: TestPlatform,
+  site: string,
+  uploads: readonly UploadStep[][],
+): Promise<void> {
   let digest: Uint8Array | undefined;
-  for (const [i, step] of uploads.entries()) {
-    digest = uploadDigest(platform, digest, [step]);
-    await store.upload({ site: OTHER_SITE, number: i + 1, digest, steps: [step] });
+  for (const [i, steps] of uploads.entries()) {
+    digest = uploadDigest(platform, digest, steps);
+    await store.upload({ site, number: i + 1, digest, steps });
   }
 }
 

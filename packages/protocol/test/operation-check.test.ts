@@ -5,14 +5,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { PeerError } from "../src/error.ts";
+import type { Operation } from "../src/operation.ts";
 import {
   checkAmount,
   checkCollection,
   checkOperation,
   checkUpload,
   NAME_SIZE_MAX,
-  type Operation,
-} from "../src/operation.ts";
+} from "../src/operation-check.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
 import { isIdentical, nested, values } from "./support/values.ts";

@@ -1,0 +1,325 @@
+/**
+ * Checks of operations: everything that can be wrong with one is found here, with its place, before
+ * it is applied. What a peer sent is checked in shape and content, what our own code made in content.
+ *
+ * It does not look at any document: whether an operation has an effect is not its question.
+ */
+
+import { documentId } from "./document-id.ts";
+import { PeerError } from "./error.ts";
+import {
+  type CounterType,
+  type Edit,
+  FIELD_TYPES,
+  type InitialOperation,
+  type InsertOperation,
+  type OnDocument,
+  type Operation,
+  type Path,
+  type SetEdit,
+  type TypeMark,
+  type Types,
+  type UploadOperation,
+} from "./operation.ts";
+import { type Stamp, stampOfValue } from "./stamp.ts";
+import {
+  checkValue,
+  DEPTH_MAX,
+  getField,
+  isArray,
+  isObject,
+  levelsOf,
+  normalInteger,
+  type Value,
+  type ValueObject,
+} from "./value.ts";
+
+/** Names of collections and of catalog records: with their prefix they must fit a storage key. */
+export const NAME_SIZE_MAX = 256;
+
+/**
+ * Checks the content of an operation that our own code made, and returns it with values in normal
+ * form (the same object when nothing had to change). Its shape is the compiler's business. After
+ * this nothing in it can fail when it is applied.
+ */
+export function checkOperation(operation: Operation): Operation {
+  switch (operation.kind) {
+    case "insert":
+    case "initial": {
+      checkDocument(operation);
+      const fields = expectObject(checkValue(operation.fields, "fields"), "fields");
+      if (operation.types !== undefined) checkTyped(fields, operation.types, "fields");
+      return fields === operation.fields ? operation : { ...operation, fields };
+    }
+    case "update": {
+      checkDocument(operation);
+      const edits = operation.edits.map(checkOwnEdit);
+      if (edits.length > 1) checkApart(edits, "update");
+      const isSame = edits.every((edit, i) => edit === operation.edits[i]);
+      return isSame ? operation : { ...operation, edits };
+    }
+    case "catalog":
+      checkName(operation.section, "section");
+      checkName(operation.name, "name");
+      checkValue(operation.value, "value");
+      return operation;
+    case "merge":
+    case "delete":
+    case "evict":
+      checkDocument(operation);
+      return operation;
+    default:
+      return operation;
+  }
+}
+
+function checkDocument({ collection, id }: OnDocument): void {
+  checkCollection(collection, "collection");
+  documentId(id);
+}
+
+function checkOwnEdit(edit: Edit): Edit {
+  const at = edit.path.join(".");
+  for (const name of checkPath(edit.path, "path")) checkValue(name, "path");
+  switch (edit.kind) {
+    case "set": {
+      const value = checkValue(edit.value, at);
+      checkLevels(edit.path, value, at);
+      if (edit.types !== undefined) checkTyped(value, edit.types, at);
+      return value === edit.value || Number.isNaN(value) ? edit : { ...edit, value };
+    }
+    case "increment":
+      checkAmount(edit.by, edit.counter ?? "counter", at);
+      return edit;
+    case "restart":
+      checkAmount(edit.value, edit.counter ?? "counter", at);
+      return edit;
+    default:
+      return edit;
+  }
+}
+
+/** What a path and a value show together must not be deeper than a value may be. */
+function checkLevels(path: Path, value: Value, at: string): void {
+  if (path.length + levelsOf(value) > DEPTH_MAX) {
+    refuse(`at most ${DEPTH_MAX} levels with those of the path`, at);
+  }
+}
+
+/** Refuses a value that cannot be of its declared type. */
+function checkTyped(value: Value, mark: TypeMark, at: string): void {
+  switch (mark) {
+    case "register":
+      return;
+    case "counter":
+    case "pn_counter":
+      checkAmount(value, mark, at);
+      return;
+    case "attachment":
+      if (!isObject(value)) refuse("an attachment token (an object)", at);
+      return;
+    default:
+      if (!isObject(value)) return refuse("an object for a map", at);
+      if (mark === "map") return;
+      for (const name of Object.keys(value)) {
+        const inner = getField(mark, name) as TypeMark | undefined;
+        if (inner !== undefined) checkTyped(value[name] as Value, inner, `${at}.${name}`);
+      }
+  }
+}
+
+/** Checks an operation that came from outside. Throws `operation.invalid` and names the place. */
+export function checkUpload(input: unknown, at: string): UploadOperation {
+  const operation = expectObject(checkValue(input, at), at);
+  const collection = checkCollection(operation["collection"], `${at}.collection`);
+  const id = expectPresent(operation["id"], `${at}.id`);
+  switch (operation["kind"]) {
+    case "insert":
+    case "initial":
+      return checkInsert(operation, operation["kind"], { collection, id }, at);
+    case "update":
+      return { kind: "update", collection, id, edits: checkEdits(operation["edits"], at) };
+    case "delete":
+      return { kind: "delete", collection, id };
+    default:
+      return refuse("insert, initial, update or delete", `${at}.kind`);
+  }
+}
+
+export function checkCollection(input: unknown, at: string): string {
+  if (typeof input !== "string" || input === "") return refuse("the name of a collection", at);
+  return checkName(input, at);
+}
+
+function checkName(input: string, at: string): string {
+  if (input.length <= NAME_SIZE_MAX && input.isWellFormed()) return input;
+  return refuse(`a name of at most ${NAME_SIZE_MAX} characters`, at);
+}
+
+function checkInsert(
+  operation: ValueObject,
+  kind: "insert" | "initial",
+  document: OnDocument,
+  at: string,
+): InsertOperation | InitialOperation {
+  const fields = expectObject(operation["fields"], `${at}.fields`);
+  const types = checkTypes(operation["types"], `${at}.types`);
+  if (types !== undefined) checkTyped(fields, types, `${at}.fields`);
+  const base = { ...document, fields, ...(types === undefined ? {} : { types }) };
+  if (kind === "initial") return { kind, ...base };
+  return { kind, ...base, ...(operation["clean"] === true ? { clean: true } : {}) };
+}
+
+function checkEdits(input: Value | undefined, at: string): readonly Edit[] {
+  if (!isArray(input) || input.length === 0) return refuse("a list of edits", `${at}.edits`);
+  const edits = input.map((edit, i) => checkEdit(edit, `${at}.edits[${i}]`));
+  if (edits.length > 1) checkApart(edits, at);
+  return edits;
+}
+
+/**
+ * One tick cannot order two writes of one place: one of them would be lost. A map and what is set
+ * below it go together; a value and something below it do not.
+ */
+function checkApart(edits: readonly Edit[], at: string): void {
+  const values = new Set<string>();
+  const maps = new Set<string>();
+  for (const [i, edit] of edits.entries()) {
+    const place = `${at}.edits[${i}].path`;
+    const isValue = edit.kind !== "set" || !isMapWrite(edit.value, edit.types);
+    const name = notePath(edit.path, { values, maps, isValue }, place);
+    if (edit.kind === "set" && !isValue) noteMap(name, edit, { values, maps }, place);
+  }
+}
+
+interface WrittenPlaces {
+  readonly values: Set<string>;
+  readonly maps: Set<string>;
+}
+
+function isMapWrite(value: Value, mark: TypeMark | undefined): value is ValueObject {
+  return isObject(value) && (mark === undefined || mark === "map" || typeof mark === "object");
+}
+
+/** Notes a path and the maps above it; refuses what was written already. Returns its name. */
+function notePath(path: Path, written: WrittenPlaces & { isValue: boolean }, at: string): string {
+  let name = "";
+  for (const [depth, field] of path.entries()) {
+    name += `${field.length}:${field}`;
+    const isEnd = depth === path.length - 1;
+    notePlace(name, isEnd && written.isValue, written, at);
+  }
+  return name;
+}
+
+function notePlace(name: string, isValue: boolean, written: WrittenPlaces, at: string): void {
+  const isTaken = written.values.has(name) || (isValue && written.maps.has(name));
+  if (isTaken) refuse("paths that are written once", at);
+  (isValue ? written.values : written.maps).add(name);
+}
+
+function noteMap(name: string, edit: SetEdit, written: WrittenPlaces, at: string): void {
+  const visit = (value: Value, mark: TypeMark | undefined, above: string): void => {
+    if (!isMapWrite(value, mark)) return;
+    for (const field of Object.keys(value)) {
+      const inner = `${above}${field.length}:${field}`;
+      const innerMark =
+        typeof mark === "object" ? (getField(mark, field) as TypeMark | undefined) : undefined;
+      const innerValue = value[field] as Value;
+      notePlace(inner, !isMapWrite(innerValue, innerMark), written, at);
+      visit(innerValue, innerMark, inner);
+    }
+  };
+  visit(edit.value, edit.types, name);
+}
+
+function checkEdit(input: Value, at: string): Edit {
+  const edit = expectObject(input, at);
+  const path = checkPath(edit["path"], `${at}.path`);
+  switch (edit["kind"]) {
+    case "set": {
+      const value = expectPresent(edit["value"], `${at}.value`);
+      checkLevels(path, value, `${at}.value`);
+      const types =
+        edit["types"] === undefined ? undefined : checkMark(edit["types"], `${at}.types`);
+      if (types !== undefined) checkTyped(value, types, `${at}.value`);
+      return { kind: "set", path, value, ...(types === undefined ? {} : { types }) };
+    }
+    case "unset":
+      return { kind: "unset", path };
+    case "increment": {
+      const counter = checkCounter(edit["counter"], `${at}.counter`);
+      const by = checkAmount(edit["by"], counter, `${at}.by`);
+      const birth =
+        edit["birth"] === undefined ? {} : { birth: checkBirth(edit["birth"], `${at}.birth`) };
+      return { kind: "increment", path, by, counter, ...birth };
+    }
+    case "restart": {
+      const counter = checkCounter(edit["counter"], `${at}.counter`);
+      const value = checkAmount(edit["value"], counter, `${at}.value`);
+      return { kind: "restart", path, value, counter };
+    }
+    default:
+      return refuse("set, unset, increment or restart", `${at}.kind`);
+  }
+}
+
+function checkPath(input: Value | Path | undefined, at: string): Path {
+  if (!isArray(input) || input.length === 0) return refuse("a path of field names", at);
+  for (const name of input) if (typeof name !== "string") refuse("a path of field names", at);
+  if (input.length > DEPTH_MAX) refuse(`a path of at most ${DEPTH_MAX} fields`, at);
+  return input as Path;
+}
+
+function checkCounter(input: Value | undefined, at: string): CounterType {
+  if (input === undefined) return "counter";
+  return input === "counter" || input === "pn_counter" ? input : refuse("a counter type", at);
+}
+
+/** A COUNTER counts in integers, a PN_COUNTER in any finite number. */
+export function checkAmount(
+  input: Value | undefined,
+  counter: CounterType,
+  at: string,
+): number | bigint {
+  if (typeof input === "bigint")
+    return counter === "counter" ? normalInteger(input) : Number(input);
+  if (typeof input === "number" && Number.isFinite(input)) {
+    if (counter === "pn_counter") return input;
+    if (Number.isSafeInteger(input)) return input + 0; // -0 is no integer of its own
+    if (Number.isInteger(input) && Math.abs(input) < 2 ** 63) return BigInt(input);
+  }
+  return refuse(counter === "counter" ? "an integer" : "a number", at);
+}
+
+function checkBirth(input: Value | undefined, at: string): readonly [number, string] {
+  const stamp: Stamp = stampOfValue(input, at);
+  return [stamp.time, stamp.site];
+}
+
+function checkTypes(input: Value | undefined, at: string): Types | undefined {
+  if (input === undefined) return undefined;
+  const mark = checkMark(input, at);
+  return typeof mark === "string" ? refuse("types by field", at) : mark;
+}
+
+function checkMark(input: Value, at: string): TypeMark {
+  if (typeof input === "string") {
+    return FIELD_TYPES.find((type) => type === input) ?? refuse("a field type", at);
+  }
+  const types = expectObject(input, at);
+  for (const field of Object.keys(types)) checkMark(types[field] as Value, `${at}.${field}`);
+  return types as Types;
+}
+
+function expectObject(input: Value | undefined, at: string): ValueObject {
+  return isObject(input) ? input : refuse("an object", at);
+}
+
+function expectPresent(input: Value | undefined, at: string): Value {
+  return input === undefined ? refuse("a value", at) : input;
+}
+
+function refuse(expected: string, at: string): never {
+  throw new PeerError("operation.invalid", `expected ${expected}`, { at });
+}
