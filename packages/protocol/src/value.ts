@@ -88,7 +88,39 @@ export function levelsOf(value: Value): number {
  * PeerError that names the place. Returns the same object when nothing had to change.
  */
 export function checkValue(input: unknown, at: string): Value {
-  return check(input, at, 0);
+  // Nearly always all is well; the name of each place is only put together when it is not.
+  return isNormal(input, 0) ? input : check(input, at, 0);
+}
+
+/** Whether `check` would return the very same input. */
+function isNormal(input: unknown, depth: number): input is Value {
+  switch (typeof input) {
+    case "boolean":
+      return true;
+    case "number":
+      return typeof normalNumber(input) === "number";
+    case "string":
+      return input.isWellFormed();
+    case "object":
+      return input === null || isNormalContainer(input, depth);
+    default:
+      return false;
+  }
+}
+
+function isNormalContainer(input: object, depth: number): boolean {
+  if (input instanceof Uint8Array) return true;
+  if (depth >= DEPTH_MAX) return false;
+  if (Array.isArray(input)) {
+    for (const element of input) if (!isNormal(element, depth + 1)) return false;
+    return true;
+  }
+  if (Object.getPrototypeOf(input) !== Object.prototype) return false;
+  const object = input as Record<string, unknown>;
+  for (const key of Object.keys(object)) {
+    if (!key.isWellFormed() || !isNormal(object[key], depth + 1)) return false;
+  }
+  return true;
 }
 
 function check(input: unknown, at: string, depth: number): Value {

@@ -155,26 +155,30 @@ export class Applier {
 
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
   finish(origin: Origin): TransactionRecord | undefined {
-    if (!this.#isChanged && origin.upload === undefined) return undefined;
-    const guards = [...this.#guards.values()];
     assert(!this.#isBroken, "no operation that failed while it was applied");
-    const base = {
-      at: origin.at,
-      ...(origin.requestId === undefined ? {} : { requestId: origin.requestId }),
-      steps: this.#steps,
-      changes: this.#changes(),
-      ...(guards.length === 0 ? {} : { guards }),
-      ...(origin.upload === undefined ? {} : { upload: origin.upload }),
-      ...(origin.refusal === undefined ? {} : { refusal: origin.refusal }),
-    };
-    const size = approximateSize(base);
-    const record: TransactionRecord = { ...base, size };
+    if (!this.#isChanged && origin.upload === undefined) return undefined;
+    const record = this.#record(origin);
     this.#overlay.put(transactionKey(this.#txnId), record);
     if (origin.upload !== undefined) this.#recordUpload(origin.upload, origin.refusal);
     this.#head.txnId = this.#txnId;
     this.#head.logCount++;
-    this.#head.logBytes += size;
+    this.#head.logBytes += record.size;
     this.#overlay.put(HEAD_KEY, this.#head);
+    return record;
+  }
+
+  #record(origin: Origin): TransactionRecord {
+    const record: { -readonly [K in keyof TransactionRecord]: TransactionRecord[K] } = {
+      at: origin.at,
+      steps: this.#steps,
+      changes: this.#changes(),
+      size: 0,
+    };
+    if (origin.requestId !== undefined) record.requestId = origin.requestId;
+    if (this.#guards.size > 0) record.guards = [...this.#guards.values()];
+    if (origin.upload !== undefined) record.upload = origin.upload;
+    if (origin.refusal !== undefined) record.refusal = origin.refusal;
+    record.size = approximateSize(record);
     return record;
   }
 

@@ -35,21 +35,16 @@ export class Overlay implements Reader {
   }
 
   put(key: Key, value: Value): void {
-    if (!this.#writes.has(key)) this.#recent.push(key);
-    this.#writes.set(key, value);
+    this.#set(key, value);
   }
 
   remove(key: Key): void {
-    if (!this.#writes.has(key)) this.#recent.push(key);
-    this.#writes.set(key, undefined);
+    this.#set(key, undefined);
   }
 
   /** Takes over all that another overlay wrote. */
   absorb(other: Overlay): void {
-    for (const [key, value] of other.#writes) {
-      if (!this.#writes.has(key)) this.#recent.push(key);
-      this.#writes.set(key, value);
-    }
+    for (const [key, value] of other.#writes) this.#set(key, value);
   }
 
   get(key: Key): Value | undefined {
@@ -85,6 +80,12 @@ export class Overlay implements Reader {
       return;
     }
     for (const entry of this.entries(range)) yield entry.key;
+  }
+
+  #set(key: Key, value: Value | undefined): void {
+    const { size } = this.#writes;
+    this.#writes.set(key, value);
+    if (this.#writes.size > size) this.#recent.push(key);
   }
 
   #ownKeys(range: KeyRange): Key[] {
