@@ -25,6 +25,9 @@ export const MAINTENANCE_BATCH = 5_000;
 export const DRIFT_MS_MAX: number = 5 * 60_000;
 export const REST_MS_MAX: number = 25 * 86_400_000;
 
+/** A store that runs but rests notes the time this often: then only a stopped clock looks like a leap. */
+export const HEARTBEAT_MS: number = 86_400_000;
+
 /** How long the change log and tombstones are kept when nothing else is set. */
 export const LOG_AGE_MS: number = 7 * 86_400_000;
 export const LOG_COUNT = 10_000_000;

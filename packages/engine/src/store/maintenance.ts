@@ -7,7 +7,14 @@
  */
 
 import { msOfTime, type StoreOperation, timeOfMs } from "@bigpeer/protocol";
-import { HORIZON_MS, LOG_AGE_MS, LOG_BYTES, LOG_COUNT, MAINTENANCE_BATCH } from "../limits.ts";
+import {
+  HEARTBEAT_MS,
+  HORIZON_MS,
+  LOG_AGE_MS,
+  LOG_BYTES,
+  LOG_COUNT,
+  MAINTENANCE_BATCH,
+} from "../limits.ts";
 import { collectableGraves } from "./applier.ts";
 import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
@@ -50,6 +57,13 @@ export function dueWork(view: View, retention: Retention, wallMs: number): DueWo
   const graves = countOf(collectable);
   if (graves > 0) operations.push({ kind: "horizon", time: horizon });
   return { operations, hasMore: trim.isCut || graves > MAINTENANCE_BATCH };
+}
+
+/** Notes the time in a store that has not written for long; none when it has. */
+export function heartbeat(view: View, nowMs: number): StoreOperation[] {
+  const { time } = view.head;
+  if (time === 0 || nowMs - msOfTime(time) < HEARTBEAT_MS) return [];
+  return [{ kind: "catalog", section: "store", name: "heartbeat", value: nowMs }];
 }
 
 /** The newest transaction that some bound wants gone. */

@@ -19,7 +19,7 @@ import {
 } from "./change-log.ts";
 import { CommitQueue, type Committed, type Evaluate } from "./commit-queue.ts";
 import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
-import { DEFAULT_RETENTION, dueWork, type Retention } from "./maintenance.ts";
+import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./maintenance.ts";
 import type { Identity, UploadOutcome, UploadRecord } from "./records.ts";
 import {
   answerFromRecord,
@@ -155,9 +155,12 @@ export class Store {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Forgets what retention allows, in bounded transactions. Returns how many it made. */
+  /** Forgets what retention allows, in bounded transactions. Returns how many it made for that. */
   async maintain(): Promise<number> {
     const retention = this.#options.retention ?? DEFAULT_RETENTION;
+    await this.transact((transaction) =>
+      transaction.apply(heartbeat(transaction.view, this.#platform.now())),
+    );
     for (let made = 0; ; made++) {
       const { result } = await this.transact((transaction) => {
         const due = dueWork(transaction.view, retention, this.#platform.now());

@@ -71,7 +71,7 @@ test("[K29] a wall clock that leapt does not make the store forget", async () =>
   await write(store, insert("a"));
   await write(store, { kind: "delete", collection: "c", id: "a" });
   platform.nowMs += 170 * DAY_MS;
-  expect(await store.maintain()).toBe(0);
+  await expect(store.maintain()).rejects.toMatchObject({ code: "clock.ahead" });
   const { horizon, floor } = store.read((snapshot) => snapshot.head);
   expect({ horizon, floor }).toEqual({ horizon: 0, floor: 0 });
 });
@@ -90,4 +90,24 @@ test("[K29] the age of a transaction is when it came, not when its peer stamped 
   await write(store, insert("b"));
   expect(await store.maintain()).toBe(0);
   expect(logBounds(store)).toEqual({ floor: 0, logCount: 3 });
+});
+
+test("[D2] a store that rests while its process runs may rest for ever", async () => {
+  const { store, platform } = await openStore();
+  await write(store, insert("a"));
+  for (let day = 0; day < 100; day++) {
+    platform.nowMs += DAY_MS;
+    await store.maintain();
+  }
+  await write(store, insert("b"));
+  expect(store.read((snapshot) => snapshot.count("c"))).toBe(2);
+  // The log of heartbeats is bounded like any other.
+  expect(logBounds(store).logCount).toBeLessThan(20);
+});
+
+test("a store that was never written to stays as it is", async () => {
+  const { store, platform } = await openStore();
+  platform.nowMs += 10 * DAY_MS;
+  expect(await store.maintain()).toBe(0);
+  expect(store.read((snapshot) => snapshot.txnId)).toBe(0);
 });
