@@ -16,11 +16,25 @@ export {
   type KeyEntry,
   type KeyRange,
   type KeyValue,
+  type Pattern,
   type Platform,
   type Reader,
   type Snapshot,
   type Writes,
 } from "./platform.ts";
+export type { Warning } from "./query/execution.ts";
+export type { SortKey } from "./query/find.ts";
+export { PARAMETERS } from "./query/settings.ts";
+export {
+  type FindRequest,
+  type FindResult,
+  type StatementLimits,
+  type StatementRequest,
+  type StatementResult,
+  StatementRunner,
+  type StatementRunnerOptions,
+} from "./query/statement-runner.ts";
+export type { InfoFact, SystemFacts, SystemRow } from "./query/system-collections.ts";
 export type { OperationOutcome } from "./store/applier.ts";
 export {
   type ChangesSince,
@@ -40,6 +54,8 @@ export {
   readIdentity,
   renewIdentity,
 } from "./store/identity.ts";
+export type { IndexDefinition, IndexEntry, IndexRange } from "./store/index-entry.ts";
+export type { Bound } from "./store/keys.ts";
 export { DEFAULT_RETENTION, type Retention } from "./store/maintenance.ts";
 export { MemoryDisk } from "./store/memory-disk.ts";
 export { MemoryKeyValue } from "./store/memory-key-value.ts";
@@ -59,4 +75,10 @@ export { Store, type StoreOptions, StoreSnapshot } from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
 export { type Upload, type UploadAnswer, type UploadStep, uploadDigest } from "./store/upload.ts";
 export { type Problem, type VerifyReport, verify } from "./store/verify.ts";
-export type { ChangedDocument, StoredDocument, VersionedState, View } from "./store/view.ts";
+export type {
+  ChangedDocument,
+  ScanRange,
+  StoredDocument,
+  VersionedState,
+  View,
+} from "./store/view.ts";

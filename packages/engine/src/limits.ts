@@ -12,6 +12,9 @@ export const OPERATIONS_MAX = 1_000_000;
 /** Approximate bytes that one flush carries before the next group must wait its turn. */
 export const GROUP_BYTES_MAX: number = 64 * 1024 * 1024;
 
+/** Indexes of one collection: each is a key to write with every document. */
+export const INDEXES_MAX = 64;
+
 /** Uploads of one site whose outcome is remembered; a peer has fewer than these in flight. */
 export const UPLOADS_REMEMBERED = 1024;
 
@@ -33,3 +36,28 @@ export const LOG_AGE_MS: number = 7 * 86_400_000;
 export const LOG_COUNT = 10_000_000;
 export const LOG_BYTES: number = 4 * 1024 * 1024 * 1024;
 export const HORIZON_MS: number = 30 * 86_400_000;
+
+/** A document larger than this is written with a warning: it syncs slowly and as a whole. */
+export const DOCUMENT_SIZE_SOFT_MAX: number = 256 * 1024;
+
+/** A statement that would make a document larger than this is refused. */
+export const DOCUMENT_SIZE_MAX: number = 5 * 1024 * 1024;
+
+/** Characters of one statement: larger data comes as parameters. */
+export const STATEMENT_LENGTH_MAX: number = 1024 * 1024;
+
+/** Parentheses, brackets, calls and the like inside each other: each takes room on the stack. */
+export const NESTING_MAX = 200;
+
+/** Levels of the tree of an expression, which every later stage walks by recursion. */
+export const EXPRESSION_DEPTH_MAX = 500;
+
+/** Conditions in one chain of AND or OR. */
+export const CONDITIONS_MAX = 10_000;
+
+/** How long a statement may run, and the memory for its rows, groups and sorting. */
+export const STATEMENT_MS_MAX = 30_000;
+export const RESULT_BYTES_MAX: number = 256 * 1024 * 1024;
+
+/** How long a read works before it lets others have their turn. */
+export const SLICE_MS = 10;

@@ -10,9 +10,24 @@ import type { Value } from "@bigpeer/protocol";
 export interface Platform {
   /** Wall clock in milliseconds since 1970. May jump; the engine's own clock does not. */
   now(): number;
+  /** Milliseconds on a clock that never goes back; where it began means nothing. */
+  elapsed(): number;
+  /** Lets everything else that waits have its turn; long work calls it now and then. */
+  pause(): Promise<void>;
   /** Unpredictable bytes, new at each call. */
   random(size: number): Uint8Array;
   sha256(bytes: Uint8Array): Uint8Array;
+  /**
+   * A pattern that a user wrote, ready to be matched in time linear in the text: RE2's language, no
+   * look-around, no back-references. `flags`: any of `i` (case), `m` (lines), `s` (dot matches all).
+   * Undefined when the pattern is not valid.
+   */
+  pattern(source: string, flags: string): Pattern | undefined;
+}
+
+export interface Pattern {
+  /** Whether the pattern is found anywhere in the text. Throws `query.too_large` beyond its bounds. */
+  isFoundIn(text: string): boolean;
 }
 
 /**

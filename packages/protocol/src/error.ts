@@ -26,25 +26,55 @@ export const ERROR_CODES = [
   "store.corrupt",
   "store.not_empty",
   "config.invalid",
+  "query.syntax",
+  "query.semantic",
+  "query.evaluation",
+  "query.arguments",
+  "query.parameter",
+  "query.store",
+  "query.timeout",
+  "query.too_large",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** A place in a text that somebody wrote: lines and columns from 1. */
+export interface TextPlace {
+  readonly line: number;
+  readonly column: number;
+  /** The text that begins there. */
+  readonly near: string;
+}
+
 export interface ErrorDetails {
   /** Where in the input the fault lies, for instance `fields.price` or `line 2, column 8`. */
   readonly at?: string;
+  /** The same for a statement; `at` is then made from it. */
+  readonly place?: TextPlace | undefined;
+  /** What would have been right there. */
+  readonly expected?: string | undefined;
   readonly cause?: unknown;
 }
 
 export class PeerError extends Error {
   readonly code: ErrorCode;
   readonly at: string | undefined;
+  readonly place: TextPlace | undefined;
+  readonly expected: string | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    const place = details.at === undefined ? "" : ` at ${details.at}`;
+    const at = details.at ?? (details.place && describePlace(details.place));
+    const place = at === undefined ? "" : ` at ${at}`;
     super(message + place, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = "PeerError";
     this.code = code;
-    this.at = details.at;
+    this.at = at;
+    this.place = details.place;
+    this.expected = details.expected;
   }
+}
+
+function describePlace({ line, column, near }: TextPlace): string {
+  const where = `line ${line}, column ${column}`;
+  return near === "" ? `${where} (the end)` : `${where}, near \`${near}\``;
 }

@@ -7,19 +7,30 @@ export { assert, unreachable } from "./assert.ts";
 export { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
 export { canonicalBytes, decodeCbor, encodeCbor, readCbor, writeCanonical } from "./cbor.ts";
 export { type DocumentId, documentId, ID_SIZE_MAX, idOfKey } from "./document-id.ts";
-export { ERROR_CODES, type ErrorCode, type ErrorDetails, PeerError } from "./error.ts";
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorDetails,
+  PeerError,
+  type TextPlace,
+} from "./error.ts";
 export { encodeBase64, parseJson, stringifyJson } from "./json.ts";
+export { nearest } from "./near-name.ts";
 export {
   type CatalogOperation,
   type CounterType,
+  type CreateIndexOperation,
   type DeleteOperation,
   type DocumentOperation,
+  type DropIndexOperation,
   type Edit,
   type EvictOperation,
   FIELD_TYPES,
   type FieldType,
   type HorizonOperation,
   type IncrementEdit,
+  type IndexKey,
+  type IndexOperation,
   type InitialOperation,
   type InsertOperation,
   type MergeOperation,
@@ -40,9 +51,18 @@ export {
   checkCollection,
   checkOperation,
   checkUpload,
+  INDEX_KEYS_MAX,
   NAME_SIZE_MAX,
 } from "./operation-check.ts";
-export { byteString, bytesOf, orderedKey, textKey, valueOfOrderedKey } from "./ordered-key.ts";
+export {
+  byteString,
+  bytesOf,
+  invertedKey,
+  orderedKey,
+  readOrderedKey,
+  textKey,
+  valueOfOrderedKey,
+} from "./ordered-key.ts";
 export {
   beforeStamp,
   compareStamps,
@@ -79,6 +99,7 @@ export {
   levelsOf,
   type MutableObject,
   normalInteger,
+  normalNumber,
   setField,
   sortedKeys,
   type Value,

@@ -11,6 +11,7 @@ import {
   type CounterType,
   type Edit,
   FIELD_TYPES,
+  type IndexKey,
   type InitialOperation,
   type InsertOperation,
   type OnDocument,
@@ -36,6 +37,9 @@ import {
 
 /** Names of collections and of catalog records: with their prefix they must fit a storage key. */
 export const NAME_SIZE_MAX = 256;
+
+/** Keys of one index. More would hardly narrow a scan, and all of them must fit a storage key. */
+export const INDEX_KEYS_MAX = 16;
 
 /**
  * Checks the content of an operation that our own code made, and returns it with values in normal
@@ -63,6 +67,13 @@ export function checkOperation(operation: Operation): Operation {
       checkName(operation.name, "name");
       checkValue(operation.value, "value");
       return operation;
+    case "create_index":
+      checkIndexName(operation);
+      checkIndexKeys(operation.keys);
+      return operation;
+    case "drop_index":
+      checkIndexName(operation);
+      return operation;
     case "merge":
     case "delete":
     case "evict":
@@ -76,6 +87,22 @@ export function checkOperation(operation: Operation): Operation {
 function checkDocument({ collection, id }: OnDocument): void {
   checkCollection(collection, "collection");
   documentId(id);
+}
+
+function checkIndexName(index: { readonly collection: string; readonly name: string }): void {
+  checkCollection(index.collection, "collection");
+  if (index.name === "") refuse("the name of an index", "name");
+  checkName(index.name, "name");
+}
+
+function checkIndexKeys(keys: readonly IndexKey[]): void {
+  if (keys.length === 0 || keys.length > INDEX_KEYS_MAX) {
+    refuse(`1 to ${INDEX_KEYS_MAX} keys of an index`, "keys");
+  }
+  for (const [i, { path }] of keys.entries()) {
+    const at = `keys[${i}].path`;
+    for (const name of checkPath(path, at)) checkValue(name, at);
+  }
 }
 
 function checkOwnEdit(edit: Edit): Edit {

@@ -80,12 +80,29 @@ export type CatalogOperation = {
   readonly name: string;
   readonly value: Value;
 };
+/** What an index is ordered by: the value at a path, `_id` first for the document's id. */
+export type IndexKey = { readonly path: Path; readonly isDescending: boolean };
+
+/** Makes an index and fills it. Changes nothing when the collection has one of this name. */
+export type CreateIndexOperation = {
+  readonly kind: "create_index";
+  readonly collection: string;
+  readonly name: string;
+  readonly keys: readonly IndexKey[];
+};
+export type DropIndexOperation = {
+  readonly kind: "drop_index";
+  readonly collection: string;
+  readonly name: string;
+};
+export type IndexOperation = CreateIndexOperation | DropIndexOperation;
+
 /** Collects tombstones at or below a time; writes older than it are stale from then on. */
 export type HorizonOperation = { readonly kind: "horizon"; readonly time: number };
 /** Drops the change log up to a transaction, which included. */
 export type TrimOperation = { readonly kind: "trim"; readonly upTo: number };
 
-export type StoreOperation = CatalogOperation | HorizonOperation | TrimOperation;
+export type StoreOperation = CatalogOperation | IndexOperation | HorizonOperation | TrimOperation;
 export type Operation = DocumentOperation | StoreOperation;
 
 /** What a small peer may upload: never states, evictions or the store's own affairs. */

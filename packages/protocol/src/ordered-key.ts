@@ -65,6 +65,23 @@ export function valueOfOrderedKey(key: string): Value | undefined {
   return value;
 }
 
+/** The value of a key that begins at `offset`, and where it ends: another may follow there. */
+export function readOrderedKey(
+  key: string,
+  offset: number,
+): { readonly value: Value | undefined; readonly end: number } {
+  const reader = new KeyReader(key, offset);
+  const value = reader.value();
+  return { value, end: reader.offset };
+}
+
+/** The key with every byte turned over: keys of this form sort from the largest value down. */
+export function invertedKey(key: string): string {
+  let inverted = "";
+  for (let i = 0; i < key.length; i++) inverted += String.fromCharCode(0xff - key.charCodeAt(i));
+  return inverted;
+}
+
 export function byteString(bytes: Uint8Array): string {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
@@ -143,11 +160,16 @@ function doubleKey(double: number): string {
 
 class KeyReader {
   readonly #key: string;
-  #offset = 0;
+  #offset: number;
   #depth = 0;
 
-  constructor(key: string) {
+  constructor(key: string, offset = 0) {
     this.#key = key;
+    this.#offset = offset;
+  }
+
+  get offset(): number {
+    return this.#offset;
   }
 
   value(): Value | undefined {

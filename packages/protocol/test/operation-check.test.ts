@@ -5,12 +5,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { PeerError } from "../src/error.ts";
-import type { Operation } from "../src/operation.ts";
+import type { IndexKey, Operation } from "../src/operation.ts";
 import {
   checkAmount,
   checkCollection,
   checkOperation,
   checkUpload,
+  INDEX_KEYS_MAX,
   NAME_SIZE_MAX,
 } from "../src/operation-check.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
@@ -208,6 +209,38 @@ test("a collection has a name of at most 256 characters of well-formed text", ()
   for (const name of ["", "a".repeat(257), "\ud800", 1, undefined, null]) {
     expect(failureOf(() => checkCollection(name, "x")).code).toBe("operation.invalid");
   }
+});
+
+test("an index has a name, a collection and 1 to 16 paths; what is wrong is refused with its place", () => {
+  const key = (...path: string[]): IndexKey => ({ path, isDescending: false });
+  const create = (changes: object): Operation => {
+    const index = { kind: "create_index", collection: "c", name: "ix", keys: [key("a")] } as const;
+    return { ...index, ...changes };
+  };
+  const longest = create({
+    name: "n".repeat(NAME_SIZE_MAX),
+    keys: Array.from({ length: INDEX_KEYS_MAX }, () => key("a", "", "\0")),
+  });
+  expect(checkOperation(longest)).toBe(longest);
+  const drop: Operation = { kind: "drop_index", collection: "c", name: "any.thing\0" };
+  expect(checkOperation(drop)).toBe(drop);
+  const wrong: [Operation, string][] = [
+    [create({ collection: "" }), "collection"],
+    [create({ name: "" }), "name"],
+    [create({ name: "\ud800" }), "name"],
+    [create({ name: "n".repeat(NAME_SIZE_MAX + 1) }), "name"],
+    [create({ keys: [] }), "keys"],
+    [create({ keys: Array.from({ length: INDEX_KEYS_MAX + 1 }, () => key("a")) }), "keys"],
+    [create({ keys: [key("a"), key()] }), "keys[1].path"],
+    [create({ keys: [key("\ud800")] }), "keys[0].path"],
+    [create({ keys: [key(...Array<string>(DEPTH_MAX + 1).fill("a"))] }), "keys[0].path"],
+    [{ ...drop, collection: "" }, "collection"],
+    [{ ...drop, name: "" }, "name"],
+  ];
+  for (const [operation, at] of wrong) {
+    expect(failureOf(() => checkOperation(operation)).at, JSON.stringify(operation)).toBe(at);
+  }
+  expect(failureOf(() => checkUpload(create({ id: 1 }), "x")).at).toBe("x.kind");
 });
 
 test("an insert keeps any fields exactly, `__proto__` included", () => {

@@ -5,7 +5,15 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { PeerError } from "../src/error.ts";
-import { byteString, bytesOf, orderedKey, textKey, valueOfOrderedKey } from "../src/ordered-key.ts";
+import {
+  byteString,
+  bytesOf,
+  invertedKey,
+  orderedKey,
+  readOrderedKey,
+  textKey,
+  valueOfOrderedKey,
+} from "../src/ordered-key.ts";
 import { checkValue, compareValues, DEPTH_MAX, isArray, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
 import {
@@ -122,6 +130,41 @@ function withoutNegativeZero(value: Value): Value {
   if (isArray(value)) return value.map(withoutNegativeZero);
   return objectOf(Object.entries(value).map(([name, part]) => [name, withoutNegativeZero(part)]));
 }
+
+test("[V9] keys in a row read back one by one, each in its direction", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(missingToo, fc.boolean()), { maxLength: 4 }), (row) => {
+      const keys = row.map(([value, isInverted]) =>
+        isInverted ? invertedKey(orderedKey(value)) : orderedKey(value),
+      );
+      const whole = keys.join("");
+      let offset = 0;
+      for (const [i, [value, isInverted]] of row.entries()) {
+        const { value: found, end } = readOrderedKey(
+          isInverted ? invertedKey(whole) : whole,
+          offset,
+        );
+        expect(compareValues(found, value)).toBe(0);
+        expect(end - offset).toBe(keys[i]?.length);
+        offset = end;
+      }
+      expect(offset).toBe(whole.length);
+    }),
+    RUNS,
+  );
+});
+
+test("[V9] inverted keys sort from the largest value down, also with others behind them", () => {
+  fc.assert(
+    fc.property(missingToo, missingToo, values, values, (a, b, c, d) => {
+      const [x, y] = [invertedKey(orderedKey(a)), invertedKey(orderedKey(b))];
+      const order = compareValues(b, a) || compareValues(c, d);
+      expect(compareKeys(x + orderedKey(c), y + orderedKey(d))).toBe(order);
+      expect(invertedKey(x)).toBe(orderedKey(a));
+    }),
+    RUNS,
+  );
+});
 
 test("[V2] whole floats outside 64 bits read back as floats, inside as integers", () => {
   for (const float of [2 ** 64, -(2 ** 64), -1e19, -(2 ** 63) - 2048, 1e300, -1e300]) {

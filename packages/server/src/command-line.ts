@@ -38,7 +38,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: "serve",
     meaning: "runs the server (what is done without a command)",
-    settings: ["data-dir", "port", "host", "accept-clock"],
+    settings: ["data-dir", "port", "host", "statement-timeout", "accept-clock"],
     flags: [],
   },
   {

@@ -13,6 +13,7 @@ import { type CommandLine, type CommandName, parseCommandLine, usage } from "./c
 import { type Config, type Environment, findUnknownVariables, readConfig } from "./config.ts";
 import { createLog, describeError, type Log } from "./log.ts";
 import { nodePlatform } from "./node-platform.ts";
+import { curlLines, type Quickstart } from "./quickstart.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { type SignalSource, waitForStop } from "./signals.ts";
 import { verifyDataFolder } from "./verify-command.ts";
@@ -101,8 +102,21 @@ function banner(server: RunningServer, dataDir: string): string {
     `  url    ${server.url}\n`,
     `  data   ${dataDir}\n`,
     ...apps,
+    ...quickstartLine(server.quickstart),
     `  stop   Ctrl-C, or kill ${process.pid}\n`,
+    ...firstSteps(server.quickstart),
   ].join("");
+}
+
+function quickstartLine(quickstart: Quickstart | undefined): string[] {
+  return quickstart === undefined ? [] : [`  key    in ${quickstart.path}\n`];
+}
+
+/** Shown once: later the key is in its file alone. */
+function firstSteps(quickstart: Quickstart | undefined): string[] {
+  if (quickstart?.shown === undefined) return [];
+  const lines = curlLines(quickstart.shown).map((line) => `\n${line}\n`);
+  return ["\nWrite a document, then read it back:\n", ...lines];
 }
 
 function copyLine({ apps, sizeBytes }: CopyReport, to: string): string {

@@ -6,9 +6,10 @@
  */
 
 import { resolve } from "node:path";
-import { assert, PeerError } from "@bigpeer/protocol";
+import { assert, nearest, PeerError } from "@bigpeer/protocol";
+import { STATEMENT_TIMEOUT_MS_MAX } from "./limits.ts";
 
-export type SettingName = "data-dir" | "port" | "host" | "accept-clock";
+export type SettingName = "data-dir" | "port" | "host" | "statement-timeout" | "accept-clock";
 
 export interface Setting {
   readonly name: SettingName;
@@ -46,6 +47,14 @@ export const SETTINGS: readonly Setting[] = [
     meaning: "the address to listen on; 0.0.0.0 for all",
   },
   {
+    name: "statement-timeout",
+    flag: "--statement-timeout",
+    env: "BIGPEER_STATEMENT_TIMEOUT_MS",
+    argument: "MS",
+    default: "30000",
+    meaning: "milliseconds that a statement may take before it is stopped with 408; up to 60000",
+  },
+  {
     name: "accept-clock",
     flag: "--accept-clock",
     env: "BIGPEER_ACCEPT_CLOCK",
@@ -59,6 +68,7 @@ export interface Config {
   readonly dataDir: string;
   readonly port: number;
   readonly host: string;
+  readonly statementTimeoutMs: number;
   readonly isClockAccepted: boolean;
 }
 
@@ -71,6 +81,7 @@ export function readConfig(flags: ReadonlyMap<string, string>, env: Environment)
     dataDir: resolve(checkText(given("data-dir"), "a folder")),
     port: checkPort(given("port")),
     host: checkText(given("host"), "an address"),
+    statementTimeoutMs: checkStatementTimeout(given("statement-timeout")),
     isClockAccepted: checkSwitch(given("accept-clock")),
   };
 }
@@ -86,16 +97,8 @@ export function findUnknownVariables(env: Environment): string[] {
 
 /** `; did you mean …?` when one of `known` is near, else nothing. */
 export function suggest(name: string, known: readonly string[]): string {
-  const ranked = known
-    .map((candidate) => ({
-      candidate,
-      distance: editDistance(name.toUpperCase(), candidate.toUpperCase()),
-    }))
-    .toSorted((a, b) => a.distance - b.distance);
-  const nearest = ranked[0];
-  // Further away than a third of its letters, it is another word.
-  if (nearest === undefined || nearest.distance > Math.ceil(name.length / 3)) return "";
-  return `; did you mean ${nearest.candidate}?`;
+  const near = nearest(name, known);
+  return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
 interface Given {
@@ -128,6 +131,14 @@ function checkPort({ text, source }: Given): number {
   return port;
 }
 
+function checkStatementTimeout({ text, source }: Given): number {
+  const timeoutMs = Number(text);
+  if (!/^\d{1,5}$/.test(text) || timeoutMs < 1 || timeoutMs > STATEMENT_TIMEOUT_MS_MAX) {
+    throw invalid(source, `milliseconds from 1 to ${STATEMENT_TIMEOUT_MS_MAX}`, text);
+  }
+  return timeoutMs;
+}
+
 function checkSwitch({ text, source }: Given): boolean {
   if (text === "1" || text === "true") return true;
   if (text === "0" || text === "false") return false;
@@ -136,18 +147,4 @@ function checkSwitch({ text, source }: Given): boolean {
 
 function invalid(source: string, expected: string, found: string): PeerError {
   return new PeerError("config.invalid", `${source}: expected ${expected}, found "${found}"`);
-}
-
-/** Letters to insert, delete or replace to get from `a` to `b` (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

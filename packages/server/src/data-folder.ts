@@ -3,6 +3,7 @@
  *
  *   format.json            the number of this layout; written first, so it is in every data folder
  *   lock/                  while a server runs (folder-lock.ts)
+ *   quickstart.json        the key that the first start made (quickstart.ts)
  *   registry/              the store that knows the apps
  *   apps/<appId>/store/    the documents of an app
  *
@@ -23,6 +24,8 @@ export const FOLDER_FORMAT = 1;
 export const DATA_FILE = "data.mdb";
 
 export const LOCK_FOLDER = "lock";
+
+export const QUICKSTART_FILE = "quickstart.json";
 
 const FORMAT_FILE = "format.json";
 

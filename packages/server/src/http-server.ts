@@ -1,37 +1,39 @@
 /**
  * The HTTP listener: node:http on one side, a function from request to answer on the other.
  *
- * So far it serves health alone. `/health/live` says that the process runs, `/health/ready` that it
- * may be given work. Every body is JSON; an error is `{"message": …}`.
+ * It knows connections and bytes, nothing of what is asked. A body is read only when the answer
+ * needs it; a client that is refused while it sends a long one gets time to see why.
  */
 
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PeerError } from "@bigpeer/protocol";
+import type { EncodedAnswer } from "./http/answer.ts";
+import {
+  type BodyOptions,
+  bodySizeMaxOf,
+  type HttpRequest,
+  isLongUnread,
+  readBody,
+} from "./http/http-request.ts";
+import {
+  CLOSE_MS_MAX,
+  CONNECTIONS_MAX,
+  HEADERS_MS_MAX,
+  LINGER_MS_MAX,
+  REQUEST_MS_MAX,
+} from "./limits.ts";
 import { describeError, type Log } from "./log.ts";
-
-/** `ready` only between the moment when all stores are open and the first step of closing. */
-export type Health = "starting" | "ready" | "closing";
 
 export interface HttpOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  readonly health: () => Health;
+  /** Must not reject. */
+  readonly answer: (request: HttpRequest) => Promise<EncodedAnswer>;
   readonly log: Log;
 }
-
-export interface Answer {
-  readonly status: number;
-  readonly headers: { readonly [name: string]: string };
-  readonly body: object;
-}
-
-/** How long requests under way may take when the server closes. */
-const CLOSE_MS_MAX = 10_000;
-
-const REQUEST_MS_MAX = 60_000;
-const HEADERS_MS_MAX = 20_000;
 
 /** Starts to listen. Throws PeerError `config.invalid` when the address cannot be had. */
 export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
@@ -51,11 +53,12 @@ export class HttpServer {
   constructor(options: HttpOptions) {
     this.#options = options;
     const timeouts = { requestTimeout: REQUEST_MS_MAX, headersTimeout: HEADERS_MS_MAX };
-    this.#server = createServer(timeouts, (request, response) => {
-      this.#count(request.socket, 1);
-      response.once("close", () => this.#count(request.socket, -1));
-      send(request, response, options.health());
-    });
+    this.#server = createServer(timeouts, (request, response) => this.#take(request, response));
+    this.#server.maxConnections = CONNECTIONS_MAX;
+    // A client that asks before it sends its body is told to when somebody reads it.
+    this.#server.on("checkContinue", (request, response) =>
+      this.#take(request, response, { begin: () => response.writeContinue() }),
+    );
     this.#server.on("connection", (socket) => {
       this.#requests.set(socket, 0);
       socket.once("close", () => this.#requests.delete(socket));
@@ -98,6 +101,44 @@ export class HttpServer {
     clearTimeout(timer);
   }
 
+  #take(request: IncomingMessage, response: ServerResponse, body: BodyOptions = {}): void {
+    this.#count(request.socket, 1);
+    response.once("close", () => this.#count(request.socket, -1));
+    this.#serve(request, response, body).catch((error: unknown) => {
+      this.#options.log("error", `expected an answer for a request: ${describeError(error)}`);
+      request.socket.destroy();
+    });
+  }
+
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: BodyOptions,
+  ): Promise<void> {
+    const id = randomUUID();
+    const { status, headers, bytes } = await this.#options.answer({
+      id,
+      method: request.method ?? "",
+      target: request.url ?? "",
+      headers: request.headers,
+      bodySizeMax: bodySizeMaxOf(request),
+      readBody: () => readBody(request, body),
+    });
+    const isLast = this.#closing !== undefined || isLongUnread(request);
+    response.writeHead(status, {
+      "content-length": bytes.length,
+      "cache-control": "no-store",
+      "x-request-id": id,
+      ...(isLast ? { connection: "close" } : {}),
+      ...headers,
+    });
+    response.write(bytes);
+    // Closing while the client still sends would take the answer away from it.
+    if (isLongUnread(request)) await skipRest(request);
+    response.end();
+    request.resume();
+  }
+
   #count(socket: Socket, change: 1 | -1): void {
     const count = this.#requests.get(socket);
     if (count === undefined) return;
@@ -106,35 +147,16 @@ export class HttpServer {
   }
 }
 
-/** What a request is answered. Pure, so it is tested without a port. */
-export function answerRequest(method: string, target: string, health: Health): Answer {
-  const path = target.split("?", 1)[0];
-  if (path !== "/health/live" && path !== "/health/ready") {
-    return answer(404, { message: `there is nothing at ${path}` });
-  }
-  if (method !== "GET" && method !== "HEAD") {
-    const message = `expected GET or HEAD on ${path}, found ${method}`;
-    return answer(405, { message }, { allow: "GET, HEAD" });
-  }
-  if (path === "/health/live") return answer(200, { status: "live" });
-  return answer(health === "ready" ? 200 : 503, { status: health });
-}
-
-function answer(status: number, body: object, headers: Answer["headers"] = {}): Answer {
-  return { status, headers, body };
-}
-
-function send(request: IncomingMessage, response: ServerResponse, health: Health): void {
-  const { method = "", url = "" } = request;
-  const { status, headers, body } = answerRequest(method, url, health);
-  const text = `${JSON.stringify(body)}\n`;
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": Buffer.byteLength(text),
-    "cache-control": "no-store",
-    ...headers,
+/** Reads and forgets until the client has sent all, has left, or has had enough time. */
+function skipRest(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, LINGER_MS_MAX);
+    request.once("close", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    request.on("error", () => {}).resume();
   });
-  response.end(text);
 }
 
 /** An address that can be opened from this machine. */

@@ -3,7 +3,15 @@
  * then renamed.
  */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Value } from "@bigpeer/protocol";
 import { syncFolder } from "./disk.ts";
@@ -22,11 +30,13 @@ export function readJsonFile(path: string): Value | undefined {
   }
 }
 
-/** Durable when it returns. */
-export function writeJsonFile(path: string, content: object): void {
+/** Durable when it returns. With a `mode`, nobody else could read it in between either. */
+export function writeJsonFile(path: string, content: object, mode?: number): void {
   const partial = path + PARTIAL_ENDING;
-  const file = openSync(partial, "w");
+  const file = openSync(partial, "w", mode);
   try {
+    // What a crash left under this name keeps the mode it had.
+    if (mode !== undefined) fchmodSync(file, mode);
     writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
   } finally {

@@ -1,13 +1,20 @@
 /**
- * What the engine asks of its host, as Node has it: wall clock, random bytes, SHA-256.
+ * What the engine asks of its host, as Node has it: wall clock, random bytes, SHA-256, patterns.
  */
 
 import { createHash, randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import type { Platform } from "@bigpeer/engine";
+import { PatternCompiler } from "./pattern.ts";
+
+const patterns = new PatternCompiler();
 
 export const nodePlatform: Platform = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
+  pause: () => setImmediate(),
   // Plain arrays: a Buffer would be a value of another class than the one that storage gives back.
   random: (size) => new Uint8Array(randomBytes(size)),
   sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
+  pattern: (source, flags) => patterns.compile(source, flags),
 };

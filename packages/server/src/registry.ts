@@ -1,5 +1,5 @@
 /**
- * Registry: which apps a server has.
+ * Registry: which apps a server has, and which API keys (api-keys.ts).
  *
  * An engine store of its own, with one document for each app in the collection `apps`: the id is
  * the id of the app, the fields are its settings. The store of an app is made before its document
@@ -13,6 +13,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Store, View } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
+import { ApiKeys } from "./api-keys.ts";
 import { appIdsInFolder, appStoreFolder, DATA_FILE, registryFolder } from "./data-folder.ts";
 import { createStore, openStore, type StoreFolder, type StoreHost } from "./store-folder.ts";
 
@@ -30,11 +31,13 @@ export class Registry {
   readonly #dataDir: string;
   readonly #host: StoreHost;
   readonly #opened: StoreFolder;
+  readonly keys: ApiKeys;
 
   private constructor(dataDir: string, host: StoreHost, opened: StoreFolder) {
     this.#dataDir = dataDir;
     this.#host = host;
     this.#opened = opened;
+    this.keys = new ApiKeys(opened.store, host.platform);
   }
 
   /** Opens the registry of a data folder; the first time, it makes the app `default`. */

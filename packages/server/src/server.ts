@@ -6,16 +6,23 @@
  * closing: requests, stores, lock. Each part is closed whatever happened to the others.
  */
 
-import type { Platform } from "@bigpeer/engine";
+import { type Platform, StatementRunner } from "@bigpeer/engine";
+import { stringifyJson } from "@bigpeer/protocol";
 import type { Config } from "./config.ts";
+import { DataGate } from "./data-api/data-gate.ts";
+import { executeEndpoint } from "./data-api/execute.ts";
 import { markDataFolder, prepareDataFolder } from "./data-folder.ts";
 import { acquireFolderLock, type FolderLock } from "./folder-lock.ts";
-import { type Health, type HttpServer, listenHttp } from "./http-server.ts";
+import { type Health, healthEndpoints } from "./http/health.ts";
+import { Router } from "./http/router.ts";
+import { type HttpServer, listenHttp } from "./http-server.ts";
 import { describeError, type Log } from "./log.ts";
 import { Maintenance } from "./maintenance.ts";
 import { nodePlatform } from "./node-platform.ts";
+import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
 import { type App, Registry } from "./registry.ts";
 import type { StoreFolder, StoreHost } from "./store-folder.ts";
+import { VERSION } from "./version.ts";
 
 export interface ServerHost {
   readonly log: Log;
@@ -25,6 +32,7 @@ export interface ServerHost {
 /** An app whose store is open. */
 export interface OpenApp extends App {
   readonly storeFolder: StoreFolder;
+  readonly statements: StatementRunner;
 }
 
 /** Resolves when the server is ready. What was opened before a failure is closed again. */
@@ -40,6 +48,7 @@ export class RunningServer {
   #http: HttpServer | undefined;
   #registry: Registry | undefined;
   #maintenance: Maintenance | undefined;
+  #quickstart: Quickstart | undefined;
   #health: Health = "starting";
   #closing: Promise<void> | undefined;
 
@@ -68,6 +77,11 @@ export class RunningServer {
     return this.#apps;
   }
 
+  /** Where the key of the first start is; undefined when its file was deleted. */
+  get quickstart(): Quickstart | undefined {
+    return this.#quickstart;
+  }
+
   /** Finishes what was accepted and gives the folder back. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -80,15 +94,44 @@ export class RunningServer {
     this.#lock = await acquireFolderLock(dataDir);
     markDataFolder(dataDir);
     const { log } = this.#host;
-    this.#http = await listenHttp({ host, port, log, health: () => this.#health });
-    this.#lock.announce(this.#http.url);
-    this.#registry = await Registry.open(dataDir, this.#host);
-    for (const app of this.#registry.apps()) {
-      this.#apps.push({ ...app, storeFolder: await this.#registry.openAppStore(app) });
-    }
-    const stores = [this.#registry.storeFolder, ...this.#apps.map((app) => app.storeFolder)];
+    const router = this.#createRouter();
+    this.#http = await listenHttp({ host, port, log, answer: (request) => router.answer(request) });
+    const { url } = this.#http;
+    this.#lock.announce(url);
+    const registry = await Registry.open(dataDir, this.#host);
+    this.#registry = registry;
+    for (const app of registry.apps()) this.#apps.push(await this.#openApp(registry, app));
+    this.#quickstart = await prepareQuickstart({ dataDir, registry, url, log });
+    const stores = [registry.storeFolder, ...this.#apps.map((app) => app.storeFolder)];
     this.#maintenance = new Maintenance(stores, log);
     this.#health = "ready";
+  }
+
+  async #openApp(registry: Registry, app: App): Promise<OpenApp> {
+    const storeFolder = await registry.openAppStore(app);
+    const { store } = storeFolder;
+    const { platform, log } = this.#host;
+    const statements = new StatementRunner({
+      store,
+      platform,
+      appId: app.id,
+      limits: { timeMs: this.#config.statementTimeoutMs },
+      facts: { info: () => [{ namespace: "core", key: "server_version", value: VERSION }] },
+      onSlow: ({ fields }) => log("warn", `slow statement: ${stringifyJson(fields)}`),
+    });
+    return { ...app, storeFolder, statements };
+  }
+
+  #createRouter(): Router {
+    const gate = new DataGate(() => {
+      if (this.#registry === undefined || this.#health !== "ready") return undefined;
+      return { keys: this.#registry.keys, apps: this.#apps };
+    });
+    return new Router({
+      endpoints: healthEndpoints(() => this.#health),
+      dataEndpoints: [executeEndpoint(gate)],
+      log: this.#host.log,
+    });
   }
 
   async #close(): Promise<void> {

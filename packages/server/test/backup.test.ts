@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { backup, restore } from "../src/backup.ts";
 import { appStoreFolder, markDataFolder, prepareDataFolder } from "../src/data-folder.ts";
 import { nodePlatform } from "../src/node-platform.ts";
+import { prepareQuickstart } from "../src/quickstart.ts";
 import { type App, Registry } from "../src/registry.ts";
 import type { StoreFolder } from "../src/store-folder.ts";
 import { verifyDataFolder } from "../src/verify-command.ts";
@@ -133,6 +134,24 @@ test("a backup has every app, and no folder that belongs to none", async () => {
   expect(readdirSync(join(parent, "copy", "apps")).toSorted()).toEqual(
     report.apps.map(({ id }) => id),
   );
+  await closeFolder(source);
+});
+
+test("[H16] a backup has no key in clear text, and what is restored from it takes the same keys", async () => {
+  const parent = temporaryFolder();
+  const data = join(parent, "data");
+  const source = await openFolder(data);
+  const { log } = testHost();
+  const { registry } = source;
+  const made = await prepareQuickstart({ dataDir: data, registry, url: "http://here", log });
+  await backup(data, join(parent, "copy"));
+  await restore(join(parent, "copy"), join(parent, "restored"), nodePlatform);
+  for (const name of ["copy", "restored"]) {
+    expect(readdirSync(join(parent, name)).toSorted()).toEqual(["apps", "format.json", "registry"]);
+  }
+  const target = await openFolder(join(parent, "restored"));
+  expect(target.registry.keys.find(made?.shown?.apiKey ?? "")?.appId).toBe(source.app.id);
+  await closeFolder(target);
   await closeFolder(source);
 });
 

@@ -33,7 +33,10 @@ test("a switch takes no word, but may be given a value", () => {
 
 test.each([
   ["--prot 1", /^--prot: expected a flag of serve \(.*\); did you mean --port\?$/],
-  ["-p 1", /^-p: expected a flag of serve \(--data-dir, --port, --host, --accept-clock\)$/],
+  [
+    "-p 1",
+    /^-p: expected a flag of serve \(--data-dir, --port, --host, --statement-timeout, --accept-clock\)$/,
+  ],
   ["--port", /^--port: expected a value, --port N$/],
   ["--port 1 --port 2", /^--port: expected it once$/],
   ["sreve", /^expected a command \(serve, backup, restore, verify\), found "sreve"$/],

@@ -12,6 +12,7 @@ test("without flags and variables the defaults hold", () => {
     dataDir: resolve("data"),
     port: 8080,
     host: "127.0.0.1",
+    statementTimeoutMs: 30_000,
     isClockAccepted: false,
   });
 });
@@ -21,19 +22,28 @@ test("a variable wins over the default, and a flag over the variable", () => {
     BIGPEER_DATA_DIR: "/srv/one",
     BIGPEER_PORT: "9001",
     BIGPEER_HOST: "0.0.0.0",
+    BIGPEER_STATEMENT_TIMEOUT_MS: "500",
     BIGPEER_ACCEPT_CLOCK: "1",
   };
   expect(read({}, env)).toEqual({
     dataDir: "/srv/one",
     port: 9001,
     host: "0.0.0.0",
+    statementTimeoutMs: 500,
     isClockAccepted: true,
   });
-  const flags = { "--data-dir": "/srv/two", "--port": "0", "--host": "::1", "--accept-clock": "0" };
+  const flags = {
+    "--data-dir": "/srv/two",
+    "--port": "0",
+    "--host": "::1",
+    "--statement-timeout": "60000",
+    "--accept-clock": "0",
+  };
   expect(read(flags, env)).toEqual({
     dataDir: "/srv/two",
     port: 0,
     host: "::1",
+    statementTimeoutMs: 60_000,
     isClockAccepted: false,
   });
 });
@@ -47,6 +57,15 @@ test.each(["", "x", "-1", "65536", "8080.5", "1e3", " 80", "0x50"])(
   (port) => {
     const message = `--port: expected a port from 0 to 65535, found "${port}"`;
     expect(() => read({ "--port": port })).toThrow(new PeerError("config.invalid", message));
+  },
+);
+
+test.each(["", "0", "60001", "1.5", "5s", "-1"])(
+  'the statement timeout "%s" is refused with what was expected',
+  (text) => {
+    const message = `--statement-timeout: expected milliseconds from 1 to 60000, found "${text}"`;
+    const flags = { "--statement-timeout": text };
+    expect(() => read(flags)).toThrow(new PeerError("config.invalid", message));
   },
 );
 

@@ -1,8 +1,13 @@
+/**
+ * The program as a process of its own: what it prints, how it is used, how it ends.
+ */
+
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
-import { createServer } from "node:net";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { VERSION } from "../src/version.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { bundleScript, type Script } from "./support/script.ts";
@@ -35,7 +40,14 @@ test("it prints where things are, serves health, and SIGTERM ends it cleanly", a
         `  url    ${url}`,
         `  data   ${dataDir}`,
         "  app    [0-9a-f-]{36} \\(default\\), history [0-9a-f]{32}",
-        `  stop   Ctrl-C, or kill ${server.pid}\n$`,
+        `  key    in ${join(dataDir, "quickstart.json")}`,
+        `  stop   Ctrl-C, or kill ${server.pid}`,
+        "",
+        "Write a document, then read it back:",
+        "",
+        "curl .*",
+        "",
+        "curl .*\n$",
       ].join("\n"),
     ),
   );
@@ -51,6 +63,103 @@ test("it prints where things are, serves health, and SIGTERM ends it cleanly", a
   expect(code).toBe(0);
   expect(stderr).toMatch(/^\S+ info SIGTERM: closing\n\S+ info closed\n$/);
   expect(existsSync(join(dataDir, "lock"))).toBe(false);
+});
+
+/** Runs a line as a shell would that it was pasted into. */
+async function paste(line: string): Promise<{ code: number | null; answer: unknown }> {
+  const shell = spawn("sh", ["-c", line], { stdio: ["ignore", "pipe", "inherit"] });
+  let text = "";
+  shell.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  const [code] = (await once(shell, "close")) as [number | null];
+  return { code, answer: JSON.parse(text) };
+}
+
+test("[H16] the commands that the first start prints write a document and read it back", async () => {
+  const dataDir = temporaryFolder();
+  const server = serve(dataDir);
+  await server.url();
+  const lines = await vi.waitFor(() => {
+    const found = server.stdout.match(/^curl .*$/gm) ?? [];
+    expect(found).toHaveLength(2);
+    return found;
+  });
+  // They can be pasted more than once.
+  for (let count = 1; count <= 2; count++) {
+    expect(await paste(lines[0] ?? "")).toMatchObject({
+      code: 0,
+      answer: { queryType: "mutation", mutatedDocumentIds: [expect.any(String)], error: {} },
+    });
+    const task = { _id: expect.any(String), title: "Water the plants", isDone: false };
+    expect(await paste(lines[1] ?? "")).toMatchObject({
+      code: 0,
+      answer: { queryType: "select", items: Array.from({ length: count }, () => task), error: {} },
+    });
+  }
+});
+
+test("[H16] a later start tells where the key is, does not print it, and it works on", async () => {
+  const dataDir = temporaryFolder();
+  const path = join(dataDir, "quickstart.json");
+  const first = serve(dataDir);
+  const firstUrl = await first.url();
+  const before = JSON.parse(readFileSync(path, "utf8"));
+  expect(before.dataUrl).toBe(firstUrl);
+  first.kill("SIGTERM");
+  await first.ended;
+  const second = serve(dataDir);
+  const url = await second.url();
+  expect(second.stdout).toContain(`\n  key    in ${path}\n`);
+  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ ...before, dataUrl: url });
+  const response = await fetch(`${url}/api/v4/store/execute`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${before.apiKey}`, "content-type": "application/json" },
+    body: '{"statement":"SELECT * FROM tasks"}',
+  });
+  expect(response.status).toBe(200);
+  second.kill("SIGTERM");
+  const { stdout, stderr } = await second.ended;
+  expect(stdout).not.toContain("curl");
+  expect(stdout + stderr).not.toContain(before.apiKey);
+});
+
+test("[H14] SIGTERM during a request: it is answered and durable, and the server ends cleanly", async () => {
+  const dataDir = temporaryFolder();
+  const server = serve(dataDir);
+  const { port } = new URL(await server.url());
+  const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
+  const statement = "INSERT INTO cars DOCUMENTS (:d)";
+  const body = JSON.stringify({ statement, args: { d: { _id: "c1" } } });
+  const socket = connect(Number(port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    answer += text;
+  });
+  const head = [
+    "POST /api/v4/store/execute HTTP/1.1",
+    "Host: localhost",
+    `Authorization: Bearer ${apiKey}`,
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    // The answer to this says that the body is being read.
+    "Expect: 100-continue",
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body.slice(0, 20)}`);
+  await vi.waitFor(() => expect(answer).toMatch(/^HTTP\/1.1 100 Continue/));
+  server.kill("SIGTERM");
+  await vi.waitFor(() => expect(server.stderr).toContain("SIGTERM: closing"));
+  socket.write(body.slice(20));
+  expect((await server.ended).code).toBe(0);
+  expect(answer).toMatch(/HTTP\/1.1 200 OK[^]*"mutatedDocumentIds":\["c1"\]/);
+  const again = serve(dataDir);
+  const read = await fetch(`${await again.url()}/api/v4/store/execute`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: '{"statement":"SELECT * FROM cars"}',
+  });
+  expect(await read.json()).toMatchObject({ items: [{ _id: "c1" }], transactionId: 1 });
 });
 
 test("variables of the environment are the twins of flags", async () => {
@@ -109,7 +218,12 @@ test("of several servers started at once on one new folder exactly one serves", 
     }
     winners[0]?.kill("SIGTERM");
     expect((await winners[0]?.ended)?.code).toBe(0);
-    expect(readdirSync(dataDir).toSorted()).toEqual(["apps", "format.json", "registry"]);
+    expect(readdirSync(dataDir).toSorted()).toEqual([
+      "apps",
+      "format.json",
+      "quickstart.json",
+      "registry",
+    ]);
     expect(readdirSync(join(dataDir, "apps"))).toHaveLength(1);
   }
 });

@@ -7,7 +7,14 @@ import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 function configOf(dataDir: string, change: Partial<Config> = {}): Config {
-  return { dataDir, port: 0, host: "127.0.0.1", isClockAccepted: false, ...change };
+  return {
+    dataDir,
+    port: 0,
+    host: "127.0.0.1",
+    statementTimeoutMs: 30_000,
+    isClockAccepted: false,
+    ...change,
+  };
 }
 
 test("a server that is ready has its stores open, and gives all of it back", async () => {
@@ -17,7 +24,13 @@ test("a server that is ready has its stores open, and gives all of it back", asy
   expect((await fetch(`${server.url}/health/ready`)).status).toBe(200);
   expect(server.apps.map(({ name }) => name)).toEqual(["default"]);
   const { id } = server.apps[0] ?? { id: "" };
-  expect(readdirSync(dataDir).toSorted()).toEqual(["apps", "format.json", "lock", "registry"]);
+  expect(readdirSync(dataDir).toSorted()).toEqual([
+    "apps",
+    "format.json",
+    "lock",
+    "quickstart.json",
+    "registry",
+  ]);
   await Promise.all([server.close(), server.close()]);
   expect(existsSync(join(dataDir, "lock"))).toBe(false);
   const again = await startServer(configOf(dataDir), host);

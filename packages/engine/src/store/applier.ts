@@ -10,8 +10,10 @@
 import {
   assert,
   type CatalogOperation,
+  type CreateIndexOperation,
   compareBytes,
   type DocumentOperation,
+  type DropIndexOperation,
   documentId,
   equalValues,
   getField,
@@ -34,6 +36,7 @@ import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from ".
 import { decodeState, encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
 import type { Reader } from "../platform.ts";
+import { IndexWriter } from "./index-writer.ts";
 import {
   asideKey,
   asideRange,
@@ -73,7 +76,7 @@ import {
   type UploadRecord,
 } from "./records.ts";
 
-/** What became of one operation. `missing`: the document that it needs is not held here. */
+/** What became of one operation. `missing`: the document or index that it needs is not here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
 
 /** A document as this transaction has it. */
@@ -101,6 +104,7 @@ export class Applier {
   readonly #guards = new Map<string, Guard>();
   readonly #steps: Step[] = [];
   readonly #head: { -readonly [K in keyof Head]: Head[K] };
+  readonly #indexes: IndexWriter;
   #operations = 0;
   #aside = 0;
   #isChanged = false;
@@ -111,6 +115,7 @@ export class Applier {
     this.#txnId = txnId;
     this.#site = site;
     this.#head = { ...readHead(overlay.get(HEAD_KEY)) };
+    this.#indexes = new IndexWriter(overlay, this.#head.indexes !== undefined);
     assert(txnId > this.#head.txnId, "a transaction id above all before it");
   }
 
@@ -144,7 +149,7 @@ export class Applier {
   /** Notes that the outcome of this transaction rests on a document as it was before it. */
   guard(collection: string, id: Value): void {
     const idKey = documentId(id).key;
-    const number = this.#overlay.get(collectionKey(collection)) as number | undefined;
+    const number = this.#numberOf(collection);
     if (number === undefined) {
       this.#guards.set(`?${collection}/${idKey}`, [collection, id, 0]);
     } else {
@@ -204,6 +209,10 @@ export class Applier {
         return this.#documentOperation(operation, stamp, isForeign);
       case "catalog":
         return this.#catalog(operation);
+      case "create_index":
+        return this.#createIndex(operation);
+      case "drop_index":
+        return this.#dropIndex(operation);
       case "horizon":
         return this.#horizon(operation.time);
       case "trim":
@@ -218,7 +227,9 @@ export class Applier {
     stamp: Stamp,
     isForeign: boolean,
   ): OperationOutcome {
-    const number = this.#collection(operation);
+    const number = isCreating(operation)
+      ? this.#makeCollection(operation.collection)
+      : this.#numberOf(operation.collection);
     if (number === undefined) return "missing";
     const document = this.#open(number, documentId(operation.id).key);
     if (operation.kind === "evict") return this.#evict(document);
@@ -255,16 +266,16 @@ export class Applier {
     return "applied";
   }
 
-  #collection(operation: DocumentOperation): number | undefined {
-    const key = collectionKey(operation.collection);
-    const known = this.#overlay.get(key) as number | undefined;
+  #numberOf(collection: string): number | undefined {
+    return this.#overlay.get(collectionKey(collection)) as number | undefined;
+  }
+
+  #makeCollection(collection: string): number {
+    const known = this.#numberOf(collection);
     if (known !== undefined) return known;
-    const creates =
-      operation.kind === "insert" || operation.kind === "initial" || operation.kind === "merge";
-    if (!creates) return undefined;
     const number = this.#head.collections + 1;
     this.#head.collections = number;
-    this.#overlay.put(key, number);
+    this.#overlay.put(collectionKey(collection), number);
     return number;
   }
 
@@ -307,6 +318,7 @@ export class Applier {
       this.#overlay.remove(documentKey(collection, idKey));
     }
     this.#count(collection, Number(shown !== undefined) - Number(document.shown !== undefined));
+    this.#indexes.move(document, shown);
     this.#moveGrave(document, oldestGrave(state));
     this.#moveChanged(document);
     document.state = state;
@@ -322,6 +334,7 @@ export class Applier {
       this.#overlay.remove(documentKey(collection, idKey));
       this.#count(collection, -1);
     }
+    this.#indexes.move(document, undefined);
     this.#moveGrave(document, undefined);
     this.#moveChanged(document);
     this.#overlay.remove(changedKey(collection, this.#txnId, idKey));
@@ -367,6 +380,26 @@ export class Applier {
       if (before !== undefined && equalValues(before, operation.value)) return "unchanged";
       this.#overlay.put(key, operation.value);
     }
+    this.#isChanged = true;
+    return "applied";
+  }
+
+  #createIndex({ collection, name, keys }: CreateIndexOperation): OperationOutcome {
+    const collectionNumber = this.#makeCollection(collection);
+    if (this.#indexes.find(collectionNumber, name) !== undefined) return "unchanged";
+    const number = (this.#head.indexes ?? 0) + 1;
+    this.#head.indexes = number;
+    this.#indexes.create(collectionNumber, { name, number, keys });
+    this.#isChanged = true;
+    return "applied";
+  }
+
+  #dropIndex({ collection, name }: DropIndexOperation): OperationOutcome {
+    const collectionNumber = this.#numberOf(collection);
+    if (collectionNumber === undefined) return "missing";
+    const index = this.#indexes.find(collectionNumber, name);
+    if (index === undefined) return "missing";
+    this.#indexes.drop(collectionNumber, index);
     this.#isChanged = true;
     return "applied";
   }
@@ -433,6 +466,11 @@ export class Applier {
     }
     return changes.sort((a, b) => a[0] - b[0]);
   }
+}
+
+/** Whether the operation makes its collection known. */
+function isCreating({ kind }: DocumentOperation): boolean {
+  return kind === "insert" || kind === "initial" || kind === "merge";
 }
 
 function isSameState(a: DocumentState, b: DocumentState): boolean {

@@ -77,7 +77,7 @@ export function operationOfChange(record: TransactionRecord, change: Change): Do
   let index = change[0];
   for (const step of record.steps) {
     const operation = step.operations[index];
-    if (operation !== undefined && "collection" in operation) return operation;
+    if (operation !== undefined && "id" in operation) return operation;
     index -= step.operations.length;
   }
   throw new Error("assertion failed: a change names an operation of its transaction");
@@ -159,7 +159,7 @@ function isOn(
   operation: Operation,
   document: { readonly collection: string; readonly id: Value },
 ): boolean {
-  if (!("collection" in operation) || operation.collection !== document.collection) return false;
+  if (!("id" in operation) || operation.collection !== document.collection) return false;
   return sameId(operation.id, document.id);
 }
 

@@ -233,7 +233,8 @@ class BaseReader implements Reader {
     const known = this.#hot.get(key);
     if (known !== undefined || this.#hot.has(key)) return known;
     const value = this.#reader.get(key);
-    if (value !== undefined) this.#hot.set(key, value);
+    // Names that are asked for have no bound; what is kept of known collections has.
+    if (value !== undefined || !key.startsWith("k")) this.#hot.set(key, value);
     return value;
   }
 
@@ -257,8 +258,8 @@ class BaseReader implements Reader {
   }
 }
 
-/** Head, collection numbers and counts: few, small, and read by every write. */
+/** Head, collection numbers, counts and lists of indexes: few, small, and read by every write. */
 function isHot(key: Key): boolean {
   const kind = key.charAt(0);
-  return kind === "h" || kind === "k" || kind === "n";
+  return kind === "h" || kind === "k" || kind === "n" || kind === "i";
 }

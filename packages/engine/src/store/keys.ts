@@ -11,10 +11,18 @@
  *   h                     head                     u site              last upload of a site
  *   k name                number of a collection   v collection txnId id  last change of a document
  *   m collection id       metadata                 w site number       one upload
- *   a txnId index         operation kept aside
+ *   a txnId index         operation kept aside     i collection        indexes of a collection
+ *   x index keys id size  entry of an index
  */
 
-import { bytesOf, type Site, textKey } from "@bigpeer/protocol";
+import {
+  bytesOf,
+  ID_SIZE_MAX,
+  orderedKey,
+  type Site,
+  textKey,
+  type Value,
+} from "@bigpeer/protocol";
 import type { Key, KeyRange } from "../platform.ts";
 
 export const HEAD_KEY: Key = "h";
@@ -56,6 +64,34 @@ function documentPrefix(collection: number): string {
 
 export function documentRange(collection: number): KeyRange {
   return prefixRange(`d${uint32Key(collection)}`);
+}
+
+/** One end of a range: a value, and whether what equals it is inside. */
+export interface Bound {
+  /** Undefined is MISSING. */
+  readonly value: Value | undefined;
+  readonly isIncluded: boolean;
+}
+
+/** Documents of a collection whose ids lie between two bounds. */
+export function documentsBetween(
+  collection: number,
+  low: Bound | undefined,
+  high: Bound | undefined,
+): KeyRange {
+  const all = documentRange(collection);
+  return {
+    from: low === undefined ? all.from : all.from + idPlace(low, !low.isIncluded),
+    to: high === undefined ? all.to : all.from + idPlace(high, high.isIncluded),
+  };
+}
+
+/** The place right before or right behind the id that equals a bound. */
+function idPlace({ value }: Bound, isBehind: boolean): string {
+  const key = orderedKey(value);
+  // Longer than any id: it stands between two, and a part of it says where.
+  if (key.length > ID_SIZE_MAX) return key.slice(0, ID_SIZE_MAX + 1);
+  return isBehind ? `${key}\x00` : key;
 }
 
 /** Length of what stands before the id in a document or metadata key. */
@@ -144,6 +180,40 @@ export function asideRange(upTo: number): KeyRange {
   return { from: "a", to: asideKey(upTo + 1, 0) };
 }
 
+/** Where the indexes of a collection are listed. */
+export function indexListKey(collection: number): Key {
+  return `i${uint32Key(collection)}`;
+}
+
+export const INDEX_LISTS: KeyRange = prefixRange("i");
+
+/** What all entries of an index begin with. */
+export function entryPrefix(index: number): string {
+  return `x${uint32Key(index)}`;
+}
+
+export function entryKey(index: number, position: string, idKey: string): Key {
+  return entryPrefix(index) + position + idKey + uint16Key(idKey.length);
+}
+
+export interface EntryKey {
+  /** Number of the index. */
+  readonly index: number;
+  readonly position: string;
+  readonly idKey: string;
+}
+
+/** The size of the id stands at the end, so that nothing before it has to be understood. */
+export function readEntryKey(key: Key): EntryKey {
+  const end = key.length - 2;
+  const start = end - (key.charCodeAt(end) * 256 + key.charCodeAt(end + 1));
+  return {
+    index: collectionOfKey(key),
+    position: key.slice(5, start),
+    idKey: key.slice(start, end),
+  };
+}
+
 export function collectionOfKey(key: Key, offset = 1): number {
   let number = 0;
   for (let i = offset; i < offset + 4; i++) number = number * 256 + key.charCodeAt(i);
@@ -163,6 +233,10 @@ function afterAll(head: string): string {
 
 function uint32Key(value: number): string {
   return String.fromCharCode(value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255);
+}
+
+function uint16Key(value: number): string {
+  return String.fromCharCode(value >>> 8, value & 255);
 }
 
 function uint64Key(value: number): string {

@@ -8,6 +8,7 @@
 import {
   ByteReader,
   ByteWriter,
+  type IndexKey,
   isArray,
   type Operation,
   PeerError,
@@ -32,6 +33,8 @@ export type Head = {
   readonly logBytes: number;
   /** Time up to which tombstones were collected. */
   readonly horizon: number;
+  /** Numbers given to indexes so far; left out in a store that never had one. */
+  readonly indexes?: number;
 };
 
 export const FIRST_HEAD: Head = {
@@ -65,6 +68,18 @@ export function shownOfRecord(record: Value): Shown {
     return { fields: record[0] as ValueObject, types: record[1] as Types };
   }
   return { fields: record as ValueObject, types: undefined };
+}
+
+/** An index as the list of its collection has it. */
+export type IndexRecord = {
+  readonly name: string;
+  /** Never given twice, so what is left of another index is never taken for this one's. */
+  readonly number: number;
+  readonly keys: readonly IndexKey[];
+};
+
+export function readIndexList(record: Value | undefined): readonly IndexRecord[] {
+  return record === undefined ? [] : (record as readonly IndexRecord[]);
 }
 
 export interface MetaRecord {

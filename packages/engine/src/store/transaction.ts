@@ -7,6 +7,7 @@
  */
 
 import {
+  type CreateIndexOperation,
   checkOperation,
   documentId,
   type Operation,
@@ -18,7 +19,7 @@ import {
 import { type ClockLimits, checkRemoteTime, checkWallClock, nextTime } from "../crdt/clock.ts";
 import { eachStateStamp } from "../crdt/state.ts";
 import { stateOfBytes } from "../crdt/state-codec.ts";
-import { OPERATIONS_MAX } from "../limits.ts";
+import { INDEXES_MAX, OPERATIONS_MAX } from "../limits.ts";
 import type { Reader } from "../platform.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
 import { Overlay } from "./overlay.ts";
@@ -100,7 +101,10 @@ export class Transaction {
       const message = `expected at most ${OPERATIONS_MAX} operations in a transaction`;
       throw new PeerError("operation.refused", message);
     }
-    for (const operation of operations) this.#checkKind(operation);
+    for (const operation of operations) {
+      this.#checkKind(operation);
+      if (operation.kind === "create_index") this.#checkRoom(operation, operations);
+    }
     checkDistinct(operations);
   }
 
@@ -111,6 +115,16 @@ export class Transaction {
     if (kind === this.#kind) return;
     const message = "expected housekeeping in a transaction of its own";
     throw new PeerError("operation.invalid", message);
+  }
+
+  /** All new indexes of the collection are counted, also those whose name turns out to be taken. */
+  #checkRoom({ collection }: CreateIndexOperation, operations: readonly Operation[]): void {
+    const isOnSame = (operation: Operation): boolean =>
+      operation.kind === "create_index" && operation.collection === collection;
+    const count = this.view.indexes(collection).length + operations.filter(isOnSame).length;
+    if (count <= INDEXES_MAX) return;
+    const message = `expected at most ${INDEXES_MAX} indexes of a collection`;
+    throw new PeerError("operation.refused", message);
   }
 
   #checkStamps(operation: Operation): void {
@@ -126,7 +140,7 @@ function checkDistinct(operations: readonly Operation[]): void {
   if (operations.length < 2) return;
   const seen = new Set<string>();
   for (const operation of operations) {
-    if (!("collection" in operation) || operation.kind === "merge") continue;
+    if (!("id" in operation) || operation.kind === "merge") continue;
     const name = `${operation.collection}/${documentId(operation.id).key}`;
     if (seen.has(name)) {
       const message = "expected each document once in a statement or command";

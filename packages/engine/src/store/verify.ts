@@ -2,7 +2,8 @@
  * Verify: walks every key of a store and says what does not fit.
  *
  * It trusts no record: each is read back through its own codec, and everything that is kept twice
- * (documents and metadata, counts, the index of changes, graves, the log and its totals) is compared.
+ * (documents and metadata, counts, the index of changes, indexes, graves, the log and its totals) is
+ * compared.
  * It changes nothing.
  */
 
@@ -30,6 +31,7 @@ import { decodeState, encodeState, stateToBytes } from "../crdt/state-codec.ts";
 import type { Key, Reader } from "../platform.ts";
 import { operationOfChange } from "./change-log.ts";
 import { FORMAT_VERSION } from "./identity.ts";
+import { IndexCheck } from "./index-check.ts";
 import {
   changedKey,
   collectionOfKey,
@@ -95,6 +97,7 @@ class Verifier {
   readonly #collections = new Set<number>();
   readonly #counted = new Set<number>();
   #head: Head | undefined;
+  #indexes: IndexCheck | undefined;
   #documents = 0;
   #transactions = 0;
   #logBytes = 0;
@@ -106,6 +109,9 @@ class Verifier {
 
   run(): VerifyReport {
     this.#checkHead();
+    this.#indexes = new IndexCheck(this.#reader, this.#head?.indexes ?? 0, (key, message) =>
+      this.#report(key, message),
+    );
     let keys = 0;
     for (const { key, value } of this.#reader.entries({ from: "\x00", to: "\xff" })) {
       keys++;
@@ -162,9 +168,12 @@ class Verifier {
         return this.#checkSite(key, value as SiteRecord);
       case "w":
         return this.#checkUpload(key, value as UploadRecord);
+      case "x":
+        return this.#indexes?.checkEntry(key, value);
       case "a":
       case "c":
       case "h":
+      case "i":
       case "s":
         return;
       default:
@@ -177,8 +186,9 @@ class Verifier {
     const collection = collectionOfKey(key);
     this.#shownCounts.set(collection, (this.#shownCounts.get(collection) ?? 0) + 1);
     idOfKey(key.slice(ID_OFFSET));
-    if (!isObject(shownOfRecord(value).fields))
-      this.#report(key, "expected the fields of a document");
+    const { fields } = shownOfRecord(value);
+    if (isObject(fields)) this.#indexes?.checkDocument(key, fields);
+    else this.#report(key, "expected the fields of a document");
     if (!this.#reader.has(metaKey(collection, key.slice(ID_OFFSET)))) {
       this.#report(key, "expected metadata beside the document");
     }
@@ -303,7 +313,8 @@ class Verifier {
     if (head !== undefined && head.logBytes !== this.#logBytes) {
       this.#report(HEAD_KEY, `expected ${this.#logBytes} bytes of log, found ${head.logBytes}`);
     }
-    const seen = [...this.#collections, ...this.#shownCounts.keys(), ...this.#counted];
+    const indexed = this.#indexes?.collections() ?? [];
+    const seen = [...this.#collections, ...this.#shownCounts.keys(), ...this.#counted, ...indexed];
     for (const collection of new Set(seen)) {
       const counted = this.#shownCounts.get(collection) ?? 0;
       const kept = (this.#reader.get(countKey(collection)) as number | undefined) ?? 0;
@@ -341,7 +352,7 @@ function ownWrites(record: TransactionRecord): Map<string, OwnWrites> {
   const writes = new Map<string, OwnWrites>();
   for (const step of record.steps) {
     for (const operation of step.operations) {
-      if (!("collection" in operation)) continue;
+      if (!("id" in operation)) continue;
       const name = documentName(operation.collection, operation.id);
       const own = writes.get(name) ?? { operations: [], times: [], isShared: false };
       writes.set(name, own);

@@ -17,21 +17,24 @@ import type { Shown } from "../crdt/show.ts";
 import type { DocumentState } from "../crdt/state.ts";
 import { EMPTY_STATE } from "../crdt/state.ts";
 import { decodeState } from "../crdt/state-codec.ts";
-import type { Reader } from "../platform.ts";
+import type { KeyRange, Reader } from "../platform.ts";
+import { entryRange, type IndexDefinition, IndexEntry, type IndexRange } from "./index-entry.ts";
 import {
+  type Bound,
   COLLECTIONS,
   catalogKey,
   changedRange,
   collectionKey,
   countKey,
   documentKey,
-  documentRange,
+  documentsBetween,
   HEAD_KEY,
   ID_OFFSET,
+  indexListKey,
   metaKey,
   readChangedKey,
 } from "./keys.ts";
-import { type Head, readHead, readMetaRecord, shownOfRecord } from "./records.ts";
+import { type Head, readHead, readIndexList, readMetaRecord, shownOfRecord } from "./records.ts";
 
 export interface StoredDocument {
   readonly id: Value;
@@ -49,6 +52,17 @@ export interface VersionedState {
 export interface ChangedDocument {
   readonly id: Value;
   readonly version: number;
+}
+
+/** Which documents to walk through, and how. */
+export interface ScanRange {
+  /** Bounds of the id. */
+  readonly low?: Bound;
+  readonly high?: Bound;
+  /** Goes on behind this id, in the direction of the walk. */
+  readonly after?: Value;
+  /** From the largest id down. */
+  readonly reverse?: boolean;
 }
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
@@ -71,7 +85,7 @@ export class View {
     return readHead(this.#reader.get(HEAD_KEY));
   }
 
-  /** The number of a collection; undefined until its first document. */
+  /** The number of a collection; undefined until its first document or index. */
   collectionNumber(name: string): number | undefined {
     const known = this.#numbers?.get(name);
     if (known !== undefined) return known;
@@ -94,12 +108,41 @@ export class View {
     return record === undefined ? undefined : storedDocument(document.id, record);
   }
 
-  /** All documents of a collection in the order of their ids. */
-  *scan(collection: string): Iterable<StoredDocument> {
+  /** The documents of a collection in the order of their ids. */
+  *scan(collection: string, range: ScanRange = {}): Iterable<StoredDocument> {
     const number = this.collectionNumber(collection);
     if (number === undefined) return;
-    for (const { key, value } of this.#reader.entries(documentRange(number))) {
+    for (const { key, value } of this.#reader.entries(scanRange(number, range))) {
       yield storedDocument(idOfKey(key, ID_OFFSET), value);
+    }
+  }
+
+  /** As scan, without reading the documents. */
+  *scanIds(collection: string, range: ScanRange = {}): Iterable<Value> {
+    const number = this.collectionNumber(collection);
+    if (number === undefined) return;
+    for (const key of this.#reader.keys(scanRange(number, range))) yield idOfKey(key, ID_OFFSET);
+  }
+
+  /** The indexes of one collection by name, or those of all. */
+  indexes(collection?: string): IndexDefinition[] {
+    const collections = collection === undefined ? this.collections() : [collection];
+    return collections.flatMap((name) => {
+      const number = this.collectionNumber(name);
+      if (number === undefined) return [];
+      const list = readIndexList(this.#reader.get(indexListKey(number)));
+      return list.map((index) => ({ collection: name, ...index }));
+    });
+  }
+
+  index(collection: string, name: string): IndexDefinition | undefined {
+    return this.indexes(collection).find((index) => index.name === name);
+  }
+
+  /** The entries of an index in its order, those of equal values by id. */
+  *scanIndex(index: IndexDefinition, range: IndexRange = {}): Iterable<IndexEntry> {
+    for (const key of this.#reader.keys(entryRange(index, range))) {
+      yield new IndexEntry(index, key);
     }
   }
 
@@ -146,6 +189,18 @@ export class View {
   catalog(section: string, name: string): Value | undefined {
     return this.#reader.get(catalogKey(section, name));
   }
+}
+
+function scanRange(collection: number, { low, high, after, reverse }: ScanRange): KeyRange {
+  const whole = documentsBetween(collection, low, high);
+  if (after === undefined) return reverse === true ? { ...whole, reverse } : whole;
+  const bound: Bound = { value: after, isIncluded: false };
+  if (reverse === true) {
+    const { to } = documentsBetween(collection, undefined, bound);
+    return { from: whole.from, to: to < whole.to ? to : whole.to, reverse };
+  }
+  const { from } = documentsBetween(collection, bound, undefined);
+  return { from: from > whole.from ? from : whole.from, to: whole.to };
 }
 
 function storedDocument(id: Value, record: Value): StoredDocument {

@@ -95,11 +95,23 @@ function submit(store: Store, ledger: Ledger): void {
           ? { kind: "insert", collection: "totals", id: "n", fields }
           : { kind: "update", collection: "totals", id: "n", edits },
       ]);
+      if (number % 5 === 0) transaction.apply([indexOperation(number)]);
     })
     .then(
       ({ txnId }) => ledger.acknowledged.set(number, txnId),
       () => ledger.failed++,
     );
+}
+
+/** Indexes come and go; after each crash verify holds them against the documents. */
+function indexOperation(number: number): Operation {
+  const place = { collection: "one", name: `ix${number % 3}` };
+  if (number % 10 === 0) return { kind: "drop_index", ...place };
+  return {
+    kind: "create_index",
+    ...place,
+    keys: [{ path: ["number"], isDescending: number % 2 === 1 }],
+  };
 }
 
 function check({ store, storage }: OpenStore, ledger: Ledger, where: string): void {

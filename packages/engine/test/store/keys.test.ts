@@ -8,10 +8,13 @@ import {
   collectionOfKey,
   documentKey,
   documentRange,
+  entryKey,
+  entryPrefix,
   graveKey,
   graveRange,
   prefixRange,
   readChangedKey,
+  readEntryKey,
   readGraveKey,
   transactionKey,
   transactionRange,
@@ -56,6 +59,18 @@ test("[K2] the index of changes and the graves give back what they were made of"
       expect(readGraveKey(grave)).toEqual({ time: number, collection, idKey });
       expect(grave < graveRange(number).to).toBe(true);
       expect(grave < graveRange(number - 1).to).toBe(number === 0 && grave < graveRange(-1).to);
+    }),
+  );
+});
+
+test("[K2] entries of one index lie together and give back what they were made of", () => {
+  fc.assert(
+    fc.property(collections, collections, fc.string({ unit: "binary-ascii" }), ids, (...parts) => {
+      const [index, other, position, idKey] = parts;
+      const key = entryKey(index, position, idKey);
+      expect(readEntryKey(key)).toEqual({ index, position, idKey });
+      const range = prefixRange(entryPrefix(other));
+      expect(key >= range.from && key < range.to).toBe(index === other);
     }),
   );
 });

@@ -1,9 +1,15 @@
-import type { Operation, Value } from "@bigpeer/protocol";
+import { documentId, type IndexKey, type Operation, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import type { Key } from "../../src/platform.ts";
-import { HEAD_KEY, IDENTITY_KEY } from "../../src/store/keys.ts";
+import { entryKeyOf } from "../../src/store/index-entry.ts";
+import { HEAD_KEY, IDENTITY_KEY, indexListKey } from "../../src/store/keys.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { dump, type OpenStore, openStore, problems } from "../support/open-store.ts";
+
+const KEYS: readonly IndexKey[] = [
+  { path: ["n"], isDescending: false },
+  { path: ["m", "x"], isDescending: true },
+];
 
 async function sample(): Promise<OpenStore> {
   const opened = await openStore();
@@ -15,6 +21,7 @@ async function sample(): Promise<OpenStore> {
     { kind: "insert", collection: "c", id: "gone", fields: {} },
   );
   await apply({ kind: "delete", collection: "c", id: "gone" });
+  await apply({ kind: "create_index", collection: "c", name: "by_n", keys: KEYS });
   const steps = [{ time: 5, operations: [{ kind: "delete", collection: "c", id: "x" }] }] as const;
   const digest = uploadDigest(opened.platform, undefined, steps);
   await opened.store.upload({ site: "00000000000000aa", number: 1, digest, steps });
@@ -61,4 +68,73 @@ test("[K30] a key that nobody writes is found", async () => {
   const { storage } = await sample();
   await storage.commit(new Map([["zz", 1]]));
   expect(problems(storage)).toEqual(["z:7a expected a key of the storage format"]);
+});
+
+const BY_N = { name: "by_n", number: 1, keys: KEYS };
+const LIST = indexListKey(1);
+
+function entryOf(id: Value, fields: Record<string, Value>, number = 1): Key {
+  return entryKeyOf({ ...BY_N, number }, fields, documentId(id).key);
+}
+
+/** What verify says of the sample after such a change. */
+async function problemsAfter(...changes: [Key, Value | undefined][]): Promise<string[]> {
+  const { storage } = await sample();
+  await storage.commit(new Map(changes));
+  return problems(storage).map((problem) => problem.replace(/^(.):\S*/, "$1"));
+}
+
+test("[K30] [K41] an entry that no document has, or none for a document, is found", async () => {
+  const own = entryOf("a", { n: 1, m: { x: 1 } });
+  const none = "x expected a document with this place in the index by_n";
+  expect((await sample()).storage.snapshot().get(own)).toBe(true);
+  expect(await problemsAfter([own, undefined])).toEqual(["d expected an entry in the index by_n"]);
+  // Of another value, of a document that does not show, of one that never was.
+  expect(await problemsAfter([entryOf("a", { n: 2, m: { x: 1 } }), true])).toEqual([none]);
+  expect(await problemsAfter([entryOf("gone", {}), true])).toEqual([none]);
+  expect(await problemsAfter([entryOf("nobody", { n: 1 }), true])).toEqual([none]);
+  const moved = await problemsAfter([own, undefined], [entryOf("a", { n: 2 }), true]);
+  expect(moved).toEqual(["d expected an entry in the index by_n", none]);
+  expect(await problemsAfter([own, 1])).toEqual(["x expected an entry without content"]);
+  expect(await problemsAfter([`${own}z`, true])).toEqual([none]);
+  expect(await problemsAfter(["x\0", true])).toHaveLength(1);
+});
+
+test("[K30] [K40] a list of indexes that is not well-formed is found", async () => {
+  const list = "i expected a list of indexes";
+  const malformed: Value[] = [
+    null,
+    [],
+    {},
+    [1],
+    [{ ...BY_N, name: "" }],
+    [{ ...BY_N, name: 5 }],
+    [{ ...BY_N, number: 0 }],
+    [{ ...BY_N, number: 1.5 }],
+    [{ name: "by_n", number: 1 }],
+    [{ ...BY_N, keys: [] }],
+    [{ ...BY_N, keys: [{ path: [], isDescending: false }] }],
+    [{ ...BY_N, keys: [{ path: [1], isDescending: false }] }],
+    [{ ...BY_N, keys: [{ path: ["n"] }] }],
+  ];
+  for (const value of malformed) {
+    expect((await problemsAfter([LIST, value]))[0], JSON.stringify(value)).toBe(list);
+  }
+  expect(await problemsAfter([`${LIST}z`, [BY_N]])).toEqual([list]);
+});
+
+test("[K30] [K40] indexes have numbers of their own that were given, and stand by name", async () => {
+  const again = await problemsAfter([LIST, [BY_N, { ...BY_N, name: "c" }]]);
+  expect(again).toContain("i expected a number of its own for the index c");
+  const more = await problemsAfter([LIST, [BY_N, { ...BY_N, name: "c", number: 2 }]]);
+  expect(more).toContain("i expected a number of its own for the index c");
+  expect(more).toContain("d expected an entry in the index c");
+  const unsorted = await problemsAfter([LIST, [BY_N, { ...BY_N, name: "a", number: 2 }]]);
+  expect(unsorted).toContain("i expected indexes in the order of their names");
+  expect(await problemsAfter([indexListKey(9), [{ ...BY_N, number: 1 }]])).toContain(
+    "n expected a name for the collection",
+  );
+  expect(await problemsAfter([entryOf("a", {}, 5), true])).toEqual([
+    "x expected an index of number 5",
+  ]);
 });

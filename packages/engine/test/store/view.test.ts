@@ -1,6 +1,8 @@
 import type { Operation, Value } from "@bigpeer/protocol";
 import { compareValues } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import type { Bound } from "../../src/store/keys.ts";
+import type { ScanRange } from "../../src/store/view.ts";
 import { openStore } from "../support/open-store.ts";
 
 const IDS: readonly Value[] = [
@@ -79,5 +81,42 @@ test("[K3] collections whose names contain each other, or zero bytes, stay apart
     for (const [n, name] of names.entries()) {
       expect([...snapshot.scan(name)].map(({ fields }) => fields)).toEqual([{ n }]);
     }
+  });
+});
+
+test("[K2] a scan goes either way, goes on behind an id, and stays within bounds of the id", async () => {
+  const { store } = await filled();
+  const sorted = [...IDS].sort(compareValues);
+  const values: (Value | undefined)[] = [...IDS, 9.5, null, undefined, "a\0", "z".repeat(3000)];
+  const isWithin = (id: Value, { low, high, after, reverse }: ScanRange): boolean => {
+    const direction = reverse === true ? -1 : 1;
+    return (
+      (low === undefined || compareValues(id, low.value) >= (low.isIncluded ? 0 : 1)) &&
+      (high === undefined || compareValues(id, high.value) <= (high.isIncluded ? 0 : -1)) &&
+      (after === undefined || compareValues(id, after) * direction > 0)
+    );
+  };
+  store.read((snapshot) => {
+    const expectScan = (range: ScanRange): void => {
+      const within = sorted.filter((id) => isWithin(id, range));
+      const expected = range.reverse === true ? within.toReversed() : within;
+      expect([...snapshot.scan("c", range)].map(({ id }) => id)).toEqual(expected);
+      expect([...snapshot.scanIds("c", range)]).toEqual(expected);
+    };
+    for (const reverse of [false, true]) {
+      expectScan({ reverse });
+      for (const after of IDS) expectScan({ after, reverse });
+      for (const value of values) {
+        for (const isIncluded of [false, true]) {
+          const bound: Bound = { value, isIncluded };
+          expectScan({ low: bound, reverse });
+          expectScan({ high: bound, reverse });
+          expectScan({ low: bound, after: "a", reverse });
+          expectScan({ high: bound, after: "a", reverse });
+          expectScan({ low: { value: 9, isIncluded: true }, high: bound, reverse });
+        }
+      }
+    }
+    expect([...snapshot.scanIds("none")]).toEqual([]);
   });
 });

@@ -1,9 +1,12 @@
 /**
- * A platform for tests: time that the test sets, random bytes from a seed, the real SHA-256.
+ * A platform for tests: time that the test sets, random bytes from a seed, the real SHA-256, the
+ * real clock for what has passed, the real patterns without their limits.
  */
 
 import { createHash } from "node:crypto";
-import type { Platform } from "../../src/platform.ts";
+import { setImmediate } from "node:timers/promises";
+import { RE2JS } from "re2js";
+import type { Pattern, Platform } from "../../src/platform.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const START_MS = 1_767_225_600_000;
@@ -17,6 +20,8 @@ export function testPlatform(seed = 1): TestPlatform {
   const platform = {
     nowMs: START_MS,
     now: (): number => platform.nowMs,
+    elapsed: (): number => performance.now(),
+    pause: (): Promise<void> => setImmediate(),
     random: (size: number): Uint8Array => {
       const bytes = new Uint8Array(size);
       for (let i = 0; i < size; i++) {
@@ -28,8 +33,18 @@ export function testPlatform(seed = 1): TestPlatform {
     },
     sha256: (bytes: Uint8Array): Uint8Array =>
       new Uint8Array(createHash("sha256").update(bytes).digest()),
+    pattern: compilePattern,
   };
   return platform;
+}
+
+function compilePattern(source: string, flags: string): Pattern | undefined {
+  try {
+    const expression = RE2JS.compile(flags === "" ? source : `(?${flags})${source}`);
+    return { isFoundIn: (text) => expression.test(text) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** A seeded source of choices for hand-written random walks. */

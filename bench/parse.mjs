@@ -1,0 +1,54 @@
+/**
+ * What a statement costs before it touches data: parsed and planned for the first time, and again
+ * from the cache.
+ *
+ * The floor of a repeated statement is a snapshot of the empty store, opened and closed; what is left
+ * after it is the way from text and arguments to the first read.
+ */
+import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { nodePlatform } from "@bigpeer/server";
+
+const STATEMENTS = [
+  "SELECT * FROM cars WHERE _id = :id",
+  "SELECT make, count(*) AS n FROM cars WHERE year >= :from AND color IN :colors GROUP BY make ORDER BY n DESC LIMIT 10",
+  "UPDATE cars SET price = price - :off, sold.at = :at WHERE make = 'Fiat' AND year < 2016 RETURNING _id",
+];
+const ARGS = { id: "a", from: 2015, colors: ["red", "blue"], off: 10, at: "2026-01-01T00:00:00Z" };
+const ROUNDS = 7;
+
+const store = await Store.open(new MemoryKeyValue(), nodePlatform);
+const runner = new StatementRunner({ store, platform: nodePlatform, appId: "bench" });
+
+const line = (name, micros) =>
+  console.log(`  ${name.padEnd(58)} ${micros.toFixed(2).padStart(8)} µs`);
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
+
+/** Microseconds of one call, the median of some rounds. */
+async function measure(count, work) {
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const start = performance.now();
+    for (let i = 0; i < count; i++) await work(i);
+    rounds.push(((performance.now() - start) * 1000) / count);
+  }
+  return median(rounds);
+}
+
+for (const text of STATEMENTS) {
+  console.log(`\n  ${text.slice(0, 70)}${text.length > 70 ? "…" : ""}`);
+  let fresh = 0;
+  // A comment that differs makes a text that is not in the cache.
+  line(
+    "parsed, bound, planned, compiled",
+    await measure(2000, () => runner.prepare(`${text} -- ${fresh++}`)),
+  );
+  line("the same from the cache", await measure(50_000, () => runner.prepare(text)));
+}
+
+console.log("");
+const floor = await measure(20_000, async () => store.read((snapshot) => snapshot.txnId));
+const whole = await measure(20_000, () => runner.execute({ statement: STATEMENTS[0], args: ARGS }));
+line("a snapshot, opened and closed (floor)", floor);
+line("a repeated SELECT by id that finds no collection", whole);
+line("difference: before data is touched", whole - floor);
+await store.close();

@@ -1,0 +1,61 @@
+/**
+ * Budget: what one statement may use of time and memory.
+ *
+ * Every loop whose length comes from outside calls `step`, everything that grows calls `take`.
+ * Looking at the clock costs more than a step, so it is looked at once for many of them.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+
+const STEPS_PER_LOOK = 512;
+
+export interface BudgetOptions {
+  /** A clock that never goes back, in milliseconds. */
+  readonly elapsed: () => number;
+  readonly timeMsMax: number;
+  readonly bytesMax: number;
+}
+
+export class Budget {
+  readonly #elapsed: () => number;
+  readonly #timeMsMax: number;
+  readonly #endMs: number;
+  readonly #bytesMax: number;
+  #bytes = 0;
+  #steps = 0;
+  #cancelled: string | undefined;
+
+  constructor({ elapsed, timeMsMax, bytesMax }: BudgetOptions) {
+    this.#elapsed = elapsed;
+    this.#timeMsMax = timeMsMax;
+    this.#endMs = elapsed() + timeMsMax;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Counts a piece of work, about as much as looking at one document. */
+  step(steps: number = 1): void {
+    this.#steps += steps;
+    if (this.#steps >= STEPS_PER_LOOK) this.look();
+  }
+
+  /** Throws `query.timeout` when the time is over or the request was cancelled. */
+  look(): void {
+    this.#steps = 0;
+    if (this.#cancelled !== undefined) throw new PeerError("query.timeout", this.#cancelled);
+    if (this.#elapsed() < this.#endMs) return;
+    const message = `the statement took longer than ${this.#timeMsMax} ms and was stopped`;
+    throw new PeerError("query.timeout", message);
+  }
+
+  /** Counts memory that stays taken until the statement ends. */
+  take(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes <= this.#bytesMax) return;
+    const message = `the statement needs more than ${this.#bytesMax} bytes of memory; narrow it with WHERE or LIMIT`;
+    throw new PeerError("query.too_large", message);
+  }
+
+  cancel(reason: string): void {
+    this.#cancelled ??= reason;
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * Comparison of data, in two ways.
+ *
+ * `compareData`, `equalData` and `dataKey` are total and agree with each other: for ORDER BY, GROUP
+ * BY, DISTINCT, sets, min and max. They are the order of values in documents and indexes; 1 and 1.0
+ * are one value, null equals null, MISSING equals MISSING.
+ *
+ * `orderComparable` and `equalComparable` are the operators `< <= > >=` and `= !=`: what cannot be
+ * compared gives MISSING, a null gives null.
+ */
+
+import {
+  byteString,
+  compareBytes,
+  compareNumbers,
+  compareText,
+  normalNumber,
+} from "@bigpeer/protocol";
+import { type Datum, type DatumObject, Float, isDatumArray, type PresentDatum } from "./datum.ts";
+
+const NUMBER_RANK = 1;
+const STRING_RANK = 3;
+const OBJECT_RANK = 5;
+
+/** boolean < number < binary < string < array < object < null < MISSING. */
+function rankOf(datum: Datum): number {
+  switch (typeof datum) {
+    case "boolean":
+      return 0;
+    case "number":
+    case "bigint":
+      return NUMBER_RANK;
+    case "string":
+      return STRING_RANK;
+    case "undefined":
+      return 7;
+    default:
+      if (datum === null) return 6;
+      if (datum instanceof Float) return NUMBER_RANK;
+      if (datum instanceof Uint8Array) return 2;
+      return Array.isArray(datum) ? 4 : OBJECT_RANK;
+  }
+}
+
+/** -1, 0 or 1: the total order of all data, the same as compareValues' order of values. */
+export function compareData(a: Datum, b: Datum): number {
+  if (typeof a === "number" && typeof b === "number") return compareNumbers(a, b);
+  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
+  const rank = rankOf(a) - rankOf(b);
+  if (rank !== 0) return rank < 0 ? -1 : 1;
+  return compareAlike(a, b, compareData, compareEntries);
+}
+
+export function equalData(a: Datum, b: Datum): boolean {
+  return a === b || compareData(a, b) === 0;
+}
+
+/**
+ * The operators `< <= > >=`: below 0, 0 or above 0; null where a null leaves it undecided; undefined
+ * (MISSING) where the types differ or something is MISSING.
+ *
+ * Arrays go by their first elements that differ, then by length. Objects go by the first key, in
+ * the order of keys, at which they differ; to lack that key is to be less.
+ */
+export function orderComparable(a: Datum, b: Datum): number | null | undefined {
+  if (typeof a === "number" && typeof b === "number") return compareNumbers(a, b);
+  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
+  if (a === undefined || b === undefined) return undefined;
+  if (a === null || b === null) return null;
+  if (rankOf(a) !== rankOf(b)) return undefined;
+  return compareAlike(a, b, orderComparable, orderObjects);
+}
+
+/**
+ * The operators `=` and `!=`. Arrays and objects differ if any of their parts do; else they cannot
+ * be compared if any of their parts cannot; else a null leaves it undecided.
+ */
+export function equalComparable(a: Datum, b: Datum): boolean | null | undefined {
+  if (typeof a === "string" && typeof b === "string") return a === b;
+  if (a === undefined || b === undefined) return undefined;
+  if (a === null || b === null) return null;
+  const rank = rankOf(a);
+  if (rank !== rankOf(b)) return undefined;
+  if (isDatumArray(a)) return equalArrays(a, b as readonly PresentDatum[]);
+  if (rank !== OBJECT_RANK) return compareData(a, b) === 0;
+  return equalObjects(a as DatumObject, b as DatumObject);
+}
+
+type ElementOrder<T> = (a: PresentDatum, b: PresentDatum) => T;
+
+/** Two data of one rank; what stands in arrays and objects is compared as the caller says. */
+function compareAlike<T extends number | null | undefined>(
+  a: Datum,
+  b: Datum,
+  compareElements: ElementOrder<T>,
+  compareObjects: (a: DatumObject, b: DatumObject) => T,
+): T | number {
+  switch (typeof a) {
+    case "boolean":
+      return Number(a) - Number(b);
+    case "number":
+    case "bigint":
+      return compareNumbers(a, unbox(b));
+    case "string":
+      return compareText(a, b as string);
+    case "undefined":
+      return 0;
+    default:
+      if (a === null) return 0;
+      if (a instanceof Float) return compareNumbers(a.value, unbox(b));
+      if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array);
+      return isDatumArray(a)
+        ? compareArrays(a, b as readonly PresentDatum[], compareElements)
+        : compareObjects(a, b as DatumObject);
+  }
+}
+
+function unbox(datum: Datum): number | bigint {
+  return datum instanceof Float ? datum.value : (datum as number | bigint);
+}
+
+function compareArrays<T>(
+  a: readonly PresentDatum[],
+  b: readonly PresentDatum[],
+  compareElements: ElementOrder<T>,
+): T | number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const order = compareElements(a[i] as PresentDatum, b[i] as PresentDatum);
+    if (order !== 0) return order;
+  }
+  return Math.sign(a.length - b.length);
+}
+
+/** Objects as lists of their entries, each first by key, then by what it holds. */
+function compareEntries(a: DatumObject, b: DatumObject): number {
+  const x = keysOf(a);
+  const y = keysOf(b);
+  const length = Math.min(x.length, y.length);
+  for (let i = 0; i < length; i++) {
+    const order = compareText(x[i] as string, y[i] as string) || compareAt(a, b, x[i] as string);
+    if (order !== 0) return order;
+  }
+  return Math.sign(x.length - y.length);
+}
+
+function compareAt(a: DatumObject, b: DatumObject, key: string): number {
+  return compareData(a[key], b[key]);
+}
+
+function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined {
+  const x = keysOf(a);
+  const y = keysOf(b);
+  const length = Math.min(x.length, y.length);
+  for (let i = 0; i < length; i++) {
+    const key = x[i] as string;
+    // The lesser of two keys is one that the other object lacks.
+    const lacking = compareText(y[i] as string, key);
+    const order = lacking === 0 ? orderComparable(a[key], b[key]) : lacking;
+    if (order !== 0) return order;
+  }
+  return Math.sign(x.length - y.length);
+}
+
+function keysOf(object: DatumObject): string[] {
+  return Object.keys(object).sort(compareText);
+}
+
+function equalArrays(
+  a: readonly PresentDatum[],
+  b: readonly PresentDatum[],
+): boolean | null | undefined {
+  if (a.length !== b.length) return false;
+  let equality: boolean | null | undefined = true;
+  for (let i = 0; i < a.length; i++) {
+    equality = both(equality, equalComparable(a[i], b[i]));
+    if (equality === false) return false;
+  }
+  return equality;
+}
+
+function equalObjects(a: DatumObject, b: DatumObject): boolean | null | undefined {
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  if (!keys.every((key) => Object.hasOwn(b, key))) return false;
+  let equality: boolean | null | undefined = true;
+  for (const key of keys) {
+    equality = both(equality, equalComparable(a[key], b[key]));
+    if (equality === false) return false;
+  }
+  return equality;
+}
+
+/** As AND: false decides, then MISSING, then null. */
+function both(
+  a: boolean | null | undefined,
+  b: boolean | null | undefined,
+): boolean | null | undefined {
+  if (a === false || b === false) return false;
+  if (a === undefined || b === undefined) return undefined;
+  return a === null || b === null ? null : true;
+}
+
+/**
+ * A text that two data share exactly when equalData holds. It says nothing about order. A key does
+ * not end itself: whoever puts several into one must keep them apart.
+ */
+export function dataKey(datum: Datum): string {
+  switch (typeof datum) {
+    case "string":
+      return `s${datum}`;
+    case "number":
+      return `n${normalNumber(datum)}`;
+    case "bigint":
+      return `n${datum}`;
+    case "boolean":
+      return datum ? "t" : "f";
+    case "undefined":
+      return "m";
+    default:
+      if (datum === null) return "z";
+      if (datum instanceof Float) return `n${normalNumber(datum.value)}`;
+      if (datum instanceof Uint8Array) return `b${byteString(datum)}`;
+      return isDatumArray(datum) ? `a${listKey(datum)}` : `o${fieldsKey(datum)}`;
+  }
+}
+
+function listKey(array: readonly PresentDatum[]): string {
+  let key = "";
+  for (const element of array) key += sized(dataKey(element));
+  return key;
+}
+
+function fieldsKey(object: DatumObject): string {
+  let key = "";
+  // Any fixed order will do, and the host's is the fastest.
+  for (const name of Object.keys(object).sort()) key += sized(name) + sized(dataKey(object[name]));
+  return key;
+}
+
+function sized(part: string): string {
+  return `${part.length}:${part}`;
+}

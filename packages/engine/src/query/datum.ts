@@ -1,0 +1,170 @@
+/**
+ * Datum: what an expression yields while it is evaluated.
+ *
+ * A Value, MISSING (`undefined`), or a Failure. Inside an expression 7 and 7.0 differ, as they do
+ * not in a document: a whole float is boxed as a Float, so that a plain JS number that is whole is
+ * always an integer. Arrays and objects never hold MISSING or a Failure, but may hold Floats.
+ */
+
+import type { Value, ValueObject } from "@bigpeer/protocol";
+import { type MutableObject, normalNumber, setField } from "@bigpeer/protocol";
+
+/** A float whose value is whole and would otherwise be taken for an integer. */
+export class Float {
+  readonly value: number;
+
+  constructor(value: number) {
+    this.value = value;
+  }
+}
+
+/**
+ * The evaluation went wrong: division by zero, an argument of the wrong type. It passes through
+ * everything around it; a filter rejects the row, a column is left out with a warning, a write is
+ * refused. Made once for each place, not for each row.
+ */
+export class Failure {
+  /** What was expected, without the place. */
+  readonly reason: string;
+  /** The node that failed, as an offset in the text of the statement. */
+  readonly at: number | undefined;
+
+  constructor(reason: string, at?: number) {
+    this.reason = reason;
+    this.at = at;
+  }
+}
+
+export interface DatumObject {
+  readonly [key: string]: PresentDatum;
+}
+
+/** What may stand in an array or an object. */
+export type PresentDatum =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Float
+  | Uint8Array
+  | readonly PresentDatum[]
+  | DatumObject;
+
+export type Datum = PresentDatum | undefined;
+
+/** What evaluating gives. */
+export type Outcome = Datum | Failure;
+
+export const MISSING: undefined = undefined;
+
+export type DatumType =
+  | "missing"
+  | "null"
+  | "boolean"
+  | "integer"
+  | "float"
+  | "string"
+  | "binary"
+  | "array"
+  | "object";
+
+export function typeOf(datum: Datum): DatumType {
+  switch (typeof datum) {
+    case "undefined":
+      return "missing";
+    case "boolean":
+      return "boolean";
+    case "bigint":
+      return "integer";
+    case "number":
+      return Number.isSafeInteger(datum) ? "integer" : "float";
+    case "string":
+      return "string";
+    default:
+      if (datum === null) return "null";
+      if (datum instanceof Float) return "float";
+      if (datum instanceof Uint8Array) return "binary";
+      return Array.isArray(datum) ? "array" : "object";
+  }
+}
+
+export function isDatumArray(datum: Outcome): datum is readonly PresentDatum[] {
+  return Array.isArray(datum);
+}
+
+export function isDatumObject(datum: Outcome): datum is DatumObject {
+  return (
+    typeof datum === "object" &&
+    datum !== null &&
+    !Array.isArray(datum) &&
+    !(datum instanceof Float) &&
+    !(datum instanceof Failure) &&
+    !(datum instanceof Uint8Array)
+  );
+}
+
+export function isInteger(datum: Outcome): datum is number | bigint {
+  return typeof datum === "bigint" || Number.isSafeInteger(datum);
+}
+
+export function isNumeric(datum: Outcome): datum is number | bigint | Float {
+  return typeof datum === "number" || typeof datum === "bigint" || datum instanceof Float;
+}
+
+/** A float as a datum: boxed when a plain number would look like an integer. */
+export function toFloat(value: number): number | Float {
+  return Number.isSafeInteger(value) || typeof normalNumber(value) === "bigint"
+    ? new Float(value)
+    : value;
+}
+
+/** The number itself, without the box. */
+export function unboxNumber(datum: number | bigint | Float): number | bigint {
+  return datum instanceof Float ? datum.value : datum;
+}
+
+/** As a JS number, whatever it was; large integers lose digits. */
+export function approximate(datum: number | bigint | Float): number {
+  return Number(datum instanceof Float ? datum.value : datum);
+}
+
+/** As a value for a document or an answer: no Float is left. Returns the same object if it can. */
+export function toValue(datum: PresentDatum): Value {
+  if (typeof datum === "number" || typeof datum !== "object" || datum === null) return datum;
+  if (datum instanceof Float) return normalNumber(datum.value);
+  if (datum instanceof Uint8Array) return datum;
+  if (isDatumArray(datum))
+    return hasFloat(datum) ? datum.map(toValue) : (datum as readonly Value[]);
+  return hasFloat(datum) ? objectValue(datum) : (datum as ValueObject);
+}
+
+function objectValue(datum: DatumObject): ValueObject {
+  const copy: MutableObject = {};
+  for (const key of Object.keys(datum)) setField(copy, key, toValue(datum[key] as PresentDatum));
+  return copy;
+}
+
+function hasFloat(datum: PresentDatum): boolean {
+  if (typeof datum !== "object" || datum === null || datum instanceof Uint8Array) return false;
+  if (datum instanceof Float) return true;
+  if (isDatumArray(datum)) return datum.some(hasFloat);
+  return Object.values(datum).some(hasFloat);
+}
+
+/** A value of a document or a parameter is a datum as it stands. */
+export function fromValue(value: Value | undefined): Datum {
+  return value;
+}
+
+/** As setField of the protocol, for data under construction. */
+export function putField(
+  object: { [key: string]: PresentDatum },
+  key: string,
+  value: PresentDatum,
+): void {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, ...OPEN_PROPERTY });
+}
+
+const OPEN_PROPERTY = { enumerable: true, configurable: true, writable: true };

@@ -1,0 +1,57 @@
+/**
+ * Faults of a statement: what is wrong, and where in its text.
+ *
+ * Every stage throws with the offset it knows; `locate` is called once, by whoever has the text,
+ * and turns the offset into line, column and the text near it.
+ */
+
+import { type ErrorCode, PeerError, type TextPlace } from "@bigpeer/protocol";
+
+/** A fault of which only the offset is known yet. */
+export class Fault extends Error {
+  readonly code: ErrorCode;
+  readonly offset: number | undefined;
+  readonly expected: string | undefined;
+
+  constructor(code: ErrorCode, message: string, offset?: number, expected?: string) {
+    super(message);
+    this.code = code;
+    this.offset = offset;
+    this.expected = expected;
+  }
+}
+
+export function syntaxFault(expected: string, found: string, offset: number): Fault {
+  return new Fault("query.syntax", `expected ${expected}, found ${found}`, offset, expected);
+}
+
+export function semanticFault(message: string, offset?: number): Fault {
+  return new Fault("query.semantic", message, offset);
+}
+
+export function evaluationFault(message: string, offset?: number): Fault {
+  return new Fault("query.evaluation", message, offset);
+}
+
+const NEAR_LENGTH_MAX = 24;
+
+/** The error for the caller: any Fault gets its place, everything else is returned as it is. */
+export function locate(error: unknown, text: string): unknown {
+  if (!(error instanceof Fault)) return error;
+  const { code, message, offset, expected } = error;
+  if (offset === undefined) return new PeerError(code, message);
+  return new PeerError(code, message, { place: placeOf(text, offset), expected });
+}
+
+export function placeOf(text: string, offset: number): TextPlace {
+  const before = text.slice(0, offset);
+  const line = before.split("\n").length;
+  const column = characters(before.slice(before.lastIndexOf("\n") + 1)).length + 1;
+  const rest = text.slice(offset, offset + 2 * NEAR_LENGTH_MAX).split("\n", 1)[0] ?? "";
+  return { line, column, near: characters(rest).slice(0, NEAR_LENGTH_MAX).join("") };
+}
+
+/** By code point, as editors count columns. */
+function characters(text: string): string[] {
+  return Array.from(text);
+}

@@ -1,0 +1,223 @@
+/**
+ * Array functions. They make new arrays and never change one. Elements are equal as in GROUP BY: 1
+ * and 1.0 are one, null equals null.
+ */
+
+import { compareData, dataKey, equalData } from "../compare.ts";
+import {
+  type Datum,
+  Failure,
+  isDatumArray,
+  MISSING,
+  type Outcome,
+  type PresentDatum,
+} from "../datum.ts";
+import { mismatch } from "../mismatch.ts";
+import type { Run } from "../run.ts";
+import { readCount, readInteger } from "./argument.ts";
+import type { FunctionSpec } from "./function.ts";
+import { chargeArray, chargeGrowth, countWork, ELEMENT_BYTES } from "./growth.ts";
+
+const ANY_NUMBER = Number.POSITIVE_INFINITY;
+
+type DatumArray = readonly PresentDatum[];
+
+export const ARRAY_FUNCTIONS: readonly FunctionSpec[] = [
+  onArray("array_length", (array) => array.length),
+  onArray("array_contains_null", (array) => array.includes(null)),
+  onArray("array_reverse", reverse),
+  onArray("array_sort", sort),
+  onArrays("array_concat", [2, ANY_NUMBER], (arrays) => arrays.flat()),
+  onArrays("array_union", [2, ANY_NUMBER], (arrays) => distinct(arrays.flat())),
+  onArrays("array_intersect", [2, ANY_NUMBER], intersect),
+  onArrays("array_except", [2, 2], except),
+  onArrays("array_zip", [2, 2], zip),
+  onElement("array_contains", (array, element) => positionOf(array, element) >= 0),
+  onElement("array_position", positionOf),
+  { name: "array_flatten", arity: [2, 2], nulls: "pass", apply: flatten },
+  withElements("array_append", [2, ANY_NUMBER], (array, added) => [...array, ...added]),
+  withElements("array_insert", [3, ANY_NUMBER], insert),
+  withElements("array_remove", [2, ANY_NUMBER], remove),
+  withElements("array_replace", [3, 4], replace),
+];
+
+function onArray(name: string, apply: (array: DatumArray, run: Run) => Outcome): FunctionSpec {
+  return {
+    name,
+    arity: [1, 1],
+    nulls: "pass",
+    apply: ([array], run) =>
+      isDatumArray(array) ? apply(array, run) : mismatch("an array", array),
+  };
+}
+
+type ApplyToArrays = (arrays: readonly DatumArray[]) => Outcome;
+
+/** A function whose arguments all are arrays, and whose result is no longer than all of them. */
+function onArrays(name: string, arity: FunctionSpec["arity"], apply: ApplyToArrays): FunctionSpec {
+  return {
+    name,
+    arity,
+    nulls: "pass",
+    apply: (args, run) => {
+      let length = 0;
+      for (const arg of args) {
+        if (!isDatumArray(arg)) return mismatch("an array", arg);
+        length += arg.length;
+      }
+      chargeArray(run, length);
+      return apply(args as readonly DatumArray[]);
+    },
+  };
+}
+
+/** A function that looks for an element. One that is null is not looked for: the result is null. */
+function onElement(
+  name: string,
+  apply: (array: DatumArray, element: Datum) => Outcome,
+): FunctionSpec {
+  return {
+    name,
+    arity: [2, 2],
+    nulls: "pass",
+    apply: ([array, element], run) => {
+      if (!isDatumArray(array)) return mismatch("an array", array);
+      countWork(run, array.length);
+      return apply(array, element);
+    },
+  };
+}
+
+type ApplyWithElements = (array: DatumArray, rest: DatumArray) => Outcome;
+
+/** A function that changes an array. Its other arguments may be null, which is an element too. */
+function withElements(
+  name: string,
+  arity: FunctionSpec["arity"],
+  apply: ApplyWithElements,
+): FunctionSpec {
+  return {
+    name,
+    arity,
+    nulls: "see",
+    apply: (args, run) => {
+      if (args.includes(MISSING)) return MISSING;
+      const [array, ...rest] = args as DatumArray;
+      if (array === null) return null;
+      if (!isDatumArray(array)) return mismatch("an array", array);
+      chargeArray(run, array.length + rest.length);
+      return apply(array, rest);
+    },
+  };
+}
+
+function reverse(array: DatumArray, run: Run): Outcome {
+  chargeArray(run, array.length);
+  return array.toReversed();
+}
+
+function sort(array: DatumArray, run: Run): Outcome {
+  chargeArray(run, array.length);
+  return array.toSorted((a, b) => {
+    run.budget.step();
+    return compareData(a, b);
+  });
+}
+
+function positionOf(array: DatumArray, element: Datum): number {
+  return array.findIndex((candidate) => equalData(candidate, element));
+}
+
+/** Of equal elements the first. */
+function distinct(array: DatumArray): DatumArray {
+  const seen = new Set<string>();
+  return array.filter((element) => {
+    const key = dataKey(element);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+function intersect([first = [], ...others]: readonly DatumArray[]): Outcome {
+  const sets = others.map((other) => new Set(other.map(dataKey)));
+  return distinct(first).filter((element) => {
+    const key = dataKey(element);
+    return sets.every((set) => set.has(key));
+  });
+}
+
+function except([first = [], second = []]: readonly DatumArray[]): Outcome {
+  const unwanted = new Set(second.map(dataKey));
+  return distinct(first).filter((element) => !unwanted.has(dataKey(element)));
+}
+
+/** One element of each in turn; what the longer has more comes last. */
+function zip([first = [], second = []]: readonly DatumArray[]): Outcome {
+  const zipped: PresentDatum[] = [];
+  for (let i = 0; i < Math.max(first.length, second.length); i++) {
+    if (i < first.length) zipped.push(first[i] as PresentDatum);
+    if (i < second.length) zipped.push(second[i] as PresentDatum);
+  }
+  return zipped;
+}
+
+function flatten([array, levels]: readonly Datum[], run: Run): Outcome {
+  if (!isDatumArray(array)) return mismatch("an array", array);
+  const depth = readCount(levels);
+  if (depth instanceof Failure) return depth;
+  const flat = new FlatArray(run);
+  flat.add(array, depth);
+  return flat.elements;
+}
+
+/** One array may stand in another many times: the result may be longer than all that is held. */
+class FlatArray {
+  readonly elements: PresentDatum[] = [];
+  readonly #run: Run;
+  #counted = 0;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  add(array: DatumArray, depth: number): void {
+    this.#run.budget.step();
+    for (const element of array) {
+      if (depth > 0 && isDatumArray(element)) this.add(element, depth - 1);
+      else this.elements.push(element);
+    }
+    const grown = this.elements.length - this.#counted;
+    if (grown < UNCOUNTED_ELEMENTS) return;
+    this.#counted += grown;
+    chargeGrowth(this.#run, grown * ELEMENT_BYTES);
+  }
+}
+
+const UNCOUNTED_ELEMENTS = 1024;
+
+/** A negative place counts from the end. A place outside of the array is its nearer end. */
+function insert(array: DatumArray, [place, ...added]: DatumArray): Outcome {
+  if (place === null) return null;
+  const index = readInteger(place);
+  return index instanceof Failure
+    ? index
+    : [...array.slice(0, index), ...added, ...array.slice(index)];
+}
+
+function remove(array: DatumArray, unwanted: DatumArray): Outcome {
+  return array.filter((element) => positionOf(unwanted, element) < 0);
+}
+
+/** array_replace(array, from, to, howOften). */
+function replace(array: DatumArray, [from, to, times]: DatumArray): Outcome {
+  if (times === null) return null;
+  const most = times === undefined ? array.length : readCount(times);
+  if (most instanceof Failure) return most;
+  let left = most;
+  return array.map((element) => {
+    if (!equalData(element, from) || left === 0) return element;
+    left--;
+    return to as PresentDatum;
+  });
+}

@@ -1,0 +1,27 @@
+/**
+ * Functions that only the filter language calls. Nobody writes their names, so none is suggested.
+ */
+
+import { equalData } from "../compare.ts";
+import { type Datum, isDatumArray, MISSING, type Outcome } from "../datum.ts";
+import { mismatch } from "../mismatch.ts";
+import type { Run } from "../run.ts";
+import type { FunctionSpec } from "./function.ts";
+import { countWork } from "./growth.ts";
+
+export const FILTER_FUNCTIONS: readonly FunctionSpec[] = [
+  { name: "filter_contains", arity: [2, 2], nulls: "see", apply: contains },
+];
+
+/** Whether an array has an element, or text a part. Null may be such an element. */
+function contains([whole, part]: readonly Datum[], run: Run): Outcome {
+  if (whole === MISSING || part === MISSING) return MISSING;
+  if (whole === null) return null;
+  if (isDatumArray(whole)) {
+    countWork(run, whole.length);
+    return whole.some((element) => equalData(element, part));
+  }
+  if (typeof whole !== "string") return mismatch("an array or text", whole);
+  if (part === null) return null;
+  return typeof part === "string" ? whole.includes(part) : mismatch("text", part);
+}

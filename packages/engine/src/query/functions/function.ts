@@ -1,0 +1,22 @@
+/**
+ * What a function of the language is: a row of the table in table.ts.
+ */
+
+import type { Datum, Outcome } from "../datum.ts";
+import type { Run } from "../run.ts";
+
+export interface FunctionSpec {
+  /** In lower case. */
+  readonly name: string;
+  /** Fewest and most arguments; Infinity for any number. */
+  readonly arity: readonly [min: number, max: number];
+  /**
+   * `pass`: a MISSING argument makes the result MISSING, else a null one makes it null, and `apply`
+   * sees neither. `see`: `apply` gets them. A Failure never reaches `apply`.
+   */
+  readonly nulls: "pass" | "see";
+  /** Whether two calls with the same arguments may differ: clock, random. */
+  readonly isVolatile?: boolean;
+  /** Never throws for its arguments: what is wrong with them is a Failure. */
+  readonly apply: (args: readonly Datum[], run: Run) => Outcome;
+}

@@ -1,0 +1,31 @@
+/**
+ * JSON text as a value and back.
+ */
+
+import { MISSING } from "../datum.ts";
+import { readJson, writeJson } from "../json-text.ts";
+import { mismatch } from "../mismatch.ts";
+import type { FunctionSpec } from "./function.ts";
+import { chargeCopy } from "./growth.ts";
+
+/** What a character of JSON may become: `[]` is two of them, and an array. */
+const BYTES_PER_CHARACTER = 8;
+
+export const JSON_FUNCTIONS: readonly FunctionSpec[] = [
+  {
+    name: "serialize_json",
+    arity: [1, 1],
+    nulls: "see",
+    apply: ([datum], run) => (datum === MISSING ? MISSING : writeJson(datum, run.budget)),
+  },
+  {
+    name: "deserialize_json",
+    arity: [1, 1],
+    nulls: "pass",
+    apply: ([text], run) => {
+      if (typeof text !== "string") return mismatch("JSON text", text);
+      chargeCopy(run, text.length * BYTES_PER_CHARACTER);
+      return readJson(text);
+    },
+  },
+];

@@ -1,0 +1,109 @@
+/**
+ * Numeric functions. Rounding keeps the type, integer or float; what has to do with angles gives a
+ * float, and NaN where there is no result.
+ */
+
+import { toInteger } from "../arithmetic.ts";
+import {
+  approximate,
+  type Datum,
+  Failure,
+  isInteger,
+  isNumeric,
+  type Outcome,
+  toFloat,
+} from "../datum.ts";
+import { mismatch } from "../mismatch.ts";
+import { readInteger } from "./argument.ts";
+import type { FunctionSpec } from "./function.ts";
+
+export const NUMERIC_FUNCTIONS: readonly FunctionSpec[] = [
+  rounding("ceil", Math.ceil),
+  rounding("floor", Math.floor),
+  { name: "abs", arity: [1, 1], nulls: "pass", apply: ([number]) => absolute(number) },
+  { name: "round", arity: [1, 2], nulls: "pass", apply: ([number, to = 0]) => round(number, to) },
+  real("sin", Math.sin),
+  real("cos", Math.cos),
+  real("tan", Math.tan),
+  real("asin", Math.asin),
+  real("acos", Math.acos),
+  real("atan", Math.atan),
+  real("sinh", Math.sinh),
+  real("cosh", Math.cosh),
+  real("tanh", Math.tanh),
+  real("degrees", (radians) => (radians * 180) / Math.PI),
+  real("radians", (degrees) => (degrees * Math.PI) / 180),
+  { name: "atan2", arity: [2, 2], nulls: "pass", apply: ([y, x]) => atan2(y, x) },
+];
+
+/** A function of one number that leaves integers as they are. */
+function rounding(name: string, apply: (number: number) => number): FunctionSpec {
+  return {
+    name,
+    arity: [1, 1],
+    nulls: "pass",
+    apply: ([number]) => {
+      if (!isNumeric(number)) return mismatch("a number", number);
+      return isInteger(number) ? number : toFloat(apply(approximate(number)));
+    },
+  };
+}
+
+/** A function of one real number. */
+function real(name: string, apply: (number: number) => number): FunctionSpec {
+  return {
+    name,
+    arity: [1, 1],
+    nulls: "pass",
+    apply: ([number]) =>
+      isNumeric(number) ? toFloat(apply(approximate(number))) : mismatch("a number", number),
+  };
+}
+
+function atan2(y: Datum, x: Datum): Outcome {
+  if (!isNumeric(y)) return mismatch("a number", y);
+  return isNumeric(x)
+    ? toFloat(Math.atan2(approximate(y), approximate(x)))
+    : mismatch("a number", x);
+}
+
+function absolute(number: Datum): Outcome {
+  if (!isNumeric(number)) return mismatch("a number", number);
+  if (typeof number === "bigint") return toInteger(number < 0n ? -number : number);
+  return isInteger(number) ? Math.abs(number) : toFloat(Math.abs(approximate(number)));
+}
+
+/** Half goes away from zero. Negative digits round before the point. */
+function round(number: Datum, to: Datum): Outcome {
+  if (!isNumeric(number)) return mismatch("a number", number);
+  const digits = readInteger(to);
+  if (digits instanceof Failure) return digits;
+  return isInteger(number) ? roundInteger(number, digits) : roundFloat(approximate(number), digits);
+}
+
+/** So many digits before the point no integer has. */
+const INTEGER_DIGITS = 21;
+
+function roundInteger(integer: number | bigint, digits: number): Outcome {
+  if (digits >= 0) return integer;
+  if (digits < -INTEGER_DIGITS) return 0;
+  const unit = 10n ** BigInt(-digits);
+  const exact = BigInt(integer);
+  const half = exact < 0n ? -unit / 2n : unit / 2n;
+  return toInteger(((exact + half) / unit) * unit);
+}
+
+/** Rounds the decimal digits that the float is written with: 2.675 to 2 digits is 2.68. */
+function roundFloat(float: number, digits: number): Outcome {
+  const shifted = shiftPoint(float, digits);
+  // From here on a float has no digits behind the point.
+  if (Math.abs(shifted) >= Number.MAX_SAFE_INTEGER || Number.isNaN(shifted)) return toFloat(float);
+  const whole = Math.sign(shifted) * Math.round(Math.abs(shifted));
+  return toFloat(shiftPoint(whole, -digits));
+}
+
+/** The float times ten to the power of `digits`, without the error of a multiplication. */
+function shiftPoint(float: number, digits: number): number {
+  const [mantissa, exponent = "0"] = String(float).split("e");
+  return Number(`${mantissa}e${Number(exponent) + digits}`);
+}

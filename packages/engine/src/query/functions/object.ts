@@ -1,0 +1,159 @@
+/**
+ * Object functions. They make new objects and never change one. Keys come in order, so that the same
+ * object always gives the same list, however it was stored.
+ */
+
+import { compareText } from "@bigpeer/protocol";
+import {
+  type Datum,
+  type DatumObject,
+  Failure,
+  isDatumArray,
+  isDatumObject,
+  isNumeric,
+  MISSING,
+  type Outcome,
+  type PresentDatum,
+  putField,
+} from "../datum.ts";
+import { mismatch } from "../mismatch.ts";
+import type { Run } from "../run.ts";
+import type { FunctionSpec } from "./function.ts";
+import { chargeArray, chargeCopy } from "./growth.ts";
+import { byteLength } from "./text-length.ts";
+
+const KEY_EXISTS = new Failure(
+  "expected a key that the object has not; true as last argument replaces",
+);
+const KEY_ABSENT = new Failure("expected a key of the object");
+
+/** Rough bytes of a field of an object. */
+const FIELD_BYTES = 32;
+
+const ANY_NUMBER = Number.POSITIVE_INFINITY;
+
+export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
+  onObject("object_keys", keysOf),
+  onObject("object_values", (object, run) =>
+    keysOf(object, run).map((key) => object[key] as PresentDatum),
+  ),
+  onObject("object_length", (object) => Object.keys(object).length),
+  onObject("object_size", sizeOf),
+  { name: "object_field", arity: [2, 2], nulls: "pass", apply: field },
+  { name: "object_set", arity: [3, 4], nulls: "see", apply: set },
+  { name: "object_unset", arity: [2, 3], nulls: "pass", apply: unset },
+  { name: "object_rename", arity: [3, 3], nulls: "pass", apply: rename },
+  { name: "object_concat", arity: [2, ANY_NUMBER], nulls: "pass", apply: concat },
+  { name: "object_content", arity: [1, ANY_NUMBER], nulls: "pass", apply: content },
+];
+
+type MutableDatumObject = { [key: string]: PresentDatum };
+
+type ApplyToObject = (object: DatumObject, run: Run) => Outcome;
+
+function onObject(name: string, apply: ApplyToObject): FunctionSpec {
+  return {
+    name,
+    arity: [1, 1],
+    nulls: "pass",
+    apply: ([object], run) =>
+      isDatumObject(object) ? apply(object, run) : mismatch("an object", object),
+  };
+}
+
+function keysOf(object: DatumObject, run: Run): string[] {
+  const keys = Object.keys(object);
+  chargeArray(run, keys.length);
+  return keys.sort(compareText);
+}
+
+/** About the bytes that it holds: eight for a number, one for a boolean or null, else its text. */
+function sizeOf(datum: PresentDatum, run: Run): number {
+  if (typeof datum === "string") return byteLength(datum);
+  if (isNumeric(datum)) return 8;
+  if (datum instanceof Uint8Array) return datum.length;
+  if (datum === null || typeof datum === "boolean") return 1;
+  let size = 0;
+  for (const [key, part] of Object.entries(datum)) {
+    run.budget.step();
+    size += (isDatumArray(datum) ? 0 : byteLength(key)) + sizeOf(part, run);
+  }
+  return size;
+}
+
+function field([object, key]: readonly Datum[]): Outcome {
+  if (!isDatumObject(object)) return mismatch("an object", object);
+  if (typeof key !== "string") return mismatch("text for the key", key);
+  return Object.hasOwn(object, key) ? object[key] : MISSING;
+}
+
+/** Null is a value to set, but no object, no key and no answer to whether to replace. */
+function set(args: readonly Datum[], run: Run): Outcome {
+  const [object, key, value, replaces = false] = args;
+  if (value === MISSING || args.includes(MISSING)) return MISSING;
+  if (object === null || key === null || replaces === null) return null;
+  if (!isDatumObject(object)) return mismatch("an object", object);
+  if (typeof key !== "string") return mismatch("text for the key", key);
+  if (typeof replaces !== "boolean") return mismatch("a boolean", replaces);
+  if (!replaces && Object.hasOwn(object, key)) return KEY_EXISTS;
+  const copy = copyOf(object, run);
+  putField(copy, key, value);
+  return copy;
+}
+
+function unset([object, key, ignoresAbsent = false]: readonly Datum[], run: Run): Outcome {
+  if (!isDatumObject(object)) return mismatch("an object", object);
+  if (typeof key !== "string") return mismatch("text for the key", key);
+  if (typeof ignoresAbsent !== "boolean") return mismatch("a boolean", ignoresAbsent);
+  if (!Object.hasOwn(object, key)) return ignoresAbsent ? object : KEY_ABSENT;
+  return copyOf(object, run, key);
+}
+
+/** A field that had the new name is replaced. */
+function rename([object, from, to]: readonly Datum[], run: Run): Outcome {
+  if (!isDatumObject(object)) return mismatch("an object", object);
+  if (typeof from !== "string") return mismatch("text for the key", from);
+  if (typeof to !== "string") return mismatch("text for the key", to);
+  if (!Object.hasOwn(object, from)) return KEY_ABSENT;
+  const copy = copyOf(object, run, from);
+  putField(copy, to, object[from] as PresentDatum);
+  return copy;
+}
+
+/** One level deep: of several fields with one name, the last stays. */
+function concat(args: readonly Datum[], run: Run): Outcome {
+  const all: MutableDatumObject = {};
+  for (const object of args) {
+    if (!isDatumObject(object)) return mismatch("an object", object);
+    copyInto(all, object, run);
+  }
+  return all;
+}
+
+/** Each field as an object of its own. */
+function content(args: readonly Datum[], run: Run): Outcome {
+  const fields: DatumObject[] = [];
+  for (const object of args) {
+    if (!isDatumObject(object)) return mismatch("an object", object);
+    const keys = keysOf(object, run);
+    chargeCopy(run, keys.length * FIELD_BYTES);
+    for (const key of keys) {
+      const one: MutableDatumObject = {};
+      putField(one, key, object[key] as PresentDatum);
+      fields.push(one);
+    }
+  }
+  return fields;
+}
+
+function copyOf(object: DatumObject, run: Run, without?: string): MutableDatumObject {
+  const copy: MutableDatumObject = {};
+  copyInto(copy, object, run, without);
+  return copy;
+}
+
+function copyInto(copy: MutableDatumObject, object: DatumObject, run: Run, without?: string): void {
+  const keys = Object.keys(object);
+  chargeCopy(run, keys.length * FIELD_BYTES);
+  for (const key of keys) if (key !== without) putField(copy, key, object[key] as PresentDatum);
+}

@@ -1,0 +1,57 @@
+/**
+ * The table of functions: every name that a statement may call and is no aggregate.
+ */
+
+import { assert, nearest } from "@bigpeer/protocol";
+import { ARRAY_FUNCTIONS } from "./array.ts";
+import { CONDITIONAL_FUNCTIONS } from "./conditional.ts";
+import { DATE_FUNCTIONS } from "./date.ts";
+import { FILTER_FUNCTIONS } from "./filter.ts";
+import type { FunctionSpec } from "./function.ts";
+import { JSON_FUNCTIONS } from "./json.ts";
+import { NUMERIC_FUNCTIONS } from "./numeric.ts";
+import { OBJECT_FUNCTIONS } from "./object.ts";
+import { PATTERN_FUNCTIONS } from "./pattern.ts";
+import { REQUEST_FUNCTIONS } from "./request.ts";
+import { TEXT_FUNCTIONS } from "./text.ts";
+import { TYPE_FUNCTIONS } from "./type.ts";
+
+const PUBLIC_FUNCTIONS: readonly FunctionSpec[] = [
+  ...ARRAY_FUNCTIONS,
+  ...CONDITIONAL_FUNCTIONS,
+  ...DATE_FUNCTIONS,
+  ...JSON_FUNCTIONS,
+  ...NUMERIC_FUNCTIONS,
+  ...OBJECT_FUNCTIONS,
+  ...PATTERN_FUNCTIONS,
+  ...REQUEST_FUNCTIONS,
+  ...TEXT_FUNCTIONS,
+  ...TYPE_FUNCTIONS,
+];
+
+/** By name, in lower case. */
+export const FUNCTIONS: ReadonlyMap<string, FunctionSpec> = tableOf([
+  ...PUBLIC_FUNCTIONS,
+  ...FILTER_FUNCTIONS,
+]);
+
+const PUBLIC_NAMES: readonly string[] = PUBLIC_FUNCTIONS.map(({ name }) => name);
+
+function tableOf(functions: readonly FunctionSpec[]): Map<string, FunctionSpec> {
+  const table = new Map<string, FunctionSpec>();
+  for (const spec of functions) {
+    assert(!table.has(spec.name), `one function of the name ${spec.name}`);
+    table.set(spec.name, spec);
+  }
+  return table;
+}
+
+/** The function of a name in lower case. */
+export function findFunction(name: string): FunctionSpec | undefined {
+  return FUNCTIONS.get(name);
+}
+
+/** The function that somebody may have meant by a name that is none. */
+export function suggestFunction(name: string): string | undefined {
+  return nearest(name, PUBLIC_NAMES);
+}

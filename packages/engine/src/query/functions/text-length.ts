@@ -1,0 +1,50 @@
+/**
+ * Lengths and places in text. The language counts characters (code points) or bytes of UTF-8, JS
+ * counts units of UTF-16: outside its first plane a character is two of them.
+ */
+
+const HIGH_SURROGATE = 0xd800;
+const LOW_SURROGATE = 0xdc00;
+const LAST_SURROGATE = 0xdfff;
+
+/** Bytes of UTF-8. */
+export function byteLength(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) continue;
+    // Both halves of a pair are counted with two bytes each.
+    bytes += unit < 0x800 || isSurrogate(unit) ? 1 : 2;
+  }
+  return bytes;
+}
+
+export function characterCount(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length; i++) if (isLowSurrogate(text.charCodeAt(i))) count--;
+  return count;
+}
+
+/** Where in the JS string the character stands that has `count` others before it. */
+export function offsetOfCharacter(text: string, count: number): number {
+  let left = count;
+  let offset = 0;
+  while (left > 0 && offset < text.length) {
+    offset += isHighSurrogate(text.charCodeAt(offset)) ? 2 : 1;
+    left--;
+  }
+  return offset;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= HIGH_SURROGATE && unit <= LAST_SURROGATE;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= HIGH_SURROGATE && unit < LOW_SURROGATE;
+}
+
+/** The second half of a character that takes two units. */
+export function isLowSurrogate(unit: number): boolean {
+  return unit >= LOW_SURROGATE && unit <= LAST_SURROGATE;
+}

@@ -1,0 +1,163 @@
+/**
+ * Text functions. Positions and lengths count characters from 0; `length` and `byte_length` count
+ * bytes of UTF-8.
+ */
+
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../arithmetic.ts";
+import { type Datum, Failure, isDatumArray, type Outcome, type PresentDatum } from "../datum.ts";
+import { mismatch } from "../mismatch.ts";
+import type { Run } from "../run.ts";
+import { findNotText, readCount, readInteger } from "./argument.ts";
+import type { FunctionSpec } from "./function.ts";
+import { chargeCopy, chargeGrowth } from "./growth.ts";
+import { byteLength, characterCount, offsetOfCharacter } from "./text-length.ts";
+import { trimText } from "./trim.ts";
+
+const ANY_NUMBER = Number.POSITIVE_INFINITY;
+
+/** Rough bytes of a short text of its own. */
+const PIECE_BYTES = 32;
+
+export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
+  onText("upper", (text) => text.toUpperCase()),
+  onText("lower", (text) => text.toLowerCase()),
+  onText("length", byteLength),
+  onText("byte_length", byteLength),
+  onText("char_length", characterCount),
+  onText("character_length", characterCount),
+  // TRIM(BOTH x FROM s) is trim(s, x), LEADING and TRAILING are ltrim and rtrim.
+  onTexts("trim", [1, 2], ([text, set]) => trimText(text as string, set, "both")),
+  onTexts("ltrim", [1, 2], ([text, set]) => trimText(text as string, set, "start")),
+  onTexts("rtrim", [1, 2], ([text, set]) => trimText(text as string, set, "end")),
+  onTexts("starts_with", [2, 2], ([text, part]) => (text as string).startsWith(part as string)),
+  onTexts("ends_with", [2, 2], ([text, part]) => (text as string).endsWith(part as string)),
+  onTexts("contains", [2, ANY_NUMBER], ([text, ...parts]) =>
+    parts.some((part) => (text as string).includes(part)),
+  ),
+  // position(x IN s) is position(x, s).
+  onTexts("position", [2, 2], ([part, text]) => positionOf(text as string, part as string)),
+  onTexts("pos", [2, 2], ([text, part]) => positionOf(text as string, part as string)),
+  onTexts("concat", [2, ANY_NUMBER], (texts, run) => join(texts, "", run)),
+  onTexts("split", [2, 2], ([text, separator], run) =>
+    split(text as string, separator as string, run),
+  ),
+  { name: "joinstr", arity: [2, ANY_NUMBER], nulls: "pass", apply: joinStrings },
+  // SUBSTRING(s FROM a FOR b) is substring(s, a, b), without FROM it begins at 0.
+  { name: "substr", arity: [2, 3], nulls: "pass", apply: substring },
+  { name: "substring", arity: [1, 3], nulls: "pass", apply: substring },
+  { name: "repeat", arity: [2, 2], nulls: "pass", apply: repeat },
+  { name: "lpad", arity: [2, 3], nulls: "pass", apply: (args, run) => pad(args, run, "start") },
+  { name: "rpad", arity: [2, 3], nulls: "pass", apply: (args, run) => pad(args, run, "end") },
+];
+
+function onText(name: string, apply: (text: string) => Outcome): FunctionSpec {
+  return {
+    name,
+    arity: [1, 1],
+    nulls: "pass",
+    apply: ([text]) => (typeof text === "string" ? apply(text) : mismatch("text", text)),
+  };
+}
+
+/** A function whose arguments all are text. */
+function onTexts(
+  name: string,
+  arity: FunctionSpec["arity"],
+  apply: (texts: readonly string[], run: Run) => Outcome,
+): FunctionSpec {
+  return {
+    name,
+    arity,
+    nulls: "pass",
+    apply: (args, run) => findNotText(args) ?? apply(args as readonly string[], run),
+  };
+}
+
+function positionOf(text: string, part: string): number {
+  const offset = text.indexOf(part);
+  return offset <= 0 ? offset : characterCount(text.slice(0, offset));
+}
+
+function join(texts: readonly string[], separator: string, run: Run): Outcome {
+  let length = separator.length * (texts.length - 1);
+  for (const text of texts) length += text.length;
+  chargeCopy(run, length);
+  return length > TEXT_LENGTH_MAX ? TEXT_TOO_LONG : texts.join(separator);
+}
+
+/** joinstr(separator, x, …): arrays stand for their elements, of which nulls are left out. */
+function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome {
+  if (typeof separator !== "string") return mismatch("text", separator);
+  const texts: string[] = [];
+  for (const part of parts) {
+    const elements = isDatumArray(part) ? part : [part as PresentDatum];
+    chargeCopy(run, elements.length * PIECE_BYTES);
+    for (const element of elements) {
+      if (typeof element === "string") texts.push(element);
+      else if (element !== null) return mismatch("text", element);
+    }
+  }
+  return join(texts, separator, run);
+}
+
+/** Empty text has no pieces. An empty separator stands between any two characters. */
+function split(text: string, separator: string, run: Run): Outcome {
+  if (text === "") return [];
+  chargeCopy(run, PIECE_BYTES * countPieces(text, separator));
+  return separator === "" ? Array.from(text) : text.split(separator);
+}
+
+function countPieces(text: string, separator: string): number {
+  if (separator === "") return text.length;
+  let count = 1;
+  let offset = text.indexOf(separator);
+  while (offset >= 0) {
+    count++;
+    offset = text.indexOf(separator, offset + separator.length);
+  }
+  return count;
+}
+
+/** A negative start counts from the end; a start outside of the text gives null. */
+function substring([text, from = 0, size]: readonly Datum[]): Outcome {
+  if (typeof text !== "string") return mismatch("text", text);
+  const given = readInteger(from);
+  if (given instanceof Failure) return given;
+  const length = size === undefined ? text.length : readCount(size);
+  if (length instanceof Failure) return length;
+  const count = characterCount(text);
+  const start = given < 0 ? count + given : given;
+  if (start < 0 || start > count) return null;
+  const end = Math.min(count, start + length);
+  if (count === text.length) return text.slice(start, end);
+  return text.slice(offsetOfCharacter(text, start), offsetOfCharacter(text, end));
+}
+
+function repeat([text, times]: readonly Datum[], run: Run): Outcome {
+  if (typeof text !== "string") return mismatch("text", text);
+  const count = readCount(times);
+  if (count instanceof Failure) return count;
+  return repeated(text, text === "" ? 0 : count, run);
+}
+
+/** Only the first character of the padding is used, a blank if there is none. Nothing is cut. */
+function pad([text, width, padding = " "]: readonly Datum[], run: Run, side: Side): Outcome {
+  if (typeof text !== "string") return mismatch("text", text);
+  const wanted = readCount(width);
+  if (wanted instanceof Failure) return wanted;
+  if (typeof padding !== "string") return mismatch("text", padding);
+  const missing = wanted - characterCount(text);
+  if (missing <= 0) return text;
+  const fill = padding.slice(0, offsetOfCharacter(padding, 1)) || " ";
+  const filling = repeated(fill, missing, run);
+  if (filling instanceof Failure) return filling;
+  return side === "start" ? filling + text : text + filling;
+}
+
+type Side = "start" | "end";
+
+function repeated(text: string, count: number, run: Run): string | Failure {
+  const length = text.length * count;
+  chargeGrowth(run, length);
+  return length > TEXT_LENGTH_MAX ? TEXT_TOO_LONG : text.repeat(count);
+}

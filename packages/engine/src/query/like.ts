@@ -1,0 +1,300 @@
+/**
+ * LIKE and ILIKE: `%` stands for any text, `_` for any one character, all else for itself.
+ *
+ * A pattern is cut at its `%` into pieces. The first piece must begin the text, the last must end it,
+ * and each one between is taken where it is first found: taking a later place could only leave less
+ * text for the rest, so nothing is ever tried twice.
+ */
+
+export interface LikeOptions {
+  /** One character; the one after it in a pattern stands for itself. */
+  readonly escape?: string;
+  /** ILIKE: letters that differ in case only are the same. */
+  readonly isCaseBlind: boolean;
+}
+
+export type Matcher = (text: string) => boolean;
+
+/** A piece of a pattern, by code points: ANY_ONE stands for `_`. */
+type Codes = readonly number[];
+
+const ANY_ONE = -1;
+
+/** What matches a piece. Positions are in code units, and always between two code points. */
+interface Piece {
+  /** The end of the piece when it stands at the position, or -1. */
+  endAt(text: string, position: number): number;
+  /** The end of the piece where it is first found from the position on, or -1. */
+  endAfter(text: string, position: number): number;
+  /** Whether the text ends with the piece, from the position or later. */
+  endsText(text: string, position: number): boolean;
+}
+
+/** The host's own search is quick, but slow for some long texts; above this another one is used. */
+const HOST_SEARCH_LENGTH_MAX = 200;
+
+/** A piece with `_` in it takes work for each character of a text; a longer one takes too much. */
+const OPEN_PIECE_LENGTH_MAX = 1000;
+
+/** The matcher of a pattern, or undefined when the pattern is not valid or too long. */
+export function compileLike(pattern: string, options: LikeOptions): Matcher | undefined {
+  const parts = parseLike(pattern, options.escape);
+  if (parts === undefined) return undefined;
+  if (!options.isCaseBlind) return compileParts(parts);
+  const matches = compileParts(parts.map((codes) => codes.map(foldCode)));
+  return matches && ((text) => matches(foldCase(text)));
+}
+
+/**
+ * Text that every match begins with, when there is any: `abc` for `abc%`, `abc_` and `abc%d`. Not
+ * for ILIKE.
+ */
+export function likePrefix(pattern: string, escape?: string): string | undefined {
+  const [first] = parseLike(pattern, escape) ?? [];
+  if (first === undefined) return undefined;
+  const end = first.indexOf(ANY_ONE);
+  const prefix = textOf(end < 0 ? first : first.slice(0, end));
+  return prefix === "" ? undefined : prefix;
+}
+
+/** The pieces between the `%`; undefined when an escape character has nothing to escape. */
+function parseLike(pattern: string, escape: string | undefined): Codes[] | undefined {
+  if (escape !== undefined && Array.from(escape).length !== 1) return undefined;
+  const parts: Codes[] = [];
+  let piece: number[] = [];
+  let isEscaped = false;
+  for (const character of pattern) {
+    if (isEscaped) {
+      piece.push(codeOf(character));
+      isEscaped = false;
+    } else if (character === escape) {
+      isEscaped = true;
+    } else if (character === "%") {
+      parts.push(piece);
+      piece = [];
+    } else {
+      piece.push(character === "_" ? ANY_ONE : codeOf(character));
+    }
+  }
+  parts.push(piece);
+  return isEscaped ? undefined : parts;
+}
+
+function compileParts(parts: readonly Codes[]): Matcher | undefined {
+  const [first = [], ...rest] = parts;
+  const last = rest.pop();
+  if (last === undefined) return compileWhole(first);
+  const middle = rest.filter((codes) => codes.length > 0);
+  if (middle.some((codes) => codes.includes(ANY_ONE) && codes.length > OPEN_PIECE_LENGTH_MAX)) {
+    return undefined;
+  }
+  return compileCut(first, middle, last);
+}
+
+/** No `%`: the piece is the text. */
+function compileWhole(codes: Codes): Matcher {
+  if (!codes.includes(ANY_ONE)) {
+    const literal = textOf(codes);
+    return (text) => text === literal;
+  }
+  const piece = pieceOf(codes);
+  return (text) => piece.endAt(text, 0) === text.length;
+}
+
+function compileCut(first: Codes, middle: readonly Codes[], last: Codes): Matcher {
+  const start = pieceOf(first);
+  const end = pieceOf(last);
+  if (middle.length === 0) {
+    if (last.length === 0) return (text) => start.endAt(text, 0) >= 0;
+    if (first.length === 0) return (text) => end.endsText(text, 0);
+  }
+  const between = middle.map(pieceOf);
+  return (text) => {
+    let position = start.endAt(text, 0);
+    for (const piece of between) {
+      if (position < 0) return false;
+      position = piece.endAfter(text, position);
+    }
+    return position >= 0 && end.endsText(text, position);
+  };
+}
+
+function pieceOf(codes: Codes): Piece {
+  return codes.includes(ANY_ONE) ? openPiece(codes) : literalPiece(textOf(codes));
+}
+
+function literalPiece(literal: string): Piece {
+  const { length } = literal;
+  const search = length > HOST_SEARCH_LENGTH_MAX ? longSearch(literal) : hostSearch(literal);
+  return {
+    endAt: (text, position) => (text.startsWith(literal, position) ? position + length : -1),
+    endAfter: (text, position) => {
+      const found = search(text, position);
+      return found < 0 ? -1 : found + length;
+    },
+    endsText: (text, position) => text.length - length >= position && text.endsWith(literal),
+  };
+}
+
+/** Where something is found from the position on, or -1. */
+type Search = (text: string, position: number) => number;
+
+function hostSearch(literal: string): Search {
+  return (text, position) => text.indexOf(literal, position);
+}
+
+/** Knuth, Morris and Pratt: never looks at a character of the text again. */
+function longSearch(literal: string): Search {
+  const borders = bordersOf(literal);
+  return (text, position) => {
+    let matched = 0;
+    for (let at = position; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      while (matched > 0 && literal.charCodeAt(matched) !== code) matched = borders[matched] ?? 0;
+      if (literal.charCodeAt(matched) === code) matched++;
+      if (matched === literal.length) return at + 1 - matched;
+    }
+    return -1;
+  };
+}
+
+/** For each length, how much of the end of so long a beginning is again the beginning. */
+function bordersOf(literal: string): Uint32Array {
+  const borders = new Uint32Array(literal.length + 1);
+  let border = 0;
+  for (let length = 1; length < literal.length; length++) {
+    const code = literal.charCodeAt(length);
+    while (border > 0 && literal.charCodeAt(border) !== code) border = borders[border] ?? 0;
+    if (literal.charCodeAt(border) === code) border++;
+    borders[length + 1] = border;
+  }
+  return borders;
+}
+
+/** A piece with `_` in it. */
+function openPiece(codes: Codes): Piece {
+  const endAt = (text: string, position: number): number => {
+    let at = position;
+    for (const code of codes) {
+      const found = text.codePointAt(at);
+      if (found === undefined || (code !== ANY_ONE && code !== found)) return -1;
+      at += unitsOf(found);
+    }
+    return at;
+  };
+  // Only pieces between two % are searched for, and only their length is bounded.
+  let search: Search | undefined;
+  return {
+    endAt,
+    endAfter: (text, position) => {
+      search ??= openSearch(codes);
+      return search(text, position);
+    },
+    endsText: (text, position) => {
+      const at = stepBack(text, codes.length);
+      return at >= position && endAt(text, at) === text.length;
+    },
+  };
+}
+
+const WORD_BITS = 32;
+
+/**
+ * Finds the end of a piece at all places at once: bit n of the state says whether the last n + 1
+ * characters are the beginning of the piece. Each character moves the bits up by one and keeps those
+ * for which it is the next one.
+ */
+function openSearch(codes: Codes): Search {
+  const wordCount = Math.ceil(codes.length / WORD_BITS);
+  const masks = masksOf(codes, wordCount);
+  const otherwise = masks.get(ANY_ONE) ?? new Uint32Array(wordCount);
+  const lastBit = 1 << ((codes.length - 1) % WORD_BITS);
+  return (text, position) => {
+    const state = new Uint32Array(wordCount);
+    let at = position;
+    while (at < text.length) {
+      const code = text.codePointAt(at) ?? 0;
+      const mask = masks.get(code) ?? otherwise;
+      at += unitsOf(code);
+      let carry = 1;
+      for (let i = 0; i < wordCount; i++) {
+        const word = state[i] ?? 0;
+        state[i] = ((word << 1) | carry) & (mask[i] ?? 0);
+        carry = word >>> (WORD_BITS - 1);
+      }
+      if (((state[wordCount - 1] ?? 0) & lastBit) !== 0) return at;
+    }
+    return -1;
+  };
+}
+
+/** For each character the places of the piece where it may stand; ANY_ONE is for all others. */
+function masksOf(codes: Codes, wordCount: number): Map<number, Uint32Array> {
+  const masks = new Map<number, Uint32Array>();
+  for (const code of [ANY_ONE, ...codes]) {
+    if (masks.has(code)) continue;
+    const mask = new Uint32Array(wordCount);
+    for (const [place, at] of codes.entries()) {
+      if (at !== ANY_ONE && at !== code) continue;
+      const word = Math.floor(place / WORD_BITS);
+      mask[word] = (mask[word] ?? 0) | (1 << (place % WORD_BITS));
+    }
+    masks.set(code, mask);
+  }
+  return masks;
+}
+
+/** Where the last `count` code points of a text begin; -1 when it has fewer. */
+function stepBack(text: string, count: number): number {
+  let at = text.length;
+  for (let steps = 0; steps < count; steps++) {
+    if (at <= 0) return -1;
+    const isPair = at >= 2 && (text.codePointAt(at - 2) ?? 0) > 0xffff;
+    at -= isPair ? 2 : 1;
+  }
+  return at;
+}
+
+function unitsOf(code: number): number {
+  return code > 0xffff ? 2 : 1;
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
+
+function textOf(codes: Codes): string {
+  let text = "";
+  for (const code of codes) text += String.fromCodePoint(code);
+  return text;
+}
+
+/** A form that is the same for texts that differ in case only; as many characters as before. */
+function foldCase(text: string): string {
+  if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase();
+  let folded = "";
+  for (const character of text) folded += foldCharacter(character);
+  return folded;
+}
+
+function foldCode(code: number): number {
+  return code === ANY_ONE ? code : codeOf(foldCharacter(String.fromCodePoint(code)));
+}
+
+/** The dotless i has the capital of another letter, and is not that letter. */
+const DOTLESS_I = "\u0131";
+
+/**
+ * Through upper case, so that letters with one capital meet (σ and ς, the Kelvin sign and k). One
+ * character at a time, for `_` counts them: ß stays ß and does not become two.
+ */
+function foldCharacter(character: string): string {
+  if (character === DOTLESS_I) return character;
+  const upper = character.toUpperCase();
+  const lower = (isOne(upper) ? upper : character).toLowerCase();
+  return isOne(lower) ? lower : character;
+}
+
+function isOne(text: string): boolean {
+  return text.length === unitsOf(codeOf(text));
+}

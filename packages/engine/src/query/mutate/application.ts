@@ -1,0 +1,89 @@
+/**
+ * Application: the operations of one statement on their way into the transaction.
+ *
+ * All of them go in one call, so they share one tick; what is wrong with any is found before the
+ * first has an effect.
+ */
+
+import { assert, type DocumentOperation, PeerError, type Value } from "@bigpeer/protocol";
+import type { OperationOutcome } from "../../store/applier.ts";
+import type { Transaction } from "../../store/transaction.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import { type DocumentSource, readDocument } from "../declared-read.ts";
+import type { Execution, Typing } from "../execution.ts";
+import { evaluationFault } from "../fault.ts";
+import type { Settings } from "../settings.ts";
+import { checkDocumentSize, type Write } from "./document-size.ts";
+
+/** What a mutation needs of an execution. */
+export interface Mutation extends Pick<Execution, "run" | "transaction" | "warnings"> {
+  readonly system: { readonly settings: DocumentSettings };
+}
+
+type DocumentSettings = Pick<Settings, "documentSizeSoftLimit" | "documentSizeHardLimit">;
+
+export function transactionOf(execution: Mutation): Transaction {
+  const { transaction } = execution;
+  assert(transaction !== undefined, "a mutation inside a transaction");
+  return transaction;
+}
+
+/** Applies writes whose size matters. */
+export function applyWrites(
+  writes: readonly Write[],
+  execution: Mutation,
+  at?: number,
+): OperationOutcome[] {
+  const { view } = transactionOf(execution);
+  const { budget } = execution.run;
+  const { documentSizeSoftLimit: soft, documentSizeHardLimit: hard } = execution.system.settings;
+  return ofStatement(at, () => {
+    for (const write of writes) {
+      budget.step();
+      budget.take(checkDocumentSize(write, { soft, hard }, view, execution.warnings));
+    }
+    return applyOperations(
+      writes.map(({ operation }) => operation),
+      execution,
+      at,
+    );
+  });
+}
+
+export function applyOperations(
+  operations: readonly DocumentOperation[],
+  execution: Mutation,
+  at?: number,
+): OperationOutcome[] {
+  return ofStatement(at, () => transactionOf(execution).apply(operations));
+}
+
+const CONTENT_CODES: ReadonlySet<string> = new Set([
+  "value.invalid",
+  "id.invalid",
+  "operation.invalid",
+]);
+
+/** What is wrong with an operation is here a fault of the statement that it came from. */
+function ofStatement<T>(at: number | undefined, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PeerError) || !CONTENT_CODES.has(error.code)) throw error;
+    throw evaluationFault(error.message, at);
+  }
+}
+
+/** Documents as the statement sees them after its writes; those that do not show are left out. */
+export function readBack(
+  ids: readonly Value[],
+  typing: Typing,
+  source: DocumentSource,
+): StoredDocument[] {
+  const documents: StoredDocument[] = [];
+  for (const id of ids) {
+    const document = source.view.get(source.collection, id);
+    if (document !== undefined) documents.push(readDocument(document, typing, source));
+  }
+  return documents;
+}

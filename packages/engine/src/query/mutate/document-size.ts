@@ -1,0 +1,160 @@
+/**
+ * Document size: how large a document would be after a write, and whether that is allowed.
+ *
+ * The size is that of the visible fields with the id, in bytes of CBOR. Most writes are far from any
+ * limit, as the sum of what is there and what is written shows; only for the others the write is
+ * tried out on a copy of the state.
+ */
+
+import {
+  type Edit,
+  isArray,
+  type Path,
+  stringifyJson,
+  TIME_MAX,
+  unreachable,
+  type Value,
+} from "@bigpeer/protocol";
+import { deltaOf, type StateOperation } from "../../crdt/edit.ts";
+import { merge } from "../../crdt/merge.ts";
+import { show } from "../../crdt/show.ts";
+import type { StoredDocument, View } from "../../store/view.ts";
+import type { Warnings } from "../execution.ts";
+import { evaluationFault } from "../fault.ts";
+
+/** An operation of a statement, with the document that it finds. */
+export interface Write {
+  readonly operation: StateOperation;
+  readonly before: StoredDocument | undefined;
+}
+
+/** Later than every other write. */
+const LAST = { time: TIME_MAX, site: "ffffffffffffffff" };
+
+/** Sizes in bytes: beyond `soft` a write is warned of, beyond `hard` it is refused. */
+export interface SizeLimits {
+  readonly soft: number;
+  readonly hard: number;
+}
+
+/**
+ * Refuses a write that makes a document too large, and warns of one that makes it large. Returns
+ * about how many bytes the operation holds.
+ */
+export function checkDocumentSize(
+  { operation, before }: Write,
+  limits: SizeLimits,
+  view: View,
+  warnings: Warnings,
+): number {
+  const sizeBefore = before === undefined ? 0 : sizeOf(before.fields);
+  const idSize = sizeOf(operation.id);
+  const added = idSize + sizeOfOperation(operation);
+  if (sizeBefore + added <= Math.min(limits.soft, limits.hard)) return added;
+  const sizeAfter = sizeOfResult(operation, view);
+  const size = sizeAfter + idSize;
+  // What came too large from elsewhere may still be made smaller.
+  if (size > limits.hard && sizeAfter > sizeBefore) {
+    const which = `the document ${stringifyJson(operation.id)} is too large`;
+    const limit = `its size is ${size} bytes and exceeds limit of ${limits.hard} bytes`;
+    throw evaluationFault(`${which}: ${limit}`);
+  }
+  if (size > limits.soft) {
+    const limit = `exceeds the soft limit of ${limits.soft} bytes`;
+    warnings.add(`the document is large: its size is ${size} bytes and ${limit}`, operation.id);
+  }
+  return added;
+}
+
+/** The size of the fields that an operation would leave. */
+function sizeOfResult(operation: StateOperation, view: View): number {
+  const { state } = view.state(operation.collection, operation.id);
+  const delta = deltaOf(state, operation, LAST);
+  const after = show(delta === undefined ? state : merge(state, delta));
+  return after === undefined ? 0 : sizeOf(after.fields);
+}
+
+function sizeOfOperation(operation: StateOperation): number {
+  switch (operation.kind) {
+    case "insert":
+    case "initial":
+      return sizeOf(operation.fields);
+    case "update":
+      return operation.edits.reduce((size, edit) => size + sizeOfEdit(edit), 0);
+    case "delete":
+      return 0;
+    default:
+      return unreachable(operation);
+  }
+}
+
+function sizeOfEdit(edit: Edit): number {
+  switch (edit.kind) {
+    case "set":
+      return sizeOfPath(edit.path) + sizeOf(edit.value);
+    case "unset":
+      return 0;
+    case "increment":
+    case "restart":
+      return sizeOfPath(edit.path) + sizeOfHead(Number.MAX_SAFE_INTEGER);
+    default:
+      return unreachable(edit);
+  }
+}
+
+/** The names, and the head of a map for each. */
+function sizeOfPath(path: Path): number {
+  return path.reduce((size, name) => size + sizeOf(name) + 1, 0);
+}
+
+/** Bytes of a value in CBOR; a float counts as the longest one. */
+export function sizeOf(value: Value): number {
+  switch (typeof value) {
+    case "boolean":
+      return 1;
+    case "number":
+      if (!Number.isSafeInteger(value)) return 9;
+      return sizeOfHead(value < 0 ? -1 - value : value);
+    case "bigint":
+      return 9;
+    case "string":
+      return sizeOfText(value);
+    default:
+      return value === null ? 1 : sizeOfContainer(value);
+  }
+}
+
+function sizeOfContainer(value: Exclude<Value, null>): number {
+  if (value instanceof Uint8Array) return sizeOfHead(value.length) + value.length;
+  if (isArray(value)) {
+    let size = sizeOfHead(value.length);
+    for (const element of value) size += sizeOf(element);
+    return size;
+  }
+  let size = 0;
+  let count = 0;
+  for (const [name, field] of Object.entries(value)) {
+    size += sizeOfText(name) + sizeOf(field);
+    count++;
+  }
+  return size + sizeOfHead(count);
+}
+
+function sizeOfText(text: string): number {
+  let size = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) continue;
+    // The two units of a pair take two bytes each.
+    const isPair = unit >= 0xd800 && unit <= 0xdfff;
+    size += unit < 0x800 || isPair ? 1 : 2;
+  }
+  return size + sizeOfHead(size);
+}
+
+function sizeOfHead(argument: number): number {
+  if (argument < 24) return 1;
+  if (argument < 0x100) return 2;
+  if (argument < 0x10000) return 3;
+  return argument < 0x100000000 ? 5 : 9;
+}

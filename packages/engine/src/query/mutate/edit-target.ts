@@ -1,0 +1,72 @@
+/**
+ * Edit targets: which paths of one UPDATE may be written together.
+ *
+ * One tick cannot order two writes of one place. A path may stand once in a statement; below the path
+ * of a SET another may stand only when that SET writes a map that says nothing of it.
+ */
+
+import type { TypeMark, Value } from "@bigpeer/protocol";
+import { getField } from "@bigpeer/protocol";
+import { markOf } from "../../crdt/show.ts";
+import { evaluationFault, type Fault } from "../fault.ts";
+import { isMap } from "./local-diff.ts";
+import { pathText } from "./write-type.ts";
+
+export interface EditTarget {
+  readonly path: readonly string[];
+  readonly at: number;
+}
+
+/** Two targets of which the first is above the second. */
+export interface Overlap<T extends EditTarget> {
+  readonly above: T;
+  readonly below: T;
+}
+
+/** Checks the paths as they are written; returns those whose values must be looked at. */
+export function checkTargets<T extends EditTarget>(targets: readonly T[]): Overlap<T>[] {
+  const byPath = new Map<string, T>();
+  for (const target of targets) {
+    if (target.path[0] === "_id") {
+      throw evaluationFault("the document id `_id` cannot be modified", target.at);
+    }
+    const name = pathKey(target.path);
+    if (byPath.has(name)) throw writtenTwice(target);
+    byPath.set(name, target);
+  }
+  const overlaps: Overlap<T>[] = [];
+  for (const below of targets) {
+    for (let depth = 1; depth < below.path.length; depth++) {
+      const above = byPath.get(pathKey(below.path.slice(0, depth)));
+      if (above !== undefined) overlaps.push({ above, below });
+    }
+  }
+  return overlaps;
+}
+
+function pathKey(path: readonly string[]): string {
+  return path.map((name) => `${name.length}:${name}`).join("");
+}
+
+export function writtenTwice(target: EditTarget): Fault {
+  const message = `more than one modification of ${pathText(target.path)}`;
+  return evaluationFault(message, target.at);
+}
+
+/** Whether a value that is written at a path says something of a place below it. */
+export function covers(
+  value: Value,
+  mark: TypeMark | undefined,
+  steps: readonly string[],
+): boolean {
+  let inner: Value = value;
+  let innerMark = mark;
+  for (const name of steps) {
+    if (!isMap(inner, innerMark)) return true;
+    const next = getField(inner, name);
+    if (next === undefined) return false;
+    innerMark = typeof innerMark === "object" ? markOf(innerMark, name) : undefined;
+    inner = next;
+  }
+  return true;
+}

@@ -1,0 +1,215 @@
+/**
+ * INSERT: from evaluated documents to operations.
+ *
+ * First everything is checked that the statement alone can get wrong: shapes, ids, types. Then each
+ * document meets what is here, and the policy decides. Nothing is written before all is decided.
+ */
+
+import {
+  type DocumentId,
+  documentId,
+  type MutableObject,
+  PeerError,
+  type SetEdit,
+  setField,
+  stringifyJson,
+  type Types,
+  unreachable,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { markOf } from "../../crdt/show.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import {
+  type DatumObject,
+  Failure,
+  Float,
+  isDatumArray,
+  isDatumObject,
+  type Outcome,
+  type PresentDatum,
+  toValue,
+  typeOf,
+} from "../datum.ts";
+import { readDocument } from "../declared-read.ts";
+import type { MutationOutcome, Typing } from "../execution.ts";
+import { evaluationFault, semanticFault } from "../fault.ts";
+import type { ConflictPolicy } from "../tree.ts";
+import { uuidOf } from "../uuid.ts";
+import { applyWrites, type Mutation, readBack, transactionOf } from "./application.ts";
+import type { Write } from "./document-size.ts";
+import { localDiff, setEdit } from "./local-diff.ts";
+import { type Writer, writeMarks } from "./write-type.ts";
+
+export interface InsertPlan {
+  readonly collection: string;
+  readonly typing: Typing;
+  readonly isInitial: boolean;
+  readonly conflict: ConflictPolicy;
+  /** Whether somebody looks at the documents afterwards; they are not read back otherwise. */
+  readonly isReturning?: boolean;
+  readonly at: number;
+}
+
+/** A document that the statement brings. */
+interface Given {
+  readonly id: Value;
+  readonly key: string;
+  /** The id was made here: nobody else has it. */
+  readonly isNew: boolean;
+  readonly fields: ValueObject;
+  readonly types: Types | undefined;
+}
+
+export function insertDocuments(
+  plan: InsertPlan,
+  rows: readonly Outcome[],
+  execution: Mutation,
+): MutationOutcome {
+  const { view } = transactionOf(execution);
+  const given = checkRows(plan, rows, execution);
+  const writes: Write[] = [];
+  const written: Value[] = [];
+  for (const document of given) {
+    const write = decide(document, plan, execution);
+    if (write === undefined) continue;
+    written.push(document.id);
+    writes.push(write);
+  }
+  // An update without edits writes nothing, but the document counts as written all the same.
+  const outcomes = applyWrites(writes.filter(hasEffect), execution, plan.at);
+  const ids = plan.isInitial ? written.filter((_, i) => outcomes[i] === "applied") : written;
+  const isRead = plan.isReturning ?? true;
+  const source = { view, collection: plan.collection };
+  return { ids, documents: isRead ? readBack(ids, plan.typing, source) : [] };
+}
+
+function hasEffect({ operation }: Write): boolean {
+  return operation.kind !== "update" || operation.edits.length > 0;
+}
+
+function checkRows(plan: InsertPlan, rows: readonly Outcome[], execution: Mutation): Given[] {
+  const given: Given[] = [];
+  const keys = new Set<string>();
+  for (const datum of documentsOf(rows, plan.at)) {
+    const document = checkDocument(datum, plan, execution);
+    if (keys.has(document.key)) {
+      const message = `expected unique document ids, found ${stringifyJson(document.id)} twice`;
+      throw semanticFault(message, plan.at);
+    }
+    keys.add(document.key);
+    given.push(document);
+    execution.run.budget.step();
+  }
+  return given;
+}
+
+/** The documents of the rows; an array stands for several. */
+function* documentsOf(rows: readonly Outcome[], at: number): Iterable<DatumObject> {
+  for (const row of rows) {
+    if (row instanceof Failure) {
+      throw semanticFault(`cannot evaluate a document: ${row.reason}`, row.at ?? at);
+    }
+    if (!isDatumArray(row)) {
+      yield expectObject(row, at);
+      continue;
+    }
+    if (row.length === 0) throw semanticFault("expected a document, found an empty array", at);
+    for (const element of row) yield expectObject(element, at);
+  }
+}
+
+function expectObject(datum: Exclude<Outcome, Failure>, at: number): DatumObject {
+  if (isDatumObject(datum)) return datum;
+  throw semanticFault(`expected a document (an object), found ${typeOf(datum)}`, at);
+}
+
+function checkDocument(datum: DatumObject, plan: InsertPlan, execution: Mutation): Given {
+  const writer: Writer = { typing: plan.typing, clause: "insert", at: plan.at };
+  const isNew = !Object.hasOwn(datum, "_id");
+  const { id, key } = isNew
+    ? documentId(uuidOf((size) => execution.run.platform.random(size)))
+    : checkId(datum["_id"] as PresentDatum, plan.at);
+  const fields = isNew ? datum : withoutId(datum);
+  const types = writeMarks(fields, plan.typing.types ?? {}, [], writer);
+  return { id, key, isNew, fields: toValue(fields) as ValueObject, types };
+}
+
+function checkId(datum: PresentDatum, at: number): DocumentId {
+  if (datum === null) throw semanticFault("expected an _id, found null", at);
+  if (hasFloat(datum)) throw semanticFault("expected an _id without floats", at);
+  try {
+    return documentId(datum);
+  } catch (error) {
+    if (error instanceof PeerError) throw semanticFault(error.message, at);
+    throw error;
+  }
+}
+
+/** 1.0 is a float until it is stored. */
+function hasFloat(datum: PresentDatum): boolean {
+  if (datum instanceof Float) return true;
+  if (isDatumArray(datum)) return datum.some(hasFloat);
+  return isDatumObject(datum) && Object.values(datum).some(hasFloat);
+}
+
+function withoutId(datum: DatumObject): DatumObject {
+  const fields: { [field: string]: PresentDatum } = {};
+  for (const name of Object.keys(datum)) {
+    if (name !== "_id") setField(fields as MutableObject, name, datum[name] as Value);
+  }
+  return fields;
+}
+
+/** What becomes of a document that is given; undefined when it is passed over. */
+function decide(given: Given, plan: InsertPlan, execution: Mutation): Write | undefined {
+  const transaction = transactionOf(execution);
+  const { collection } = plan;
+  const { id, fields } = given;
+  const before = given.isNew ? undefined : transaction.get(collection, id);
+  if (before !== undefined)
+    return plan.isInitial ? undefined : meet(given, before, plan, execution);
+  const kind = plan.isInitial ? "initial" : "insert";
+  const types = given.types === undefined ? {} : { types: given.types };
+  return { operation: { kind, collection, id, fields, ...types }, before };
+}
+
+/** The document is here already. */
+function meet(
+  given: Given,
+  before: StoredDocument,
+  plan: InsertPlan,
+  execution: Mutation,
+): Write | undefined {
+  const { collection } = plan;
+  const update = (edits: readonly SetEdit[]): Write => ({
+    operation: { kind: "update", collection, id: given.id, edits },
+    before,
+  });
+  switch (plan.conflict) {
+    case "fail": {
+      const which = `a document with the _id ${stringifyJson(given.id)} exists already`;
+      const hint = "write ON ID CONFLICT DO UPDATE or DO NOTHING to allow it";
+      throw evaluationFault(`${which}; ${hint}`, plan.at);
+    }
+    case "nothing":
+      return undefined;
+    case "update":
+    case "merge":
+      return update(setEdits(given));
+    case "update_local_diff": {
+      const { view } = transactionOf(execution);
+      const edits = localDiff(given, readDocument(before, plan.typing, { view, collection }));
+      return edits.length === 0 ? undefined : update(edits);
+    }
+    default:
+      return unreachable(plan.conflict);
+  }
+}
+
+/** An upsert of a document that shows is an update: a delete that nobody here knew of wins. */
+function setEdits({ fields, types }: Given): SetEdit[] {
+  return Object.keys(fields).map((name) =>
+    setEdit([name], fields[name] as Value, markOf(types, name)),
+  );
+}

@@ -1,0 +1,43 @@
+/**
+ * DELETE and EVICT: from chosen documents to operations. A delete leaves a tombstone that other
+ * peers learn of; an eviction forgets the document here alone.
+ */
+
+import { documentId } from "@bigpeer/protocol";
+import type { StoredDocument } from "../../store/view.ts";
+import type { MutationOutcome } from "../execution.ts";
+import type { Frame } from "../run.ts";
+import type { RemoveStatement } from "../tree.ts";
+import { applyOperations, type Mutation, transactionOf } from "./application.ts";
+
+export interface RemovePlan {
+  readonly collection: string;
+  /** The place of the document in the slots of a row. */
+  readonly slot: number;
+  readonly method: RemoveStatement["method"];
+}
+
+export function removeDocuments(
+  plan: RemovePlan,
+  rows: readonly Frame[],
+  execution: Mutation,
+): MutationOutcome {
+  const transaction = transactionOf(execution);
+  const { collection } = plan;
+  const removed = new Map<string, StoredDocument>();
+  for (const row of rows) {
+    execution.run.budget.step();
+    const document = row.slots[plan.slot] as StoredDocument;
+    const { key } = documentId(document.id);
+    // The removal rests on what was read; a document may stand twice in the rows.
+    if (transaction.get(collection, document.id) !== undefined) removed.set(key, document);
+  }
+  const documents = [...removed.values()];
+  const ids = documents.map(({ id }) => id);
+  const kind = plan.method === "evict" ? "evict" : "delete";
+  applyOperations(
+    ids.map((id) => ({ kind, collection, id })),
+    execution,
+  );
+  return { ids, documents };
+}

@@ -1,0 +1,227 @@
+/**
+ * UPDATE: from chosen documents to edits.
+ *
+ * Right sides see the row as it was. What is wrong with the statement itself, a path twice or the id,
+ * is said only when there is a document to update: a statement that finds none changes nothing and
+ * is no error.
+ */
+
+import {
+  documentId,
+  type Edit,
+  getField,
+  normalInteger,
+  type TypeMark,
+  unreachable,
+  type Value,
+} from "@bigpeer/protocol";
+import { markOf } from "../../crdt/show.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import {
+  approximate,
+  Failure,
+  isInteger,
+  isNumeric,
+  type PresentDatum,
+  toValue,
+  typeOf,
+} from "../datum.ts";
+import type { MutationOutcome, Typing } from "../execution.ts";
+import { evaluationFault } from "../fault.ts";
+import type { Evaluate, Frame } from "../run.ts";
+import { applyWrites, type Mutation, readBack, transactionOf } from "./application.ts";
+import type { Write } from "./document-size.ts";
+import {
+  checkTargets,
+  covers,
+  type EditTarget,
+  type Overlap,
+  writtenTwice,
+} from "./edit-target.ts";
+import { isMap, setEdit } from "./local-diff.ts";
+import { pathText, targetType, typeName, writeMark } from "./write-type.ts";
+
+export interface ApplyEdit extends EditTarget {
+  readonly method: "increment" | "pn_increment" | "restart";
+  /** Absent for RESTART without WITH. */
+  readonly value?: Evaluate;
+}
+
+export interface SetTarget extends EditTarget {
+  readonly value: Evaluate;
+}
+
+export interface UpdatePlan {
+  readonly collection: string;
+  /** The place of the document in the slots of a row. */
+  readonly slot: number;
+  readonly typing: Typing;
+  readonly apply: readonly ApplyEdit[];
+  readonly set: readonly SetTarget[];
+  readonly unset: readonly EditTarget[];
+  /** Whether somebody looks at the documents afterwards; they are not read back otherwise. */
+  readonly isReturning?: boolean;
+}
+
+export function updateDocuments(
+  plan: UpdatePlan,
+  rows: readonly Frame[],
+  execution: Mutation,
+): MutationOutcome {
+  if (rows.length === 0) return { ids: [], documents: [] };
+  const transaction = transactionOf(execution);
+  const { collection } = plan;
+  const prepared = prepare(plan);
+  const writes = new Map<string, Write>();
+  for (const row of rows) {
+    execution.run.budget.step();
+    const { id } = row.slots[plan.slot] as StoredDocument;
+    const { key } = documentId(id);
+    // The write rests on what was read; a document that stands twice in the rows is written once.
+    const before = transaction.get(collection, id);
+    if (before === undefined || writes.has(key)) continue;
+    const edits = editsOf(prepared, row, before);
+    writes.set(key, { operation: { kind: "update", collection, id, edits }, before });
+  }
+  const all = [...writes.values()];
+  applyWrites(all, execution, prepared.at);
+  const ids = all.map(({ operation }) => operation.id);
+  const isRead = plan.isReturning ?? true;
+  const source = { view: transaction.view, collection };
+  return { ids, documents: isRead ? readBack(ids, plan.typing, source) : [] };
+}
+
+/** The plan with what holds for all rows. */
+interface Prepared {
+  readonly plan: UpdatePlan;
+  /** The declared type of each target of SET, in their order. */
+  readonly setTypes: readonly (TypeMark | undefined)[];
+  readonly overlaps: readonly Overlap<EditTarget>[];
+  readonly at: number | undefined;
+}
+
+function prepare(plan: UpdatePlan): Prepared {
+  const { apply, set, unset, typing } = plan;
+  const targets: EditTarget[] = [...apply, ...set, ...unset];
+  const overlaps = checkTargets(targets);
+  for (const item of apply) checkCounterTarget(item, typing);
+  for (const { path, at } of unset) targetType(path, typing, at);
+  const setTypes = set.map(({ path, at }) => targetType(path, typing, at));
+  return { plan, setTypes, overlaps, at: targets[0]?.at };
+}
+
+function counterOfMethod(method: ApplyEdit["method"]): "counter" | "pn_counter" {
+  return method === "pn_increment" ? "pn_counter" : "counter";
+}
+
+function checkCounterTarget({ path, method, at }: ApplyEdit, typing: Typing): void {
+  const declared = targetType(path, typing, at);
+  const counter = counterOfMethod(method);
+  if (declared === counter || (declared === undefined && !typing.isStrict)) return;
+  const found = declared === undefined ? "not declared" : `declared as ${typeName(declared)}`;
+  const needed = `${method.toUpperCase()} needs a ${typeName(counter)}`;
+  throw evaluationFault(`${pathText(path)} is ${found}, but ${needed}`, at);
+}
+
+interface WrittenValue {
+  readonly value: Value;
+  readonly mark: TypeMark | undefined;
+}
+
+function editsOf(
+  { plan, setTypes, overlaps }: Prepared,
+  row: Frame,
+  before: StoredDocument,
+): Edit[] {
+  const edits: Edit[] = plan.apply.map((item) => counterEdit(item, row));
+  const written = new Map<EditTarget, WrittenValue>();
+  for (const [i, item] of plan.set.entries()) {
+    const { path, at } = item;
+    const datum = present(item.value, row, item);
+    const mark = writeMark(datum, setTypes[i], path, { typing: plan.typing, clause: "set", at });
+    const value = toValue(datum);
+    written.set(item, { value, mark });
+    edits.push(setEdit(path, value, mark));
+  }
+  for (const { above, below } of overlaps) {
+    const set = written.get(above);
+    const steps = below.path.slice(above.path.length);
+    if (set === undefined || covers(set.value, set.mark, steps)) throw writtenTwice(below);
+  }
+  edits.push(...unsetEdits(plan, before));
+  return edits;
+}
+
+/** The right side of an item: a value, or a fault that names the field. */
+function present(evaluate: Evaluate, row: Frame, { path, at }: EditTarget): PresentDatum {
+  const datum = evaluate(row);
+  if (datum instanceof Failure) {
+    const message = `cannot evaluate the value for ${pathText(path)}: ${datum.reason}`;
+    throw evaluationFault(message, datum.at ?? at);
+  }
+  if (datum !== undefined) return datum;
+  const message = `the value for ${pathText(path)} is MISSING; use UNSET to remove a field`;
+  throw evaluationFault(message, at);
+}
+
+function counterEdit(item: ApplyEdit, row: Frame): Edit {
+  const { path, method } = item;
+  const amount = item.value === undefined ? 0 : present(item.value, row, item);
+  const counter = counterOfMethod(method);
+  switch (method) {
+    case "increment":
+      return { kind: "increment", path, by: integerOf(amount, item), counter };
+    case "pn_increment":
+      return { kind: "increment", path, by: finiteOf(amount, item), counter };
+    case "restart":
+      return { kind: "restart", path, value: integerOf(amount, item), counter };
+    default:
+      return unreachable(method);
+  }
+}
+
+function integerOf(amount: PresentDatum, item: ApplyEdit): number | bigint {
+  if (isInteger(amount)) return typeof amount === "bigint" ? normalInteger(amount) : amount;
+  throw wrongAmount("an integer", amount, item);
+}
+
+function finiteOf(amount: PresentDatum, item: ApplyEdit): number {
+  if (isNumeric(amount) && Number.isFinite(approximate(amount))) return approximate(amount);
+  throw wrongAmount("a finite number", amount, item);
+}
+
+function wrongAmount(expected: string, found: PresentDatum, item: ApplyEdit): Error {
+  const what = `${item.method.toUpperCase()} of ${pathText(item.path)}`;
+  return evaluationFault(`${what}: expected ${expected}, found ${typeOf(found)}`, item.at);
+}
+
+function unsetEdits(plan: UpdatePlan, before: StoredDocument): Edit[] {
+  const edits: Edit[] = [];
+  for (const { path } of plan.unset) {
+    const register = registerAbove(path, before, plan.typing);
+    edits.push(register === undefined ? { kind: "unset", path } : setEdit(register, {}, undefined));
+  }
+  return edits;
+}
+
+/**
+ * The first object on the way that is a register. Like a SET below it, an UNSET below it takes it for
+ * a map from then on; an operation alone writes nothing there.
+ */
+function registerAbove(
+  path: readonly string[],
+  { fields, types }: StoredDocument,
+  typing: Typing,
+): readonly string[] | undefined {
+  let value: Value | undefined = fields;
+  let mark: TypeMark | undefined = types;
+  let declared: TypeMark | undefined = typing.types;
+  for (const [i, name] of path.slice(0, -1).entries()) {
+    if (!isMap(value, mark)) return undefined;
+    value = getField(value, name);
+    mark = typeof mark === "object" ? markOf(mark, name) : undefined;
+    declared = typeof declared === "object" ? markOf(declared, name) : undefined;
+    if (mark === "register") return declared === undefined ? path.slice(0, i + 1) : undefined;
+  }
+  return undefined;
+}

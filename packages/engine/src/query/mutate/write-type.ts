@@ -1,0 +1,185 @@
+/**
+ * Write type: as what a value is written, by its shape and by the declaration of its field.
+ *
+ * An object is a map, in strict mode a register; arrays and scalars are registers; an attachment
+ * token is known by its shape. A declaration decides instead, and refuses a value that cannot be of
+ * its type. Marks are made only where an operation would otherwise take the value for something
+ * else.
+ */
+
+import { setField, type TypeMark, type Types, unreachable } from "@bigpeer/protocol";
+import { markOf } from "../../crdt/show.ts";
+import { type DatumObject, isDatumObject, isInteger, type PresentDatum, typeOf } from "../datum.ts";
+import type { Typing } from "../execution.ts";
+import { evaluationFault, type Fault, semanticFault } from "../fault.ts";
+
+/** A statement that writes: INSERT may start a counter, SET may not. */
+export interface Writer {
+  readonly typing: Typing;
+  readonly clause: "insert" | "set";
+  /** Where its text begins. */
+  readonly at: number;
+}
+
+/** The mark for a value at a path; undefined where its shape says it all. */
+export function writeMark(
+  value: PresentDatum,
+  declared: TypeMark | undefined,
+  path: readonly string[],
+  writer: Writer,
+): TypeMark | undefined {
+  switch (declared) {
+    case undefined:
+      return undeclaredMark(value, path, writer);
+    case "register":
+      return isDatumObject(value) ? "register" : undefined;
+    case "counter":
+    case "pn_counter":
+      checkCounter(value, declared, path, writer);
+      return declared;
+    case "attachment":
+      if (!isToken(value))
+        throw refuse("an attachment token {id, len, metadata}", value, path, writer);
+      return declared;
+    case "map":
+      return mapMark(value, {}, path, writer);
+    default:
+      return mapMark(value, declared, path, writer);
+  }
+}
+
+/** Marks for the fields of a map or of a document; undefined when there are none. */
+export function writeMarks(
+  fields: DatumObject,
+  declared: Types,
+  path: readonly string[],
+  writer: Writer,
+): Types | undefined {
+  let marks: { [field: string]: TypeMark } | undefined;
+  for (const name of Object.keys(fields)) {
+    const value = fields[name] as PresentDatum;
+    const type = markOf(declared, name);
+    if (type === undefined && typeof value !== "object") continue;
+    const mark = writeMark(value, type, [...path, name], writer);
+    if (mark === undefined) continue;
+    marks ??= {};
+    setField(marks, name, mark);
+  }
+  return marks;
+}
+
+function undeclaredMark(
+  value: PresentDatum,
+  path: readonly string[],
+  writer: Writer,
+): TypeMark | undefined {
+  if (!isDatumObject(value)) return undefined;
+  if (writer.typing.isStrict) return "register";
+  return isToken(value) && Object.hasOwn(value, "metadata")
+    ? "attachment"
+    : writeMarks(value, {}, path, writer);
+}
+
+function mapMark(
+  value: PresentDatum,
+  declared: Types,
+  path: readonly string[],
+  writer: Writer,
+): TypeMark | undefined {
+  if (!isDatumObject(value)) throw refuse("an object", value, path, writer);
+  return writeMarks(value, declared, path, writer);
+}
+
+function checkCounter(
+  value: PresentDatum,
+  type: "counter" | "pn_counter",
+  path: readonly string[],
+  writer: Writer,
+): void {
+  const { clause } = writer;
+  switch (clause) {
+    case "insert":
+      if (type === "pn_counter") {
+        const hint = "a PN_COUNTER begins with APPLY … PN_INCREMENT";
+        throw fault(`${pathText(path)} cannot be inserted: ${hint}`, writer);
+      }
+      if (!isInteger(value)) throw refuse("an integer", value, path, writer);
+      return;
+    case "set":
+      throw fault(`${pathText(path)} is a counter and cannot be SET: use APPLY`, writer);
+    default:
+      unreachable(clause);
+  }
+}
+
+/** A token as the upload of an attachment answers it, with or without metadata, and nothing else. */
+function isToken(value: PresentDatum): boolean {
+  if (!isDatumObject(value)) return false;
+  const { id, len, metadata } = value;
+  if (typeof id !== "string" || id === "" || !isInteger(len) || len < 0) return false;
+  if (metadata === undefined) return Object.keys(value).length === 2;
+  if (!isDatumObject(metadata) || Object.keys(value).length !== 3) return false;
+  return Object.values(metadata).every((text) => typeof text === "string");
+}
+
+function refuse(
+  expected: string,
+  found: PresentDatum,
+  path: readonly string[],
+  writer: Writer,
+): Fault {
+  const type = typeName(declaredAt(path, writer.typing.types));
+  const what = `${pathText(path)} is declared as ${type}`;
+  return fault(`${what}: expected ${expected}, found ${typeOf(found)}`, writer);
+}
+
+function fault(message: string, writer: Writer): Fault {
+  return writer.clause === "insert"
+    ? semanticFault(message, writer.at)
+    : evaluationFault(message, writer.at);
+}
+
+/** The declared type at a path; undefined where there is none. */
+function declaredAt(path: readonly string[], types: Types | undefined): TypeMark | undefined {
+  let mark: TypeMark | undefined = types;
+  for (const name of path) mark = typeof mark === "object" ? markOf(mark, name) : undefined;
+  return mark;
+}
+
+/**
+ * The declared type of the target of an edit. Throws unless everything above it can be written as a
+ * map: it is declared as one, or not declared while strict mode is off.
+ */
+export function targetType(
+  path: readonly string[],
+  typing: Typing,
+  at: number,
+): TypeMark | undefined {
+  let types = typing.types;
+  for (let depth = 1; depth < path.length; depth++) {
+    const above = path.slice(0, depth);
+    const mark = markOf(types, path[depth - 1] as string);
+    if (mark === undefined && typing.isStrict) {
+      const hint = `declare it: COLLECTION … (${above[0]} MAP …)`;
+      const message = `${pathText(above)} is a REGISTER in strict mode and has no fields to write; ${hint}`;
+      throw evaluationFault(message, at);
+    }
+    if (typeof mark === "string" && mark !== "map") {
+      const message = `${pathText(above)} is declared as ${typeName(mark)} and has no fields to write`;
+      throw evaluationFault(message, at);
+    }
+    types = typeof mark === "object" ? mark : undefined;
+  }
+  return markOf(types, path.at(-1) as string);
+}
+
+export function typeName(mark: TypeMark | undefined): string {
+  return typeof mark === "string" ? mark.toUpperCase() : "MAP";
+}
+
+/** A path as it is written in a statement. */
+export function pathText(path: readonly string[]): string {
+  return path
+    .map((name) => (/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``))
+    .join(".");
+}

@@ -1,0 +1,152 @@
+/**
+ * Parser of the statements that change documents: INSERT, UPDATE, DELETE, EVICT, TOMBSTONE.
+ */
+
+import { parseCollection, parseTerm } from "./parse-collection.ts";
+import { parseExpression, parseFieldName, parseParameter } from "./parse-expression.ts";
+import {
+  parseBounds,
+  parseOrderBy,
+  parseProjections,
+  parseSelect,
+  parseWhere,
+} from "./parse-select.ts";
+import type { TokenCursor } from "./token-cursor.ts";
+import type {
+  ApplyItem,
+  ConflictPolicy,
+  Expression,
+  FromTerm,
+  InsertStatement,
+  Projection,
+  RemoveStatement,
+  Selection,
+  SetItem,
+  Target,
+  UpdateStatement,
+} from "./tree.ts";
+
+/** `INSERT INTO c [INITIAL] DOCUMENTS|VALUES (…), … | SELECT …`, then what else there is. */
+export function parseInsert(cursor: TokenCursor): InsertStatement {
+  const { at } = cursor.expectWord("INSERT");
+  cursor.expectWord("INTO");
+  const into = parseCollection(cursor);
+  const isInitial = cursor.acceptWord("INITIAL");
+  const source = parseSource(cursor, isInitial);
+  // INITIAL has a policy of its own.
+  const conflict = isInitial ? "fail" : parseConflict(cursor);
+  const returning = parseReturning(cursor);
+  return { kind: "insert", at, into, isInitial, source, conflict, ...(returning && { returning }) };
+}
+
+function parseSource(cursor: TokenCursor, isInitial: boolean): InsertStatement["source"] {
+  if (cursor.acceptWord("DOCUMENTS") || cursor.acceptWord("VALUES")) return parseDocuments(cursor);
+  if (isInitial) throw cursor.fault("DOCUMENTS");
+  if (cursor.token.word !== "SELECT") throw cursor.fault("SELECT");
+  return parseSelect(cursor);
+}
+
+function parseDocuments(cursor: TokenCursor): readonly Expression[] {
+  const documents: Expression[] = [];
+  do {
+    cursor.expect("(");
+    cursor.enter();
+    documents.push(parseDocument(cursor));
+    cursor.expect(")");
+    cursor.leave();
+  } while (cursor.acceptComma());
+  return documents;
+}
+
+/** A parameter stands for the whole document: nothing is taken out of it here. */
+function parseDocument(cursor: TokenCursor): Expression {
+  return cursor.token.type === ":" ? parseParameter(cursor) : parseExpression(cursor);
+}
+
+const POLICIES: ReadonlyMap<string, ConflictPolicy> = new Map([
+  ["NOTHING", "nothing"],
+  ["UPDATE", "update"],
+  ["MERGE", "merge"],
+  ["UPDATE_LOCAL_DIFF", "update_local_diff"],
+]);
+
+function parseConflict(cursor: TokenCursor): ConflictPolicy {
+  if (!cursor.acceptWords("ON ID")) return "fail";
+  cursor.expectWord("CONFLICT");
+  if (cursor.acceptWord("FAIL")) return "fail";
+  cursor.expectWord("DO");
+  for (const [word, policy] of POLICIES) if (cursor.acceptWord(word)) return policy;
+  throw cursor.fault("UPDATE_LOCAL_DIFF");
+}
+
+function parseReturning(cursor: TokenCursor): readonly Projection[] | undefined {
+  return cursor.acceptWord("RETURNING") ? parseProjections(cursor) : undefined;
+}
+
+export function parseUpdate(cursor: TokenCursor): UpdateStatement {
+  const { at } = cursor.expectWord("UPDATE");
+  const term = parseTerm(cursor);
+  const apply = cursor.acceptWord("APPLY") ? parseItems(cursor, parseApplyItem) : [];
+  const set = cursor.acceptWord("SET") ? parseItems(cursor, parseSetItem) : [];
+  const unset = cursor.acceptWord("UNSET") ? parseItems(cursor, parseTarget) : [];
+  if (apply.length + set.length + unset.length === 0) throw cursor.fault("UNSET");
+  return { kind: "update", at, apply, set, unset, ...parseSelection(cursor, term) };
+}
+
+function parseItems<T>(cursor: TokenCursor, parseItem: (cursor: TokenCursor) => T): readonly T[] {
+  const items = [parseItem(cursor)];
+  while (cursor.acceptComma()) items.push(parseItem(cursor));
+  return items;
+}
+
+function parseTarget(cursor: TokenCursor): Target {
+  const { at } = cursor.token;
+  return { at, path: parsePath(cursor) };
+}
+
+/** Names with dots between them: the only thing that can be written to or indexed. */
+export function parsePath(cursor: TokenCursor): readonly string[] {
+  const path = [cursor.expectName("the name of a field")];
+  while (cursor.accept(".")) path.push(parseFieldName(cursor));
+  return path;
+}
+
+function parseSetItem(cursor: TokenCursor): SetItem {
+  const { at, path } = parseTarget(cursor);
+  cursor.expect("=");
+  return { at, path, value: parseExpression(cursor) };
+}
+
+function parseApplyItem(cursor: TokenCursor): ApplyItem {
+  const target = parseTarget(cursor);
+  if (cursor.acceptWords("INCREMENT BY")) {
+    return { ...target, method: "increment", value: parseExpression(cursor) };
+  }
+  if (cursor.acceptWords("PN_INCREMENT BY")) {
+    return { ...target, method: "pn_increment", value: parseExpression(cursor) };
+  }
+  cursor.expectWord("RESTART");
+  if (!cursor.acceptWord("WITH")) return { ...target, method: "restart" };
+  return { ...target, method: "restart", value: parseExpression(cursor) };
+}
+
+export function parseRemove(cursor: TokenCursor): RemoveStatement {
+  const { at, word } = cursor.advance();
+  const method = word === "DELETE" ? "delete" : word === "EVICT" ? "evict" : "tombstone";
+  cursor.expectWord("FROM");
+  return { kind: "remove", at, method, ...parseSelection(cursor, parseTerm(cursor)) };
+}
+
+function parseSelection(cursor: TokenCursor, term: FromTerm): Selection {
+  const where = parseWhere(cursor);
+  const orderBy = parseOrderBy(cursor);
+  const bounds = parseBounds(cursor);
+  const returning = parseReturning(cursor);
+  return {
+    term,
+    ...(where && { where }),
+    orderBy,
+    ...bounds,
+    ...(returning && { returning }),
+  };
+}

@@ -1,0 +1,178 @@
+/**
+ * Index entry: where a document stands in an index, and which keys a range of values means.
+ *
+ * An entry is a key alone: the number of the index, a position, the document's id. The position is the
+ * ordered keys of the indexed values one after the other, those of descending keys inverted. A
+ * position that would be too long is cut. Cut positions are still in order, but documents of
+ * different values may share one: such an entry is not exact, and whoever reads it looks at the document.
+ */
+
+import {
+  assert,
+  getField,
+  type IndexKey,
+  idOfKey,
+  invertedKey,
+  isObject,
+  orderedKey,
+  type Path,
+  readOrderedKey,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import type { Key, KeyRange } from "../platform.ts";
+import { type Bound, entryKey, entryPrefix, prefixRange, readEntryKey } from "./keys.ts";
+import type { IndexRecord } from "./records.ts";
+
+/** Longest position in bytes: with the longest id it fits a storage key. */
+export const POSITION_SIZE_MAX = 768;
+
+export interface IndexDefinition extends IndexRecord {
+  readonly collection: string;
+}
+
+/**
+ * Which entries to read. Bounds are in the order of values, whatever the direction of the key;
+ * `reverse` walks against the order of the index.
+ */
+export interface IndexRange {
+  /** What the first keys are equal to; undefined is MISSING. */
+  readonly equal?: readonly (Value | undefined)[];
+  /** Bounds of the key after those. */
+  readonly low?: Bound;
+  readonly high?: Bound;
+  /** What the text at the key after those begins with; instead of bounds. */
+  readonly startsWith?: string;
+  readonly reverse?: boolean;
+}
+
+/** An entry that a scan met. Nothing is decoded before it is asked for. */
+export class IndexEntry {
+  readonly #keys: readonly IndexKey[];
+  /** The key of the document's id: ids are equal, and sort, as these are. */
+  readonly idKey: string;
+  /** Entries of equal values have equal positions. */
+  readonly position: string;
+
+  constructor(index: IndexRecord, key: Key) {
+    const { position, idKey } = readEntryKey(key);
+    this.#keys = index.keys;
+    this.position = position;
+    this.idKey = idKey;
+  }
+
+  get id(): Value {
+    return idOfKey(this.idKey);
+  }
+
+  /**
+   * False for values that were too long to be kept: the document may lie outside the range, and
+   * entries at the same position are in the order of ids, not of values.
+   */
+  get isExact(): boolean {
+    return this.position.length < POSITION_SIZE_MAX;
+  }
+
+  /** The indexed values (-0 as 0), MISSING as undefined; undefined unless the entry is exact. */
+  values(): (Value | undefined)[] | undefined {
+    if (!this.isExact) return undefined;
+    let rest = this.position;
+    return this.#keys.map(({ isDescending }) => {
+      const { value, end } = readOrderedKey(isDescending ? invertedKey(rest) : rest, 0);
+      rest = rest.slice(end);
+      return value;
+    });
+  }
+}
+
+/** The key of a document's entry. */
+export function entryKeyOf(index: IndexRecord, fields: ValueObject, idKey: string): Key {
+  return entryKey(index.number, positionOf(index.keys, fields, idKey), idKey);
+}
+
+function positionOf(keys: readonly IndexKey[], fields: ValueObject, idKey: string): string {
+  let position = "";
+  for (const { path, isDescending } of keys) {
+    position += directedKey(valueAt(path, fields, idKey), isDescending);
+    if (position.length >= POSITION_SIZE_MAX) return cut(position);
+  }
+  return position;
+}
+
+/** The value at a path of a document, undefined when there is none. */
+function valueAt(path: Path, fields: ValueObject, idKey: string): Value | undefined {
+  const isId = path[0] === "_id";
+  let value: Value | undefined = isId ? idOfKey(idKey) : fields;
+  for (let i = isId ? 1 : 0; i < path.length; i++) {
+    if (!isObject(value)) return undefined;
+    value = getField(value, path[i] as string);
+  }
+  return value;
+}
+
+function directedKey(value: Value | undefined, isDescending: boolean): string {
+  // Of long text only the beginning can show in a position. A pair that is cut in two is behind it.
+  const isLong = typeof value === "string" && value.length > POSITION_SIZE_MAX;
+  const key = orderedKey(isLong ? value.slice(0, POSITION_SIZE_MAX) : value);
+  return isDescending ? invertedKey(key) : key;
+}
+
+/**
+ * The keys of a range of values.
+ *
+ * Behind the key of a value comes the next key or the id, whose first byte is neither 00 nor ff. If
+ * there is one of these, it is no end: longer text goes on with a zero. It lies on the far side of all
+ * that equals the shorter text. So what equals a value lies from its key and 01 to its key and ff.
+ */
+export function entryRange(index: IndexRecord, range: IndexRange): KeyRange {
+  const { equal = [], startsWith, reverse = false } = range;
+  const [first, last] = boundsInOrder(index, range);
+  const isOpen = first === undefined && last === undefined && startsWith === undefined;
+  assert(equal.length + (isOpen ? 0 : 1) <= index.keys.length, "a range of keys of the index");
+  const prefix = entryPrefix(index.number);
+  const place = equal.map((value, i) => directedKey(value, isDown(index, i))).join("");
+  const next = (value: Value | undefined): string =>
+    place + directedKey(value, isDown(index, equal.length));
+  if (startsWith !== undefined) {
+    return { ...prefixRange(prefix + cut(withoutEnd(next(startsWith)))), reverse };
+  }
+  return {
+    from: first ? startAt(prefix, next(first.value), first) : startAt(prefix, place),
+    to: last ? endAt(prefix, next(last.value), last) : endAt(prefix, place),
+    reverse,
+  };
+}
+
+/** The bounds as the index meets them. */
+function boundsInOrder(
+  index: IndexRecord,
+  { equal = [], low, high }: IndexRange,
+): readonly [Bound | undefined, Bound | undefined] {
+  return isDown(index, equal.length) ? [high, low] : [low, high];
+}
+
+function isDown(index: IndexRecord, key: number): boolean {
+  return index.keys[key]?.isDescending === true;
+}
+
+/** What is cut may be on either side of a bound that is cut, so all of it is inside. */
+function startAt(prefix: string, place: string, { isIncluded } = INCLUDED): Key {
+  if (place.length >= POSITION_SIZE_MAX) return prefix + cut(place);
+  return `${prefix}${place}${isIncluded ? "\x01" : "\xff"}`;
+}
+
+function endAt(prefix: string, place: string, { isIncluded } = INCLUDED): Key {
+  if (place.length >= POSITION_SIZE_MAX) return prefixRange(prefix + cut(place)).to;
+  return `${prefix}${place}${isIncluded ? "\xff" : "\x01"}`;
+}
+
+const INCLUDED = { isIncluded: true };
+
+function cut(place: string): string {
+  return place.slice(0, POSITION_SIZE_MAX);
+}
+
+/** What longer text begins with has the same key but for the end, which is one byte. */
+function withoutEnd(key: string): string {
+  return key.slice(0, -1);
+}

@@ -1,0 +1,122 @@
+/**
+ * The engine against the slow obvious evaluator: generated statements over generated collections,
+ * with generated indexes. The seed and the smallest statement that differs are printed.
+ */
+import { PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseStatement } from "../../src/query/parse-statement.ts";
+import { StatementRunner } from "../../src/query/statement-runner.ts";
+import { compareLists } from "../conformance/runner.ts";
+import { openStore } from "../support/open-store.ts";
+import { anyDocuments, anyIndexes } from "./generated-documents.ts";
+import { anyArguments } from "./generated-expression.ts";
+import { anyMutation, anySelect } from "./generated-statement.ts";
+import { mutate } from "./oracle/mutate.ts";
+import { oracleRun } from "./oracle/oracle-run.ts";
+import { checkRows, selectRows } from "./oracle/select.ts";
+
+const DATABASES = 60;
+const STATEMENTS = 40;
+
+interface Database {
+  readonly things: readonly ValueObject[];
+  readonly others: readonly ValueObject[];
+  readonly indexes: readonly string[];
+  readonly args: ValueObject;
+}
+
+function anyDatabase(): fc.Arbitrary<Database> {
+  return fc.record({
+    things: anyDocuments(12),
+    others: anyDocuments(6),
+    indexes: anyIndexes(),
+    args: anyArguments(),
+  });
+}
+
+async function fill({ things, others, indexes }: Database): Promise<StatementRunner> {
+  const { store, platform } = await openStore();
+  const runner = new StatementRunner({ store, platform, appId: "agreement" });
+  for (const [collection, documents] of [
+    ["things", things],
+    ["others", others],
+  ] as const) {
+    const args = { documents: [...documents] };
+    if (documents.length > 0) {
+      await runner.execute({ statement: `INSERT INTO ${collection} DOCUMENTS (:documents)`, args });
+    }
+    for (const [i, keys] of indexes.entries()) {
+      await runner.execute({
+        statement: `CREATE INDEX i${i} ON ${collection} (${keys})`,
+        args: {},
+      });
+    }
+  }
+  return runner;
+}
+
+async function selectDifference(
+  text: string,
+  database: Database,
+  runner: StatementRunner,
+): Promise<string | undefined> {
+  const { args, things, others } = database;
+  const { items } = await runner.execute({ statement: text, args });
+  const { statement } = parseStatement(text);
+  if (statement.kind !== "select") return "expected a SELECT";
+  const documents = { things, others };
+  const expected = selectRows(
+    statement,
+    ({ name }) => documents[name as keyof typeof documents],
+    oracleRun(args),
+  );
+  return checkRows(expected, items);
+}
+
+test("the engine gives the rows that the slow obvious evaluator gives", async () => {
+  let count = 0;
+  const statements = fc.array(anySelect(), { minLength: STATEMENTS, maxLength: STATEMENTS });
+  await fc.assert(
+    fc.asyncProperty(anyDatabase(), statements, async (database, texts) => {
+      const runner = await fill(database);
+      for (const text of texts) {
+        count++;
+        const difference = await selectDifference(text, database, runner);
+        if (difference !== undefined) throw new Error(`${text}\n${difference}`);
+      }
+    }),
+    { numRuns: DATABASES, interruptAfterTimeLimit: 60_000 },
+  );
+  expect(count).toBeGreaterThanOrEqual(DATABASES * STATEMENTS);
+}, 120_000);
+
+async function mutationDifference(text: string, database: Database): Promise<string | undefined> {
+  const runner = await fill(database);
+  const { statement } = parseStatement(text);
+  if (statement.kind !== "update" && statement.kind !== "remove") return "expected a mutation";
+  const expected = mutate(statement, database.things, oracleRun(database.args));
+  let ids: readonly Value[] | undefined;
+  try {
+    ids = (await runner.execute({ statement: text, args: database.args })).mutatedDocumentIds;
+  } catch (error) {
+    if (!(error instanceof PeerError) || error.code !== "query.evaluation") throw error;
+  }
+  const found = await runner.execute({ statement: "SELECT * FROM things", args: {} });
+  const left = compareLists(expected?.documents ?? database.things, found.items, false);
+  if (left !== undefined) return left;
+  if ((ids === undefined) !== (expected === undefined)) {
+    return ids === undefined ? "expected it to be done" : "expected it to be refused";
+  }
+  return compareLists(expected?.ids ?? [], ids ?? [], false);
+}
+
+test("a mutation leaves what the slow obvious evaluator leaves", async () => {
+  await fc.assert(
+    fc.asyncProperty(anyDatabase(), anyMutation(), async (database, text) => {
+      const difference = await mutationDifference(text, database);
+      if (difference !== undefined) throw new Error(`${text}\n${difference}`);
+    }),
+    { numRuns: 300, interruptAfterTimeLimit: 60_000 },
+  );
+}, 120_000);

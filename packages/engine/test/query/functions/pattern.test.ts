@@ -1,0 +1,109 @@
+/**
+ * regexp_like: flags, what fails, and that hard patterns are answered.
+ */
+import { expect, test } from "vitest";
+import type { Platform } from "../../../src/platform.ts";
+import { Failure, MISSING } from "../../../src/query/datum.ts";
+import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
+import { testPlatform } from "../../support/test-platform.ts";
+
+function isFound(text: string, pattern: string, flags?: string): unknown {
+  return flags === undefined
+    ? call("regexp_like", text, pattern)
+    : call("regexp_like", text, pattern, flags);
+}
+
+test("a pattern is found anywhere in the text", () => {
+  expect(isFound("hello", "l+")).toBe(true);
+  expect(isFound("hello", "^l")).toBe(false);
+  expect(isFound("hello", "^h.*o$")).toBe(true);
+  expect(isFound("123", "^\\d{3}$")).toBe(true);
+  expect(isFound("", "")).toBe(true);
+});
+
+test("i ignores case and c does not; the later one counts", () => {
+  expect(isFound("Hello", "hello")).toBe(false);
+  expect(isFound("Hello", "hello", "i")).toBe(true);
+  expect(isFound("Hello", "hello", "ic")).toBe(false);
+  expect(isFound("Hello", "hello", "ci")).toBe(true);
+  expect(isFound("Hello", "hello", "")).toBe(false);
+});
+
+test("m makes ^ and $ mean lines, s lets the dot match a newline", () => {
+  expect(isFound("a\nb", "^b$")).toBe(false);
+  expect(isFound("a\nb", "^b$", "m")).toBe(true);
+  expect(isFound("a\nb", "a.b")).toBe(false);
+  expect(isFound("a\nb", "a.b", "s")).toBe(true);
+  expect(isFound("A\nB", "^b", "im")).toBe(true);
+});
+
+test("x leaves out blanks and comments, but not what is escaped or quoted", () => {
+  expect(isFound("ab", "a b", "x")).toBe(true);
+  expect(isFound("ab", "a # first\n b # second", "x")).toBe(true);
+  expect(isFound("a b", "a\\ b", "x")).toBe(true);
+  expect(isFound("a#b", "a\\#b", "x")).toBe(true);
+  expect(isFound("a b", "\\Qa b\\E", "x")).toBe(true);
+  expect(isFound("ab", "[ a ][ b ]", "x")).toBe(true);
+  expect(isFound(" ", "[ a ]", "x")).toBe(false);
+  expect(reasonOf(call("regexp_like", "a", "a\\", "x"))).toContain("expected a valid pattern");
+});
+
+test("what is not valid fails: patterns, flags, look-around, back-references", () => {
+  for (const pattern of ["(", "[", "a**", "(a)\\1", "a(?=b)", "(?<!a)b", "\\", "(?x)a"]) {
+    expect(reasonOf(call("regexp_like", "a", pattern)), pattern).toContain("a valid pattern");
+  }
+  expect(reasonOf(call("regexp_like", "a", "a".repeat(1e6)))).toContain("a valid pattern");
+  for (const flags of ["q", "I", "i/", "iq", "i".repeat(100)]) {
+    expect(reasonOf(call("regexp_like", "a", "a", flags)), flags).toContain("expected flags");
+  }
+});
+
+test("null gives null, MISSING gives MISSING, what is not text fails", () => {
+  expect(call("regexp_like", null, "a")).toBeNull();
+  expect(call("regexp_like", "a", "a", null)).toBeNull();
+  expect(call("regexp_like", "a", MISSING)).toBe(MISSING);
+  for (const args of [
+    [1, "1"],
+    ["1", 1],
+    ["1", "1", 1],
+  ]) {
+    expect(callFunction("regexp_like", args)).toBeInstanceOf(Failure);
+  }
+});
+
+test("patterns that hold up other engines are answered", () => {
+  const text = "a".repeat(100_000);
+  expect(isFound(text, "(a+)+$")).toBe(true);
+  expect(isFound(`${text}!`, "(a+)+$")).toBe(false);
+  expect(isFound(text, "(a|a)*b")).toBe(false);
+  expect(isFound(text, "(a*)*(a*)*(a*)*[bc]")).toBe(false);
+});
+
+test("a pattern is made ready once, and few are kept", () => {
+  const platform = testPlatform();
+  const made: string[] = [];
+  const counting: Platform = {
+    ...platform,
+    pattern: (source, flags) => {
+      made.push(source);
+      return platform.pattern(source, flags);
+    },
+  };
+  const run = { ...testRun(), platform: counting };
+  for (let i = 0; i < 10; i++) {
+    callFunction("regexp_like", ["a", "a"], run);
+    callFunction("regexp_like", ["a", "("], run);
+  }
+  expect(made).toEqual(["a", "("]);
+  for (let i = 0; i < 1000; i++) callFunction("regexp_like", ["a", `a${i}`], run);
+  callFunction("regexp_like", ["a", "a"], run);
+  expect(made.filter((source) => source === "a")).toHaveLength(2);
+});
+
+test("long texts use up the time of the statement", () => {
+  const run = testRun({ timeMsMax: 10, msPerLook: 1 });
+  const text = "a".repeat(100_000);
+  expect(() => {
+    for (let i = 0; i < 1000; i++) callFunction("regexp_like", [text, "b"], run);
+  }).toThrow(expect.objectContaining({ code: "query.timeout" }));
+});

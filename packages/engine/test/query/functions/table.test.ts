@@ -1,0 +1,44 @@
+/**
+ * The table of functions: names, suggestions, and what only the filter language calls.
+ */
+
+import { expect, test } from "vitest";
+import { Float, MISSING } from "../../../src/query/datum.ts";
+import { FUNCTIONS, findFunction, suggestFunction } from "../../../src/query/functions/table.ts";
+import { call, reasonOf } from "../../support/function-call.ts";
+
+test("names are in lower case, and each has its own entry", () => {
+  for (const [name, spec] of FUNCTIONS) {
+    expect(name).toBe(name.toLowerCase());
+    expect(spec.name).toBe(name);
+    expect(spec.arity[0]).toBeLessThanOrEqual(spec.arity[1]);
+  }
+  expect(findFunction("upper")?.arity).toEqual([1, 1]);
+  expect(findFunction("nosuchfunction")).toBeUndefined();
+});
+
+test("a name that is nearly one brings the one to mind", () => {
+  expect(suggestFunction("uper")).toBe("upper");
+  expect(suggestFunction("array_apend")).toBe("array_append");
+  expect(suggestFunction("nosuchfunction")).toBeUndefined();
+});
+
+test("what only the filter language calls is found but never suggested", () => {
+  expect(findFunction("filter_contains")).toBeDefined();
+  expect(suggestFunction("filter_contain")).toBeUndefined();
+});
+
+test("filter_contains looks for an element of an array, or a part of text", () => {
+  expect(call("filter_contains", [1, "a"], new Float(1))).toBe(true);
+  expect(call("filter_contains", [1], 2)).toBe(false);
+  expect(call("filter_contains", [null], null)).toBe(true);
+  expect(call("filter_contains", "abc", "b")).toBe(true);
+  expect(call("filter_contains", "abc", null)).toBeNull();
+  expect(call("filter_contains", null, 1)).toBeNull();
+  expect(call("filter_contains", MISSING, 1)).toBe(MISSING);
+  expect(call("filter_contains", [1], MISSING)).toBe(MISSING);
+  expect(reasonOf(call("filter_contains", "1", 1))).toBe("expected text, found an integer");
+  expect(reasonOf(call("filter_contains", 1, 1))).toBe(
+    "expected an array or text, found an integer",
+  );
+});

@@ -1,0 +1,86 @@
+/**
+ * The slow obvious evaluator: CAST. What cannot be cast is MISSING.
+ */
+import { encodeText, unreachable } from "@bigpeer/protocol";
+import {
+  approximate,
+  type Datum,
+  Failure,
+  Float,
+  isDatumArray,
+  isInteger,
+  isNumeric,
+  type Outcome,
+  toFloat,
+} from "../../../src/query/datum.ts";
+import type { CastType } from "../../../src/query/tree.ts";
+import { inRange } from "./arithmetic.ts";
+
+export function castTo(type: CastType, datum: Datum): Outcome {
+  if (datum === undefined || datum === null) return datum;
+  switch (type) {
+    case "integer":
+      return toInteger(datum);
+    case "float":
+      return toFloatDatum(datum);
+    case "string":
+      return typeof datum === "string" ? datum : jsonOf(datum);
+    case "boolean":
+      return toBoolean(datum);
+    case "binary":
+      if (datum instanceof Uint8Array) return datum;
+      return typeof datum === "string" ? encodeText(datum) : undefined;
+    case "array":
+    case "object":
+      return new Failure("a cast that gives nothing");
+    default:
+      return unreachable(type);
+  }
+}
+
+function toInteger(datum: Datum): Outcome {
+  if (typeof datum === "boolean") return Number(datum);
+  if (isInteger(datum)) return datum;
+  if (isNumeric(datum)) return truncated(approximate(datum));
+  if (typeof datum !== "string" || !/^([+-]?\d+|0x[0-9a-f]+)$/i.test(datum)) return undefined;
+  return orMissing(inRange(BigInt(datum.replace(/^\+/, ""))));
+}
+
+function truncated(float: number): Outcome {
+  return Number.isFinite(float) ? orMissing(inRange(BigInt(Math.trunc(float)))) : undefined;
+}
+
+function orMissing(outcome: Outcome): Outcome {
+  return outcome instanceof Failure ? undefined : outcome;
+}
+
+function toFloatDatum(datum: Datum): Outcome {
+  if (typeof datum === "boolean") return toFloat(Number(datum));
+  if (isNumeric(datum)) return toFloat(approximate(datum));
+  if (datum === "NaN") return Number.NaN;
+  if (typeof datum !== "string" || !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(datum)) {
+    return undefined;
+  }
+  return toFloat(Number(datum));
+}
+
+function toBoolean(datum: Datum): Outcome {
+  if (typeof datum === "boolean") return datum;
+  if (isNumeric(datum)) return approximate(datum) !== 0;
+  if (datum === "true" || datum === "false") return datum === "true";
+  return undefined;
+}
+
+/** Whole floats are written without a point. */
+function jsonOf(datum: Datum): string {
+  if (datum instanceof Float) return String(datum.value);
+  if (datum instanceof Uint8Array) return jsonOf([...datum]);
+  if (isDatumArray(datum)) return `[${datum.map(jsonOf).join(",")}]`;
+  if (typeof datum !== "object" || datum === null) {
+    return typeof datum === "bigint" ? String(datum) : JSON.stringify(datum);
+  }
+  const entries = Object.entries(datum).map(
+    ([key, value]) => `${JSON.stringify(key)}:${jsonOf(value)}`,
+  );
+  return `{${entries.join(",")}}`;
+}

@@ -1,0 +1,399 @@
+/**
+ * The slow obvious evaluator: expressions.
+ *
+ * It walks the tree as the parser made it, once for every row: names are looked up where they stand,
+ * nothing is bound, compiled or planned. It is written from the rules of the language, not from the
+ * engine, and shares with it only the tree, the kinds of values and the table of functions.
+ */
+import {
+  type MutableObject,
+  setField,
+  unreachable,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import {
+  approximate,
+  type Datum,
+  type DatumObject,
+  Failure,
+  isDatumArray,
+  isDatumObject,
+  isNumeric,
+  type Outcome,
+  type PresentDatum,
+} from "../../../src/query/datum.ts";
+import { findFunction } from "../../../src/query/functions/table.ts";
+import type { Run } from "../../../src/query/run.ts";
+import type {
+  BetweenNode,
+  BinaryNode,
+  Binding,
+  CallNode,
+  CaseNode,
+  ComparisonOperator,
+  ComprehensionNode,
+  ElementNode,
+  Expression,
+  InNode,
+  LikeNode,
+  ObjectNode,
+  QuantifierNode,
+  UnaryNode,
+} from "../../../src/query/tree.ts";
+import { AGGREGATES, aggregate } from "./aggregation.ts";
+import { calculate, negate } from "./arithmetic.ts";
+import { castTo } from "./cast.ts";
+import { compareBy, isSameType } from "./comparison.ts";
+import { matchText } from "./text-match.ts";
+
+/** What the names of an expression mean in one row. */
+export interface Scope {
+  readonly run: Run;
+  /** The FROM terms by alias; undefined where an outer join found nothing. */
+  readonly documents: ReadonlyMap<string, ValueObject | undefined>;
+  /** Range variables, innermost first. */
+  readonly variables: readonly (readonly [name: string, value: Datum])[];
+  /** Columns by alias: only ORDER BY sees them. */
+  readonly columns?: ReadonlyMap<string, Outcome>;
+  /** The rows of the group, where there are groups. */
+  readonly group?: readonly Scope[];
+}
+
+export function evaluate(node: Expression, scope: Scope): Outcome {
+  switch (node.kind) {
+    case "literal":
+      return node.value;
+    case "missing":
+      return undefined;
+    case "parameter":
+      return parameter(node.name, scope);
+    case "name":
+      return lookUp(node.name, scope);
+    case "field":
+      return after(evaluate(node.of, scope), (of) => fieldOf(of, node.name));
+    case "element":
+      return element(node, scope);
+    case "array":
+      return all(node.elements, scope, (elements) => elements.map((each) => each ?? null));
+    case "object":
+      return object(node, scope);
+    case "unary":
+      return unary(node, scope);
+    case "binary":
+      return binary(node, scope);
+    case "is":
+      return after(evaluate(node.operand, scope), (operand) => {
+        return (operand === (node.what === "null" ? null : undefined)) !== node.isNegated;
+      });
+    case "in":
+      return negatedIf(node.isNegated, isIn(node, scope));
+    case "between":
+      return negatedIf(node.isNegated, between(node, scope));
+    case "like":
+      return negatedIf(node.isNegated, like(node, scope));
+    case "case":
+      return choose(node, scope);
+    case "cast":
+      return after(evaluate(node.operand, scope), (operand) => castTo(node.type, operand));
+    case "quantifier":
+      return quantify(node, scope);
+    case "comprehension":
+      return comprehend(node, scope);
+    case "call":
+      return call(node, scope);
+    case "slot":
+      throw new Error("expected a tree that is not bound");
+    default:
+      return unreachable(node);
+  }
+}
+
+/** Whether a filter lets the row through. */
+export function holds(node: Expression, scope: Scope): boolean {
+  return evaluate(node, scope) === true;
+}
+
+/** A Failure passes through; anything else goes on. */
+function after(outcome: Outcome, next: (datum: Datum) => Outcome): Outcome {
+  return outcome instanceof Failure ? outcome : next(outcome);
+}
+
+function all(
+  nodes: readonly Expression[],
+  scope: Scope,
+  next: (values: readonly Datum[]) => Outcome,
+): Outcome {
+  const values: Datum[] = [];
+  for (const node of nodes) {
+    const value = evaluate(node, scope);
+    if (value instanceof Failure) return value;
+    values.push(value);
+  }
+  return next(values);
+}
+
+function parameter(name: string, { run }: Scope): Datum {
+  if (Object.hasOwn(run.args, name)) return run.args[name];
+  throw new Error(`expected the parameter ${name}`);
+}
+
+/** A variable, else a FROM term, else a field of the only one, else a column. */
+function lookUp(name: string, scope: Scope): Outcome {
+  const variable = scope.variables.find(([known]) => known === name);
+  if (variable !== undefined) return variable[1];
+  if (scope.documents.has(name)) return scope.documents.get(name);
+  if (scope.documents.size > 1 && scope.columns?.has(name) !== true) {
+    throw new Error(`expected a field of one FROM term, found ${name}`);
+  }
+  const [document] = scope.documents.values();
+  const field =
+    document === undefined || scope.documents.size > 1 ? undefined : fieldOf(document, name);
+  return field === undefined ? scope.columns?.get(name) : field;
+}
+
+function fieldOf(datum: Datum, name: string): Datum {
+  return isDatumObject(datum) && Object.hasOwn(datum, name) ? datum[name] : undefined;
+}
+
+function element(node: ElementNode, scope: Scope): Outcome {
+  return all([node.of, node.index], scope, ([of, index]) => {
+    if (!isDatumArray(of) || !isNumeric(index)) return undefined;
+    return of[approximate(index)];
+  });
+}
+
+function object(node: ObjectNode, scope: Scope): Outcome {
+  const made: MutableObject = {};
+  for (const { key, value } of node.entries) {
+    const name = evaluate(key, scope);
+    const field = evaluate(value, scope);
+    if (name instanceof Failure) return name;
+    if (field instanceof Failure) return field;
+    if (name === undefined || field === undefined) continue;
+    if (typeof name !== "string") throw new Error("expected a key that is text");
+    put(made, name, field);
+  }
+  return made;
+}
+
+function put(made: MutableObject, key: string, field: PresentDatum): void {
+  setField(made, key, field as Value);
+}
+
+function unary({ operator, operand }: UnaryNode, scope: Scope): Outcome {
+  return after(evaluate(operand, scope), (value) => {
+    if (operator === "not") return not(value);
+    return operator === "-" ? negate(value) : value;
+  });
+}
+
+function not(value: Datum): Outcome {
+  if (value === undefined || value === null) return value;
+  return typeof value === "boolean" ? !value : new Failure("expected a boolean");
+}
+
+function negatedIf(isNegated: boolean, outcome: Outcome): Outcome {
+  return isNegated ? after(outcome, not) : outcome;
+}
+
+function binary(node: BinaryNode, scope: Scope): Outcome {
+  const { operator, left, right } = node;
+  switch (operator) {
+    case "and":
+      return and(evaluate(left, scope), evaluate(right, scope));
+    case "or":
+      return or(evaluate(left, scope), evaluate(right, scope));
+    case "||":
+      return all([left, right], scope, ([a, b]) => concatenate(a, b));
+    case "=":
+    case "!=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      return compare(operator, left, right, scope);
+    default:
+      return all([left, right], scope, ([a, b]) => calculate(operator, a, b));
+  }
+}
+
+/** False wins, whatever stands beside it; then what is wrong, MISSING, null. */
+function and(a: Outcome, b: Outcome): Outcome {
+  if (a === false || b === false) return false;
+  if (!isTruthValue(a) || !isTruthValue(b)) return new Failure("expected booleans");
+  if (a === undefined || b === undefined) return undefined;
+  return a === null || b === null ? null : true;
+}
+
+/** What went wrong on the left is not made good by the right; otherwise true wins. */
+function or(a: Outcome, b: Outcome): Outcome {
+  if (a instanceof Failure) return a;
+  if (a === true || b === true) return true;
+  if (!isTruthValue(a) || !isTruthValue(b)) return new Failure("expected booleans");
+  if (a === null || b === null) return null;
+  return a === undefined || b === undefined ? undefined : false;
+}
+
+function isTruthValue(outcome: Outcome): boolean {
+  return outcome === undefined || outcome === null || typeof outcome === "boolean";
+}
+
+function concatenate(a: Datum, b: Datum): Outcome {
+  for (const each of [a, b]) if (each === undefined || each === null) return each;
+  if (typeof a === "string" && typeof b === "string") return a + b;
+  return new Failure("expected text");
+}
+
+function compare(
+  operator: ComparisonOperator,
+  left: Expression,
+  right: Expression,
+  scope: Scope,
+): Outcome {
+  return all([left, right], scope, ([a, b]) => {
+    // The word null is no value to compare with; a field that holds null is.
+    if (isNullLiteral(left) || isNullLiteral(right)) return undefined;
+    return compareDatums(operator, a, b);
+  });
+}
+
+function isNullLiteral(node: Expression): boolean {
+  return node.kind === "literal" && node.value === null;
+}
+
+function compareDatums(operator: ComparisonOperator, a: Datum, b: Datum): Outcome {
+  if (a === undefined || b === undefined) return undefined;
+  return a === null || b === null ? null : compareBy(operator, a, b);
+}
+
+function isIn({ operand, list }: InNode, scope: Scope): Outcome {
+  return all([operand, list], scope, ([a, members]) => {
+    if (!isDatumArray(members))
+      return members === undefined ? undefined : new Failure("expected an array");
+    if (a === undefined || a === null) return a;
+    const present = members.filter((member) => member !== null);
+    if (!present.every((member) => isSameType(a, member))) return new Failure("mixed types");
+    const answers = members.map((member) => compareDatums("=", a, member));
+    if (answers.includes(true)) return true;
+    return answers.every((answer) => answer === false) ? false : null;
+  });
+}
+
+/** A null bound leaves it open even when the other bound would decide. */
+function between({ operand, low, high }: BetweenNode, scope: Scope): Outcome {
+  return all([operand, low, high], scope, ([a, from, to]) => {
+    if (a === undefined || from === undefined || to === undefined) return undefined;
+    if (a === null || from === null || to === null) return null;
+    return and(compareBy(">=", a, from), compareBy("<=", a, to));
+  });
+}
+
+function like({ operator, operand, pattern, escape }: LikeNode, scope: Scope): Outcome {
+  const nodes = escape === undefined ? [operand, pattern] : [operand, pattern, escape];
+  return all(nodes, scope, ([text, against, with_]) => matchText(operator, text, against, with_));
+}
+
+function choose(node: CaseNode, scope: Scope): Outcome {
+  const subject = node.subject === undefined ? true : evaluate(node.subject, scope);
+  if (subject instanceof Failure) return subject;
+  for (const { when, result } of node.whens) {
+    const value = evaluate(when, scope);
+    if (value instanceof Failure) return value;
+    const isChosen =
+      node.subject === undefined ? value === true : compareDatums("=", subject, value);
+    if (isChosen === true) return evaluate(result, scope);
+  }
+  return node.otherwise === undefined ? null : evaluate(node.otherwise, scope);
+}
+
+/** The scopes in which the inner expression is evaluated; undefined stands for no collection. */
+function innerScopes(binding: Binding, source: Datum, scope: Scope): Scope[] | undefined {
+  if (!isDatumArray(source) && !isDatumObject(source)) return undefined;
+  return membersOf(source, binding.isDeep).map(([position, value]) => ({
+    ...scope,
+    variables: [
+      [binding.value, value],
+      ...(binding.position === undefined ? [] : ([[binding.position, position]] as const)),
+      ...scope.variables,
+    ],
+  }));
+}
+
+function membersOf(
+  source: readonly PresentDatum[] | DatumObject,
+  isDeep: boolean,
+): (readonly [string | number, PresentDatum])[] {
+  const members = isDatumArray(source) ? [...source.entries()] : Object.entries(source);
+  if (!isDeep) return members;
+  return members.flatMap((member) => {
+    const [, value] = member;
+    const isNested = isDatumArray(value) || isDatumObject(value);
+    return isNested ? [member, ...membersOf(value, true)] : [member];
+  });
+}
+
+function quantify({ quantifier, binding, condition }: QuantifierNode, scope: Scope): Outcome {
+  return after(evaluate(binding.source, scope), (source) => {
+    const scopes = innerScopes(binding, source, scope);
+    if (scopes === undefined) return source === undefined ? undefined : null;
+    const answers = scopes.map((inner) => holds(condition, inner));
+    if (quantifier === "any") return answers.includes(true);
+    return answers.every(Boolean) && (quantifier === "every" || answers.length > 0);
+  });
+}
+
+function comprehend(node: ComprehensionNode, scope: Scope): Outcome {
+  const { binding, condition, key, value } = node;
+  return after(evaluate(binding.source, scope), (source) => {
+    const scopes = innerScopes(binding, source, scope);
+    if (scopes === undefined) return source === undefined ? undefined : null;
+    const kept = scopes.filter((inner) => condition === undefined || holds(condition, inner));
+    return key === undefined ? arrayOf(value, kept) : objectOf(key, value, kept);
+  });
+}
+
+function arrayOf(value: Expression, scopes: readonly Scope[]): Outcome {
+  const made: PresentDatum[] = [];
+  for (const scope of scopes) {
+    const outcome = evaluate(value, scope);
+    if (outcome instanceof Failure) return outcome;
+    if (outcome !== undefined) made.push(outcome);
+  }
+  return made;
+}
+
+function objectOf(key: Expression, value: Expression, scopes: readonly Scope[]): Outcome {
+  const made: MutableObject = {};
+  for (const scope of scopes) {
+    const name = evaluate(key, scope);
+    const field = evaluate(value, scope);
+    if (name instanceof Failure) return name;
+    if (field instanceof Failure) return field;
+    if (typeof name === "string" && field !== undefined) put(made, name, field);
+  }
+  return made;
+}
+
+function call(node: CallNode, scope: Scope): Outcome {
+  if (AGGREGATES.has(node.name)) return aggregateCall(node, scope);
+  const spec = findFunction(node.name);
+  if (spec === undefined) throw new Error(`expected a function, found ${node.name}`);
+  return all(node.args, scope, (args) => {
+    if (spec.nulls === "pass") {
+      if (args.includes(undefined)) return undefined;
+      if (args.includes(null)) return null;
+    }
+    return spec.apply(args, scope.run);
+  });
+}
+
+function aggregateCall(node: CallNode, { group }: Scope): Outcome {
+  if (group === undefined) throw new Error("expected an aggregate only where there are groups");
+  const [argument] = node.args;
+  if (argument === undefined) return group.length;
+  const values = group.map((row) => evaluate(argument, row));
+  // What went wrong in a row counts for nothing, as if it were MISSING.
+  const datums = values.map((value) => (value instanceof Failure ? undefined : value));
+  return aggregate(node.name, datums, node.isDistinct === true);
+}

@@ -1,0 +1,79 @@
+/**
+ * The slow obvious evaluator: UPDATE and DELETE of top-level scalars.
+ */
+import { compareValues, type Value, type ValueObject } from "@bigpeer/protocol";
+import { Failure, toValue } from "../../../src/query/datum.ts";
+import type { Run } from "../../../src/query/run.ts";
+import type { RemoveStatement, Selection, UpdateStatement } from "../../../src/query/tree.ts";
+import { evaluate, holds, type Scope } from "./expression.ts";
+
+export interface Mutated {
+  /** What the collection holds afterwards. */
+  readonly documents: readonly ValueObject[];
+  readonly ids: readonly Value[];
+}
+
+/** Undefined when the statement must be refused, which leaves everything as it was. */
+export function mutate(
+  statement: UpdateStatement | RemoveStatement,
+  documents: readonly ValueObject[],
+  run: Run,
+): Mutated | undefined {
+  const chosen = new Set(choose(statement, documents, run));
+  const ids = [...chosen].map((document) => document["_id"] ?? null);
+  if (statement.kind === "remove") {
+    return { documents: documents.filter((document) => !chosen.has(document)), ids };
+  }
+  const after: ValueObject[] = [];
+  for (const document of documents) {
+    const changed = chosen.has(document) ? change(statement, document, run) : document;
+    if (changed === undefined) return undefined;
+    after.push(changed);
+  }
+  return { documents: after, ids };
+}
+
+function scopeOf({ term }: Selection, document: ValueObject, run: Run): Scope {
+  const alias = term.alias ?? term.collection.name;
+  return { run, documents: new Map([[alias, document]]), variables: [] };
+}
+
+function choose(statement: Selection, documents: readonly ValueObject[], run: Run): ValueObject[] {
+  const { where, orderBy, limit, offset } = statement;
+  const found = documents.filter(
+    (document) => where === undefined || holds(where, scopeOf(statement, document, run)),
+  );
+  const keyOf = (document: ValueObject): (Value | undefined)[] =>
+    orderBy.map(({ expression }) => {
+      const key = evaluate(expression, scopeOf(statement, document, run));
+      return key instanceof Failure ? null : key === undefined ? undefined : toValue(key);
+    });
+  const sorted = found.toSorted((a, b) => {
+    const [x, y] = [keyOf(a), keyOf(b)];
+    for (const [i, { isDescending }] of orderBy.entries()) {
+      const order = compareValues(x[i], y[i]);
+      if (order !== 0) return isDescending ? -order : order;
+    }
+    return 0;
+  });
+  const bound = (node: typeof limit, absent: number): number =>
+    node?.kind === "literal" ? Number(node.value) : absent;
+  const start = bound(offset, 0);
+  return sorted.slice(start, start + bound(limit, sorted.length));
+}
+
+/** Right sides see the document as it was. */
+function change(
+  statement: UpdateStatement,
+  document: ValueObject,
+  run: Run,
+): ValueObject | undefined {
+  const fields = new Map(Object.entries(document));
+  for (const { path, value } of statement.set) {
+    const outcome = evaluate(value, scopeOf(statement, document, run));
+    if (outcome instanceof Failure || outcome === undefined) return undefined;
+    fields.set(path.join("."), toValue(outcome));
+  }
+  for (const { path } of statement.unset) fields.delete(path.join("."));
+  return Object.fromEntries(fields);
+}

@@ -1,0 +1,301 @@
+/**
+ * The slow obvious evaluator: SELECT over plain arrays of documents.
+ *
+ * Every step is done in full before the next: all pairs of a join, all filters, all groups, all
+ * rows, then the order. What comes out is not one list but runs of rows that may stand in any order
+ * among themselves, so that an answer can be checked without asking for more than was promised.
+ */
+import {
+  compareValues,
+  equalValues,
+  type MutableObject,
+  setField,
+  unreachable,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import {
+  type Datum,
+  Failure,
+  isDatumObject,
+  type Outcome,
+  toValue,
+} from "../../../src/query/datum.ts";
+import type { Run } from "../../../src/query/run.ts";
+import type {
+  CollectionRef,
+  Expression,
+  FromTerm,
+  Join,
+  OrderTerm,
+  Projection,
+  SelectStatement,
+} from "../../../src/query/tree.ts";
+import { textOf } from "../../conformance/runner.ts";
+import { AGGREGATES } from "./aggregation.ts";
+import { evaluate, holds, type Scope } from "./expression.ts";
+
+export type Documents = (collection: CollectionRef) => readonly ValueObject[];
+
+export interface ExpectedRows {
+  /** Each run before the next; inside a run any order is right. */
+  readonly runs: readonly (readonly Value[])[];
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export function selectRows(
+  statement: SelectStatement,
+  documents: Documents,
+  run: Run,
+): ExpectedRows {
+  const rows = filter(statement.where, joinAll(statement, documents, run));
+  const scopes = filter(statement.having, groupRows(statement, rows, run));
+  const projected = scopes.map((scope) => projectRow(statement, scope));
+  const distinct = statement.isDistinct ? withoutDuplicateRows(projected) : projected;
+  const bound = (node: Expression | undefined, absent: number): number =>
+    node === undefined ? absent : Number(evaluate(node, emptyScope(run)));
+  return {
+    runs: orderRows(distinct, statement.orderBy),
+    offset: bound(statement.offset, 0),
+    limit: bound(statement.limit, Number.POSITIVE_INFINITY),
+  };
+}
+
+/** How an answer differs from what may be expected. */
+export function checkRows(
+  { runs, offset, limit }: ExpectedRows,
+  found: readonly Value[],
+): string | undefined {
+  const total = runs.reduce((count, run) => count + run.length, 0);
+  const expectedCount = Math.max(0, Math.min(limit, total - offset));
+  if (found.length !== expectedCount) {
+    return `expected ${expectedCount} rows of ${describeRuns(runs)}, found ${textOf(found)}`;
+  }
+  let start = -offset;
+  for (const run of runs) {
+    const end = start + run.length;
+    const part = found.slice(Math.max(0, start), Math.max(0, end)).map(textOf);
+    const left = run.map(textOf);
+    for (const row of part) {
+      const at = left.indexOf(row);
+      if (at < 0) return `expected ${describeRuns(runs)}, found ${textOf(found)}`;
+      left.splice(at, 1);
+    }
+    start = end;
+  }
+  return undefined;
+}
+
+function describeRuns(runs: ExpectedRows["runs"]): string {
+  return runs.map((run) => `(${run.map(textOf).join(", ")})`).join(" then ");
+}
+
+function emptyScope(run: Run): Scope {
+  return { run, documents: new Map(), variables: [] };
+}
+
+function filter(condition: Expression | undefined, scopes: readonly Scope[]): readonly Scope[] {
+  return condition === undefined ? scopes : scopes.filter((scope) => holds(condition, scope));
+}
+
+function joinAll(statement: SelectStatement, documents: Documents, run: Run): readonly Scope[] {
+  let rows: readonly Scope[] = termDocuments(statement.from, documents, run).map((document) =>
+    withDocument(emptyScope(run), statement.from, document),
+  );
+  const aliases = [aliasOf(statement.from)];
+  for (const join of statement.joins) {
+    const others = termDocuments(join.term, documents, run);
+    rows = joinRows(rows, join, others, nowhere(aliases, run));
+    aliases.push(aliasOf(join.term));
+  }
+  return rows;
+}
+
+function aliasOf(term: FromTerm): string {
+  return term.alias ?? term.collection.name;
+}
+
+function withDocument(scope: Scope, term: FromTerm, document: ValueObject | undefined): Scope {
+  return { ...scope, documents: new Map([...scope.documents, [aliasOf(term), document]]) };
+}
+
+/** A row in which nothing was found. */
+function nowhere(aliases: readonly string[], run: Run): Scope {
+  const documents = new Map(aliases.map((alias) => [alias, undefined] as const));
+  return { ...emptyScope(run), documents };
+}
+
+/** Every row with every document. */
+function joinRows(
+  rows: readonly Scope[],
+  { type, term, on }: Join,
+  others: readonly ValueObject[],
+  unmatched: Scope,
+): Scope[] {
+  const joined: Scope[] = [];
+  const matched = new Set<ValueObject>();
+  for (const row of rows) {
+    const before = joined.length;
+    for (const other of others) {
+      const pair = withDocument(row, term, other);
+      if (!holds(on, pair)) continue;
+      joined.push(pair);
+      matched.add(other);
+    }
+    if (joined.length === before && type === "left")
+      joined.push(withDocument(row, term, undefined));
+  }
+  if (type !== "right") return joined;
+  const alone = others.filter((other) => !matched.has(other));
+  return [...joined, ...alone.map((other) => withDocument(unmatched, term, other))];
+}
+
+function termDocuments(term: FromTerm, documents: Documents, run: Run): readonly ValueObject[] {
+  const found = documents(term.collection);
+  if (term.use === undefined) return found;
+  switch (term.use.kind) {
+    case "ids":
+      return byIds(
+        found,
+        term.use.ids.map((node) => evaluate(node, emptyScope(run))),
+      );
+    case "id_list":
+      return byIds(found, evaluate(term.use.list, emptyScope(run)) as Outcome[]);
+    case "index":
+    case "directives":
+      return found;
+    default:
+      return unreachable(term.use);
+  }
+}
+
+/** A document for each id, as often as the id is named. */
+function byIds(found: readonly ValueObject[], ids: readonly Outcome[]): readonly ValueObject[] {
+  return ids.flatMap((id) => {
+    const value = valueOf(id);
+    if (value === undefined) return [];
+    return found.filter((document) => equalValues(document["_id"], value));
+  });
+}
+
+/** One scope for each group; without groups, the rows themselves. */
+function groupRows(
+  { groupBy, projections, having, orderBy }: SelectStatement,
+  rows: readonly Scope[],
+  run: Run,
+): readonly Scope[] {
+  if (groupBy === undefined) {
+    const nodes = [...projections, having, ...orderBy];
+    return nodes.some(hasAggregate) ? [{ ...(rows[0] ?? emptyScope(run)), group: rows }] : rows;
+  }
+  const groups = new Map<string, Scope[]>();
+  for (const row of rows) {
+    const key = groupBy.map((node) => textOf(valueOf(evaluate(node, row)))).join("|");
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  // Whatever is not aggregated is made of the keys, so any row of the group will do for it.
+  return [...groups.values()].map((group) => ({ ...(group[0] ?? emptyScope(run)), group }));
+}
+
+function hasAggregate(node: unknown): boolean {
+  if (typeof node !== "object" || node === null) return false;
+  const { kind, name } = node as { kind?: unknown; name?: unknown };
+  if (kind === "call" && AGGREGATES.has(String(name))) return true;
+  return Object.values(node).some(hasAggregate);
+}
+
+/** What went wrong shows nothing. */
+function valueOf(outcome: Outcome): Value | undefined {
+  return outcome instanceof Failure || outcome === undefined ? undefined : toValue(outcome);
+}
+
+interface ProjectedRow {
+  readonly row: Value;
+  /** For ORDER BY. */
+  readonly scope: Scope;
+}
+
+function projectRow({ projections, isRaw, joins }: SelectStatement, scope: Scope): ProjectedRow {
+  const columns = new Map<string, Outcome>();
+  const row: MutableObject = {};
+  for (const [i, projection] of projections.entries()) {
+    if (projection.kind === "column") {
+      const outcome = evaluate(projection.expression, scope);
+      if (projection.alias !== undefined) columns.set(projection.alias, outcome);
+      setPresent(row, columnName(projection, i), outcome);
+      if (isRaw) return { row: valueOf(outcome) ?? null, scope: { ...scope, columns } };
+    } else {
+      spread(row, projection, scope, joins.length > 0);
+    }
+  }
+  return { row, scope: { ...scope, columns } };
+}
+
+function columnName(projection: Extract<Projection, { kind: "column" }>, i: number): string {
+  const { alias, expression, isWrapped } = projection;
+  if (alias !== undefined) return alias;
+  if (isWrapped === true) return `($${i + 1})`;
+  return expression.kind === "field" || expression.kind === "name"
+    ? expression.name
+    : `($${i + 1})`;
+}
+
+function spread(
+  row: MutableObject,
+  projection: Exclude<Projection, { kind: "column" }>,
+  scope: Scope,
+  isJoined: boolean,
+): void {
+  if (projection.kind === "all" && isJoined) {
+    for (const [alias, document] of scope.documents) setPresent(row, alias, document);
+    return;
+  }
+  const [first] = scope.documents.values();
+  const whole: Outcome = projection.kind === "all" ? first : evaluate(projection.of, scope);
+  if (!isDatumObject(whole)) return;
+  for (const [key, field] of Object.entries(whole)) setPresent(row, key, field);
+}
+
+function setPresent(row: MutableObject, key: string, outcome: Outcome): void {
+  const value = valueOf(outcome);
+  if (value !== undefined) setField(row, key, value);
+}
+
+function withoutDuplicateRows(rows: readonly ProjectedRow[]): ProjectedRow[] {
+  const seen = new Set<string>();
+  return rows.filter(({ row }) => {
+    const text = textOf(row);
+    const isNew = !seen.has(text);
+    seen.add(text);
+    return isNew;
+  });
+}
+
+function orderRows(rows: readonly ProjectedRow[], orderBy: readonly OrderTerm[]): Value[][] {
+  const keyed = rows.map(({ row, scope }) => ({
+    row,
+    keys: orderBy.map(({ expression }) => sortKey(evaluate(expression, scope))),
+  }));
+  const compare = (a: { keys: Datum[] }, b: { keys: Datum[] }): number => {
+    for (const [i, { isDescending }] of orderBy.entries()) {
+      const order = compareValues(a.keys[i] as Value, b.keys[i] as Value);
+      if (order !== 0) return isDescending ? -order : order;
+    }
+    return 0;
+  };
+  const runs: Value[][] = [];
+  let before: { keys: Datum[] } | undefined;
+  for (const each of keyed.sort(compare)) {
+    if (before !== undefined && compare(before, each) === 0) runs.at(-1)?.push(each.row);
+    else runs.push([each.row]);
+    before = each;
+  }
+  return runs;
+}
+
+/** What went wrong sorts as null does. */
+function sortKey(outcome: Outcome): Value | undefined {
+  if (outcome instanceof Failure) return null;
+  return outcome === undefined ? undefined : toValue(outcome);
+}

@@ -1,0 +1,305 @@
+/**
+ * Indexes of a store: they are what the documents say after every transaction, whatever changed them.
+ */
+
+import { type IndexKey, type Operation, timeOfMs, type Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { stateToBytes } from "../../src/crdt/state-codec.ts";
+import { INDEXES_MAX } from "../../src/limits.ts";
+import { IDENTITY_KEY } from "../../src/store/keys.ts";
+import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
+import type { Store } from "../../src/store/store.ts";
+import { checkIndexes, indexHistory } from "../support/index-history.ts";
+import { dump, openStore, problems } from "../support/open-store.ts";
+import { replay } from "../support/replay.ts";
+
+function ascending(...path: string[]): IndexKey {
+  return { path, isDescending: false };
+}
+
+function create(name: string, ...keys: IndexKey[]): Operation {
+  return { kind: "create_index", collection: "c", name, keys };
+}
+
+function drop(name: string): Operation {
+  return { kind: "drop_index", collection: "c", name };
+}
+
+function insert(id: Value, fields: Record<string, Value>): Operation {
+  return { kind: "insert", collection: "c", id, fields };
+}
+
+function set(id: Value, path: string[], value: Value): Operation {
+  return { kind: "update", collection: "c", id, edits: [{ kind: "set", path, value }] };
+}
+
+async function run(store: Store, ...operations: Operation[]): Promise<string[]> {
+  const { result } = await store.transact((transaction) =>
+    operations.flatMap((operation) => transaction.apply([operation])),
+  );
+  return result;
+}
+
+/** What an index of `c` has: values and ids in its order. */
+function entries(store: Store, name: string): (Value | undefined)[][] {
+  return store.read((snapshot) => {
+    const index = snapshot.index("c", name);
+    if (index === undefined) throw new Error(`expected the index ${name}`);
+    return [...snapshot.scanIndex(index)].map((entry) => [...(entry.values() ?? []), entry.id]);
+  });
+}
+
+function entryKeys(storage: MemoryKeyValue): string[] {
+  return [...dump(storage).keys()].filter((key) => key.startsWith("x"));
+}
+
+test("[K41] [K42] indexes are what the documents say after every transaction of any history", async () => {
+  for (let seed = 1; seed <= 60; seed++) {
+    const storage = new MemoryKeyValue();
+    const store = await indexHistory(storage, {
+      seed,
+      turns: 25,
+      onTurn: (view, random) => checkIndexes(view, random, `seed ${seed}`),
+    });
+    await store.close();
+    expect(problems(storage), `seed ${seed}`).toEqual([]);
+  }
+}, 120_000);
+
+test("[K20] [K40] replaying a log with indexes gives the same keys and values", async () => {
+  for (let seed = 1; seed <= 150; seed++) {
+    const storage = new MemoryKeyValue();
+    const store = await indexHistory(storage, { seed, turns: 12, onTurn: () => {} });
+    if (store.read((snapshot) => snapshot.head.floor) > 0) continue;
+    const original = dump(storage);
+    original.delete(IDENTITY_KEY);
+    expect(await replay(storage, store.identity.site), `seed ${seed}`).toEqual(original);
+  }
+}, 60_000);
+
+test("[K41] every document that shows has an entry, also when the value is missing", async () => {
+  const { store } = await openStore();
+  await run(store, insert("early", { n: 2 }), insert("none", {}));
+  expect(await run(store, create("by_n", ascending("n")))).toEqual(["applied"]);
+  await run(store, insert("late", { n: 1 }), insert("null", { n: null }));
+  expect(entries(store, "by_n")).toEqual([
+    [1, "late"],
+    [2, "early"],
+    [null, "null"],
+    [undefined, "none"],
+  ]);
+  await run(store, set("none", ["n"], 0), { kind: "delete", collection: "c", id: "late" });
+  expect(entries(store, "by_n")).toEqual([
+    [0, "none"],
+    [2, "early"],
+    [null, "null"],
+  ]);
+});
+
+test("[K41] nested paths and `_id` are indexed; only what shows counts", async () => {
+  const { store } = await openStore();
+  await run(store, create("by_p", ascending("o", "p"), ascending("_id", "k")));
+  await run(
+    store,
+    insert({ k: 7 }, { o: { p: 1 } }),
+    insert("whole", { o: "no map" }),
+    insert("hidden", { o: { p: 5 } }),
+    set("hidden", ["o"], "newer"),
+  );
+  expect(entries(store, "by_p")).toEqual([
+    [1, 7, { k: 7 }],
+    [undefined, undefined, "hidden"],
+    [undefined, undefined, "whole"],
+  ]);
+});
+
+test("[K41] EVICT, a document that comes back by a merge, and the horizon leave indexes right", async () => {
+  const { store, storage, platform } = await openStore();
+  await run(store, create("by_n", ascending("n")), insert("a", { n: 1 }), insert("b", { n: 2 }));
+  const old = store.read((snapshot) => snapshot.deltaSince("c", "a", 0).state);
+  await run(store, { kind: "evict", collection: "c", id: "a" });
+  expect(entries(store, "by_n")).toEqual([[2, "b"]]);
+  await run(store, { kind: "merge", collection: "c", id: "a", state: stateToBytes(old) });
+  expect(entries(store, "by_n")).toEqual([
+    [1, "a"],
+    [2, "b"],
+  ]);
+  await run(store, { kind: "delete", collection: "c", id: "b" });
+  platform.nowMs += 86_400_000;
+  const { txnId } = store.read((snapshot) => snapshot.head);
+  await run(
+    store,
+    { kind: "trim", upTo: txnId },
+    { kind: "horizon", time: timeOfMs(platform.nowMs) },
+  );
+  expect(entries(store, "by_n")).toEqual([[1, "a"]]);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K43] DROP removes every entry, and the number is not given again", async () => {
+  const { store, storage } = await openStore();
+  await run(store, insert("a", { n: 1 }), create("one", ascending("n")));
+  const before = store.read((snapshot) => snapshot.index("c", "one"));
+  expect(await run(store, drop("one"), drop("one"))).toEqual(["applied", "missing"]);
+  expect(entryKeys(storage)).toEqual([]);
+  expect([...dump(storage).keys()].filter((key) => key.startsWith("i"))).toEqual([]);
+  await run(store, insert("b", { n: 2 }), create("one", ascending("n")));
+  const after = store.read((snapshot) => snapshot.index("c", "one"));
+  expect([before?.number, after?.number]).toEqual([1, 2]);
+  // Whoever still holds the old definition finds nothing under it.
+  store.read((snapshot) => {
+    expect(before && [...snapshot.scanIndex(before)]).toEqual([]);
+  });
+  expect(entryKeys(storage)).toHaveLength(2);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K43] one transaction may write, make an index, write and drop it", async () => {
+  const { store, storage } = await openStore();
+  const outcomes = await run(
+    store,
+    insert("a", { n: 3 }),
+    create("by_n", ascending("n")),
+    set("a", ["n"], 1),
+    insert("b", { n: 0 }),
+    create("gone", ascending("n")),
+    drop("gone"),
+  );
+  expect(outcomes).toEqual(Array(6).fill("applied"));
+  expect(entries(store, "by_n")).toEqual([
+    [0, "b"],
+    [1, "a"],
+  ]);
+  await store.transact((transaction) => {
+    transaction.apply([set("a", ["n"], -1)]);
+    const index = transaction.view.index("c", "by_n");
+    const ids = index && [...transaction.view.scanIndex(index)].map(({ id }) => id);
+    expect(ids).toEqual(["a", "b"]);
+  });
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K43] a request that fails leaves no index and no entry", async () => {
+  const { store, storage } = await openStore();
+  await run(store, insert("a", { n: 1 }));
+  const failing = store.transact((transaction) => {
+    transaction.apply([create("by_n", ascending("n"))]);
+    throw new Error("no");
+  });
+  await expect(failing).rejects.toThrow("no");
+  await run(store, insert("b", { n: 2 }));
+  expect(entryKeys(storage)).toEqual([]);
+  expect(store.read((snapshot) => snapshot.indexes())).toEqual([]);
+});
+
+test("[K43] an index whose flush failed is not there for the requests behind it", async () => {
+  const { store, storage, disk } = await openStore();
+  await run(store, insert("a", { n: 1 }));
+  disk.failNextWrite("store.full");
+  const failing = run(store, create("by_n", ascending("n")));
+  await Promise.resolve();
+  const behind = run(store, insert("b", { n: 2 }));
+  await expect(failing).rejects.toMatchObject({ code: "store.full" });
+  await behind.catch(() => undefined);
+  await run(store, insert("c", { n: 3 }));
+  expect(entryKeys(storage)).toEqual([]);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K40] a name is taken once for each collection; a second index of it changes nothing", async () => {
+  const { store } = await openStore();
+  await run(store, create("ix", ascending("n")));
+  expect(await run(store, create("ix", ascending("other")))).toEqual(["unchanged"]);
+  const elsewhere: Operation = {
+    kind: "create_index",
+    collection: "d",
+    name: "ix",
+    keys: [{ path: ["other"], isDescending: true }],
+  };
+  expect(await run(store, elsewhere, create("IX", ascending("n")))).toEqual(["applied", "applied"]);
+  store.read((snapshot) => {
+    expect(snapshot.indexes().map(({ collection, name }) => [collection, name])).toEqual([
+      ["c", "IX"],
+      ["c", "ix"],
+      ["d", "ix"],
+    ]);
+    expect(snapshot.index("d", "ix")).toEqual({
+      collection: "d",
+      name: "ix",
+      number: 2,
+      keys: [{ path: ["other"], isDescending: true }],
+    });
+    expect(snapshot.index("d", "IX")).toBeUndefined();
+    expect(snapshot.index("nowhere", "ix")).toBeUndefined();
+  });
+});
+
+test("[K3] [K40] collections and indexes may have any name", async () => {
+  const { store, storage } = await openStore();
+  const names = ["a", "a.b", "a\0", "a\0b", "é", "a\0\u00ff"];
+  const all = names.flatMap((collection) =>
+    names.map(
+      (name): Operation => ({ kind: "create_index", collection, name, keys: [ascending("n")] }),
+    ),
+  );
+  expect(await run(store, ...all)).toEqual(all.map(() => "applied"));
+  expect(store.read((snapshot) => snapshot.indexes())).toHaveLength(36);
+  expect(store.read((snapshot) => snapshot.index("a\0", "b"))).toBeUndefined();
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K43] a collection is known from its first index on", async () => {
+  const { store, storage } = await openStore();
+  expect(await run(store, drop("ix"))).toEqual(["missing"]);
+  expect(store.read((snapshot) => snapshot.collections())).toEqual([]);
+  await run(store, create("ix", ascending("n")));
+  store.read((snapshot) => {
+    expect(snapshot.collections()).toEqual(["c"]);
+    expect(snapshot.count("c")).toBe(0);
+  });
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K40] the head of a store that never had an index says nothing of indexes", async () => {
+  const { store } = await openStore();
+  await run(store, insert("a", { n: 1 }));
+  expect(store.read((snapshot) => Object.keys(snapshot.head))).not.toContain("indexes");
+});
+
+test("[K20] an index is in the log by what it is, not by its entries", async () => {
+  const { store } = await openStore();
+  await run(store, insert("a", { n: 1 }));
+  const operation = create("ix", ascending("n"));
+  await run(store, operation);
+  store.read((snapshot) => {
+    const since = snapshot.changesSince({ historyId: store.identity.historyId, txnId: 1 });
+    const [logged] = since.kind === "changes" ? [...since.transactions] : [];
+    expect(logged?.record.steps[0]?.operations).toEqual([operation]);
+    expect(logged?.record.changes).toEqual([]);
+  });
+});
+
+test("a collection has a bounded number of indexes", async () => {
+  const { store } = await openStore();
+  const many = Array.from({ length: INDEXES_MAX }, (_, i) => create(`ix${i}`, ascending("n")));
+  await run(store, ...many);
+  await expect(run(store, create("more", ascending("n")))).rejects.toMatchObject({
+    code: "operation.refused",
+  });
+  await run(store, drop("ix0"), create("more", ascending("n")));
+  expect(store.read((snapshot) => snapshot.indexes("c"))).toHaveLength(INDEXES_MAX);
+  const batch = store.transact((transaction) => {
+    transaction.apply([drop("ix1")]);
+    transaction.apply([create("x", ascending("n")), create("y", ascending("n"))]);
+  });
+  await expect(batch).rejects.toMatchObject({ code: "operation.refused" });
+});
+
+test("[K41] an update that leaves the indexed values alone leaves the entry alone", async () => {
+  const { store, storage } = await openStore();
+  await run(store, create("ix", ascending("n")), insert("a", { n: 1, other: 1 }));
+  const before = entryKeys(storage);
+  await run(store, set("a", ["other"], 2));
+  expect(entryKeys(storage)).toEqual(before);
+  expect(before).toHaveLength(1);
+});

@@ -1,0 +1,79 @@
+/**
+ * Refusal: a request that gets another answer than the one it asked for, with the status and the
+ * sentence that say why. How the sentence is wrapped is up to the endpoint.
+ */
+
+import { PeerError, unreachable } from "@bigpeer/protocol";
+import type { Headers } from "./answer.ts";
+
+export class Refusal extends Error {
+  readonly status: number;
+  readonly headers: Headers;
+
+  constructor(status: number, message: string, headers: Headers = {}) {
+    super(message);
+    this.name = "Refusal";
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** What is not possible now and may be in a while. */
+export function unavailable(message: string, retryAfterSeconds: number): Refusal {
+  return new Refusal(503, message, { "retry-after": String(retryAfterSeconds) });
+}
+
+/** The refusal that an error stands for; undefined when it is a matter of the server's log. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  return error instanceof PeerError ? refusalOfCode(error) : undefined;
+}
+
+function refusalOfCode(error: PeerError): Refusal | undefined {
+  switch (error.code) {
+    case "query.syntax":
+    case "query.semantic":
+    case "query.evaluation":
+    case "query.arguments":
+    case "query.parameter":
+    case "query.store":
+    case "query.too_large":
+    case "value.invalid":
+    case "id.invalid":
+    case "json.syntax":
+    case "cbor.malformed":
+    case "operation.invalid":
+    case "operation.refused":
+      return new Refusal(400, describe(error));
+    case "query.timeout":
+    case "store.snapshot_expired":
+      return new Refusal(408, error.message);
+    case "store.busy":
+      return unavailable(error.message, 1);
+    case "store.closed":
+      return unavailable("the server is closing", 1);
+    case "store.full":
+      // The message itself names a file of the server.
+      return unavailable("the server has no room left on its disk; nothing was applied", 30);
+    case "clock.ahead":
+      return unavailable(error.message, 60);
+    case "state.malformed":
+    case "clock.exhausted":
+    case "store.write_failed":
+    case "store.in_use":
+    case "store.format_newer":
+    case "store.foreign":
+    case "store.corrupt":
+    case "store.not_empty":
+    case "config.invalid":
+      return undefined;
+    default:
+      return unreachable(error.code);
+  }
+}
+
+/** The message has the place in it, and nearly always what was expected. */
+function describe({ message, expected }: PeerError): string {
+  if (expected === undefined || message.includes(expected)) return message;
+  return `${message}; expected ${expected}`;
+}

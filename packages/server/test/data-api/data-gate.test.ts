@@ -1,0 +1,160 @@
+/**
+ * The gate of the data API: who gets through, and in which order it looks.
+ */
+
+import type { IncomingHttpHeaders } from "node:http";
+import { MemoryKeyValue, Store } from "@bigpeer/engine";
+import { encodeCbor, type ValueObject } from "@bigpeer/protocol";
+import { beforeAll, expect, test } from "vitest";
+import { ApiKeys, FULL_PERMISSIONS } from "../../src/api-keys.ts";
+import { type DataCall, DataGate } from "../../src/data-api/data-gate.ts";
+import { BODIES_SIZE_MAX, BODY_SIZE_MAX } from "../../src/limits.ts";
+import { nodePlatform } from "../../src/node-platform.ts";
+import { type HandMadeRequest, handMadeRequest } from "../support/hand-made-request.ts";
+
+const APP = { id: "6bb92a35-e1bf-41a2-afc7-2067df0c701d" };
+const OTHER = { id: "ae90f7b2-499f-4c73-8353-bae98ff03c6c" };
+const JSON_TYPE = { "content-type": "application/json" };
+
+let keys: ApiKeys;
+
+beforeAll(async () => {
+  keys = new ApiKeys(await Store.open(new MemoryKeyValue(), nodePlatform), nodePlatform);
+});
+
+async function addKey(appId: string, permissions: ValueObject = FULL_PERMISSIONS): Promise<string> {
+  const text = keys.draw();
+  await keys.add(text, { appId, permissions });
+  return text;
+}
+
+function gate(isOpen = true): DataGate<typeof APP> {
+  return new DataGate(() => (isOpen ? { keys, apps: [APP, OTHER] } : undefined));
+}
+
+function post(headers: IncomingHttpHeaders, body: string | Uint8Array = "{}"): HandMadeRequest {
+  return handMadeRequest({ headers: { ...JSON_TYPE, ...headers }, body });
+}
+
+/** The call that got through. */
+function admit(
+  request: HandMadeRequest,
+  appId?: string,
+  through = gate(),
+): Promise<DataCall<typeof APP>> {
+  return through.admit(request, { appId }, async (call) => call);
+}
+
+test("[H1] the key decides the app", async () => {
+  for (const app of [APP, OTHER]) {
+    const authorization = `Bearer ${await addKey(app.id)}`;
+    const call = await admit(post({ authorization }, '{"a":1}'));
+    expect(call).toEqual({ app, requestId: "request-1", body: { a: 1 } });
+  }
+});
+
+test("[H1] an app in the path must be the app of the key", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  for (const appId of [APP.id, APP.id.toUpperCase()]) {
+    expect((await admit(post({ authorization }), appId)).app).toBe(APP);
+  }
+  for (const appId of [OTHER.id, "default", "", `${APP.id}0`]) {
+    await expect(admit(post({ authorization }), appId)).rejects.toMatchObject({
+      status: 401,
+      message: "the API key is not known, or not for this app",
+    });
+  }
+});
+
+test("[H2] the scheme may be in any case, with any number of spaces", async () => {
+  const key = await addKey(APP.id);
+  for (const authorization of [`bearer ${key}`, `BEARER ${key}`, `BeArEr   ${key} `]) {
+    expect((await admit(post({ authorization }))).app).toBe(APP);
+  }
+});
+
+test("[H2] without a valid credential it is 401, and the body is not read", async () => {
+  const key = await addKey(APP.id);
+  for (const authorization of [
+    undefined,
+    "",
+    "Bearer",
+    "Bearer ",
+    key,
+    `Basic ${key}`,
+    `Bearer ${key} ${key}`,
+    `Bearer ${keys.draw()}`,
+    "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x",
+    "Bearer \u0000",
+  ]) {
+    const request = post(authorization === undefined ? {} : { authorization });
+    await expect(admit(request), authorization).rejects.toMatchObject({
+      status: 401,
+      headers: { "www-authenticate": "Bearer" },
+    });
+    expect(request.wasRead).toBe(false);
+  }
+});
+
+test("[H2] a key of an app that is not there, or without all permissions, is 401", async () => {
+  for (const key of [
+    await addKey("00000000-0000-0000-0000-000000000000"),
+    await addKey(APP.id, { read: { everything: true }, write: { everything: false } }),
+    await addKey(APP.id, {}),
+  ]) {
+    const request = post({ authorization: `Bearer ${key}` });
+    await expect(admit(request)).rejects.toMatchObject({ status: 401 });
+  }
+});
+
+test("[H3] the credential comes before the content type, and that before the body", async () => {
+  const wrongType = { "content-type": "text/plain" };
+  await expect(admit(post(wrongType))).rejects.toMatchObject({ status: 401 });
+  const request = post({ ...wrongType, authorization: `Bearer ${await addKey(APP.id)}` });
+  await expect(admit(request)).rejects.toMatchObject({ status: 415 });
+  expect(request.wasRead).toBe(false);
+});
+
+test("[H4] a body in CBOR is read as such", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const body = { bytes: new Uint8Array([1, 2, 3]), large: 2n ** 63n };
+  const headers = { authorization, "content-type": "application/cbor" };
+  expect((await admit(post(headers, encodeCbor(body)))).body).toEqual(body);
+});
+
+test("[H14] while the server starts or closes it is 503 for everybody", async () => {
+  await expect(admit(post({}), undefined, gate(false))).rejects.toMatchObject({
+    status: 503,
+    headers: { "retry-after": "1" },
+  });
+});
+
+test("[H5] bodies that together pass the bound are 503 until others are answered", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const headers = { ...JSON_TYPE, authorization };
+  const large = (): HandMadeRequest =>
+    handMadeRequest({ headers, body: "{}", bodySizeMax: 10 * BODY_SIZE_MAX });
+  const through = gate();
+  const endings: (() => void)[] = [];
+  const running = Array.from({ length: BODIES_SIZE_MAX / BODY_SIZE_MAX }, () =>
+    through.admit(large(), { appId: undefined }, () => {
+      return new Promise<void>((resolve) => void endings.push(resolve));
+    }),
+  );
+  const refused = large();
+  await expect(admit(refused, undefined, through)).rejects.toMatchObject({ status: 503 });
+  expect(refused.wasRead).toBe(false);
+  for (const end of endings) end();
+  await Promise.all(running);
+  expect((await admit(large(), undefined, through)).app).toBe(APP);
+});
+
+test("a call that fails gives its room back", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const through = gate();
+  for (let i = 0; i < BODIES_SIZE_MAX / BODY_SIZE_MAX + 1; i++) {
+    const headers = { ...JSON_TYPE, authorization };
+    const request = handMadeRequest({ headers, body: "{", bodySizeMax: BODY_SIZE_MAX });
+    await expect(admit(request, undefined, through)).rejects.toMatchObject({ code: "json.syntax" });
+  }
+});

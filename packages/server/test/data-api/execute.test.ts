@@ -1,0 +1,186 @@
+/**
+ * What execute makes of a request body, of a result, and of what goes wrong.
+ */
+
+import type { StatementRequest, StatementResult } from "@bigpeer/engine";
+import { MemoryKeyValue, Store } from "@bigpeer/engine";
+import { PeerError, type Value } from "@bigpeer/protocol";
+import { beforeAll, expect, test } from "vitest";
+import { ApiKeys, FULL_PERMISSIONS } from "../../src/api-keys.ts";
+import { DataGate } from "../../src/data-api/data-gate.ts";
+import {
+  checkQueryRequest,
+  executeEndpoint,
+  failedResponse,
+  queryResponse,
+  type StatementApp,
+} from "../../src/data-api/execute.ts";
+import { Router } from "../../src/http/router.ts";
+import { nodePlatform } from "../../src/node-platform.ts";
+import { handMadeRequest } from "../support/hand-made-request.ts";
+
+const APP_ID = "6bb92a35-e1bf-41a2-afc7-2067df0c701d";
+
+const EMPTY: StatementResult = {
+  queryType: "select",
+  items: [],
+  mutatedDocumentIds: [],
+  warnings: [],
+  totalWarningsCount: 0,
+  transactionId: 0,
+};
+
+let keys: ApiKeys;
+let authorization: string;
+
+beforeAll(async () => {
+  keys = new ApiKeys(await Store.open(new MemoryKeyValue(), nodePlatform), nodePlatform);
+  const text = keys.draw();
+  await keys.add(text, { appId: APP_ID, permissions: FULL_PERMISSIONS });
+  authorization = `Bearer ${text}`;
+});
+
+type Execute = (request: StatementRequest) => Promise<StatementResult>;
+
+/** Status, headers and text of what execute answers when statements end as `execute` says. */
+async function ask(execute: Execute, body: string) {
+  const app: StatementApp = { id: APP_ID, statements: { execute } };
+  const gate = new DataGate(() => ({ keys, apps: [app] }));
+  const dataEndpoints = [executeEndpoint(gate)];
+  const router = new Router({ endpoints: [], dataEndpoints, log: () => {} });
+  const headers = { authorization, "content-type": "application/json" };
+  const target = "/api/v4/store/execute";
+  const answer = await router.answer(handMadeRequest({ target, headers, body }));
+  return { ...answer, text: Buffer.from(answer.bytes).toString() };
+}
+
+test("[H6] the statement and its arguments are what the engine is given", async () => {
+  const given: StatementRequest[] = [];
+  const execute: Execute = async (request) => {
+    given.push(request);
+    return EMPTY;
+  };
+  await ask(execute, '{"statement":"SELECT 1","args":{"a":[12345678901234567890]},"more":1}');
+  await ask(execute, '{"statement":"SELECT 1","args":null}');
+  const shared = { statement: "SELECT 1", requestId: "request-1" };
+  expect(given).toEqual([{ ...shared, args: { a: [12345678901234567890n] } }, shared]);
+});
+
+test.each<[string, Value, string]>([
+  ["no object", [], "expected an object with a statement, found an array at the body"],
+  ["null", null, "expected an object with a statement, found null at the body"],
+  ["binary", new Uint8Array(1), "expected an object with a statement, found binary at the body"],
+  ["no statement", {}, "expected text, found nothing at statement"],
+  ["a number as statement", { statement: 1 }, "expected text, found a number at statement"],
+  ["an object as statement", { statement: {} }, "expected text, found an object at statement"],
+  [
+    "half a character",
+    { statement: "\ud800" },
+    "expected well-formed text, found a lone surrogate at statement",
+  ],
+  [
+    "a list of arguments",
+    { statement: "", args: [1] },
+    "expected an object with named values, found an array at args",
+  ],
+  [
+    "text as arguments",
+    { statement: "", args: "a" },
+    "expected an object with named values, found text at args",
+  ],
+  [
+    "a boolean as arguments",
+    { statement: "", args: false },
+    "expected an object with named values, found a boolean at args",
+  ],
+  [
+    "no value inside the arguments",
+    { statement: "", args: { a: [{ b: "\udc00" }] } },
+    "expected well-formed text, found a lone surrogate at args.a[0].b",
+  ],
+])("[H6] a body with %s is refused with the place", (_, body, message) => {
+  expect(() => checkQueryRequest(body)).toThrow(
+    expect.objectContaining({ code: "value.invalid", message }),
+  );
+});
+
+test("[H6] fields that are only inherited are not there", () => {
+  const body: { [key: string]: Value } = Object.create({ statement: "SELECT 1" });
+  expect(() => checkQueryRequest(body)).toThrow("expected text, found nothing at statement");
+});
+
+test("[H6] arguments that are nested too deeply are refused, not followed", async () => {
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const { status, text } = await ask(async () => EMPTY, `{"statement":"","args":{"a":${deep}}}`);
+  expect(status).toBe(400);
+  expect(text).toContain("expected at most 64 levels of nesting");
+});
+
+test("[H7] a success has every field of the interface and an empty error", () => {
+  const result: StatementResult = {
+    queryType: "mutation",
+    items: [{ _id: "a" }],
+    mutatedDocumentIds: ["a", { b: 1 }],
+    warnings: [{ description: "one", _id: "a" }, { description: "two" }],
+    totalWarningsCount: 12,
+    transactionId: 7,
+  };
+  expect(queryResponse(result)).toEqual({ ...result, error: {} });
+});
+
+test("[H8] a failure has the same fields, empty, without a transaction", () => {
+  expect(failedResponse("a sentence")).toEqual({
+    queryType: "unknown",
+    items: [],
+    mutatedDocumentIds: [],
+    warnings: [],
+    totalWarningsCount: 0,
+    error: { description: "a sentence" },
+  });
+});
+
+test("[H11] numbers of 64 bits, binary, NaN and odd names are written without loss", async () => {
+  const odd = JSON.parse('{"__proto__":1}') as Value;
+  const items = [
+    2n ** 64n - 1n,
+    -(2n ** 63n),
+    new Uint8Array([251, 255]),
+    Number.NaN,
+    -0,
+    1.5,
+    odd,
+  ];
+  const { text } = await ask(async () => ({ ...EMPTY, items }), '{"statement":""}');
+  expect(text).toContain(
+    '"items":[18446744073709551615,-9223372036854775808,"+/8=",null,-0,1.5,{"__proto__":1}]',
+  );
+});
+
+test.each<[ConstructorParameters<typeof PeerError>[0], number, string | undefined]>([
+  ["query.syntax", 400, undefined],
+  ["query.semantic", 400, undefined],
+  ["query.evaluation", 400, undefined],
+  ["query.arguments", 400, undefined],
+  ["query.parameter", 400, undefined],
+  ["query.store", 400, undefined],
+  ["query.too_large", 400, undefined],
+  ["query.timeout", 408, undefined],
+  ["store.busy", 503, "1"],
+  ["store.closed", 503, "1"],
+  ["store.full", 503, "30"],
+  ["store.write_failed", 500, undefined],
+  ["store.corrupt", 500, undefined],
+])("[H8] a statement that ends with %s is %s, as a QueryResponse", async (code, status, retry) => {
+  const answer = await ask(() => Promise.reject(new PeerError(code, "it")), '{"statement":""}');
+  expect(answer.status).toBe(status);
+  expect(answer.headers["retry-after"]).toBe(retry);
+  const { error, ...rest } = JSON.parse(answer.text);
+  expect(rest).toEqual({
+    queryType: "unknown",
+    items: [],
+    mutatedDocumentIds: [],
+    warnings: [],
+    totalWarningsCount: 0,
+  });
+  expect(error).toEqual({ description: expect.any(String) });
+});

@@ -1,0 +1,54 @@
+/**
+ * Health as a load balancer asks for it.
+ */
+
+import { expect, test } from "vitest";
+import { type Health, healthEndpoints } from "../../src/http/health.ts";
+import { Router } from "../../src/http/router.ts";
+import { handMadeRequest } from "../support/hand-made-request.ts";
+
+async function ask(health: Health, target: string, method = "GET"): Promise<unknown> {
+  const router = new Router({
+    endpoints: healthEndpoints(() => health),
+    dataEndpoints: [],
+    log: () => {},
+  });
+  const { status, bytes } = await router.answer(handMadeRequest({ method, target }));
+  return { status, body: JSON.parse(Buffer.from(bytes).toString()) };
+}
+
+test("live is 200 in every state, ready only when the server is", async () => {
+  for (const health of ["starting", "ready", "closing"] as const) {
+    expect(await ask(health, "/health/live")).toEqual({ status: 200, body: { status: "live" } });
+    expect(await ask(health, "/health/ready")).toEqual({
+      status: health === "ready" ? 200 : 503,
+      body: { status: health },
+    });
+  }
+});
+
+test("a query does not change the path", async () => {
+  expect(await ask("ready", "/health/ready?verbose=1")).toMatchObject({ status: 200 });
+});
+
+test.each([
+  "/",
+  "/health",
+  "/health/ready/",
+  "/health/readyx",
+  "//health/ready",
+  "/a?/health/live",
+])("%s is 404 with a message", async (target) => {
+  const message = `there is nothing at ${target.split("?")[0]}`;
+  expect(await ask("ready", target)).toEqual({ status: 404, body: { message } });
+});
+
+test.each(["POST", "PUT", "DELETE", "OPTIONS"])(
+  "%s on health is 405 and says what is allowed",
+  async (method) => {
+    expect(await ask("ready", "/health/live", method)).toEqual({
+      status: 405,
+      body: { message: `expected GET or HEAD on /health/live, found ${method}` },
+    });
+  },
+);

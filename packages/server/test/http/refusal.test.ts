@@ -1,0 +1,74 @@
+/**
+ * Which status an error gets.
+ */
+
+import { ERROR_CODES, type ErrorCode, PeerError } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { Refusal, refusalOf } from "../../src/http/refusal.ts";
+
+function statusOf(code: ErrorCode): number | undefined {
+  return refusalOf(new PeerError(code, "a sentence"))?.status;
+}
+
+test("[H8] what is wrong with a statement or a body is 400", () => {
+  for (const code of ERROR_CODES.filter((one) => one.startsWith("query."))) {
+    expect(statusOf(code), code).toBe(code === "query.timeout" ? 408 : 400);
+  }
+  for (const code of ["json.syntax", "cbor.malformed", "value.invalid", "id.invalid"] as const) {
+    expect(statusOf(code), code).toBe(400);
+  }
+});
+
+test("[H8] what takes too long is 408", () => {
+  expect(statusOf("query.timeout")).toBe(408);
+  expect(statusOf("store.snapshot_expired")).toBe(408);
+});
+
+test.each(["store.busy", "store.closed", "store.full", "clock.ahead"] as const)(
+  "[H8] %s is 503 and says when to try again",
+  (code) => {
+    const refusal = refusalOf(new PeerError(code, "a sentence"));
+    expect(refusal?.status).toBe(503);
+    expect(Number(refusal?.headers["retry-after"])).toBeGreaterThan(0);
+  },
+);
+
+test("[H13] a full disk is told without the file that had no room", () => {
+  const refusal = refusalOf(new PeerError("store.full", "expected room at /srv/data/data.mdb"));
+  expect(refusal?.message).toBe("the server has no room left on its disk; nothing was applied");
+});
+
+test.each(["store.write_failed", "store.corrupt", "config.invalid"] as const)(
+  "%s is not for the caller",
+  (code) => {
+    expect(refusalOf(new PeerError(code, "a sentence"))).toBeUndefined();
+  },
+);
+
+test("an error of another class is not for the caller", () => {
+  expect(refusalOf(new TypeError("x is not a function"))).toBeUndefined();
+  expect(refusalOf("text")).toBeUndefined();
+});
+
+test("a refusal stays as it is", () => {
+  const refusal = new Refusal(405, "a sentence");
+  expect(refusalOf(refusal)).toBe(refusal);
+});
+
+test("[H8] a fault in a statement is told with line, column, the text there, and what was expected", () => {
+  const place = { line: 2, column: 8, near: "FRMO cars" };
+  const syntax = new PeerError("query.syntax", "expected FROM, found FRMO", {
+    place,
+    expected: "FROM",
+  });
+  expect(refusalOf(syntax)?.message).toBe(
+    "expected FROM, found FRMO at line 2, column 8, near `FRMO cars`",
+  );
+  const semantic = new PeerError("query.semantic", "no such function", {
+    place,
+    expected: "one of abs, ceil",
+  });
+  expect(refusalOf(semantic)?.message).toBe(
+    "no such function at line 2, column 8, near `FRMO cars`; expected one of abs, ceil",
+  );
+});

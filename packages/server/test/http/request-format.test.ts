@@ -1,0 +1,76 @@
+/**
+ * Request bodies: which forms are read, and what they mean.
+ */
+
+import { encodeCbor, type Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { decoderOf } from "../../src/http/request-format.ts";
+
+function decode(type: string, body: string | Uint8Array): Value {
+  return decoderOf({ "content-type": type })(new Uint8Array(Buffer.from(body)));
+}
+
+test.each([
+  "application/json",
+  "Application/JSON",
+  "application/json;charset=utf-8",
+  'application/json; charset="UTF-8"',
+  "application/json ; charset=utf8 ; profile=x",
+])("[H4] %s is read as JSON", (type) => {
+  expect(decode(type, '{"a":[1,"ä"]}')).toEqual({ a: [1, "ä"] });
+});
+
+test("[H4] application/cbor is read as CBOR, with binary", () => {
+  const value = { a: [1, "ä", new Uint8Array([1, 2])] };
+  expect(decode("application/cbor", encodeCbor(value))).toEqual(value);
+});
+
+test.each([
+  "",
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "application/jsonp",
+  "application/json; charset=latin1",
+  "json",
+])("[H4] the content type %j is 415, and the answer says which are read", (type) => {
+  const message = `expected the content type application/json (in UTF-8) or application/cbor, found ${type || "none"}`;
+  expect(() => decode(type, "{}")).toThrow(expect.objectContaining({ status: 415, message }));
+});
+
+test("[H4] no content type is 415 as well", () => {
+  expect(() => decoderOf({})).toThrow(expect.objectContaining({ status: 415 }));
+});
+
+test("[H4] a compressed body is 415", () => {
+  const headers = { "content-type": "application/json" };
+  expect(() => decoderOf({ ...headers, "content-encoding": "gzip" })).toThrow(
+    expect.objectContaining({
+      status: 415,
+      message: "expected a body without content encoding, found gzip",
+    }),
+  );
+  expect(decoderOf({ ...headers, "content-encoding": "identity" })).toBeTypeOf("function");
+});
+
+test("[H11] integers of 64 bits are read exactly", () => {
+  expect(decode("application/json", "[9223372036854775807, -9223372036854775808]")).toEqual([
+    9223372036854775807n,
+    -9223372036854775808n,
+  ]);
+});
+
+test("[H6] text that is not JSON is told with line and column", () => {
+  expect(() => decode("application/json", '{\n "a": }')).toThrow(
+    'expected a value, found "}" at line 2, column 7',
+  );
+  expect(() => decode("application/json", "")).toThrow(/^expected a value, found the end/);
+});
+
+test("[H6] bytes that are not UTF-8 or not CBOR are refused", () => {
+  expect(() => decode("application/json", new Uint8Array([0x22, 0xff, 0x22]))).toThrow(
+    expect.objectContaining({ code: "json.syntax", message: "expected text in UTF-8" }),
+  );
+  expect(() => decode("application/cbor", new Uint8Array([0xff]))).toThrow(
+    expect.objectContaining({ code: "cbor.malformed" }),
+  );
+});

@@ -1,0 +1,54 @@
+/**
+ * Indexes on LMDB: the same history gives the same entries as in memory, and every scan is right, both
+ * ways, after each turn and after the folder is opened again.
+ */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type KeyValue, MemoryKeyValue, Store, verify } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import { afterAll, expect, test } from "vitest";
+import { checkIndexes, indexHistory } from "../../../engine/test/support/index-history.ts";
+import { seededRandom, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
+
+const root = mkdtempSync(join(tmpdir(), "bigpeer-index-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+function dump(storage: KeyValue): [string, Value][] {
+  const snapshot = storage.snapshot();
+  const range = { from: "\x00", to: "\xff" };
+  const all = Array.from(snapshot.entries(range), ({ key, value }): [string, Value] => [
+    key,
+    value,
+  ]);
+  snapshot.close();
+  return all;
+}
+
+test("[K4] [K41] [K42] indexes on LMDB are what the documents say, also after opening again", async () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const folder = join(root, String(seed));
+    const memory = new MemoryKeyValue();
+    const lmdb = openLmdb(folder);
+    // Both draw the same ranges, so that both live the same history.
+    for (const storage of [memory, lmdb]) {
+      const store = await indexHistory(storage, {
+        seed,
+        turns: 25,
+        onTurn: (view, random) => checkIndexes(view, random, `seed ${seed}`),
+      });
+      await store.close();
+    }
+    expect(dump(lmdb), `seed ${seed}`).toEqual(dump(memory));
+    await lmdb.close();
+    const again = openLmdb(folder);
+    const store = await Store.open(again, testPlatform());
+    store.read((snapshot) => checkIndexes(snapshot, seededRandom(seed), `seed ${seed}, again`));
+    const snapshot = again.snapshot();
+    expect(verify(snapshot).problems, `seed ${seed}`).toEqual([]);
+    snapshot.close();
+    await again.close();
+  }
+}, 120_000);

@@ -1,0 +1,140 @@
+/**
+ * Patterns: what they find, what is refused, what is kept, and that size is known before compiling.
+ */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { nodePlatform } from "../src/node-platform.ts";
+import { estimateSize, PATTERN_LIMITS, PatternCompiler } from "../src/pattern.ts";
+
+function isFound(source: string, text: string, flags = ""): boolean | undefined {
+  return nodePlatform.pattern(source, flags)?.isFoundIn(text);
+}
+
+test("a pattern is found anywhere, with the flags that were given", () => {
+  expect(isFound("b", "abc")).toBe(true);
+  expect(isFound("^b", "abc")).toBe(false);
+  expect(isFound("B", "abc", "i")).toBe(true);
+  expect(isFound("^b", "a\nb", "m")).toBe(true);
+  expect(isFound("a.b", "a\nb", "s")).toBe(true);
+  expect(isFound("^B.", "a\nb\n", "ims")).toBe(true);
+  expect(isFound("^.$", "😀")).toBe(true);
+});
+
+test("what is not in RE2's language is not valid", () => {
+  for (const source of ["(", "a(?=b)", "(?<=a)b", "(?<!a)b", "(a)\\1", "a**", "[z-a]", "\\"]) {
+    expect(isFound(source, "ab"), source).toBeUndefined();
+  }
+});
+
+test("patterns that hold up other engines are answered", () => {
+  const text = "a".repeat(100_000);
+  expect(isFound("(a+)+$", text)).toBe(true);
+  expect(isFound("(a+)+$", `${text}!`)).toBe(false);
+  expect(isFound("(a*)*b", text)).toBe(false);
+  expect(isFound("(\\w+\\s?)*[^\\w\\s]$", text)).toBe(false);
+});
+
+test("a pattern that is too long, or compiles to too much, is refused before it is compiled", () => {
+  for (const source of [
+    "a".repeat(PATTERN_LIMITS.lengthMax + 1),
+    "(a{1000}){1000}",
+    "((a{30}){30}){30}",
+    "a{1000}".repeat(1000),
+    "(a{0,1000}|b{0,1000})?".repeat(400),
+    "\\pL".repeat(3000),
+    `[${"\\pL".repeat(3000)}]`,
+    "(".repeat(5000) + ")".repeat(5000),
+  ]) {
+    expect(isFound(source, "a"), source.slice(0, 40)).toBeUndefined();
+  }
+  for (const source of ["a{1000}", "(a|b){100}", "a".repeat(5000), "[a-z]{500}", "\\x{41}"]) {
+    expect(isFound(source, ""), source.slice(0, 40)).toBe(false);
+  }
+});
+
+test("the size of a pattern is estimated no smaller than half of what it is", () => {
+  const anyPart = fc.constantFrom(
+    ...Array.from("ab(())|*+?.^$"),
+    "[a-z]",
+    "[^b]",
+    "\\d",
+    "\\pL",
+    "\\x{41}",
+    "{3}",
+    "{2,5}",
+    "{0,9}",
+    "{4,}",
+    "(?:",
+    ")",
+  );
+  fc.assert(
+    fc.property(fc.array(anyPart, { maxLength: 20 }), (parts) => {
+      const source = parts.join("");
+      const size = sizeOf(source);
+      // Every program has a few instructions of its own.
+      if (size !== undefined) expect(2 * estimateSize(source) + 10).toBeGreaterThanOrEqual(size);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+/** The compiled size, found by how long a text may be. */
+function sizeOf(source: string): number | undefined {
+  const workMax = 1_000_000;
+  const patterns = new PatternCompiler({ ...PATTERN_LIMITS, workMax });
+  const pattern = patterns.compile(source, "");
+  if (pattern === undefined) return undefined;
+  let low = 0;
+  let high = workMax;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    try {
+      pattern.isFoundIn("x".repeat(Math.floor(workMax / middle)));
+      high = middle;
+    } catch {
+      low = middle;
+    }
+  }
+  return high;
+}
+
+test("a text that is too long for a large pattern stops the statement", () => {
+  const pattern = nodePlatform.pattern("[ab]*a[ab]{900}[cd]", "");
+  expect(pattern?.isFoundIn("x".repeat(1000))).toBe(false);
+  expect(() => pattern?.isFoundIn("x".repeat(5_000_000))).toThrow(
+    expect.objectContaining({ code: "query.too_large" }),
+  );
+});
+
+test("few compiled patterns are kept, and those that were forgotten still work", () => {
+  const patterns = new PatternCompiler({ ...PATTERN_LIMITS, keptMax: 3 });
+  const made = Array.from({ length: 10 }, (_, i) => patterns.compile(`^${i}$`, ""));
+  expect(patterns.keptCount).toBe(3);
+  for (const [i, pattern] of made.entries()) {
+    expect(pattern?.isFoundIn(String(i))).toBe(true);
+    expect(pattern?.isFoundIn("x")).toBe(false);
+  }
+  expect(patterns.keptCount).toBe(3);
+});
+
+test("any text is a pattern or none, and nothing else is thrown", () => {
+  const anySource = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 20 }),
+    fc
+      .array(fc.constantFrom(...Array.from("ab()[]{}|*+?^$\\.,-:<>=!PpQEdwx019")), {
+        maxLength: 15,
+      })
+      .map((parts) => parts.join("")),
+  );
+  fc.assert(
+    fc.property(anySource, fc.string(), (source, text) => {
+      expect([true, false, undefined]).toContain(isFound(source, text));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("the clock for what has passed never goes back", () => {
+  const first = nodePlatform.elapsed();
+  expect(nodePlatform.elapsed()).toBeGreaterThanOrEqual(first);
+});

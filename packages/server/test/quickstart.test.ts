@@ -1,0 +1,143 @@
+/**
+ * The quick start: what is there after the first start, and what later ones make of it.
+ */
+
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  curlLines,
+  prepareQuickstart,
+  type Quickstart,
+  type QuickstartContent,
+} from "../src/quickstart.ts";
+import { Registry } from "../src/registry.ts";
+import { type TestHost, testHost } from "./support/store-host.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const URL_ONE = "http://127.0.0.1:8080";
+const URL_TWO = "http://127.0.0.1:9090";
+
+interface Opened {
+  readonly dataDir: string;
+  readonly path: string;
+  readonly registry: Registry;
+  readonly host: TestHost;
+  readonly prepare: (url?: string) => Promise<Quickstart | undefined>;
+}
+
+async function openFolder(): Promise<Opened> {
+  const dataDir = temporaryFolder();
+  const host = testHost();
+  const registry = await Registry.open(dataDir, host);
+  onTestFinished(() => registry.close());
+  const { log } = host;
+  const prepare = (url = URL_ONE): Promise<Quickstart | undefined> =>
+    prepareQuickstart({ dataDir, registry, url, log });
+  return { dataDir, path: join(dataDir, "quickstart.json"), registry, host, prepare };
+}
+
+function readContent(path: string): QuickstartContent {
+  return JSON.parse(readFileSync(path, "utf8")) as QuickstartContent;
+}
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
+
+test("[H16] the first start makes a key with all permissions and a file that only its owner reads", async () => {
+  const { path, registry, prepare } = await openFolder();
+  const quickstart = await prepare();
+  const [app] = registry.apps();
+  const content = readContent(path);
+  expect(content).toEqual({
+    appName: "default",
+    appId: app?.id,
+    apiKey: expect.stringMatching(/^bp_/),
+    dataUrl: URL_ONE,
+  });
+  expect(modeOf(path)).toBe(0o600);
+  expect(quickstart).toEqual({ path, shown: content });
+  expect(registry.keys.find(content.apiKey)).toEqual({
+    appId: app?.id,
+    permissions: { read: { everything: true }, write: { everything: true }, remoteQuery: true },
+  });
+});
+
+test("[H16] a later start shows no key, makes none, and leaves the file as it is", async () => {
+  const { path, registry, prepare } = await openFolder();
+  await prepare();
+  const before = readFileSync(path, "utf8");
+  expect(await prepare()).toEqual({ path, shown: undefined });
+  expect(readFileSync(path, "utf8")).toBe(before);
+  expect(registry.keys.count()).toBe(1);
+});
+
+test("[H16] a start at another address corrects it in the file and nothing else", async () => {
+  const { path, prepare } = await openFolder();
+  await prepare();
+  const before = readContent(path);
+  chmodSync(path, 0o644);
+  await prepare(URL_TWO);
+  expect(readContent(path)).toEqual({ ...before, dataUrl: URL_TWO });
+  expect(modeOf(path)).toBe(0o600);
+});
+
+test("[H16] a file that was deleted stays so, and its key works on", async () => {
+  const { path, registry, prepare } = await openFolder();
+  await prepare();
+  const { apiKey } = readContent(path);
+  rmSync(path);
+  expect(await prepare(URL_TWO)).toBeUndefined();
+  expect(existsSync(path)).toBe(false);
+  expect(registry.keys.find(apiKey)).toBeDefined();
+});
+
+test("a crash before the key was added leaves a file that the next start replaces", async () => {
+  const { path, registry, prepare } = await openFolder();
+  writeFileSync(path, '{"apiKey":"bp_00000000_never-added"}', { mode: 0o644 });
+  writeFileSync(`${path}.partial`, "{", { mode: 0o644 });
+  const quickstart = await prepare();
+  expect(quickstart?.shown).toEqual(readContent(path));
+  expect(modeOf(path)).toBe(0o600);
+  expect(registry.keys.find(readContent(path).apiKey)).toBeDefined();
+});
+
+test.each(["{", "[]"])(
+  "a file that somebody spoiled with %s is a warning, no more",
+  async (text) => {
+    const { path, host, prepare } = await openFolder();
+    await prepare();
+    writeFileSync(path, text);
+    expect(await prepare(URL_TWO)).toEqual({ path, shown: undefined });
+    expect(readFileSync(path, "utf8")).toBe(text);
+    expect(host.lines).toEqual([
+      expect.stringContaining(`warn expected to correct the address in ${path}: `),
+    ]);
+  },
+);
+
+test("the key is for the app named default, else for the first one", async () => {
+  const { registry, prepare } = await openFolder();
+  await registry.createApp("another");
+  const apps = registry.apps();
+  const quickstart = await prepare();
+  expect(quickstart?.shown?.appId).toBe(apps.find(({ name }) => name === "default")?.id);
+});
+
+test("the lines to paste are quoted for a shell", () => {
+  const content = {
+    appName: "default",
+    appId: "a",
+    apiKey: "bp_k",
+    dataUrl: "http://[::1]:80/it's",
+  };
+  const [insert, select] = curlLines(content);
+  expect(insert).toBe(
+    String.raw`curl -sS 'http://[::1]:80/it'\''s/api/v4/store/execute' ` +
+      "-H 'Authorization: Bearer bp_k' -H 'Content-Type: application/json' " +
+      `-d '{"statement":"INSERT INTO tasks DOCUMENTS (:task)",` +
+      `"args":{"task":{"title":"Water the plants","isDone":false}}}'`,
+  );
+  expect(select).toMatch(/ -d '\{"statement":"SELECT \* FROM tasks"\}'$/);
+});

@@ -1,0 +1,37 @@
+/**
+ * A request without a connection: for tests of what is decided about one.
+ */
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { HttpRequest } from "../../src/http/http-request.ts";
+
+export interface HandMadeRequest extends HttpRequest {
+  /** Whether somebody asked for the body. */
+  wasRead: boolean;
+}
+
+export interface RequestParts {
+  readonly method?: string;
+  readonly target?: string;
+  readonly headers?: IncomingHttpHeaders;
+  readonly body?: string | Uint8Array;
+  readonly bodySizeMax?: number;
+}
+
+export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
+  const { method = "POST", target = "/", headers = {}, body = "" } = parts;
+  const bytes = new Uint8Array(Buffer.from(body));
+  const request: HandMadeRequest = {
+    id: "request-1",
+    method,
+    target,
+    headers,
+    bodySizeMax: parts.bodySizeMax ?? bytes.length,
+    wasRead: false,
+    readBody: async () => {
+      request.wasRead = true;
+      return bytes;
+    },
+  };
+  return request;
+}
