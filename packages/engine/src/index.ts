@@ -22,9 +22,8 @@ export {
   type Snapshot,
   type Writes,
 } from "./platform.ts";
-export type { Warning } from "./query/execution.ts";
-export type { SortKey } from "./query/find.ts";
-export { PARAMETERS } from "./query/settings.ts";
+export type { Warning } from "./query/run/execution.ts";
+export type { SortKey } from "./query/statement/find.ts";
 export {
   type FindRequest,
   type FindResult,
@@ -34,7 +33,8 @@ export {
   StatementRunner,
   type StatementRunnerOptions,
 } from "./query/statement-runner.ts";
-export type { InfoFact, SystemFacts, SystemRow } from "./query/system-collections.ts";
+export { PARAMETERS } from "./query/system/settings.ts";
+export type { InfoFact, SystemFacts, SystemRow } from "./query/system/system-collections.ts";
 export type { OperationOutcome } from "./store/applier.ts";
 export {
   type ChangesSince,

@@ -12,19 +12,24 @@ import type { Platform } from "../platform.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument, View } from "../store/view.ts";
-import { Budget } from "./budget.ts";
-import { type Execution, type Warning, Warnings } from "./execution.ts";
 import { locate } from "./fault.ts";
-import { type FilterQuery, type PreparedFind, prepareFind } from "./find.ts";
-import type { MutationResult } from "./mutation.ts";
-import { checkArguments, requireParameters } from "./parameters.ts";
-import { type PreparedStatement, prepareStatement, type QueryType, type Work } from "./prepare.ts";
-import { Requests } from "./requests.ts";
-import type { Run } from "./run.ts";
-import { Settings } from "./settings.ts";
+import { checkArguments, requireParameters } from "./plan/parameters.ts";
+import { Budget } from "./run/budget.ts";
+import { type Execution, type Warning, Warnings } from "./run/execution.ts";
+import type { Run } from "./run/run.ts";
+import { type FilterQuery, type PreparedFind, prepareFind } from "./statement/find.ts";
+import type { MutationResult } from "./statement/mutation.ts";
+import {
+  type PreparedStatement,
+  prepareStatement,
+  type QueryType,
+  type Work,
+} from "./statement/prepare.ts";
 import { StatementCache } from "./statement-cache.ts";
-import type { SystemFacts } from "./system-collections.ts";
-import type { ParameterNode } from "./tree.ts";
+import type { ParameterNode } from "./syntax/tree.ts";
+import { Requests } from "./system/requests.ts";
+import { Settings } from "./system/settings.ts";
+import type { SystemFacts } from "./system/system-collections.ts";
 
 export interface StatementRequest {
   readonly statement: string;

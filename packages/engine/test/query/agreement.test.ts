@@ -5,8 +5,8 @@
 import { PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseStatement } from "../../src/query/parse-statement.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
+import { parseStatement } from "../../src/query/syntax/parse-statement.ts";
 import { compareLists } from "../conformance/runner.ts";
 import { openStore } from "../support/open-store.ts";
 import { anyDocuments, anyIndexes } from "./generated-documents.ts";

@@ -2,12 +2,12 @@
  * Dates and patterns against the recorded cases that need no row.
  */
 import { expect, test } from "vitest";
-import { compileLikeNode } from "../../src/query/compile-pattern.ts";
-import { Failure, MISSING, type Outcome, toValue } from "../../src/query/datum.ts";
+import { compileLikeNode } from "../../src/query/compile/pattern.ts";
 import { Fault } from "../../src/query/fault.ts";
-import { parseStatement } from "../../src/query/parse-statement.ts";
-import type { Evaluate } from "../../src/query/run.ts";
-import type { Expression } from "../../src/query/tree.ts";
+import type { Evaluate } from "../../src/query/run/run.ts";
+import { parseStatement } from "../../src/query/syntax/parse-statement.ts";
+import type { Expression } from "../../src/query/syntax/tree.ts";
+import { Failure, MISSING, type Outcome, toValue } from "../../src/query/value/datum.ts";
 import { type Case, readCases } from "../conformance/cases.ts";
 import { evaluateConstant } from "../support/constant-evaluation.ts";
 import { testRun } from "../support/function-call.ts";

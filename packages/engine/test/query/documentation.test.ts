@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { parseJson, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { FUNCTIONS } from "../../src/query/functions/table.ts";
-import { PARAMETERS } from "../../src/query/settings.ts";
-import { systemCollectionNames } from "../../src/query/system-collections.ts";
+import { PARAMETERS } from "../../src/query/system/settings.ts";
+import { systemCollectionNames } from "../../src/query/system/system-collections.ts";
 import { openStatements } from "../support/run-statements.ts";
 
 const text = readFileSync(new URL("../../../../docs/query-language.md", import.meta.url), "utf8");

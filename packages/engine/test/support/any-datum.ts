@@ -3,7 +3,7 @@
  */
 
 import * as fc from "fast-check";
-import { type Datum, Float, type PresentDatum, putField } from "../../src/query/datum.ts";
+import { type Datum, Float, type PresentDatum, putField } from "../../src/query/value/datum.ts";
 import { anyKey, anyValue } from "../contract/any-value.ts";
 
 /** Whole floats as the evaluation boxes them: inside 64 bits, so that the box matters. */

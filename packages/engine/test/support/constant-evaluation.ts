@@ -5,7 +5,16 @@
  * each of them can be wrong by itself. What needs a row or a parameter is none of its business.
  */
 
-import { isAggregate } from "../../src/query/aggregate.ts";
+import { semanticFault } from "../../src/query/fault.ts";
+import { findFunction } from "../../src/query/functions/table.ts";
+import { isAggregate } from "../../src/query/run/aggregate.ts";
+import type {
+  BinaryNode,
+  BinaryOperator,
+  CallNode,
+  Expression,
+  ObjectNode,
+} from "../../src/query/syntax/tree.ts";
 import {
   add,
   concat,
@@ -14,9 +23,9 @@ import {
   negate,
   remainder,
   subtract,
-} from "../../src/query/arithmetic.ts";
-import { castDatum } from "../../src/query/cast.ts";
-import { equalComparable, orderComparable } from "../../src/query/compare.ts";
+} from "../../src/query/value/arithmetic.ts";
+import { castDatum } from "../../src/query/value/cast.ts";
+import { equalComparable, orderComparable } from "../../src/query/value/compare.ts";
 import {
   type Datum,
   Failure,
@@ -24,16 +33,7 @@ import {
   type Outcome,
   type PresentDatum,
   putField,
-} from "../../src/query/datum.ts";
-import { semanticFault } from "../../src/query/fault.ts";
-import { findFunction } from "../../src/query/functions/table.ts";
-import type {
-  BinaryNode,
-  BinaryOperator,
-  CallNode,
-  Expression,
-  ObjectNode,
-} from "../../src/query/tree.ts";
+} from "../../src/query/value/datum.ts";
 import { callFunction } from "./function-call.ts";
 
 /** Thrown for what this walk does not know. */

@@ -4,16 +4,16 @@
  */
 
 import type { Types, Value } from "@bigpeer/protocol";
-import { Budget } from "../../src/query/budget.ts";
-import type { Datum, Outcome } from "../../src/query/datum.ts";
-import { readDocument } from "../../src/query/declared-read.ts";
-import { type MutationOutcome, type Typing, Warnings } from "../../src/query/execution.ts";
 import type { Mutation } from "../../src/query/mutate/application.ts";
 import { type InsertPlan, insertDocuments } from "../../src/query/mutate/insert.ts";
 import { type RemovePlan, removeDocuments } from "../../src/query/mutate/remove.ts";
 import { type UpdatePlan, updateDocuments } from "../../src/query/mutate/update.ts";
-import type { Evaluate, Frame, Run } from "../../src/query/run.ts";
-import { Settings } from "../../src/query/settings.ts";
+import { Budget } from "../../src/query/run/budget.ts";
+import { readDocument } from "../../src/query/run/declared-read.ts";
+import { type MutationOutcome, type Typing, Warnings } from "../../src/query/run/execution.ts";
+import type { Evaluate, Frame, Run } from "../../src/query/run/run.ts";
+import { Settings } from "../../src/query/system/settings.ts";
+import type { Datum, Outcome } from "../../src/query/value/datum.ts";
 import type { Transaction } from "../../src/store/transaction.ts";
 import type { StoredDocument } from "../../src/store/view.ts";
 import { type OpenStore, openStore } from "./open-store.ts";

@@ -2,8 +2,8 @@
  * How functions read their arguments: text, counts, arrays and objects, or the failure.
  */
 
-import { type Datum, Failure, Float, isInteger } from "../datum.ts";
-import { mismatch } from "../mismatch.ts";
+import { type Datum, Failure, Float, isInteger } from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
 
 const NEGATIVE = new Failure("expected an integer of 0 or more");
 

@@ -3,7 +3,8 @@
  * and 1.0 are one, null equals null.
  */
 
-import { compareData, dataKey, equalData } from "../compare.ts";
+import type { Run } from "../run/run.ts";
+import { compareData, dataKey, equalData } from "../value/compare.ts";
 import {
   type Datum,
   Failure,
@@ -11,9 +12,8 @@ import {
   MISSING,
   type Outcome,
   type PresentDatum,
-} from "../datum.ts";
-import { mismatch } from "../mismatch.ts";
-import type { Run } from "../run.ts";
+} from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
 import { readCount, readInteger } from "./argument.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeArray, chargeGrowth, countWork, ELEMENT_BYTES } from "./growth.ts";

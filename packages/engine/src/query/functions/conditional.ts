@@ -3,8 +3,8 @@
  * them is a failure of the whole, it is not what these functions catch.
  */
 
-import { equalData } from "../compare.ts";
-import { type Datum, MISSING } from "../datum.ts";
+import { equalData } from "../value/compare.ts";
+import { type Datum, MISSING } from "../value/datum.ts";
 import type { FunctionSpec } from "./function.ts";
 
 const ANY_NUMBER = Number.POSITIVE_INFINITY;

@@ -7,22 +7,11 @@
  */
 
 import { INTEGER_MAX, INTEGER_MIN, normalInteger, unreachable } from "@bigpeer/protocol";
-import { weekdayOf } from "../calendar.ts";
-import { findDateFormat, formatDate, formatIso } from "../date-format.ts";
-import { type DateFormat, MONTHS } from "../date-item.ts";
-import { parseDate, parseIso } from "../date-parse.ts";
-import {
-  approximate,
-  type Datum,
-  Failure,
-  type Float,
-  isInteger,
-  isNumeric,
-  type Outcome,
-  type PresentDatum,
-  toFloat,
-} from "../datum.ts";
-import { formatDuration, parseDuration } from "../duration.ts";
+import { weekdayOf } from "../date/calendar.ts";
+import { findDateFormat, formatDate, formatIso } from "../date/date-format.ts";
+import { type DateFormat, MONTHS } from "../date/date-item.ts";
+import { parseDate, parseIso } from "../date/date-parse.ts";
+import { formatDuration, parseDuration } from "../date/duration.ts";
 import {
   civilOf,
   daysOf,
@@ -35,10 +24,21 @@ import {
   truncate,
   UNIT_MS,
   type Unit,
-} from "../moment.ts";
-import type { Run } from "../run.ts";
-import { sizeOf } from "../size.ts";
-import { atZone, findZone, formatOffset, type Zone } from "../zone.ts";
+} from "../date/moment.ts";
+import { atZone, findZone, formatOffset, type Zone } from "../date/zone.ts";
+import type { Run } from "../run/run.ts";
+import {
+  approximate,
+  type Datum,
+  Failure,
+  type Float,
+  isInteger,
+  isNumeric,
+  type Outcome,
+  type PresentDatum,
+  toFloat,
+} from "../value/datum.ts";
+import { sizeOf } from "../value/size.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeGrowth, ELEMENT_BYTES } from "./growth.ts";
 

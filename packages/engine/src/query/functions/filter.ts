@@ -2,10 +2,10 @@
  * Functions that only the filter language calls. Nobody writes their names, so none is suggested.
  */
 
-import { equalData } from "../compare.ts";
-import { type Datum, isDatumArray, MISSING, type Outcome } from "../datum.ts";
-import { mismatch } from "../mismatch.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../run/run.ts";
+import { equalData } from "../value/compare.ts";
+import { type Datum, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
 import type { FunctionSpec } from "./function.ts";
 import { countWork } from "./growth.ts";
 

@@ -2,8 +2,8 @@
  * What a function of the language is: a row of the table in table.ts.
  */
 
-import type { Datum, Outcome } from "../datum.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../run/run.ts";
+import type { Datum, Outcome } from "../value/datum.ts";
 
 export interface FunctionSpec {
   /** In lower case. */

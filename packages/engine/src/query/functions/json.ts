@@ -2,9 +2,9 @@
  * JSON text as a value and back.
  */
 
-import { MISSING } from "../datum.ts";
-import { readJson, writeJson } from "../json-text.ts";
-import { mismatch } from "../mismatch.ts";
+import { MISSING } from "../value/datum.ts";
+import { readJson, writeJson } from "../value/json-text.ts";
+import { mismatch } from "../value/mismatch.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeCopy } from "./growth.ts";
 

@@ -3,7 +3,7 @@
  * float, and NaN where there is no result.
  */
 
-import { toInteger } from "../arithmetic.ts";
+import { toInteger } from "../value/arithmetic.ts";
 import {
   approximate,
   type Datum,
@@ -12,8 +12,8 @@ import {
   isNumeric,
   type Outcome,
   toFloat,
-} from "../datum.ts";
-import { mismatch } from "../mismatch.ts";
+} from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
 import { readInteger } from "./argument.ts";
 import type { FunctionSpec } from "./function.ts";
 

@@ -4,6 +4,7 @@
  */
 
 import { compareText } from "@bigpeer/protocol";
+import type { Run } from "../run/run.ts";
 import {
   type Datum,
   type DatumObject,
@@ -15,9 +16,8 @@ import {
   type Outcome,
   type PresentDatum,
   putField,
-} from "../datum.ts";
-import { mismatch } from "../mismatch.ts";
-import type { Run } from "../run.ts";
+} from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeArray, chargeCopy } from "./growth.ts";
 import { byteLength } from "./text-length.ts";

@@ -3,9 +3,9 @@
  */
 
 import type { Pattern, Platform } from "../../platform.ts";
-import { BoundedCache } from "../bounded-cache.ts";
-import { type Datum, Failure, type Outcome } from "../datum.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../run/run.ts";
+import { BoundedCache } from "../value/bounded-cache.ts";
+import { type Datum, Failure, type Outcome } from "../value/datum.ts";
 import type { FunctionSpec } from "./function.ts";
 
 const NO_TEXT = new Failure("expected a text, a pattern and flags as strings");

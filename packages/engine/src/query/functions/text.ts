@@ -3,10 +3,16 @@
  * bytes of UTF-8.
  */
 
-import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../arithmetic.ts";
-import { type Datum, Failure, isDatumArray, type Outcome, type PresentDatum } from "../datum.ts";
-import { mismatch } from "../mismatch.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../run/run.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/arithmetic.ts";
+import {
+  type Datum,
+  Failure,
+  isDatumArray,
+  type Outcome,
+  type PresentDatum,
+} from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
 import { findNotText, readCount, readInteger } from "./argument.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeCopy, chargeGrowth } from "./growth.ts";

@@ -2,9 +2,9 @@
  * Functions that tell the type of a value, test for it, or change it.
  */
 
-import { castDatum, castTypeOf } from "../cast.ts";
-import { type Datum, Failure, isNumeric, MISSING, typeOf } from "../datum.ts";
-import { mismatch } from "../mismatch.ts";
+import { castDatum, castTypeOf } from "../value/cast.ts";
+import { type Datum, Failure, isNumeric, MISSING, typeOf } from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
 import type { FunctionSpec } from "./function.ts";
 
 const NOT_A_TYPE = new Failure(

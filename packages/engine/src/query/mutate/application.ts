@@ -9,10 +9,10 @@ import { assert, type DocumentOperation, PeerError, type Value } from "@bigpeer/
 import type { OperationOutcome } from "../../store/applier.ts";
 import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
-import { type DocumentSource, readDocument } from "../declared-read.ts";
-import type { Execution, Typing } from "../execution.ts";
 import { evaluationFault } from "../fault.ts";
-import type { Settings } from "../settings.ts";
+import { type DocumentSource, readDocument } from "../run/declared-read.ts";
+import type { Execution, Typing } from "../run/execution.ts";
+import type { Settings } from "../system/settings.ts";
 import { checkDocumentSize, type Write } from "./document-size.ts";
 
 /** What a mutation needs of an execution. */

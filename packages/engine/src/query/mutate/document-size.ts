@@ -19,8 +19,8 @@ import { deltaOf, type StateOperation } from "../../crdt/edit.ts";
 import { merge } from "../../crdt/merge.ts";
 import { show } from "../../crdt/show.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
-import type { Warnings } from "../execution.ts";
 import { evaluationFault } from "../fault.ts";
+import type { Warnings } from "../run/execution.ts";
 
 /** An operation of a statement, with the document that it finds. */
 export interface Write {

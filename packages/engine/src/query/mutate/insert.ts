@@ -20,6 +20,11 @@ import {
 } from "@bigpeer/protocol";
 import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument } from "../../store/view.ts";
+import { evaluationFault, semanticFault } from "../fault.ts";
+import { readDocument } from "../run/declared-read.ts";
+import type { MutationOutcome, Typing } from "../run/execution.ts";
+import type { ConflictPolicy } from "../syntax/tree.ts";
+import { uuidOf } from "../system/uuid.ts";
 import {
   type DatumObject,
   Failure,
@@ -30,12 +35,7 @@ import {
   type PresentDatum,
   toValue,
   typeOf,
-} from "../datum.ts";
-import { readDocument } from "../declared-read.ts";
-import type { MutationOutcome, Typing } from "../execution.ts";
-import { evaluationFault, semanticFault } from "../fault.ts";
-import type { ConflictPolicy } from "../tree.ts";
-import { uuidOf } from "../uuid.ts";
+} from "../value/datum.ts";
 import { applyWrites, type Mutation, readBack, transactionOf } from "./application.ts";
 import type { Write } from "./document-size.ts";
 import { localDiff, setEdit } from "./local-diff.ts";

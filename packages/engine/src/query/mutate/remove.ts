@@ -5,9 +5,9 @@
 
 import { documentId } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
-import type { MutationOutcome } from "../execution.ts";
-import type { Frame } from "../run.ts";
-import type { RemoveStatement } from "../tree.ts";
+import type { MutationOutcome } from "../run/execution.ts";
+import type { Frame } from "../run/run.ts";
+import type { RemoveStatement } from "../syntax/tree.ts";
 import { applyOperations, type Mutation, transactionOf } from "./application.ts";
 
 export interface RemovePlan {

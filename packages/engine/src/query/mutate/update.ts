@@ -17,6 +17,9 @@ import {
 } from "@bigpeer/protocol";
 import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument } from "../../store/view.ts";
+import { evaluationFault } from "../fault.ts";
+import type { MutationOutcome, Typing } from "../run/execution.ts";
+import type { Evaluate, Frame } from "../run/run.ts";
 import {
   approximate,
   Failure,
@@ -25,10 +28,7 @@ import {
   type PresentDatum,
   toValue,
   typeOf,
-} from "../datum.ts";
-import type { MutationOutcome, Typing } from "../execution.ts";
-import { evaluationFault } from "../fault.ts";
-import type { Evaluate, Frame } from "../run.ts";
+} from "../value/datum.ts";
 import { applyWrites, type Mutation, readBack, transactionOf } from "./application.ts";
 import type { Write } from "./document-size.ts";
 import {

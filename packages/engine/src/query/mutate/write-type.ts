@@ -9,9 +9,15 @@
 
 import { setField, type TypeMark, type Types, unreachable } from "@bigpeer/protocol";
 import { markOf } from "../../crdt/show.ts";
-import { type DatumObject, isDatumObject, isInteger, type PresentDatum, typeOf } from "../datum.ts";
-import type { Typing } from "../execution.ts";
 import { evaluationFault, type Fault, semanticFault } from "../fault.ts";
+import type { Typing } from "../run/execution.ts";
+import {
+  type DatumObject,
+  isDatumObject,
+  isInteger,
+  type PresentDatum,
+  typeOf,
+} from "../value/datum.ts";
 
 /** A statement that writes: INSERT may start a counter, SET may not. */
 export interface Writer {

@@ -4,8 +4,8 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareData, equalData } from "../../../src/query/compare.ts";
-import { type Datum, Float, MISSING, type PresentDatum } from "../../../src/query/datum.ts";
+import { compareData, equalData } from "../../../src/query/value/compare.ts";
+import { type Datum, Float, MISSING, type PresentDatum } from "../../../src/query/value/datum.ts";
 import { anyPresentDatum } from "../../support/any-datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
 

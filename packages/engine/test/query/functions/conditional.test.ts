@@ -3,7 +3,7 @@
  */
 
 import { expect, test } from "vitest";
-import { Failure, Float, MISSING } from "../../../src/query/datum.ts";
+import { Failure, Float, MISSING } from "../../../src/query/value/datum.ts";
 import { call } from "../../support/function-call.ts";
 
 test("ifnull takes the first that is not null, and lets MISSING through", () => {

@@ -4,10 +4,10 @@
 
 import { type MutableObject, PeerError, setField, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { Failure, MISSING, toValue } from "../../../src/query/datum.ts";
 import { Fault, locate } from "../../../src/query/fault.ts";
-import { parseStatement } from "../../../src/query/parse-statement.ts";
-import type { Projection } from "../../../src/query/tree.ts";
+import { parseStatement } from "../../../src/query/syntax/parse-statement.ts";
+import type { Projection } from "../../../src/query/syntax/tree.ts";
+import { Failure, MISSING, toValue } from "../../../src/query/value/datum.ts";
 import { type Case, readCases } from "../../conformance/cases.ts";
 import { BeyondConstants, evaluateConstant } from "../../support/constant-evaluation.ts";
 

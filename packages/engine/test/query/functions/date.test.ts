@@ -3,8 +3,8 @@
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Datum, Failure, Float, MISSING } from "../../../src/query/datum.ts";
 import { DATE_FUNCTIONS } from "../../../src/query/functions/date.ts";
+import { type Datum, Failure, Float, MISSING } from "../../../src/query/value/datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
 import { START_MS } from "../../support/test-platform.ts";
 

@@ -4,8 +4,8 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { equalData } from "../../../src/query/compare.ts";
-import { type Datum, Float, MISSING, type PresentDatum } from "../../../src/query/datum.ts";
+import { equalData } from "../../../src/query/value/compare.ts";
+import { type Datum, Float, MISSING, type PresentDatum } from "../../../src/query/value/datum.ts";
 import { anyPresentDatum } from "../../support/any-datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
 
@@ -111,6 +111,10 @@ describe("deserialize_json", () => {
     const text = `[${"[],".repeat(3000)}[]]`;
     expect(() => callFunction("deserialize_json", [text], run)).toThrow("70000 bytes");
   });
+});
+
+test("text beyond the basic plane beside a float is text", () => {
+  expect(call("deserialize_json", '["\u{10000}", 2.0]')).toEqual(["\u{10000}", new Float(2)]);
 });
 
 test("what was written is read again as the same datum, floats as floats", () => {

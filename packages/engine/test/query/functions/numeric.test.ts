@@ -4,8 +4,8 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { OVERFLOW } from "../../../src/query/arithmetic.ts";
-import { approximate, Float, isNumeric, MISSING, toFloat } from "../../../src/query/datum.ts";
+import { OVERFLOW } from "../../../src/query/value/arithmetic.ts";
+import { approximate, Float, isNumeric, MISSING, toFloat } from "../../../src/query/value/datum.ts";
 import { call, reasonOf } from "../../support/function-call.ts";
 
 const REAL = [

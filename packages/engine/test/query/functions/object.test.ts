@@ -4,7 +4,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Float, MISSING, type PresentDatum, putField } from "../../../src/query/datum.ts";
+import { Float, MISSING, type PresentDatum, putField } from "../../../src/query/value/datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
 
 const NO_OBJECTS = [[1], "a", 1, new Float(1), new Uint8Array([1])];

@@ -3,7 +3,7 @@
  */
 import { expect, test } from "vitest";
 import type { Platform } from "../../../src/platform.ts";
-import { Failure, MISSING } from "../../../src/query/datum.ts";
+import { Failure, MISSING } from "../../../src/query/value/datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
 import { testPlatform } from "../../support/test-platform.ts";
 

@@ -3,8 +3,8 @@
  */
 
 import { expect, test } from "vitest";
-import { Float, MISSING } from "../../../src/query/datum.ts";
 import { FUNCTIONS, findFunction, suggestFunction } from "../../../src/query/functions/table.ts";
+import { Float, MISSING } from "../../../src/query/value/datum.ts";
 import { call, reasonOf } from "../../support/function-call.ts";
 
 test("names are in lower case, and each has its own entry", () => {

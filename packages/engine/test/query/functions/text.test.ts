@@ -4,8 +4,8 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../../../src/query/arithmetic.ts";
-import { Float, MISSING } from "../../../src/query/datum.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../../../src/query/value/arithmetic.ts";
+import { Float, MISSING } from "../../../src/query/value/datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
 
 const text = fc.string({

@@ -3,8 +3,8 @@
  */
 
 import { expect, test } from "vitest";
-import { type Datum, Float, MISSING } from "../../../src/query/datum.ts";
 import { findFunction } from "../../../src/query/functions/table.ts";
+import { type Datum, Float, MISSING } from "../../../src/query/value/datum.ts";
 import { call, reasonOf } from "../../support/function-call.ts";
 import { START_MS } from "../../support/test-platform.ts";
 

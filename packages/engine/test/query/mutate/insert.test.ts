@@ -4,8 +4,8 @@
 
 import type { Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { Failure, Float, MISSING, type Outcome } from "../../../src/query/datum.ts";
 import type { InsertPlan } from "../../../src/query/mutate/insert.ts";
+import { Failure, Float, MISSING, type Outcome } from "../../../src/query/value/datum.ts";
 import { COLLECTION, LAX, MutationDesk, STRICT, typing } from "../../support/mutation.ts";
 import { dump } from "../../support/open-store.ts";
 

@@ -4,8 +4,8 @@
 
 import type { Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { Failure, Float, MISSING } from "../../../src/query/datum.ts";
-import type { Frame } from "../../../src/query/run.ts";
+import type { Frame } from "../../../src/query/run/run.ts";
+import { Failure, Float, MISSING } from "../../../src/query/value/datum.ts";
 import {
   type Changes,
   COLLECTION,

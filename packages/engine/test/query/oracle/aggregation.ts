@@ -11,7 +11,7 @@ import {
   type PresentDatum,
   toFloat,
   toValue,
-} from "../../../src/query/datum.ts";
+} from "../../../src/query/value/datum.ts";
 import { inRange } from "./arithmetic.ts";
 
 export const AGGREGATES: ReadonlySet<string> = new Set([

@@ -4,6 +4,7 @@
  * Integers are counted as bigints, so nothing is lost on the way; floats as JS numbers.
  */
 import { INTEGER_MAX, INTEGER_MIN, normalInteger, unreachable } from "@bigpeer/protocol";
+import type { ArithmeticOperator } from "../../../src/query/syntax/tree.ts";
 import {
   approximate,
   type Datum,
@@ -12,8 +13,7 @@ import {
   isNumeric,
   type Outcome,
   toFloat,
-} from "../../../src/query/datum.ts";
-import type { ArithmeticOperator } from "../../../src/query/tree.ts";
+} from "../../../src/query/value/datum.ts";
 
 export function calculate(operator: ArithmeticOperator, a: Datum, b: Datum): Outcome {
   if (a === undefined || b === undefined) return undefined;

@@ -2,6 +2,7 @@
  * The slow obvious evaluator: CAST. What cannot be cast is MISSING.
  */
 import { encodeText, unreachable } from "@bigpeer/protocol";
+import type { CastType } from "../../../src/query/syntax/tree.ts";
 import {
   approximate,
   type Datum,
@@ -12,8 +13,7 @@ import {
   isNumeric,
   type Outcome,
   toFloat,
-} from "../../../src/query/datum.ts";
-import type { CastType } from "../../../src/query/tree.ts";
+} from "../../../src/query/value/datum.ts";
 import { inRange } from "./arithmetic.ts";
 
 export function castTo(type: CastType, datum: Datum): Outcome {

@@ -4,6 +4,7 @@
  * Only values of one type compare. A null inside an array or an object leaves the answer open.
  */
 import { compareBytes, compareNumbers, compareText, unreachable } from "@bigpeer/protocol";
+import type { ComparisonOperator } from "../../../src/query/syntax/tree.ts";
 import {
   type Datum,
   type DatumObject,
@@ -12,8 +13,7 @@ import {
   isNumeric,
   type PresentDatum,
   unboxNumber,
-} from "../../../src/query/datum.ts";
-import type { ComparisonOperator } from "../../../src/query/tree.ts";
+} from "../../../src/query/value/datum.ts";
 
 /** Below, equal, above; `open` because of a null; `none` between types. */
 type Order = -1 | 0 | 1 | "open" | "none";

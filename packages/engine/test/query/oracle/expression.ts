@@ -12,19 +12,8 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import {
-  approximate,
-  type Datum,
-  type DatumObject,
-  Failure,
-  isDatumArray,
-  isDatumObject,
-  isNumeric,
-  type Outcome,
-  type PresentDatum,
-} from "../../../src/query/datum.ts";
 import { findFunction } from "../../../src/query/functions/table.ts";
-import type { Run } from "../../../src/query/run.ts";
+import type { Run } from "../../../src/query/run/run.ts";
 import type {
   BetweenNode,
   BinaryNode,
@@ -40,7 +29,18 @@ import type {
   ObjectNode,
   QuantifierNode,
   UnaryNode,
-} from "../../../src/query/tree.ts";
+} from "../../../src/query/syntax/tree.ts";
+import {
+  approximate,
+  type Datum,
+  type DatumObject,
+  Failure,
+  isDatumArray,
+  isDatumObject,
+  isNumeric,
+  type Outcome,
+  type PresentDatum,
+} from "../../../src/query/value/datum.ts";
 import { AGGREGATES, aggregate } from "./aggregation.ts";
 import { calculate, negate } from "./arithmetic.ts";
 import { castTo } from "./cast.ts";

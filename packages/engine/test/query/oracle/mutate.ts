@@ -2,9 +2,13 @@
  * The slow obvious evaluator: UPDATE and DELETE of top-level scalars.
  */
 import { compareValues, type Value, type ValueObject } from "@bigpeer/protocol";
-import { Failure, toValue } from "../../../src/query/datum.ts";
-import type { Run } from "../../../src/query/run.ts";
-import type { RemoveStatement, Selection, UpdateStatement } from "../../../src/query/tree.ts";
+import type { Run } from "../../../src/query/run/run.ts";
+import type {
+  RemoveStatement,
+  Selection,
+  UpdateStatement,
+} from "../../../src/query/syntax/tree.ts";
+import { Failure, toValue } from "../../../src/query/value/datum.ts";
 import { evaluate, holds, type Scope } from "./expression.ts";
 
 export interface Mutated {

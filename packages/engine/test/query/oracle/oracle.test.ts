@@ -3,8 +3,8 @@
  */
 import { isArray, type Value, type ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { parseStatement } from "../../../src/query/parse-statement.ts";
-import type { CollectionRef, FromTerm, SelectStatement } from "../../../src/query/tree.ts";
+import { parseStatement } from "../../../src/query/syntax/parse-statement.ts";
+import type { CollectionRef, FromTerm, SelectStatement } from "../../../src/query/syntax/tree.ts";
 import { type Case, nameCollections, readCases } from "../../conformance/cases.ts";
 import { DIFFERENCES } from "../../conformance/differences.ts";
 import { compareLists } from "../../conformance/runner.ts";

@@ -14,14 +14,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import {
-  type Datum,
-  Failure,
-  isDatumObject,
-  type Outcome,
-  toValue,
-} from "../../../src/query/datum.ts";
-import type { Run } from "../../../src/query/run.ts";
+import type { Run } from "../../../src/query/run/run.ts";
 import type {
   CollectionRef,
   Expression,
@@ -30,7 +23,14 @@ import type {
   OrderTerm,
   Projection,
   SelectStatement,
-} from "../../../src/query/tree.ts";
+} from "../../../src/query/syntax/tree.ts";
+import {
+  type Datum,
+  Failure,
+  isDatumObject,
+  type Outcome,
+  toValue,
+} from "../../../src/query/value/datum.ts";
 import { textOf } from "../../conformance/runner.ts";
 import { AGGREGATES } from "./aggregation.ts";
 import { evaluate, holds, type Scope } from "./expression.ts";

@@ -2,8 +2,8 @@
  * The slow obvious evaluator: LIKE, ILIKE and SIMILAR TO.
  */
 import { unreachable } from "@bigpeer/protocol";
-import { type Datum, Failure, type Outcome } from "../../../src/query/datum.ts";
-import type { LikeNode } from "../../../src/query/tree.ts";
+import type { LikeNode } from "../../../src/query/syntax/tree.ts";
+import { type Datum, Failure, type Outcome } from "../../../src/query/value/datum.ts";
 
 export function matchText(
   operator: LikeNode["operator"],

@@ -1,0 +1,231 @@
+/**
+ * Compile: a bound expression becomes a closure, once, which is then called for every row.
+ *
+ * A closure takes the frame of a row and gives a value, MISSING or a Failure. It does the common case
+ * first (two numbers, two strings) and leaves the rest to the functions that know every rule. A
+ * Failure is made here, with its place, and handed out for each row that fails.
+ */
+
+import { getField, unreachable, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { StoredDocument } from "../../store/view.ts";
+import { evaluationFault } from "../fault.ts";
+import { wholeDocument } from "../run/row.ts";
+import type { Evaluate, Frame } from "../run/run.ts";
+import type {
+  ArrayNode,
+  CaseNode,
+  CastNode,
+  ElementNode,
+  Expression,
+  FieldNode,
+  ObjectNode,
+  ParameterNode,
+  SlotNode,
+} from "../syntax/tree.ts";
+import { castDatum } from "../value/cast.ts";
+import { equalData } from "../value/compare.ts";
+import {
+  type Datum,
+  type DatumObject,
+  Failure,
+  Float,
+  isDatumArray,
+  isDatumObject,
+  MISSING,
+  type Outcome,
+  type PresentDatum,
+  putField,
+} from "../value/datum.ts";
+import { compileCall } from "./call.ts";
+import { compileComprehension, compileQuantifier } from "./loop.ts";
+import { compileBetween, compileBinary, compileIn, compileIs, compileUnary } from "./operator.ts";
+import { compileLikeNode } from "./pattern.ts";
+import { placer } from "./placer.ts";
+
+export function compile(node: Expression): Evaluate {
+  switch (node.kind) {
+    case "literal": {
+      const { value } = node;
+      return () => value;
+    }
+    case "missing":
+      return () => MISSING;
+    case "parameter":
+      return compileParameter(node);
+    case "slot":
+      return compileSlot(node);
+    case "field":
+      return compileField(node);
+    case "element":
+      return compileElement(node);
+    case "array":
+      return compileArray(node);
+    case "object":
+      return compileObject(node);
+    case "unary":
+      return compileUnary(node, compile);
+    case "binary":
+      return compileBinary(node, compile);
+    case "is":
+      return compileIs(node, compile);
+    case "in":
+      return compileIn(node, compile);
+    case "between":
+      return compileBetween(node, compile);
+    case "like":
+      return compileLikeNode(node, compile);
+    case "case":
+      return compileCase(node);
+    case "cast":
+      return compileCast(node);
+    case "quantifier":
+      return compileQuantifier(node, compile);
+    case "comprehension":
+      return compileComprehension(node, compile);
+    case "call":
+      return compileCall(node, compile);
+    case "name":
+      throw new Error(`assertion failed: expected a bound expression, found ${node.name}`);
+    default:
+      return unreachable(node);
+  }
+}
+
+function compileParameter({ name, at }: ParameterNode): Evaluate {
+  return ({ run }) => {
+    const value = getField(run.args, name);
+    if (value === undefined) throw evaluationFault(`parameter ${name} was not provided`, at);
+    return value;
+  };
+}
+
+function compileSlot({ slot, holds }: SlotNode): Evaluate {
+  if (holds !== "document") return ({ slots }) => slots[slot] as Datum;
+  return ({ slots }) => {
+    const document = slots[slot] as StoredDocument | undefined;
+    return document === undefined ? MISSING : wholeDocument(document);
+  };
+}
+
+/** Names that every JS object answers to; all others may be read without asking whose they are. */
+const INHERITED = new Set(Object.getOwnPropertyNames(Object.prototype));
+
+function fieldReader(name: string): (object: ValueObject) => Value | undefined {
+  return INHERITED.has(name) ? (object) => getField(object, name) : (object) => object[name];
+}
+
+function compileField(node: FieldNode): Evaluate {
+  const { of, name } = node;
+  if (of.kind === "slot" && of.holds === "document") return compileDocumentField(of.slot, name);
+  const base = compile(of);
+  const read = fieldReader(name) as (object: DatumObject) => Datum;
+  return (frame) => {
+    const object = base(frame);
+    if (isDatumObject(object)) return read(object);
+    return object instanceof Failure ? object : MISSING;
+  };
+}
+
+function compileDocumentField(slot: number, name: string): Evaluate {
+  if (name === "_id") return ({ slots }) => (slots[slot] as StoredDocument | undefined)?.id;
+  const read = fieldReader(name);
+  return ({ slots }) => {
+    const document = slots[slot] as StoredDocument | undefined;
+    return document === undefined ? MISSING : read(document.fields);
+  };
+}
+
+/** Positions from 0; what is no position of the array is MISSING. */
+function compileElement({ of, index }: ElementNode): Evaluate {
+  const base = compile(of);
+  const position = compile(index);
+  return (frame) => {
+    const array = base(frame);
+    if (array instanceof Failure) return array;
+    const at = position(frame);
+    if (at instanceof Failure) return at;
+    const number = at instanceof Float ? at.value : at;
+    return isDatumArray(array) && typeof number === "number" ? array[number] : MISSING;
+  };
+}
+
+function compileArray({ elements }: ArrayNode): Evaluate {
+  const parts = elements.map(compile);
+  return (frame) => {
+    const array: PresentDatum[] = [];
+    for (const part of parts) {
+      const element = part(frame);
+      if (element instanceof Failure) return element;
+      array.push(element ?? null);
+    }
+    return array;
+  };
+}
+
+function compileObject({ entries, at }: ObjectNode): Evaluate {
+  const parts = entries.map(({ key, value }) => ({ key: compile(key), value: compile(value) }));
+  const badKey = new Failure("expected text for the key of an object", at);
+  return (frame) => {
+    const object: { [key: string]: PresentDatum } = {};
+    for (const part of parts) {
+      const key = part.key(frame);
+      if (key instanceof Failure) return key;
+      const value = part.value(frame);
+      if (value instanceof Failure) return value;
+      if (key === MISSING || value === MISSING) continue;
+      if (typeof key !== "string") return badKey;
+      putField(object, key, value);
+    }
+    return object;
+  };
+}
+
+function compileCast({ operand, type, at }: CastNode): Evaluate {
+  const value = compile(operand);
+  const place = placer(at);
+  return (frame) => {
+    const datum = value(frame);
+    return datum instanceof Failure ? datum : place(castDatum(datum, type));
+  };
+}
+
+function compileCase({ subject, whens, otherwise }: CaseNode): Evaluate {
+  const branches = whens.map(({ when, result }) => ({
+    when: compile(when),
+    result: compile(result),
+  }));
+  const fallback = otherwise === undefined ? (): Outcome => null : compile(otherwise);
+  if (subject === undefined) return searchedCase(branches, fallback);
+  return simpleCase(compile(subject), branches, fallback);
+}
+
+interface Branch {
+  readonly when: Evaluate;
+  readonly result: Evaluate;
+}
+
+function searchedCase(branches: readonly Branch[], fallback: Evaluate): Evaluate {
+  return (frame) => {
+    for (const { when, result } of branches) {
+      const condition = when(frame);
+      if (condition === true) return result(frame);
+      if (condition instanceof Failure) return condition;
+    }
+    return fallback(frame);
+  };
+}
+
+/** Null and MISSING match nothing, not even themselves. */
+function simpleCase(subject: Evaluate, branches: readonly Branch[], fallback: Evaluate): Evaluate {
+  return (frame: Frame) => {
+    const value = subject(frame);
+    if (value instanceof Failure) return value;
+    if (value === null || value === MISSING) return fallback(frame);
+    for (const { when, result } of branches) {
+      const candidate = when(frame);
+      if (candidate instanceof Failure) return candidate;
+      if (equalData(value, candidate)) return result(frame);
+    }
+    return fallback(frame);
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Quantifiers and comprehensions: expressions with a loop and a variable of their own.
+ *
+ * The variables live in slots of the frame. What is no array and no object has nothing to go
+ * through: null for a scalar, MISSING for MISSING.
+ */
+
+import type { Evaluate, Frame, Run } from "../run/run.ts";
+import type { Binding, ComprehensionNode, Expression, QuantifierNode } from "../syntax/tree.ts";
+import {
+  type Datum,
+  Failure,
+  isDatumArray,
+  isDatumObject,
+  MISSING,
+  type Outcome,
+  type PresentDatum,
+  putField,
+} from "../value/datum.ts";
+import { sizeOf } from "../value/size.ts";
+
+type Compile = (node: Expression) => Evaluate;
+
+/** Calls `visit` for each element until it returns true; the answer where there is no loop. */
+type Loop = (frame: Frame, visit: () => boolean) => Outcome | typeof LOOPED;
+
+const LOOPED: unique symbol = Symbol("looped");
+
+export function compileQuantifier(node: QuantifierNode, compile: Compile): Evaluate {
+  const loop = compileLoop(node.binding, compile);
+  const condition = compile(node.condition);
+  const { quantifier } = node;
+  return (frame) => {
+    let count = 0;
+    let matches = 0;
+    const outcome = loop(frame, () => {
+      count++;
+      if (condition(frame) === true) matches++;
+      return quantifier === "any" ? matches > 0 : matches < count;
+    });
+    if (outcome !== LOOPED) return outcome;
+    if (quantifier === "any") return matches > 0;
+    return matches === count && (quantifier === "every" || count > 0);
+  };
+}
+
+export function compileComprehension(node: ComprehensionNode, compile: Compile): Evaluate {
+  const loop = compileLoop(node.binding, compile);
+  const condition = node.condition === undefined ? undefined : compile(node.condition);
+  const value = compile(node.value);
+  const key = node.key === undefined ? undefined : compile(node.key);
+  return (frame) => {
+    const array: PresentDatum[] = [];
+    const object: { [key: string]: PresentDatum } = {};
+    let failure: Failure | undefined;
+    let bytes = 0;
+    const outcome = loop(frame, () => {
+      if (condition !== undefined && condition(frame) !== true) return false;
+      const element = value(frame);
+      if (!(element instanceof Failure)) bytes = charged(bytes + sizeOf(element), frame.run);
+      if (element instanceof Failure) failure = element;
+      else if (element !== MISSING && key === undefined) array.push(element);
+      else if (element !== MISSING) {
+        const name = key?.(frame);
+        if (typeof name === "string") putField(object, name, element);
+      }
+      return failure !== undefined;
+    });
+    if (outcome !== LOOPED) return outcome;
+    return failure ?? (key === undefined ? array : object);
+  };
+}
+
+/** A small result is garbage when its row is done; only a large one counts. What is left to count. */
+function charged(bytes: number, run: Run): number {
+  if (bytes < LARGE_BYTES) return bytes;
+  run.budget.take(bytes);
+  return 0;
+}
+
+const LARGE_BYTES = 64 * 1024;
+
+function compileLoop(binding: Binding, compile: Compile): Loop {
+  const source = compile(binding.source);
+  const [valueSlot = 0, positionSlot] = binding.slots ?? [];
+  const { isDeep } = binding;
+  return (frame, visit) => {
+    const { slots, run } = frame;
+    const step = (value: PresentDatum, position: Datum): boolean => {
+      run.budget.step();
+      slots[valueSlot] = value;
+      if (positionSlot !== undefined) slots[positionSlot] = position;
+      return visit();
+    };
+    const container = source(frame);
+    if (container === MISSING || container instanceof Failure) return container;
+    if (!isDatumArray(container) && !isDatumObject(container)) return null;
+    eachElement(container, isDeep, step);
+    return LOOPED;
+  };
+}
+
+type Visit = (value: PresentDatum, position: Datum) => boolean;
+
+/** True when a visit ended it. WITHIN goes into each element after visiting it. */
+function eachElement(container: PresentDatum, isDeep: boolean, visit: Visit): boolean {
+  if (isDatumArray(container)) {
+    for (let i = 0; i < container.length; i++) {
+      const element = container[i] as PresentDatum;
+      if (visit(element, i) || (isDeep && eachElement(element, true, visit))) return true;
+    }
+    return false;
+  }
+  if (!isDatumObject(container)) return false;
+  for (const key of Object.keys(container)) {
+    const element = container[key] as PresentDatum;
+    if (visit(element, key) || (isDeep && eachElement(element, true, visit))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,240 @@
+/**
+ * Operators as closures: arithmetic, comparison, logic, IS, IN, BETWEEN.
+ *
+ * Logic has four values. AND: false decides, then MISSING, then null; OR: true decides, then null,
+ * then MISSING. What is no boolean fails, unless the other side decides. A failure on the left of
+ * OR fails; elsewhere the deciding side hides it.
+ */
+
+import { unreachable } from "@bigpeer/protocol";
+import type { Evaluate } from "../run/run.ts";
+import type {
+  BetweenNode,
+  BinaryNode,
+  ComparisonOperator,
+  Expression,
+  InNode,
+  IsNode,
+  UnaryNode,
+} from "../syntax/tree.ts";
+import { add, concat, divide, multiply, negate, remainder, subtract } from "../value/arithmetic.ts";
+import { equalComparable, orderComparable } from "../value/compare.ts";
+import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
+import { mismatch } from "../value/mismatch.ts";
+import { placer } from "./placer.ts";
+
+type Compile = (node: Expression) => Evaluate;
+
+export function compileUnary({ operator, operand, at }: UnaryNode, compile: Compile): Evaluate {
+  const value = compile(operand);
+  const place = placer(at);
+  switch (operator) {
+    case "+":
+      return value;
+    case "-":
+      return (frame) => place(negate(value(frame)));
+    case "not":
+      return (frame) => {
+        const outcome = value(frame);
+        if (typeof outcome === "boolean") return !outcome;
+        return isOpen(outcome) ? outcome : place(mismatch("a boolean", outcome));
+      };
+    default:
+      return unreachable(operator);
+  }
+}
+
+/** Null, MISSING or a failure: nothing more can be said than that. */
+function isOpen(outcome: Outcome): outcome is null | undefined | Failure {
+  return outcome === null || outcome === MISSING || outcome instanceof Failure;
+}
+
+export function compileBinary(node: BinaryNode, compile: Compile): Evaluate {
+  const { operator } = node;
+  switch (operator) {
+    case "+":
+      return calculation(node, add, compile);
+    case "-":
+      return calculation(node, subtract, compile);
+    case "*":
+      return calculation(node, multiply, compile);
+    case "/":
+      return calculation(node, divide, compile);
+    case "%":
+      return calculation(node, remainder, compile);
+    case "||":
+      return calculation(node, concat, compile);
+    case "and":
+      return conjunction(node, compile);
+    case "or":
+      return disjunction(node, compile);
+    default:
+      return comparison(node, operator, compile);
+  }
+}
+
+function calculation(
+  { left, right, at }: BinaryNode,
+  calculate: (a: Outcome, b: Outcome) => Outcome,
+  compile: Compile,
+): Evaluate {
+  const a = compile(left);
+  const b = compile(right);
+  const place = placer(at);
+  return (frame) => {
+    const outcome = calculate(a(frame), b(frame));
+    return outcome instanceof Failure ? place(outcome) : outcome;
+  };
+}
+
+function conjunction({ left, right, at }: BinaryNode, compile: Compile): Evaluate {
+  const a = compile(left);
+  const b = compile(right);
+  const place = placer(at);
+  return (frame) => {
+    const x = a(frame);
+    if (x === false) return false;
+    const y = b(frame);
+    if (y === false) return false;
+    if (x === true && y === true) return true;
+    const failure = failureOf(x) ?? failureOf(y);
+    if (failure !== undefined) return place(failure);
+    return x === MISSING || y === MISSING ? MISSING : null;
+  };
+}
+
+function disjunction({ left, right, at }: BinaryNode, compile: Compile): Evaluate {
+  const a = compile(left);
+  const b = compile(right);
+  const place = placer(at);
+  return (frame) => {
+    const x = a(frame);
+    if (x === true || x instanceof Failure) return x;
+    const y = b(frame);
+    if (y === true) return true;
+    if (x === false && y === false) return false;
+    const failure = failureOf(x) ?? failureOf(y);
+    if (failure !== undefined) return place(failure);
+    return x === null || y === null ? null : MISSING;
+  };
+}
+
+/** The failure that a side of AND or OR is: its own, or that it is no boolean. */
+function failureOf(side: Outcome): Failure | undefined {
+  if (side instanceof Failure) return side;
+  if (typeof side === "boolean" || side === null || side === MISSING) return undefined;
+  return mismatch("a boolean", side);
+}
+
+/** A null that is written in the statement compares with nothing: the result is MISSING. */
+function comparison(
+  { left, right }: BinaryNode,
+  operator: ComparisonOperator,
+  compile: Compile,
+): Evaluate {
+  const a = compile(left);
+  const b = compile(right);
+  const compare = COMPARISONS[operator];
+  if (isNullLiteral(left) || isNullLiteral(right)) {
+    return (frame) => {
+      const x = a(frame);
+      if (x instanceof Failure) return x;
+      const y = b(frame);
+      return y instanceof Failure ? y : MISSING;
+    };
+  }
+  return (frame) => {
+    const x = a(frame);
+    if (x instanceof Failure) return x;
+    const y = b(frame);
+    return y instanceof Failure ? y : compare(x, y);
+  };
+}
+
+function isNullLiteral(node: Expression): boolean {
+  return node.kind === "literal" && node.value === null;
+}
+
+type Compare = (a: Datum, b: Datum) => boolean | null | undefined;
+
+const COMPARISONS: Readonly<Record<ComparisonOperator, Compare>> = {
+  // NaN is the one number that is not itself: it goes by the rules.
+  "=": (a, b) => (typeof a === "number" && a === b ? true : equalComparable(a, b)),
+  "!=": (a, b) => {
+    const isEqual = equalComparable(a, b);
+    return typeof isEqual === "boolean" ? !isEqual : isEqual;
+  },
+  "<": ordered((order) => order < 0),
+  "<=": ordered((order) => order <= 0),
+  ">": ordered((order) => order > 0),
+  ">=": ordered((order) => order >= 0),
+};
+
+function ordered(decide: (order: number) => boolean): Compare {
+  return (a, b) => {
+    const order = orderComparable(a, b);
+    return typeof order === "number" ? decide(order) : order;
+  };
+}
+
+export function compileIs({ operand, what, isNegated }: IsNode, compile: Compile): Evaluate {
+  const value = compile(operand);
+  const wanted = what === "null" ? null : MISSING;
+  return (frame) => {
+    const outcome = value(frame);
+    if (outcome instanceof Failure) return outcome;
+    return (outcome === wanted) !== isNegated;
+  };
+}
+
+/** x BETWEEN low AND high: null if one of them is, MISSING if they cannot be compared. */
+export function compileBetween(node: BetweenNode, compile: Compile): Evaluate {
+  const value = compile(node.operand);
+  const low = compile(node.low);
+  const high = compile(node.high);
+  const { isNegated } = node;
+  return (frame) => {
+    const x = value(frame);
+    if (x instanceof Failure) return x;
+    const from = low(frame);
+    if (from instanceof Failure) return from;
+    const to = high(frame);
+    if (to instanceof Failure) return to;
+    const below = orderComparable(x, from);
+    const above = orderComparable(x, to);
+    if (below === undefined || above === undefined) return MISSING;
+    if (below === null || above === null) return null;
+    return (below >= 0 && above <= 0) !== isNegated;
+  };
+}
+
+export function compileIn({ operand, list, isNegated, at }: InNode, compile: Compile): Evaluate {
+  const value = compile(operand);
+  const members = compile(list);
+  const place = placer(at);
+  return (frame) => {
+    const x = value(frame);
+    if (x instanceof Failure) return x;
+    const array = members(frame);
+    if (array instanceof Failure) return array;
+    if (x === MISSING || array === MISSING) return MISSING;
+    if (!isDatumArray(array)) return place(mismatch("an array after IN", array));
+    const found = isMember(x, array);
+    return typeof found === "boolean" ? found !== isNegated : place(found);
+  };
+}
+
+/** One member of another type fails, also where another one matches: the list makes no sense. */
+function isMember(x: Datum, array: readonly Datum[]): boolean | null | Failure {
+  if (x === null) return null;
+  let isFound = false;
+  let hasNull = false;
+  for (const member of array) {
+    const isEqual = equalComparable(x, member);
+    if (isEqual === undefined) return mismatch("members of one type in the list of IN", member);
+    if (isEqual === null) hasNull = true;
+    else if (isEqual) isFound = true;
+  }
+  if (isFound) return true;
+  return hasNull ? null : false;
+}

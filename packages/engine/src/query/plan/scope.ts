@@ -1,0 +1,208 @@
+/**
+ * Scope: what the names of an expression stand for, and binding: the replacement of names by slots.
+ *
+ * A name is a range variable, else the alias of a FROM term, else a field of the one FROM term.
+ * With several terms a field must say whose it is. What binding refuses is wrong for every document:
+ * unknown functions, wrong numbers of arguments, aggregates where there is nothing to aggregate.
+ */
+
+import { type Fault, semanticFault } from "../fault.ts";
+import { findFunction, suggestFunction } from "../functions/table.ts";
+import { isAggregate, suggestAggregate } from "../run/aggregate.ts";
+import type {
+  Binding,
+  CallNode,
+  ComprehensionNode,
+  Expression,
+  NameNode,
+  QuantifierNode,
+  SlotNode,
+} from "../syntax/tree.ts";
+import { expressionKey, mapChildren } from "../syntax/tree-walk.ts";
+
+export interface ScopeTerm {
+  readonly alias: string;
+  readonly slot: number;
+}
+
+/** An aggregate of a statement, and the slot that holds its result. */
+export interface BoundAggregate {
+  readonly call: CallNode;
+  readonly slot: number;
+}
+
+/** Hands out the places of a frame. */
+export class Slots {
+  #next = 0;
+
+  get count(): number {
+    return this.#next;
+  }
+
+  take(): number {
+    return this.#next++;
+  }
+}
+
+/** Collects the aggregates of a statement; equal ones are computed once. */
+export class Aggregates {
+  readonly #found = new Map<string, BoundAggregate>();
+  readonly #slots: Slots;
+
+  constructor(slots: Slots) {
+    this.#slots = slots;
+  }
+
+  get all(): readonly BoundAggregate[] {
+    return [...this.#found.values()];
+  }
+
+  add(call: CallNode): SlotNode {
+    const key = expressionKey(call);
+    const known = this.#found.get(key) ?? { call, slot: this.#slots.take() };
+    this.#found.set(key, known);
+    return { kind: "slot", slot: known.slot, holds: "value", name: call.name, at: call.at };
+  }
+}
+
+export interface Scope {
+  readonly slots: Slots;
+  readonly terms: readonly ScopeTerm[];
+  readonly variables: readonly ScopeTerm[];
+  /** Where aggregates are allowed. */
+  readonly aggregates?: Aggregates;
+  /** What a name stands for before anything else is tried: the aliases of ORDER BY. */
+  readonly resolve?: (node: NameNode) => Expression | undefined;
+}
+
+/** The scope of an expression that may read no document. */
+export function constantScope(slots: Slots = new Slots()): Scope {
+  return { slots, terms: [], variables: [] };
+}
+
+export function bindExpression(node: Expression, scope: Scope): Expression {
+  switch (node.kind) {
+    case "name":
+      return bindName(node, scope);
+    case "call":
+      return bindCall(node, scope);
+    case "quantifier":
+      return bindQuantifier(node, scope);
+    case "comprehension":
+      return bindComprehension(node, scope);
+    default:
+      return mapChildren(node, (child) => bindExpression(child, scope));
+  }
+}
+
+function bindName(node: NameNode, scope: Scope): Expression {
+  const variable = scope.variables.find(({ alias }) => alias === node.name);
+  if (variable !== undefined) return slotNode(variable, "variable", node.at);
+  return scope.resolve?.(node) ?? bindField(node, scope);
+}
+
+/** A name as a FROM term or a field of it. */
+export function bindField(node: NameNode, { terms }: Scope): Expression {
+  const { name, at } = node;
+  const term = terms.find(({ alias }) => alias === name);
+  if (term !== undefined) return slotNode(term, "document", at);
+  const [only, ...others] = terms;
+  if (only === undefined) throw semanticFault(`expected a constant, found the field ${name}`, at);
+  if (others.length === 0) return fieldNode(only, name, at);
+  if (name !== "_id") throw ambiguous(name, terms, at);
+  // The id of a joined row is the ids of all that it was joined from.
+  const entries = terms.map((each) => ({
+    key: { kind: "literal" as const, value: each.alias, at },
+    value: fieldNode(each, "_id", at),
+  }));
+  return { kind: "object", entries, at };
+}
+
+function ambiguous(name: string, terms: readonly ScopeTerm[], at: number): Fault {
+  const aliases = terms.map(({ alias }) => `${alias}.${name}`).join(" or ");
+  return semanticFault(`ambiguous reference to field ${name}: expected ${aliases}`, at);
+}
+
+function fieldNode(term: ScopeTerm, name: string, at: number): Expression {
+  return { kind: "field", of: slotNode(term, "document", at), name, at };
+}
+
+function slotNode(
+  { alias, slot }: ScopeTerm,
+  holds: "document" | "variable",
+  at: number,
+): SlotNode {
+  return { kind: "slot", slot, holds, name: alias, at };
+}
+
+function bindCall(node: CallNode, scope: Scope): Expression {
+  if (isAggregate(node.name)) return bindAggregate(node, scope);
+  const spec = findFunction(node.name);
+  if (spec === undefined) throw unknownFunction(node);
+  if (node.isStar === true) {
+    throw semanticFault(`${node.name} is no aggregate: it takes no *`, node.at);
+  }
+  checkArity(node, spec.arity);
+  return { ...node, args: node.args.map((arg) => bindExpression(arg, scope)) };
+}
+
+function bindAggregate(node: CallNode, scope: Scope): Expression {
+  const { aggregates } = scope;
+  if (aggregates === undefined) {
+    throw semanticFault(`the aggregate ${node.name} cannot be used here`, node.at);
+  }
+  if (node.isStar !== true) checkArity(node, [1, 1]);
+  else if (node.name !== "count") {
+    throw semanticFault(`${node.name} expects an expression, found *`, node.at);
+  }
+  const { aggregates: _, ...inner } = scope;
+  return aggregates.add({ ...node, args: node.args.map((arg) => bindExpression(arg, inner)) });
+}
+
+function unknownFunction(node: CallNode): Fault {
+  const near = suggestFunction(node.name) ?? suggestAggregate(node.name);
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  return semanticFault(`unknown function ${node.name}${hint}`, node.at);
+}
+
+function checkArity(node: CallNode, [min, max]: readonly [number, number]): void {
+  const { length } = node.args;
+  if (length >= min && length <= max) return;
+  throw semanticFault(`${node.name} expects ${arityText(min, max)}, found ${length}`, node.at);
+}
+
+function arityText(min: number, max: number): string {
+  const noun = max === 1 ? "argument" : "arguments";
+  if (min === max) return `${min === 0 ? "no" : min} ${noun}`;
+  return max === Infinity ? `at least ${min} ${noun}` : `${min} to ${max} ${noun}`;
+}
+
+function bindQuantifier(node: QuantifierNode, scope: Scope): Expression {
+  const { binding, inner } = bindBinding(node.binding, scope);
+  return { ...node, binding, condition: bindExpression(node.condition, inner) };
+}
+
+function bindComprehension(node: ComprehensionNode, scope: Scope): Expression {
+  const { binding, inner } = bindBinding(node.binding, scope);
+  return {
+    ...node,
+    binding,
+    ...(node.key && { key: bindExpression(node.key, inner) }),
+    value: bindExpression(node.value, inner),
+    ...(node.condition && { condition: bindExpression(node.condition, inner) }),
+  };
+}
+
+/** The variables of a binding get slots, which only its own expressions see. */
+function bindBinding(binding: Binding, scope: Scope): { binding: Binding; inner: Scope } {
+  const source = bindExpression(binding.source, scope);
+  const value: ScopeTerm = { alias: binding.value, slot: scope.slots.take() };
+  const variables = [value, ...scope.variables];
+  const bound = { ...binding, source, slots: [value.slot] };
+  if (binding.position === undefined) return { binding: bound, inner: { ...scope, variables } };
+  const position: ScopeTerm = { alias: binding.position, slot: scope.slots.take() };
+  return {
+    binding: { ...bound, slots: [value.slot, position.slot] },
+    inner: { ...scope, variables: [value, position, ...scope.variables] },
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * Execution: one statement at work on one state of the store.
+ */
+
+import type { Types, Value } from "@bigpeer/protocol";
+import type { Transaction } from "../../store/transaction.ts";
+import type { StoredDocument, View } from "../../store/view.ts";
+import { placeOf } from "../fault.ts";
+import type { SystemContext } from "../system/system-collections.ts";
+import type { Failure } from "../value/datum.ts";
+import type { Run, Slot } from "./run.ts";
+
+export interface Warning {
+  /** The document that it is about. */
+  readonly _id?: Value;
+  readonly description: string;
+}
+
+export const WARNINGS_LISTED = 10;
+
+/** Counts every warning and keeps the first few. */
+export class Warnings {
+  readonly list: Warning[] = [];
+  total = 0;
+
+  /** Whether the next one would only be counted: then its text need not be made. */
+  get isFull(): boolean {
+    return this.list.length >= WARNINGS_LISTED;
+  }
+
+  add(description: string, id?: Value): void {
+    this.total++;
+    if (this.isFull) return;
+    this.list.push(id === undefined ? { description } : { _id: id, description });
+  }
+}
+
+export interface Execution {
+  readonly run: Run;
+  /** The text of the statement, for places in warnings. */
+  readonly text: string;
+  /** Whether strict mode is on for this statement. */
+  readonly isStrict: boolean;
+  readonly view: View;
+  /** Only while a mutation runs. */
+  readonly transaction?: Transaction;
+  readonly warnings: Warnings;
+  readonly system: SystemContext;
+}
+
+/** How the fields of a collection are read and written in one statement. */
+export interface Typing {
+  /** Strict mode: what is not declared is a register. */
+  readonly isStrict: boolean;
+  readonly types: Types | undefined;
+}
+
+/** What a mutation did; `documents` are those that RETURNING projects. */
+export interface MutationOutcome {
+  readonly ids: readonly Value[];
+  readonly documents: readonly StoredDocument[];
+}
+
+/** Warns that an expression failed for a row; the row is known by the document of its first term. */
+export function warnOf(execution: Execution, failure: Failure, slot: Slot): void {
+  if (execution.warnings.isFull) {
+    execution.warnings.total++;
+    return;
+  }
+  const place = failure.at === undefined ? "" : ` at ${describeOffset(execution.text, failure.at)}`;
+  const document = slot as StoredDocument | undefined;
+  execution.warnings.add(failure.reason + place, document?.id);
+}
+
+function describeOffset(text: string, offset: number): string {
+  const { line, column } = placeOf(text, offset);
+  return `line ${line}, column ${column}`;
+}

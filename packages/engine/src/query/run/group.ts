@@ -1,0 +1,102 @@
+/**
+ * Groups: rows with equal keys come together, and aggregates say what each group comes to.
+ *
+ * Null and MISSING are keys of their own; 1 and 1.0 are one. A key that fails counts as MISSING.
+ */
+
+import { compile } from "../compile/expression.ts";
+import type { Grouping } from "../plan/output.ts";
+import { dataKey } from "../value/compare.ts";
+import { type Datum, Failure, MISSING } from "../value/datum.ts";
+import { type Accumulator, startAggregate } from "./aggregate.ts";
+import { type Execution, warnOf } from "./execution.ts";
+import type { Stage } from "./rows.ts";
+import type { Evaluate, Frame, Run } from "./run.ts";
+
+interface Group {
+  readonly keys: readonly Datum[];
+  readonly accumulators: readonly Accumulator[];
+}
+
+/** Rough bytes of a group without its keys. */
+const GROUP_BYTES = 256;
+
+/** Hands on one row for each group, with keys and aggregates in their slots. */
+export function compileGroups(grouping: Grouping, slot: number): Stage {
+  const keys = grouping.keys.map(({ expression }) => compile(expression));
+  const collect = compileCollect(grouping, slot);
+  const having = grouping.having === undefined ? undefined : compile(grouping.having);
+  return (execution, next) => {
+    const groups = new Map<string, Group>();
+    const { run } = execution;
+    const frame: Frame = { run, slots: [] };
+    return {
+      row(row) {
+        const values = keys.map((key) => keyOf(key, row));
+        const name = values.map((value) => lengthened(dataKey(value))).join("");
+        let group = groups.get(name);
+        if (group === undefined) {
+          run.budget.take(GROUP_BYTES + 2 * name.length);
+          group = startGroup(grouping, values, run);
+          groups.set(name, group);
+        }
+        collect(group, row, execution);
+        return true;
+      },
+      end() {
+        if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
+        for (const group of groups.values()) {
+          run.budget.step();
+          fill(frame, group, grouping);
+          const outcome = having === undefined || having(frame);
+          if (outcome instanceof Failure) warnOf(execution, outcome, MISSING);
+          if (outcome === true && !next.row(frame)) break;
+        }
+        next.end();
+      },
+    };
+  };
+}
+
+function keyOf(key: Evaluate, row: Frame): Datum {
+  const outcome = key(row);
+  return outcome instanceof Failure ? MISSING : outcome;
+}
+
+/** With its length in front, so that no two lists of keys run together into one text. */
+function lengthened(text: string): string {
+  return `${text.length}:${text}`;
+}
+
+function startGroup(grouping: Grouping, keys: readonly Datum[], run: Run): Group {
+  const accumulators = grouping.aggregates.map(({ call }) =>
+    startAggregate(call.name, call.isDistinct === true, run),
+  );
+  return { keys, accumulators };
+}
+
+type Collect = (group: Group, row: Frame, execution: Execution) => void;
+
+function compileCollect({ aggregates }: Grouping, slot: number): Collect {
+  const args = aggregates.map(({ call }): Evaluate => {
+    const [arg] = call.args;
+    // COUNT(*) counts every row.
+    return arg === undefined ? () => true : compile(arg);
+  });
+  return (group, row, execution) => {
+    for (let i = 0; i < args.length; i++) {
+      const value = args[i]?.(row);
+      if (value instanceof Failure) warnOf(execution, value, row.slots[slot]);
+      else group.accumulators[i]?.add(value);
+    }
+  };
+}
+
+function fill({ slots }: Frame, group: Group, { keys, aggregates }: Grouping): void {
+  for (const [i, { slot }] of keys.entries()) slots[slot] = group.keys[i];
+  for (const [i, { slot }] of aggregates.entries()) {
+    const result = group.accumulators[i]?.result();
+    // A sum beyond 64 bits has no value.
+    slots[slot] = result instanceof Failure ? MISSING : result;
+  }
+}

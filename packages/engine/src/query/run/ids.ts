@@ -1,0 +1,47 @@
+/**
+ * Ids that a statement names: evaluated, checked, each as the id of a document.
+ */
+
+import { documentId, PeerError, type Value } from "@bigpeer/protocol";
+import { compile } from "../compile/expression.ts";
+import type { IdList } from "../plan/plan.ts";
+import type { Expression } from "../syntax/tree.ts";
+import { Failure, isDatumArray, MISSING, type Outcome, toValue } from "../value/datum.ts";
+import type { Frame } from "./run.ts";
+
+export type Ids = (frame: Frame) => Value[];
+
+export function compileIds(ids: readonly Expression[] | IdList, isUsed: boolean): Ids {
+  const evaluate = "list" in ids ? compile(ids.list) : ids.map(compile);
+  return (frame) => {
+    const values =
+      typeof evaluate === "function"
+        ? elementsOf(evaluate(frame))
+        : evaluate.map((each) => each(frame));
+    const found = values.flatMap((value) => toId(value) ?? []);
+    return isUsed ? found.map(({ id }) => id) : distinct(found);
+  };
+}
+
+function elementsOf(outcome: Outcome): readonly Outcome[] {
+  return isDatumArray(outcome) ? outcome : [];
+}
+
+/** Each once, in the order in which a scan would find them. */
+function distinct(ids: readonly { readonly id: Value; readonly key: string }[]): Value[] {
+  if (ids.length < 2) return ids.map(({ id }) => id);
+  const byKey = new Map(ids.map(({ id, key }) => [key, id]));
+  const keys = [...byKey.keys()].sort();
+  return keys.map((key) => byKey.get(key) as Value);
+}
+
+/** Undefined for what can be the id of no document. */
+export function toId(outcome: Outcome): { id: Value; key: string } | undefined {
+  if (outcome === MISSING || outcome === null || outcome instanceof Failure) return undefined;
+  try {
+    return documentId(toValue(outcome));
+  } catch (error) {
+    if (error instanceof PeerError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Joins: each row of the left side with the documents of the right side for which ON is true.
+ *
+ * By id: one lookup for each left row. Hash: the right side is read once into a table by its key.
+ * Pairs: the right side is read once into a list. ON is checked for every candidate, so the method
+ * decides only how many candidates there are.
+ */
+
+import type { StoredDocument } from "../../store/view.ts";
+import { compile } from "../compile/expression.ts";
+import type { JoinMethod, JoinPlan } from "../plan/plan.ts";
+import { dataKey } from "../value/compare.ts";
+import { Failure, MISSING } from "../value/datum.ts";
+import { sizeOf } from "../value/size.ts";
+import { readDocument } from "./declared-read.ts";
+import { type Execution, warnOf } from "./execution.ts";
+import { toId } from "./ids.ts";
+import type { DocumentSource, Pull } from "./rows.ts";
+import type { Evaluate, Frame } from "./run.ts";
+
+/** The documents that may join a row. */
+type Candidates = (frame: Frame) => Iterable<StoredDocument>;
+
+/** Joins the rows that come from the left. */
+export type JoinStep = (execution: Execution, frame: Frame, left: Pull) => Pull;
+
+/** Candidates without a match after which a pause is offered. */
+const LOOKS_PER_PAUSE = 256;
+
+export function compileJoin(plan: JoinPlan, right: DocumentSource): JoinStep {
+  const on = compile(plan.on);
+  const start = compileMethod(plan, right);
+  const { slot } = plan.source;
+  const isOuter = plan.type === "left";
+  return function* join(execution, frame, left) {
+    const { budget } = execution.run;
+    let candidates: Candidates | undefined;
+    let looks = 0;
+    for (const isRow of left) {
+      if (!isRow) {
+        yield false;
+        continue;
+      }
+      // Only now: without a left row the right side is never read.
+      candidates ??= start(execution, frame);
+      let isMatched = false;
+      for (const document of candidates(frame)) {
+        budget.step();
+        frame.slots[slot] = document;
+        const outcome = on(frame);
+        if (outcome === true) {
+          isMatched = true;
+          yield true;
+        } else if (outcome instanceof Failure) warnOf(execution, outcome, document);
+        if (++looks % LOOKS_PER_PAUSE === 0) yield false;
+      }
+      if (isMatched || !isOuter) continue;
+      frame.slots[slot] = MISSING;
+      yield true;
+    }
+  };
+}
+
+type Start = (execution: Execution, frame: Frame) => Candidates;
+
+function compileMethod(plan: JoinPlan, right: DocumentSource): Start {
+  const { method, source } = plan;
+  if (method.kind === "by_id" && source.access.kind === "scan") {
+    return lookUpStart(plan, compile(method.id));
+  }
+  const filter = plan.filter.map(compile);
+  const read = (execution: Execution, frame: Frame): StoredDocument[] =>
+    readRight(execution, frame, { right, filter, slot: source.slot });
+  if (method.kind !== "hash") {
+    return (execution, frame) => {
+      const documents = read(execution, { ...frame, slots: [...frame.slots] });
+      return () => documents;
+    };
+  }
+  return hashStart(method, source.slot, read);
+}
+
+function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
+  const name = source.collection.kind === "stored" ? source.collection.name : "";
+  return (execution) => {
+    const { view, isStrict } = execution;
+    const typing = { isStrict, types: source.types };
+    return (frame) => {
+      const found = toId(id(frame));
+      const document = found && view.get(name, found.id);
+      if (document === undefined) return [];
+      return [readDocument(document, typing, { view, collection: name })];
+    };
+  };
+}
+
+interface Right {
+  readonly right: DocumentSource;
+  readonly filter: readonly Evaluate[];
+  readonly slot: number;
+}
+
+/** Reads the right side into memory, without what its own conditions leave out. */
+function readRight(execution: Execution, frame: Frame, side: Right): StoredDocument[] {
+  const { budget } = execution.run;
+  const documents: StoredDocument[] = [];
+  for (const document of side.right(execution, frame)) {
+    budget.step();
+    frame.slots[side.slot] = document;
+    if (!side.filter.every((condition) => condition(frame) === true)) continue;
+    budget.take(sizeOf(document.fields));
+    documents.push(document);
+  }
+  return documents;
+}
+
+function hashStart(
+  method: Extract<JoinMethod, { kind: "hash" }>,
+  slot: number,
+  read: (execution: Execution, frame: Frame) => StoredDocument[],
+): Start {
+  const leftKey = compileKey(method.left.map(compile));
+  const rightKey = compileKey(method.right.map(compile));
+  return (execution, frame) => {
+    // The frame at hand holds a left row; the right side is read beside it.
+    const beside: Frame = { ...frame, slots: [...frame.slots] };
+    const table = new Map<string, StoredDocument[]>();
+    for (const document of read(execution, beside)) {
+      beside.slots[slot] = document;
+      const key = rightKey(beside);
+      if (key === undefined) continue;
+      const bucket = table.get(key);
+      if (bucket === undefined) table.set(key, [document]);
+      else bucket.push(document);
+    }
+    return (row) => {
+      const key = leftKey(row);
+      return (key === undefined ? undefined : table.get(key)) ?? [];
+    };
+  };
+}
+
+/** Undefined where one part is null, MISSING or failed: nothing is equal to that. */
+function compileKey(parts: readonly Evaluate[]): (frame: Frame) => string | undefined {
+  return (frame) => {
+    let key = "";
+    for (const part of parts) {
+      const value = part(frame);
+      if (value === MISSING || value === null || value instanceof Failure) return undefined;
+      const text = dataKey(value);
+      key += `${text.length}:${text}`;
+    }
+    return key;
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * Projection: from the frame of a row to what the statement gives back for it.
+ */
+
+import { type MutableObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { StoredDocument } from "../../store/view.ts";
+import { compile } from "../compile/expression.ts";
+import type { Output, OutputColumn } from "../plan/output.ts";
+import type { ScopeTerm } from "../plan/scope.ts";
+import type { Expression } from "../syntax/tree.ts";
+import { Failure, isDatumObject, MISSING, type PresentDatum, toValue } from "../value/datum.ts";
+import { type Execution, warnOf } from "./execution.ts";
+import { wholeDocument } from "./row.ts";
+import type { Frame } from "./run.ts";
+
+export type Project = (frame: Frame, execution: Execution) => Value;
+
+export function compileProjection(output: Output, terms: readonly ScopeTerm[]): Project {
+  const [first, ...others] = output.columns;
+  if (first?.kind === "all" && others.length === 0) return wholeRow(terms);
+  if (output.isRaw && first?.kind === "column") {
+    const evaluate = compile(first.expression);
+    return (frame) => evaluate(frame) as Value;
+  }
+  const slot = terms[0]?.slot ?? 0;
+  const put = output.columns.map((column) => compileColumn(column, slot));
+  return (frame, execution) => {
+    const row: MutableObject = {};
+    for (const each of put) each(row, frame, execution);
+    return row;
+  };
+}
+
+/** The document itself, or with several terms an object with one for each alias. */
+function wholeRow(terms: readonly ScopeTerm[]): Project {
+  const [only, ...others] = terms;
+  if (only !== undefined && others.length === 0) {
+    const { slot } = only;
+    return ({ slots }) => wholeDocument(slots[slot] as StoredDocument);
+  }
+  return ({ slots }) => {
+    const row: MutableObject = {};
+    for (const { alias, slot } of terms) {
+      const document = slots[slot] as StoredDocument | undefined;
+      if (document !== undefined) setField(row, alias, wholeDocument(document));
+    }
+    return row;
+  };
+}
+
+type Put = (row: MutableObject, frame: Frame, execution: Execution) => void;
+
+function compileColumn(column: OutputColumn, slot: number): Put {
+  if (column.kind === "all") throw new Error("assertion failed: expected * alone");
+  const evaluate = compile(column.expression);
+  if (column.kind === "spread") {
+    return (row, frame, execution) => {
+      const outcome = evaluate(frame);
+      if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
+      else if (isDatumObject(outcome)) Object.assign(row, toValue(outcome) as ValueObject);
+    };
+  }
+  const { name } = column;
+  const settle = isStored(column.expression) ? (datum: PresentDatum) => datum as Value : toValue;
+  return (row, frame, execution) => {
+    const outcome = evaluate(frame);
+    if (outcome === MISSING) {
+      // `c.*, MISSING f` leaves a field out of what stands before it.
+      if (name in row) delete row[name];
+    } else if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
+    else setField(row, name, settle(outcome));
+  };
+}
+
+/** Whether what an expression gives comes straight out of a document: no Float can be in it. */
+function isStored(node: Expression): boolean {
+  if (node.kind === "field") return isStored(node.of);
+  return node.kind === "slot" && node.holds === "document";
+}

@@ -1,0 +1,156 @@
+/**
+ * Rows: follows a plan and hands each row on as a frame.
+ *
+ * Documents and joins are pulled by whoever runs the statement; so a long one can be interrupted, or
+ * paused, between any two of them. Everything behind is pushed: filter and groups are sinks that
+ * hand rows on to the next. One frame serves all rows: whoever keeps something of a row takes it
+ * out. Each document looked at counts against the budget.
+ */
+
+import { documentId, type Value } from "@bigpeer/protocol";
+import type { StoredDocument } from "../../store/view.ts";
+import { compile } from "../compile/expression.ts";
+import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
+import { Failure } from "../value/datum.ts";
+import { readDocument } from "./declared-read.ts";
+import { type Execution, warnOf } from "./execution.ts";
+import { compileIds } from "./ids.ts";
+import { compileJoin } from "./join.ts";
+import type { Evaluate, Frame } from "./run.ts";
+
+export interface Sink {
+  /** Takes a row; false when it wants no more. */
+  row(frame: Frame): boolean;
+  /** All rows were given, or no more are wanted. Called once. */
+  end(): void;
+}
+
+/** A part of the way of a row: takes rows and hands others to the next sink. */
+export type Stage = (execution: Execution, next: Sink) => Sink;
+
+/**
+ * Rows that are being pulled: true when the next one stands in the frame, false where nothing was
+ * found yet and a pause would do no harm.
+ */
+export type Pull = Iterable<boolean>;
+
+export interface RowSource {
+  pull(execution: Execution, frame: Frame): Pull;
+  readonly stages: readonly Stage[];
+}
+
+/** The documents of one term, as the statement sees them. */
+export type DocumentSource = (execution: Execution, frame: Frame) => Iterable<StoredDocument>;
+
+export function compileRows({ source, joins, where }: RowsPlan): RowSource {
+  const stages = where === undefined ? [] : [filterStage(compile(where), source.slot)];
+  const documents = compileSource(source);
+  const steps = joins.map((join) => compileJoin(join, compileSource(join.source)));
+  const pull = (execution: Execution, frame: Frame): Pull =>
+    steps.reduce(
+      (left, step) => step(execution, frame, left),
+      pullDocuments(documents(execution, frame), source.slot, frame),
+    );
+  return { pull, stages };
+}
+
+function* pullDocuments(documents: Iterable<StoredDocument>, slot: number, frame: Frame): Pull {
+  for (const document of documents) {
+    frame.slots[slot] = document;
+    yield true;
+  }
+}
+
+function filterStage(condition: Evaluate, slot: number): Stage {
+  return (execution, next) => ({
+    row(frame) {
+      const outcome = condition(frame);
+      if (outcome === true) return next.row(frame);
+      if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
+      return true;
+    },
+    end: () => next.end(),
+  });
+}
+
+/** Rows, or looks for one, after which a run may be paused. */
+const STEPS_PER_PAUSE = 256;
+
+/** Drives all rows through the stages into the last sink. Pauses now and then; see `Platform.pause`. */
+export function* driveRows(
+  source: RowSource,
+  execution: Execution,
+  frame: Frame,
+  last: Sink,
+): Generator<void, void, void> {
+  const sink = source.stages.reduceRight((next, stage) => stage(execution, next), last);
+  const { budget } = execution.run;
+  let steps = 0;
+  for (const isRow of source.pull(execution, frame)) {
+    budget.step();
+    if (isRow && !sink.row(frame)) break;
+    if (!isRow || ++steps % STEPS_PER_PAUSE === 0) yield;
+  }
+  sink.end();
+}
+
+/** Runs to the end without a pause. */
+export function finish<T>(run: Generator<void, T, void>): T {
+  for (;;) {
+    const { done, value } = run.next();
+    if (done === true) return value;
+  }
+}
+
+export function compileSource(source: SourcePlan): DocumentSource {
+  const { collection, access, types } = source;
+  if (collection.kind === "system") {
+    const { rows } = collection.collection;
+    if (access.kind === "scan") return ({ system }) => rows(system);
+    const ids = compileIds(access.ids, access.isUsed);
+    return (execution, frame) => pick([...rows(execution.system)], ids(frame));
+  }
+  const { name } = collection;
+  const see = (execution: Execution): ((document: StoredDocument) => StoredDocument) => {
+    const { isStrict, view } = execution;
+    const typing = { isStrict, types };
+    return (document) => readDocument(document, typing, { view, collection: name });
+  };
+  const isPlain = types === undefined;
+  if (access.kind === "scan") {
+    return (execution) => {
+      const documents = execution.view.scan(name);
+      return isPlain && !execution.isStrict ? documents : mapped(documents, see(execution));
+    };
+  }
+  const ids = compileIds(access.ids, access.isUsed);
+  return (execution, frame) =>
+    mapped(
+      lookUp(ids(frame), (id) => execution.view.get(name, id)),
+      see(execution),
+    );
+}
+
+function* mapped(
+  documents: Iterable<StoredDocument>,
+  see: (document: StoredDocument) => StoredDocument,
+): Iterable<StoredDocument> {
+  for (const document of documents) yield see(document);
+}
+
+function* lookUp(
+  ids: readonly Value[],
+  get: (id: Value) => StoredDocument | undefined,
+): Iterable<StoredDocument> {
+  for (const id of ids) {
+    const document = get(id);
+    if (document !== undefined) yield document;
+  }
+}
+
+function pick(documents: readonly StoredDocument[], ids: readonly Value[]): StoredDocument[] {
+  return ids.flatMap((id) => {
+    const { key } = documentId(id);
+    return documents.filter((document) => documentId(document.id).key === key);
+  });
+}

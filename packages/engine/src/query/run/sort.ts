@@ -1,0 +1,66 @@
+/**
+ * Sorting of rows, and the window that LIMIT and OFFSET cut out of them.
+ */
+
+import { compile } from "../compile/expression.ts";
+import { semanticFault } from "../fault.ts";
+import type { Expression, OrderTerm } from "../syntax/tree.ts";
+import { compareData } from "../value/compare.ts";
+import { type Datum, Failure, isInteger, type Outcome } from "../value/datum.ts";
+import type { Evaluate, Frame, Run } from "./run.ts";
+
+export interface Sorter<T> {
+  readonly keysOf: (frame: Frame) => readonly Datum[];
+  sort(rows: Sortable<T>[], run: Run): void;
+}
+
+export interface Sortable<T> {
+  readonly keys: readonly Datum[];
+  readonly row: T;
+}
+
+/** Rows with equal keys stay in the order in which they came. A key that fails counts as null. */
+export function compileSorter<T>(terms: readonly OrderTerm[]): Sorter<T> | undefined {
+  if (terms.length === 0) return undefined;
+  const keys = terms.map(({ expression }) => compile(expression));
+  const directions = terms.map(({ isDescending }) => (isDescending ? -1 : 1));
+  return {
+    keysOf: (frame) => keys.map((key) => settled(key(frame))),
+    sort(rows, run) {
+      rows.sort((a, b) => {
+        run.budget.step();
+        for (let i = 0; i < directions.length; i++) {
+          const order = compareData(a.keys[i], b.keys[i]);
+          if (order !== 0) return order * (directions[i] ?? 1);
+        }
+        return 0;
+      });
+    },
+  };
+}
+
+function settled(outcome: Outcome): Datum {
+  return outcome instanceof Failure ? null : outcome;
+}
+
+export interface Window {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export type EvaluateWindow = (frame: Frame) => Window;
+
+export function compileWindow(limit?: Expression, offset?: Expression): EvaluateWindow {
+  const first = offset === undefined ? undefined : compileCount(offset, "OFFSET");
+  const count = limit === undefined ? undefined : compileCount(limit, "LIMIT");
+  return (frame) => ({ offset: first?.(frame) ?? 0, limit: count?.(frame) ?? Infinity });
+}
+
+function compileCount(node: Expression, clause: string): (frame: Frame) => number {
+  const evaluate: Evaluate = compile(node);
+  return (frame) => {
+    const count = evaluate(frame);
+    if (isInteger(count) && count >= 0) return Number(count);
+    throw semanticFault(`expected a whole number from 0 after ${clause}`, node.at);
+  };
+}

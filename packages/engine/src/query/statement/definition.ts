@@ -1,0 +1,45 @@
+/**
+ * CREATE INDEX and DROP INDEX.
+ */
+
+import { Fault, semanticFault } from "../fault.ts";
+import { transactionOf } from "../mutate/application.ts";
+import type { CollectionRef, CreateIndexStatement, DropIndexStatement } from "../syntax/tree.ts";
+import { resolveCollection } from "../system/system-collections.ts";
+import type { RunMutation } from "./mutation.ts";
+
+const NOTHING = { items: [], ids: [] };
+
+export function compileCreateIndex(statement: CreateIndexStatement): RunMutation {
+  const collection = storedName(statement.collection);
+  const { name, keys, ifNotExists, at } = statement;
+  return (execution) => {
+    const transaction = transactionOf(execution);
+    if (transaction.view.index(collection, name) !== undefined) {
+      if (ifNotExists) return NOTHING;
+      throw new Fault("query.store", `${collection} has an index named ${name} already`, at);
+    }
+    transaction.apply([{ kind: "create_index", collection, name, keys }]);
+    return NOTHING;
+  };
+}
+
+export function compileDropIndex(statement: DropIndexStatement): RunMutation {
+  const collection = storedName(statement.collection);
+  const { name, ifExists, at } = statement;
+  return (execution) => {
+    const transaction = transactionOf(execution);
+    if (transaction.view.index(collection, name) === undefined) {
+      if (ifExists) return NOTHING;
+      throw new Fault("query.store", `${collection} has no index named ${name}`, at);
+    }
+    transaction.apply([{ kind: "drop_index", collection, name }]);
+    return NOTHING;
+  };
+}
+
+function storedName(ref: CollectionRef): string {
+  const resolved = resolveCollection(ref, "write");
+  if (resolved.kind === "stored") return resolved.name;
+  throw semanticFault("system collections have no indexes", ref.at);
+}

@@ -1,0 +1,174 @@
+/**
+ * Parser of calls, among them the forms with words inside, which become plain calls:
+ *
+ * - `TRIM([BOTH] s FROM x)` is `trim(x, s)`; LEADING makes `ltrim`, TRAILING `rtrim`; without a
+ *   set of characters only x is left;
+ * - `SUBSTRING(x FROM a FOR b)` is `substring(x, a, b)`;
+ * - `POSITION(a IN b)` is `position(a, b)`.
+ *
+ * `CAST(x AS t)` has a node of its own, because its type is a word; `cast(x, 't')` is a call.
+ */
+
+import { semanticFault } from "../fault.ts";
+import type { ParseExpression } from "./parse-construct.ts";
+import { PRECEDENCE } from "./precedence.ts";
+import type { TokenCursor } from "./token-cursor.ts";
+import type { CallNode, CastType, Expression } from "./tree.ts";
+
+const CAST_TYPES: ReadonlyMap<string, CastType> = new Map([
+  ["INT", "integer"],
+  ["INTEGER", "integer"],
+  ["FLOAT", "float"],
+  ["STRING", "string"],
+  ["BOOLEAN", "boolean"],
+  ["BINARY", "binary"],
+  ["ARRAY", "array"],
+  ["OBJECT", "object"],
+]);
+
+/** From the name of the function on; a parenthesis follows it. */
+export function parseCall(cursor: TokenCursor, parse: ParseExpression): Expression {
+  const { at, text, word } = cursor.advance();
+  cursor.expect("(");
+  cursor.enter();
+  const call = parseForm(cursor, word, at, parse) ?? parsePlain(cursor, text, at, parse);
+  cursor.expect(")");
+  cursor.leave();
+  if (cursor.token.word === "OVER" && cursor.peek().type === "(") {
+    throw semanticFault("window functions are not supported", cursor.token.at);
+  }
+  return call;
+}
+
+/** Only a name, then its arguments: what EXECUTE FUNCTION takes. */
+export function parsePlainCall(cursor: TokenCursor, parse: ParseExpression): CallNode {
+  const { at } = cursor.token;
+  const name = cursor.expectName("the name of a function");
+  cursor.expect("(");
+  cursor.enter();
+  const call = parsePlain(cursor, name, at, parse);
+  cursor.expect(")");
+  cursor.leave();
+  return call;
+}
+
+type Form = (cursor: TokenCursor, at: number, parse: ParseExpression) => Expression;
+
+const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
+  ["CAST", parseCast],
+  ["TRIM", parseTrim],
+  ["SUBSTRING", parseSubstring],
+  ["POSITION", parsePosition],
+]);
+
+/** Undefined when the name or what follows is not that of a special form. */
+function parseForm(
+  cursor: TokenCursor,
+  word: string,
+  at: number,
+  parse: ParseExpression,
+): Expression | undefined {
+  if (cursor.token.type === ")") return undefined;
+  return FORMS.get(word)?.(cursor, at, parse);
+}
+
+function parseCast(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {
+  const operand = parse(cursor);
+  if (!cursor.acceptWord("AS"))
+    return parseRest(cursor, { name: "cast", at, args: [operand] }, parse);
+  const type = CAST_TYPES.get(cursor.token.word);
+  if (type === undefined) {
+    throw cursor.fault("one of the types INT, FLOAT, STRING, BOOLEAN, BINARY, ARRAY, OBJECT");
+  }
+  cursor.advance();
+  return { kind: "cast", at, operand, type };
+}
+
+function parseTrim(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {
+  const { word } = cursor.token;
+  const isSided =
+    (word === "BOTH" || word === "LEADING" || word === "TRAILING") && !isArgumentEnd(cursor);
+  const name = isSided && word !== "BOTH" ? (word === "LEADING" ? "ltrim" : "rtrim") : "trim";
+  if (isSided) cursor.advance();
+  if (isSided && cursor.acceptWord("FROM"))
+    return { kind: "call", at, name, args: [parse(cursor)] };
+  const first = parse(cursor);
+  if (cursor.acceptWord("FROM")) {
+    return { kind: "call", at, name, args: [parse(cursor), first] };
+  }
+  if (isSided) return { kind: "call", at, name, args: [first] };
+  return parseRest(cursor, { name, at, args: [first] }, parse);
+}
+
+/** Whether the next token is an argument by itself: then it is a field of that name. */
+function isArgumentEnd(cursor: TokenCursor): boolean {
+  const { type } = cursor.peek();
+  return type === ")" || type === "," || type === ".";
+}
+
+function parseSubstring(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {
+  const head: Head = { name: "substring", at, args: [parse(cursor)] };
+  const isFrom = cursor.acceptWord("FROM");
+  const start: Expression = isFrom ? parse(cursor) : { kind: "literal", at, value: 0 };
+  if (cursor.acceptWord("FOR")) {
+    return { kind: "call", ...head, args: [...head.args, start, parse(cursor)] };
+  }
+  if (isFrom) return { kind: "call", ...head, args: [...head.args, start] };
+  return parseRest(cursor, head, parse);
+}
+
+function parsePosition(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {
+  // The IN between the two belongs to the form.
+  const first = parse(cursor, PRECEDENCE.comparison);
+  if (cursor.acceptWord("IN")) {
+    return { kind: "call", name: "position", at, args: [first, parse(cursor)] };
+  }
+  return parseRest(cursor, { name: "position", at, args: [parse(cursor, 0, first)] }, parse);
+}
+
+type Head = Pick<CallNode, "name" | "at" | "args">;
+
+/** The arguments behind the first ones. */
+function parseRest(cursor: TokenCursor, head: Head, parse: ParseExpression): Expression {
+  const args = [...head.args];
+  while (cursor.acceptComma()) args.push(parse(cursor));
+  return { kind: "call", ...head, args };
+}
+
+function parsePlain(
+  cursor: TokenCursor,
+  name: string,
+  at: number,
+  parse: ParseExpression,
+): CallNode {
+  const kind = "call";
+  const lower = name.toLowerCase();
+  const args: Expression[] = [];
+  if (cursor.token.type === ")") return { kind, at, name: lower, args };
+  const isDistinct = acceptQuantity(cursor);
+  if (cursor.accept("*")) {
+    return { kind, at, name: lower, args, isStar: true, ...(isDistinct && { isDistinct }) };
+  }
+  do {
+    args.push(parseArgument(cursor, parse));
+  } while (cursor.acceptComma());
+  return isDistinct ? { kind, at, name: lower, args, isDistinct } : { kind, at, name: lower, args };
+}
+
+/** DISTINCT, or ALL, which says nothing. Before the end of the argument both are names. */
+function acceptQuantity(cursor: TokenCursor): boolean {
+  const { word } = cursor.token;
+  if ((word !== "DISTINCT" && word !== "ALL") || isArgumentEnd(cursor)) return false;
+  cursor.advance();
+  return word === "DISTINCT";
+}
+
+/** `name => value` too; the name is for the reader. */
+function parseArgument(cursor: TokenCursor, parse: ParseExpression): Expression {
+  const { type } = cursor.token;
+  if ((type === "word" || type === "quoted") && cursor.peek().type === "=>") {
+    cursor.advance();
+    cursor.advance();
+  }
+  return parse(cursor);
+}

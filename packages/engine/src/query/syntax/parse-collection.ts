@@ -1,0 +1,114 @@
+/**
+ * Parser of the names of collections, with what may stand beside them: types, an alias, USE.
+ */
+
+import { type MutableObject, setField, type TypeMark, type Types } from "@bigpeer/protocol";
+import { semanticFault } from "../fault.ts";
+import { parseExpression } from "./parse-expression.ts";
+import type { TokenCursor } from "./token-cursor.ts";
+import type { CollectionRef, Expression, FromTerm, Use } from "./tree.ts";
+
+/** `collection [[AS] alias] [USE …]`. */
+export function parseTerm(cursor: TokenCursor): FromTerm {
+  const collection = parseCollection(cursor);
+  const alias = cursor.acceptAlias();
+  const use = cursor.acceptWord("USE") ? parseUse(cursor) : undefined;
+  return { collection, ...(alias !== undefined && { alias }), ...(use && { use }) };
+}
+
+/** `[COLLECTION] [namespace:]name`, and with the keyword `(field TYPE, …)`. */
+export function parseCollection(cursor: TokenCursor): CollectionRef {
+  const hasKeyword = cursor.token.word === "COLLECTION";
+  if (hasKeyword) cursor.advance();
+  const name = parseCollectionName(cursor);
+  if (!hasKeyword || cursor.token.type !== "(") return name;
+  return { ...name, types: parseTypes(cursor) };
+}
+
+/** `[namespace:]name`. */
+export function parseCollectionName(cursor: TokenCursor): CollectionRef {
+  const { at } = cursor.token;
+  const first = cursor.expectName("the name of a collection");
+  if (!cursor.accept(":")) return { at, name: first };
+  const name = cursor.expectName("the name of a collection");
+  return first === "default" ? { at, name } : { at, namespace: first, name };
+}
+
+function parseTypes(cursor: TokenCursor): Types {
+  cursor.expect("(");
+  cursor.enter();
+  const types: MutableObject = {};
+  if (cursor.token.type !== ")") {
+    do {
+      parseFieldType(cursor, types);
+    } while (cursor.acceptComma());
+  }
+  cursor.expect(")");
+  cursor.leave();
+  return types as Types;
+}
+
+function parseFieldType(cursor: TokenCursor, types: MutableObject): void {
+  const { at } = cursor.token;
+  const name = cursor.expectName("the name of a field");
+  if (Object.hasOwn(types, name)) {
+    throw semanticFault(`the type of ${JSON.stringify(name)} is declared twice`, at);
+  }
+  setField(types, name, parseType(cursor));
+}
+
+function parseType(cursor: TokenCursor): TypeMark {
+  const { word } = cursor.token;
+  switch (word) {
+    case "REGISTER":
+      cursor.advance();
+      return "register";
+    case "COUNTER":
+      cursor.advance();
+      return "counter";
+    case "PN_COUNTER":
+      cursor.advance();
+      return "pn_counter";
+    case "ATTACHMENT":
+      cursor.advance();
+      return "attachment";
+    case "MAP":
+      cursor.advance();
+      return cursor.token.type === "(" ? parseTypes(cursor) : "map";
+    default:
+      for (const type of ["REGISTER", "MAP", "COUNTER", "PN_COUNTER"]) cursor.note(type);
+      throw cursor.fault("ATTACHMENT");
+  }
+}
+
+function parseUse(cursor: TokenCursor): Use {
+  if (cursor.acceptWord("IDS")) return parseIds(cursor);
+  if (cursor.acceptWord("INDEX")) return { kind: "index", names: parseIndexNames(cursor) };
+  cursor.expectWord("DIRECTIVES");
+  return { kind: "directives", json: parseText(cursor, "a string with JSON") };
+}
+
+function parseIds(cursor: TokenCursor): Use {
+  if (cursor.acceptWord("LIST")) return { kind: "id_list", list: parseExpression(cursor) };
+  const ids: Expression[] = [];
+  do {
+    ids.push(parseExpression(cursor));
+  } while (cursor.acceptComma());
+  return { kind: "ids", ids };
+}
+
+/** An empty name or NULL: no index at all. */
+function parseIndexNames(cursor: TokenCursor): readonly string[] {
+  const { type, text } = cursor.token;
+  if (cursor.acceptWord("NULL")) return [];
+  if (type === "string") {
+    cursor.advance();
+    return text === "" ? [] : [text];
+  }
+  return [cursor.expectName("the name of an index")];
+}
+
+export function parseText(cursor: TokenCursor, what: string): string {
+  if (cursor.token.type !== "string") throw cursor.fault(what);
+  return cursor.advance().text;
+}

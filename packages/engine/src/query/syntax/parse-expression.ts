@@ -1,0 +1,449 @@
+/**
+ * Parser of expressions: operators by precedence, operands by their first token.
+ *
+ * A parser of an operand is called when the cursor stands on its first token. Recursion is bounded
+ * by the nesting that the cursor counts; chains of operators are loops, and how deep a tree they
+ * make is looked at once, when the outermost expression is done.
+ */
+
+import { semanticFault } from "../fault.ts";
+import { CLAUSE_WORDS, OPERATOR_WORDS } from "./keywords.ts";
+import type { Token } from "./lexer.ts";
+import { negative } from "./number-literal.ts";
+import { parseCall } from "./parse-call.ts";
+import { parseCase, parseComprehension, parseQuantifier } from "./parse-construct.ts";
+import { PRECEDENCE } from "./precedence.ts";
+import type { TokenCursor } from "./token-cursor.ts";
+import type { BinaryOperator, Expression, LikeNode, LiteralNode, ObjectEntry } from "./tree.ts";
+import { checkDepth, joinConditions } from "./tree-shape.ts";
+
+/** A whole expression. */
+export function parseExpression(cursor: TokenCursor): Expression {
+  const start = cursor.passed;
+  const expression = parse(cursor);
+  checkDepth(expression, cursor.passed - start);
+  return expression;
+}
+
+/** Operators that bind tighter than `floor`. With `given`, the first operand was parsed before. */
+function parse(cursor: TokenCursor, floor: number = 0, given?: Expression): Expression {
+  let left = given ?? parseOperand(cursor);
+  for (;;) {
+    const { token } = cursor;
+    const precedence = precedenceOf(cursor, token);
+    if (precedence <= floor) break;
+    const operator = binaryOperator(token);
+    if (operator === "and" || operator === "or") {
+      left = parseConditions(cursor, left, operator);
+    } else if (operator !== undefined) {
+      cursor.advance();
+      const right = parse(cursor, precedence);
+      left = { kind: "binary", at: left.at, operator, left, right };
+    } else {
+      left = parseTest(cursor, left);
+    }
+  }
+  if (floor === 0) cursor.note("an operator");
+  return left;
+}
+
+/** 0 for a token that is no operator. */
+function precedenceOf(cursor: TokenCursor, token: Token): number {
+  switch (token.type) {
+    case "word":
+      return precedenceOfWord(cursor, token.word);
+    case "=":
+    case "==":
+    case "!=":
+    case "<>":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      return PRECEDENCE.comparison;
+    case "+":
+    case "-":
+    case "||":
+      return PRECEDENCE.sum;
+    case "*":
+    case "/":
+    case "%":
+      return PRECEDENCE.product;
+    case "->":
+      throw semanticFault(
+        "the operator -> is not supported; a field is reached with a dot",
+        token.at,
+      );
+    default:
+      return 0;
+  }
+}
+
+function precedenceOfWord(cursor: TokenCursor, word: string): number {
+  switch (word) {
+    case "OR":
+      return PRECEDENCE.or;
+    case "AND":
+      return PRECEDENCE.and;
+    case "IS":
+      return PRECEDENCE.is;
+    case "LIKE":
+    case "ILIKE":
+    case "SIMILAR":
+      return PRECEDENCE.like;
+    case "IN":
+    case "BETWEEN":
+      return PRECEDENCE.comparison;
+    case "NOT":
+      return precedenceOfNegated(cursor.peek().word);
+    default:
+      return 0;
+  }
+}
+
+function precedenceOfNegated(word: string): number {
+  switch (word) {
+    case "LIKE":
+    case "ILIKE":
+    case "SIMILAR":
+      return PRECEDENCE.like;
+    case "IN":
+    case "BETWEEN":
+      return PRECEDENCE.comparison;
+    default:
+      return 0;
+  }
+}
+
+function binaryOperator({ type, word }: Token): BinaryOperator | undefined {
+  switch (type) {
+    case "word":
+      return word === "AND" ? "and" : word === "OR" ? "or" : undefined;
+    case "==":
+      return "=";
+    case "<>":
+      return "!=";
+    case "=":
+    case "!=":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+    case "+":
+    case "-":
+    case "*":
+    case "/":
+    case "%":
+    case "||":
+      return type;
+    default:
+      return undefined;
+  }
+}
+
+/** All operands of a chain of one of the two. */
+function parseConditions(
+  cursor: TokenCursor,
+  first: Expression,
+  operator: "and" | "or",
+): Expression {
+  const word = operator === "and" ? "AND" : "OR";
+  const operands = [first];
+  while (cursor.token.word === word) {
+    cursor.advance();
+    operands.push(parse(cursor, PRECEDENCE[operator]));
+  }
+  return joinConditions(operands, operator);
+}
+
+/** IS, IN, BETWEEN, LIKE and its kin, with or without NOT. */
+function parseTest(cursor: TokenCursor, operand: Expression): Expression {
+  const { at } = operand;
+  const isNegated = cursor.token.word === "NOT";
+  if (isNegated) cursor.advance();
+  const { word } = cursor.advance();
+  switch (word) {
+    case "IS":
+      return parseIs(cursor, operand);
+    case "IN":
+      return { kind: "in", at, isNegated, operand, list: parseList(cursor) };
+    case "BETWEEN": {
+      const low = parse(cursor, PRECEDENCE.comparison);
+      cursor.expectWord("AND");
+      const high = parse(cursor, PRECEDENCE.comparison);
+      return { kind: "between", at, isNegated, operand, low, high };
+    }
+    case "SIMILAR":
+      cursor.expectWord("TO");
+      return parseLike(cursor, { kind: "like", at, operator: "similar", isNegated, operand });
+    default: {
+      const operator = word === "LIKE" ? "like" : "ilike";
+      return parseLike(cursor, { kind: "like", at, operator, isNegated, operand });
+    }
+  }
+}
+
+function parseLike(cursor: TokenCursor, head: Omit<LikeNode, "pattern">): Expression {
+  const pattern = parse(cursor, PRECEDENCE.like);
+  if (!cursor.acceptWord("ESCAPE")) return { ...head, pattern };
+  return { ...head, pattern, escape: parse(cursor, PRECEDENCE.comparison) };
+}
+
+function parseIs(cursor: TokenCursor, operand: Expression): Expression {
+  const { at } = operand;
+  const isNegated = cursor.acceptWord("NOT");
+  const { word } = cursor.token;
+  switch (word) {
+    case "NULL":
+    case "UNKNOWN":
+      cursor.advance();
+      return { kind: "is", at, what: "null", isNegated, operand };
+    case "MISSING":
+      cursor.advance();
+      return { kind: "is", at, what: "missing", isNegated, operand };
+    case "TRUE":
+    case "FALSE":
+    case "DISTINCT":
+      throw semanticFault(`IS ${word} is not supported; compare with = or !=`, cursor.token.at);
+    default:
+      cursor.note("NULL");
+      throw cursor.fault("MISSING");
+  }
+}
+
+/** Parentheses behind IN hold the elements of a list, also when there is only one. */
+function parseList(cursor: TokenCursor): Expression {
+  const { type, at } = cursor.token;
+  if (type !== "(") return parse(cursor, PRECEDENCE.comparison);
+  cursor.advance();
+  cursor.enter();
+  refuseSubquery(cursor);
+  const elements = [parse(cursor)];
+  while (cursor.acceptComma()) elements.push(parse(cursor));
+  cursor.expect(")");
+  cursor.leave();
+  return { kind: "array", at, elements };
+}
+
+function parseOperand(cursor: TokenCursor): Expression {
+  const { type, at } = cursor.token;
+  switch (type) {
+    case "-":
+    case "+":
+      return parseSigned(cursor, type);
+    case "number":
+      return parseSteps(cursor, { kind: "literal", at, value: cursor.advance().number });
+    case "string":
+      return parseSteps(cursor, { kind: "literal", at, value: cursor.advance().text });
+    case ":":
+      return parseSteps(cursor, parseParameter(cursor));
+    case "(":
+      return parseSteps(cursor, parseParenthesis(cursor));
+    case "[":
+      return parseSteps(cursor, parseArray(cursor));
+    case "{":
+      return parseSteps(cursor, parseObject(cursor));
+    case "quoted":
+      return parseSteps(cursor, parseName(cursor));
+    case "word":
+      return cursor.token.word === "NOT" ? parseNot(cursor) : parseSteps(cursor, parseWord(cursor));
+    default:
+      throw cursor.fault("an expression");
+  }
+}
+
+function parseNot(cursor: TokenCursor): Expression {
+  const { at } = cursor.advance();
+  cursor.enter();
+  const operand = parse(cursor, PRECEDENCE.not);
+  cursor.leave();
+  return { kind: "unary", at, operator: "not", operand };
+}
+
+/** The sign of a constant is part of it, which is how the least integer can be written at all. */
+function parseSigned(cursor: TokenCursor, sign: "-" | "+"): Expression {
+  const { at } = cursor.advance();
+  cursor.enter();
+  const operand = parse(cursor, PRECEDENCE.sign);
+  cursor.leave();
+  if (operand.kind !== "literal") return { kind: "unary", at, operator: sign, operand };
+  const { value } = operand;
+  if (operand === cursor.signed) throw semanticFault("a constant has at most one sign", at);
+  if (value === null || typeof value === "boolean" || typeof value === "string") {
+    if (sign === "-") throw semanticFault("- stands before a number or a field", at);
+    return { kind: "unary", at, operator: sign, operand };
+  }
+  const literal: LiteralNode = {
+    kind: "literal",
+    at,
+    value: sign === "-" ? negative(value) : value,
+  };
+  cursor.signed = literal;
+  return literal;
+}
+
+/** `.name` and `[index]`, as many as there are. `.*` is left to whoever parses projections. */
+function parseSteps(cursor: TokenCursor, of: Expression): Expression {
+  let path = of;
+  for (;;) {
+    const { type } = cursor.token;
+    if (type === "." && cursor.peek().type !== "*") {
+      cursor.advance();
+      path = { kind: "field", at: of.at, of: path, name: parseFieldName(cursor) };
+      if (cursor.token.type === "(") {
+        throw semanticFault("the name of a function is a single word", of.at);
+      }
+    } else if (type === "[") {
+      cursor.advance();
+      cursor.enter();
+      path = { kind: "element", at: of.at, of: path, index: parse(cursor) };
+      cursor.expect("]");
+      cursor.leave();
+    } else {
+      return path;
+    }
+  }
+}
+
+/** Behind a dot any word is a name. */
+export function parseFieldName(cursor: TokenCursor): string {
+  const { type } = cursor.token;
+  if (type !== "word" && type !== "quoted") throw cursor.fault("the name of a field");
+  return cursor.advance().text;
+}
+
+export function parseParameter(cursor: TokenCursor): Expression {
+  const { at } = cursor.expect(":");
+  const { type } = cursor.token;
+  if (type !== "word" && type !== "quoted") throw cursor.fault("the name of a parameter");
+  return { kind: "parameter", at, name: cursor.advance().text };
+}
+
+function parseParenthesis(cursor: TokenCursor): Expression {
+  const { at } = cursor.advance();
+  cursor.enter();
+  refuseSubquery(cursor);
+  const inner = parse(cursor);
+  if (cursor.token.type === ",") {
+    throw semanticFault("a list in parentheses stands only after IN; write [ ] for an array", at);
+  }
+  cursor.expect(")");
+  cursor.leave();
+  return inner;
+}
+
+/** A message of its own: what follows could otherwise only be called unexpected. */
+function refuseSubquery(cursor: TokenCursor): void {
+  const { word, at } = cursor.token;
+  if (word !== "SELECT") return;
+  const { type } = cursor.peek();
+  if (type === "*" || startsOperand(cursor.peek())) {
+    throw semanticFault("a SELECT inside an expression is not supported", at);
+  }
+}
+
+function parseArray(cursor: TokenCursor): Expression {
+  const { at } = cursor.advance();
+  cursor.enter();
+  const elements: Expression[] = [];
+  while (cursor.token.type !== "]") {
+    elements.push(parse(cursor));
+    if (!cursor.acceptComma()) break;
+  }
+  cursor.expect("]");
+  cursor.leave();
+  return { kind: "array", at, elements };
+}
+
+function parseObject(cursor: TokenCursor): Expression {
+  const { at } = cursor.advance();
+  cursor.enter();
+  const entries: ObjectEntry[] = [];
+  const names = new Set<string>();
+  while (cursor.token.type !== "}") {
+    const key = parseKey(cursor, names);
+    cursor.expect(":");
+    entries.push({ key, value: parse(cursor) });
+    if (!cursor.acceptComma()) break;
+  }
+  cursor.expect("}");
+  cursor.leave();
+  return { kind: "object", at, entries };
+}
+
+/** A key is any expression; of a constant one it is known whether it will do. */
+function parseKey(cursor: TokenCursor, names: Set<string>): Expression {
+  const { type, at } = cursor.token;
+  const key = parse(cursor);
+  if (key.kind === "parameter" && type === "(") {
+    throw semanticFault("a parameter that is a key stands without parentheses", at);
+  }
+  if (key.kind !== "literal") return key;
+  if (typeof key.value !== "string") throw semanticFault("the key of an object is a string", at);
+  if (names.has(key.value)) {
+    throw semanticFault(`the key ${JSON.stringify(key.value)} stands twice in one object`, at);
+  }
+  names.add(key.value);
+  return key;
+}
+
+function parseWord(cursor: TokenCursor): Expression {
+  const { word, at } = cursor.token;
+  switch (word) {
+    case "TRUE":
+    case "FALSE":
+      cursor.advance();
+      return { kind: "literal", at, value: word === "TRUE" };
+    case "NULL":
+      cursor.advance();
+      return { kind: "literal", at, value: null };
+    case "MISSING":
+      cursor.advance();
+      return { kind: "missing", at };
+    case "CASE":
+      return beginsCase(cursor.peek()) ? parseCase(cursor, parse) : parseName(cursor);
+    case "ANY":
+    case "EVERY":
+      if (!startsOperand(cursor.peek()) && cursor.peek().word !== "AND") return parseName(cursor);
+      return parseQuantifier(cursor, parse);
+    case "ARRAY":
+    case "OBJECT":
+      return startsValue(cursor.peek()) ? parseComprehension(cursor, parse) : parseName(cursor);
+    default:
+      return parseName(cursor);
+  }
+}
+
+function beginsCase(next: Token): boolean {
+  return startsValue(next) || next.word === "WHEN" || next.word === "END";
+}
+
+/** As below, or a sign: behind these words it begins a value rather than going on with a name. */
+function startsValue(next: Token): boolean {
+  return next.type === "-" || next.type === "+" || startsOperand(next);
+}
+
+/** Whether this can only be the beginning of an operand: no operator, no end. */
+function startsOperand({ type, word }: Token): boolean {
+  switch (type) {
+    case "word":
+      return !OPERATOR_WORDS.has(word) && !CLAUSE_WORDS.has(word);
+    case "quoted":
+    case "string":
+    case "number":
+    case "(":
+    case "[":
+    case "{":
+    case ":":
+      return true;
+    default:
+      return false;
+  }
+}
+
+function parseName(cursor: TokenCursor): Expression {
+  const isCall = cursor.peek().type === "(" && !OPERATOR_WORDS.has(cursor.token.word);
+  if (isCall && !CLAUSE_WORDS.has(cursor.token.word)) return parseCall(cursor, parse);
+  const { at } = cursor.token;
+  return { kind: "name", at, name: cursor.expectName("an expression") };
+}

@@ -1,0 +1,187 @@
+/**
+ * Parser of SELECT, and of the clauses that other statements share with it.
+ */
+
+import { semanticFault } from "../fault.ts";
+import { NO_ALIAS } from "./keywords.ts";
+import { parseTerm } from "./parse-collection.ts";
+import { parseExpression, parseParameter } from "./parse-expression.ts";
+import type { TokenCursor } from "./token-cursor.ts";
+import type { Expression, FromTerm, Join, OrderTerm, Projection, SelectStatement } from "./tree.ts";
+
+export function parseSelect(cursor: TokenCursor): SelectStatement {
+  const { at } = cursor.expectWord("SELECT");
+  const isDistinct = cursor.acceptWord("DISTINCT");
+  if (!isDistinct) skipAll(cursor);
+  const isRaw = acceptRaw(cursor);
+  const projections = parseProjections(cursor);
+  cursor.expectWord("FROM");
+  const from = parseTerm(cursor);
+  const joins = parseJoins(cursor);
+  if (isRaw) checkRaw(projections, [from, ...joins.map(({ term }) => term)]);
+  const where = parseWhere(cursor);
+  const groupBy = parseGroupBy(cursor);
+  const having = cursor.acceptWord("HAVING") ? parseExpression(cursor) : undefined;
+  const orderBy = parseOrderBy(cursor);
+  return {
+    kind: "select",
+    at,
+    isDistinct,
+    isRaw,
+    projections,
+    from,
+    joins,
+    ...(where && { where }),
+    ...(groupBy && { groupBy }),
+    ...(having && { having }),
+    orderBy,
+    ...parseBounds(cursor),
+  };
+}
+
+/** `SELECT ALL a` is `SELECT a`; in `SELECT all, b` it is a field. */
+function skipAll(cursor: TokenCursor): void {
+  if (cursor.token.word !== "ALL") return;
+  const { type, word } = cursor.peek();
+  if (type !== "," && type !== "." && !NO_ALIAS.has(word)) cursor.advance();
+}
+
+/** Before a name these words say that it stands for the whole row; otherwise they are names. */
+function acceptRaw(cursor: TokenCursor): boolean {
+  const { word } = cursor.token;
+  if (word !== "RAW" && word !== "VALUE" && word !== "ELEMENT") return false;
+  const next = cursor.peek();
+  if (next.type !== "quoted" && (next.type !== "word" || NO_ALIAS.has(next.word))) return false;
+  cursor.advance();
+  return true;
+}
+
+function checkRaw(projections: readonly Projection[], terms: readonly FromTerm[]): void {
+  const [only, second] = projections;
+  const names = terms.map(({ alias, collection }) => alias ?? collection.name);
+  const isWhole =
+    only?.kind === "column" &&
+    only.expression.kind === "name" &&
+    names.includes(only.expression.name);
+  if (isWhole && second === undefined) return;
+  const place = (isWhole ? second : only)?.at;
+  throw semanticFault("SELECT VALUE takes the alias of one collection and nothing else", place);
+}
+
+export function parseProjections(cursor: TokenCursor): readonly Projection[] {
+  const projections = [parseProjection(cursor)];
+  while (acceptNext(cursor, projections)) projections.push(parseProjection(cursor));
+  return projections;
+}
+
+/** Nothing good can follow a lone `*`, so that a comma is not named as expected there. */
+function acceptNext(cursor: TokenCursor, projections: readonly Projection[]): boolean {
+  return projections.at(-1)?.kind === "all" ? cursor.accept(",") : cursor.acceptComma();
+}
+
+function parseProjection(cursor: TokenCursor): Projection {
+  const { at, type } = cursor.token;
+  if (cursor.accept("*")) return { kind: "all", at };
+  const expression = parseExpression(cursor);
+  const { kind } = expression;
+  // No path ends with a parenthesis of its own.
+  const isEnclosed = type === "(" && cursor.previous?.type === ")";
+  const isWrapped = isEnclosed && (kind === "name" || kind === "field");
+  if (cursor.token.type === "." && isPath(expression)) {
+    cursor.advance();
+    cursor.expect("*");
+    return { kind: "all_of", of: expression, at };
+  }
+  const alias = cursor.acceptAlias();
+  if (alias !== undefined) return { kind: "column", at, expression, alias };
+  return { kind: "column", at, expression, ...(isWrapped && { isWrapped }) };
+}
+
+function isPath({ kind }: Expression): boolean {
+  return (
+    kind === "name" ||
+    kind === "field" ||
+    kind === "element" ||
+    kind === "parameter" ||
+    kind === "object"
+  );
+}
+
+function parseJoins(cursor: TokenCursor): Join[] {
+  const joins: Join[] = [];
+  for (;;) {
+    const { at } = cursor.token;
+    const type = acceptJoin(cursor);
+    if (type === undefined) return joins;
+    const term = parseTerm(cursor);
+    cursor.expectWord("ON");
+    joins.push({ at, type, term, on: parseExpression(cursor) });
+  }
+}
+
+function acceptJoin(cursor: TokenCursor): Join["type"] | undefined {
+  if (cursor.acceptWord("JOIN")) return "inner";
+  const type = cursor.acceptWord("INNER")
+    ? "inner"
+    : cursor.acceptWord("LEFT")
+      ? "left"
+      : cursor.acceptWord("RIGHT")
+        ? "right"
+        : undefined;
+  if (type === undefined) return undefined;
+  if (type !== "inner") cursor.acceptWord("OUTER");
+  cursor.expectWord("JOIN");
+  return type;
+}
+
+export function parseWhere(cursor: TokenCursor): Expression | undefined {
+  return cursor.acceptWord("WHERE") ? parseExpression(cursor) : undefined;
+}
+
+function parseGroupBy(cursor: TokenCursor): readonly Expression[] | undefined {
+  if (!cursor.acceptWords("GROUP BY")) return undefined;
+  const keys = [parseExpression(cursor)];
+  while (cursor.acceptComma()) keys.push(parseExpression(cursor));
+  return keys;
+}
+
+export function parseOrderBy(cursor: TokenCursor): readonly OrderTerm[] {
+  const terms: OrderTerm[] = [];
+  if (!cursor.acceptWords("ORDER BY")) return terms;
+  do {
+    const expression = parseExpression(cursor);
+    const isDescending = !cursor.acceptWord("ASC") && cursor.acceptWord("DESC");
+    terms.push({ expression, isDescending });
+  } while (cursor.acceptComma());
+  return terms;
+}
+
+export interface Bounds {
+  limit?: Expression;
+  offset?: Expression;
+}
+
+/** LIMIT and OFFSET, each at most once, in either order. */
+export function parseBounds(cursor: TokenCursor): Bounds {
+  const bounds: Bounds = {};
+  for (;;) {
+    if (bounds.limit === undefined && cursor.acceptWord("LIMIT")) {
+      bounds.limit = parseBound(cursor);
+    } else if (bounds.offset === undefined && cursor.acceptWord("OFFSET")) {
+      bounds.offset = parseBound(cursor);
+    } else {
+      return bounds;
+    }
+  }
+}
+
+/** No expression: what it is must be known before the first row. */
+function parseBound(cursor: TokenCursor): Expression {
+  const { type, at, number } = cursor.token;
+  if (type === ":") return parseParameter(cursor);
+  if (type === "number" && (typeof number === "bigint" || Number.isSafeInteger(number))) {
+    cursor.advance();
+    return { kind: "literal", at, value: number };
+  }
+  throw cursor.fault("a whole number or a parameter");
+}

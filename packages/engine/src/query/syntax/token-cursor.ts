@@ -1,0 +1,227 @@
+/**
+ * Token cursor: where the parser stands in a text, and how it says what it expected there.
+ *
+ * Words that were asked for in vain are remembered until the cursor moves: the fault at that place
+ * then names all of them. Nesting is counted here too, because every part of the parser recurses.
+ */
+
+import { nearest } from "@bigpeer/protocol";
+import { NESTING_MAX } from "../../limits.ts";
+import { Fault, syntaxFault } from "../fault.ts";
+import { CLAUSE_WORDS, NO_ALIAS, OPERATOR_WORDS } from "./keywords.ts";
+import { Lexer, shorten, type Token, type TokenType } from "./lexer.ts";
+import type { LiteralNode } from "./tree.ts";
+
+export class TokenCursor {
+  readonly #text: string;
+  readonly #lexer: Lexer;
+  #ahead: Token | undefined;
+  #nesting = 0;
+  /** What was asked for in vain at the current token: the first so many are of now. */
+  readonly #tried: string[] = [];
+  #triedCount = 0;
+  /** The last word that was taken for an alias without AS. */
+  #guessed: Token | undefined;
+  #previous: Token | undefined;
+
+  /** The token that comes next. */
+  token: Token;
+  /** Tokens that were passed. */
+  passed = 0;
+  /** The last literal that a sign was folded into: a second sign before it is a mistake. */
+  signed: LiteralNode | undefined;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#lexer = new Lexer(text);
+    this.token = this.#lexer.next();
+  }
+
+  get directives(): readonly string[] {
+    return this.#lexer.directives;
+  }
+
+  /** The token that was passed last. */
+  get previous(): Token | undefined {
+    return this.#previous;
+  }
+
+  /** The token behind the next one. */
+  peek(): Token {
+    this.#ahead ??= this.#lexer.next();
+    return this.#ahead;
+  }
+
+  /** Passes the next token and returns it. */
+  advance(): Token {
+    const passed = this.token;
+    this.token = this.#ahead ?? this.#lexer.next();
+    this.#ahead = undefined;
+    this.#previous = passed;
+    this.#triedCount = 0;
+    this.passed++;
+    return passed;
+  }
+
+  accept(type: TokenType): boolean {
+    if (this.token.type !== type) return false;
+    this.advance();
+    return true;
+  }
+
+  acceptWord(word: string): boolean {
+    if (this.token.word === word) {
+      this.advance();
+      return true;
+    }
+    this.note(word);
+    return false;
+  }
+
+  /** `GROUP BY` and the like: two words, of which the first decides. */
+  acceptWords(words: string): boolean {
+    const { word } = this.token;
+    if (word !== "" && words.startsWith(word) && words[word.length] === " ") {
+      this.advance();
+      this.expectWord(words.slice(word.length + 1));
+      return true;
+    }
+    this.note(words);
+    return false;
+  }
+
+  expect(type: TokenType): Token {
+    if (this.token.type !== type) throw this.fault(`"${type}"`);
+    return this.advance();
+  }
+
+  expectWord(word: string): Token {
+    if (this.token.word !== word) throw this.fault(word);
+    return this.advance();
+  }
+
+  /** Another item of a list. */
+  acceptComma(): boolean {
+    if (this.accept(",")) return true;
+    this.note('","');
+    return false;
+  }
+
+  /** The text of a word or of a quoted name. */
+  expectName(what: string): string {
+    if (!this.isName()) throw this.fault(what);
+    return this.advance().text;
+  }
+
+  /** Whether the next token may be a name. A clause word may, when no clause can begin with it. */
+  isName(): boolean {
+    const { type, word } = this.token;
+    if (type === "quoted") return true;
+    if (type !== "word" || OPERATOR_WORDS.has(word)) return false;
+    return !CLAUSE_WORDS.has(word) || endsName(this.peek(), word);
+  }
+
+  /** A name behind AS, or one that can be nothing else. */
+  acceptAlias(): string | undefined {
+    if (this.acceptWord("AS")) {
+      const { type, word } = this.token;
+      const isKeyword = type === "word" && (OPERATOR_WORDS.has(word) || CLAUSE_WORDS.has(word));
+      if (isKeyword || (type !== "word" && type !== "quoted")) throw this.fault("an alias");
+      return this.advance().text;
+    }
+    const { type, word } = this.token;
+    if (type !== "quoted" && (type !== "word" || NO_ALIAS.has(word))) return undefined;
+    if (type === "word") this.#guessed = this.token;
+    return this.advance().text;
+  }
+
+  expectEnd(what: string): void {
+    if (this.token.type !== "end") throw this.fault(what);
+  }
+
+  /** Names something that would be right here, should a fault follow. */
+  note(expected: string): void {
+    this.#tried[this.#triedCount++] = expected;
+  }
+
+  /** The fault at the next token: this was expected, or what was asked for in vain before. */
+  fault(expected: string): Fault {
+    const { type, at, fault } = this.token;
+    if (type === "invalid" && fault !== undefined) return fault;
+    const wanted = [...new Set([...this.#tried.slice(0, this.#triedCount), expected])];
+    return syntaxFault(listOf(wanted), `${this.#found()}${this.#hint(wanted)}`, at);
+  }
+
+  enter(): void {
+    if (++this.#nesting <= NESTING_MAX) return;
+    const message = `the statement nests deeper than ${NESTING_MAX} levels`;
+    throw new Fault("query.too_large", message, this.token.at);
+  }
+
+  leave(): void {
+    this.#nesting--;
+  }
+
+  #found(): string {
+    const { type, at, end } = this.token;
+    if (type === "end") return "the end";
+    const source = shorten(this.#text.slice(at, end));
+    if (type === "string" || type === "quoted") return source;
+    const isForeign = type === "invalid" && /\p{L}/u.test(source);
+    return `"${source}"${isForeign ? ", which a name may hold only in backticks" : ""}`;
+  }
+
+  /** What was probably meant. */
+  #hint(wanted: readonly string[]): string {
+    const { type, at, word } = this.token;
+    const previous = this.#previous;
+    if (type === "string" && previous?.type === "string" && previous.end === at) {
+      return "; a quote inside a string is written with a backslash before it";
+    }
+    const near = nearKeyword(word, wanted);
+    if (near !== undefined) return wanted.length > 1 ? `; did you mean ${near}?` : "";
+    const guessed = this.#guessed;
+    if (guessed === undefined || guessed !== previous) return "";
+    const clause = nearKeyword(guessed.word, wanted);
+    return clause === undefined ? "" : `; did you mean ${clause} instead of "${guessed.text}"?`;
+  }
+}
+
+/** The keyword among what was expected that a word nearly is. People get the first letter right. */
+function nearKeyword(word: string, wanted: readonly string[]): string | undefined {
+  if (word === "") return undefined;
+  const keywords = wanted.map((each) => each.split(" ", 1)[0] ?? "");
+  const near = nearest(
+    word,
+    keywords.filter((each) => each[0] === word[0]),
+  );
+  return near === word ? undefined : near;
+}
+
+/** Whether a clause word before this token can only be a name. */
+function endsName(next: Token, word: string): boolean {
+  switch (next.type) {
+    case "word":
+      return NO_ALIAS.has(next.word) && next.word !== "NOT";
+    case "end":
+      return word !== "FROM";
+    case "quoted":
+    case "string":
+    case "number":
+    case "invalid":
+    case "(":
+    case "[":
+    case "{":
+    case ":":
+    case "*":
+      return false;
+    default:
+      return true;
+  }
+}
+
+/** `a, b or c`. */
+function listOf(items: readonly string[]): string {
+  const last = items.at(-1) ?? "";
+  return items.length < 2 ? last : `${items.slice(0, -1).join(", ")} or ${last}`;
+}

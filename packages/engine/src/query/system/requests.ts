@@ -1,0 +1,386 @@
+/**
+ * Requests: the statements that run now, and a bounded memory of those that ended.
+ *
+ * `system:active_requests` and `system:request_history` show them. A request is cancelled through
+ * its budget. What is kept of a request is its text, never its arguments: they are the user's data.
+ */
+
+import { PeerError, stringifyJson, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Platform } from "../../platform.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import type { Budget } from "../run/budget.ts";
+import type { RequestInfo } from "../run/run.ts";
+import type { HistoryQualifiers, Settings } from "./settings.ts";
+import { systemDocument } from "./system-document.ts";
+import { uuidOf } from "./uuid.ts";
+
+/** Characters of a statement that are kept. */
+export const REQUEST_TEXT_MAX = 4096;
+
+/** Approximate bytes of all finished requests together, whatever their number may be. */
+export const HISTORY_BYTES_MAX: number = 8 * 1024 * 1024;
+
+const ERROR_TEXT_MAX = 512;
+const ROW_BYTES = 400;
+
+/** Plans are large; only one that took this long is worth keeping. */
+const PLAN_KEPT_MS = 1000;
+
+const NANOSECONDS_PER_MS = 1_000_000;
+
+export type ActiveState = "parsing" | "planning" | "running";
+export type FinalState = "completed" | "failed" | "cancelled" | "timed_out";
+
+export interface RequestStart {
+  readonly text: string;
+  readonly appId: string;
+  readonly budget: Budget;
+  /** How the statement came: `execute` unless said otherwise. */
+  readonly requestType?: string;
+}
+
+export interface RequestOutcome {
+  /** Rows that were given or documents that were changed. */
+  readonly resultCount?: number;
+  /** What was thrown. */
+  readonly error?: unknown;
+}
+
+export interface RequestsOptions {
+  readonly platform: Pick<Platform, "now" | "elapsed" | "random">;
+  readonly settings: Settings;
+  /** Called with the row of a request that took longer than dql_slow_request_warn_seconds. */
+  readonly onSlow?: (row: StoredDocument) => void;
+}
+
+export interface RequestTotals {
+  readonly active: number;
+  readonly completed: number;
+  /** All that did not complete. */
+  readonly failed: number;
+  readonly remembered: number;
+}
+
+/** What is told of a request. For the history it is all that is left: a row is made when asked for. */
+interface RequestFacts {
+  readonly id: string;
+  readonly appId: string;
+  readonly text: string;
+  readonly requestType: string;
+  readonly startMs: number;
+  readonly state: ActiveState | FinalState;
+  readonly resultCount: number;
+  readonly queryType: string | undefined;
+  readonly error: string | undefined;
+  readonly elapsedMs: number;
+  readonly parseMs: number;
+  readonly planMs: number;
+  readonly runMs: number;
+  readonly plan: Value | undefined;
+  /** What made a finished request worth keeping. */
+  readonly qualifier: string | undefined;
+}
+
+export class Requests {
+  readonly #options: RequestsOptions;
+  readonly #active = new Map<string, ActiveRequest>();
+  /** Oldest first, from #first on: what is before it was dropped and waits for the next tidying. */
+  #finished: RequestFacts[] = [];
+  #first = 0;
+  #bytes = 0;
+  #completed = 0;
+  #failed = 0;
+  readonly #idPrefix: string;
+  #begun = 0;
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+    // One draw for all ids: random bytes cost more than all else that a request begins with.
+    this.#idPrefix = uuidOf((size) => options.platform.random(size));
+  }
+
+  /** A request begins. Whoever holds it must call `finish`, whatever happens. */
+  begin(start: RequestStart): ActiveRequest {
+    const id = `${this.#idPrefix}-${++this.#begun}`;
+    const request = new ActiveRequest(id, start, this);
+    this.#active.set(id, request);
+    return request;
+  }
+
+  /** Stops a running request at its next look at the budget. False when there is none. */
+  cancel(id: string, reason: string = "the request was cancelled"): boolean {
+    const request = this.#active.get(id);
+    request?.cancel(reason);
+    return request !== undefined;
+  }
+
+  activeRows(): readonly StoredDocument[] {
+    return Array.from(this.#active.values(), (request) => request.row());
+  }
+
+  /** Oldest first. */
+  historyRows(): readonly StoredDocument[] {
+    this.#trim();
+    return this.#finished.slice(this.#first).map(rowOf);
+  }
+
+  /** Forgets finished requests; returns the ids of those that were there. */
+  remove(ids: Iterable<Value>): readonly Value[] {
+    const unwanted = new Set(ids);
+    const removed: Value[] = [];
+    const kept = this.#finished.slice(this.#first).filter(({ id }) => {
+      if (!unwanted.has(id)) return true;
+      removed.push(id);
+      return false;
+    });
+    this.#keep(kept);
+    return removed;
+  }
+
+  get totals(): RequestTotals {
+    this.#trim();
+    return {
+      active: this.#active.size,
+      completed: this.#completed,
+      failed: this.#failed,
+      remembered: this.#finished.length - this.#first,
+    };
+  }
+
+  get platform(): RequestsOptions["platform"] {
+    return this.#options.platform;
+  }
+
+  /** Called by a request when it is over. */
+  end(request: ActiveRequest): void {
+    const { settings, onSlow } = this.#options;
+    this.#active.delete(request.id);
+    if (request.isCompleted) this.#completed++;
+    else this.#failed++;
+    const slowMs = settings.slowRequestMs;
+    if (slowMs !== undefined && request.elapsedMs >= slowMs) onSlow?.(request.row());
+    const qualifier = qualifierOf(request, settings.historyQualifiers);
+    if (qualifier === undefined || settings.historySize === 0) return;
+    const facts = request.factsToKeep(qualifier);
+    this.#finished.push(facts);
+    this.#bytes += bytesOf(facts);
+    this.#trim();
+  }
+
+  #trim(): void {
+    const { historySize } = this.#options.settings;
+    const finished = this.#finished;
+    while (finished.length - this.#first > historySize || this.#bytes > HISTORY_BYTES_MAX) {
+      const dropped = finished[this.#first++];
+      if (dropped !== undefined) this.#bytes -= bytesOf(dropped);
+    }
+    // Moving the rest each time would cost the whole length for each request.
+    if (this.#first > 16 && this.#first > finished.length / 2) {
+      this.#keep(finished.slice(this.#first));
+    }
+  }
+
+  #keep(finished: RequestFacts[]): void {
+    this.#finished = finished;
+    this.#first = 0;
+    this.#bytes = finished.reduce((sum, facts) => sum + bytesOf(facts), 0);
+  }
+}
+
+/** A request from its beginning to its end; it is also what a Run knows of it. */
+export class ActiveRequest implements RequestInfo {
+  readonly id: string;
+  readonly appId: string;
+  readonly startMs: number;
+  readonly #start: RequestStart;
+  readonly #requests: Requests;
+  readonly #beginMs: number;
+  /** Milliseconds spent in each state that was left. */
+  readonly #phases: { [state in ActiveState]: number } = { parsing: 0, planning: 0, running: 0 };
+  #state: ActiveState | FinalState = "parsing";
+  #stateMs: number;
+  #endMs: number | undefined;
+  #queryType: string | undefined;
+  #plan: (() => Value) | undefined;
+  #resultCount = 0;
+  #error: string | undefined;
+  #isCancelled = false;
+
+  constructor(id: string, start: RequestStart, requests: Requests) {
+    const { platform } = requests;
+    this.id = id;
+    this.appId = start.appId;
+    this.startMs = platform.now();
+    this.#start = start;
+    this.#requests = requests;
+    this.#beginMs = platform.elapsed();
+    this.#stateMs = this.#beginMs;
+  }
+
+  get budget(): Budget {
+    return this.#start.budget;
+  }
+
+  get elapsedMs(): number {
+    return (this.#endMs ?? this.#requests.platform.elapsed()) - this.#beginMs;
+  }
+
+  get isCompleted(): boolean {
+    return this.#state === "completed";
+  }
+
+  get isFinished(): boolean {
+    return this.#endMs !== undefined;
+  }
+
+  get resultCount(): number {
+    return this.#resultCount;
+  }
+
+  /** The time of the state before it is noted as that of a phase. */
+  setState(state: ActiveState): void {
+    if (!this.isFinished) this.#leaveFor(state);
+  }
+
+  /** `select`, `insert`…, as soon as the statement is parsed. */
+  setQueryType(queryType: string): void {
+    this.#queryType = queryType;
+  }
+
+  /** How the plan is told while the request runs or after it took long. `plan` never throws. */
+  setPlan(plan: () => Value): void {
+    this.#plan = plan;
+  }
+
+  /** Rows so far. */
+  setResultCount(count: number): void {
+    this.#resultCount = count;
+  }
+
+  cancel(reason: string): void {
+    this.#isCancelled = true;
+    this.budget.cancel(reason);
+  }
+
+  /** The request is over. Only the first call counts. */
+  finish({ resultCount, error }: RequestOutcome = {}): void {
+    if (this.isFinished) return;
+    if (resultCount !== undefined) this.#resultCount = resultCount;
+    if (error !== undefined) this.#error = cut(messageOf(error), ERROR_TEXT_MAX).toWellFormed();
+    this.#leaveFor(this.#finalState(error));
+    this.#endMs = this.#stateMs;
+    this.#requests.end(this);
+  }
+
+  row(): StoredDocument {
+    return rowOf(this.#facts(this.#plan?.(), undefined));
+  }
+
+  /** What the history keeps; `qualifier` says why. */
+  factsToKeep(qualifier: string): RequestFacts {
+    const plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
+    return this.#facts(plan, qualifier);
+  }
+
+  #facts(plan: Value | undefined, qualifier: string | undefined): RequestFacts {
+    const { text, requestType = "execute" } = this.#start;
+    const { parsing, planning, running } = this.#phases;
+    return {
+      id: this.id,
+      appId: this.appId,
+      text: cut(text, REQUEST_TEXT_MAX),
+      requestType,
+      startMs: this.startMs,
+      state: this.#state,
+      resultCount: this.#resultCount,
+      queryType: this.#queryType,
+      error: this.#error,
+      elapsedMs: this.elapsedMs,
+      parseMs: parsing,
+      planMs: planning,
+      runMs: running,
+      plan,
+      qualifier,
+    };
+  }
+
+  #leaveFor(state: ActiveState | FinalState): void {
+    const now = this.#requests.platform.elapsed();
+    const left = this.#state as ActiveState;
+    this.#phases[left] += now - this.#stateMs;
+    this.#state = state;
+    this.#stateMs = now;
+  }
+
+  #finalState(error: unknown): FinalState {
+    if (error === undefined) return "completed";
+    const isStopped = error instanceof PeerError && error.code === "query.timeout";
+    if (!isStopped) return "failed";
+    return this.#isCancelled ? "cancelled" : "timed_out";
+  }
+}
+
+function rowOf(facts: RequestFacts): StoredDocument {
+  const { queryType, plan, error, qualifier } = facts;
+  return systemDocument(facts.id, {
+    app_id: facts.appId,
+    text: facts.text.toWellFormed(),
+    state: facts.state,
+    requestType: facts.requestType,
+    requestTime: facts.startMs,
+    resultCount: facts.resultCount,
+    times: timesOf(facts),
+    ...(queryType === undefined ? {} : { queryType }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(error === undefined ? {} : { error }),
+    ...(qualifier === undefined ? {} : { "~qualifier": qualifier }),
+  });
+}
+
+/** Nanoseconds; phases that took none are left out. */
+function timesOf({ elapsedMs, parseMs, planMs, runMs }: RequestFacts): ValueObject {
+  return {
+    elapsed: nanoseconds(elapsedMs),
+    ...phaseTime("parse", parseMs),
+    ...phaseTime("plan", planMs),
+    ...phaseTime("run", runMs),
+  };
+}
+
+/** Two bytes for each character, and for a tree of small objects about as much again. */
+function bytesOf({ text, error, plan }: RequestFacts): number {
+  const planLength = plan === undefined ? 0 : stringifyJson(plan).length;
+  return ROW_BYTES + 2 * (text.length + (error?.length ?? 0)) + 4 * planLength;
+}
+
+/** Why a finished request is kept; undefined when it is not. */
+function qualifierOf(request: ActiveRequest, wanted: HistoryQualifiers): string | undefined {
+  if (Object.keys(wanted).length === 0) return "all";
+  if (wanted.failed === true && !request.isCompleted) return "failed";
+  const { elapsed_ms: elapsedMs, result_count: resultCount } = wanted;
+  if (elapsedMs !== undefined && request.elapsedMs >= elapsedMs) return "elapsed_ms";
+  if (resultCount !== undefined && request.resultCount >= resultCount) return "result_count";
+  return undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function phaseTime(name: string, ms: number): ValueObject {
+  const time = nanoseconds(ms);
+  return time === 0 ? {} : { [name]: time };
+}
+
+function nanoseconds(ms: number): number {
+  return Math.round(ms * NANOSECONDS_PER_MS);
+}
+
+/** The beginning of a text, as text of its own: a slice would keep the whole alive. */
+function cut(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text;
+  return `${text
+    .slice(0, lengthMax - 1)
+    .split("")
+    .join("")}…`;
+}

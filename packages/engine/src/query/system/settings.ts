@@ -1,0 +1,346 @@
+/**
+ * Settings: the system parameters of one store, which SHOW and ALTER SYSTEM name.
+ *
+ * They live in memory: a store that is opened again has its defaults back. Names are known in lower
+ * case and found in any. The table below is the one place that says what there is.
+ */
+
+import {
+  isObject,
+  PeerError,
+  stringifyJson,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { DOCUMENT_SIZE_MAX, DOCUMENT_SIZE_SOFT_MAX, HORIZON_MS } from "../../limits.ts";
+import { type Datum, type DatumType, toValue, typeOf } from "../value/datum.ts";
+import { quoteName, unknownName } from "./unknown-name.ts";
+
+export type ParameterType = "boolean" | "integer" | "number" | "object";
+
+export interface Parameter {
+  /** In lower case. */
+  readonly name: string;
+  readonly type: ParameterType;
+  readonly initial: Value;
+  /** Bounds of a number, both allowed. */
+  readonly min?: number;
+  readonly max?: number;
+  readonly meaning: string;
+  /** Taken and shown, so that statements written for other peers run, but nothing reads it yet. */
+  readonly isInert?: boolean;
+  /** What an object of the right type must also be; undefined when all is well. */
+  readonly faultOf?: (value: ValueObject) => string | undefined;
+}
+
+const HOURS_MAX = 100 * 366 * 24;
+const BYTES_MAX: number = 64 * 1024 * 1024;
+/** Objects are shown, compared and kept in memory: nobody needs large ones. */
+const OBJECT_LENGTH_MAX: number = 64 * 1024;
+
+export const SYNC_SCOPES: readonly string[] = [
+  "AllPeers",
+  "BigPeerOnly",
+  "SmallPeersOnly",
+  "LocalPeerOnly",
+];
+
+/** What makes a finished request worth keeping; see `Requests`. */
+export interface HistoryQualifiers {
+  /** It took at least so long. */
+  readonly elapsed_ms?: number;
+  /** It gave at least so many rows or changed at least so many documents. */
+  readonly result_count?: number;
+  /** It did not complete. */
+  readonly failed?: boolean;
+}
+
+export const PARAMETERS: readonly Parameter[] = [
+  {
+    name: "days_between_reaping",
+    type: "integer",
+    initial: 1,
+    min: 1,
+    max: 366,
+    isInert: true,
+    meaning: "Days between two runs that collect tombstones.",
+  },
+  {
+    name: "disable_replication_gc_on_evict",
+    type: "boolean",
+    initial: false,
+    isInert: true,
+    meaning: "Whether EVICT leaves what is kept about peers as it is.",
+  },
+  {
+    name: "document_size_hard_limit_bytes",
+    type: "integer",
+    initial: DOCUMENT_SIZE_MAX,
+    min: 1024,
+    max: BYTES_MAX,
+    meaning: "A statement that makes a document larger than this fails.",
+  },
+  {
+    name: "document_size_soft_limit_bytes",
+    type: "integer",
+    initial: DOCUMENT_SIZE_SOFT_MAX,
+    min: 1024,
+    max: BYTES_MAX,
+    meaning: "A statement that makes a document larger than this gives a warning.",
+  },
+  {
+    name: "dql_default_directives",
+    type: "object",
+    initial: {},
+    isInert: true,
+    meaning: "Directives of every statement that does not give its own, for instance #max_scans.",
+  },
+  {
+    name: "dql_request_history_qualifiers",
+    type: "object",
+    initial: {},
+    faultOf: faultOfQualifiers,
+    meaning:
+      "Which finished requests are kept: those with elapsed_ms or result_count of at least the " +
+      "number given, and with failed: true those that failed. All of them when it is empty.",
+  },
+  {
+    name: "dql_request_history_size",
+    type: "integer",
+    initial: 4096,
+    min: 0,
+    max: 100_000,
+    meaning: "Finished requests that system:request_history keeps at most.",
+  },
+  {
+    name: "dql_request_timeout_seconds",
+    type: "number",
+    initial: 0,
+    min: 0,
+    max: 86_400,
+    meaning: "A statement that runs longer is stopped. 0: only the limit of the server counts.",
+  },
+  {
+    name: "dql_restrict_subscriptions",
+    type: "boolean",
+    initial: true,
+    isInert: true,
+    meaning: "Whether subscriptions are only simple queries over one collection.",
+  },
+  {
+    name: "dql_slow_request_warn_seconds",
+    type: "number",
+    initial: 60,
+    min: 0,
+    max: 86_400,
+    meaning: "A statement that took longer is reported in the log. 0: none is.",
+  },
+  {
+    name: "dql_strict_mode",
+    type: "boolean",
+    initial: false,
+    meaning: "Whether a field that is not declared is a register, and nothing else is seen of it.",
+  },
+  {
+    name: "tombstone_reap_batch_size",
+    type: "integer",
+    initial: 10_000,
+    min: 1,
+    max: 1_000_000,
+    isInert: true,
+    meaning: "Tombstones that are collected in one transaction at most.",
+  },
+  {
+    name: "tombstone_ttl_enabled",
+    type: "boolean",
+    initial: true,
+    isInert: true,
+    meaning: "Whether tombstones are collected at all.",
+  },
+  {
+    name: "tombstone_ttl_hours",
+    type: "integer",
+    initial: HORIZON_MS / 3_600_000,
+    min: 1,
+    max: HOURS_MAX,
+    isInert: true,
+    meaning: "Age in hours at which tombstones are collected.",
+  },
+  {
+    name: "user_collection_sync_scopes",
+    type: "object",
+    initial: {},
+    isInert: true,
+    faultOf: faultOfScopes,
+    meaning: `With whom a collection is synced: its name and one of ${SYNC_SCOPES.join(", ")}.`,
+  },
+];
+
+const BY_NAME: ReadonlyMap<string, Parameter> = new Map(
+  PARAMETERS.map((parameter) => [parameter.name, parameter]),
+);
+
+/** The parameter of a name in any case, or `query.parameter`. */
+export function parameterOf(name: string): Parameter {
+  const parameter = BY_NAME.get(name.toLowerCase());
+  if (parameter !== undefined) return parameter;
+  throw refusal(`unknown parameter ${unknownName(name, BY_NAME.keys())}`);
+}
+
+export class Settings {
+  /** Of every parameter. */
+  readonly #defaults: ReadonlyMap<string, Value>;
+  /** Only what differs from the default was ever set. */
+  readonly #values = new Map<string, Value>();
+
+  /** `defaults`: what the host wants instead of the defaults of the table, by name. */
+  constructor(defaults: ValueObject = {}) {
+    const initial = new Map(PARAMETERS.map((parameter) => [parameter.name, parameter.initial]));
+    for (const [name, value] of Object.entries(defaults)) {
+      const parameter = parameterOf(name);
+      initial.set(parameter.name, checked(parameter, value));
+    }
+    this.#defaults = initial;
+  }
+
+  /** What is not declared in a statement is a register. */
+  get isStrict(): boolean {
+    return this.#read("dql_strict_mode") === true;
+  }
+
+  /** How long a statement may run; undefined when only the limit of the host counts. */
+  get requestTimeoutMs(): number | undefined {
+    return millisecondsOf(this.#read("dql_request_timeout_seconds"));
+  }
+
+  /** From when on a statement is reported as slow; undefined when none is. */
+  get slowRequestMs(): number | undefined {
+    return millisecondsOf(this.#read("dql_slow_request_warn_seconds"));
+  }
+
+  get historySize(): number {
+    return Number(this.#read("dql_request_history_size"));
+  }
+
+  get historyQualifiers(): HistoryQualifiers {
+    return this.#read("dql_request_history_qualifiers") as HistoryQualifiers;
+  }
+
+  get defaultDirectives(): ValueObject {
+    return this.#read("dql_default_directives") as ValueObject;
+  }
+
+  /** Beyond it a document is written with a warning. */
+  get documentSizeSoftLimit(): number {
+    return Number(this.#read("document_size_soft_limit_bytes"));
+  }
+
+  /** Beyond it a document is not written by a statement. */
+  get documentSizeHardLimit(): number {
+    return Number(this.#read("document_size_hard_limit_bytes"));
+  }
+
+  get(name: string): Value {
+    return this.#read(parameterOf(name).name);
+  }
+
+  /** Throws `query.parameter` for a value that does not fit; nothing has changed then. */
+  set(name: string, datum: Datum): void {
+    const parameter = parameterOf(name);
+    this.#values.set(parameter.name, checked(parameter, datum));
+  }
+
+  /** Back to the default: one parameter or all. */
+  reset(name?: string): void {
+    if (name === undefined) this.#values.clear();
+    else this.#values.delete(parameterOf(name).name);
+  }
+
+  /** One parameter as a row. */
+  show(name: string): ValueObject {
+    const parameter = parameterOf(name);
+    return { [parameter.name]: this.#read(parameter.name) };
+  }
+
+  /** All parameters as one row, or those whose names are wanted. */
+  all(isWanted: (name: string) => boolean = () => true): ValueObject {
+    const names = [...BY_NAME.keys()].filter(isWanted);
+    return Object.fromEntries(names.map((name) => [name, this.#read(name)]));
+  }
+
+  /** Those that were set and not reset, by name. */
+  changed(): ReadonlyMap<string, Value> {
+    return this.#values;
+  }
+
+  #read(name: string): Value {
+    return this.#values.get(name) ?? this.#defaults.get(name) ?? null;
+  }
+}
+
+/** The value as it is kept, or why it cannot be. */
+function checked(parameter: Parameter, datum: Datum): Value {
+  if (datum === undefined || !isOfType(parameter.type, typeOf(datum))) {
+    const article = /^[aeiou]/.test(parameter.type) ? "an" : "a";
+    throw refusal(
+      `parameter '${parameter.name}' is ${article} ${parameter.type}, found ${describe(datum)}`,
+    );
+  }
+  const value = toValue(datum);
+  const fault = isObject(value) ? faultOfObject(parameter, value) : faultOfNumber(parameter, value);
+  if (fault !== undefined) throw refusal(`parameter '${parameter.name}' ${fault}`);
+  return value;
+}
+
+function isOfType(wanted: ParameterType, found: DatumType): boolean {
+  return wanted === "number" ? found === "integer" || found === "float" : wanted === found;
+}
+
+function describe(datum: Datum): string {
+  const type = typeOf(datum);
+  if (type === "missing" || type === "null" || type === "binary") return type;
+  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+function faultOfNumber({ min, max }: Parameter, value: Value): string | undefined {
+  if (min === undefined || max === undefined) return undefined;
+  const isNumber = typeof value === "number" || typeof value === "bigint";
+  if (!isNumber || (value >= min && value <= max)) return undefined;
+  return `must be from ${min} to ${max}, found ${value}`;
+}
+
+function faultOfObject({ faultOf }: Parameter, value: ValueObject): string | undefined {
+  const length = stringifyJson(value).length;
+  if (length <= OBJECT_LENGTH_MAX) return faultOf?.(value);
+  return `must be at most ${OBJECT_LENGTH_MAX} characters of JSON, found ${length}`;
+}
+
+const QUALIFIERS = new Set(["elapsed_ms", "result_count", "failed"]);
+
+function faultOfQualifiers(value: ValueObject): string | undefined {
+  for (const [name, wanted] of Object.entries(value)) {
+    if (!QUALIFIERS.has(name)) {
+      return `has no qualifier ${unknownName(name, QUALIFIERS)}`;
+    }
+    if (name === "failed" ? typeof wanted === "boolean" : typeof wanted === "number") continue;
+    return `needs ${name === "failed" ? "a boolean" : "a number"} for ${name}`;
+  }
+  return undefined;
+}
+
+function faultOfScopes(value: ValueObject): string | undefined {
+  for (const [collection, scope] of Object.entries(value)) {
+    if (collection.startsWith("__")) return `cannot hold ${quoteName(collection)}: it is internal`;
+    if (typeof scope === "string" && SYNC_SCOPES.includes(scope)) continue;
+    return `needs one of ${SYNC_SCOPES.join(", ")} for ${quoteName(collection)}`;
+  }
+  return undefined;
+}
+
+function millisecondsOf(seconds: Value): number | undefined {
+  return seconds === 0 ? undefined : Number(seconds) * 1000;
+}
+
+function refusal(message: string): PeerError {
+  return new PeerError("query.parameter", message);
+}

@@ -1,0 +1,65 @@
+/**
+ * SHOW and ALTER SYSTEM: statements that read and change the settings.
+ */
+
+import { PeerError, type ValueObject } from "@bigpeer/protocol";
+import { Fault, semanticFault } from "../fault.ts";
+import type { AlterSystemStatement, ShowStatement } from "../syntax/tree.ts";
+import type { Datum } from "../value/datum.ts";
+import { compileLike, type Matcher } from "../value/like.ts";
+import { parameterOf, type Settings } from "./settings.ts";
+
+/** One row that maps names to values; none when no name matches the pattern. */
+export function runShow(statement: ShowStatement, settings: Settings): readonly ValueObject[] {
+  const { name, at } = statement;
+  if (name !== undefined) return placed(at, () => [settings.show(name)]);
+  const row = settings.all(matcherOf(statement));
+  return Object.keys(row).length === 0 ? [] : [row];
+}
+
+/** `value`: what the expression of the statement came to. Answers with what holds from now on. */
+export function runAlterSystem(
+  statement: AlterSystemStatement,
+  value: Datum,
+  settings: Settings,
+): readonly ValueObject[] {
+  const { name, value: expression } = statement;
+  if (name === undefined) {
+    settings.reset();
+    return [settings.all()];
+  }
+  placed(statement.at, () => parameterOf(name));
+  if (expression === undefined) {
+    settings.reset(name);
+  } else {
+    if (value === undefined || value === null) {
+      const message = "expected a value, found none; use RESET or DEFAULT for the default";
+      throw semanticFault(message, expression.at);
+    }
+    placed(expression.at, () => settings.set(name, value));
+  }
+  return [settings.show(name)];
+}
+
+/** The settings know no statement: what they refuse gets its place here. */
+function placed<T>(at: number, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    throw new Fault(error.code, error.message, at);
+  }
+}
+
+function matcherOf({ pattern, at }: ShowStatement): Matcher | undefined {
+  if (pattern === undefined) return undefined;
+  const { escape } = pattern;
+  if (escape !== undefined && Array.from(escape).length !== 1) {
+    throw semanticFault("expected one character after ESCAPE", at);
+  }
+  const isCaseBlind = pattern.operator === "ilike";
+  const options = escape === undefined ? { isCaseBlind } : { isCaseBlind, escape };
+  const matcher = compileLike(pattern.pattern, options);
+  if (matcher === undefined) throw semanticFault("expected a valid pattern", at);
+  return matcher;
+}

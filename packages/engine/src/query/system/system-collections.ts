@@ -1,0 +1,219 @@
+/**
+ * System collections: what a store knows about itself, read as documents of the namespace `system`.
+ *
+ * Their documents are made while they are read. Nothing can be written to them; only finished
+ * requests may be deleted. This file also says what a collection in a statement stands for.
+ */
+
+import { NAME_SIZE_MAX, type Value, type ValueObject } from "@bigpeer/protocol";
+import { IDENTITY_KEY } from "../../store/keys.ts";
+import type { Identity } from "../../store/records.ts";
+import type { StoredDocument, View } from "../../store/view.ts";
+import { evaluationFault, Fault, semanticFault } from "../fault.ts";
+import type { CollectionRef } from "../syntax/tree.ts";
+import type { Requests } from "./requests.ts";
+import type { Settings } from "./settings.ts";
+import { systemDocument } from "./system-document.ts";
+import { quoteName, unknownName } from "./unknown-name.ts";
+
+export interface SystemContext {
+  readonly view: View;
+  readonly settings: Settings;
+  readonly requests: Requests;
+  readonly appId: string;
+  /** Wall clock in milliseconds since 1970. */
+  readonly nowMs: number;
+  readonly facts?: SystemFacts;
+}
+
+/** What only the host of the engine knows. */
+export interface SystemFacts {
+  /** More rows for `system:system_info`. */
+  info?(): Iterable<InfoFact>;
+  /** Rows of the collections that `HOSTED` lists. */
+  rows?(collection: string): Iterable<SystemRow>;
+}
+
+export interface InfoFact {
+  readonly namespace: string;
+  readonly key: string;
+  readonly value: Value;
+}
+
+export interface SystemRow {
+  readonly id: Value;
+  /** Without `_id`. */
+  readonly fields: ValueObject;
+}
+
+export interface SystemCollection {
+  /** Without the namespace. */
+  readonly name: string;
+  readonly rows: (context: SystemContext) => Iterable<StoredDocument>;
+  /** Deletes documents and returns the ids of those that were there. Absent: read-only. */
+  readonly remove?: (context: SystemContext, ids: Iterable<Value>) => readonly Value[];
+}
+
+const DUAL: StoredDocument = systemDocument("1", { dummy: "X" });
+
+/** Collections of which the engine has no rows of its own. */
+const HOSTED = ["data_sync_info", "metrics", "peers", "shared_statements"] as const;
+
+const COLLECTIONS: readonly SystemCollection[] = [
+  { name: "dual", rows: () => [DUAL] },
+  { name: "collections", rows: collectionRows },
+  { name: "all_collections", rows: allCollectionRows },
+  { name: "indexes", rows: indexRows },
+  { name: "system_info", rows: infoRows },
+  { name: "vitals", rows: vitalRows },
+  { name: "active_requests", rows: ({ requests }) => requests.activeRows() },
+  {
+    name: "request_history",
+    rows: ({ requests }) => requests.historyRows(),
+    remove: ({ requests }, ids) => requests.remove(ids),
+  },
+  ...HOSTED.map((name) => ({
+    name,
+    rows: (context: SystemContext) => hostedRows(context, name),
+  })),
+];
+
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ["actives", "active_requests"],
+  ["completed_requests", "request_history"],
+]);
+
+const BY_NAME: ReadonlyMap<string, SystemCollection> = new Map(
+  COLLECTIONS.map((collection) => [collection.name, collection]),
+);
+
+/** `name`: without the namespace. */
+export function systemCollection(name: string): SystemCollection | undefined {
+  return BY_NAME.get(ALIASES.get(name) ?? name);
+}
+
+/** Names of all system collections, without the namespace and without aliases. */
+export function systemCollectionNames(): readonly string[] {
+  return COLLECTIONS.map(({ name }) => name);
+}
+
+export type ResolvedCollection =
+  | { readonly kind: "stored"; readonly name: string }
+  | { readonly kind: "system"; readonly collection: SystemCollection };
+
+/** `write`: everything that changes documents or indexes, but DELETE. */
+export type CollectionUse = "read" | "write" | "delete";
+
+/** What a collection in a statement stands for; throws when it may not be used so. */
+export function resolveCollection(ref: CollectionRef, use: CollectionUse): ResolvedCollection {
+  const { namespace, name, at } = ref;
+  if (namespace === undefined || namespace === "default") {
+    checkStoredName(ref, use);
+    return { kind: "stored", name };
+  }
+  if (namespace !== "system") {
+    const message = `unknown namespace ${quoteName(namespace)}: expected default or system`;
+    throw evaluationFault(message, at);
+  }
+  const collection = systemCollection(name);
+  if (collection === undefined) {
+    throw semanticFault(`unknown system collection ${unknownName(name, BY_NAME.keys())}`, at);
+  }
+  const isAllowed = use === "read" || (use === "delete" && collection.remove !== undefined);
+  if (!isAllowed) throw semanticFault(`system:${collection.name} is read-only`, at);
+  return { kind: "system", collection };
+}
+
+/** A name that no collection can have: the storage has no key for it. */
+function checkStoredName({ name, at }: CollectionRef, use: CollectionUse): void {
+  if (name !== "" && name.length <= NAME_SIZE_MAX && name.isWellFormed()) return;
+  const message =
+    name === ""
+      ? "the name of a collection is empty"
+      : `the name of a collection is text of at most ${NAME_SIZE_MAX} characters`;
+  throw new Fault(use === "read" ? "query.store" : "query.evaluation", message, at);
+}
+
+function* collectionRows({ view }: SystemContext): Iterable<StoredDocument> {
+  for (const name of view.collections()) yield systemDocument(name, { name });
+}
+
+function* allCollectionRows({ view }: SystemContext): Iterable<StoredDocument> {
+  for (const name of view.collections()) yield namespaceRow("default", name);
+  for (const name of [...BY_NAME.keys()].sort()) yield namespaceRow("system", name);
+}
+
+function namespaceRow(namespace: string, name: string): StoredDocument {
+  return systemDocument(`${namespace}:${name}`, { namespace, name });
+}
+
+function* indexRows({ view }: SystemContext): Iterable<StoredDocument> {
+  for (const { collection, name, keys } of view.indexes()) {
+    const fields = keys.map(({ path, isDescending }) => ({
+      direction: isDescending ? "desc" : "asc",
+      key: path,
+    }));
+    yield systemDocument(`${collection}.${name}`, { collection, fields });
+  }
+}
+
+function* infoRows(context: SystemContext): Iterable<StoredDocument> {
+  for (const fact of ownFacts(context)) yield infoRow(fact, context.nowMs);
+  for (const fact of context.facts?.info?.() ?? []) yield infoRow(fact, context.nowMs);
+}
+
+function infoRow({ namespace, key, value }: InfoFact, timestamp: number): StoredDocument {
+  return systemDocument(`${namespace}:${key}`, { namespace, key, value, timestamp });
+}
+
+function* ownFacts({ view, settings, appId }: SystemContext): Iterable<InfoFact> {
+  yield { namespace: "core", key: "app_id", value: appId };
+  for (const [name, value] of settings.changed()) {
+    yield { namespace: "core", key: `non_default_system_parameter[${name}]`, value };
+  }
+  for (const [key, value] of storeFacts(view)) yield { namespace: "store", key, value };
+  for (const name of view.collections()) {
+    const value = view.count(name);
+    yield { namespace: "store", key: `collection_num_docs[${name}]`, value };
+  }
+  const scopes = settings.get("user_collection_sync_scopes") as ValueObject;
+  for (const [collection, value] of Object.entries(scopes)) {
+    yield { namespace: "sync_scopes", key: collection, value };
+  }
+}
+
+function storeFacts(view: View): readonly (readonly [key: string, value: Value])[] {
+  const { txnId, floor, logCount, logBytes } = view.head;
+  const identity = view.reader.get(IDENTITY_KEY) as Identity;
+  return [
+    ["format_version", identity.format],
+    ["history_id", identity.historyId],
+    ["site", identity.site],
+    ["transaction_id", txnId],
+    ["change_log_floor", floor],
+    ["change_log_transactions", logCount],
+    ["change_log_bytes", logBytes],
+    ["collections", view.collections().length],
+  ];
+}
+
+/** A few numbers, one row each, then those of the host. */
+function* vitalRows(context: SystemContext): Iterable<StoredDocument> {
+  const { view, requests, nowMs } = context;
+  const { active, completed, failed, remembered } = requests.totals;
+  const numbers: ValueObject = {
+    transaction_id: view.head.txnId,
+    requests_active: active,
+    requests_completed: completed,
+    requests_failed: failed,
+    requests_remembered: remembered,
+  };
+  for (const [name, value] of Object.entries(numbers)) {
+    yield systemDocument(name, { value, timestamp: nowMs });
+  }
+  yield* hostedRows(context, "vitals");
+}
+
+function* hostedRows({ facts }: SystemContext, name: string): Iterable<StoredDocument> {
+  for (const { id, fields } of facts?.rows?.(name) ?? []) yield systemDocument(id, fields);
+}

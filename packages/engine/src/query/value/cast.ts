@@ -1,0 +1,146 @@
+/**
+ * CAST: a datum as another type.
+ *
+ * Null stays null, MISSING stays MISSING. What cannot be said in the other type is MISSING, which a
+ * statement may catch; arrays and objects are nothing that one casts to, and that is a failure.
+ * Text is taken exactly: no blanks, no other spelling.
+ */
+
+import {
+  encodeText,
+  INTEGER_MAX,
+  INTEGER_MIN,
+  normalInteger,
+  unreachable,
+} from "@bigpeer/protocol";
+import type { CastType } from "../syntax/tree.ts";
+import {
+  approximate,
+  type Datum,
+  Failure,
+  isInteger,
+  isNumeric,
+  MISSING,
+  type Outcome,
+  type PresentDatum,
+  toFloat,
+} from "./datum.ts";
+import { writeJson } from "./json-text.ts";
+
+const NOT_CASTABLE = new Failure(
+  "expected a type to cast to: integer, float, string, boolean, binary",
+);
+
+/** The types as statements spell them, in lower case. */
+const TYPE_NAMES: ReadonlyMap<string, CastType> = new Map<string, CastType>([
+  ["int", "integer"],
+  ["integer", "integer"],
+  ["float", "float"],
+  ["string", "string"],
+  ["boolean", "boolean"],
+  ["binary", "binary"],
+  ["array", "array"],
+  ["object", "object"],
+]);
+
+export function castTypeOf(name: string): CastType | undefined {
+  return TYPE_NAMES.get(name.toLowerCase());
+}
+
+export function castDatum(datum: Datum, type: CastType): Outcome {
+  if (datum === null || datum === MISSING) return datum;
+  switch (type) {
+    case "integer":
+      return castToInteger(datum);
+    case "float":
+      return castToFloat(datum);
+    case "string":
+      return castToText(datum);
+    case "boolean":
+      return castToBoolean(datum);
+    case "binary":
+      return castToBinary(datum);
+    case "array":
+    case "object":
+      return NOT_CASTABLE;
+    default:
+      return unreachable(type);
+  }
+}
+
+/** More digits than 64 bits can need; the host would take its time for a long text. */
+const DIGITS_MAX = 20;
+// Each part of the text can be matched in one way only, so that no text takes more than one pass.
+const DECIMAL_TEXT = /^([+-]?)(\d+)$/;
+const HEX_TEXT = /^([+-]?)0[xX]([\da-fA-F]+)$/;
+const FLOAT_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+function castToInteger(datum: PresentDatum): Datum {
+  if (typeof datum === "boolean") return datum ? 1 : 0;
+  if (isInteger(datum)) return datum;
+  if (isNumeric(datum)) {
+    const float = approximate(datum);
+    return Number.isFinite(float) ? integerInRange(BigInt(Math.trunc(float))) : MISSING;
+  }
+  if (typeof datum !== "string") return MISSING;
+  const decimal = DECIMAL_TEXT.exec(datum);
+  return decimal === null
+    ? integerOfDigits(HEX_TEXT.exec(datum), "0x")
+    : integerOfDigits(decimal, "");
+}
+
+function integerOfDigits(match: RegExpExecArray | null, prefix: string): Datum {
+  if (match === null) return MISSING;
+  const [, sign, digits = ""] = match;
+  const significant = digits.replace(/^0+/, "");
+  if (significant.length > DIGITS_MAX) return MISSING;
+  const integer = BigInt(`${prefix}${significant || "0"}`);
+  return integerInRange(sign === "-" ? -integer : integer);
+}
+
+function integerInRange(integer: bigint): Datum {
+  return integer < INTEGER_MIN || integer > INTEGER_MAX ? MISSING : normalInteger(integer);
+}
+
+const FLOAT_WORDS: ReadonlyMap<string, number> = new Map([
+  ["nan", Number.NaN],
+  ["inf", Number.POSITIVE_INFINITY],
+  ["infinity", Number.POSITIVE_INFINITY],
+  ["+inf", Number.POSITIVE_INFINITY],
+  ["+infinity", Number.POSITIVE_INFINITY],
+  ["-inf", Number.NEGATIVE_INFINITY],
+  ["-infinity", Number.NEGATIVE_INFINITY],
+]);
+
+function castToFloat(datum: PresentDatum): Datum {
+  if (typeof datum === "boolean") return toFloat(datum ? 1 : 0);
+  if (isNumeric(datum)) return toFloat(approximate(datum));
+  if (typeof datum !== "string") return MISSING;
+  if (FLOAT_TEXT.test(datum)) return toFloat(Number(datum));
+  return FLOAT_WORDS.get(datum.toLowerCase());
+}
+
+/** Arrays, objects and binary as their JSON: the bytes of binary are a list of numbers. */
+function castToText(datum: PresentDatum): Outcome {
+  if (typeof datum === "string") return datum;
+  if (typeof datum === "boolean") return String(datum);
+  if (isInteger(datum)) return String(datum);
+  return isNumeric(datum) ? floatText(approximate(datum)) : writeJson(datum);
+}
+
+/** Whole floats as their digits, without point or exponent. */
+function floatText(float: number): string {
+  return Number.isInteger(float) ? BigInt(float).toString() : String(float);
+}
+
+function castToBoolean(datum: PresentDatum): Datum {
+  if (typeof datum === "boolean") return datum;
+  if (isNumeric(datum)) return approximate(datum) !== 0;
+  if (datum === "true") return true;
+  return datum === "false" ? false : MISSING;
+}
+
+function castToBinary(datum: PresentDatum): Datum {
+  if (datum instanceof Uint8Array) return datum;
+  return typeof datum === "string" ? encodeText(datum) : MISSING;
+}

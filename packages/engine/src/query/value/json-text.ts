@@ -1,0 +1,144 @@
+/**
+ * Data as JSON text and back: what serialize_json and deserialize_json do, and CAST to text.
+ *
+ * Unlike the JSON of the wire it tells 7 from 7.0, sorts keys so that equal objects have one text,
+ * and writes binary as an array of its bytes.
+ */
+
+import { checkValue, compareText, parseJson, type Value } from "@bigpeer/protocol";
+import type { Budget } from "../run/budget.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./arithmetic.ts";
+import {
+  type DatumObject,
+  Failure,
+  Float,
+  isDatumArray,
+  type Outcome,
+  type PresentDatum,
+  putField,
+  toFloat,
+} from "./datum.ts";
+
+/** Longer text than that of a document is counted as memory of the statement, piece by piece. */
+const UNCOUNTED_LENGTH = 64 * 1024;
+const PIECE_LENGTH = 4096;
+
+/** The same part may stand in a datum many times, so the text may be far longer than what is held. */
+export function writeJson(datum: PresentDatum, budget?: Budget): string | Failure {
+  const writer = new JsonWriter(budget);
+  writer.write(datum);
+  return writer.isTooLong ? TEXT_TOO_LONG : writer.text;
+}
+
+class JsonWriter {
+  readonly #budget: Budget | undefined;
+  #counted = UNCOUNTED_LENGTH;
+  text = "";
+
+  constructor(budget: Budget | undefined) {
+    this.#budget = budget;
+  }
+
+  get isTooLong(): boolean {
+    return this.text.length > TEXT_LENGTH_MAX;
+  }
+
+  write(datum: PresentDatum): void {
+    if (this.isTooLong) return;
+    if (typeof datum !== "object" || datum === null) this.#add(scalarText(datum));
+    else if (datum instanceof Float) this.#add(floatText(datum.value));
+    else if (datum instanceof Uint8Array) this.#add(`[${datum.join(",")}]`);
+    else if (isDatumArray(datum)) this.#array(datum);
+    else this.#object(datum);
+  }
+
+  #array(array: readonly PresentDatum[]): void {
+    this.#add("[");
+    for (let i = 0; i < array.length; i++) {
+      if (i > 0) this.#add(",");
+      this.write(array[i] as PresentDatum);
+    }
+    this.#add("]");
+  }
+
+  #object(object: DatumObject): void {
+    let separator = "{";
+    for (const key of Object.keys(object).sort(compareText)) {
+      this.#add(`${separator}${JSON.stringify(key)}:`);
+      this.write(object[key] as PresentDatum);
+      separator = ",";
+    }
+    this.#add(separator === "{" ? "{}" : "}");
+  }
+
+  #add(part: string): void {
+    // Nothing is joined that the host could not hold; the rest of the datum is then passed over.
+    if (this.isTooLong) return;
+    this.text += part;
+    const grown = this.text.length - this.#counted;
+    if (grown < PIECE_LENGTH) return;
+    this.#counted += grown;
+    this.#budget?.take(grown);
+    this.#budget?.step(Math.ceil(grown / PIECE_LENGTH));
+  }
+}
+
+function scalarText(datum: null | boolean | number | bigint | string): string {
+  if (typeof datum === "bigint") return datum.toString();
+  return typeof datum === "number" && !Number.isSafeInteger(datum)
+    ? floatText(datum)
+    : JSON.stringify(datum);
+}
+
+/** With a point or an exponent, so that it is read as a float again. JSON has no NaN. */
+function floatText(float: number): string {
+  if (!Number.isFinite(float)) return "null";
+  const text = Object.is(float, -0) ? "-0" : String(float);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}
+
+const NOT_JSON = new Failure("expected JSON text");
+
+/** What the text says, or the failure of text that is not JSON or says what no value can be. */
+export function readJson(text: string): Outcome {
+  try {
+    const value = checkValue(parseJson(text), "the text");
+    return HAS_FLOAT.test(text) ? readFloats(text) : value;
+  } catch {
+    return NOT_JSON;
+  }
+}
+
+/** Also true where such characters stand in a string: then the long way finds nothing to change. */
+const HAS_FLOAT = /\d[.eE]/;
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/**
+ * Reads text that is known to be JSON of a value once more, with every float written as a string
+ * behind the second half of a surrogate pair. No string of a value begins like that.
+ */
+function readFloats(text: string): Outcome {
+  const marked = text.replaceAll(STRING_OR_NUMBER, (token) =>
+    token.startsWith('"') || !HAS_FLOAT.test(token) ? token : `"${FLOAT_MARK}${token}"`,
+  );
+  return unmark(parseJson(marked));
+}
+
+const FLOAT_MARK = "\udc00";
+
+function unmark(value: Value): PresentDatum {
+  if (typeof value === "string") {
+    return value.startsWith(FLOAT_MARK) ? markedFloat(value.slice(1)) : value;
+  }
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return (value as readonly Value[]).map(unmark);
+  const object: { [key: string]: PresentDatum } = {};
+  for (const [key, field] of Object.entries(value)) putField(object, key, unmark(field));
+  return object;
+}
+
+function markedFloat(literal: string): number | Float {
+  const float = Number(literal);
+  if (Number.isFinite(float)) return toFloat(float);
+  throw new RangeError(`expected a number that a float can hold, found ${literal}`);
+}

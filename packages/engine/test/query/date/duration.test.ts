@@ -1,0 +1,63 @@
+/**
+ * Durations: how they are read and written.
+ */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { formatDuration, parseDuration } from "../../../src/query/date/duration.ts";
+
+const MS = 1_000_000n;
+
+test("a duration is numbers with units, added up", () => {
+  expect(parseDuration("1h30m")).toBe(5_400_000n * MS);
+  expect(parseDuration("1.5h")).toBe(5_400_000n * MS);
+  expect(parseDuration("-90s")).toBe(-90_000n * MS);
+  expect(parseDuration("+1m")).toBe(60_000n * MS);
+  expect(parseDuration("1s500ms2us3ns")).toBe(1_500_002_003n);
+  expect(parseDuration("1µs")).toBe(parseDuration("1μs"));
+  expect(parseDuration("0")).toBe(0n);
+});
+
+test("what is not written so is none", () => {
+  for (const text of [
+    "",
+    "-",
+    "1",
+    "h",
+    "1d",
+    "1 h",
+    "1h ",
+    "1.h",
+    ".5h",
+    "1h-30m",
+    "1hh",
+    "-0x",
+  ]) {
+    expect(parseDuration(text), text).toBeUndefined();
+  }
+  expect(parseDuration("1h".repeat(1e5))).toBeUndefined();
+});
+
+test("a duration is written with hours, minutes and seconds, or the one unit that is below", () => {
+  for (const [nanos, text] of [
+    [5_400_000n * MS, "1h30m0s"],
+    [60_000n * MS, "1m0s"],
+    [1500n * MS, "1.5s"],
+    [3_600_500n * MS, "1h0m0.5s"],
+    [500n * MS, "500ms"],
+    [1_500_000n, "1.5ms"],
+    [1500n, "1.5µs"],
+    [7n, "7ns"],
+    [0n, "0s"],
+    [-90_000n * MS, "-1m30s"],
+  ] as const) {
+    expect(formatDuration(nanos)).toBe(text);
+  }
+});
+
+test("what is written is read again", () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), (nanos) => {
+      expect(parseDuration(formatDuration(nanos))).toBe(nanos);
+    }),
+  );
+});

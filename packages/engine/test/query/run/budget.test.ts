@@ -1,0 +1,53 @@
+/**
+ * The budget of a statement: time and memory that end.
+ */
+import { PeerError } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { Budget } from "../../../src/query/run/budget.ts";
+
+function codeOf(work: () => void): string | undefined {
+  try {
+    work();
+  } catch (error) {
+    return error instanceof PeerError ? error.code : String(error);
+  }
+  return undefined;
+}
+
+function budgetAt(clock: { now: number }): Budget {
+  return new Budget({ elapsed: () => clock.now, timeMsMax: 100, bytesMax: 1000 });
+}
+
+test("work goes on until the time is over, and not a step further than the next look", () => {
+  const clock = { now: 0 };
+  const budget = budgetAt(clock);
+  for (let i = 0; i < 10_000; i++) budget.step();
+  clock.now = 100;
+  let steps = 0;
+  const code = codeOf(() => {
+    for (; steps < 10_000; steps++) budget.step();
+  });
+  expect(code).toBe("query.timeout");
+  expect(steps).toBeLessThan(1000);
+});
+
+test("a large step is looked at once", () => {
+  const clock = { now: 100 };
+  const budget = budgetAt(clock);
+  clock.now = 200;
+  expect(codeOf(() => budget.step(1_000_000))).toBe("query.timeout");
+});
+
+test("memory that was taken stays taken", () => {
+  const budget = budgetAt({ now: 0 });
+  budget.take(600);
+  budget.take(400);
+  expect(codeOf(() => budget.take(1))).toBe("query.too_large");
+});
+
+test("a cancelled budget ends with the reason, the first one given", () => {
+  const budget = budgetAt({ now: 0 });
+  budget.cancel("enough");
+  budget.cancel("again");
+  expect(() => budget.look()).toThrow("enough");
+});

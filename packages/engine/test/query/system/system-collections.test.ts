@@ -1,0 +1,337 @@
+/**
+ * System collections over a real store, and what the collections of a statement stand for.
+ */
+import {
+  NAME_SIZE_MAX,
+  type Operation,
+  PeerError,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { describe, expect, test } from "vitest";
+import { locate } from "../../../src/query/fault.ts";
+import { Budget } from "../../../src/query/run/budget.ts";
+import { StatementCache } from "../../../src/query/statement-cache.ts";
+import type { CollectionRef } from "../../../src/query/syntax/tree.ts";
+import { Requests } from "../../../src/query/system/requests.ts";
+import { Settings } from "../../../src/query/system/settings.ts";
+import {
+  type CollectionUse,
+  resolveCollection,
+  type SystemContext,
+  type SystemFacts,
+  systemCollection,
+  systemCollectionNames,
+} from "../../../src/query/system/system-collections.ts";
+import type { StoredDocument } from "../../../src/store/view.ts";
+import { openStore } from "../../support/open-store.ts";
+import { START_MS } from "../../support/test-platform.ts";
+
+interface Bench {
+  readonly settings: Settings;
+  readonly requests: Requests;
+  facts?: SystemFacts;
+  readonly write: (...operations: Operation[]) => Promise<unknown>;
+  /** Reads within one snapshot, as a statement does. */
+  readonly read: <T>(work: (context: SystemContext) => T) => T;
+  readonly rows: (name: string) => StoredDocument[];
+  readonly identity: { readonly historyId: string; readonly site: string };
+}
+
+const elapsed = (): number => 0;
+
+async function bench(): Promise<Bench> {
+  const { store, platform } = await openStore();
+  const settings = new Settings();
+  const requests = new Requests({ platform: { ...platform, elapsed }, settings });
+  const result: Bench = {
+    settings,
+    requests,
+    identity: store.identity,
+    write: (...operations) => store.transact((transaction) => transaction.apply(operations)),
+    read: (work) =>
+      store.read((view) => {
+        const { facts } = result;
+        const context = { view, settings, requests, appId: "app-1", nowMs: START_MS };
+        return work(facts === undefined ? context : { ...context, facts });
+      }),
+    rows: (name) => result.read((context) => [...(systemCollection(name)?.rows(context) ?? [])]),
+  };
+  return result;
+}
+
+function insert(collection: string, id: Value): Operation {
+  return { kind: "insert", collection, id, fields: {} };
+}
+
+function begin(requests: Requests, text: string): ReturnType<Requests["begin"]> {
+  const budget = new Budget({ elapsed, timeMsMax: 1000, bytesMax: 1000 });
+  return requests.begin({ text, appId: "app-1", budget });
+}
+
+describe("rows", () => {
+  test("dual has one row", async () => {
+    const { rows } = await bench();
+    expect(rows("dual")).toEqual([{ id: "1", fields: { dummy: "X" }, types: undefined }]);
+  });
+
+  test("collections are those that were written to, in order", async () => {
+    const { rows, write } = await bench();
+    expect(rows("collections")).toEqual([]);
+    await write(insert("trucks", 1), insert("cars", 1), insert("__hidden", 1));
+    expect(rows("collections").map(({ id, fields }) => [id, fields])).toEqual([
+      ["__hidden", { name: "__hidden" }],
+      ["cars", { name: "cars" }],
+      ["trucks", { name: "trucks" }],
+    ]);
+  });
+
+  test("all_collections also has those of the system", async () => {
+    const { rows, write } = await bench();
+    await write(insert("cars", 1));
+    const all = rows("all_collections");
+    expect(all[0]).toMatchObject({ id: "default:cars", fields: { namespace: "default" } });
+    expect(all.slice(1).map(({ fields }) => fields["name"])).toEqual(
+      [...systemCollectionNames()].sort(),
+    );
+  });
+
+  test("an index is a row with its keys and their directions", async () => {
+    const { rows, write } = await bench();
+    await write(
+      {
+        kind: "create_index",
+        collection: "cars",
+        name: "by maker",
+        keys: [
+          { path: ["maker", "name"], isDescending: false },
+          { path: ["year"], isDescending: true },
+        ],
+      },
+      {
+        kind: "create_index",
+        collection: "bikes",
+        name: "ix",
+        keys: [{ path: ["a"], isDescending: false }],
+      },
+    );
+    const found = rows("indexes").map(({ id, fields }) => ({ _id: id, ...fields }));
+    expect(found).toHaveLength(2);
+    expect(found).toContainEqual({
+      _id: "cars.by maker",
+      collection: "cars",
+      fields: [
+        { direction: "asc", key: ["maker", "name"] },
+        { direction: "desc", key: ["year"] },
+      ],
+    });
+    expect(found).toContainEqual({
+      _id: "bikes.ix",
+      collection: "bikes",
+      fields: [{ direction: "asc", key: ["a"] }],
+    });
+  });
+
+  test("requests are listed while they run and after they ended, under both names", async () => {
+    const { rows, requests } = await bench();
+    const request = begin(requests, "SELECT 1");
+    for (const name of ["active_requests", "actives"]) {
+      expect(rows(name).map(({ id }) => id)).toEqual([request.id]);
+    }
+    request.finish();
+    for (const name of ["request_history", "completed_requests"]) {
+      expect(rows(name)).toMatchObject([
+        { id: request.id, fields: { app_id: "app-1", state: "completed", "~qualifier": "all" } },
+      ]);
+    }
+    expect(rows("actives")).toEqual([]);
+  });
+
+  test("finished requests may be deleted by id", async () => {
+    const { rows, requests, read } = await bench();
+    for (const text of ["a", "b"]) begin(requests, text).finish();
+    const [first, second] = rows("request_history").map(({ id }) => id);
+    const remove = systemCollection("request_history")?.remove;
+    expect(read((context) => remove?.(context, [first ?? null, "nobody"]))).toEqual([first]);
+    expect(rows("request_history").map(({ id }) => id)).toEqual([second]);
+  });
+
+  test("vitals count the requests", async () => {
+    const { rows, requests } = await bench();
+    begin(requests, "a").finish();
+    begin(requests, "b").finish({ error: new Error("wrong") });
+    begin(requests, "c");
+    const vitals = new Map(rows("vitals").map(({ id, fields }) => [id, fields["value"]]));
+    expect(vitals.get("requests_active")).toBe(1);
+    expect(vitals.get("requests_completed")).toBe(1);
+    expect(vitals.get("requests_failed")).toBe(1);
+    expect(vitals.get("requests_remembered")).toBe(2);
+  });
+
+  test.each(["data_sync_info", "metrics", "peers", "shared_statements"])(
+    "%s is empty unless the host has rows for it",
+    async (name) => {
+      const state = await bench();
+      expect(state.rows(name)).toEqual([]);
+      const row = { id: "x", fields: { documents: { sync_session_status: "Connected" } } };
+      state.facts = { rows: (asked) => (asked === name ? [row] : []) };
+      expect(state.rows(name)).toEqual([{ ...row, types: { documents: "register" } }]);
+    },
+  );
+
+  test("the statement cache tells its rows as a host does", async () => {
+    const state = await bench();
+    const cache = new StatementCache<number>();
+    cache.get("SELECT 1", () => 1);
+    state.facts = { rows: (name) => (name === "shared_statements" ? cache.rows() : []) };
+    expect(state.rows("shared_statements")).toMatchObject([
+      { id: "1", fields: { text: "SELECT 1", hits: 0 } },
+    ]);
+  });
+
+  test("no two rows of a collection have the same id, and no row has a field named _id", async () => {
+    const state = await bench();
+    state.settings.set("dql_strict_mode", true);
+    state.settings.set("user_collection_sync_scopes", { cars: "AllPeers" });
+    await state.write(insert("cars", 1), insert("bikes", 1));
+    begin(state.requests, "a");
+    begin(state.requests, "b");
+    begin(state.requests, "c").finish();
+    for (const name of systemCollectionNames()) {
+      const rows = state.rows(name);
+      expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+      for (const { fields } of rows) expect(fields).not.toHaveProperty("_id");
+    }
+  });
+});
+
+describe("system_info", () => {
+  function infoOf(state: Bench): Map<string, Value | undefined> {
+    const rows = state.rows("system_info").map(({ fields }) => fields);
+    const place = (row: ValueObject): string => {
+      return `${row["namespace"] as string} ${row["key"] as string}`;
+    };
+    return new Map(rows.map((row) => [place(row), row["value"]]));
+  }
+
+  test("a row has a namespace, a key, a value and the time of the statement", async () => {
+    const { rows } = await bench();
+    expect(rows("system_info").map(({ fields }) => fields)).toContainEqual({
+      namespace: "core",
+      key: "app_id",
+      value: "app-1",
+      timestamp: START_MS,
+    });
+  });
+
+  test("it tells the facts of the store", async () => {
+    const state = await bench();
+    await state.write(insert("cars", 1), insert("cars", 2));
+    await state.write(insert("bikes", 1));
+    const info = infoOf(state);
+    expect(info.get("store history_id")).toBe(state.identity.historyId);
+    expect(info.get("store site")).toBe(state.identity.site);
+    expect(info.get("store format_version")).toBeGreaterThan(0);
+    expect(info.get("store transaction_id")).toBe(2);
+    expect(info.get("store change_log_transactions")).toBe(2);
+    expect(info.get("store collections")).toBe(2);
+    expect(info.get("store collection_num_docs[cars]")).toBe(2);
+    expect(info.get("store collection_num_docs[bikes]")).toBe(1);
+  });
+
+  test("it tells which parameters were changed, and the sync scopes", async () => {
+    const state = await bench();
+    state.settings.set("DQL_STRICT_MODE", true);
+    state.settings.set("user_collection_sync_scopes", { cars: "LocalPeerOnly" });
+    const info = infoOf(state);
+    expect(info.get("core non_default_system_parameter[dql_strict_mode]")).toBe(true);
+    expect(info.get("sync_scopes cars")).toBe("LocalPeerOnly");
+    expect(info.has("core non_default_system_parameter[tombstone_ttl_hours]")).toBe(false);
+  });
+
+  test("a host adds what only it knows", async () => {
+    const state = await bench();
+    state.facts = { info: () => [{ namespace: "core", key: "version", value: "1.2.3" }] };
+    expect(infoOf(state).get("core version")).toBe("1.2.3");
+  });
+});
+
+describe("a collection in a statement", () => {
+  const USES: readonly CollectionUse[] = ["read", "write", "delete"];
+
+  function ref(namespace: string | undefined, name: string): CollectionRef {
+    return { name, at: 14, ...(namespace === undefined ? {} : { namespace }) };
+  }
+
+  function refusalOf(collection: CollectionRef, use: CollectionUse): PeerError {
+    try {
+      resolveCollection(collection, use);
+    } catch (error) {
+      const located = locate(error, "SELECT * FROM system:nope");
+      if (located instanceof PeerError) return located;
+      throw error;
+    }
+    throw new Error("expected a refusal");
+  }
+
+  test.each(USES)("without a namespace or with default: it is a stored one, to %s", (use) => {
+    for (const namespace of [undefined, "default"]) {
+      const resolved = { kind: "stored", name: "cars" };
+      expect(resolveCollection(ref(namespace, "cars"), use)).toEqual(resolved);
+    }
+  });
+
+  test("system: is read", () => {
+    for (const name of systemCollectionNames()) {
+      const collection = systemCollection(name);
+      expect(resolveCollection(ref("system", name), "read")).toEqual({
+        kind: "system",
+        collection,
+      });
+    }
+  });
+
+  test("system: is not written to", () => {
+    for (const name of systemCollectionNames()) {
+      expect(refusalOf(ref("system", name), "write").code).toBe("query.semantic");
+    }
+  });
+
+  test("only finished requests are deleted from system:", () => {
+    for (const name of systemCollectionNames()) {
+      if (name === "request_history") continue;
+      expect(refusalOf(ref("system", name), "delete").code).toBe("query.semantic");
+    }
+    const collection = systemCollection("request_history");
+    expect(resolveCollection(ref("system", "completed_requests"), "delete")).toEqual({
+      kind: "system",
+      collection,
+    });
+  });
+
+  test.each(USES)("an unknown one of system: is refused, to %s", (use) => {
+    for (const name of ["nope", "functions", "keywords", "DUAL", "", "constructor"]) {
+      expect(refusalOf(ref("system", name), use).code).toBe("query.semantic");
+    }
+  });
+
+  test("the refusal says where, and what may have been meant", () => {
+    const refusal = refusalOf(ref("system", "indices"), "read");
+    expect(refusal.message).toContain("unknown system collection 'indices'; did you mean indexes?");
+    expect(refusal.place).toMatchObject({ line: 1, column: 15 });
+  });
+
+  test.each(USES)("any other namespace is refused, to %s", (use) => {
+    for (const namespace of ["bogus", "", "SYSTEM"]) {
+      expect(refusalOf(ref(namespace, "cars"), use).code).toBe("query.evaluation");
+    }
+  });
+
+  test("a name that no collection can have is refused before the storage sees it", () => {
+    for (const name of ["", "x".repeat(NAME_SIZE_MAX + 1), "\ud800"]) {
+      expect(refusalOf(ref(undefined, name), "read").code).toBe("query.store");
+      expect(refusalOf(ref(undefined, name), "write").code).toBe("query.evaluation");
+      expect(refusalOf(ref("default", name), "delete").code).toBe("query.evaluation");
+    }
+  });
+});
