@@ -55,6 +55,10 @@ export const EXPRESSION_DEPTH_MAX = 500;
 /** Conditions in one chain of AND or OR. */
 export const CONDITIONS_MAX = 10_000;
 
+/** Joined terms of one statement; the directive #max_joins allows other numbers up to the limit. */
+export const JOINS_MAX = 10;
+export const JOINS_LIMIT = 64;
+
 /** How long a statement may run, and the memory for its rows, groups and sorting. */
 export const STATEMENT_MS_MAX = 30_000;
 export const RESULT_BYTES_MAX: number = 256 * 1024 * 1024;

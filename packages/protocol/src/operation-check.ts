@@ -260,6 +260,11 @@ function noteMap(name: string, edit: SetEdit, written: WrittenPlaces, at: string
   visit(edit.value, edit.types, name);
 }
 
+function checkDeclared(input: Value | undefined, at: string): { isDeclared?: true } {
+  if (input === undefined) return {};
+  return input === true ? { isDeclared: true } : refuse("true or nothing", at);
+}
+
 function checkEdit(input: Value, at: string): Edit {
   const edit = expectObject(input, at);
   const path = checkPath(edit["path"], `${at}.path`);
@@ -273,7 +278,7 @@ function checkEdit(input: Value, at: string): Edit {
       return { kind: "set", path, value, ...(types === undefined ? {} : { types }) };
     }
     case "unset":
-      return { kind: "unset", path };
+      return { kind: "unset", path, ...checkDeclared(edit["isDeclared"], `${at}.isDeclared`) };
     case "increment": {
       const counter = checkCounter(edit["counter"], `${at}.counter`);
       const by = checkAmount(edit["by"], counter, `${at}.by`);

@@ -24,7 +24,12 @@ export type SetEdit = {
   readonly value: Value;
   readonly types?: TypeMark;
 };
-export type UnsetEdit = { readonly kind: "unset"; readonly path: Path };
+export type UnsetEdit = {
+  readonly kind: "unset";
+  readonly path: Path;
+  /** What the path leads through is declared as maps: it need not show as such. */
+  readonly isDeclared?: true;
+};
 export type IncrementEdit = {
   readonly kind: "increment";
   readonly path: Path;

@@ -28,6 +28,7 @@ import {
   type Stamp,
   type TypeMark,
   type Types,
+  type UnsetEdit,
   unreachable,
   type Value,
   type ValueObject,
@@ -102,8 +103,8 @@ function applyEdit(view: DocumentState, edit: Edit, stamp: Stamp, root: MutableK
     case "set":
       return setEdit(edit, stamp, root);
     case "unset":
-      // Below what does not show as a map there is nothing to unset (D9).
-      if (showsAsMap(view, edit.path.slice(0, -1))) nodeAt(root, edit.path).removed = stamp;
+      // Below what does not show as a map there is nothing to unset, unless it is declared (D9).
+      if (leadsThroughMaps(view, edit)) nodeAt(root, edit.path).removed = stamp;
       return;
     case "increment":
       return incrementEdit(view, edit, stamp, root);
@@ -296,11 +297,12 @@ export function findNode(state: DocumentState, path: Path): FoundNode {
   return { node, removed };
 }
 
-function showsAsMap(state: DocumentState, path: Path): boolean {
+function leadsThroughMaps(state: DocumentState, { path, isDeclared }: UnsetEdit): boolean {
   let kids = state.root;
-  for (const name of path) {
+  for (const name of path.slice(0, -1)) {
     const node = kids.get(name);
-    if (node?.map === undefined || visibleType(node) !== "map") return false;
+    if (node?.map === undefined) return false;
+    if (isDeclared !== true && visibleType(node) !== "map") return false;
     kids = node.map.kids;
   }
   return true;

@@ -1,8 +1,8 @@
 /**
  * Faults of a statement: what is wrong, and where in its text.
  *
- * Every stage throws with the offset it knows; `locate` is called once, by whoever has the text,
- * and turns the offset into line, column and the text near it.
+ * Every stage throws with the offset it knows; whoever has the text calls
+ * `locate`, which turns the offset into line, column and the text near it.
  */
 
 import { type ErrorCode, PeerError, type TextPlace } from "@bigpeer/protocol";
@@ -41,6 +41,15 @@ export function locate(error: unknown, text: string): unknown {
   const { code, message, offset, expected } = error;
   if (offset === undefined) return new PeerError(code, message);
   return new PeerError(code, message, { place: placeOf(text, offset), expected });
+}
+
+/** Runs a stage that knows no more of its text than offsets. */
+export function located<T>(text: string, stage: () => T): T {
+  try {
+    return stage();
+  } catch (error) {
+    throw locate(error, text);
+  }
 }
 
 export function placeOf(text: string, offset: number): TextPlace {

@@ -12,20 +12,15 @@ import type { Platform } from "../platform.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument, View } from "../store/view.ts";
-import { locate } from "./fault.ts";
+import { locate, located } from "./fault.ts";
+import { Budget } from "./frame/budget.ts";
+import type { Run } from "./frame/frame.ts";
 import { checkArguments, requireParameters } from "./plan/parameters.ts";
-import { Budget } from "./run/budget.ts";
 import { type Execution, type Warning, Warnings } from "./run/execution.ts";
-import type { Run } from "./run/run.ts";
 import { type FilterQuery, type PreparedFind, prepareFind } from "./statement/find.ts";
-import type { MutationResult } from "./statement/mutation.ts";
-import {
-  type PreparedStatement,
-  prepareStatement,
-  type QueryType,
-  type Work,
-} from "./statement/prepare.ts";
-import { StatementCache } from "./statement-cache.ts";
+import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
+import { StatementCache } from "./statement/statement-cache.ts";
+import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
 import type { ParameterNode } from "./syntax/tree.ts";
 import { Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
@@ -86,13 +81,17 @@ export interface FindResult {
 
 /** Anything that runs under a budget and leaves a trace: a statement, a filter. */
 interface Task<T> {
-  /** For the trace, and for places in errors. */
+  /** What its faults have their places in. */
   readonly text: string;
+  /** What the trace shows. */
+  readonly label: string;
+  readonly requestType: string;
   readonly args: unknown;
   readonly timeoutMs: number | undefined;
   readonly isStrict: boolean | undefined;
   readonly requestId?: string | undefined;
-  readonly prepare: () => Ready<T>;
+  /** `onParsed` is called when the text was read and is planned now. */
+  readonly prepare: (onParsed: () => void) => Ready<T>;
 }
 
 interface Ready<T> {
@@ -143,12 +142,13 @@ export class StatementRunner {
   async execute(request: StatementRequest): Promise<StatementResult> {
     const { statement, args, timeoutMs, isStrict, requestId } = request;
     let queryType: QueryType = "select";
-    const prepare = (): PreparedStatement => {
-      const prepared = this.prepare(statement);
+    const prepare = (onParsed: () => void): PreparedStatement => {
+      const prepared = this.prepare(statement, onParsed);
       queryType = prepared.queryType;
       return prepared;
     };
-    const task = { text: statement, args, timeoutMs, isStrict, requestId, prepare };
+    const names = { text: statement, label: statement, requestType: "execute" };
+    const task = { ...names, args, timeoutMs, isStrict, requestId, prepare };
     const { result, warnings, txnId } = await this.#perform(task, countOfResult);
     return {
       queryType,
@@ -169,16 +169,16 @@ export class StatementRunner {
       const work = { kind: "read" as const, run: (each: Execution) => documents(each, window) };
       return { kind: "find", plan, parameters, work };
     };
-    const text = `${collection}: ${query}`;
-    const task = { text, args, timeoutMs, isStrict: false, prepare };
+    const names = { text: query, label: `${collection}: ${query}`, requestType: "find" };
+    const task = { ...names, args, timeoutMs, isStrict: false, prepare };
     const { result, txnId } = await this.#perform(task, ({ length }) => length);
     return { documents: result, transactionId: txnId };
   }
 
   /** The statement, ready to run; also the check that a text is a statement at all. */
-  prepare(text: string): PreparedStatement {
+  prepare(text: string, onParsed?: () => void): PreparedStatement {
     return this.#cache.get(text, (missing) => {
-      return located(missing, () => prepareStatement(missing, this.#elapsed));
+      return located(missing, () => prepareStatement(missing, this.#elapsed, onParsed));
     });
   }
 
@@ -191,9 +191,11 @@ export class StatementRunner {
 
   async #perform<T>(task: Task<T>, countOf: (result: T) => number): Promise<Done<T>> {
     const budget = this.#budget(task.timeoutMs);
-    const active = this.requests.begin({ text: task.text, appId: this.#appId, budget });
+    const { label, requestType } = task;
+    const appId = this.#appId;
+    const active = this.requests.begin({ text: label, requestType, appId, budget });
     try {
-      const { kind, plan, parameters, work } = task.prepare();
+      const { kind, plan, parameters, work } = task.prepare(() => active.setState("planning"));
       active.setQueryType(kind);
       if (plan !== undefined) active.setPlan(plan);
       const args = checkArguments(task.args);
@@ -266,6 +268,8 @@ export class StatementRunner {
   ): Promise<Done<T>> {
     const { txnId, result } = await this.#store.transact((transaction) => {
       const execution = begin(transaction.view, transaction);
+      // A write is evaluated once more when a commit before it failed.
+      execution.run.budget.release();
       return { result: run(execution), warnings: execution.warnings };
     }, requestId);
     return { ...result, txnId };
@@ -282,15 +286,6 @@ export class StatementRunner {
 }
 
 /** Rows that were given, or documents that were changed. */
-function countOfResult({ items, ids }: MutationResult): number {
+function countOfResult({ items, ids }: StatementOutput): number {
   return Math.max(items.length, ids.length);
-}
-
-/** Runs a stage that knows no more of its text than offsets. */
-function located<T>(text: string, stage: () => T): T {
-  try {
-    return stage();
-  } catch (error) {
-    throw locate(error, text);
-  }
 }

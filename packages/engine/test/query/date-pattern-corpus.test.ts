@@ -2,9 +2,9 @@
  * Dates and patterns against the recorded cases that need no row.
  */
 import { expect, test } from "vitest";
-import { compileLikeNode } from "../../src/query/compile/pattern.ts";
+import { compileLikeNode } from "../../src/query/compile/like.ts";
 import { Fault } from "../../src/query/fault.ts";
-import type { Evaluate } from "../../src/query/run/run.ts";
+import type { Evaluate } from "../../src/query/frame/frame.ts";
 import { parseStatement } from "../../src/query/syntax/parse-statement.ts";
 import type { Expression } from "../../src/query/syntax/tree.ts";
 import { Failure, MISSING, type Outcome, toValue } from "../../src/query/value/datum.ts";

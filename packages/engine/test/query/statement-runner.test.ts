@@ -76,6 +76,18 @@ describe("results", () => {
     expect(result.totalWarningsCount).toBe(1);
   });
 
+  test("fields with the names of every object's own are fields like others", async () => {
+    const { execute, rows } = await openStatements();
+    const document = JSON.parse('{"_id": "a", "__proto__": 1, "constructor": 2, "toString": 3}');
+    await execute(INSERT, { documents: [document] });
+    expect(await rows("SELECT * FROM c")).toEqual([document]);
+    const [spread] = await rows("SELECT c.* FROM c");
+    expect(Object.entries(spread as object)).toEqual(Object.entries(document));
+    expect(await rows("SELECT __proto__, `constructor`, valueOf FROM c")).toEqual([
+      JSON.parse('{"__proto__": 1, "constructor": 2}'),
+    ]);
+  });
+
   test("a document over the soft limit of size is written with a warning", async () => {
     const { execute } = await openStatements();
     const { warnings } = await execute(INSERT, {
@@ -106,7 +118,9 @@ describe("errors", () => {
     expect((await failure("SELECT uper('a') FROM system:dual")).message).toContain(
       "did you mean upper?",
     );
-    expect((await failure("SELECT cuont(*) FROM c")).message).toContain("did you mean count?");
+    expect((await failure("SELECT coun(*) FROM c")).message).toContain("did you mean count?");
+    const long = await failure(`SELECT ${"x".repeat(300)}(1) FROM c`);
+    expect(long.message.length).toBeLessThan(200);
   });
 
   test("an ambiguous field is told with the aliases that it may belong to", async () => {

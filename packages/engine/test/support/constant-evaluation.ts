@@ -6,8 +6,8 @@
  */
 
 import { semanticFault } from "../../src/query/fault.ts";
+import { isAggregate } from "../../src/query/functions/aggregate.ts";
 import { findFunction } from "../../src/query/functions/table.ts";
-import { isAggregate } from "../../src/query/run/aggregate.ts";
 import type {
   BinaryNode,
   BinaryOperator,

@@ -2,9 +2,9 @@
  * Functions of the statement language without a statement: one call as an expression would make it.
  */
 
+import { Budget } from "../../src/query/frame/budget.ts";
+import type { Run } from "../../src/query/frame/frame.ts";
 import { findFunction } from "../../src/query/functions/table.ts";
-import { Budget } from "../../src/query/run/budget.ts";
-import type { Run } from "../../src/query/run/run.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../../src/query/value/datum.ts";
 import { START_MS, testPlatform } from "./test-platform.ts";
 

@@ -4,14 +4,14 @@
  */
 
 import type { Types, Value } from "@bigpeer/protocol";
+import { Budget } from "../../src/query/frame/budget.ts";
+import type { Evaluate, Frame, Run } from "../../src/query/frame/frame.ts";
 import type { Mutation } from "../../src/query/mutate/application.ts";
 import { type InsertPlan, insertDocuments } from "../../src/query/mutate/insert.ts";
 import { type RemovePlan, removeDocuments } from "../../src/query/mutate/remove.ts";
 import { type UpdatePlan, updateDocuments } from "../../src/query/mutate/update.ts";
-import { Budget } from "../../src/query/run/budget.ts";
 import { readDocument } from "../../src/query/run/declared-read.ts";
 import { type MutationOutcome, type Typing, Warnings } from "../../src/query/run/execution.ts";
-import type { Evaluate, Frame, Run } from "../../src/query/run/run.ts";
 import { Settings } from "../../src/query/system/settings.ts";
 import type { Datum, Outcome } from "../../src/query/value/datum.ts";
 import type { Transaction } from "../../src/store/transaction.ts";

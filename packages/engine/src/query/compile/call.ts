@@ -2,16 +2,17 @@
  * Calls of functions: arguments, null behaviour and place of failures in one wrapper for all.
  */
 
+import { assert } from "@bigpeer/protocol";
+import type { Evaluate } from "../frame/frame.ts";
 import type { FunctionSpec } from "../functions/function.ts";
 import { findFunction } from "../functions/table.ts";
-import type { Evaluate } from "../run/run.ts";
 import type { CallNode, Expression } from "../syntax/tree.ts";
 import { type Datum, Failure, MISSING } from "../value/datum.ts";
 import { placer } from "./placer.ts";
 
 export function compileCall(node: CallNode, compile: (node: Expression) => Evaluate): Evaluate {
   const spec = findFunction(node.name);
-  if (spec === undefined) throw new Error(`assertion failed: expected a function ${node.name}`);
+  assert(spec !== undefined, "the name of a function");
   const args = node.args.map(compile);
   return spec.nulls === "pass" ? passingCall(spec, args, node.at) : seeingCall(spec, args, node.at);
 }

@@ -9,8 +9,8 @@
 import { getField, unreachable, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
-import { wholeDocument } from "../run/row.ts";
-import type { Evaluate, Frame } from "../run/run.ts";
+import type { Evaluate, Frame } from "../frame/frame.ts";
+import { wholeDocument } from "../frame/whole-document.ts";
 import type {
   ArrayNode,
   CaseNode,
@@ -37,9 +37,9 @@ import {
   putField,
 } from "../value/datum.ts";
 import { compileCall } from "./call.ts";
+import { compileLikeNode } from "./like.ts";
 import { compileComprehension, compileQuantifier } from "./loop.ts";
 import { compileBetween, compileBinary, compileIn, compileIs, compileUnary } from "./operator.ts";
-import { compileLikeNode } from "./pattern.ts";
 import { placer } from "./placer.ts";
 
 export function compile(node: Expression): Evaluate {
@@ -100,7 +100,7 @@ function compileParameter({ name, at }: ParameterNode): Evaluate {
 }
 
 function compileSlot({ slot, holds }: SlotNode): Evaluate {
-  if (holds !== "document") return ({ slots }) => slots[slot] as Datum;
+  if (holds !== "document") return ({ slots }) => slots[slot] as Outcome;
   return ({ slots }) => {
     const document = slots[slot] as StoredDocument | undefined;
     return document === undefined ? MISSING : wholeDocument(document);

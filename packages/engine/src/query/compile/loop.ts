@@ -5,7 +5,7 @@
  * through: null for a scalar, MISSING for MISSING.
  */
 
-import type { Evaluate, Frame, Run } from "../run/run.ts";
+import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Binding, ComprehensionNode, Expression, QuantifierNode } from "../syntax/tree.ts";
 import {
   type Datum,

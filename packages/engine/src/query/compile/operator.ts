@@ -7,7 +7,7 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
-import type { Evaluate } from "../run/run.ts";
+import type { Evaluate } from "../frame/frame.ts";
 import type {
   BetweenNode,
   BinaryNode,

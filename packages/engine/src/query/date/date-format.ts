@@ -5,7 +5,7 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
-import { BoundedCache } from "../value/bounded-cache.ts";
+import { BoundedCache } from "../bounded-cache.ts";
 import { dayOfYear, isoWeekOf, modulo, weekdayOf } from "./calendar.ts";
 import {
   type DateFormat,

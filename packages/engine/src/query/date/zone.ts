@@ -6,7 +6,7 @@
  * rounded, so that a text and the moment it stands for always agree.
  */
 
-import { BoundedCache } from "../value/bounded-cache.ts";
+import { BoundedCache } from "../bounded-cache.ts";
 import { DAY_MS } from "./calendar.ts";
 import { isInTime, type Moment, UNIT_MS } from "./moment.ts";
 

@@ -3,7 +3,7 @@
  * and 1.0 are one, null equals null.
  */
 
-import type { Run } from "../run/run.ts";
+import type { Run } from "../frame/frame.ts";
 import { compareData, dataKey, equalData } from "../value/compare.ts";
 import {
   type Datum,

@@ -26,7 +26,7 @@ import {
   type Unit,
 } from "../date/moment.ts";
 import { atZone, findZone, formatOffset, type Zone } from "../date/zone.ts";
-import type { Run } from "../run/run.ts";
+import type { Run } from "../frame/frame.ts";
 import {
   approximate,
   type Datum,

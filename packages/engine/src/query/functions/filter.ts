@@ -2,7 +2,7 @@
  * Functions that only the filter language calls. Nobody writes their names, so none is suggested.
  */
 
-import type { Run } from "../run/run.ts";
+import type { Run } from "../frame/frame.ts";
 import { equalData } from "../value/compare.ts";
 import { type Datum, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";

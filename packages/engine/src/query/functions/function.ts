@@ -2,7 +2,7 @@
  * What a function of the language is: a row of the table in table.ts.
  */
 
-import type { Run } from "../run/run.ts";
+import type { Run } from "../frame/frame.ts";
 import type { Datum, Outcome } from "../value/datum.ts";
 
 export interface FunctionSpec {

@@ -7,7 +7,7 @@
  * must fail, not fill the memory.
  */
 
-import type { Run } from "../run/run.ts";
+import type { Run } from "../frame/frame.ts";
 
 /** Larger than most documents, so that a scan may call a function on each of them. */
 const COPY_BYTES = 64 * 1024;

@@ -4,7 +4,7 @@
  */
 
 import { compareText } from "@bigpeer/protocol";
-import type { Run } from "../run/run.ts";
+import type { Run } from "../frame/frame.ts";
 import {
   type Datum,
   type DatumObject,
@@ -18,9 +18,9 @@ import {
   putField,
 } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
+import { byteLength } from "../value/text-length.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeArray, chargeCopy } from "./growth.ts";
-import { byteLength } from "./text-length.ts";
 
 const KEY_EXISTS = new Failure(
   "expected a key that the object has not; true as last argument replaces",

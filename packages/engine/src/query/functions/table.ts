@@ -2,7 +2,7 @@
  * The table of functions: every name that a statement may call and is no aggregate.
  */
 
-import { assert, nearest } from "@bigpeer/protocol";
+import { assert } from "@bigpeer/protocol";
 import { ARRAY_FUNCTIONS } from "./array.ts";
 import { CONDITIONAL_FUNCTIONS } from "./conditional.ts";
 import { DATE_FUNCTIONS } from "./date.ts";
@@ -11,7 +11,7 @@ import type { FunctionSpec } from "./function.ts";
 import { JSON_FUNCTIONS } from "./json.ts";
 import { NUMERIC_FUNCTIONS } from "./numeric.ts";
 import { OBJECT_FUNCTIONS } from "./object.ts";
-import { PATTERN_FUNCTIONS } from "./pattern.ts";
+import { REGEXP_FUNCTIONS } from "./regexp.ts";
 import { REQUEST_FUNCTIONS } from "./request.ts";
 import { TEXT_FUNCTIONS } from "./text.ts";
 import { TYPE_FUNCTIONS } from "./type.ts";
@@ -23,7 +23,7 @@ const PUBLIC_FUNCTIONS: readonly FunctionSpec[] = [
   ...JSON_FUNCTIONS,
   ...NUMERIC_FUNCTIONS,
   ...OBJECT_FUNCTIONS,
-  ...PATTERN_FUNCTIONS,
+  ...REGEXP_FUNCTIONS,
   ...REQUEST_FUNCTIONS,
   ...TEXT_FUNCTIONS,
   ...TYPE_FUNCTIONS,
@@ -35,7 +35,8 @@ export const FUNCTIONS: ReadonlyMap<string, FunctionSpec> = tableOf([
   ...FILTER_FUNCTIONS,
 ]);
 
-const PUBLIC_NAMES: readonly string[] = PUBLIC_FUNCTIONS.map(({ name }) => name);
+/** Those that users may know of. */
+export const FUNCTION_NAMES: readonly string[] = PUBLIC_FUNCTIONS.map(({ name }) => name);
 
 function tableOf(functions: readonly FunctionSpec[]): Map<string, FunctionSpec> {
   const table = new Map<string, FunctionSpec>();
@@ -49,9 +50,4 @@ function tableOf(functions: readonly FunctionSpec[]): Map<string, FunctionSpec> 
 /** The function of a name in lower case. */
 export function findFunction(name: string): FunctionSpec | undefined {
   return FUNCTIONS.get(name);
-}
-
-/** The function that somebody may have meant by a name that is none. */
-export function suggestFunction(name: string): string | undefined {
-  return nearest(name, PUBLIC_NAMES);
 }

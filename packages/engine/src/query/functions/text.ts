@@ -3,7 +3,7 @@
  * bytes of UTF-8.
  */
 
-import type { Run } from "../run/run.ts";
+import type { Run } from "../frame/frame.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/arithmetic.ts";
 import {
   type Datum,
@@ -13,10 +13,10 @@ import {
   type PresentDatum,
 } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
+import { byteLength, characterCount, offsetOfCharacter } from "../value/text-length.ts";
 import { findNotText, readCount, readInteger } from "./argument.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeCopy, chargeGrowth } from "./growth.ts";
-import { byteLength, characterCount, offsetOfCharacter } from "./text-length.ts";
 import { trimText } from "./trim.ts";
 
 const ANY_NUMBER = Number.POSITIVE_INFINITY;

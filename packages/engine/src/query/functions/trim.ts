@@ -2,7 +2,7 @@
  * Trimming: characters of a set taken off the ends of a text.
  */
 
-import { isLowSurrogate } from "./text-length.ts";
+import { isLowSurrogate } from "../value/text-length.ts";
 
 export type TrimSide = "start" | "end" | "both";
 

@@ -24,7 +24,7 @@ import { evaluationFault, semanticFault } from "../fault.ts";
 import { readDocument } from "../run/declared-read.ts";
 import type { MutationOutcome, Typing } from "../run/execution.ts";
 import type { ConflictPolicy } from "../syntax/tree.ts";
-import { uuidOf } from "../system/uuid.ts";
+import { uuidOf } from "../uuid.ts";
 import {
   type DatumObject,
   Failure,

@@ -5,8 +5,8 @@
 
 import { documentId } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
+import type { Frame } from "../frame/frame.ts";
 import type { MutationOutcome } from "../run/execution.ts";
-import type { Frame } from "../run/run.ts";
 import type { RemoveStatement } from "../syntax/tree.ts";
 import { applyOperations, type Mutation, transactionOf } from "./application.ts";
 

@@ -18,8 +18,8 @@ import {
 import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
+import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { MutationOutcome, Typing } from "../run/execution.ts";
-import type { Evaluate, Frame } from "../run/run.ts";
 import {
   approximate,
   Failure,
@@ -199,9 +199,21 @@ function unsetEdits(plan: UpdatePlan, before: StoredDocument): Edit[] {
   const edits: Edit[] = [];
   for (const { path } of plan.unset) {
     const register = registerAbove(path, before, plan.typing);
-    edits.push(register === undefined ? { kind: "unset", path } : setEdit(register, {}, undefined));
+    edits.push(
+      register === undefined ? unsetEdit(path, plan.typing) : setEdit(register, {}, undefined),
+    );
   }
   return edits;
+}
+
+/** Through maps that are all declared UNSET reaches the hidden variant, as SET does. */
+function unsetEdit(path: readonly string[], { types }: Typing): Edit {
+  let declared: TypeMark | undefined = types;
+  for (const name of path.slice(0, -1)) {
+    declared = typeof declared === "object" ? markOf(declared, name) : undefined;
+    if (declared !== "map" && typeof declared !== "object") return { kind: "unset", path };
+  }
+  return path.length > 1 ? { kind: "unset", path, isDeclared: true } : { kind: "unset", path };
 }
 
 /**

@@ -3,11 +3,11 @@
  */
 
 import type { MutableObject, Value, ValueObject } from "@bigpeer/protocol";
-import type { SelectPlan } from "../statement/select.ts";
 import { printExpression } from "../syntax/print.ts";
 import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import type { Output } from "./output.ts";
 import type { JoinPlan, RowsPlan, SourcePlan } from "./plan.ts";
+import type { SelectPlan } from "./select-plan.ts";
 
 /** The plan of a whole statement. */
 export function explainSequence(children: readonly ValueObject[]): ValueObject {
@@ -20,14 +20,7 @@ export function explainSelect(plan: SelectPlan): ValueObject[] {
   if (output.order.length > 0) steps.push(explainOrder(output.order));
   steps.push(operator("projection", { projections: output.columns.map(explainColumn) }));
   if (plan.isDistinct) steps.push(operator("distinct", {}));
-  if (plan.limit !== undefined || plan.offset !== undefined) {
-    steps.push(
-      operator("limit", {
-        ...(plan.limit && { limit: printExpression(plan.limit) }),
-        ...(plan.offset && { offset: printExpression(plan.offset) }),
-      }),
-    );
-  }
+  steps.push(...explainWindow(plan.limit, plan.offset));
   return steps;
 }
 
@@ -35,6 +28,19 @@ export function explainRows({ source, joins, where }: RowsPlan): ValueObject[] {
   const steps = [explainSource(source), ...joins.map(explainJoin)];
   if (where !== undefined) steps.push(operator("filter", { condition: printExpression(where) }));
   return steps;
+}
+
+export function explainWindow(
+  limit: Expression | undefined,
+  offset: Expression | undefined,
+): ValueObject[] {
+  if (limit === undefined && offset === undefined) return [];
+  return [
+    operator("limit", {
+      ...(limit && { limit: printExpression(limit) }),
+      ...(offset && { offset: printExpression(offset) }),
+    }),
+  ];
 }
 
 export function explainOrder(order: readonly OrderTerm[]): ValueObject {

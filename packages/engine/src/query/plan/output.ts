@@ -6,7 +6,7 @@
  * after binding, so `kind` and `x.kind` are one key.
  */
 
-import { semanticFault } from "../fault.ts";
+import { Fault, semanticFault } from "../fault.ts";
 import type {
   ColumnProjection,
   Expression,
@@ -15,7 +15,14 @@ import type {
   Projection,
 } from "../syntax/tree.ts";
 import { isSameExpression, mapChildren } from "../syntax/tree-walk.ts";
-import { Aggregates, type BoundAggregate, bindExpression, bindField, type Scope } from "./scope.ts";
+import {
+  Aggregates,
+  type BoundAggregate,
+  bindExpression,
+  bindField,
+  type Scope,
+  Slots,
+} from "./scope.ts";
 
 export type OutputColumn =
   /** The whole row: the document, or one for each alias of a join. */
@@ -157,36 +164,50 @@ interface OrderNames {
   readonly isGroupedAlready: boolean;
 }
 
-/** ORDER BY sees the names of columns as well; a field of the document goes before them. */
+/**
+ * ORDER BY sees the names of columns as well, but a field of the document goes before them: for each
+ * document where there are no groups; where there are, if the term can do without the names.
+ */
 function bindOrder(
   terms: readonly OrderTerm[],
   scope: Scope,
   { names, keys, isGroupedAlready }: OrderNames,
 ): OrderTerm[] {
-  const hasAggregates = (scope.aggregates?.all.length ?? 0) > 0;
-  const isGrouped = isGroupedAlready || hasAggregates;
+  const isGrouped = isGroupedAlready || (scope.aggregates?.all.length ?? 0) > 0;
   const resolve = (node: NameNode): Expression | undefined => {
     const named = names.get(node.name);
     const isTerm = scope.terms.some(({ alias }) => alias === node.name);
     if (named === undefined || isTerm) return undefined;
-    if (scope.terms.length !== 1) return named;
-    const field = bindField(node, scope);
-    if (isGrouped) return findKey(field, keys) === undefined ? named : field;
-    const { at } = node;
-    const isThere: Expression = {
-      kind: "is",
-      what: "missing",
-      isNegated: true,
-      operand: field,
-      at,
-    };
-    return { kind: "case", whens: [{ when: isThere, result: field }], otherwise: named, at };
+    return isGrouped || scope.terms.length !== 1 ? named : fieldOr(bindField(node, scope), named);
   };
-  const inner: Scope = { ...scope, resolve };
-  return terms.map(({ expression, isDescending }) => ({
-    expression: bindExpression(expression, inner),
-    isDescending,
-  }));
+  const withNames: Scope = { ...scope, resolve };
+  return terms.map(({ expression, isDescending }) => {
+    const isOfKeys = isGrouped && reducesToKeys(expression, scope, keys);
+    return { expression: bindExpression(expression, isOfKeys ? scope : withNames), isDescending };
+  });
+}
+
+/** The field where the document has it, else what the column of that name holds. */
+function fieldOr(field: Expression, named: Expression): Expression {
+  const { at } = field;
+  const when: Expression = { kind: "is", what: "missing", isNegated: true, operand: field, at };
+  return { kind: "case", whens: [{ when, result: field }], otherwise: named, at };
+}
+
+/** Whether an expression makes sense for a group without the names of columns. */
+function reducesToKeys(expression: Expression, scope: Scope, keys: readonly GroupKey[]): boolean {
+  // Only a try: what it takes and finds is thrown away.
+  const slots = new Slots();
+  try {
+    reduceToKeys(
+      bindExpression(expression, { ...scope, slots, aggregates: new Aggregates(slots) }),
+      keys,
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
 }
 
 function reduceColumn(

@@ -8,14 +8,15 @@
  */
 
 import type { Types } from "@bigpeer/protocol";
+import { JOINS_MAX } from "../../limits.ts";
 import { semanticFault } from "../fault.ts";
 import type { Expression, FromTerm, Join, Use } from "../syntax/tree.ts";
 import { conjuncts, slotsOf } from "../syntax/tree-walk.ts";
 import {
-  type CollectionUse,
+  type CollectionPurpose,
   type ResolvedCollection,
   resolveCollection,
-} from "../system/system-collections.ts";
+} from "./collection.ts";
 import { bindExpression, constantScope, type Scope, type ScopeTerm, type Slots } from "./scope.ts";
 
 export type Access =
@@ -66,13 +67,10 @@ export interface RowsPlan {
   readonly where: Expression | undefined;
 }
 
-/** Joined terms of one statement, unless the directive `#max_joins` says otherwise. */
-export const JOINS_MAX = 10;
-
 export interface RowsClauses {
   readonly from: FromTerm;
   /** What is done with the rows of the first term. */
-  readonly purpose?: CollectionUse;
+  readonly purpose?: CollectionPurpose;
   readonly joins?: readonly Join[];
   readonly where?: Expression;
 }
@@ -116,7 +114,7 @@ function addTerm(
   term: FromTerm,
   terms: ScopeTerm[],
   slots: Slots,
-  purpose: CollectionUse = "read",
+  purpose: CollectionPurpose = "read",
 ): SourcePlan {
   const { collection } = term;
   const alias = term.alias ?? collection.name;

@@ -7,8 +7,8 @@
  */
 
 import { type Fault, semanticFault } from "../fault.ts";
-import { findFunction, suggestFunction } from "../functions/table.ts";
-import { isAggregate, suggestAggregate } from "../run/aggregate.ts";
+import { AGGREGATE_NAMES, isAggregate } from "../functions/aggregate.ts";
+import { FUNCTION_NAMES, findFunction } from "../functions/table.ts";
 import type {
   Binding,
   CallNode,
@@ -18,7 +18,8 @@ import type {
   QuantifierNode,
   SlotNode,
 } from "../syntax/tree.ts";
-import { expressionKey, mapChildren } from "../syntax/tree-walk.ts";
+import { eachNode, expressionKey, mapChildren } from "../syntax/tree-walk.ts";
+import { unknownName } from "../unknown-name.ts";
 
 export interface ScopeTerm {
   readonly alias: string;
@@ -155,14 +156,24 @@ function bindAggregate(node: CallNode, scope: Scope): Expression {
   else if (node.name !== "count") {
     throw semanticFault(`${node.name} expects an expression, found *`, node.at);
   }
-  const { aggregates: _, ...inner } = scope;
-  return aggregates.add({ ...node, args: node.args.map((arg) => bindExpression(arg, inner)) });
+  // Names of columns mean aggregates themselves; inside one they would go round in a circle.
+  const { aggregates: _, resolve: __, ...inner } = scope;
+  const args = node.args.map((arg) => bindExpression(arg, inner));
+  for (const arg of args) refuseVariables(arg, new Set(scope.variables.map(({ slot }) => slot)));
+  return aggregates.add({ ...node, args });
 }
 
-function unknownFunction(node: CallNode): Fault {
-  const near = suggestFunction(node.name) ?? suggestAggregate(node.name);
-  const hint = near === undefined ? "" : `; did you mean ${near}?`;
-  return semanticFault(`unknown function ${node.name}${hint}`, node.at);
+/** While rows are aggregated there is no loop around: its variable has no value. */
+function refuseVariables(arg: Expression, slots: ReadonlySet<number>): void {
+  eachNode(arg, (node) => {
+    if (node.kind !== "slot" || !slots.has(node.slot)) return;
+    throw semanticFault(`the variable ${node.name} cannot be used in an aggregate`, node.at);
+  });
+}
+
+function unknownFunction({ name, at }: CallNode): Fault {
+  const known = [...FUNCTION_NAMES, ...AGGREGATE_NAMES];
+  return semanticFault(`unknown function ${unknownName(name, known)}`, at);
 }
 
 function checkArity(node: CallNode, [min, max]: readonly [number, number]): void {

@@ -6,9 +6,9 @@ import type { Types, Value } from "@bigpeer/protocol";
 import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import { placeOf } from "../fault.ts";
+import type { Run, Slot } from "../frame/frame.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
-import type { Run, Slot } from "./run.ts";
 
 export interface Warning {
   /** The document that it is about. */

@@ -5,13 +5,13 @@
  */
 
 import { compile } from "../compile/expression.ts";
+import type { Evaluate, Frame, Run } from "../frame/frame.ts";
+import { type Accumulator, startAggregate } from "../functions/aggregate.ts";
 import type { Grouping } from "../plan/output.ts";
 import { dataKey } from "../value/compare.ts";
 import { type Datum, Failure, MISSING } from "../value/datum.ts";
-import { type Accumulator, startAggregate } from "./aggregate.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import type { Stage } from "./rows.ts";
-import type { Evaluate, Frame, Run } from "./run.ts";
 
 interface Group {
   readonly keys: readonly Datum[];
@@ -32,7 +32,12 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
     const frame: Frame = { run, slots: [] };
     return {
       row(row) {
-        const values = keys.map((key) => keyOf(key, row));
+        const values = keys.map((key) => {
+          const value = key(row);
+          if (!(value instanceof Failure)) return value;
+          warnOf(execution, value, row.slots[slot]);
+          return MISSING;
+        });
         const name = values.map((value) => lengthened(dataKey(value))).join("");
         let group = groups.get(name);
         if (group === undefined) {
@@ -56,11 +61,6 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
       },
     };
   };
-}
-
-function keyOf(key: Evaluate, row: Frame): Datum {
-  const outcome = key(row);
-  return outcome instanceof Failure ? MISSING : outcome;
 }
 
 /** With its length in front, so that no two lists of keys run together into one text. */
@@ -95,8 +95,6 @@ function compileCollect({ aggregates }: Grouping, slot: number): Collect {
 function fill({ slots }: Frame, group: Group, { keys, aggregates }: Grouping): void {
   for (const [i, { slot }] of keys.entries()) slots[slot] = group.keys[i];
   for (const [i, { slot }] of aggregates.entries()) {
-    const result = group.accumulators[i]?.result();
-    // A sum beyond 64 bits has no value.
-    slots[slot] = result instanceof Failure ? MISSING : result;
+    slots[slot] = group.accumulators[i]?.result();
   }
 }

@@ -4,10 +4,10 @@
 
 import { documentId, PeerError, type Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
+import type { Frame } from "../frame/frame.ts";
 import type { IdList } from "../plan/plan.ts";
 import type { Expression } from "../syntax/tree.ts";
 import { Failure, isDatumArray, MISSING, type Outcome, toValue } from "../value/datum.ts";
-import type { Frame } from "./run.ts";
 
 export type Ids = (frame: Frame) => Value[];
 

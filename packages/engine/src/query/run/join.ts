@@ -6,8 +6,10 @@
  * decides only how many candidates there are.
  */
 
+import { assert } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
+import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { JoinMethod, JoinPlan } from "../plan/plan.ts";
 import { dataKey } from "../value/compare.ts";
 import { Failure, MISSING } from "../value/datum.ts";
@@ -16,7 +18,6 @@ import { readDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { toId } from "./ids.ts";
 import type { DocumentSource, Pull } from "./rows.ts";
-import type { Evaluate, Frame } from "./run.ts";
 
 /** The documents that may join a row. */
 type Candidates = (frame: Frame) => Iterable<StoredDocument>;
@@ -81,7 +82,9 @@ function compileMethod(plan: JoinPlan, right: DocumentSource): Start {
 }
 
 function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
-  const name = source.collection.kind === "stored" ? source.collection.name : "";
+  const { collection } = source;
+  assert(collection.kind === "stored", "a lookup by id only in what is stored");
+  const { name } = collection;
   return (execution) => {
     const { view, isStrict } = execution;
     const typing = { isStrict, types: source.types };

@@ -2,16 +2,22 @@
  * Projection: from the frame of a row to what the statement gives back for it.
  */
 
-import { type MutableObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
+import {
+  assert,
+  type MutableObject,
+  setField,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
+import type { Frame } from "../frame/frame.ts";
+import { wholeDocument } from "../frame/whole-document.ts";
 import type { Output, OutputColumn } from "../plan/output.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { Expression } from "../syntax/tree.ts";
 import { Failure, isDatumObject, MISSING, type PresentDatum, toValue } from "../value/datum.ts";
 import { type Execution, warnOf } from "./execution.ts";
-import { wholeDocument } from "./row.ts";
-import type { Frame } from "./run.ts";
 
 export type Project = (frame: Frame, execution: Execution) => Value;
 
@@ -20,7 +26,8 @@ export function compileProjection(output: Output, terms: readonly ScopeTerm[]): 
   if (first?.kind === "all" && others.length === 0) return wholeRow(terms);
   if (output.isRaw && first?.kind === "column") {
     const evaluate = compile(first.expression);
-    return (frame) => evaluate(frame) as Value;
+    // The side of an outer join that found nothing.
+    return (frame) => (evaluate(frame) as Value | undefined) ?? null;
   }
   const slot = terms[0]?.slot ?? 0;
   const put = output.columns.map((column) => compileColumn(column, slot));
@@ -51,25 +58,31 @@ function wholeRow(terms: readonly ScopeTerm[]): Project {
 type Put = (row: MutableObject, frame: Frame, execution: Execution) => void;
 
 function compileColumn(column: OutputColumn, slot: number): Put {
-  if (column.kind === "all") throw new Error("assertion failed: expected * alone");
+  assert(column.kind !== "all", "* alone");
   const evaluate = compile(column.expression);
   if (column.kind === "spread") {
     return (row, frame, execution) => {
       const outcome = evaluate(frame);
       if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
-      else if (isDatumObject(outcome)) Object.assign(row, toValue(outcome) as ValueObject);
+      else if (isDatumObject(outcome)) spread(row, toValue(outcome) as ValueObject);
     };
   }
   const { name } = column;
   const settle = isStored(column.expression) ? (datum: PresentDatum) => datum as Value : toValue;
   return (row, frame, execution) => {
     const outcome = evaluate(frame);
-    if (outcome === MISSING) {
-      // `c.*, MISSING f` leaves a field out of what stands before it.
-      if (name in row) delete row[name];
-    } else if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
-    else setField(row, name, settle(outcome));
+    if (outcome !== MISSING && !(outcome instanceof Failure)) {
+      setField(row, name, settle(outcome));
+      return;
+    }
+    // `c.*, MISSING f` leaves a field out of what stands before it, and so does what fails.
+    delete row[name];
+    if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
   };
+}
+
+function spread(row: MutableObject, object: ValueObject): void {
+  for (const name of Object.keys(object)) setField(row, name, object[name] as Value);
 }
 
 /** Whether what an expression gives comes straight out of a document: no Float can be in it. */

@@ -10,13 +10,13 @@
 import { documentId, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
+import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import { Failure } from "../value/datum.ts";
 import { readDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { compileIds } from "./ids.ts";
 import { compileJoin } from "./join.ts";
-import type { Evaluate, Frame } from "./run.ts";
 
 export interface Sink {
   /** Takes a row; false when it wants no more. */

@@ -4,10 +4,11 @@
 
 import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
+import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import { compareData } from "../value/compare.ts";
 import { type Datum, Failure, isInteger, type Outcome } from "../value/datum.ts";
-import type { Evaluate, Frame, Run } from "./run.ts";
+import { sizeOf } from "../value/size.ts";
 
 export interface Sorter<T> {
   readonly keysOf: (frame: Frame) => readonly Datum[];
@@ -37,6 +38,10 @@ export function compileSorter<T>(terms: readonly OrderTerm[]): Sorter<T> | undef
       });
     },
   };
+}
+
+export function sizeOfKeys(keys: readonly Datum[]): number {
+  return keys.reduce<number>((sum, key) => sum + sizeOf(key), 0);
 }
 
 function settled(outcome: Outcome): Datum {

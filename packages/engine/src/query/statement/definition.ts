@@ -2,15 +2,15 @@
  * CREATE INDEX and DROP INDEX.
  */
 
-import { Fault, semanticFault } from "../fault.ts";
+import { Fault } from "../fault.ts";
 import { transactionOf } from "../mutate/application.ts";
-import type { CollectionRef, CreateIndexStatement, DropIndexStatement } from "../syntax/tree.ts";
-import { resolveCollection } from "../system/system-collections.ts";
-import type { RunMutation } from "./mutation.ts";
+import { storedName } from "../plan/collection.ts";
+import type { CreateIndexStatement, DropIndexStatement } from "../syntax/tree.ts";
+import type { RunWrite } from "./work.ts";
 
 const NOTHING = { items: [], ids: [] };
 
-export function compileCreateIndex(statement: CreateIndexStatement): RunMutation {
+export function compileCreateIndex(statement: CreateIndexStatement): RunWrite {
   const collection = storedName(statement.collection);
   const { name, keys, ifNotExists, at } = statement;
   return (execution) => {
@@ -24,7 +24,7 @@ export function compileCreateIndex(statement: CreateIndexStatement): RunMutation
   };
 }
 
-export function compileDropIndex(statement: DropIndexStatement): RunMutation {
+export function compileDropIndex(statement: DropIndexStatement): RunWrite {
   const collection = storedName(statement.collection);
   const { name, ifExists, at } = statement;
   return (execution) => {
@@ -36,10 +36,4 @@ export function compileDropIndex(statement: DropIndexStatement): RunMutation {
     transaction.apply([{ kind: "drop_index", collection, name }]);
     return NOTHING;
   };
-}
-
-function storedName(ref: CollectionRef): string {
-  const resolved = resolveCollection(ref, "write");
-  if (resolved.kind === "stored") return resolved.name;
-  throw semanticFault("system collections have no indexes", ref.at);
 }

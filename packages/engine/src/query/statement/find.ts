@@ -7,13 +7,14 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
+import { located } from "../fault.ts";
 import { explainRows, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
-import { compileChoice } from "../run/choice.ts";
 import type { Execution } from "../run/execution.ts";
 import type { Window } from "../run/sort.ts";
-import { parseFilter } from "../syntax/parse-filter.ts";
+import { parseFilter, parsePath } from "../syntax/parse-filter.ts";
 import type { OrderTerm, ParameterNode } from "../syntax/tree.ts";
+import { compileChoice } from "./choice.ts";
 
 export interface FilterQuery {
   readonly collection: string;
@@ -41,12 +42,12 @@ export function prepareFind({ collection, query, sort = [] }: FilterQuery): Prep
   const where = parseFilter(query);
   const orderBy = sort.map(
     ({ property, isDescending }): OrderTerm => ({
-      expression: parseFilter(property),
+      expression: located(property, () => parsePath(property)),
       isDescending,
     }),
   );
   const term = { collection: { name: collection, at: 0 } };
-  const choice = compileChoice({ term, where, orderBy }, "read");
+  const choice = compileChoice({ term, where, orderBy }, { purpose: "read" });
   const { slot } = choice.source;
   const documents: PreparedFind["documents"] = function* documents(execution, window) {
     const frames = yield* choice.rows(execution, window);

@@ -7,56 +7,41 @@ import type { Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import { evaluationFault, Fault } from "../fault.ts";
+import { type Evaluate, type Frame, newFrame } from "../frame/frame.ts";
 import { insertDocuments } from "../mutate/insert.ts";
 import { removeDocuments } from "../mutate/remove.ts";
 import { updateDocuments } from "../mutate/update.ts";
+import { storedName } from "../plan/collection.ts";
 import { bindOutput } from "../plan/output.ts";
-import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import { bindExpression, constantScope, type Scope, type ScopeTerm, Slots } from "../plan/scope.ts";
-import { compileChoice } from "../run/choice.ts";
+import { planSelect, type SelectPlan } from "../plan/select-plan.ts";
 import type { Execution, MutationOutcome } from "../run/execution.ts";
 import { finish } from "../run/rows.ts";
-import type { Evaluate, Frame } from "../run/run.ts";
 import type {
   Expression,
   InsertStatement,
-  OrderTerm,
   Projection,
   RemoveStatement,
   UpdateStatement,
 } from "../syntax/tree.ts";
-import { resolveCollection } from "../system/system-collections.ts";
+import type { SystemCollection } from "../system/system-collections.ts";
 import type { Outcome } from "../value/datum.ts";
-import {
-  compileCollector,
-  compileSelect,
-  newSlots,
-  planSelect,
-  type SelectPlan,
-  WHOLE,
-} from "./select.ts";
-
-export interface MutationResult {
-  readonly items: readonly Value[];
-  readonly ids: readonly Value[];
-}
-
-/** Runs inside a transaction, from beginning to end without a pause. */
-export type RunMutation = (execution: Execution) => MutationResult;
+import { type Choice, compileChoice } from "./choice.ts";
+import { compileCollector, compileSelect, WHOLE } from "./select.ts";
+import type { RunWrite, StatementOutput } from "./work.ts";
 
 export interface CompiledInsert {
-  readonly run: RunMutation;
+  readonly run: RunWrite;
   /** Where the documents come from, when it is a SELECT. */
   readonly select: SelectPlan | undefined;
 }
 
 export function compileInsert(statement: InsertStatement, joinsMax: number): CompiledInsert {
   const { into, isInitial, conflict, at } = statement;
-  const resolved = resolveCollection(into, "write");
-  const collection = resolved.kind === "stored" ? resolved.name : "";
+  const collection = storedName(into);
   const { rows, select } = compileInsertSource(statement, joinsMax);
   const returning = compileReturning(statement.returning, into.name);
-  const run: RunMutation = (execution) => {
+  const run: RunWrite = (execution) => {
     const typing = { isStrict: execution.isStrict, types: into.types };
     const plan = { collection, typing, isInitial, conflict, at };
     const isReturning = statement.returning !== undefined;
@@ -80,29 +65,29 @@ function compileInsertSource({ source }: InsertStatement, joinsMax: number): Ins
   const slots = new Slots();
   const documents = source.map((each) => compile(bindExpression(each, constantScope(slots))));
   const rows = ({ run }: Execution): Outcome[] => {
-    const frame: Frame = { run, slots: newSlots(slots.count) };
+    const frame = newFrame(run, slots.count);
     return documents.map((document) => document(frame));
   };
   return { select: undefined, rows };
 }
 
 export interface CompiledMutation {
-  readonly run: RunMutation;
-  readonly rows: RowsPlan;
-  readonly order: readonly OrderTerm[];
+  readonly run: RunWrite;
+  /** How the documents are chosen. */
+  readonly choice: Choice;
 }
 
 export function compileUpdate(statement: UpdateStatement): CompiledMutation {
-  const chosen = compileChoice(statement, "write");
+  const chosen = compileChoice(statement, { purpose: "write" });
   const { scope, source } = chosen;
   const bind = (value: Expression): Evaluate => compile(bindValue(value, scope));
   const apply = statement.apply.map(({ path, method, value, at }) =>
     value === undefined ? { path, method, at } : { path, method, at, value: bind(value) },
   );
   const set = statement.set.map(({ path, value, at }) => ({ path, at, value: bind(value) }));
-  const collection = source.collection.kind === "stored" ? source.collection.name : "";
+  const collection = storedName(statement.term.collection);
   const returning = compileReturning(statement.returning, source.alias);
-  const run: RunMutation = (execution) => {
+  const run: RunWrite = (execution) => {
     const typing = { isStrict: execution.isStrict, types: source.types };
     const edits = { apply, set, unset: statement.unset };
     const isReturning = statement.returning !== undefined;
@@ -113,7 +98,7 @@ export function compileUpdate(statement: UpdateStatement): CompiledMutation {
       execution,
     );
   };
-  return { run, rows: chosen.plan, order: chosen.order };
+  return { run, choice: chosen };
 }
 
 /** What is wrong with a value to be written is wrong with the writing. */
@@ -127,34 +112,36 @@ function bindValue(value: Expression, scope: Scope): Expression {
 
 export function compileRemove(statement: RemoveStatement): CompiledMutation {
   const purpose = statement.method === "delete" ? "delete" : "write";
-  const chosen = compileChoice(statement, purpose);
+  const chosen = compileChoice(statement, {
+    purpose,
+    isIdsOnly: statement.returning === undefined,
+  });
   const { source } = chosen;
   const { collection, slot } = source;
   const returning = compileReturning(statement.returning, source.alias);
   const { method } = statement;
-  const run: RunMutation = (execution) => {
+  const run: RunWrite = (execution) => {
     const rows = finish(chosen.rows(execution));
     const outcome =
       collection.kind === "stored"
         ? removeDocuments({ collection: collection.name, slot, method }, rows, execution)
-        : removeSystemRows(source, rows, execution);
+        : removeSystemRows(collection.collection, documentsAt(rows, slot), execution);
     return resultOf(outcome, returning, execution);
   };
-  return { run, rows: chosen.plan, order: chosen.order };
+  return { run, choice: chosen };
+}
+
+function documentsAt(rows: readonly Frame[], slot: number): StoredDocument[] {
+  return rows.map(({ slots }) => slots[slot] as StoredDocument);
 }
 
 function removeSystemRows(
-  { collection, slot }: SourcePlan,
-  rows: readonly Frame[],
+  { remove }: SystemCollection,
+  documents: readonly StoredDocument[],
   { system }: Execution,
 ): MutationOutcome {
-  const documents = rows.map(({ slots }) => slots[slot] as StoredDocument);
-  if (collection.kind !== "system") return { ids: [], documents: [] };
-  const ids = collection.collection.remove?.(
-    system,
-    documents.map(({ id }) => id),
-  );
-  return { ids: ids ?? [], documents };
+  const ids = documents.map(({ id }) => id);
+  return { ids: remove?.(system, ids) ?? [], documents };
 }
 
 type Returning = (documents: readonly StoredDocument[], execution: Execution) => readonly Value[];
@@ -170,7 +157,7 @@ function compileReturning(
   const collect = compileCollector(output, terms, false);
   return (documents, execution) => {
     const { sink, items } = collect(execution, WHOLE);
-    const frame: Frame = { run: execution.run, slots: newSlots(slots.count) };
+    const frame = newFrame(execution.run, slots.count);
     for (const document of documents) {
       frame.slots[0] = document;
       sink.row(frame);
@@ -184,6 +171,6 @@ function resultOf(
   { ids, documents }: MutationOutcome,
   returning: Returning | undefined,
   execution: Execution,
-): MutationResult {
+): StatementOutput {
   return { ids, items: returning?.(documents, execution) ?? [] };
 }

@@ -5,28 +5,25 @@
  * it may be kept and run again.
  */
 
-import {
-  isObject,
-  PeerError,
-  parseJson,
-  unreachable,
-  type Value,
-  type ValueObject,
-} from "@bigpeer/protocol";
+import { unreachable, type Value, type ValueObject } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
-import { explainOrder, explainRows, explainSelect, explainSequence } from "../plan/explain.ts";
+import { newFrame } from "../frame/frame.ts";
+import {
+  explainOrder,
+  explainRows,
+  explainSelect,
+  explainSequence,
+  explainWindow,
+} from "../plan/explain.ts";
 import { parametersOf } from "../plan/parameters.ts";
-import { JOINS_MAX } from "../plan/plan.ts";
 import { bindExpression, constantScope, Slots } from "../plan/scope.ts";
+import { planSelect } from "../plan/select-plan.ts";
 import type { Execution } from "../run/execution.ts";
-import type { Frame } from "../run/run.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
-import { printStatement } from "../syntax/print.ts";
 import type {
   AlterSystemStatement,
   ExecuteFunctionStatement,
-  ExplainStatement,
   Expression,
   InsertStatement,
   ParameterNode,
@@ -34,91 +31,40 @@ import type {
   SelectStatement,
   Statement,
 } from "../syntax/tree.ts";
-import { runAlterSystem, runShow } from "../system/show-settings.ts";
 import { Failure, MISSING, toValue } from "../value/datum.ts";
 import { compileCreateIndex, compileDropIndex } from "./definition.ts";
-import {
-  type CompiledMutation,
-  compileInsert,
-  compileRemove,
-  compileUpdate,
-  type MutationResult,
-  type RunMutation,
-} from "./mutation.ts";
-import { compileSelect, newSlots, planSelect } from "./select.ts";
-
-export type QueryType = "select" | "mutation";
-
-/** Reads pause now and then; writes run inside a transaction, from beginning to end. */
-export type Work<T = MutationResult> =
-  | { readonly kind: "read"; readonly run: (execution: Execution) => Generator<void, T, void> }
-  | { readonly kind: "write"; readonly run: (execution: Execution) => T };
-
-type RunRead = Extract<Work, { kind: "read" }>["run"];
-
-export interface Prepared {
-  readonly queryType: QueryType;
-  readonly work: Work;
-  /** What EXPLAIN shows; undefined for statements that have no plan. */
-  readonly plan: (() => ValueObject) | undefined;
-}
+import { joinsMaxOf } from "./directive.ts";
+import { advisePrepared, explainPrepared, profilePrepared } from "./explain.ts";
+import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } from "./mutation.ts";
+import { compileSelect } from "./select.ts";
+import { runAlterSystem, runShow } from "./setting.ts";
+import { type Prepared, quickRead, type RunRead, type RunWrite, type Work } from "./work.ts";
 
 export interface PreparedStatement extends Prepared {
-  readonly text: string;
   readonly kind: Statement["kind"];
   /** Those that must be given. */
   readonly parameters: readonly ParameterNode[];
-  /** Milliseconds that each stage took. */
-  readonly times: PrepareTimes;
-}
-
-export interface PrepareTimes {
-  readonly parse: number;
-  readonly plan: number;
 }
 
 /** Throws a Fault; `elapsed` is a clock that never goes back. */
-export function prepareStatement(text: string, elapsed: () => number): PreparedStatement {
+export function prepareStatement(
+  text: string,
+  elapsed: () => number,
+  onParsed?: () => void,
+): PreparedStatement {
   const start = elapsed();
   const { statement, directives } = parseStatement(text);
-  const parsed = elapsed();
-  const options: Options = { joinsMax: joinsMaxOf(directives), elapsed };
-  const prepared = prepare(statement, options);
-  const parameters = parametersOf(statement);
-  const times = { parse: parsed - start, plan: elapsed() - parsed };
-  return { ...prepared, text, kind: statement.kind, parameters, times };
+  const parseMs = elapsed() - start;
+  onParsed?.();
+  const prepared = prepare(statement, { joinsMax: joinsMaxOf(directives), elapsed, parseMs });
+  return { ...prepared, kind: statement.kind, parameters: parametersOf(statement) };
 }
 
 interface Options {
   readonly joinsMax: number;
   readonly elapsed: () => number;
-}
-
-/** Directives that are not known are for other engines; those that are known must make sense. */
-function joinsMaxOf(directives: readonly string[]): number {
-  let joinsMax = JOINS_MAX;
-  for (const text of directives) {
-    const given = parseDirective(text)["#max_joins"];
-    if (given === undefined) continue;
-    if (typeof given !== "number" || !Number.isSafeInteger(given) || given < 0) {
-      throw semanticFault("the directive #max_joins expects a whole number");
-    }
-    joinsMax = Math.min(given, JOINS_LIMIT);
-  }
-  return joinsMax;
-}
-
-/** More joined terms than this no directive allows. */
-const JOINS_LIMIT = 64;
-
-function parseDirective(text: string): ValueObject {
-  try {
-    const directive = parseJson(text);
-    if (isObject(directive)) return directive;
-  } catch (error) {
-    if (!(error instanceof PeerError)) throw error;
-  }
-  throw semanticFault("expected a JSON object as directive");
+  /** How long it took to read the text. */
+  readonly parseMs: number;
 }
 
 function prepare(statement: Statement, options: Options): Prepared {
@@ -136,15 +82,15 @@ function prepare(statement: Statement, options: Options): Prepared {
     case "drop_index":
       return definition(compileDropIndex(statement), "dropIndex", statement.name);
     case "explain":
-      return prepareExplain(statement, options);
+      return explainPrepared(statement, prepare(statement.statement, options));
     case "profile":
       return prepareProfile(statement, options);
     case "advise":
-      return prepareAdvise(statement.statement, options);
+      return advisePrepared(statement, prepare(statement.statement, options));
     case "execute_function":
       return prepareCall(statement);
     case "show":
-      return select(({ system }) => [...runShow(statement, system.settings)]);
+      return quickRead(({ system }) => runShow(statement, system.settings));
     case "alter_system":
       return prepareAlterSystem(statement);
     case "sync_context":
@@ -152,14 +98,6 @@ function prepare(statement: Statement, options: Options): Prepared {
     default:
       return unreachable(statement);
   }
-}
-
-function select(rows: (execution: Execution) => Value[], plan?: () => ValueObject): Prepared {
-  // oxlint-disable-next-line require-yield -- nothing here takes long
-  const run: RunRead = function* run(execution) {
-    return { items: rows(execution), ids: [] };
-  };
-  return { queryType: "select", work: { kind: "read", run }, plan };
 }
 
 function prepareSelect(statement: SelectStatement, { joinsMax }: Options): Prepared {
@@ -187,18 +125,19 @@ function prepareInsert(statement: InsertStatement, { joinsMax }: Options): Prepa
 }
 
 function mutation(compiled: CompiledMutation, operator: string): Prepared {
-  const { rows, order } = compiled;
+  const { plan: rows, order, limit, offset } = compiled.choice;
   const plan = (): ValueObject => {
     const steps = explainRows(rows);
     if (order.length > 0) steps.push(explainOrder(order));
+    steps.push(...explainWindow(limit, offset));
     return explainSequence([...steps, { "#operator": operator }]);
   };
   return { queryType: "mutation", work: workOf(compiled), plan };
 }
 
 /** What is in no store needs no transaction, and must not be done again with one. */
-function workOf({ run, rows }: CompiledMutation): Work {
-  if (rows.source.collection.kind === "stored") return { kind: "write", run };
+function workOf({ run, choice }: CompiledMutation): Work {
+  if (choice.source.collection.kind === "stored") return { kind: "write", run };
   // oxlint-disable-next-line require-yield -- system collections are small
   const once: RunRead = function* once(execution) {
     return run(execution);
@@ -206,70 +145,21 @@ function workOf({ run, rows }: CompiledMutation): Work {
   return { kind: "read", run: once };
 }
 
-function definition(run: RunMutation, operator: string, name: string): Prepared {
+function definition(run: RunWrite, operator: string, name: string): Prepared {
   const plan = (): ValueObject => explainSequence([{ "#operator": operator, name }]);
   return { queryType: "mutation", work: { kind: "write", run }, plan };
 }
 
-function prepareExplain({ statement, at }: ExplainStatement, options: Options): Prepared {
-  const { plan } = prepare(statement, options);
-  if (plan === undefined) throw semanticFault(`there is no plan for ${statement.kind}`, at);
-  const row = (): Value[] => [{ plan: plan() }];
-  return select(row, undefined);
-}
-
-/** Runs the statement; the rows are followed by one about the run. */
 function prepareProfile({ statement }: ProfileStatement, options: Options): Prepared {
-  const start = options.elapsed();
+  const { elapsed, parseMs } = options;
+  const start = elapsed();
   const prepared = prepare(statement, options);
-  const planMs = options.elapsed() - start;
-  const { queryType, work, plan } = prepared;
-  const profile = (resultCount: number, elapsedMs: number): Value => ({
-    "~request_profile": {
-      ...(plan && { plan: plan() }),
-      queryType,
-      resultCount,
-      state: "completed",
-      times: { elapsed: nanoseconds(elapsedMs), plan: nanoseconds(planMs) },
-    },
-  });
-  if (work.kind === "write") {
-    const run: RunMutation = (execution) => {
-      const begin = options.elapsed();
-      const { items, ids } = work.run(execution);
-      const count = ids.length;
-      return { ids, items: [...items, profile(count, options.elapsed() - begin)] };
-    };
-    return { ...prepared, work: { kind: "write", run } };
-  }
-  const run: RunRead = function* run(execution) {
-    const begin = options.elapsed();
-    const { items, ids } = yield* work.run(execution);
-    return { ids, items: [...items, profile(items.length, options.elapsed() - begin)] };
-  };
-  return { ...prepared, work: { kind: "read", run } };
-}
-
-function nanoseconds(milliseconds: number): number {
-  return Math.round(milliseconds * 1_000_000);
-}
-
-function prepareAdvise(statement: Statement, options: Options): Prepared {
-  const { kind, at } = statement;
-  if (kind === "explain" || kind === "profile" || kind === "advise") {
-    throw semanticFault(`ADVISE expects a statement that runs, found ${kind}`, at);
-  }
-  prepare(statement, options);
-  const advice = {
-    statement: printStatement(statement),
-    outcome: "no advice available for statement",
-  };
-  return select(() => [{ advice }]);
+  return profilePrepared(prepared, { parseMs, planMs: elapsed() - start, elapsed });
 }
 
 function prepareCall({ call }: ExecuteFunctionStatement): Prepared {
   const evaluate = compileConstant(call);
-  return select((execution) => {
+  return quickRead((execution) => {
     const outcome = evaluate(execution);
     return [outcome === undefined ? {} : { result: outcome }];
   });
@@ -278,9 +168,9 @@ function prepareCall({ call }: ExecuteFunctionStatement): Prepared {
 function prepareAlterSystem(statement: AlterSystemStatement): Prepared {
   const { value } = statement;
   const evaluate = value === undefined ? () => MISSING : compileConstant(value);
-  const prepared = select((execution) => {
-    return [...runAlterSystem(statement, evaluate(execution), execution.system.settings)];
-  });
+  const prepared = quickRead((execution) =>
+    runAlterSystem(statement, evaluate(execution), execution.system.settings),
+  );
   return { ...prepared, queryType: "mutation" };
 }
 
@@ -289,7 +179,7 @@ function compileConstant(node: Expression): (execution: Execution) => Value | un
   const slots = new Slots();
   const evaluate = compile(bindExpression(node, constantScope(slots)));
   return ({ run }) => {
-    const frame: Frame = { run, slots: newSlots(slots.count) };
+    const frame = newFrame(run, slots.count);
     const outcome = evaluate(frame);
     return outcome === MISSING || outcome instanceof Failure ? MISSING : toValue(outcome);
   };

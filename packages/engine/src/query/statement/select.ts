@@ -3,54 +3,24 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import { bindOutput, type Output } from "../plan/output.ts";
-import { planRows, type RowsPlan } from "../plan/plan.ts";
-import { bindExpression, constantScope, type ScopeTerm, Slots } from "../plan/scope.ts";
+import { type Frame, newFrame } from "../frame/frame.ts";
+import type { Output } from "../plan/output.ts";
+import type { ScopeTerm } from "../plan/scope.ts";
+import type { SelectPlan } from "../plan/select-plan.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileGroups } from "../run/group.ts";
 import { compileProjection, type Project } from "../run/project.ts";
 import { compileRows, driveRows, type Sink } from "../run/rows.ts";
-import type { Frame } from "../run/run.ts";
 import {
   compileSorter,
   compileWindow,
   type Sortable,
   type Sorter,
+  sizeOfKeys,
   type Window,
 } from "../run/sort.ts";
-import type { Expression, SelectStatement } from "../syntax/tree.ts";
 import { dataKey } from "../value/compare.ts";
 import { sizeOf } from "../value/size.ts";
-
-export interface SelectPlan {
-  readonly rows: RowsPlan;
-  readonly terms: readonly ScopeTerm[];
-  readonly output: Output;
-  readonly isDistinct: boolean;
-  readonly limit: Expression | undefined;
-  readonly offset: Expression | undefined;
-  /** Places of a frame. */
-  readonly slots: number;
-}
-
-export function planSelect(statement: SelectStatement, joinsMax?: number): SelectPlan {
-  const slots = new Slots();
-  const { rows, scope } = planRows(statement, slots, joinsMax);
-  const output = bindOutput(statement, scope);
-  return {
-    rows,
-    terms: scope.terms,
-    output,
-    isDistinct: statement.isDistinct,
-    limit: bindWindow(statement.limit),
-    offset: bindWindow(statement.offset),
-    slots: slots.count,
-  };
-}
-
-export function bindWindow(node: Expression | undefined): Expression | undefined {
-  return node && bindExpression(node, constantScope());
-}
 
 /** Gives the rows of a SELECT. */
 export type RunSelect = (execution: Execution) => Generator<void, Value[], void>;
@@ -60,18 +30,11 @@ export function compileSelect(plan: SelectPlan): RunSelect {
   const collect = compileCollector(plan.output, plan.terms, plan.isDistinct);
   const window = compileWindow(plan.limit, plan.offset);
   return function* run(execution) {
-    const frame: Frame = { run: execution.run, slots: newSlots(plan.slots) };
+    const frame = newFrame(execution.run, plan.slots);
     const collector = collect(execution, window(frame));
     yield* driveRows(found, execution, frame, collector.sink);
     return collector.items;
   };
-}
-
-/** The places of a frame, all MISSING. */
-export function newSlots(count: number): undefined[] {
-  const slots: undefined[] = [];
-  for (let i = 0; i < count; i++) slots.push(undefined);
-  return slots;
 }
 
 export const WHOLE: Window = { offset: 0, limit: Infinity };
@@ -137,7 +100,7 @@ function sortingCollector(
   const row = (frame: Frame): boolean => {
     const item = project(frame, execution);
     const keys = sorter.keysOf(frame);
-    execution.run.budget.take(sizeOf(item) + sizeOf(keys.map((key) => key ?? null)));
+    execution.run.budget.take(sizeOf(item) + sizeOfKeys(keys));
     sortable.push({ keys, row: item });
     return true;
   };

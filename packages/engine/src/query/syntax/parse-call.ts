@@ -10,21 +10,11 @@
  */
 
 import { semanticFault } from "../fault.ts";
+import { castTypeOf } from "../value/cast.ts";
 import type { ParseExpression } from "./parse-construct.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { CallNode, CastType, Expression } from "./tree.ts";
-
-const CAST_TYPES: ReadonlyMap<string, CastType> = new Map([
-  ["INT", "integer"],
-  ["INTEGER", "integer"],
-  ["FLOAT", "float"],
-  ["STRING", "string"],
-  ["BOOLEAN", "boolean"],
-  ["BINARY", "binary"],
-  ["ARRAY", "array"],
-  ["OBJECT", "object"],
-]);
+import type { CallNode, Expression } from "./tree.ts";
 
 /** From the name of the function on; a parenthesis follows it. */
 export function parseCall(cursor: TokenCursor, parse: ParseExpression): Expression {
@@ -76,7 +66,7 @@ function parseCast(cursor: TokenCursor, at: number, parse: ParseExpression): Exp
   const operand = parse(cursor);
   if (!cursor.acceptWord("AS"))
     return parseRest(cursor, { name: "cast", at, args: [operand] }, parse);
-  const type = CAST_TYPES.get(cursor.token.word);
+  const type = castTypeOf(cursor.token.word);
   if (type === undefined) {
     throw cursor.fault("one of the types INT, FLOAT, STRING, BOOLEAN, BINARY, ARRAY, OBJECT");
   }

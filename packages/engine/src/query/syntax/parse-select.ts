@@ -2,12 +2,11 @@
  * Parser of SELECT, and of the clauses that other statements share with it.
  */
 
-import { semanticFault } from "../fault.ts";
 import { NO_ALIAS } from "./keywords.ts";
 import { parseTerm } from "./parse-collection.ts";
 import { parseExpression, parseParameter } from "./parse-expression.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { Expression, FromTerm, Join, OrderTerm, Projection, SelectStatement } from "./tree.ts";
+import type { Expression, Join, OrderTerm, Projection, SelectStatement } from "./tree.ts";
 
 export function parseSelect(cursor: TokenCursor): SelectStatement {
   const { at } = cursor.expectWord("SELECT");
@@ -18,7 +17,6 @@ export function parseSelect(cursor: TokenCursor): SelectStatement {
   cursor.expectWord("FROM");
   const from = parseTerm(cursor);
   const joins = parseJoins(cursor);
-  if (isRaw) checkRaw(projections, [from, ...joins.map(({ term }) => term)]);
   const where = parseWhere(cursor);
   const groupBy = parseGroupBy(cursor);
   const having = cursor.acceptWord("HAVING") ? parseExpression(cursor) : undefined;
@@ -54,18 +52,6 @@ function acceptRaw(cursor: TokenCursor): boolean {
   if (next.type !== "quoted" && (next.type !== "word" || NO_ALIAS.has(next.word))) return false;
   cursor.advance();
   return true;
-}
-
-function checkRaw(projections: readonly Projection[], terms: readonly FromTerm[]): void {
-  const [only, second] = projections;
-  const names = terms.map(({ alias, collection }) => alias ?? collection.name);
-  const isWhole =
-    only?.kind === "column" &&
-    only.expression.kind === "name" &&
-    names.includes(only.expression.name);
-  if (isWhole && second === undefined) return;
-  const place = (isWhole ? second : only)?.at;
-  throw semanticFault("SELECT VALUE takes the alias of one collection and nothing else", place);
 }
 
 export function parseProjections(cursor: TokenCursor): readonly Projection[] {

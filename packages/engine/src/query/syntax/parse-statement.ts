@@ -3,20 +3,22 @@
  */
 
 import { STATEMENT_LENGTH_MAX } from "../../limits.ts";
-import { Fault, semanticFault, syntaxFault } from "../fault.ts";
+import { Fault, syntaxFault } from "../fault.ts";
 import { STATEMENT_WORDS } from "./keywords.ts";
-import {
-  parseAlterSystem,
-  parseCreateIndex,
-  parseDropIndex,
-  parseExecuteFunction,
-  parseShow,
-} from "./parse-definition.ts";
+import { parsePlainCall } from "./parse-call.ts";
 import { parseExpression } from "./parse-expression.ts";
+import { parseCreateIndex, parseDropIndex } from "./parse-index.ts";
 import { parseInsert, parseRemove, parseUpdate } from "./parse-mutation.ts";
 import { parseSelect, parseWhere } from "./parse-select.ts";
+import { parseAlterSystem, parseShow } from "./parse-setting.ts";
 import { TokenCursor } from "./token-cursor.ts";
-import type { Expression, ParsedStatement, Statement, SyncContextStatement } from "./tree.ts";
+import type {
+  ExecuteFunctionStatement,
+  Expression,
+  ParsedStatement,
+  Statement,
+  SyncContextStatement,
+} from "./tree.ts";
 
 /** Throws a Fault with the offset of what is wrong. */
 export function parseStatement(text: string): ParsedStatement {
@@ -86,32 +88,21 @@ function parseAny(cursor: TokenCursor): Statement {
 function parsePrefixed(cursor: TokenCursor): Statement {
   const { at, word } = cursor.advance();
   const isProvision = word === "ADVISE" && cursor.acceptWords("AND PROVISION");
-  const inner = cursor.token.at;
   const statement = parseInner(cursor);
   switch (word) {
     case "PROFILE":
       return { kind: "profile", at, statement };
     case "EXPLAIN":
-      refuse(statement, UNPLANNED, { word, at: inner });
       return { kind: "explain", at, statement };
     default:
-      refuse(statement, [...UNPLANNED, "explain", "profile", "advise"], { word, at: inner });
       return { kind: "advise", at, isProvision, statement };
   }
 }
 
-/** Statements for which nothing is planned. */
-const UNPLANNED: readonly Statement["kind"][] = ["show", "alter_system", "sync_context"];
-
-interface Prefix {
-  readonly word: string;
-  /** Where the statement behind it begins. */
-  readonly at: number;
-}
-
-function refuse({ kind }: Statement, kinds: readonly Statement["kind"][], prefix: Prefix): void {
-  if (!kinds.includes(kind)) return;
-  throw semanticFault(`${prefix.word} has nothing to say about this kind of statement`, prefix.at);
+function parseExecuteFunction(cursor: TokenCursor): ExecuteFunctionStatement {
+  const { at } = cursor.expectWord("EXECUTE");
+  cursor.expectWord("FUNCTION");
+  return { kind: "execute_function", at, call: parsePlainCall(cursor, parseExpression) };
 }
 
 /** Statements nest as expressions do. */

@@ -116,6 +116,8 @@ export function expressionKey(node: Expression): string {
     if (!isMeaning(key)) return undefined;
     if (typeof value === "bigint") return { bigint: String(value) };
     if (value instanceof Float) return { float: value.value };
+    // JSON has no infinities: they would be nulls.
+    if (typeof value === "number" && !Number.isFinite(value)) return { number: String(value) };
     // Two equal comprehensions have variables of equal names in different slots.
     return isVariable(value) ? { variable: value.name } : value;
   });

@@ -8,6 +8,7 @@
  */
 
 import type { Types } from "@bigpeer/protocol";
+import type { CastType } from "../value/cast.ts";
 import type { Float } from "../value/datum.ts";
 
 export type Expression =
@@ -159,8 +160,6 @@ export interface WhenClause {
   readonly when: Expression;
   readonly result: Expression;
 }
-
-export type CastType = "integer" | "float" | "string" | "boolean" | "binary" | "array" | "object";
 
 /** `CAST(x AS t)`; the form `cast(x, 't')` is a call. */
 export interface CastNode extends Located {

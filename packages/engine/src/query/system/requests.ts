@@ -8,11 +8,11 @@
 import { PeerError, stringifyJson, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
 import type { StoredDocument } from "../../store/view.ts";
-import type { Budget } from "../run/budget.ts";
-import type { RequestInfo } from "../run/run.ts";
+import type { Budget } from "../frame/budget.ts";
+import type { RequestInfo } from "../frame/frame.ts";
+import { uuidOf } from "../uuid.ts";
 import type { HistoryQualifiers, Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
-import { uuidOf } from "./uuid.ts";
 
 /** Characters of a statement that are kept. */
 export const REQUEST_TEXT_MAX = 4096;
@@ -250,11 +250,6 @@ export class ActiveRequest implements RequestInfo {
   /** How the plan is told while the request runs or after it took long. `plan` never throws. */
   setPlan(plan: () => Value): void {
     this.#plan = plan;
-  }
-
-  /** Rows so far. */
-  setResultCount(count: number): void {
-    this.#resultCount = count;
   }
 
   cancel(reason: string): void {

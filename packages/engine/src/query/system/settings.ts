@@ -13,8 +13,8 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { DOCUMENT_SIZE_MAX, DOCUMENT_SIZE_SOFT_MAX, HORIZON_MS } from "../../limits.ts";
+import { quoteName, unknownName } from "../unknown-name.ts";
 import { type Datum, type DatumType, toValue, typeOf } from "../value/datum.ts";
-import { quoteName, unknownName } from "./unknown-name.ts";
 
 export type ParameterType = "boolean" | "integer" | "number" | "object";
 

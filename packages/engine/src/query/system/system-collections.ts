@@ -2,19 +2,16 @@
  * System collections: what a store knows about itself, read as documents of the namespace `system`.
  *
  * Their documents are made while they are read. Nothing can be written to them; only finished
- * requests may be deleted. This file also says what a collection in a statement stands for.
+ * requests may be deleted.
  */
 
-import { NAME_SIZE_MAX, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Value, ValueObject } from "@bigpeer/protocol";
 import { IDENTITY_KEY } from "../../store/keys.ts";
 import type { Identity } from "../../store/records.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
-import { evaluationFault, Fault, semanticFault } from "../fault.ts";
-import type { CollectionRef } from "../syntax/tree.ts";
 import type { Requests } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
-import { quoteName, unknownName } from "./unknown-name.ts";
 
 export interface SystemContext {
   readonly view: View;
@@ -95,43 +92,6 @@ export function systemCollection(name: string): SystemCollection | undefined {
 /** Names of all system collections, without the namespace and without aliases. */
 export function systemCollectionNames(): readonly string[] {
   return COLLECTIONS.map(({ name }) => name);
-}
-
-export type ResolvedCollection =
-  | { readonly kind: "stored"; readonly name: string }
-  | { readonly kind: "system"; readonly collection: SystemCollection };
-
-/** `write`: everything that changes documents or indexes, but DELETE. */
-export type CollectionUse = "read" | "write" | "delete";
-
-/** What a collection in a statement stands for; throws when it may not be used so. */
-export function resolveCollection(ref: CollectionRef, use: CollectionUse): ResolvedCollection {
-  const { namespace, name, at } = ref;
-  if (namespace === undefined || namespace === "default") {
-    checkStoredName(ref, use);
-    return { kind: "stored", name };
-  }
-  if (namespace !== "system") {
-    const message = `unknown namespace ${quoteName(namespace)}: expected default or system`;
-    throw evaluationFault(message, at);
-  }
-  const collection = systemCollection(name);
-  if (collection === undefined) {
-    throw semanticFault(`unknown system collection ${unknownName(name, BY_NAME.keys())}`, at);
-  }
-  const isAllowed = use === "read" || (use === "delete" && collection.remove !== undefined);
-  if (!isAllowed) throw semanticFault(`system:${collection.name} is read-only`, at);
-  return { kind: "system", collection };
-}
-
-/** A name that no collection can have: the storage has no key for it. */
-function checkStoredName({ name, at }: CollectionRef, use: CollectionUse): void {
-  if (name !== "" && name.length <= NAME_SIZE_MAX && name.isWellFormed()) return;
-  const message =
-    name === ""
-      ? "the name of a collection is empty"
-      : `the name of a collection is text of at most ${NAME_SIZE_MAX} characters`;
-  throw new Fault(use === "read" ? "query.store" : "query.evaluation", message, at);
 }
 
 function* collectionRows({ view }: SystemContext): Iterable<StoredDocument> {

@@ -13,7 +13,6 @@ import {
   normalInteger,
   unreachable,
 } from "@bigpeer/protocol";
-import type { CastType } from "../syntax/tree.ts";
 import {
   approximate,
   type Datum,
@@ -30,6 +29,8 @@ import { writeJson } from "./json-text.ts";
 const NOT_CASTABLE = new Failure(
   "expected a type to cast to: integer, float, string, boolean, binary",
 );
+
+export type CastType = "integer" | "float" | "string" | "boolean" | "binary" | "array" | "object";
 
 /** The types as statements spell them, in lower case. */
 const TYPE_NAMES: ReadonlyMap<string, CastType> = new Map<string, CastType>([

@@ -16,7 +16,14 @@ import {
   compareText,
   normalNumber,
 } from "@bigpeer/protocol";
-import { type Datum, type DatumObject, Float, isDatumArray, type PresentDatum } from "./datum.ts";
+import {
+  type Datum,
+  type DatumObject,
+  Float,
+  isDatumArray,
+  type PresentDatum,
+  unboxNumber,
+} from "./datum.ts";
 
 const NUMBER_RANK = 1;
 const STRING_RANK = 3;
@@ -100,23 +107,20 @@ function compareAlike<T extends number | null | undefined>(
       return Number(a) - Number(b);
     case "number":
     case "bigint":
-      return compareNumbers(a, unbox(b));
+      return compareNumbers(a, unboxNumber(b as number | bigint | Float));
     case "string":
       return compareText(a, b as string);
     case "undefined":
       return 0;
     default:
       if (a === null) return 0;
-      if (a instanceof Float) return compareNumbers(a.value, unbox(b));
+      if (a instanceof Float)
+        return compareNumbers(a.value, unboxNumber(b as number | bigint | Float));
       if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array);
       return isDatumArray(a)
         ? compareArrays(a, b as readonly PresentDatum[], compareElements)
         : compareObjects(a, b as DatumObject);
   }
-}
-
-function unbox(datum: Datum): number | bigint {
-  return datum instanceof Float ? datum.value : (datum as number | bigint);
 }
 
 function compareArrays<T>(

@@ -152,11 +152,6 @@ function hasFloat(datum: PresentDatum): boolean {
   return Object.values(datum).some(hasFloat);
 }
 
-/** A value of a document or a parameter is a datum as it stands. */
-export function fromValue(value: Value | undefined): Datum {
-  return value;
-}
-
 /** As setField of the protocol, for data under construction. */
 export function putField(
   object: { [key: string]: PresentDatum },

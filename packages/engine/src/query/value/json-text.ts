@@ -6,7 +6,6 @@
  */
 
 import { checkValue, compareText, parseJson, type Value } from "@bigpeer/protocol";
-import type { Budget } from "../run/budget.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./arithmetic.ts";
 import {
   type DatumObject,
@@ -23,19 +22,25 @@ import {
 const UNCOUNTED_LENGTH = 64 * 1024;
 const PIECE_LENGTH = 4096;
 
+/** What counts what is made: the budget of a statement. */
+interface Meter {
+  take(bytes: number): void;
+  step(steps: number): void;
+}
+
 /** The same part may stand in a datum many times, so the text may be far longer than what is held. */
-export function writeJson(datum: PresentDatum, budget?: Budget): string | Failure {
+export function writeJson(datum: PresentDatum, budget?: Meter): string | Failure {
   const writer = new JsonWriter(budget);
   writer.write(datum);
   return writer.isTooLong ? TEXT_TOO_LONG : writer.text;
 }
 
 class JsonWriter {
-  readonly #budget: Budget | undefined;
+  readonly #budget: Meter | undefined;
   #counted = UNCOUNTED_LENGTH;
   text = "";
 
-  constructor(budget: Budget | undefined) {
+  constructor(budget: Meter | undefined) {
     this.#budget = budget;
   }
 

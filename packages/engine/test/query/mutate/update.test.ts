@@ -4,7 +4,7 @@
 
 import type { Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import type { Frame } from "../../../src/query/run/run.ts";
+import type { Frame } from "../../../src/query/frame/frame.ts";
 import { Failure, Float, MISSING } from "../../../src/query/value/datum.ts";
 import {
   type Changes,

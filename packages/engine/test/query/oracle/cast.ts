@@ -2,7 +2,7 @@
  * The slow obvious evaluator: CAST. What cannot be cast is MISSING.
  */
 import { encodeText, unreachable } from "@bigpeer/protocol";
-import type { CastType } from "../../../src/query/syntax/tree.ts";
+import type { CastType } from "../../../src/query/value/cast.ts";
 import {
   approximate,
   type Datum,

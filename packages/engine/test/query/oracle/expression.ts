@@ -12,8 +12,8 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
+import type { Run } from "../../../src/query/frame/frame.ts";
 import { findFunction } from "../../../src/query/functions/table.ts";
-import type { Run } from "../../../src/query/run/run.ts";
 import type {
   BetweenNode,
   BinaryNode,

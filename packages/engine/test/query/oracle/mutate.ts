@@ -2,7 +2,7 @@
  * The slow obvious evaluator: UPDATE and DELETE of top-level scalars.
  */
 import { compareValues, type Value, type ValueObject } from "@bigpeer/protocol";
-import type { Run } from "../../../src/query/run/run.ts";
+import type { Run } from "../../../src/query/frame/frame.ts";
 import type {
   RemoveStatement,
   Selection,

@@ -2,8 +2,8 @@
  * The slow obvious evaluator: what its function calls may ask for.
  */
 import type { ValueObject } from "@bigpeer/protocol";
-import { Budget } from "../../../src/query/run/budget.ts";
-import type { Run } from "../../../src/query/run/run.ts";
+import { Budget } from "../../../src/query/frame/budget.ts";
+import type { Run } from "../../../src/query/frame/frame.ts";
 import { START_MS, testPlatform } from "../../support/test-platform.ts";
 
 /** A run without bounds: the evaluator is only given little to do. */

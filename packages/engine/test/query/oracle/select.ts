@@ -14,7 +14,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import type { Run } from "../../../src/query/run/run.ts";
+import type { Run } from "../../../src/query/frame/frame.ts";
 import type {
   CollectionRef,
   Expression,

@@ -70,6 +70,24 @@ test("operators stand in the order in which a row passes them", async () => {
   ]);
 });
 
+test("the plan of a mutation tells order and window as well", async () => {
+  expect(await namesOf("DELETE FROM c WHERE a = 1 ORDER BY b LIMIT 3")).toEqual([
+    "scan",
+    "filter",
+    "sort",
+    "limit",
+    "delete",
+  ]);
+});
+
+test.each(["EXPLAIN SHOW ALL", "EXPLAIN ALTER SYSTEM RESET ALL", "ADVISE EXPLAIN DELETE FROM c"])(
+  "%s: what has no plan is not explained",
+  async (statement) => {
+    const { failure } = await openStatements();
+    expect((await failure(statement)).code).toBe("query.semantic");
+  },
+);
+
 test("EXPLAIN runs nothing", async () => {
   const { execute, rows } = await openStatements();
   await execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");

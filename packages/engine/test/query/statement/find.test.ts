@@ -84,3 +84,28 @@ test("a parameter is asked for under its name, in both spellings", () => {
   const { parameters } = prepareFind({ collection: "cars", query: "a == $args.x && b < :y" });
   expect(parameters.map(({ name }) => name)).toEqual(["x", "y"]);
 });
+
+test("a sort key is a path and nothing else; a fault in it has its place in the key", async () => {
+  for (const property of ["a == 1", ":x", "1", "a b"]) {
+    const sort = [{ property, isDescending: false }];
+    const failing = findIds({ collection: "cars", query: "true", sort });
+    await expect(failing).rejects.toMatchObject({ code: "query.syntax" });
+  }
+  const sort = [{ property: "at['x-y']", isDescending: true }];
+  const found = await findIds({ collection: "cars", query: "at['x-y'] != null", sort });
+  expect(found).toEqual(["a"]);
+});
+
+test("a parameter without a value is told with its place in the filter", async () => {
+  const failing = findIds({ collection: "cars", query: "color == :x" });
+  await expect(failing).rejects.toMatchObject({ place: { line: 1, column: 10, near: ":x" } });
+});
+
+test("what find held counts against the memory of a statement", async () => {
+  const { runner, execute } = await openStatements({ bytes: 20_000 });
+  for (let i = 0; i < 20; i++) {
+    await execute("INSERT INTO c DOCUMENTS (:d)", { d: { t: "x".repeat(1000) } });
+  }
+  const failing = runner.find({ collection: "c", query: "true" });
+  await expect(failing).rejects.toMatchObject({ code: "query.too_large" });
+});

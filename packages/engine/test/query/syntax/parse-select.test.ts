@@ -93,8 +93,6 @@ test("VALUE, RAW and ELEMENT before the alias of a collection give the rows them
     projections: [column("t")],
   });
   expect(parsed("SELECT raw c FROM c")).toEqual(parsed("SELECT ELEMENT c FROM c"));
-  expect(faultOf("SELECT RAW kind FROM c").code).toBe("query.semantic");
-  expect(faultOf("SELECT VALUE t, a FROM c t").code).toBe("query.semantic");
   expect(parsed("SELECT value, raw.a, element AS e FROM c")).toMatchObject({ isRaw: false });
 });
 

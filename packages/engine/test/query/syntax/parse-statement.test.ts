@@ -80,16 +80,6 @@ test("EXPLAIN, PROFILE and ADVISE stand before a statement", () => {
   expect(parsed("ADVISE AND PROVISION SELECT a FROM b")).toMatchObject({ isProvision: true });
 });
 
-test("what has no plan is not explained, and advice is not given on advice", () => {
-  for (const text of [
-    "EXPLAIN SHOW ALL",
-    "EXPLAIN ALTER SYSTEM RESET ALL",
-    "ADVISE EXPLAIN DELETE FROM c",
-  ]) {
-    expect(faultOf(text)).toMatchObject({ code: "query.semantic", offset: text.indexOf(" ") + 1 });
-  }
-});
-
 test("SYNC CONTEXT chooses peers for a statement", () => {
   expect(
     parsed("SYNC CONTEXT ( PEERS WHERE peerKeyString = 'pk' ) SELECT * FROM cars"),

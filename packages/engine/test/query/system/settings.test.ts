@@ -4,13 +4,13 @@
 import { PeerError, type Value } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { locate } from "../../../src/query/fault.ts";
+import { runAlterSystem, runShow } from "../../../src/query/statement/setting.ts";
 import type {
   AlterSystemStatement,
   LiteralNode,
   ShowStatement,
 } from "../../../src/query/syntax/tree.ts";
 import { PARAMETERS, Settings } from "../../../src/query/system/settings.ts";
-import { runAlterSystem, runShow } from "../../../src/query/system/show-settings.ts";
 import { type Datum, toFloat } from "../../../src/query/value/datum.ts";
 
 function refusalOf(work: () => unknown): PeerError {

@@ -1,23 +1,13 @@
 /**
- * System collections over a real store, and what the collections of a statement stand for.
+ * System collections over a real store.
  */
-import {
-  NAME_SIZE_MAX,
-  type Operation,
-  PeerError,
-  type Value,
-  type ValueObject,
-} from "@bigpeer/protocol";
+import { type Operation, type Value, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
-import { locate } from "../../../src/query/fault.ts";
-import { Budget } from "../../../src/query/run/budget.ts";
-import { StatementCache } from "../../../src/query/statement-cache.ts";
-import type { CollectionRef } from "../../../src/query/syntax/tree.ts";
+import { Budget } from "../../../src/query/frame/budget.ts";
+import { StatementCache } from "../../../src/query/statement/statement-cache.ts";
 import { Requests } from "../../../src/query/system/requests.ts";
 import { Settings } from "../../../src/query/system/settings.ts";
 import {
-  type CollectionUse,
-  resolveCollection,
   type SystemContext,
   type SystemFacts,
   systemCollection,
@@ -253,85 +243,5 @@ describe("system_info", () => {
     const state = await bench();
     state.facts = { info: () => [{ namespace: "core", key: "version", value: "1.2.3" }] };
     expect(infoOf(state).get("core version")).toBe("1.2.3");
-  });
-});
-
-describe("a collection in a statement", () => {
-  const USES: readonly CollectionUse[] = ["read", "write", "delete"];
-
-  function ref(namespace: string | undefined, name: string): CollectionRef {
-    return { name, at: 14, ...(namespace === undefined ? {} : { namespace }) };
-  }
-
-  function refusalOf(collection: CollectionRef, use: CollectionUse): PeerError {
-    try {
-      resolveCollection(collection, use);
-    } catch (error) {
-      const located = locate(error, "SELECT * FROM system:nope");
-      if (located instanceof PeerError) return located;
-      throw error;
-    }
-    throw new Error("expected a refusal");
-  }
-
-  test.each(USES)("without a namespace or with default: it is a stored one, to %s", (use) => {
-    for (const namespace of [undefined, "default"]) {
-      const resolved = { kind: "stored", name: "cars" };
-      expect(resolveCollection(ref(namespace, "cars"), use)).toEqual(resolved);
-    }
-  });
-
-  test("system: is read", () => {
-    for (const name of systemCollectionNames()) {
-      const collection = systemCollection(name);
-      expect(resolveCollection(ref("system", name), "read")).toEqual({
-        kind: "system",
-        collection,
-      });
-    }
-  });
-
-  test("system: is not written to", () => {
-    for (const name of systemCollectionNames()) {
-      expect(refusalOf(ref("system", name), "write").code).toBe("query.semantic");
-    }
-  });
-
-  test("only finished requests are deleted from system:", () => {
-    for (const name of systemCollectionNames()) {
-      if (name === "request_history") continue;
-      expect(refusalOf(ref("system", name), "delete").code).toBe("query.semantic");
-    }
-    const collection = systemCollection("request_history");
-    expect(resolveCollection(ref("system", "completed_requests"), "delete")).toEqual({
-      kind: "system",
-      collection,
-    });
-  });
-
-  test.each(USES)("an unknown one of system: is refused, to %s", (use) => {
-    for (const name of ["nope", "functions", "keywords", "DUAL", "", "constructor"]) {
-      expect(refusalOf(ref("system", name), use).code).toBe("query.semantic");
-    }
-  });
-
-  test("the refusal says where, and what may have been meant", () => {
-    const refusal = refusalOf(ref("system", "indices"), "read");
-    expect(refusal.message).toContain("unknown system collection 'indices'; did you mean indexes?");
-    expect(refusal.place).toMatchObject({ line: 1, column: 15 });
-  });
-
-  test.each(USES)("any other namespace is refused, to %s", (use) => {
-    for (const namespace of ["bogus", "", "SYSTEM"]) {
-      expect(refusalOf(ref(namespace, "cars"), use).code).toBe("query.evaluation");
-    }
-  });
-
-  test("a name that no collection can have is refused before the storage sees it", () => {
-    for (const name of ["", "x".repeat(NAME_SIZE_MAX + 1), "\ud800"]) {
-      expect(refusalOf(ref(undefined, name), "read").code).toBe("query.store");
-      expect(refusalOf(ref(undefined, name), "write").code).toBe("query.evaluation");
-      expect(refusalOf(ref("default", name), "delete").code).toBe("query.evaluation");
-    }
   });
 });

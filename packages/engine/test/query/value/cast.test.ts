@@ -4,7 +4,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CastType } from "../../../src/query/syntax/tree.ts";
+import type { CastType } from "../../../src/query/value/cast.ts";
 import { castDatum, castTypeOf } from "../../../src/query/value/cast.ts";
 import {
   type Datum,

@@ -5,9 +5,9 @@
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import { Fault, semanticFault } from "../fault.ts";
 import type { AlterSystemStatement, ShowStatement } from "../syntax/tree.ts";
+import { parameterOf, type Settings } from "../system/settings.ts";
 import type { Datum } from "../value/datum.ts";
 import { compileLike, type Matcher } from "../value/like.ts";
-import { parameterOf, type Settings } from "./settings.ts";
 
 /** One row that maps names to values; none when no name matches the pattern. */
 export function runShow(statement: ShowStatement, settings: Settings): readonly ValueObject[] {

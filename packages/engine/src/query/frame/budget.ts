@@ -55,6 +55,11 @@ export class Budget {
     throw new PeerError("query.too_large", message);
   }
 
+  /** What was taken is free again: the statement begins anew. The time goes on. */
+  release(): void {
+    this.#bytes = 0;
+  }
+
   cancel(reason: string): void {
     this.#cancelled ??= reason;
   }

@@ -6,19 +6,20 @@
  * MISSING alone: null is the greatest value that a document can hold.
  */
 
-import { nearest, normalNumber } from "@bigpeer/protocol";
-import { add, divide } from "../value/arithmetic.ts";
+import { assert, normalInteger, normalNumber } from "@bigpeer/protocol";
+import type { Run } from "../frame/frame.ts";
+import { add } from "../value/arithmetic.ts";
 import { compareData, dataKey } from "../value/compare.ts";
 import {
   approximate,
   type Datum,
-  Failure,
   type Float,
+  isInteger,
   isNumeric,
   MISSING,
   type Outcome,
 } from "../value/datum.ts";
-import type { Run } from "./run.ts";
+import { sizeOf } from "../value/size.ts";
 
 /** One aggregate over one group. */
 export interface Accumulator {
@@ -33,23 +34,21 @@ const AGGREGATES: ReadonlyMap<string, (run: Run) => Accumulator> = new Map<
   ["count", () => new Count()],
   ["sum", () => new Sum()],
   ["avg", () => new Average()],
-  ["min", () => new Extreme(-1)],
-  ["max", () => new Extreme(1)],
+  ["min", (run) => new Extreme(-1, run)],
+  ["max", (run) => new Extreme(1, run)],
   ["median", (run) => new Median(run)],
-  ["mid", () => new Middle()],
+  ["mid", (run) => new Middle(run)],
 ]);
 
 export function isAggregate(name: string): boolean {
   return AGGREGATES.has(name);
 }
 
-export function suggestAggregate(name: string): string | undefined {
-  return nearest(name, [...AGGREGATES.keys()]);
-}
+export const AGGREGATE_NAMES: readonly string[] = [...AGGREGATES.keys()];
 
 export function startAggregate(name: string, isDistinct: boolean, run: Run): Accumulator {
   const start = AGGREGATES.get(name);
-  if (start === undefined) throw new Error(`assertion failed: expected an aggregate, not ${name}`);
+  assert(start !== undefined, "the name of an aggregate");
   return isDistinct ? new Distinct(start(run), run) : start(run);
 }
 
@@ -104,40 +103,53 @@ class Sum implements Accumulator {
   }
 }
 
-/** A whole average is an integer, whatever it was made of. */
+/** A whole average is an integer, whatever it was made of. It never overflows on the way. */
 class Average implements Accumulator {
-  readonly #sum = new Sum();
+  #integers = 0n;
+  #floats = 0;
   #count = 0;
 
   add(datum: Datum): void {
     if (!isNumeric(datum)) return;
-    this.#sum.add(datum);
+    if (isInteger(datum)) this.#integers += BigInt(datum);
+    else this.#floats += approximate(datum);
     this.#count++;
   }
 
   result(): Outcome {
-    const sum = this.#sum.result();
-    return isNumeric(sum) ? normalNumber(approximate(sum) / this.#count) : sum;
+    if (this.#count === 0) return MISSING;
+    return normalNumber((Number(this.#integers) + this.#floats) / this.#count);
   }
 }
 
 class Extreme implements Accumulator {
   readonly #direction: 1 | -1;
+  readonly #run: Run;
   #best: Datum = MISSING;
+  #bytes = 0;
 
-  constructor(direction: 1 | -1) {
+  constructor(direction: 1 | -1, run: Run) {
     this.#direction = direction;
+    this.#run = run;
   }
 
   add(datum: Datum): void {
     if (datum === MISSING) return;
     if (this.#best === MISSING || compareData(datum, this.#best) * this.#direction > 0) {
       this.#best = datum;
+      this.#charge(sizeOf(datum));
     }
   }
 
   result(): Outcome {
     return this.#best;
+  }
+
+  /** Counts by how much the largest that was ever kept has grown. */
+  #charge(bytes: number): void {
+    if (bytes <= this.#bytes) return;
+    this.#run.budget.take(bytes - this.#bytes);
+    this.#bytes = bytes;
   }
 }
 
@@ -167,8 +179,13 @@ class Median implements Accumulator {
 
 /** (MIN + MAX) / 2 of the numbers. */
 class Middle implements Accumulator {
-  readonly #least = new Extreme(-1);
-  readonly #greatest = new Extreme(1);
+  readonly #least: Extreme;
+  readonly #greatest: Extreme;
+
+  constructor(run: Run) {
+    this.#least = new Extreme(-1, run);
+    this.#greatest = new Extreme(1, run);
+  }
 
   add(datum: Datum): void {
     if (!isNumeric(datum)) return;
@@ -182,7 +199,8 @@ class Middle implements Accumulator {
 }
 
 function halfway(a: Outcome, b: Outcome): Outcome {
-  if (!isNumeric(a) || !isNumeric(b)) return a instanceof Failure ? a : MISSING;
-  const sum = add(a, b);
-  return isNumeric(sum) ? normalNumber(approximate(sum) / 2) : divide(sum, 2);
+  if (!isNumeric(a) || !isNumeric(b)) return MISSING;
+  if (!isInteger(a) || !isInteger(b)) return normalNumber((approximate(a) + approximate(b)) / 2);
+  const sum = BigInt(a) + BigInt(b);
+  return sum % 2n === 0n ? normalInteger(sum / 2n) : Number(sum) / 2;
 }

@@ -3,19 +3,22 @@
  * once; one that comes from a parameter or a field is made ready when it changes.
  */
 
-import type { Evaluate, Run } from "../run/run.ts";
+import type { Evaluate, Run } from "../frame/frame.ts";
 import type { Expression, LikeNode } from "../syntax/tree.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
 import { compileLike } from "../value/like.ts";
 import { similarSource } from "../value/similar.ts";
+import { BAD_PATTERN, makePattern, matchPattern } from "../value/user-pattern.ts";
+import { placer } from "./placer.ts";
 
-type Matcher = (text: string) => boolean;
+type Matcher = (text: string, run: Run) => Outcome;
 
 export function compileLikeNode(node: LikeNode, compile: (node: Expression) => Evaluate): Evaluate {
   const value = compile(node.operand);
   const pattern = compile(node.pattern);
   const escape = node.escape === undefined ? undefined : compile(node.escape);
   const matcherOf = lastMatcher(node);
+  const place = placer(node.at);
   const { isNegated } = node;
   return (frame) => {
     const text = value(frame);
@@ -26,7 +29,8 @@ export function compileLikeNode(node: LikeNode, compile: (node: Expression) => E
     if (sign instanceof Failure) return sign;
     if (typeof text !== "string" || typeof source !== "string") return withoutText(text, source);
     const matcher = matcherOf(source, sign, frame.run);
-    return matcher instanceof Failure ? matcher : matcher(text) !== isNegated;
+    const outcome = matcher instanceof Failure ? matcher : matcher(text, frame.run);
+    return typeof outcome === "boolean" ? outcome !== isNegated : place(outcome);
   };
 }
 
@@ -40,18 +44,16 @@ function withoutText(text: Datum, source: Datum): Outcome {
 function lastMatcher(
   node: LikeNode,
 ): (source: string, escape: Datum, run: Run) => Matcher | Failure {
-  const badPattern = new Failure("expected a valid pattern", node.at);
-  const badEscape = new Failure("expected one character after ESCAPE", node.at);
   let last: { source: string; escape: Datum; matcher: Matcher | Failure } | undefined;
   return (source, escape, run) => {
     if (last !== undefined && last.source === source && last.escape === escape) return last.matcher;
-    const matcher = isEscape(escape)
-      ? (makeMatcher(node, source, escape, run) ?? badPattern)
-      : badEscape;
+    const matcher = isEscape(escape) ? makeMatcher(node, source, escape, run) : BAD_ESCAPE;
     last = { source, escape, matcher };
     return matcher;
   };
 }
+
+const BAD_ESCAPE = new Failure("expected one character after ESCAPE");
 
 function isEscape(escape: Datum): escape is string | undefined {
   if (escape === MISSING) return true;
@@ -63,11 +65,16 @@ function makeMatcher(
   source: string,
   escape: string | undefined,
   run: Run,
-): Matcher | undefined {
-  if (operator !== "similar") {
-    const isCaseBlind = operator === "ilike";
-    return compileLike(source, escape === undefined ? { isCaseBlind } : { isCaseBlind, escape });
-  }
-  const pattern = run.platform.pattern(similarSource(source, escape), "s");
-  return pattern === undefined ? undefined : (text) => pattern.isFoundIn(text);
+): Matcher | Failure {
+  if (operator === "similar") return similarMatcher(source, escape, run);
+  const isCaseBlind = operator === "ilike";
+  const options = escape === undefined ? { isCaseBlind } : { isCaseBlind, escape };
+  return compileLike(source, options) ?? BAD_PATTERN;
+}
+
+function similarMatcher(source: string, escape: string | undefined, run: Run): Matcher | Failure {
+  const translated = similarSource(source, escape);
+  const pattern = translated === undefined ? BAD_PATTERN : makePattern(translated, "s", run);
+  if (pattern instanceof Failure) return pattern;
+  return (text, current) => matchPattern(pattern, text, current);
 }

@@ -5,7 +5,7 @@
 import type { ValueObject } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
 import type { StoredDocument } from "../../store/view.ts";
-import type { Datum, Outcome } from "../value/datum.ts";
+import type { Outcome } from "../value/datum.ts";
 import type { Budget } from "./budget.ts";
 
 export interface RequestInfo {
@@ -23,7 +23,7 @@ export interface Run {
 }
 
 /** A document of a FROM term (undefined where an outer join found none), or a value. */
-export type Slot = StoredDocument | Datum;
+export type Slot = StoredDocument | Outcome;
 
 export interface Frame {
   readonly run: Run;
@@ -32,3 +32,10 @@ export interface Frame {
 
 /** A compiled expression. */
 export type Evaluate = (frame: Frame) => Outcome;
+
+/** A frame with room for so many slots, all of them MISSING. */
+export function newFrame(run: Run, count: number): Frame {
+  const slots: Slot[] = [];
+  for (let i = 0; i < count; i++) slots.push(undefined);
+  return { run, slots };
+}

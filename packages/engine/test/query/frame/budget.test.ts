@@ -3,7 +3,7 @@
  */
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { Budget } from "../../../src/query/run/budget.ts";
+import { Budget } from "../../../src/query/frame/budget.ts";
 
 function codeOf(work: () => void): string | undefined {
   try {

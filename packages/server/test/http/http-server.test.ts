@@ -6,11 +6,11 @@ import { once } from "node:events";
 import { request as sendRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createAnswer, encodeAnswer } from "../src/http/answer.ts";
-import type { HttpRequest } from "../src/http/http-request.ts";
-import { refusalOf } from "../src/http/refusal.ts";
-import { type HttpServer, listenHttp } from "../src/http-server.ts";
-import { BODY_SIZE_MAX } from "../src/limits.ts";
+import { createAnswer, encodeAnswer } from "../../src/http/answer.ts";
+import type { HttpRequest } from "../../src/http/http-request.ts";
+import { type HttpServer, listenHttp } from "../../src/http/http-server.ts";
+import { refusalOf } from "../../src/http/refusal.ts";
+import { BODY_SIZE_MAX } from "../../src/limits.ts";
 
 const log = (): void => {};
 

@@ -2,7 +2,7 @@
  * BoundedCache: what is kept, and what is forgotten.
  */
 import { expect, test } from "vitest";
-import { BoundedCache } from "../../../src/query/value/bounded-cache.ts";
+import { BoundedCache } from "../../src/query/bounded-cache.ts";
 
 test("a value is made once for as long as it is kept, undefined included", () => {
   const cache = new BoundedCache<string, number | undefined>(2);

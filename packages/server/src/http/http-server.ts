@@ -9,22 +9,22 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PeerError } from "@bigpeer/protocol";
-import type { EncodedAnswer } from "./http/answer.ts";
-import {
-  type BodyOptions,
-  bodySizeMaxOf,
-  type HttpRequest,
-  isLongUnread,
-  readBody,
-} from "./http/http-request.ts";
 import {
   CLOSE_MS_MAX,
   CONNECTIONS_MAX,
   HEADERS_MS_MAX,
   LINGER_MS_MAX,
   REQUEST_MS_MAX,
-} from "./limits.ts";
-import { describeError, type Log } from "./log.ts";
+} from "../limits.ts";
+import { describeError, type Log } from "../log.ts";
+import type { EncodedAnswer } from "./answer.ts";
+import {
+  type BodyOptions,
+  bodySizeMaxOf,
+  type HttpRequest,
+  isLongUnread,
+  readBody,
+} from "./http-request.ts";
 
 export interface HttpOptions {
   readonly host: string;

@@ -3,7 +3,7 @@
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { StatementCache } from "../../src/query/statement-cache.ts";
+import { StatementCache } from "../../../src/query/statement/statement-cache.ts";
 
 function counting(): { readonly make: (text: string) => string; readonly made: string[] } {
   const made: string[] = [];

@@ -1,0 +1,88 @@
+/**
+ * Choice: the documents of one collection that a condition, an order and a window choose. For
+ * mutations, and for whoever wants documents rather than rows.
+ */
+
+import type { StoredDocument } from "../../store/view.ts";
+import { type Frame, newFrame } from "../frame/frame.ts";
+import type { CollectionPurpose } from "../plan/collection.ts";
+import { planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
+import { bindExpression, type Scope, Slots } from "../plan/scope.ts";
+import { bindConstant } from "../plan/select-plan.ts";
+import type { Execution } from "../run/execution.ts";
+import { compileRows, driveRows } from "../run/rows.ts";
+import {
+  compileSorter,
+  compileWindow,
+  type Sortable,
+  sizeOfKeys,
+  type Window,
+} from "../run/sort.ts";
+import type { Expression, OrderTerm, Selection } from "../syntax/tree.ts";
+import { sizeOf } from "../value/size.ts";
+
+export interface Choice {
+  readonly plan: RowsPlan;
+  readonly source: SourcePlan;
+  readonly scope: Scope;
+  readonly order: readonly OrderTerm[];
+  readonly limit: Expression | undefined;
+  readonly offset: Expression | undefined;
+  /**
+   * The rows of the documents that were chosen, each with a frame of its own. `window` is for those
+   * who have it in numbers instead of in the statement.
+   */
+  readonly rows: (execution: Execution, window?: Window) => Generator<void, Frame[], void>;
+}
+
+/** Rough bytes of a frame that is kept, without what it holds. */
+const FRAME_BYTES = 128;
+
+export interface ChoiceOptions {
+  readonly purpose: CollectionPurpose;
+  /** Whether the ids are enough: then nothing else of the documents is kept. */
+  readonly isIdsOnly?: boolean;
+}
+
+export function compileChoice(selection: Selection, options: ChoiceOptions): Choice {
+  const { purpose, isIdsOnly = false } = options;
+  const slots = new Slots();
+  const { term, where } = selection;
+  const clauses = { from: term, purpose, ...(where && { where }) };
+  const { rows: plan, scope } = planRows(clauses, slots);
+  const order = selection.orderBy.map(({ expression, isDescending }) => ({
+    expression: bindExpression(expression, scope),
+    isDescending,
+  }));
+  const sorter = compileSorter<Frame>(order);
+  const limit = bindConstant(selection.limit);
+  const offset = bindConstant(selection.offset);
+  const window = compileWindow(limit, offset);
+  const source = compileRows(plan);
+  const { slot } = plan.source;
+  const rows = function* rows(
+    execution: Execution,
+    given?: Window,
+  ): Generator<void, Frame[], void> {
+    const { run } = execution;
+    const found: Sortable<Frame>[] = [];
+    const frame = newFrame(run, slots.count);
+    const cut = given ?? window(frame);
+    const enough = sorter === undefined ? cut.offset + cut.limit : Infinity;
+    const row = (each: Frame): boolean => {
+      if (found.length >= enough) return false;
+      const keys = sorter?.keysOf(each) ?? [];
+      const document = each.slots[slot] as StoredDocument;
+      const kept = isIdsOnly ? { ...document, fields: {} } : document;
+      run.budget.take(FRAME_BYTES + sizeOf(kept.fields) + sizeOfKeys(keys));
+      const slotsKept = [...each.slots];
+      slotsKept[slot] = kept;
+      found.push({ keys, row: { run, slots: slotsKept } });
+      return true;
+    };
+    yield* driveRows(source, execution, frame, { row, end: () => {} });
+    sorter?.sort(found, run);
+    return found.slice(cut.offset, cut.offset + cut.limit).map((each) => each.row);
+  };
+  return { plan, source: plan.source, scope, order, limit, offset, rows };
+}

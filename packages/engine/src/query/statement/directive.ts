@@ -1,0 +1,31 @@
+/**
+ * Directives: hints of a statement in JSON, in a comment that begins with a plus.
+ */
+
+import { isObject, PeerError, parseJson, type ValueObject } from "@bigpeer/protocol";
+import { JOINS_LIMIT, JOINS_MAX } from "../../limits.ts";
+import { semanticFault } from "../fault.ts";
+
+/** Directives that are not known are for other engines; those that are known must make sense. */
+export function joinsMaxOf(directives: readonly string[]): number {
+  let joinsMax = JOINS_MAX;
+  for (const text of directives) {
+    const given = parseDirective(text)["#max_joins"];
+    if (given === undefined) continue;
+    if (typeof given !== "number" || !Number.isSafeInteger(given) || given < 0) {
+      throw semanticFault("the directive #max_joins expects a whole number");
+    }
+    joinsMax = Math.min(given, JOINS_LIMIT);
+  }
+  return joinsMax;
+}
+
+function parseDirective(text: string): ValueObject {
+  try {
+    const directive = parseJson(text);
+    if (isObject(directive)) return directive;
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+  }
+  throw semanticFault("expected a JSON object as directive");
+}

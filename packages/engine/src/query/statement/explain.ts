@@ -1,0 +1,81 @@
+/**
+ * EXPLAIN, PROFILE and ADVISE: statements about another statement.
+ */
+
+import type { Value, ValueObject } from "@bigpeer/protocol";
+import { semanticFault } from "../fault.ts";
+import { printStatement } from "../syntax/print.ts";
+import type { AdviseStatement, ExplainStatement } from "../syntax/tree.ts";
+import { type Prepared, quickRead, type RunRead, type RunWrite } from "./work.ts";
+
+export function explainPrepared({ statement, at }: ExplainStatement, inner: Prepared): Prepared {
+  const { plan } = inner;
+  if (plan === undefined) throw semanticFault(`there is no plan for ${statement.kind}`, at);
+  return quickRead(() => [{ plan: plan() }]);
+}
+
+/** Milliseconds, and the clock that they are of. */
+export interface PrepareTimes {
+  readonly parseMs: number;
+  readonly planMs: number;
+  readonly elapsed: () => number;
+}
+
+/** Runs the statement; the rows are followed by one about the run. */
+export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepared {
+  const { work } = prepared;
+  const { elapsed } = times;
+  if (work.kind === "write") {
+    const run: RunWrite = (execution) => {
+      const begin = elapsed();
+      const { items, ids } = work.run(execution);
+      const profile = profileOf(prepared, times, { count: ids.length, ms: elapsed() - begin });
+      return { ids, items: [...items, profile] };
+    };
+    return { ...prepared, work: { kind: "write", run } };
+  }
+  const run: RunRead = function* run(execution) {
+    const begin = elapsed();
+    const { items, ids } = yield* work.run(execution);
+    const profile = profileOf(prepared, times, {
+      count: Math.max(items.length, ids.length),
+      ms: elapsed() - begin,
+    });
+    return { ids, items: [...items, profile] };
+  };
+  return { ...prepared, work: { kind: "read", run } };
+}
+
+interface Ran {
+  readonly count: number;
+  readonly ms: number;
+}
+
+function profileOf({ plan, queryType }: Prepared, times: PrepareTimes, ran: Ran): ValueObject {
+  return {
+    "~request_profile": {
+      ...(plan && { plan: plan() }),
+      queryType,
+      resultCount: ran.count,
+      state: "completed",
+      times: {
+        elapsed: nanoseconds(ran.ms),
+        parse: nanoseconds(times.parseMs),
+        plan: nanoseconds(times.planMs),
+      },
+    },
+  };
+}
+
+function nanoseconds(milliseconds: number): number {
+  return Math.round(milliseconds * 1_000_000);
+}
+
+export function advisePrepared({ statement, at }: AdviseStatement, inner: Prepared): Prepared {
+  if (inner.plan === undefined || statement.kind === "profile") {
+    throw semanticFault(`ADVISE expects a statement with a plan, found ${statement.kind}`, at);
+  }
+  const outcome = "no advice available for statement";
+  const advice: Value = { statement: printStatement(statement), outcome };
+  return quickRead(() => [{ advice }]);
+}

@@ -1,0 +1,39 @@
+/**
+ * Work: a statement that is ready to run, whatever kind it is.
+ */
+
+import type { Value, ValueObject } from "@bigpeer/protocol";
+import type { Execution } from "../run/execution.ts";
+
+export type QueryType = "select" | "mutation";
+
+/** What a statement gives back. */
+export interface StatementOutput {
+  readonly items: readonly Value[];
+  /** Of the documents that it changed. */
+  readonly ids: readonly Value[];
+}
+
+/** Reads pause now and then; writes run inside a transaction, from beginning to end. */
+export type Work<T = StatementOutput> =
+  | { readonly kind: "read"; readonly run: (execution: Execution) => Generator<void, T, void> }
+  | { readonly kind: "write"; readonly run: (execution: Execution) => T };
+
+export type RunRead = Extract<Work, { kind: "read" }>["run"];
+export type RunWrite = Extract<Work, { kind: "write" }>["run"];
+
+export interface Prepared {
+  readonly queryType: QueryType;
+  readonly work: Work;
+  /** What EXPLAIN shows; undefined for statements that have no plan. */
+  readonly plan: (() => ValueObject) | undefined;
+}
+
+/** A read that is done at once: nothing in it takes long. */
+export function quickRead(rows: (execution: Execution) => readonly Value[]): Prepared {
+  // oxlint-disable-next-line require-yield -- there is nothing to pause for
+  const run: RunRead = function* run(execution) {
+    return { items: rows(execution), ids: [] };
+  };
+  return { queryType: "select", work: { kind: "read", run }, plan: undefined };
+}

@@ -1,0 +1,56 @@
+/**
+ * Patterns that users wrote, for SIMILAR TO and regexp_like: made ready by the host, matched under the
+ * budget of the statement.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import type { Pattern, Platform } from "../../platform.ts";
+import { BoundedCache } from "../bounded-cache.ts";
+import { Failure, type Outcome } from "./datum.ts";
+
+export const BAD_PATTERN: Failure = new Failure(
+  "expected a valid pattern, without look-around and back-references, and not too large",
+);
+const TEXT_TOO_LONG = new Failure("expected a smaller pattern for a text of this length");
+
+/** A text counts as one step of work for so many characters. */
+const STEP_LENGTH = 256;
+
+interface Matching {
+  readonly platform: Platform;
+  readonly budget: { step(steps: number): void };
+}
+
+/** What is kept is bounded by number only, so the length of each is bounded too. */
+const PATTERN_LENGTH_MAX = 20_000;
+const PATTERNS_KEPT = 64;
+
+/** What was made ready lately, and what cannot be: a pattern in a field comes again with each row. */
+const kept = new WeakMap<Platform, BoundedCache<string, Pattern | Failure>>();
+
+/** `flags` as Platform.pattern takes them. */
+export function makePattern(
+  source: string,
+  flags: string,
+  { platform }: Matching,
+): Pattern | Failure {
+  if (source.length > PATTERN_LENGTH_MAX) return BAD_PATTERN;
+  let cache = kept.get(platform);
+  if (cache === undefined) {
+    cache = new BoundedCache(PATTERNS_KEPT);
+    kept.set(platform, cache);
+  }
+  // No flag is a slash, so that the key says where the flags end.
+  return cache.obtain(`${flags}/${source}`, () => platform.pattern(source, flags) ?? BAD_PATTERN);
+}
+
+export function matchPattern(pattern: Pattern, text: string, { budget }: Matching): Outcome {
+  budget.step(Math.ceil(text.length / STEP_LENGTH));
+  try {
+    return pattern.isFoundIn(text);
+  } catch (error) {
+    // One document with a long text is no reason to end a scan.
+    if (error instanceof PeerError && error.code === "query.too_large") return TEXT_TOO_LONG;
+    throw error;
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * SELECT where clauses meet: names in ORDER BY, aggregates and variables, outer joins, what fails.
+ */
+import { describe, expect, test } from "vitest";
+import { openStatements, type Statements } from "../../support/run-statements.ts";
+
+async function openSales(): Promise<Statements> {
+  const statements = await openStatements();
+  await statements.execute(
+    "INSERT INTO c DOCUMENTS ({'_id': 1, 'k': 'a', 'n': 10}), ({'_id': 2, 'k': 'a', 'n': 20}), ({'_id': 3, 'k': 'b', 'n': 1})",
+  );
+  return statements;
+}
+
+describe("ORDER BY in a statement with groups", () => {
+  test("a field inside an aggregate or a key is the field, also when a column has its name", async () => {
+    const { rows } = await openSales();
+    expect(await rows("SELECT k, sum(n) AS n FROM c GROUP BY k ORDER BY sum(n)")).toEqual([
+      { k: "b", n: 1 },
+      { k: "a", n: 30 },
+    ]);
+    expect(
+      await rows("SELECT 10 - n AS n, count(*) AS x FROM c GROUP BY 10 - n ORDER BY 10 - n"),
+    ).toEqual([
+      { n: -10, x: 1 },
+      { n: 0, x: 1 },
+      { n: 9, x: 1 },
+    ]);
+  });
+
+  test("the name of a column stands for it where nothing else makes sense", async () => {
+    const { rows } = await openSales();
+    expect(await rows("SELECT k, sum(n) AS total FROM c GROUP BY k ORDER BY -total")).toEqual([
+      { k: "a", total: 30 },
+      { k: "b", total: 1 },
+    ]);
+  });
+
+  test("ORDER BY alone can hold the aggregate", async () => {
+    const { rows } = await openSales();
+    expect(await rows("SELECT k FROM c GROUP BY k ORDER BY max(n) DESC")).toEqual([
+      { k: "a" },
+      { k: "b" },
+    ]);
+  });
+});
+
+describe("aggregates", () => {
+  test.each([
+    "SELECT ARRAY count(v) FOR v IN [1, 2] END AS x FROM c",
+    "SELECT ANY v IN [1, 2] SATISFIES max(v) = v END AS x FROM c",
+    "SELECT ARRAY sum(w) FOR v IN [[1]] WHEN ANY w IN v SATISFIES sum(w) > 0 END END AS x FROM c",
+  ])("the variable of a loop around an aggregate cannot be in it: %s", async (statement) => {
+    const { failure } = await openSales();
+    expect((await failure(statement)).code).toBe("query.semantic");
+  });
+
+  test("a loop inside an aggregate has its variable", async () => {
+    const { rows } = await openSales();
+    const statement =
+      "SELECT sum(array_length(ARRAY v FOR v IN [n, n] WHEN v > 5 END)) AS x FROM c";
+    expect(await rows(statement)).toEqual([{ x: 4 }]);
+  });
+
+  test("arguments that differ make different aggregates", async () => {
+    const { rows } = await openSales();
+    expect(
+      await rows("SELECT count(1e309) AS a, count(null) AS b, count(-1e309) AS c FROM c"),
+    ).toEqual([{ a: 3, b: 0, c: 3 }]);
+  });
+
+  test("a sum beyond 64 bits fails: nothing catches it, and it is warned of", async () => {
+    const { execute } = await openStatements();
+    const max = 2n ** 64n - 1n;
+    await execute("INSERT INTO c DOCUMENTS (:d)", { d: [{ x: max }, { x: max }] });
+    const result = await execute("SELECT ifmissing(sum(x), 0) AS z, count(*) AS n FROM c");
+    expect(result.items).toEqual([{ n: 2 }]);
+    expect(result.totalWarningsCount).toBe(1);
+  });
+
+  test("averages and middles of large integers do not overflow, middles are exact", async () => {
+    const { execute, rows } = await openStatements();
+    await execute("INSERT INTO c DOCUMENTS (:d)", {
+      d: [{ x: 2n ** 60n + 1n }, { x: 2n ** 60n + 3n }],
+    });
+    expect(await rows("SELECT median(x) AS m, mid(x) AS d FROM c")).toEqual([
+      { m: 2n ** 60n + 2n, d: 2n ** 60n + 2n },
+    ]);
+    await execute("UPDATE c SET x = 18446744073709551615");
+    expect(await rows("SELECT avg(x) AS a FROM c")).toEqual([{ a: 2 ** 64 }]);
+  });
+
+  test("a group key that fails makes a group of its own with MISSING, and is warned of", async () => {
+    const { execute } = await openSales();
+    const result = await execute("SELECT k + 1 AS x, count(*) AS n FROM c GROUP BY k + 1");
+    expect(result.items).toEqual([{ n: 3 }]);
+    expect(result.totalWarningsCount).toBe(3);
+  });
+});
+
+describe("columns", () => {
+  test("a column that fails hides what a star before it brought", async () => {
+    const { rows } = await openSales();
+    expect(await rows("SELECT c.*, 1 / 0 AS n FROM c WHERE _id = 1")).toEqual([{ _id: 1, k: "a" }]);
+  });
+
+  test("SELECT VALUE of the side that an outer join did not find is null", async () => {
+    const { rows } = await openSales();
+    const statement = "SELECT VALUE g FROM c f LEFT JOIN d g ON g._id = f.k WHERE f._id = 1";
+    expect(await rows(statement)).toEqual([null]);
+  });
+
+  test.each(["SELECT RAW k FROM c", "SELECT VALUE t, k FROM c t"])(
+    "%s is refused: only whole documents",
+    async (statement) => {
+      const { failure } = await openSales();
+      expect((await failure(statement)).code).toBe("query.semantic");
+    },
+  );
+});
+
+test("one prepared statement runs several times at once, each with its own rows", async () => {
+  const { execute, runner } = await openStatements();
+  const documents = Array.from({ length: 3000 }, (_, i) => ({ _id: i, s: `x${i % 7}`, t: [i] }));
+  await execute("INSERT INTO c DOCUMENTS (:documents)", { documents });
+  const statement =
+    "SELECT s, count(*) AS n FROM c WHERE s LIKE :p AND ANY v IN t SATISFIES v >= :from END GROUP BY s ORDER BY s";
+  const run = (p: string, from: number): Promise<unknown> =>
+    runner.execute({ statement, args: { p, from } }).then(({ items }) => items);
+  const apart = [await run("x1%", 0), await run("%", 2990), await run("_2", 100)];
+  expect(await Promise.all([run("x1%", 0), run("%", 2990), run("_2", 100)])).toEqual(apart);
+});
