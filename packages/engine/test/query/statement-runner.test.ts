@@ -236,6 +236,14 @@ describe("bounds", () => {
     expect((await failure(statement)).code).toBe("query.too_large");
   });
 
+  test("what is garbage after each row does not add up", async () => {
+    const { execute, rows } = await openStatements({ bytes: 2_000_000 });
+    await execute(INSERT, { documents: numbered(500) });
+    const statement =
+      "SELECT count(*) AS n FROM c WHERE length(repeat('x', 400000)) > 0 AND array_length(ARRAY repeat('y', 9000) FOR i IN [1, 2, 3, 4, 5, 6, 7, 8] END) = 8";
+    expect(await rows(statement)).toEqual([{ n: 500 }]);
+  });
+
   test("a running read can be cancelled by its id, and lets others have their turn", async () => {
     const { execute, runner, rows } = await openStatements({}, { elapsed: countingClock() });
     await execute(INSERT, { documents: numbered(20_000) });

@@ -74,7 +74,7 @@ export function compileComprehension(node: ComprehensionNode, compile: Compile):
 /** A small result is garbage when its row is done; only a large one counts. What is left to count. */
 function charged(bytes: number, run: Run): number {
   if (bytes < LARGE_BYTES) return bytes;
-  run.budget.take(bytes);
+  run.budget.borrow(bytes);
   return 0;
 }
 

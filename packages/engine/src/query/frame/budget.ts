@@ -1,7 +1,8 @@
 /**
  * Budget: what one statement may use of time and memory.
  *
- * Every loop whose length comes from outside calls `step`, everything that grows calls `take`.
+ * Every loop whose length comes from outside calls `step`, everything that grows calls `take`, or
+ * `borrow` when it is garbage after its row.
  * Looking at the clock costs more than a step, so it is looked at once for many of them.
  */
 
@@ -22,6 +23,7 @@ export class Budget {
   readonly #endMs: number;
   readonly #bytesMax: number;
   #bytes = 0;
+  #borrowed = 0;
   #steps = 0;
   #cancelled: string | undefined;
 
@@ -50,7 +52,22 @@ export class Budget {
   /** Counts memory that stays taken until the statement ends. */
   take(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes <= this.#bytesMax) return;
+    this.#checkBytes();
+  }
+
+  /** Counts memory that is free again when the row at hand is done. */
+  borrow(bytes: number): void {
+    this.#borrowed += bytes;
+    this.#checkBytes();
+  }
+
+  /** The row at hand is done: what it borrowed is garbage. */
+  endRow(): void {
+    this.#borrowed = 0;
+  }
+
+  #checkBytes(): void {
+    if (this.#bytes + this.#borrowed <= this.#bytesMax) return;
     const message = `the statement needs more than ${this.#bytesMax} bytes of memory; narrow it with WHERE or LIMIT`;
     throw new PeerError("query.too_large", message);
   }
@@ -58,6 +75,7 @@ export class Budget {
   /** What was taken is free again: the statement begins anew. The time goes on. */
   release(): void {
     this.#bytes = 0;
+    this.#borrowed = 0;
   }
 
   cancel(reason: string): void {

@@ -34,7 +34,7 @@ export function chargeGrowth(run: Run, bytes: number): void {
 }
 
 function charge(run: Run, bytes: number): void {
-  run.budget.take(bytes);
+  run.budget.borrow(bytes);
   run.budget.step(Math.ceil(bytes / BYTES_PER_STEP));
 }
 

@@ -52,6 +52,7 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
         if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
         for (const group of groups.values()) {
           run.budget.step();
+          run.budget.endRow();
           fill(frame, group, grouping);
           const outcome = having === undefined || having(frame);
           if (outcome instanceof Failure) warnOf(execution, outcome, MISSING);

@@ -47,6 +47,7 @@ export function compileJoin(plan: JoinPlan, right: DocumentSource): JoinStep {
       let isMatched = false;
       for (const document of candidates(frame)) {
         budget.step();
+        budget.endRow();
         frame.slots[slot] = document;
         const outcome = on(frame);
         if (outcome === true) {
@@ -109,6 +110,7 @@ function readRight(execution: Execution, frame: Frame, side: Right): StoredDocum
   const documents: StoredDocument[] = [];
   for (const document of side.right(execution, frame)) {
     budget.step();
+    budget.endRow();
     frame.slots[side.slot] = document;
     if (!side.filter.every((condition) => condition(frame) === true)) continue;
     budget.take(sizeOf(document.fields));

@@ -88,6 +88,7 @@ export function* driveRows(
   let steps = 0;
   for (const isRow of source.pull(execution, frame)) {
     budget.step();
+    budget.endRow();
     if (isRow && !sink.row(frame)) break;
     if (!isRow || ++steps % STEPS_PER_PAUSE === 0) yield;
   }

@@ -24,7 +24,7 @@ const PIECE_LENGTH = 4096;
 
 /** What counts what is made: the budget of a statement. */
 interface Meter {
-  take(bytes: number): void;
+  borrow(bytes: number): void;
   step(steps: number): void;
 }
 
@@ -83,7 +83,7 @@ class JsonWriter {
     const grown = this.text.length - this.#counted;
     if (grown < PIECE_LENGTH) return;
     this.#counted += grown;
-    this.#budget?.take(grown);
+    this.#budget?.borrow(grown);
     this.#budget?.step(Math.ceil(grown / PIECE_LENGTH));
   }
 }

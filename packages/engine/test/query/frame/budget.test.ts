@@ -45,6 +45,25 @@ test("memory that was taken stays taken", () => {
   expect(codeOf(() => budget.take(1))).toBe("query.too_large");
 });
 
+test("memory that a row borrowed is free when the row is done", () => {
+  const budget = budgetAt({ now: 0 });
+  budget.take(400);
+  for (let row = 0; row < 10; row++) {
+    budget.borrow(300);
+    budget.borrow(300);
+    budget.endRow();
+  }
+  budget.borrow(600);
+  expect(codeOf(() => budget.borrow(1))).toBe("query.too_large");
+});
+
+test("a statement that begins anew has all its memory again", () => {
+  const budget = budgetAt({ now: 0 });
+  budget.take(1000);
+  budget.release();
+  expect(codeOf(() => budget.take(1000))).toBeUndefined();
+});
+
 test("a cancelled budget ends with the reason, the first one given", () => {
   const budget = budgetAt({ now: 0 });
   budget.cancel("enough");
