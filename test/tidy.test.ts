@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { isSource, isTest, readFiles, type SourceFile } from "./support/repository.ts";
 import {
   checkEntries,
+  checkFolderOrder,
   checkHeaders,
   checkImports,
   checkLeftOutTests,
@@ -43,6 +44,10 @@ test("index.ts is the entry of a package and lists what it exports", () => {
 
 test("imports follow the arrows, and each third-party library enters in one file", () => {
   expect(checkImports(files)).toEqual([]);
+});
+
+test("the folders of the statement language import only what stands to their left", () => {
+  expect(checkFolderOrder(files)).toEqual([]);
 });
 
 test("every source is reached from an entry", () => {
@@ -108,6 +113,26 @@ test("imports that follow the arrows are not complained of", () => {
   expect(checkImports(plant("packages/engine/src/store/a.ts", engine))).toEqual([]);
   const storage = `import { open } from "lmdb";\nimport { join } from "node:path";`;
   expect(checkImports(plant("packages/server/src/lmdb/lmdb-key-value.ts", storage))).toEqual([]);
+});
+
+test.each([
+  ["value/a.ts", `import { b } from "../run/b.ts";`, "to the right"],
+  ["syntax/a.ts", `import type { B } from "../frame/b.ts";`, "to the right, type only"],
+  ["run/a.ts", `export { b } from "../mutate/b.ts";`, "to the right, handed on"],
+  ["statement/a.ts", `const b = await import("../statement-runner.ts");`, "the runner, dynamic"],
+  ["fault.ts", `import { b } from "./value/b.ts";`, "a folder, from what all share"],
+  ["other/a.ts", "", "a folder that is not in the order"],
+])("in the statement language, %s: %s is found: %s", (path, text) => {
+  expect(checkFolderOrder(plant(`packages/engine/src/query/${path}`, text))).toHaveLength(1);
+});
+
+test("imports to the left are not complained of", () => {
+  const run = `import { a } from "../value/a.ts";\nimport { b } from "../fault.ts";\nimport "./c.ts";`;
+  expect(checkFolderOrder(plant("packages/engine/src/query/run/a.ts", run))).toEqual([]);
+  const runner = `import { a } from "./statement/a.ts";\nimport { b } from "../store/b.ts";`;
+  expect(checkFolderOrder(plant("packages/engine/src/query/statement-runner.ts", runner))).toEqual(
+    [],
+  );
 });
 
 test("a source that nothing imports is found", () => {

@@ -40,6 +40,25 @@ const THIRD_PARTY_IN_TESTS: Record<string, string> = {
   re2js: "packages/engine/test/support/test-platform.ts",
 };
 
+const QUERY = "packages/engine/src/query/";
+
+/** The folders of the statement language, and its files beside them: each imports only to its left. */
+const QUERY_ORDER: readonly (readonly string[])[] = [
+  ["bounded-cache.ts", "fault.ts", "unknown-name.ts", "uuid.ts"],
+  ["value"],
+  ["syntax"],
+  ["frame"],
+  ["date"],
+  ["functions"],
+  ["system"],
+  ["plan"],
+  ["compile"],
+  ["run"],
+  ["mutate"],
+  ["statement"],
+  ["statement-runner.ts"],
+];
+
 /** Files that nothing imports because something outside the sources starts there. */
 const ENTRY = /\/src\/(index|main)\.ts$|\.d\.ts$/;
 
@@ -133,6 +152,31 @@ function complainAboutSibling(file: SourceFile, specifier: string): string | und
   if (rest !== undefined) return `${specifier}: import a package by its entry`;
   if (from === undefined || from === to || ARROWS[from]?.includes(to)) return undefined;
   return `${from} must not import ${to}`;
+}
+
+/** Imports inside the statement language that go to the right, type-only ones too. */
+export function checkFolderOrder(files: readonly SourceFile[]): string[] {
+  const sources = files.filter((file) => isSource(file) && file.path.startsWith(QUERY));
+  return sources.flatMap((file) => {
+    const from = partOfQuery(file.path);
+    if (rankInQuery(from) < 0) return [`${file.path}:1: ${from} has no place in the order`];
+    return findImports(file).flatMap(({ specifier, line }) => {
+      const target = resolveImport(file, specifier);
+      if (!specifier.startsWith(".") || !target.startsWith(QUERY)) return [];
+      const to = partOfQuery(target);
+      if (rankInQuery(to) <= rankInQuery(from)) return [];
+      return [`${file.path}:${line}: ${from} must not import ${to}`];
+    });
+  });
+}
+
+/** The folder of a file of the statement language, or the name of one that is in none. */
+function partOfQuery(path: string): string {
+  return path.slice(QUERY.length).split("/", 1)[0] ?? "";
+}
+
+function rankInQuery(part: string): number {
+  return QUERY_ORDER.findIndex((parts) => parts.includes(part));
 }
 
 /** Sources that no other source reaches. */

@@ -55,6 +55,9 @@ export const EXPRESSION_DEPTH_MAX = 500;
 /** Conditions in one chain of AND or OR. */
 export const CONDITIONS_MAX = 10_000;
 
+/** Expressions after GROUP BY, and after ORDER BY. */
+export const TERMS_MAX = 64;
+
 /** Joined terms of one statement; the directive #max_joins allows other numbers up to the limit. */
 export const JOINS_MAX = 10;
 export const JOINS_LIMIT = 64;

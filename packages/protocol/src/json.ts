@@ -78,18 +78,28 @@ function writeExact(value: Value): string {
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/** Bytes that become text in one piece: whole groups of three, and few enough for one call. */
+const BASE64_PIECE = 12 * 1024;
+
+/** In pieces: a text that grows by single characters takes many times its size while it does. */
 export function encodeBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 3) {
-    const a = bytes[i] as number;
-    const b = bytes[i + 1] ?? 0;
-    const c = bytes[i + 2] ?? 0;
-    const group = (a << 16) | (b << 8) | c;
-    text += BASE64.charAt(group >> 18) + BASE64.charAt((group >> 12) & 63);
-    text += i + 1 < bytes.length ? BASE64.charAt((group >> 6) & 63) : "=";
-    text += i + 2 < bytes.length ? BASE64.charAt(group & 63) : "=";
+  const pieces: string[] = [];
+  for (let from = 0; from < bytes.length; from += BASE64_PIECE) {
+    pieces.push(encodePiece(bytes.subarray(from, from + BASE64_PIECE)));
   }
-  return text;
+  return pieces.join("");
+}
+
+function encodePiece(bytes: Uint8Array): string {
+  const codes: number[] = [];
+  for (let i = 0; i < bytes.length; i += 3) {
+    const group = ((bytes[i] ?? 0) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
+    for (let shift = 18; shift >= 0; shift -= 6)
+      codes.push(BASE64.charCodeAt((group >> shift) & 63));
+  }
+  const text = String.fromCharCode(...codes);
+  const missing = (3 - (bytes.length % 3)) % 3;
+  return text.slice(0, text.length - missing) + "=".repeat(missing);
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;

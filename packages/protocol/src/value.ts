@@ -44,7 +44,7 @@ export function isObject(value: Value | undefined): value is ValueObject {
 }
 
 /** Assignment that keeps a key named `__proto__` a plain field instead of changing the prototype. */
-export function setField(target: MutableObject, key: string, value: Value): void {
+export function setField<T>(target: { [key: string]: T }, key: string, value: NoInfer<T>): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, {
       value,

@@ -45,13 +45,16 @@ export function appIdsInFolder(dataDir: string): string[] {
   return (namesIn(join(dataDir, "apps")) ?? []).toSorted();
 }
 
+/** Documents and hashes of keys are for the owner of the server alone. */
+const FOLDER_MODE = 0o700;
+
 /**
  * Creates the folder when it is absent. Throws PeerError `store.foreign` or `store.format_newer`
  * when it holds what this version must not touch. Writes nothing into it: the lock comes first.
  */
 export function prepareDataFolder(dataDir: string): void {
   try {
-    makeFolder(dataDir);
+    makeFolder(dataDir, FOLDER_MODE);
   } catch (cause) {
     if (isErrorOf(cause, "EEXIST", "ENOTDIR")) throw notFolder(dataDir);
     throw new PeerError("store.write_failed", `expected to make the folder ${dataDir}`, { cause });
@@ -117,7 +120,10 @@ function readFormatFile(path: string): Value | undefined {
 
 function refuseForeign(dataDir: string): void {
   const partial = FORMAT_FILE + PARTIAL_ENDING;
-  const other = namesIn(dataDir)?.find((name) => name !== partial && !IGNORED_NAMES.test(name));
+  const names = namesIn(dataDir) ?? [];
+  // Another server may have made it its own since the file was looked for.
+  if (names.includes(FORMAT_FILE) && readFormat(dataDir) !== undefined) return;
+  const other = names.find((name) => name !== partial && !IGNORED_NAMES.test(name));
   if (other === undefined) return;
   const message =
     `expected an empty folder or a data folder of Big Peer at ${dataDir}, ` +

@@ -43,15 +43,29 @@ export function isFullError(error: unknown): boolean {
   return FULL_ERRORS.includes(errorNumber(error));
 }
 
-/** Creates the folder, and those above it, when absent. A crash does not take it away again. */
-export function makeFolder(folder: string): void {
-  const target = resolve(folder);
-  const created = mkdirSync(target, { recursive: true });
-  if (created === undefined) return;
-  const top = dirname(created);
-  for (let above = dirname(target); ; above = dirname(above)) {
-    syncFolder(above);
-    if (above === top || above === dirname(above)) return;
+/**
+ * Creates the folder, and those above it, when absent. A crash does not take it away again. Level by
+ * level: Node's own recursive way never returns where a folder cannot be made, as in `/proc`.
+ */
+export function makeFolder(folder: string, mode?: number): void {
+  const missing: string[] = [];
+  for (let above = resolve(folder); !existsSync(above); above = dirname(above)) {
+    missing.unshift(above);
+  }
+  for (const level of missing) {
+    makeLevel(level, mode);
+    syncFolder(dirname(level));
+  }
+  // A file in its place is told as the host tells it.
+  if (!statSync(folder).isDirectory()) mkdirSync(folder);
+}
+
+/** Another process may make it at the same time. */
+function makeLevel(folder: string, mode: number | undefined): void {
+  try {
+    mkdirSync(folder, mode === undefined ? {} : { mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 

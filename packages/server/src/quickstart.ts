@@ -8,6 +8,7 @@
  * file keeps the key and is not given another.
  */
 
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { getField, isObject, PeerError, type ValueObject } from "@bigpeer/protocol";
 import { FULL_PERMISSIONS } from "./api-keys.ts";
@@ -41,16 +42,16 @@ export interface QuickstartHost {
 /** Only its owner may read a key. */
 const FILE_MODE = 0o600;
 
-/** Undefined when the file is gone. */
+/** Undefined when the file is gone, or is of no use. */
 export async function prepareQuickstart(host: QuickstartHost): Promise<Quickstart | undefined> {
   const path = join(host.dataDir, QUICKSTART_FILE);
   if (host.registry.keys.count() === 0) return { path, shown: await makeKey(path, host) };
   try {
-    return refreshAddress(path, host.url) ? { path, shown: undefined } : undefined;
+    return refreshFile(path, host.url) ? { path, shown: undefined } : undefined;
   } catch (error) {
-    // The key in it is as good as before.
-    host.log("warn", `expected to correct the address in ${path}: ${describeError(error)}`);
-    return { path, shown: undefined };
+    const reason = error instanceof SyntaxError ? "it is not JSON" : describeError(error);
+    host.log("warn", `${path} could not be brought up to date: ${reason}`);
+    return undefined;
   }
 }
 
@@ -90,14 +91,14 @@ function findApp(apps: readonly App[]): App {
   return app;
 }
 
-/** False when there is no file. */
-function refreshAddress(path: string, url: string): boolean {
+/** Corrects the address and who may read the file. False when there is no file. */
+function refreshFile(path: string, url: string): boolean {
   const content = readJsonFile(path);
   if (content === undefined) return false;
   if (!isObject(content)) throw new PeerError("json.syntax", "expected an object");
-  if (getField(content, "dataUrl") === url) return true;
   const changed: ValueObject = { ...content, dataUrl: url };
-  writeJsonFile(path, changed, FILE_MODE);
+  if (getField(content, "dataUrl") === url) chmodSync(path, FILE_MODE);
+  else writeJsonFile(path, changed, FILE_MODE);
   return true;
 }
 

@@ -55,6 +55,10 @@ test("a folder is made with those above it, and again without harm", () => {
   expect(readdirSync(deep)).toEqual(["file"]);
 });
 
+test("where no folder can be made, that is told", () => {
+  expect(() => makeFolder("/proc/nope/data")).toThrow("ENOENT");
+});
+
 test("a file is reserved once, with all its bytes on the disk", () => {
   const path = join(folder, "file");
   reserveFile(path, 100_000);

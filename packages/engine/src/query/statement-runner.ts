@@ -25,6 +25,7 @@ import type { ParameterNode } from "./syntax/tree.ts";
 import { Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
 import type { SystemFacts } from "./system/system-collections.ts";
+import { underMeter } from "./value/effort.ts";
 
 export interface StatementRequest {
   readonly statement: string;
@@ -34,7 +35,7 @@ export interface StatementRequest {
   readonly isStrict?: boolean;
   /** A shorter deadline than the runner's own. */
   readonly timeoutMs?: number;
-  /** Kept in the change log with what the statement wrote. */
+  /** Kept in the change log with what the statement wrote, and in the history of requests. */
   readonly requestId?: string;
 }
 
@@ -175,6 +176,11 @@ export class StatementRunner {
     return { documents: result, transactionId: txnId };
   }
 
+  /** Stops a running request at its next look at its budget. False when there is none. */
+  cancel(requestId: string, reason: string): boolean {
+    return this.requests.cancel(requestId, reason);
+  }
+
   /** The statement, ready to run; also the check that a text is a statement at all. */
   prepare(text: string, onParsed?: () => void): PreparedStatement {
     return this.#cache.get(text, (missing) => {
@@ -191,9 +197,9 @@ export class StatementRunner {
 
   async #perform<T>(task: Task<T>, countOf: (result: T) => number): Promise<Done<T>> {
     const budget = this.#budget(task.timeoutMs);
-    const { label, requestType } = task;
-    const appId = this.#appId;
-    const active = this.requests.begin({ text: label, requestType, appId, budget });
+    const { label, requestType, requestId } = task;
+    const names = { id: requestId, text: label, requestType, appId: this.#appId };
+    const active = this.requests.begin({ ...names, budget });
     try {
       const { kind, plan, parameters, work } = task.prepare(() => active.setState("planning"));
       active.setQueryType(kind);
@@ -242,7 +248,7 @@ export class StatementRunner {
     const snapshot = this.#store.snapshot();
     try {
       const execution = begin(snapshot);
-      const result = await this.#inSlices(run(execution));
+      const result = await this.#inSlices(run(execution), execution.run.budget);
       return { result, warnings: execution.warnings, txnId: snapshot.txnId };
     } finally {
       snapshot.close();
@@ -250,10 +256,11 @@ export class StatementRunner {
   }
 
   /** Lets others have their turn after each slice of time. */
-  async #inSlices<T>(steps: Generator<void, T, void>): Promise<T> {
+  async #inSlices<T>(steps: Generator<void, T, void>, budget: Budget): Promise<T> {
+    const next = (): IteratorResult<void, T> => steps.next();
     let sliceEnd = this.#elapsed() + SLICE_MS;
     for (;;) {
-      const { done, value } = steps.next();
+      const { done, value } = underMeter(budget, next);
       if (done === true) return value;
       if (this.#elapsed() < sliceEnd) continue;
       await this.#platform.pause();
@@ -269,8 +276,11 @@ export class StatementRunner {
     const { txnId, result } = await this.#store.transact((transaction) => {
       const execution = begin(transaction.view, transaction);
       // A write is evaluated once more when a commit before it failed.
-      execution.run.budget.release();
-      return { result: run(execution), warnings: execution.warnings };
+      const { budget } = execution.run;
+      budget.release();
+      transaction.watch(() => budget.step());
+      const given = underMeter(budget, () => run(execution));
+      return { result: given, warnings: execution.warnings };
     }, requestId);
     return { ...result, txnId };
   }

@@ -6,6 +6,7 @@
  */
 
 import {
+  assert,
   beforeStamp,
   type DocumentOperation,
   documentId,
@@ -75,12 +76,17 @@ export function findTransaction(view: View, txnId: number): TransactionRecord | 
 /** The operation that a change belongs to, which names the document. */
 export function operationOfChange(record: TransactionRecord, change: Change): DocumentOperation {
   let index = change[0];
-  for (const step of record.steps) {
-    const operation = step.operations[index];
-    if (operation !== undefined && "id" in operation) return operation;
-    index -= step.operations.length;
+  let operation: Operation | undefined;
+  for (const { operations } of record.steps) {
+    operation = operations[index];
+    if (operation !== undefined) break;
+    index -= operations.length;
   }
-  throw new Error("assertion failed: a change names an operation of its transaction");
+  assert(
+    operation !== undefined && "id" in operation,
+    "a change names an operation of its transaction",
+  );
+  return operation;
 }
 
 /** What showed before a change, from what shows after it; undefined when nothing did. */

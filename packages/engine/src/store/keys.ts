@@ -32,10 +32,6 @@ export function catalogKey(section: string, name: string): Key {
   return `c${textKey(section)}${textKey(name)}`;
 }
 
-export function catalogRange(section: string): KeyRange {
-  return prefixRange(`c${textKey(section)}`);
-}
-
 export function collectionKey(name: string): Key {
   return `k${textKey(name)}`;
 }

@@ -16,6 +16,8 @@ export class Overlay implements Reader {
   #sorted: Key[] = [];
   /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
   #recent: Key[] = [];
+  /** Called before each write; what it throws ends the request. */
+  onWrite: (() => void) | undefined;
 
   constructor(parent: Reader) {
     this.#parent = parent;
@@ -35,10 +37,12 @@ export class Overlay implements Reader {
   }
 
   put(key: Key, value: Value): void {
+    this.onWrite?.();
     this.#set(key, value);
   }
 
   remove(key: Key): void {
+    this.onWrite?.();
     this.#set(key, undefined);
   }
 

@@ -56,6 +56,11 @@ export class Transaction {
     this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
   }
 
+  /** Calls `onWrite` before each key that is written: it may throw, and then nothing is. */
+  watch(onWrite: () => void): void {
+    this.#overlay.onWrite = onWrite;
+  }
+
   /** Reads a document for a decision about a write: the write holds only while it is unchanged. */
   get(collection: string, id: Value): StoredDocument | undefined {
     this.#applier.guard(collection, id);
@@ -90,6 +95,7 @@ export class Transaction {
   /** Closes the transaction; undefined when it changed nothing. */
   finish(): { overlay: Overlay; record: TransactionRecord } | undefined {
     this.#isEnded = true;
+    this.#overlay.onWrite = undefined;
     const record = this.#applier.finish(this.#origin);
     return record === undefined ? undefined : { overlay: this.#overlay, record };
   }

@@ -2,8 +2,14 @@
  * Generated data: values with floats among them that a document could not tell from integers.
  */
 
+import { setField } from "@bigpeer/protocol";
 import * as fc from "fast-check";
-import { type Datum, Float, type PresentDatum, putField } from "../../src/query/value/datum.ts";
+import {
+  type Datum,
+  Float,
+  type MutableDatumObject,
+  type PresentDatum,
+} from "../../src/query/value/datum.ts";
 import { anyKey, anyValue } from "../contract/any-value.ts";
 
 /** Whole floats as the evaluation boxes them: inside 64 bits, so that the box matters. */
@@ -59,7 +65,7 @@ export const anyDatum: fc.Arbitrary<Datum> = fc.option(anyPresentDatum, {
 });
 
 function objectOf(fields: readonly (readonly [string, PresentDatum])[]): PresentDatum {
-  const object: { [key: string]: PresentDatum } = {};
-  for (const [key, datum] of fields) putField(object, key, datum);
+  const object: MutableDatumObject = {};
+  for (const [key, datum] of fields) setField(object, key, datum);
   return object;
 }

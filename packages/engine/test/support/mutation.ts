@@ -6,11 +6,11 @@
 import type { Types, Value } from "@bigpeer/protocol";
 import { Budget } from "../../src/query/frame/budget.ts";
 import type { Evaluate, Frame, Run } from "../../src/query/frame/frame.ts";
-import type { Mutation } from "../../src/query/mutate/application.ts";
+import type { MutationContext } from "../../src/query/mutate/application.ts";
 import { type InsertPlan, insertDocuments } from "../../src/query/mutate/insert.ts";
 import { type RemovePlan, removeDocuments } from "../../src/query/mutate/remove.ts";
 import { type UpdatePlan, updateDocuments } from "../../src/query/mutate/update.ts";
-import { readDocument } from "../../src/query/run/declared-read.ts";
+import { getDocument } from "../../src/query/run/declared-read.ts";
 import { type MutationOutcome, type Typing, Warnings } from "../../src/query/run/execution.ts";
 import { Settings } from "../../src/query/system/settings.ts";
 import type { Datum, Outcome } from "../../src/query/value/datum.ts";
@@ -79,6 +79,7 @@ export class MutationDesk {
       typing: LAX,
       isInitial: false,
       conflict: "fail",
+      isReturning: true,
       at: 7,
       ...plan,
     };
@@ -99,6 +100,7 @@ export class MutationDesk {
       })),
       set: set.map(([path, right], at) => ({ ...target(path, at + 10), value: evaluateOf(right) })),
       unset: unset.map((path, at) => target(path, at + 20)),
+      isReturning: true,
     };
     return this.#transact((execution, transaction) =>
       updateDocuments(plan, this.#rows(transaction, plan.typing, ids), execution),
@@ -114,11 +116,7 @@ export class MutationDesk {
 
   /** A document as a statement with this typing sees it. */
   read(id: Value, as: Typing = LAX): Value | undefined {
-    return this.store.read((view) => {
-      const document = view.get(COLLECTION, id);
-      const source = { view, collection: COLLECTION };
-      return document && readDocument(document, as, source).fields;
-    });
+    return this.store.read((view) => getDocument(id, as, { view, collection: COLLECTION })?.fields);
   }
 
   ids(): Value[] {
@@ -126,7 +124,7 @@ export class MutationDesk {
   }
 
   async #transact(
-    work: (execution: Mutation, transaction: Transaction) => MutationOutcome,
+    work: (execution: MutationContext, transaction: Transaction) => MutationOutcome,
   ): Promise<MutationOutcome> {
     this.warnings = new Warnings();
     const { result } = await this.store.transact((transaction) =>
@@ -144,15 +142,10 @@ export class MutationDesk {
   }
 
   #rows({ view }: Transaction, as: Typing, ids: readonly Value[] | undefined): Frame[] {
-    const documents =
-      ids === undefined
-        ? [...view.scan(COLLECTION)]
-        : ids.flatMap((id) => view.get(COLLECTION, id) ?? []);
-    const source = { view, collection: COLLECTION };
-    return documents.map((document) => ({
-      run: this.#run,
-      slots: [readDocument(document, as, source)],
-    }));
+    const place = { view, collection: COLLECTION };
+    const all = ids ?? [...view.scan(COLLECTION)].map(({ id }) => id);
+    const documents = all.flatMap((id) => getDocument(id, as, place) ?? []);
+    return documents.map((document) => ({ run: this.#run, slots: [document] }));
   }
 }
 

@@ -27,6 +27,8 @@ export interface DataCall<App extends DataApp> {
   readonly app: App;
   readonly requestId: string;
   readonly body: Value;
+  /** See HttpRequest.onHangUp. */
+  readonly onHangUp: HttpRequest["onHangUp"];
 }
 
 export class DataGate<App extends DataApp> {
@@ -51,7 +53,8 @@ export class DataGate<App extends DataApp> {
     const decode = decoderOf(request.headers);
     return this.#hold(request, async () => {
       const body = decode(await request.readBody());
-      return operation({ app, requestId: request.id, body });
+      const onHangUp = (listener: () => void): (() => void) => request.onHangUp(listener);
+      return operation({ app, requestId: request.id, body, onHangUp });
     });
   }
 

@@ -14,6 +14,8 @@ import type { DataApp, DataGate } from "./data-gate.ts";
 /** What runs the statements of an app. */
 export interface Statements {
   execute(request: StatementRequest): Promise<StatementResult>;
+  /** Stops the running statement of this request. */
+  cancel(requestId: string, reason: string): boolean;
 }
 
 export interface StatementApp extends DataApp {
@@ -31,10 +33,16 @@ export function executeEndpoint<App extends StatementApp>(gate: DataGate<App>): 
     methods: ["POST"],
     failureBody: failedResponse,
     answer: (request, place) =>
-      gate.admit(request, place, async ({ app, requestId, body }) => {
+      gate.admit(request, place, async ({ app, requestId, body, onHangUp }) => {
         const query = checkQueryRequest(body);
-        const result = await app.statements.execute({ ...query, requestId });
-        return createAnswer(200, queryResponse(result));
+        // Nobody waits for the rows any more; a write that is on its way goes on.
+        const stop = onHangUp(() => app.statements.cancel(requestId, "the client left"));
+        try {
+          const result = await app.statements.execute({ ...query, requestId });
+          return createAnswer(200, queryResponse(result));
+        } finally {
+          stop();
+        }
       }),
   };
 }

@@ -16,6 +16,8 @@ export interface HttpRequest {
   readonly headers: IncomingHttpHeaders;
   /** What the body will have at most. */
   readonly bodySizeMax: number;
+  /** Calls `listener` when the client leaves before it was answered. Returns the way to stop it. */
+  onHangUp(listener: () => void): () => void;
   /** To be called once. Rejects with a Refusal when the body is too large or does not come. */
   readBody(): Promise<Uint8Array>;
 }

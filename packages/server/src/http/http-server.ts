@@ -122,6 +122,7 @@ export class HttpServer {
       target: request.url ?? "",
       headers: request.headers,
       bodySizeMax: bodySizeMaxOf(request),
+      onHangUp: (listener) => onHangUp(response, listener),
       readBody: () => readBody(request, body),
     });
     const isLast = this.#closing !== undefined || isLongUnread(request);
@@ -145,6 +146,14 @@ export class HttpServer {
     this.#requests.set(socket, count + change);
     if (count + change === 0 && this.#closing !== undefined) socket.end();
   }
+}
+
+function onHangUp(response: ServerResponse, listener: () => void): () => void {
+  const close = (): void => {
+    if (!response.writableEnded) listener();
+  };
+  response.once("close", close);
+  return () => response.off("close", close);
 }
 
 /** Reads and forgets until the client has sent all, has left, or has had enough time. */

@@ -47,7 +47,7 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
       return new Refusal(400, describe(error));
     case "query.timeout":
     case "store.snapshot_expired":
-      return new Refusal(408, error.message);
+      return new Refusal(408, describe(error));
     case "store.busy":
       return unavailable(error.message, 1);
     case "store.closed":
@@ -72,8 +72,8 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
   }
 }
 
-/** The message has the place in it, and nearly always what was expected. */
-function describe({ message, expected }: PeerError): string {
-  if (expected === undefined || message.includes(expected)) return message;
-  return `${message}; expected ${expected}`;
+/** The message has the place in it, and nearly always what was expected; the code leads to its page. */
+function describe({ code, message, expected }: PeerError): string {
+  const isSaid = expected === undefined || message.includes(expected);
+  return `${message}${isSaid ? "" : `; expected ${expected}`} (${code})`;
 }

@@ -202,7 +202,7 @@ test("[H8] a statement that takes too long is 408", async () => {
   const statement =
     "SELECT a.id FROM cars a JOIN cars b ON b.id >= 0 JOIN cars c ON a.id + b.id + c.id < 0";
   const description = expectFailure(await client.execute(statement), 408);
-  expect(description).toBe("the statement took longer than 1 ms and was stopped");
+  expect(description).toBe("the statement took longer than 1 ms and was stopped (query.timeout)");
 });
 
 test.each([
@@ -336,4 +336,36 @@ test("[H15] the key is nowhere in the data folder but in quickstart.json", async
       return [secret, raw, raw.toString("hex")].some((form) => bytes.includes(form));
     });
   expect(holders).toEqual([join(client.dataDir, "quickstart.json")]);
+});
+
+test("[H13] the id of a request is the one that the statement and the history know", async () => {
+  const client = await start();
+  const reply = await client.execute("EXECUTE FUNCTION request_info()");
+  const id = reply.headers.get("x-request-id");
+  expect(reply.body.items).toMatchObject([{ result: { request_id: id } }]);
+  const history = await client.execute("SELECT _id FROM system:request_history USE IDS :id", {
+    id,
+  });
+  expect(history.body.items).toEqual([{ _id: id }]);
+});
+
+test("[H17] a statement whose client has left is stopped", async () => {
+  const client = await start();
+  const documents = Array.from({ length: 300 }, (_, i) => ({ _id: i }));
+  await client.execute("INSERT INTO cars DOCUMENTS (:documents)", { documents });
+  const statement = "SELECT a._id FROM cars a JOIN cars b ON true JOIN cars c ON a._id < 0";
+  const controller = new AbortController();
+  const leaving = client.send({
+    body: JSON.stringify({ statement }),
+    signal: controller.signal,
+  });
+  const active = "SELECT _id FROM system:active_requests WHERE text LIKE '%a._id < 0'";
+  while ((await client.execute(active)).body.items.length === 0);
+  controller.abort();
+  await expect(leaving).rejects.toThrow("abort");
+  while ((await client.execute(active)).body.items.length > 0);
+  const ended = "SELECT state, error FROM system:request_history WHERE state = 'cancelled'";
+  expect((await client.execute(ended)).body.items).toEqual([
+    { state: "cancelled", error: "the client left" },
+  ]);
 });

@@ -44,7 +44,7 @@ type Execute = (request: StatementRequest) => Promise<StatementResult>;
 
 /** Status, headers and text of what execute answers when statements end as `execute` says. */
 async function ask(execute: Execute, body: string) {
-  const app: StatementApp = { id: APP_ID, statements: { execute } };
+  const app: StatementApp = { id: APP_ID, statements: { execute, cancel: () => false } };
   const gate = new DataGate(() => ({ keys, apps: [app] }));
   const dataEndpoints = [executeEndpoint(gate)];
   const router = new Router({ endpoints: [], dataEndpoints, log: () => {} });

@@ -62,13 +62,13 @@ test("[H8] a fault in a statement is told with line, column, the text there, and
     expected: "FROM",
   });
   expect(refusalOf(syntax)?.message).toBe(
-    "expected FROM, found FRMO at line 2, column 8, near `FRMO cars`",
+    "expected FROM, found FRMO at line 2, column 8, near `FRMO cars` (query.syntax)",
   );
   const semantic = new PeerError("query.semantic", "no such function", {
     place,
     expected: "one of abs, ceil",
   });
   expect(refusalOf(semantic)?.message).toBe(
-    "no such function at line 2, column 8, near `FRMO cars`; expected one of abs, ceil",
+    "no such function at line 2, column 8, near `FRMO cars`; expected one of abs, ceil (query.semantic)",
   );
 });

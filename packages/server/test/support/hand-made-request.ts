@@ -28,6 +28,7 @@ export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
     headers,
     bodySizeMax: parts.bodySizeMax ?? bytes.length,
     wasRead: false,
+    onHangUp: () => () => {},
     readBody: async () => {
       request.wasRead = true;
       return bytes;

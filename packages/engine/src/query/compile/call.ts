@@ -7,7 +7,8 @@ import type { Evaluate } from "../frame/frame.ts";
 import type { FunctionSpec } from "../functions/function.ts";
 import { findFunction } from "../functions/table.ts";
 import type { CallNode, Expression } from "../syntax/tree.ts";
-import { type Datum, Failure, MISSING } from "../value/datum.ts";
+import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
+import { grow, spend } from "../value/effort.ts";
 import { placer } from "./placer.ts";
 
 export function compileCall(node: CallNode, compile: (node: Expression) => Evaluate): Evaluate {
@@ -30,10 +31,11 @@ function passingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number):
       if (value instanceof Failure) return value;
       if (value === null) hasNull = true;
       else if (value === MISSING) hasMissing = true;
+      else countArgument(value);
       values.push(value);
     }
     if (hasMissing) return MISSING;
-    return hasNull ? null : place(apply(values, frame.run));
+    return hasNull ? null : place(counted(apply(values, frame.run)));
   };
 }
 
@@ -45,8 +47,29 @@ function seeingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): 
     for (const arg of args) {
       const value = arg(frame);
       if (value instanceof Failure) return value;
+      countArgument(value);
       values.push(value);
     }
-    return place(apply(values, frame.run));
+    return place(counted(apply(values, frame.run)));
   };
+}
+
+/** Characters, or elements, of an argument that count as a step: a function goes through them all. */
+const CHARACTERS_PER_STEP = 256;
+const ELEMENTS_PER_STEP = 16;
+
+function countArgument(value: Datum): void {
+  if (typeof value === "string") {
+    if (value.length > CHARACTERS_PER_STEP) spend(value.length / CHARACTERS_PER_STEP);
+  } else if (isDatumArray(value) && value.length > ELEMENTS_PER_STEP) {
+    spend(value.length / ELEMENTS_PER_STEP);
+  }
+}
+
+/** Text that is larger than documents are; what is smaller is garbage soon enough. */
+const LARGE_LENGTH = 32 * 1024;
+
+function counted(outcome: Outcome): Outcome {
+  if (typeof outcome === "string" && outcome.length > LARGE_LENGTH) grow(2 * outcome.length);
+  return outcome;
 }

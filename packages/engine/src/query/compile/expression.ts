@@ -6,7 +6,14 @@
  * Failure is made here, with its place, and handed out for each row that fails.
  */
 
-import { getField, unreachable, type Value, type ValueObject } from "@bigpeer/protocol";
+import {
+  assert,
+  getField,
+  setField,
+  unreachable,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
@@ -32,10 +39,11 @@ import {
   isDatumArray,
   isDatumObject,
   MISSING,
+  type MutableDatumObject,
   type Outcome,
   type PresentDatum,
-  putField,
 } from "../value/datum.ts";
+import { grow } from "../value/effort.ts";
 import { compileCall } from "./call.ts";
 import { compileLikeNode } from "./like.ts";
 import { compileComprehension, compileQuantifier } from "./loop.ts";
@@ -43,6 +51,7 @@ import { compileBetween, compileBinary, compileIn, compileIs, compileUnary } fro
 import { placer } from "./placer.ts";
 
 export function compile(node: Expression): Evaluate {
+  assert(node.kind !== "name", "an expression that is bound");
   switch (node.kind) {
     case "literal": {
       const { value } = node;
@@ -84,8 +93,6 @@ export function compile(node: Expression): Evaluate {
       return compileComprehension(node, compile);
     case "call":
       return compileCall(node, compile);
-    case "name":
-      throw new Error(`assertion failed: expected a bound expression, found ${node.name}`);
     default:
       return unreachable(node);
   }
@@ -166,7 +173,7 @@ function compileObject({ entries, at }: ObjectNode): Evaluate {
   const parts = entries.map(({ key, value }) => ({ key: compile(key), value: compile(value) }));
   const badKey = new Failure("expected text for the key of an object", at);
   return (frame) => {
-    const object: { [key: string]: PresentDatum } = {};
+    const object: MutableDatumObject = {};
     for (const part of parts) {
       const key = part.key(frame);
       if (key instanceof Failure) return key;
@@ -174,7 +181,7 @@ function compileObject({ entries, at }: ObjectNode): Evaluate {
       if (value instanceof Failure) return value;
       if (key === MISSING || value === MISSING) continue;
       if (typeof key !== "string") return badKey;
-      putField(object, key, value);
+      setField(object, key, value);
     }
     return object;
   };
@@ -185,7 +192,10 @@ function compileCast({ operand, type, at }: CastNode): Evaluate {
   const place = placer(at);
   return (frame) => {
     const datum = value(frame);
-    return datum instanceof Failure ? datum : place(castDatum(datum, type));
+    if (datum instanceof Failure) return datum;
+    const outcome = castDatum(datum, type);
+    if (typeof outcome === "string") grow(2 * outcome.length);
+    return place(outcome);
   };
 }
 

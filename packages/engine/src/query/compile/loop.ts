@@ -5,6 +5,7 @@
  * through: null for a scalar, MISSING for MISSING.
  */
 
+import { setField } from "@bigpeer/protocol";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Binding, ComprehensionNode, Expression, QuantifierNode } from "../syntax/tree.ts";
 import {
@@ -13,11 +14,11 @@ import {
   isDatumArray,
   isDatumObject,
   MISSING,
+  type MutableDatumObject,
   type Outcome,
   type PresentDatum,
-  putField,
 } from "../value/datum.ts";
-import { sizeOf } from "../value/size.ts";
+import { memorySize } from "../value/memory-size.ts";
 
 type Compile = (node: Expression) => Evaluate;
 
@@ -51,18 +52,18 @@ export function compileComprehension(node: ComprehensionNode, compile: Compile):
   const key = node.key === undefined ? undefined : compile(node.key);
   return (frame) => {
     const array: PresentDatum[] = [];
-    const object: { [key: string]: PresentDatum } = {};
+    const object: MutableDatumObject = {};
     let failure: Failure | undefined;
     let bytes = 0;
     const outcome = loop(frame, () => {
       if (condition !== undefined && condition(frame) !== true) return false;
       const element = value(frame);
-      if (!(element instanceof Failure)) bytes = charged(bytes + sizeOf(element), frame.run);
+      if (!(element instanceof Failure)) bytes = charged(bytes + memorySize(element), frame.run);
       if (element instanceof Failure) failure = element;
       else if (element !== MISSING && key === undefined) array.push(element);
       else if (element !== MISSING) {
         const name = key?.(frame);
-        if (typeof name === "string") putField(object, name, element);
+        if (typeof name === "string") setField(object, name, element);
       }
       return failure !== undefined;
     });

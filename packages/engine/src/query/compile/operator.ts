@@ -20,6 +20,7 @@ import type {
 import { add, concat, divide, multiply, negate, remainder, subtract } from "../value/arithmetic.ts";
 import { equalComparable, orderComparable } from "../value/compare.ts";
 import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
+import { grow, spend } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { placer } from "./placer.ts";
 
@@ -63,7 +64,7 @@ export function compileBinary(node: BinaryNode, compile: Compile): Evaluate {
     case "%":
       return calculation(node, remainder, compile);
     case "||":
-      return calculation(node, concat, compile);
+      return calculation(node, joinTexts, compile);
     case "and":
       return conjunction(node, compile);
     case "or":
@@ -72,6 +73,15 @@ export function compileBinary(node: BinaryNode, compile: Compile): Evaluate {
       return comparison(node, operator, compile);
   }
 }
+
+/** Joined text is as long as both: what is large counts. */
+function joinTexts(a: Outcome, b: Outcome): Outcome {
+  const text = concat(a, b);
+  if (typeof text === "string" && text.length > LARGE_LENGTH) grow(2 * text.length);
+  return text;
+}
+
+const LARGE_LENGTH = 32 * 1024;
 
 function calculation(
   { left, right, at }: BinaryNode,
@@ -227,6 +237,7 @@ export function compileIn({ operand, list, isNegated, at }: InNode, compile: Com
 /** One member of another type fails, also where another one matches: the list makes no sense. */
 function isMember(x: Datum, array: readonly Datum[]): boolean | null | Failure {
   if (x === null) return null;
+  spend(array.length);
   let isFound = false;
   let hasNull = false;
   for (const member of array) {

@@ -9,7 +9,7 @@
 import { assert, normalInteger, normalNumber } from "@bigpeer/protocol";
 import type { Run } from "../frame/frame.ts";
 import { add } from "../value/arithmetic.ts";
-import { compareData, dataKey } from "../value/compare.ts";
+import { compareData, firstOfEquals } from "../value/compare.ts";
 import {
   approximate,
   type Datum,
@@ -19,7 +19,7 @@ import {
   MISSING,
   type Outcome,
 } from "../value/datum.ts";
-import { sizeOf } from "../value/size.ts";
+import { memorySize } from "../value/memory-size.ts";
 
 /** One aggregate over one group. */
 export interface Accumulator {
@@ -56,21 +56,16 @@ export function startAggregate(name: string, isDistinct: boolean, run: Run): Acc
 const KEPT_BYTES = 64;
 
 class Distinct implements Accumulator {
-  readonly #seen = new Set<string>();
   readonly #inner: Accumulator;
-  readonly #run: Run;
+  readonly #isFirst: (datum: Datum) => boolean;
 
   constructor(inner: Accumulator, run: Run) {
     this.#inner = inner;
-    this.#run = run;
+    this.#isFirst = firstOfEquals((bytes) => run.budget.take(KEPT_BYTES + bytes));
   }
 
   add(datum: Datum): void {
-    const key = dataKey(datum);
-    if (this.#seen.has(key)) return;
-    this.#run.budget.take(KEPT_BYTES + 2 * key.length);
-    this.#seen.add(key);
-    this.#inner.add(datum);
+    if (this.#isFirst(datum)) this.#inner.add(datum);
   }
 
   result(): Outcome {
@@ -137,7 +132,7 @@ class Extreme implements Accumulator {
     if (datum === MISSING) return;
     if (this.#best === MISSING || compareData(datum, this.#best) * this.#direction > 0) {
       this.#best = datum;
-      this.#charge(sizeOf(datum));
+      this.#charge(memorySize(datum));
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Run } from "../frame/frame.ts";
-import { compareData, dataKey, equalData } from "../value/compare.ts";
+import { compareData, dataKey, equalData, firstOfEquals } from "../value/compare.ts";
 import {
   type Datum,
   Failure,
@@ -15,10 +15,8 @@ import {
 } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { readCount, readInteger } from "./argument.ts";
-import type { FunctionSpec } from "./function.ts";
+import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
 import { chargeArray, chargeGrowth, countWork, ELEMENT_BYTES } from "./growth.ts";
-
-const ANY_NUMBER = Number.POSITIVE_INFINITY;
 
 type DatumArray = readonly PresentDatum[];
 
@@ -130,13 +128,7 @@ function positionOf(array: DatumArray, element: Datum): number {
 
 /** Of equal elements the first. */
 function distinct(array: DatumArray): DatumArray {
-  const seen = new Set<string>();
-  return array.filter((element) => {
-    const key = dataKey(element);
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  });
+  return array.filter(firstOfEquals());
 }
 
 function intersect([first = [], ...others]: readonly DatumArray[]): Outcome {
@@ -206,7 +198,8 @@ function insert(array: DatumArray, [place, ...added]: DatumArray): Outcome {
 }
 
 function remove(array: DatumArray, unwanted: DatumArray): Outcome {
-  return array.filter((element) => positionOf(unwanted, element) < 0);
+  const keys = new Set(unwanted.map(dataKey));
+  return array.filter((element) => !keys.has(dataKey(element)));
 }
 
 /** array_replace(array, from, to, howOften). */

@@ -5,9 +5,7 @@
 
 import { equalData } from "../value/compare.ts";
 import { type Datum, MISSING } from "../value/datum.ts";
-import type { FunctionSpec } from "./function.ts";
-
-const ANY_NUMBER = Number.POSITIVE_INFINITY;
+import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
 
 export const CONDITIONAL_FUNCTIONS: readonly FunctionSpec[] = [
   choice("ifnull", (datum) => datum !== null),

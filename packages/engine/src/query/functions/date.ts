@@ -38,7 +38,7 @@ import {
   type PresentDatum,
   toFloat,
 } from "../value/datum.ts";
-import { sizeOf } from "../value/size.ts";
+import { memorySize } from "../value/memory-size.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeGrowth, ELEMENT_BYTES } from "./growth.ts";
 
@@ -68,7 +68,7 @@ interface Dated {
 }
 
 export const DATE_FUNCTIONS: readonly FunctionSpec[] = [
-  { name: "clock", arity: [0, 2], nulls: "pass", isVolatile: true, apply: clock },
+  { name: "clock", arity: [0, 2], nulls: "pass", apply: clock },
   { name: "date_cast", arity: [1, 2], nulls: "pass", apply: dateCast },
   { name: "date_format", arity: [2, 3], nulls: "see", apply: dateFormat },
   { name: "date_add", arity: [3, 5], nulls: "pass", apply: (args) => dateAdd(args, 1) },
@@ -114,7 +114,7 @@ function dateAdd([date, unit, count, format, zone]: readonly Datum[], sign: 1 | 
   if (dated instanceof Failure) return dated;
   const known = readUnit(unit);
   if (known instanceof Failure) return known;
-  const units = readCount(count);
+  const units = readUnitCount(count);
   if (units instanceof Failure) return units;
   const moment = shift(dated.moment, known, sign * units);
   return moment === undefined ? OUT_OF_TIME : show({ ...dated, moment }, format, zone);
@@ -186,7 +186,7 @@ function dateRange(args: readonly Datum[], run: Run): Outcome {
   if (to instanceof Failure) return to;
   const known = readUnit(unit);
   if (known instanceof Failure) return known;
-  const count = readCount(step);
+  const count = readUnitCount(step);
   if (count instanceof Failure) return count;
   if (count === 0) return NO_STEP;
   const style = readStyle(format, zone);
@@ -198,7 +198,7 @@ function dateRange(args: readonly Datum[], run: Run): Outcome {
     const date = showAs({ moment, kind: from.kind }, style);
     dates.push(date);
     run.budget.step();
-    uncounted += ELEMENT_BYTES + sizeOf(date);
+    uncounted += ELEMENT_BYTES + memorySize(date);
     if (uncounted > COUNTED_BYTES) {
       chargeGrowth(run, uncounted);
       uncounted = 0;
@@ -275,7 +275,7 @@ function readUnit(unit: Datum): Unit | Failure {
 }
 
 /** What is more than whole is left out. */
-function readCount(count: Datum): number | Failure {
+function readUnitCount(count: Datum): number | Failure {
   if (!isNumeric(count)) return NO_COUNT;
   const whole = Math.trunc(approximate(count)) + 0;
   return Number.isSafeInteger(whole) ? whole : NO_COUNT;

@@ -3,7 +3,7 @@
  * object always gives the same list, however it was stored.
  */
 
-import { compareText } from "@bigpeer/protocol";
+import { compareText, setField } from "@bigpeer/protocol";
 import type { Run } from "../frame/frame.ts";
 import {
   type Datum,
@@ -13,13 +13,13 @@ import {
   isDatumObject,
   isNumeric,
   MISSING,
+  type MutableDatumObject,
   type Outcome,
   type PresentDatum,
-  putField,
 } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { byteLength } from "../value/text-length.ts";
-import type { FunctionSpec } from "./function.ts";
+import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
 import { chargeArray, chargeCopy } from "./growth.ts";
 
 const KEY_EXISTS = new Failure(
@@ -30,15 +30,13 @@ const KEY_ABSENT = new Failure("expected a key of the object");
 /** Rough bytes of a field of an object. */
 const FIELD_BYTES = 32;
 
-const ANY_NUMBER = Number.POSITIVE_INFINITY;
-
 export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
   onObject("object_keys", keysOf),
   onObject("object_values", (object, run) =>
     keysOf(object, run).map((key) => object[key] as PresentDatum),
   ),
   onObject("object_length", (object) => Object.keys(object).length),
-  onObject("object_size", sizeOf),
+  onObject("object_size", contentSize),
   { name: "object_field", arity: [2, 2], nulls: "pass", apply: field },
   { name: "object_set", arity: [3, 4], nulls: "see", apply: set },
   { name: "object_unset", arity: [2, 3], nulls: "pass", apply: unset },
@@ -46,8 +44,6 @@ export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
   { name: "object_concat", arity: [2, ANY_NUMBER], nulls: "pass", apply: concat },
   { name: "object_content", arity: [1, ANY_NUMBER], nulls: "pass", apply: content },
 ];
-
-type MutableDatumObject = { [key: string]: PresentDatum };
 
 type ApplyToObject = (object: DatumObject, run: Run) => Outcome;
 
@@ -68,7 +64,7 @@ function keysOf(object: DatumObject, run: Run): string[] {
 }
 
 /** About the bytes that it holds: eight for a number, one for a boolean or null, else its text. */
-function sizeOf(datum: PresentDatum, run: Run): number {
+function contentSize(datum: PresentDatum, run: Run): number {
   if (typeof datum === "string") return byteLength(datum);
   if (isNumeric(datum)) return 8;
   if (datum instanceof Uint8Array) return datum.length;
@@ -76,7 +72,7 @@ function sizeOf(datum: PresentDatum, run: Run): number {
   let size = 0;
   for (const [key, part] of Object.entries(datum)) {
     run.budget.step();
-    size += (isDatumArray(datum) ? 0 : byteLength(key)) + sizeOf(part, run);
+    size += (isDatumArray(datum) ? 0 : byteLength(key)) + contentSize(part, run);
   }
   return size;
 }
@@ -97,7 +93,7 @@ function set(args: readonly Datum[], run: Run): Outcome {
   if (typeof replaces !== "boolean") return mismatch("a boolean", replaces);
   if (!replaces && Object.hasOwn(object, key)) return KEY_EXISTS;
   const copy = copyOf(object, run);
-  putField(copy, key, value);
+  setField(copy, key, value);
   return copy;
 }
 
@@ -116,7 +112,7 @@ function rename([object, from, to]: readonly Datum[], run: Run): Outcome {
   if (typeof to !== "string") return mismatch("text for the key", to);
   if (!Object.hasOwn(object, from)) return KEY_ABSENT;
   const copy = copyOf(object, run, from);
-  putField(copy, to, object[from] as PresentDatum);
+  setField(copy, to, object[from] as PresentDatum);
   return copy;
 }
 
@@ -139,7 +135,7 @@ function content(args: readonly Datum[], run: Run): Outcome {
     chargeCopy(run, keys.length * FIELD_BYTES);
     for (const key of keys) {
       const one: MutableDatumObject = {};
-      putField(one, key, object[key] as PresentDatum);
+      setField(one, key, object[key] as PresentDatum);
       fields.push(one);
     }
   }
@@ -155,5 +151,5 @@ function copyOf(object: DatumObject, run: Run, without?: string): MutableDatumOb
 function copyInto(copy: MutableDatumObject, object: DatumObject, run: Run, without?: string): void {
   const keys = Object.keys(object);
   chargeCopy(run, keys.length * FIELD_BYTES);
-  for (const key of keys) if (key !== without) putField(copy, key, object[key] as PresentDatum);
+  for (const key of keys) if (key !== without) setField(copy, key, object[key] as PresentDatum);
 }

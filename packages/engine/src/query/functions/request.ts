@@ -9,8 +9,6 @@ export const REQUEST_FUNCTIONS: readonly FunctionSpec[] = [
     name: "request_info",
     arity: [0, 0],
     nulls: "pass",
-    // The same for a whole statement, another for the next time that it runs.
-    isVolatile: true,
     apply: (_args, { request }) => ({
       app_id: request.appId,
       request_id: request.id,

@@ -14,12 +14,11 @@ import {
 } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { byteLength, characterCount, offsetOfCharacter } from "../value/text-length.ts";
+import { findText, searchFor } from "../value/text-search.ts";
 import { findNotText, readCount, readInteger } from "./argument.ts";
-import type { FunctionSpec } from "./function.ts";
+import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
 import { chargeCopy, chargeGrowth } from "./growth.ts";
 import { trimText } from "./trim.ts";
-
-const ANY_NUMBER = Number.POSITIVE_INFINITY;
 
 /** Rough bytes of a short text of its own. */
 const PIECE_BYTES = 32;
@@ -38,7 +37,7 @@ export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   onTexts("starts_with", [2, 2], ([text, part]) => (text as string).startsWith(part as string)),
   onTexts("ends_with", [2, 2], ([text, part]) => (text as string).endsWith(part as string)),
   onTexts("contains", [2, ANY_NUMBER], ([text, ...parts]) =>
-    parts.some((part) => (text as string).includes(part)),
+    parts.some((part) => findText(text as string, part) >= 0),
   ),
   // position(x IN s) is position(x, s).
   onTexts("position", [2, 2], ([part, text]) => positionOf(text as string, part as string)),
@@ -80,7 +79,7 @@ function onTexts(
 }
 
 function positionOf(text: string, part: string): number {
-  const offset = text.indexOf(part);
+  const offset = findText(text, part);
   return offset <= 0 ? offset : characterCount(text.slice(0, offset));
 }
 
@@ -109,19 +108,20 @@ function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome
 /** Empty text has no pieces. An empty separator stands between any two characters. */
 function split(text: string, separator: string, run: Run): Outcome {
   if (text === "") return [];
-  chargeCopy(run, PIECE_BYTES * countPieces(text, separator));
-  return separator === "" ? Array.from(text) : text.split(separator);
-}
-
-function countPieces(text: string, separator: string): number {
-  if (separator === "") return text.length;
-  let count = 1;
-  let offset = text.indexOf(separator);
-  while (offset >= 0) {
-    count++;
-    offset = text.indexOf(separator, offset + separator.length);
+  if (separator === "") {
+    chargeCopy(run, PIECE_BYTES * text.length);
+    return Array.from(text);
   }
-  return count;
+  const search = searchFor(separator);
+  const pieces: string[] = [];
+  let start = 0;
+  for (let end = search(text, 0); end >= 0; end = search(text, start)) {
+    pieces.push(text.slice(start, end));
+    start = end + separator.length;
+  }
+  pieces.push(text.slice(start));
+  chargeCopy(run, PIECE_BYTES * pieces.length);
+  return pieces;
 }
 
 /** A negative start counts from the end; a start outside of the text gives null. */

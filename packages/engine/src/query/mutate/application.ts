@@ -10,19 +10,19 @@ import type { OperationOutcome } from "../../store/applier.ts";
 import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
-import { type DocumentSource, readDocument } from "../run/declared-read.ts";
+import { type DocumentPlace, getDocument } from "../run/declared-read.ts";
 import type { Execution, Typing } from "../run/execution.ts";
 import type { Settings } from "../system/settings.ts";
 import { checkDocumentSize, type Write } from "./document-size.ts";
 
 /** What a mutation needs of an execution. */
-export interface Mutation extends Pick<Execution, "run" | "transaction" | "warnings"> {
+export interface MutationContext extends Pick<Execution, "run" | "transaction" | "warnings"> {
   readonly system: { readonly settings: DocumentSettings };
 }
 
 type DocumentSettings = Pick<Settings, "documentSizeSoftLimit" | "documentSizeHardLimit">;
 
-export function transactionOf(execution: Mutation): Transaction {
+export function transactionOf(execution: MutationContext): Transaction {
   const { transaction } = execution;
   assert(transaction !== undefined, "a mutation inside a transaction");
   return transaction;
@@ -31,7 +31,7 @@ export function transactionOf(execution: Mutation): Transaction {
 /** Applies writes whose size matters. */
 export function applyWrites(
   writes: readonly Write[],
-  execution: Mutation,
+  execution: MutationContext,
   at?: number,
 ): OperationOutcome[] {
   const { view } = transactionOf(execution);
@@ -52,7 +52,7 @@ export function applyWrites(
 
 export function applyOperations(
   operations: readonly DocumentOperation[],
-  execution: Mutation,
+  execution: MutationContext,
   at?: number,
 ): OperationOutcome[] {
   return ofStatement(at, () => transactionOf(execution).apply(operations));
@@ -78,12 +78,7 @@ function ofStatement<T>(at: number | undefined, work: () => T): T {
 export function readBack(
   ids: readonly Value[],
   typing: Typing,
-  source: DocumentSource,
+  place: DocumentPlace,
 ): StoredDocument[] {
-  const documents: StoredDocument[] = [];
-  for (const id of ids) {
-    const document = source.view.get(source.collection, id);
-    if (document !== undefined) documents.push(readDocument(document, typing, source));
-  }
-  return documents;
+  return ids.flatMap((id) => getDocument(id, typing, place) ?? []);
 }

@@ -21,6 +21,7 @@ import { show } from "../../crdt/show.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { Warnings } from "../run/execution.ts";
+import { byteLength } from "../value/text-length.ts";
 
 /** An operation of a statement, with the document that it finds. */
 export interface Write {
@@ -47,11 +48,11 @@ export function checkDocumentSize(
   view: View,
   warnings: Warnings,
 ): number {
-  const sizeBefore = before === undefined ? 0 : sizeOf(before.fields);
-  const idSize = sizeOf(operation.id);
-  const added = idSize + sizeOfOperation(operation);
+  const sizeBefore = before === undefined ? 0 : encodedSize(before.fields);
+  const idSize = encodedSize(operation.id);
+  const added = idSize + operationSize(operation);
   if (sizeBefore + added <= Math.min(limits.soft, limits.hard)) return added;
-  const sizeAfter = sizeOfResult(operation, view);
+  const sizeAfter = resultSize(operation, view);
   const size = sizeAfter + idSize;
   // What came too large from elsewhere may still be made smaller.
   if (size > limits.hard && sizeAfter > sizeBefore) {
@@ -67,20 +68,20 @@ export function checkDocumentSize(
 }
 
 /** The size of the fields that an operation would leave. */
-function sizeOfResult(operation: StateOperation, view: View): number {
+function resultSize(operation: StateOperation, view: View): number {
   const { state } = view.state(operation.collection, operation.id);
   const delta = deltaOf(state, operation, LAST);
   const after = show(delta === undefined ? state : merge(state, delta));
-  return after === undefined ? 0 : sizeOf(after.fields);
+  return after === undefined ? 0 : encodedSize(after.fields);
 }
 
-function sizeOfOperation(operation: StateOperation): number {
+function operationSize(operation: StateOperation): number {
   switch (operation.kind) {
     case "insert":
     case "initial":
-      return sizeOf(operation.fields);
+      return encodedSize(operation.fields);
     case "update":
-      return operation.edits.reduce((size, edit) => size + sizeOfEdit(edit), 0);
+      return operation.edits.reduce((size, edit) => size + editSize(edit), 0);
     case "delete":
       return 0;
     default:
@@ -88,71 +89,64 @@ function sizeOfOperation(operation: StateOperation): number {
   }
 }
 
-function sizeOfEdit(edit: Edit): number {
+function editSize(edit: Edit): number {
   switch (edit.kind) {
     case "set":
-      return sizeOfPath(edit.path) + sizeOf(edit.value);
+      return pathSize(edit.path) + encodedSize(edit.value);
     case "unset":
       return 0;
     case "increment":
     case "restart":
-      return sizeOfPath(edit.path) + sizeOfHead(Number.MAX_SAFE_INTEGER);
+      return pathSize(edit.path) + headSize(Number.MAX_SAFE_INTEGER);
     default:
       return unreachable(edit);
   }
 }
 
 /** The names, and the head of a map for each. */
-function sizeOfPath(path: Path): number {
-  return path.reduce((size, name) => size + sizeOf(name) + 1, 0);
+function pathSize(path: Path): number {
+  return path.reduce((size, name) => size + encodedSize(name) + 1, 0);
 }
 
 /** Bytes of a value in CBOR; a float counts as the longest one. */
-export function sizeOf(value: Value): number {
+export function encodedSize(value: Value): number {
   switch (typeof value) {
     case "boolean":
       return 1;
     case "number":
       if (!Number.isSafeInteger(value)) return 9;
-      return sizeOfHead(value < 0 ? -1 - value : value);
+      return headSize(value < 0 ? -1 - value : value);
     case "bigint":
       return 9;
     case "string":
-      return sizeOfText(value);
+      return textSize(value);
     default:
-      return value === null ? 1 : sizeOfContainer(value);
+      return value === null ? 1 : containerSize(value);
   }
 }
 
-function sizeOfContainer(value: Exclude<Value, null>): number {
-  if (value instanceof Uint8Array) return sizeOfHead(value.length) + value.length;
+function containerSize(value: Exclude<Value, null>): number {
+  if (value instanceof Uint8Array) return headSize(value.length) + value.length;
   if (isArray(value)) {
-    let size = sizeOfHead(value.length);
-    for (const element of value) size += sizeOf(element);
+    let size = headSize(value.length);
+    for (const element of value) size += encodedSize(element);
     return size;
   }
   let size = 0;
   let count = 0;
   for (const [name, field] of Object.entries(value)) {
-    size += sizeOfText(name) + sizeOf(field);
+    size += textSize(name) + encodedSize(field);
     count++;
   }
-  return size + sizeOfHead(count);
+  return size + headSize(count);
 }
 
-function sizeOfText(text: string): number {
-  let size = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    // The two units of a pair take two bytes each.
-    const isPair = unit >= 0xd800 && unit <= 0xdfff;
-    size += unit < 0x800 || isPair ? 1 : 2;
-  }
-  return size + sizeOfHead(size);
+function textSize(text: string): number {
+  const size = byteLength(text);
+  return size + headSize(size);
 }
 
-function sizeOfHead(argument: number): number {
+function headSize(argument: number): number {
   if (argument < 24) return 1;
   if (argument < 0x100) return 2;
   if (argument < 0x10000) return 3;

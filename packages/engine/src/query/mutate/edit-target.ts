@@ -9,8 +9,9 @@ import type { TypeMark, Value } from "@bigpeer/protocol";
 import { getField } from "@bigpeer/protocol";
 import { markOf } from "../../crdt/show.ts";
 import { evaluationFault, type Fault } from "../fault.ts";
+import { printPath } from "../syntax/print.ts";
+import { joinKeys } from "../value/compare.ts";
 import { isMap } from "./local-diff.ts";
-import { pathText } from "./write-type.ts";
 
 export interface EditTarget {
   readonly path: readonly string[];
@@ -30,26 +31,22 @@ export function checkTargets<T extends EditTarget>(targets: readonly T[]): Overl
     if (target.path[0] === "_id") {
       throw evaluationFault("the document id `_id` cannot be modified", target.at);
     }
-    const name = pathKey(target.path);
+    const name = joinKeys(target.path);
     if (byPath.has(name)) throw writtenTwice(target);
     byPath.set(name, target);
   }
   const overlaps: Overlap<T>[] = [];
   for (const below of targets) {
     for (let depth = 1; depth < below.path.length; depth++) {
-      const above = byPath.get(pathKey(below.path.slice(0, depth)));
+      const above = byPath.get(joinKeys(below.path.slice(0, depth)));
       if (above !== undefined) overlaps.push({ above, below });
     }
   }
   return overlaps;
 }
 
-function pathKey(path: readonly string[]): string {
-  return path.map((name) => `${name.length}:${name}`).join("");
-}
-
 export function writtenTwice(target: EditTarget): Fault {
-  const message = `more than one modification of ${pathText(target.path)}`;
+  const message = `more than one modification of ${printPath(target.path)}`;
   return evaluationFault(message, target.at);
 }
 

@@ -8,7 +8,6 @@
 import {
   type DocumentId,
   documentId,
-  type MutableObject,
   PeerError,
   type SetEdit,
   setField,
@@ -28,15 +27,16 @@ import { uuidOf } from "../uuid.ts";
 import {
   type DatumObject,
   Failure,
-  Float,
+  hasFloat,
   isDatumArray,
   isDatumObject,
+  type MutableDatumObject,
   type Outcome,
   type PresentDatum,
   toValue,
-  typeOf,
 } from "../value/datum.ts";
-import { applyWrites, type Mutation, readBack, transactionOf } from "./application.ts";
+import { describeType } from "../value/mismatch.ts";
+import { applyWrites, type MutationContext, readBack, transactionOf } from "./application.ts";
 import type { Write } from "./document-size.ts";
 import { localDiff, setEdit } from "./local-diff.ts";
 import { type Writer, writeMarks } from "./write-type.ts";
@@ -47,7 +47,7 @@ export interface InsertPlan {
   readonly isInitial: boolean;
   readonly conflict: ConflictPolicy;
   /** Whether somebody looks at the documents afterwards; they are not read back otherwise. */
-  readonly isReturning?: boolean;
+  readonly isReturning: boolean;
   readonly at: number;
 }
 
@@ -64,7 +64,7 @@ interface Given {
 export function insertDocuments(
   plan: InsertPlan,
   rows: readonly Outcome[],
-  execution: Mutation,
+  execution: MutationContext,
 ): MutationOutcome {
   const { view } = transactionOf(execution);
   const given = checkRows(plan, rows, execution);
@@ -79,16 +79,19 @@ export function insertDocuments(
   // An update without edits writes nothing, but the document counts as written all the same.
   const outcomes = applyWrites(writes.filter(hasEffect), execution, plan.at);
   const ids = plan.isInitial ? written.filter((_, i) => outcomes[i] === "applied") : written;
-  const isRead = plan.isReturning ?? true;
-  const source = { view, collection: plan.collection };
-  return { ids, documents: isRead ? readBack(ids, plan.typing, source) : [] };
+  const place = { view, collection: plan.collection };
+  return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
 }
 
 function hasEffect({ operation }: Write): boolean {
   return operation.kind !== "update" || operation.edits.length > 0;
 }
 
-function checkRows(plan: InsertPlan, rows: readonly Outcome[], execution: Mutation): Given[] {
+function checkRows(
+  plan: InsertPlan,
+  rows: readonly Outcome[],
+  execution: MutationContext,
+): Given[] {
   const given: Given[] = [];
   const keys = new Set<string>();
   for (const datum of documentsOf(rows, plan.at)) {
@@ -121,10 +124,10 @@ function* documentsOf(rows: readonly Outcome[], at: number): Iterable<DatumObjec
 
 function expectObject(datum: Exclude<Outcome, Failure>, at: number): DatumObject {
   if (isDatumObject(datum)) return datum;
-  throw semanticFault(`expected a document (an object), found ${typeOf(datum)}`, at);
+  throw semanticFault(`expected a document (an object), found ${describeType(datum)}`, at);
 }
 
-function checkDocument(datum: DatumObject, plan: InsertPlan, execution: Mutation): Given {
+function checkDocument(datum: DatumObject, plan: InsertPlan, execution: MutationContext): Given {
   const writer: Writer = { typing: plan.typing, clause: "insert", at: plan.at };
   const isNew = !Object.hasOwn(datum, "_id");
   const { id, key } = isNew
@@ -137,6 +140,7 @@ function checkDocument(datum: DatumObject, plan: InsertPlan, execution: Mutation
 
 function checkId(datum: PresentDatum, at: number): DocumentId {
   if (datum === null) throw semanticFault("expected an _id, found null", at);
+  // 1.0 is a float until it is stored.
   if (hasFloat(datum)) throw semanticFault("expected an _id without floats", at);
   try {
     return documentId(datum);
@@ -146,23 +150,16 @@ function checkId(datum: PresentDatum, at: number): DocumentId {
   }
 }
 
-/** 1.0 is a float until it is stored. */
-function hasFloat(datum: PresentDatum): boolean {
-  if (datum instanceof Float) return true;
-  if (isDatumArray(datum)) return datum.some(hasFloat);
-  return isDatumObject(datum) && Object.values(datum).some(hasFloat);
-}
-
 function withoutId(datum: DatumObject): DatumObject {
-  const fields: { [field: string]: PresentDatum } = {};
+  const fields: MutableDatumObject = {};
   for (const name of Object.keys(datum)) {
-    if (name !== "_id") setField(fields as MutableObject, name, datum[name] as Value);
+    if (name !== "_id") setField(fields, name, datum[name] as PresentDatum);
   }
   return fields;
 }
 
 /** What becomes of a document that is given; undefined when it is passed over. */
-function decide(given: Given, plan: InsertPlan, execution: Mutation): Write | undefined {
+function decide(given: Given, plan: InsertPlan, execution: MutationContext): Write | undefined {
   const transaction = transactionOf(execution);
   const { collection } = plan;
   const { id, fields } = given;
@@ -179,7 +176,7 @@ function meet(
   given: Given,
   before: StoredDocument,
   plan: InsertPlan,
-  execution: Mutation,
+  execution: MutationContext,
 ): Write | undefined {
   const { collection } = plan;
   const update = (edits: readonly SetEdit[]): Write => ({

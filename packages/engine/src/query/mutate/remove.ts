@@ -8,7 +8,7 @@ import type { StoredDocument } from "../../store/view.ts";
 import type { Frame } from "../frame/frame.ts";
 import type { MutationOutcome } from "../run/execution.ts";
 import type { RemoveStatement } from "../syntax/tree.ts";
-import { applyOperations, type Mutation, transactionOf } from "./application.ts";
+import { applyOperations, type MutationContext, transactionOf } from "./application.ts";
 
 export interface RemovePlan {
   readonly collection: string;
@@ -20,7 +20,7 @@ export interface RemovePlan {
 export function removeDocuments(
   plan: RemovePlan,
   rows: readonly Frame[],
-  execution: Mutation,
+  execution: MutationContext,
 ): MutationOutcome {
   const transaction = transactionOf(execution);
   const { collection } = plan;

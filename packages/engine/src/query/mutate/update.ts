@@ -20,6 +20,7 @@ import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { MutationOutcome, Typing } from "../run/execution.ts";
+import { printPath } from "../syntax/print.ts";
 import {
   approximate,
   Failure,
@@ -27,9 +28,9 @@ import {
   isNumeric,
   type PresentDatum,
   toValue,
-  typeOf,
 } from "../value/datum.ts";
-import { applyWrites, type Mutation, readBack, transactionOf } from "./application.ts";
+import { describeType } from "../value/mismatch.ts";
+import { applyWrites, type MutationContext, readBack, transactionOf } from "./application.ts";
 import type { Write } from "./document-size.ts";
 import {
   checkTargets,
@@ -39,7 +40,7 @@ import {
   writtenTwice,
 } from "./edit-target.ts";
 import { isMap, setEdit } from "./local-diff.ts";
-import { pathText, targetType, typeName, writeMark } from "./write-type.ts";
+import { targetType, typeName, writeMark } from "./write-type.ts";
 
 export interface ApplyEdit extends EditTarget {
   readonly method: "increment" | "pn_increment" | "restart";
@@ -60,18 +61,18 @@ export interface UpdatePlan {
   readonly set: readonly SetTarget[];
   readonly unset: readonly EditTarget[];
   /** Whether somebody looks at the documents afterwards; they are not read back otherwise. */
-  readonly isReturning?: boolean;
+  readonly isReturning: boolean;
 }
 
 export function updateDocuments(
   plan: UpdatePlan,
   rows: readonly Frame[],
-  execution: Mutation,
+  execution: MutationContext,
 ): MutationOutcome {
   if (rows.length === 0) return { ids: [], documents: [] };
   const transaction = transactionOf(execution);
   const { collection } = plan;
-  const prepared = prepare(plan);
+  const checked = checkUpdate(plan);
   const writes = new Map<string, Write>();
   for (const row of rows) {
     execution.run.budget.step();
@@ -80,19 +81,18 @@ export function updateDocuments(
     // The write rests on what was read; a document that stands twice in the rows is written once.
     const before = transaction.get(collection, id);
     if (before === undefined || writes.has(key)) continue;
-    const edits = editsOf(prepared, row, before);
+    const edits = editsOf(checked, row, before);
     writes.set(key, { operation: { kind: "update", collection, id, edits }, before });
   }
   const all = [...writes.values()];
-  applyWrites(all, execution, prepared.at);
+  applyWrites(all, execution, checked.at);
   const ids = all.map(({ operation }) => operation.id);
-  const isRead = plan.isReturning ?? true;
-  const source = { view: transaction.view, collection };
-  return { ids, documents: isRead ? readBack(ids, plan.typing, source) : [] };
+  const place = { view: transaction.view, collection };
+  return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
 }
 
 /** The plan with what holds for all rows. */
-interface Prepared {
+interface CheckedUpdate {
   readonly plan: UpdatePlan;
   /** The declared type of each target of SET, in their order. */
   readonly setTypes: readonly (TypeMark | undefined)[];
@@ -100,7 +100,7 @@ interface Prepared {
   readonly at: number | undefined;
 }
 
-function prepare(plan: UpdatePlan): Prepared {
+function checkUpdate(plan: UpdatePlan): CheckedUpdate {
   const { apply, set, unset, typing } = plan;
   const targets: EditTarget[] = [...apply, ...set, ...unset];
   const overlaps = checkTargets(targets);
@@ -120,7 +120,7 @@ function checkCounterTarget({ path, method, at }: ApplyEdit, typing: Typing): vo
   if (declared === counter || (declared === undefined && !typing.isStrict)) return;
   const found = declared === undefined ? "not declared" : `declared as ${typeName(declared)}`;
   const needed = `${method.toUpperCase()} needs a ${typeName(counter)}`;
-  throw evaluationFault(`${pathText(path)} is ${found}, but ${needed}`, at);
+  throw evaluationFault(`${printPath(path)} is ${found}, but ${needed}`, at);
 }
 
 interface WrittenValue {
@@ -129,7 +129,7 @@ interface WrittenValue {
 }
 
 function editsOf(
-  { plan, setTypes, overlaps }: Prepared,
+  { plan, setTypes, overlaps }: CheckedUpdate,
   row: Frame,
   before: StoredDocument,
 ): Edit[] {
@@ -156,11 +156,11 @@ function editsOf(
 function present(evaluate: Evaluate, row: Frame, { path, at }: EditTarget): PresentDatum {
   const datum = evaluate(row);
   if (datum instanceof Failure) {
-    const message = `cannot evaluate the value for ${pathText(path)}: ${datum.reason}`;
+    const message = `cannot evaluate the value for ${printPath(path)}: ${datum.reason}`;
     throw evaluationFault(message, datum.at ?? at);
   }
   if (datum !== undefined) return datum;
-  const message = `the value for ${pathText(path)} is MISSING; use UNSET to remove a field`;
+  const message = `the value for ${printPath(path)} is MISSING; use UNSET to remove a field`;
   throw evaluationFault(message, at);
 }
 
@@ -191,8 +191,8 @@ function finiteOf(amount: PresentDatum, item: ApplyEdit): number {
 }
 
 function wrongAmount(expected: string, found: PresentDatum, item: ApplyEdit): Error {
-  const what = `${item.method.toUpperCase()} of ${pathText(item.path)}`;
-  return evaluationFault(`${what}: expected ${expected}, found ${typeOf(found)}`, item.at);
+  const what = `${item.method.toUpperCase()} of ${printPath(item.path)}`;
+  return evaluationFault(`${what}: expected ${expected}, found ${describeType(found)}`, item.at);
 }
 
 function unsetEdits(plan: UpdatePlan, before: StoredDocument): Edit[] {

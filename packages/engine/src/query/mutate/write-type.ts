@@ -11,13 +11,9 @@ import { setField, type TypeMark, type Types, unreachable } from "@bigpeer/proto
 import { markOf } from "../../crdt/show.ts";
 import { evaluationFault, type Fault, semanticFault } from "../fault.ts";
 import type { Typing } from "../run/execution.ts";
-import {
-  type DatumObject,
-  isDatumObject,
-  isInteger,
-  type PresentDatum,
-  typeOf,
-} from "../value/datum.ts";
+import { printPath } from "../syntax/print.ts";
+import { type DatumObject, isDatumObject, isInteger, type PresentDatum } from "../value/datum.ts";
+import { describeType } from "../value/mismatch.ts";
 
 /** A statement that writes: INSERT may start a counter, SET may not. */
 export interface Writer {
@@ -107,12 +103,12 @@ function checkCounter(
     case "insert":
       if (type === "pn_counter") {
         const hint = "a PN_COUNTER begins with APPLY … PN_INCREMENT";
-        throw fault(`${pathText(path)} cannot be inserted: ${hint}`, writer);
+        throw fault(`${printPath(path)} cannot be inserted: ${hint}`, writer);
       }
       if (!isInteger(value)) throw refuse("an integer", value, path, writer);
       return;
     case "set":
-      throw fault(`${pathText(path)} is a counter and cannot be SET: use APPLY`, writer);
+      throw fault(`${printPath(path)} is a counter and cannot be SET: use APPLY`, writer);
     default:
       unreachable(clause);
   }
@@ -135,8 +131,8 @@ function refuse(
   writer: Writer,
 ): Fault {
   const type = typeName(declaredAt(path, writer.typing.types));
-  const what = `${pathText(path)} is declared as ${type}`;
-  return fault(`${what}: expected ${expected}, found ${typeOf(found)}`, writer);
+  const what = `${printPath(path)} is declared as ${type}`;
+  return fault(`${what}: expected ${expected}, found ${describeType(found)}`, writer);
 }
 
 function fault(message: string, writer: Writer): Fault {
@@ -167,11 +163,11 @@ export function targetType(
     const mark = markOf(types, path[depth - 1] as string);
     if (mark === undefined && typing.isStrict) {
       const hint = `declare it: COLLECTION … (${above[0]} MAP …)`;
-      const message = `${pathText(above)} is a REGISTER in strict mode and has no fields to write; ${hint}`;
+      const message = `${printPath(above)} is a REGISTER in strict mode and has no fields to write; ${hint}`;
       throw evaluationFault(message, at);
     }
     if (typeof mark === "string" && mark !== "map") {
-      const message = `${pathText(above)} is declared as ${typeName(mark)} and has no fields to write`;
+      const message = `${printPath(above)} is declared as ${typeName(mark)} and has no fields to write`;
       throw evaluationFault(message, at);
     }
     types = typeof mark === "object" ? mark : undefined;
@@ -181,11 +177,4 @@ export function targetType(
 
 export function typeName(mark: TypeMark | undefined): string {
   return typeof mark === "string" ? mark.toUpperCase() : "MAP";
-}
-
-/** A path as it is written in a statement. */
-export function pathText(path: readonly string[]): string {
-  return path
-    .map((name) => (/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``))
-    .join(".");
 }

@@ -65,7 +65,9 @@ function explainSource({ collection, alias, access }: SourcePlan): ValueObject {
     return operator("scan", { ...where, descriptor: { path: { full_scan: {} } } });
   }
   const ids: Value =
-    "list" in access.ids ? printExpression(access.ids.list) : access.ids.map(printExpression);
+    access.ids.kind === "id_list"
+      ? printExpression(access.ids.list)
+      : access.ids.ids.map(printExpression);
   return operator("idScan", { ...where, ids });
 }
 

@@ -6,6 +6,7 @@
  * after binding, so `kind` and `x.kind` are one key.
  */
 
+import { TERMS_MAX } from "../../limits.ts";
 import { Fault, semanticFault } from "../fault.ts";
 import type {
   ColumnProjection,
@@ -49,7 +50,14 @@ export interface Output {
   /** The rows are the documents themselves. */
   readonly isRaw: boolean;
   readonly grouping: Grouping | undefined;
+  /** Columns that ORDER BY names: computed once for each row, into slots, before all else. */
+  readonly shared: readonly SharedColumn[];
   readonly order: readonly OrderTerm[];
+}
+
+export interface SharedColumn {
+  readonly expression: Expression;
+  readonly slot: number;
 }
 
 export interface OutputClauses {
@@ -61,31 +69,51 @@ export interface OutputClauses {
 }
 
 export function bindOutput(clauses: OutputClauses, scope: Scope): Output {
+  checkCount("GROUP BY", clauses.groupBy ?? []);
+  checkCount("ORDER BY", clauses.orderBy?.map(({ expression }) => expression) ?? []);
   const aggregates = new Aggregates(scope.slots);
   const inner: Scope = { ...scope, aggregates };
   const keys = (clauses.groupBy ?? []).map((key) => bindKey(key, scope));
   const columns = bindColumns(clauses.projections, inner);
   const having = clauses.having && bindExpression(clauses.having, inner);
-  const names = aliasMap(clauses.projections, columns);
   const isGroupedAlready = clauses.groupBy !== undefined || having !== undefined;
+  const names = new ColumnNames(clauses.projections, columns, scope.slots);
   const order = bindOrder(clauses.orderBy ?? [], inner, { names, keys, isGroupedAlready });
   if (clauses.isRaw === true) checkRaw(columns, clauses.projections);
   checkStar(columns, clauses.projections);
-  const isGrouped = isGroupedAlready || aggregates.all.length > 0;
   const isRaw = clauses.isRaw === true;
-  if (!isGrouped) return { columns, isRaw, grouping: undefined, order };
+  const shared = names.shared;
+  const output: Output = { columns: names.columns, isRaw, grouping: undefined, shared, order };
+  if (!isGroupedAlready && aggregates.all.length === 0) return output;
+  const isWhole = clauses.groupBy === undefined;
+  const all = aggregates.all;
+  return reduceOutput(output, { keys, aggregates: all, having, isWhole }, clauses.projections);
+}
+
+function checkCount(clause: string, terms: readonly Expression[]): void {
+  if (terms.length <= TERMS_MAX) return;
+  const message = `expected at most ${TERMS_MAX} expressions after ${clause}`;
+  throw new Fault("query.too_large", message, terms[TERMS_MAX]?.at);
+}
+
+/** Everything in terms of group keys and aggregates. */
+function reduceOutput(
+  output: Output,
+  grouping: Grouping,
+  projections: readonly Projection[],
+): Output {
+  const { keys, having } = grouping;
   const reduce = (expression: Expression): Expression => reduceToKeys(expression, keys);
-  const grouping: Grouping = {
-    keys,
-    aggregates: aggregates.all,
-    having: having && reduce(having),
-    isWhole: clauses.groupBy === undefined,
-  };
+  const reduced = <T extends { readonly expression: Expression }>(term: T): T => ({
+    ...term,
+    expression: reduce(term.expression),
+  });
   return {
-    columns: columns.map((column) => reduceColumn(column, clauses.projections, reduce)),
-    isRaw,
-    grouping,
-    order: order.map((term) => ({ ...term, expression: reduce(term.expression) })),
+    columns: output.columns.map((column) => reduceColumn(column, projections, reduce)),
+    isRaw: output.isRaw,
+    grouping: { ...grouping, having: having && reduce(having) },
+    shared: output.shared.map(reduced),
+    order: output.order.map(reduced),
   };
 }
 
@@ -144,22 +172,50 @@ function checkRaw(columns: readonly OutputColumn[], projections: readonly Projec
   throw semanticFault(message, projections[0]?.at);
 }
 
-/** The columns that were named, by name. */
-function aliasMap(
-  projections: readonly Projection[],
-  columns: readonly OutputColumn[],
-): Map<string, Expression> {
-  const names = new Map<string, Expression>();
-  for (const [i, column] of columns.entries()) {
-    const projection = projections[i];
-    if (column.kind !== "column" || projection?.kind !== "column") continue;
-    if (projection.alias !== undefined) names.set(projection.alias, column.expression);
+/** The columns by the names that they were given, and which of them ORDER BY has asked for. */
+class ColumnNames {
+  readonly #columns: OutputColumn[];
+  readonly #byName = new Map<string, number>();
+  readonly #shared = new Map<string, SharedColumn>();
+  readonly #slots: Slots;
+
+  constructor(projections: readonly Projection[], columns: readonly OutputColumn[], slots: Slots) {
+    this.#columns = [...columns];
+    this.#slots = slots;
+    for (const [i, projection] of projections.entries()) {
+      const alias = projection.kind === "column" ? projection.alias : undefined;
+      if (alias !== undefined) this.#byName.set(alias, i);
+    }
   }
-  return names;
+
+  /** A column that is asked for by name reads its value from the slot as well. */
+  get columns(): readonly OutputColumn[] {
+    return this.#columns;
+  }
+
+  get shared(): readonly SharedColumn[] {
+    return [...this.#shared.values()];
+  }
+
+  /** What a name stands for: the slot that will hold the column. */
+  find(name: string, at: number): Expression | undefined {
+    const index = this.#byName.get(name);
+    const column = index === undefined ? undefined : this.#columns[index];
+    if (index === undefined || column?.kind !== "column") return undefined;
+    let shared = this.#shared.get(name);
+    if (shared === undefined) {
+      shared = { expression: column.expression, slot: this.#slots.take() };
+      this.#shared.set(name, shared);
+      const { slot } = shared;
+      const expression: Expression = { kind: "slot", slot, holds: "value", name, at };
+      this.#columns[index] = { ...column, expression };
+    }
+    return { kind: "slot", slot: shared.slot, holds: "value", name, at };
+  }
 }
 
 interface OrderNames {
-  readonly names: ReadonlyMap<string, Expression>;
+  readonly names: ColumnNames;
   readonly keys: readonly GroupKey[];
   readonly isGroupedAlready: boolean;
 }
@@ -175,9 +231,9 @@ function bindOrder(
 ): OrderTerm[] {
   const isGrouped = isGroupedAlready || (scope.aggregates?.all.length ?? 0) > 0;
   const resolve = (node: NameNode): Expression | undefined => {
-    const named = names.get(node.name);
-    const isTerm = scope.terms.some(({ alias }) => alias === node.name);
-    if (named === undefined || isTerm) return undefined;
+    if (scope.terms.some(({ alias }) => alias === node.name)) return undefined;
+    const named = names.find(node.name, node.at);
+    if (named === undefined) return undefined;
     return isGrouped || scope.terms.length !== 1 ? named : fieldOr(bindField(node, scope), named);
   };
   const withNames: Scope = { ...scope, resolve };

@@ -8,20 +8,12 @@ import {
   isArray,
   isObject,
   PeerError,
-  unreachable,
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import type {
-  Expression,
-  FromTerm,
-  ParameterNode,
-  Projection,
-  Selection,
-  SelectStatement,
-  Statement,
-} from "../syntax/tree.ts";
+import { expressionsOf } from "../syntax/statement-walk.ts";
+import type { Expression, ParameterNode, Statement } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";
 
 /** Checks what came as arguments. `query.arguments` when it is not an object of values. */
@@ -84,79 +76,4 @@ export function parametersIn(expression: Expression): ParameterNode[] {
     if (node.kind === "parameter") found.push(node);
   });
   return found;
-}
-
-type Parts = readonly (Expression | undefined)[];
-
-function expressionsOf(statement: Statement): Expression[] {
-  return partsOf(statement).filter((part) => part !== undefined);
-}
-
-function partsOf(statement: Statement): Parts {
-  switch (statement.kind) {
-    case "select":
-      return selectParts(statement);
-    case "insert": {
-      const { source, returning } = statement;
-      const parts = "kind" in source ? selectParts(source) : source;
-      return [...parts, ...projectionParts(returning ?? [])];
-    }
-    case "update":
-      return [...statement.apply.map(({ value }) => value), ...selectionParts(statement)];
-    case "remove":
-      return selectionParts(statement);
-    case "explain":
-    case "advise":
-    case "sync_context":
-      return [];
-    case "profile":
-      return partsOf(statement.statement);
-    case "execute_function":
-      return [statement.call];
-    case "alter_system":
-      return [statement.value];
-    case "create_index":
-    case "drop_index":
-    case "show":
-      return [];
-    default:
-      return unreachable(statement);
-  }
-}
-
-function selectParts(select: SelectStatement): Parts {
-  return [
-    ...projectionParts(select.projections),
-    ...termParts(select.from),
-    ...select.joins.flatMap(({ term, on }) => [...termParts(term), on]),
-    select.where,
-    ...(select.groupBy ?? []),
-    select.having,
-    ...select.orderBy.map(({ expression }) => expression),
-    select.limit,
-    select.offset,
-  ];
-}
-
-function selectionParts(selection: Selection): Parts {
-  return [
-    ...termParts(selection.term),
-    selection.where,
-    ...selection.orderBy.map(({ expression }) => expression),
-    selection.limit,
-    selection.offset,
-    ...projectionParts(selection.returning ?? []),
-  ];
-}
-
-function projectionParts(projections: readonly Projection[]): Parts {
-  return projections.map((projection) => {
-    if (projection.kind === "all") return undefined;
-    return projection.kind === "all_of" ? projection.of : projection.expression;
-  });
-}
-
-function termParts({ use }: FromTerm): Parts {
-  if (use?.kind === "ids") return use.ids;
-  return use?.kind === "id_list" ? [use.list] : [];
 }

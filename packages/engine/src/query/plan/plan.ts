@@ -24,14 +24,12 @@ export type Access =
   /** Ids that are known before a row is read. USE IDS gives a row for each, also for repeated ones. */
   | {
       readonly kind: "ids";
-      readonly ids: readonly Expression[] | IdList;
-      readonly isUsed: boolean;
+      readonly ids: NamedIds;
+      readonly keepsRepeats: boolean;
     };
 
-/** An expression that gives an array of ids. */
-export interface IdList {
-  readonly list: Expression;
-}
+/** An expression for each id, or one that gives an array of ids. */
+export type NamedIds = Extract<Use, { kind: "ids" | "id_list" }>;
 
 export interface SourcePlan {
   readonly collection: ResolvedCollection;
@@ -145,11 +143,11 @@ function chooseAccess(
 function usedAccess(use: Use | undefined): Access | undefined {
   if (use?.kind === "ids") {
     const ids = use.ids.map((id) => bindExpression(id, constantScope()));
-    return { kind: "ids", ids, isUsed: true };
+    return { kind: "ids", ids: { kind: "ids", ids }, keepsRepeats: true };
   }
   if (use?.kind === "id_list") {
     const list = bindExpression(use.list, constantScope());
-    return { kind: "ids", ids: { list }, isUsed: true };
+    return { kind: "ids", ids: { kind: "id_list", list }, keepsRepeats: true };
   }
   return undefined;
 }
@@ -160,11 +158,12 @@ function idAccess(source: SourcePlan, where: Expression | undefined): Access | u
   for (const condition of conjuncts(where)) {
     const id = equalTo(condition, (side) => isId(side, source.slot));
     if (id !== undefined && slotsOf(id).size === 0) {
-      return { kind: "ids", ids: [id], isUsed: false };
+      return { kind: "ids", ids: { kind: "ids", ids: [id] }, keepsRepeats: false };
     }
     if (condition.kind !== "in" || condition.isNegated) continue;
     if (isId(condition.operand, source.slot) && slotsOf(condition.list).size === 0) {
-      return { kind: "ids", ids: { list: condition.list }, isUsed: false };
+      const { list } = condition;
+      return { kind: "ids", ids: { kind: "id_list", list }, keepsRepeats: false };
     }
   }
   return undefined;

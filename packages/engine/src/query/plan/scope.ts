@@ -19,7 +19,7 @@ import type {
   SlotNode,
 } from "../syntax/tree.ts";
 import { eachNode, expressionKey, mapChildren } from "../syntax/tree-walk.ts";
-import { unknownName } from "../unknown-name.ts";
+import { quoteName, unknownName } from "../unknown-name.ts";
 
 export interface ScopeTerm {
   readonly alias: string;
@@ -108,7 +108,11 @@ export function bindField(node: NameNode, { terms }: Scope): Expression {
   const term = terms.find(({ alias }) => alias === name);
   if (term !== undefined) return slotNode(term, "document", at);
   const [only, ...others] = terms;
-  if (only === undefined) throw semanticFault(`expected a constant, found the field ${name}`, at);
+  if (only === undefined)
+    throw semanticFault(
+      `expected a constant, found the name ${quoteName(name)}; text is written in quotes`,
+      at,
+    );
   if (others.length === 0) return fieldNode(only, name, at);
   if (name !== "_id") throw ambiguous(name, terms, at);
   // The id of a joined row is the ids of all that it was joined from.

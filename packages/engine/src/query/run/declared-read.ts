@@ -19,20 +19,31 @@ import type { Kids } from "../../crdt/state.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import type { Typing } from "./execution.ts";
 
-export interface DocumentSource {
+/** Where documents are kept. */
+export interface DocumentPlace {
   readonly view: View;
   readonly collection: string;
+}
+
+/** A document of the store, as a statement sees it. */
+export function getDocument(
+  id: Value,
+  typing: Typing,
+  place: DocumentPlace,
+): StoredDocument | undefined {
+  const document = place.view.get(place.collection, id);
+  return document && readDocument(document, typing, place);
 }
 
 export function readDocument(
   document: StoredDocument,
   typing: Typing,
-  source: DocumentSource,
+  place: DocumentPlace,
 ): StoredDocument {
   if (!typing.isStrict && typing.types === undefined) return document;
   const declared = typing.types ?? {};
   if (agrees(document, declared, typing.isStrict)) return document;
-  const { state } = source.view.state(source.collection, document.id);
+  const { state } = place.view.state(place.collection, document.id);
   const shown = show(state, typing.isStrict ? completed(state.root, declared) : declared);
   // What is not in the store (a row of a system collection) has no variants to choose from.
   return shown === undefined ? document : { id: document.id, ...shown };

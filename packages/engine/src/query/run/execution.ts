@@ -16,7 +16,7 @@ export interface Warning {
   readonly description: string;
 }
 
-export const WARNINGS_LISTED = 10;
+const WARNINGS_LISTED = 10;
 
 /** Counts every warning and keeps the first few. */
 export class Warnings {

@@ -8,7 +8,7 @@ import { compile } from "../compile/expression.ts";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import { type Accumulator, startAggregate } from "../functions/aggregate.ts";
 import type { Grouping } from "../plan/output.ts";
-import { dataKey } from "../value/compare.ts";
+import { dataKey, joinKeys } from "../value/compare.ts";
 import { type Datum, Failure, MISSING } from "../value/datum.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import type { Stage } from "./rows.ts";
@@ -18,13 +18,15 @@ interface Group {
   readonly accumulators: readonly Accumulator[];
 }
 
-/** Rough bytes of a group without its keys. */
+/** Rough bytes of a group without its keys, and of each aggregate in it. */
 const GROUP_BYTES = 256;
+const ACCUMULATOR_BYTES = 96;
 
 /** Hands on one row for each group, with keys and aggregates in their slots. */
 export function compileGroups(grouping: Grouping, slot: number): Stage {
   const keys = grouping.keys.map(({ expression }) => compile(expression));
   const collect = compileCollect(grouping, slot);
+  const aggregateCount = grouping.aggregates.length;
   const having = grouping.having === undefined ? undefined : compile(grouping.having);
   return (execution, next) => {
     const groups = new Map<string, Group>();
@@ -38,17 +40,17 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
           warnOf(execution, value, row.slots[slot]);
           return MISSING;
         });
-        const name = values.map((value) => lengthened(dataKey(value))).join("");
+        const name = joinKeys(values.map(dataKey));
         let group = groups.get(name);
         if (group === undefined) {
-          run.budget.take(GROUP_BYTES + 2 * name.length);
+          run.budget.take(GROUP_BYTES + ACCUMULATOR_BYTES * aggregateCount + 2 * name.length);
           group = startGroup(grouping, values, run);
           groups.set(name, group);
         }
         collect(group, row, execution);
         return true;
       },
-      end() {
+      *end() {
         if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
         for (const group of groups.values()) {
           run.budget.step();
@@ -57,16 +59,12 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
           const outcome = having === undefined || having(frame);
           if (outcome instanceof Failure) warnOf(execution, outcome, MISSING);
           if (outcome === true && !next.row(frame)) break;
+          yield;
         }
-        next.end();
+        yield* next.end();
       },
     };
   };
-}
-
-/** With its length in front, so that no two lists of keys run together into one text. */
-function lengthened(text: string): string {
-  return `${text.length}:${text}`;
 }
 
 function startGroup(grouping: Grouping, keys: readonly Datum[], run: Run): Group {

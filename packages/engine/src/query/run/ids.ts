@@ -5,26 +5,31 @@
 import { documentId, PeerError, type Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import type { Frame } from "../frame/frame.ts";
-import type { IdList } from "../plan/plan.ts";
-import type { Expression } from "../syntax/tree.ts";
+import type { Access, NamedIds } from "../plan/plan.ts";
 import { Failure, isDatumArray, MISSING, type Outcome, toValue } from "../value/datum.ts";
 
 export type Ids = (frame: Frame) => Value[];
 
-export function compileIds(ids: readonly Expression[] | IdList, isUsed: boolean): Ids {
-  const evaluate = "list" in ids ? compile(ids.list) : ids.map(compile);
+export function compileIds({ ids, keepsRepeats }: Extract<Access, { kind: "ids" }>): Ids {
+  const evaluate = compileNamed(ids);
   return (frame) => {
-    const values =
-      typeof evaluate === "function"
-        ? elementsOf(evaluate(frame))
-        : evaluate.map((each) => each(frame));
+    const values = evaluate(frame);
+    frame.run.budget.step(values.length);
     const found = values.flatMap((value) => toId(value) ?? []);
-    return isUsed ? found.map(({ id }) => id) : distinct(found);
+    return keepsRepeats ? found.map(({ id }) => id) : distinct(found);
   };
 }
 
-function elementsOf(outcome: Outcome): readonly Outcome[] {
-  return isDatumArray(outcome) ? outcome : [];
+function compileNamed(named: NamedIds): (frame: Frame) => readonly Outcome[] {
+  if (named.kind === "id_list") {
+    const list = compile(named.list);
+    return (frame) => {
+      const outcome = list(frame);
+      return isDatumArray(outcome) ? outcome : [];
+    };
+  }
+  const ids = named.ids.map(compile);
+  return (frame) => ids.map((id) => id(frame));
 }
 
 /** Each once, in the order in which a scan would find them. */

@@ -11,13 +11,13 @@ import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { JoinMethod, JoinPlan } from "../plan/plan.ts";
-import { dataKey } from "../value/compare.ts";
+import { dataKey, joinKeys } from "../value/compare.ts";
 import { Failure, MISSING } from "../value/datum.ts";
-import { sizeOf } from "../value/size.ts";
-import { readDocument } from "./declared-read.ts";
+import { memorySize } from "../value/memory-size.ts";
+import { getDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { toId } from "./ids.ts";
-import type { DocumentSource, Pull } from "./rows.ts";
+import type { DocumentReader, Pull } from "./rows.ts";
 
 /** The documents that may join a row. */
 type Candidates = (frame: Frame) => Iterable<StoredDocument>;
@@ -26,9 +26,9 @@ type Candidates = (frame: Frame) => Iterable<StoredDocument>;
 export type JoinStep = (execution: Execution, frame: Frame, left: Pull) => Pull;
 
 /** Candidates without a match after which a pause is offered. */
-const LOOKS_PER_PAUSE = 256;
+const LOOKS_PER_PAUSE = 64;
 
-export function compileJoin(plan: JoinPlan, right: DocumentSource): JoinStep {
+export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   const on = compile(plan.on);
   const start = compileMethod(plan, right);
   const { slot } = plan.source;
@@ -65,7 +65,7 @@ export function compileJoin(plan: JoinPlan, right: DocumentSource): JoinStep {
 
 type Start = (execution: Execution, frame: Frame) => Candidates;
 
-function compileMethod(plan: JoinPlan, right: DocumentSource): Start {
+function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
   const { method, source } = plan;
   if (method.kind === "by_id" && source.access.kind === "scan") {
     return lookUpStart(plan, compile(method.id));
@@ -89,17 +89,17 @@ function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
   return (execution) => {
     const { view, isStrict } = execution;
     const typing = { isStrict, types: source.types };
+    const place = { view, collection: name };
     return (frame) => {
       const found = toId(id(frame));
-      const document = found && view.get(name, found.id);
-      if (document === undefined) return [];
-      return [readDocument(document, typing, { view, collection: name })];
+      const document = found && getDocument(found.id, typing, place);
+      return document === undefined ? [] : [document];
     };
   };
 }
 
 interface Right {
-  readonly right: DocumentSource;
+  readonly right: DocumentReader;
   readonly filter: readonly Evaluate[];
   readonly slot: number;
 }
@@ -113,7 +113,7 @@ function readRight(execution: Execution, frame: Frame, side: Right): StoredDocum
     budget.endRow();
     frame.slots[side.slot] = document;
     if (!side.filter.every((condition) => condition(frame) === true)) continue;
-    budget.take(sizeOf(document.fields));
+    budget.take(memorySize(document.fields));
     documents.push(document);
   }
   return documents;
@@ -148,13 +148,12 @@ function hashStart(
 /** Undefined where one part is null, MISSING or failed: nothing is equal to that. */
 function compileKey(parts: readonly Evaluate[]): (frame: Frame) => string | undefined {
   return (frame) => {
-    let key = "";
+    const keys: string[] = [];
     for (const part of parts) {
       const value = part(frame);
       if (value === MISSING || value === null || value instanceof Failure) return undefined;
-      const text = dataKey(value);
-      key += `${text.length}:${text}`;
+      keys.push(dataKey(value));
     }
-    return key;
+    return joinKeys(keys);
   };
 }

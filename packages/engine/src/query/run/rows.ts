@@ -13,7 +13,7 @@ import { compile } from "../compile/expression.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import { Failure } from "../value/datum.ts";
-import { readDocument } from "./declared-read.ts";
+import { getDocument, readDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { compileIds } from "./ids.ts";
 import { compileJoin } from "./join.ts";
@@ -21,8 +21,8 @@ import { compileJoin } from "./join.ts";
 export interface Sink {
   /** Takes a row; false when it wants no more. */
   row(frame: Frame): boolean;
-  /** All rows were given, or no more are wanted. Called once. */
-  end(): void;
+  /** All rows were given, or no more are wanted. Called once; offers pauses. */
+  end(): Iterable<void>;
 }
 
 /** A part of the way of a row: takes rows and hands others to the next sink. */
@@ -40,12 +40,12 @@ export interface RowSource {
 }
 
 /** The documents of one term, as the statement sees them. */
-export type DocumentSource = (execution: Execution, frame: Frame) => Iterable<StoredDocument>;
+export type DocumentReader = (execution: Execution, frame: Frame) => Iterable<StoredDocument>;
 
 export function compileRows({ source, joins, where }: RowsPlan): RowSource {
   const stages = where === undefined ? [] : [filterStage(compile(where), source.slot)];
-  const documents = compileSource(source);
-  const steps = joins.map((join) => compileJoin(join, compileSource(join.source)));
+  const documents = compileReader(source);
+  const steps = joins.map((join) => compileJoin(join, compileReader(join.source)));
   const pull = (execution: Execution, frame: Frame): Pull =>
     steps.reduce(
       (left, step) => step(execution, frame, left),
@@ -74,7 +74,7 @@ function filterStage(condition: Evaluate, slot: number): Stage {
 }
 
 /** Rows, or looks for one, after which a run may be paused. */
-const STEPS_PER_PAUSE = 256;
+const STEPS_PER_PAUSE = 16;
 
 /** Drives all rows through the stages into the last sink. Pauses now and then; see `Platform.pause`. */
 export function* driveRows(
@@ -92,44 +92,41 @@ export function* driveRows(
     if (isRow && !sink.row(frame)) break;
     if (!isRow || ++steps % STEPS_PER_PAUSE === 0) yield;
   }
-  sink.end();
+  yield* sink.end();
 }
 
 /** Runs to the end without a pause. */
-export function finish<T>(run: Generator<void, T, void>): T {
+export function finish<T>(run: Iterator<void, T, void>): T {
   for (;;) {
     const { done, value } = run.next();
     if (done === true) return value;
   }
 }
 
-export function compileSource(source: SourcePlan): DocumentSource {
+function compileReader(source: SourcePlan): DocumentReader {
   const { collection, access, types } = source;
   if (collection.kind === "system") {
     const { rows } = collection.collection;
     if (access.kind === "scan") return ({ system }) => rows(system);
-    const ids = compileIds(access.ids, access.isUsed);
-    return (execution, frame) => pick([...rows(execution.system)], ids(frame));
+    const ids = compileIds(access);
+    return (execution, frame) => pick(rows(execution.system), ids(frame));
   }
   const { name } = collection;
-  const see = (execution: Execution): ((document: StoredDocument) => StoredDocument) => {
-    const { isStrict, view } = execution;
-    const typing = { isStrict, types };
-    return (document) => readDocument(document, typing, { view, collection: name });
-  };
-  const isPlain = types === undefined;
   if (access.kind === "scan") {
-    return (execution) => {
-      const documents = execution.view.scan(name);
-      return isPlain && !execution.isStrict ? documents : mapped(documents, see(execution));
+    return ({ view, isStrict }) => {
+      const documents = view.scan(name);
+      if (types === undefined && !isStrict) return documents;
+      const typing = { isStrict, types };
+      const place = { view, collection: name };
+      return mapped(documents, (document) => readDocument(document, typing, place));
     };
   }
-  const ids = compileIds(access.ids, access.isUsed);
-  return (execution, frame) =>
-    mapped(
-      lookUp(ids(frame), (id) => execution.view.get(name, id)),
-      see(execution),
-    );
+  const ids = compileIds(access);
+  return ({ view, isStrict }, frame) => {
+    const typing = { isStrict, types };
+    const place = { view, collection: name };
+    return lookUp(ids(frame), (id) => getDocument(id, typing, place));
+  };
 }
 
 function* mapped(
@@ -149,9 +146,9 @@ function* lookUp(
   }
 }
 
-function pick(documents: readonly StoredDocument[], ids: readonly Value[]): StoredDocument[] {
-  return ids.flatMap((id) => {
-    const { key } = documentId(id);
-    return documents.filter((document) => documentId(document.id).key === key);
-  });
+/** Rows of a system collection by id: they are in no store that could be asked. */
+function pick(documents: Iterable<StoredDocument>, ids: readonly Value[]): StoredDocument[] {
+  const byKey = new Map<string, StoredDocument>();
+  for (const document of documents) byKey.set(documentId(document.id).key, document);
+  return ids.flatMap((id) => byKey.get(documentId(id).key) ?? []);
 }

@@ -8,7 +8,7 @@ import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import { compareData } from "../value/compare.ts";
 import { type Datum, Failure, isInteger, type Outcome } from "../value/datum.ts";
-import { sizeOf } from "../value/size.ts";
+import { memorySize } from "../value/memory-size.ts";
 
 export interface Sorter<T> {
   readonly keysOf: (frame: Frame) => readonly Datum[];
@@ -41,7 +41,7 @@ export function compileSorter<T>(terms: readonly OrderTerm[]): Sorter<T> | undef
 }
 
 export function sizeOfKeys(keys: readonly Datum[]): number {
-  return keys.reduce<number>((sum, key) => sum + sizeOf(key), 0);
+  return keys.reduce<number>((sum, key) => sum + memorySize(key), 0);
 }
 
 function settled(outcome: Outcome): Datum {

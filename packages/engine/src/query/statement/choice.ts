@@ -19,7 +19,7 @@ import {
   type Window,
 } from "../run/sort.ts";
 import type { Expression, OrderTerm, Selection } from "../syntax/tree.ts";
-import { sizeOf } from "../value/size.ts";
+import { memorySize } from "../value/memory-size.ts";
 
 export interface Choice {
   readonly plan: RowsPlan;
@@ -74,13 +74,13 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
       const keys = sorter?.keysOf(each) ?? [];
       const document = each.slots[slot] as StoredDocument;
       const kept = isIdsOnly ? { ...document, fields: {} } : document;
-      run.budget.take(FRAME_BYTES + sizeOf(kept.fields) + sizeOfKeys(keys));
+      run.budget.take(FRAME_BYTES + memorySize(kept.fields) + sizeOfKeys(keys));
       const slotsKept = [...each.slots];
       slotsKept[slot] = kept;
       found.push({ keys, row: { run, slots: slotsKept } });
       return true;
     };
-    yield* driveRows(source, execution, frame, { row, end: () => {} });
+    yield* driveRows(source, execution, frame, { row, end: () => [] });
     sorter?.sort(found, run);
     return found.slice(cut.offset, cut.offset + cut.limit).map((each) => each.row);
   };

@@ -6,6 +6,7 @@ import type { Value, ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
 import { printStatement } from "../syntax/print.ts";
 import type { AdviseStatement, ExplainStatement } from "../syntax/tree.ts";
+import { nanoseconds } from "../system/requests.ts";
 import { type Prepared, quickRead, type RunRead, type RunWrite } from "./work.ts";
 
 export function explainPrepared({ statement, at }: ExplainStatement, inner: Prepared): Prepared {
@@ -65,10 +66,6 @@ function profileOf({ plan, queryType }: Prepared, times: PrepareTimes, ran: Ran)
       },
     },
   };
-}
-
-function nanoseconds(milliseconds: number): number {
-  return Math.round(milliseconds * 1_000_000);
 }
 
 export function advisePrepared({ statement, at }: AdviseStatement, inner: Prepared): Prepared {

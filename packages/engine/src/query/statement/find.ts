@@ -12,7 +12,7 @@ import { explainRows, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
 import type { Execution } from "../run/execution.ts";
 import type { Window } from "../run/sort.ts";
-import { parseFilter, parsePath } from "../syntax/parse-filter.ts";
+import { parseFilter, parseFilterPath } from "../syntax/parse-filter.ts";
 import type { OrderTerm, ParameterNode } from "../syntax/tree.ts";
 import { compileChoice } from "./choice.ts";
 
@@ -42,7 +42,7 @@ export function prepareFind({ collection, query, sort = [] }: FilterQuery): Prep
   const where = parseFilter(query);
   const orderBy = sort.map(
     ({ property, isDescending }): OrderTerm => ({
-      expression: located(property, () => parsePath(property)),
+      expression: located(property, () => parseFilterPath(property)),
       isDescending,
     }),
   );

@@ -57,13 +57,15 @@ interface InsertSource {
 }
 
 function compileInsertSource({ source }: InsertStatement, joinsMax: number): InsertSource {
-  if ("kind" in source) {
+  if (source.kind === "select") {
     const select = planSelect(source, joinsMax);
     const run = compileSelect(select);
     return { select, rows: (execution) => finish(run(execution)) };
   }
   const slots = new Slots();
-  const documents = source.map((each) => compile(bindExpression(each, constantScope(slots))));
+  const documents = source.documents.map((each) =>
+    compile(bindExpression(each, constantScope(slots))),
+  );
   const rows = ({ run }: Execution): Outcome[] => {
     const frame = newFrame(run, slots.count);
     return documents.map((document) => document(frame));
@@ -162,7 +164,7 @@ function compileReturning(
       frame.slots[0] = document;
       sink.row(frame);
     }
-    sink.end();
+    finish(sink.end()[Symbol.iterator]());
     return items;
   };
 }

@@ -3,8 +3,9 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
+import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
-import type { Output } from "../plan/output.ts";
+import type { Output, SharedColumn } from "../plan/output.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { SelectPlan } from "../plan/select-plan.ts";
 import type { Execution } from "../run/execution.ts";
@@ -19,8 +20,8 @@ import {
   sizeOfKeys,
   type Window,
 } from "../run/sort.ts";
-import { dataKey } from "../value/compare.ts";
-import { sizeOf } from "../value/size.ts";
+import { firstOfEquals } from "../value/compare.ts";
+import { memorySize } from "../value/memory-size.ts";
 
 /** Gives the rows of a SELECT. */
 export type RunSelect = (execution: Execution) => Generator<void, Value[], void>;
@@ -52,13 +53,14 @@ export function compileCollector(
 ): (execution: Execution, window: Window) => Collector {
   const sorter = compileSorter<Value>(output.order);
   const project = compileProjection(output, terms);
+  const share = compileShared(output.shared);
   const group =
     output.grouping === undefined ? undefined : compileGroups(output.grouping, terms[0]?.slot ?? 0);
   return (execution, window) => {
     const isNew = distinctness(isDistinct, execution);
     const parts: Parts = { execution, project, isNew, window };
     const collector =
-      sorter === undefined ? windowCollector(parts) : sortingCollector(parts, sorter);
+      sorter === undefined ? windowCollector(parts) : sortingCollector(parts, sorter, share);
     return group === undefined
       ? collector
       : { items: collector.items, sink: group(execution, collector.sink) };
@@ -84,27 +86,37 @@ function windowCollector({ execution, project, isNew, window }: Parts): Collecto
       skipped++;
       return true;
     }
-    execution.run.budget.take(sizeOf(item));
+    execution.run.budget.take(memorySize(item));
     items.push(item);
     return items.length < window.limit;
   };
-  return { items, sink: { row, end: () => {} } };
+  return { items, sink: { row, end: () => [] } };
+}
+
+/** Computes the columns that ORDER BY names, once for order and projection. */
+function compileShared(shared: readonly SharedColumn[]): (frame: Frame) => void {
+  const columns = shared.map(({ expression, slot }) => ({ value: compile(expression), slot }));
+  return (frame) => {
+    for (const { value, slot } of columns) frame.slots[slot] = value(frame);
+  };
 }
 
 function sortingCollector(
   { execution, project, isNew, window }: Parts,
   sorter: Sorter<Value>,
+  share: (frame: Frame) => void,
 ): Collector {
   const items: Value[] = [];
   const sortable: Sortable<Value>[] = [];
   const row = (frame: Frame): boolean => {
+    share(frame);
     const item = project(frame, execution);
     const keys = sorter.keysOf(frame);
-    execution.run.budget.take(sizeOf(item) + sizeOfKeys(keys));
+    execution.run.budget.take(memorySize(item) + sizeOfKeys(keys));
     sortable.push({ keys, row: item });
     return true;
   };
-  const end = (): void => {
+  const end = (): Iterable<void> => {
     sorter.sort(sortable, execution.run);
     let skipped = 0;
     for (const { row: item } of sortable) {
@@ -113,18 +125,12 @@ function sortingCollector(
       if (skipped++ < window.offset) continue;
       items.push(item);
     }
+    return [];
   };
   return { items, sink: { row, end } };
 }
 
 function distinctness(isDistinct: boolean, execution: Execution): (row: Value) => boolean {
   if (!isDistinct) return () => true;
-  const seen = new Set<string>();
-  return (row) => {
-    const key = dataKey(row);
-    if (seen.has(key)) return false;
-    execution.run.budget.take(2 * key.length);
-    seen.add(key);
-    return true;
-  };
+  return firstOfEquals((bytes) => execution.run.budget.take(bytes));
 }

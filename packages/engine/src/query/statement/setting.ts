@@ -8,6 +8,7 @@ import type { AlterSystemStatement, ShowStatement } from "../syntax/tree.ts";
 import { parameterOf, type Settings } from "../system/settings.ts";
 import type { Datum } from "../value/datum.ts";
 import { compileLike, type Matcher } from "../value/like.ts";
+import { isOneCharacter } from "../value/text-length.ts";
 
 /** One row that maps names to values; none when no name matches the pattern. */
 export function runShow(statement: ShowStatement, settings: Settings): readonly ValueObject[] {
@@ -54,7 +55,7 @@ function placed<T>(at: number, work: () => T): T {
 function matcherOf({ pattern, at }: ShowStatement): Matcher | undefined {
   if (pattern === undefined) return undefined;
   const { escape } = pattern;
-  if (escape !== undefined && Array.from(escape).length !== 1) {
+  if (escape !== undefined && !isOneCharacter(escape)) {
     throw semanticFault("expected one character after ESCAPE", at);
   }
   const isCaseBlind = pattern.operator === "ilike";

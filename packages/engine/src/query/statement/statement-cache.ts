@@ -29,9 +29,9 @@ interface Entry<T> {
   hits: number;
 }
 
-export const DEFAULT_CACHE: StatementCacheOptions = {
+const DEFAULT_CACHE: StatementCacheOptions = {
   countMax: 1024,
-  lengthMax: 4 * 1024 * 1024,
+  lengthMax: 512 * 1024,
 };
 
 /** One of the two generations: entries and the characters of their texts. */
@@ -78,11 +78,6 @@ export class StatementCache<T> {
     this.#hits++;
     known.hits++;
     return known.value;
-  }
-
-  clear(): void {
-    this.#young = new Generation();
-    this.#old = new Generation();
   }
 
   get totals(): CacheTotals {

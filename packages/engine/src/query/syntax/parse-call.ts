@@ -68,7 +68,7 @@ function parseCast(cursor: TokenCursor, at: number, parse: ParseExpression): Exp
     return parseRest(cursor, { name: "cast", at, args: [operand] }, parse);
   const type = castTypeOf(cursor.token.word);
   if (type === undefined) {
-    throw cursor.fault("one of the types INT, FLOAT, STRING, BOOLEAN, BINARY, ARRAY, OBJECT");
+    throw cursor.fault("one of the types INT, FLOAT, STRING, BOOLEAN, BINARY");
   }
   cursor.advance();
   return { kind: "cast", at, operand, type };

@@ -43,7 +43,7 @@ function parseInstead(text: string, fault: Fault): Expression {
 }
 
 /** A path by itself, as filters write it: `a.b`, `a['x-y']`, `a[0]`. */
-export function parsePath(text: string): Expression {
+export function parseFilterPath(text: string): Expression {
   const cursor = openText(text);
   const { type, at } = cursor.token;
   const isBare = type === "word" || type === "quoted";

@@ -2,6 +2,8 @@
  * Parser of the statements that change documents: INSERT, UPDATE, DELETE, EVICT, TOMBSTONE.
  */
 
+import { DEPTH_MAX } from "@bigpeer/protocol";
+import { Fault } from "../fault.ts";
 import { parseCollection, parseTerm } from "./parse-collection.ts";
 import { parseExpression, parseFieldName, parseParameter } from "./parse-expression.ts";
 import {
@@ -17,6 +19,7 @@ import type {
   ConflictPolicy,
   Expression,
   FromTerm,
+  InsertDocuments,
   InsertStatement,
   Projection,
   RemoveStatement,
@@ -46,7 +49,7 @@ function parseSource(cursor: TokenCursor, isInitial: boolean): InsertStatement["
   return parseSelect(cursor);
 }
 
-function parseDocuments(cursor: TokenCursor): readonly Expression[] {
+function parseDocuments(cursor: TokenCursor): InsertDocuments {
   const documents: Expression[] = [];
   do {
     cursor.expect("(");
@@ -55,7 +58,7 @@ function parseDocuments(cursor: TokenCursor): readonly Expression[] {
     cursor.expect(")");
     cursor.leave();
   } while (cursor.acceptComma());
-  return documents;
+  return { kind: "documents", documents };
 }
 
 /** A parameter stands for the whole document: nothing is taken out of it here. */
@@ -106,9 +109,11 @@ function parseTarget(cursor: TokenCursor): Target {
 
 /** Names with dots between them: the only thing that can be written to or indexed. */
 export function parsePath(cursor: TokenCursor): readonly string[] {
+  const { at } = cursor.token;
   const path = [cursor.expectName("the name of a field")];
   while (cursor.accept(".")) path.push(parseFieldName(cursor));
-  return path;
+  if (path.length <= DEPTH_MAX) return path;
+  throw new Fault("query.too_large", `expected a path of at most ${DEPTH_MAX} fields`, at);
 }
 
 function parseSetItem(cursor: TokenCursor): SetItem {

@@ -183,13 +183,18 @@ function printOrderBy(terms: readonly OrderTerm[]): string {
   return `ORDER BY ${printed.join(", ")}`;
 }
 
+function printInsertSource(source: InsertStatement["source"]): string {
+  if (source.kind === "select") return printSelect(source);
+  return `DOCUMENTS ${source.documents.map(printDocument).join(", ")}`;
+}
+
 function printInsert({ into, isInitial, source, conflict, returning }: InsertStatement): string {
   const policy = conflict === "fail" ? "" : `ON ID CONFLICT DO ${conflict.toUpperCase()}`;
   return join(
     "INSERT INTO",
     printCollection(into),
     isInitial ? "INITIAL" : "",
-    "kind" in source ? printSelect(source) : `DOCUMENTS ${source.map(printDocument).join(", ")}`,
+    printInsertSource(source),
     policy,
     printReturning(returning),
   );
@@ -223,7 +228,8 @@ function printApplyItem({ path, method, value }: ApplyItem): string {
   return join(printPath(path), method.toUpperCase(), printClause(preposition, value));
 }
 
-function printPath([first = "", ...others]: readonly string[]): string {
+/** The path of a field that is written to, as a statement writes it. */
+export function printPath([first = "", ...others]: readonly string[]): string {
   return [printName(first), ...others.map(printWord)].join(".");
 }
 
@@ -490,7 +496,7 @@ function printWord(name: string): string {
 }
 
 /** A name that must not be taken for a keyword. */
-export function printName(name: string): string {
+function printName(name: string): string {
   return QUOTED_WORDS.has(name.toUpperCase()) ? `\`${name}\`` : printWord(name);
 }
 

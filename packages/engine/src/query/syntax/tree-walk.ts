@@ -145,17 +145,14 @@ function isMeaning(key: string): boolean {
   return key !== "at" && key !== "slots";
 }
 
-/** The parts of a condition that must all be true. */
+/** The parts of a condition that must all be true. With a stack of its own: chains may be long. */
 export function conjuncts(condition: Expression | undefined): Expression[] {
-  if (condition === undefined) return [];
   const parts: Expression[] = [];
-  // Chains lean to the left: going down that side with a loop keeps long ones off the stack.
-  let rest: Expression = condition;
-  while (rest.kind === "binary" && rest.operator === "and") {
-    parts.unshift(...conjuncts(rest.right));
-    rest = rest.left;
+  const waiting = condition === undefined ? [] : [condition];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (next.kind === "binary" && next.operator === "and") waiting.push(next.right, next.left);
+    else parts.push(next);
   }
-  parts.unshift(rest);
   return parts;
 }
 

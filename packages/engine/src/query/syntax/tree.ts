@@ -270,12 +270,17 @@ export interface SelectStatement extends Located {
 
 export type ConflictPolicy = "fail" | "nothing" | "update" | "merge" | "update_local_diff";
 
+/** Each yields a document or an array of them. */
+export interface InsertDocuments {
+  readonly kind: "documents";
+  readonly documents: readonly Expression[];
+}
+
 export interface InsertStatement extends Located {
   readonly kind: "insert";
   readonly into: CollectionRef;
   readonly isInitial: boolean;
-  /** Each yields a document or an array of them; or the rows of a SELECT. */
-  readonly source: readonly Expression[] | SelectStatement;
+  readonly source: InsertDocuments | SelectStatement;
   readonly conflict: ConflictPolicy;
   readonly returning?: readonly Projection[];
 }

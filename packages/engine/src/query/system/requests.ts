@@ -32,6 +32,8 @@ export type ActiveState = "parsing" | "planning" | "running";
 export type FinalState = "completed" | "failed" | "cancelled" | "timed_out";
 
 export interface RequestStart {
+  /** Under which the request is known outside; one is made when there is none. */
+  readonly id?: string | undefined;
   readonly text: string;
   readonly appId: string;
   readonly budget: Budget;
@@ -101,7 +103,7 @@ export class Requests {
 
   /** A request begins. Whoever holds it must call `finish`, whatever happens. */
   begin(start: RequestStart): ActiveRequest {
-    const id = `${this.#idPrefix}-${++this.#begun}`;
+    const id = start.id ?? `${this.#idPrefix}-${++this.#begun}`;
     const request = new ActiveRequest(id, start, this);
     this.#active.set(id, request);
     return request;
@@ -367,7 +369,7 @@ function phaseTime(name: string, ms: number): ValueObject {
   return time === 0 ? {} : { [name]: time };
 }
 
-function nanoseconds(ms: number): number {
+export function nanoseconds(ms: number): number {
   return Math.round(ms * NANOSECONDS_PER_MS);
 }
 

@@ -15,8 +15,16 @@ import {
 import { DOCUMENT_SIZE_MAX, DOCUMENT_SIZE_SOFT_MAX, HORIZON_MS } from "../../limits.ts";
 import { quoteName, unknownName } from "../unknown-name.ts";
 import { type Datum, type DatumType, toValue, typeOf } from "../value/datum.ts";
+import { describeType } from "../value/mismatch.ts";
 
 export type ParameterType = "boolean" | "integer" | "number" | "object";
+
+const DESCRIPTIONS: Readonly<Record<ParameterType, string>> = {
+  boolean: "a boolean",
+  integer: "an integer",
+  number: "a number",
+  object: "an object",
+};
 
 export interface Parameter {
   /** In lower case. */
@@ -38,7 +46,7 @@ const BYTES_MAX: number = 64 * 1024 * 1024;
 /** Objects are shown, compared and kept in memory: nobody needs large ones. */
 const OBJECT_LENGTH_MAX: number = 64 * 1024;
 
-export const SYNC_SCOPES: readonly string[] = [
+const SYNC_SCOPES: readonly string[] = [
   "AllPeers",
   "BigPeerOnly",
   "SmallPeersOnly",
@@ -226,10 +234,6 @@ export class Settings {
     return this.#read("dql_request_history_qualifiers") as HistoryQualifiers;
   }
 
-  get defaultDirectives(): ValueObject {
-    return this.#read("dql_default_directives") as ValueObject;
-  }
-
   /** Beyond it a document is written with a warning. */
   get documentSizeSoftLimit(): number {
     return Number(this.#read("document_size_soft_limit_bytes"));
@@ -281,10 +285,9 @@ export class Settings {
 /** The value as it is kept, or why it cannot be. */
 function checked(parameter: Parameter, datum: Datum): Value {
   if (datum === undefined || !isOfType(parameter.type, typeOf(datum))) {
-    const article = /^[aeiou]/.test(parameter.type) ? "an" : "a";
-    throw refusal(
-      `parameter '${parameter.name}' is ${article} ${parameter.type}, found ${describe(datum)}`,
-    );
+    const expected = DESCRIPTIONS[parameter.type];
+    const found = describeType(datum);
+    throw refusal(`parameter '${parameter.name}' is ${expected}, found ${found}`);
   }
   const value = toValue(datum);
   const fault = isObject(value) ? faultOfObject(parameter, value) : faultOfNumber(parameter, value);
@@ -294,12 +297,6 @@ function checked(parameter: Parameter, datum: Datum): Value {
 
 function isOfType(wanted: ParameterType, found: DatumType): boolean {
   return wanted === "number" ? found === "integer" || found === "float" : wanted === found;
-}
-
-function describe(datum: Datum): string {
-  const type = typeOf(datum);
-  if (type === "missing" || type === "null" || type === "binary") return type;
-  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
 }
 
 function faultOfNumber({ min, max }: Parameter, value: Value): string | undefined {

@@ -24,6 +24,7 @@ import {
   type PresentDatum,
   unboxNumber,
 } from "./datum.ts";
+import { spend } from "./effort.ts";
 
 const NUMBER_RANK = 1;
 const STRING_RANK = 3;
@@ -52,11 +53,19 @@ function rankOf(datum: Datum): number {
 /** -1, 0 or 1: the total order of all data, the same as compareValues' order of values. */
 export function compareData(a: Datum, b: Datum): number {
   if (typeof a === "number" && typeof b === "number") return compareNumbers(a, b);
-  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
   const rank = rankOf(a) - rankOf(b);
   if (rank !== 0) return rank < 0 ? -1 : 1;
   return compareAlike(a, b, compareData, compareEntries);
 }
+
+/** Text that is long enough to take time counts. */
+function compareTexts(a: string, b: string): number {
+  if (a.length > LONG_TEXT) spend(Math.min(a.length, b.length) / LONG_TEXT);
+  return compareText(a, b);
+}
+
+const LONG_TEXT = 256;
 
 export function equalData(a: Datum, b: Datum): boolean {
   return a === b || compareData(a, b) === 0;
@@ -71,7 +80,7 @@ export function equalData(a: Datum, b: Datum): boolean {
  */
 export function orderComparable(a: Datum, b: Datum): number | null | undefined {
   if (typeof a === "number" && typeof b === "number") return compareNumbers(a, b);
-  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
   if (rankOf(a) !== rankOf(b)) return undefined;
@@ -129,6 +138,7 @@ function compareArrays<T>(
   compareElements: ElementOrder<T>,
 ): T | number {
   const length = Math.min(a.length, b.length);
+  spend(length);
   for (let i = 0; i < length; i++) {
     const order = compareElements(a[i] as PresentDatum, b[i] as PresentDatum);
     if (order !== 0) return order;
@@ -167,7 +177,9 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
 }
 
 function keysOf(object: DatumObject): string[] {
-  return Object.keys(object).sort(compareText);
+  const keys = Object.keys(object);
+  spend(keys.length);
+  return keys.sort(compareText);
 }
 
 function equalArrays(
@@ -175,6 +187,7 @@ function equalArrays(
   b: readonly PresentDatum[],
 ): boolean | null | undefined {
   if (a.length !== b.length) return false;
+  spend(a.length);
   let equality: boolean | null | undefined = true;
   for (let i = 0; i < a.length; i++) {
     equality = both(equality, equalComparable(a[i], b[i]));
@@ -185,6 +198,7 @@ function equalArrays(
 
 function equalObjects(a: DatumObject, b: DatumObject): boolean | null | undefined {
   const keys = Object.keys(a);
+  spend(keys.length);
   if (keys.length !== Object.keys(b).length) return false;
   if (!keys.every((key) => Object.hasOwn(b, key))) return false;
   let equality: boolean | null | undefined = true;
@@ -207,7 +221,7 @@ function both(
 
 /**
  * A text that two data share exactly when equalData holds. It says nothing about order. A key does
- * not end itself: whoever puts several into one must keep them apart.
+ * not end itself: joinKeys makes one of several.
  */
 export function dataKey(datum: Datum): string {
   switch (typeof datum) {
@@ -225,23 +239,47 @@ export function dataKey(datum: Datum): string {
       if (datum === null) return "z";
       if (datum instanceof Float) return `n${normalNumber(datum.value)}`;
       if (datum instanceof Uint8Array) return `b${byteString(datum)}`;
-      return isDatumArray(datum) ? `a${listKey(datum)}` : `o${fieldsKey(datum)}`;
+      return isDatumArray(datum) ? `a${elementsKey(datum)}` : `o${fieldsKey(datum)}`;
   }
 }
 
-function listKey(array: readonly PresentDatum[]): string {
-  let key = "";
-  for (const element of array) key += sized(dataKey(element));
-  return key;
+function elementsKey(array: readonly PresentDatum[]): string {
+  spend(array.length);
+  return joinKeys(array.map(dataKey));
 }
 
 function fieldsKey(object: DatumObject): string {
+  const names = Object.keys(object);
+  spend(names.length);
   let key = "";
   // Any fixed order will do, and the host's is the fastest.
-  for (const name of Object.keys(object).sort()) key += sized(name) + sized(dataKey(object[name]));
+  for (const name of names.sort()) key += sized(name) + sized(dataKey(object[name]));
   return key;
 }
 
+/**
+ * Tells whether a datum is the first of its equals among those that it was asked about. `keep` hears
+ * of the bytes of each key before it is kept.
+ */
+export function firstOfEquals(keep?: (bytes: number) => void): (datum: Datum) => boolean {
+  const seen = new Set<string>();
+  return (datum) => {
+    const key = dataKey(datum);
+    if (seen.has(key)) return false;
+    keep?.(2 * key.length);
+    seen.add(key);
+    return true;
+  };
+}
+
+/** One key for a list of them, such that no other list has it. */
+export function joinKeys(keys: readonly string[]): string {
+  let joined = "";
+  for (const key of keys) joined += sized(key);
+  return joined;
+}
+
+/** With its length in front: it is known where it ends. */
 function sized(part: string): string {
   return `${part.length}:${part}`;
 }

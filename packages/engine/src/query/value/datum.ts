@@ -8,6 +8,7 @@
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { type MutableObject, normalNumber, setField } from "@bigpeer/protocol";
+import { grow, spend } from "./effort.ts";
 
 /** A float whose value is whole and would otherwise be taken for an integer. */
 export class Float {
@@ -38,6 +39,9 @@ export class Failure {
 export interface DatumObject {
   readonly [key: string]: PresentDatum;
 }
+
+/** An object under construction; setField of the protocol writes to it. */
+export type MutableDatumObject = { [key: string]: PresentDatum };
 
 /** What may stand in an array or an object. */
 export type PresentDatum =
@@ -134,32 +138,30 @@ export function toValue(datum: PresentDatum): Value {
   if (typeof datum === "number" || typeof datum !== "object" || datum === null) return datum;
   if (datum instanceof Float) return normalNumber(datum.value);
   if (datum instanceof Uint8Array) return datum;
-  if (isDatumArray(datum))
-    return hasFloat(datum) ? datum.map(toValue) : (datum as readonly Value[]);
-  return hasFloat(datum) ? objectValue(datum) : (datum as ValueObject);
+  if (!hasFloat(datum)) return datum as Value;
+  return isDatumArray(datum) ? arrayValue(datum) : objectValue(datum);
+}
+
+/** Rough bytes of a part of a copy. */
+const PART_BYTES = 24;
+
+function arrayValue(datum: readonly PresentDatum[]): readonly Value[] {
+  grow(PART_BYTES * datum.length);
+  return datum.map(toValue);
 }
 
 function objectValue(datum: DatumObject): ValueObject {
   const copy: MutableObject = {};
+  grow(PART_BYTES * Object.keys(datum).length);
   for (const key of Object.keys(datum)) setField(copy, key, toValue(datum[key] as PresentDatum));
   return copy;
 }
 
-function hasFloat(datum: PresentDatum): boolean {
+/** Whether it is a boxed float or holds one. */
+export function hasFloat(datum: PresentDatum): boolean {
   if (typeof datum !== "object" || datum === null || datum instanceof Uint8Array) return false;
   if (datum instanceof Float) return true;
-  if (isDatumArray(datum)) return datum.some(hasFloat);
-  return Object.values(datum).some(hasFloat);
+  const parts = isDatumArray(datum) ? datum : Object.values(datum);
+  spend(parts.length);
+  return parts.some(hasFloat);
 }
-
-/** As setField of the protocol, for data under construction. */
-export function putField(
-  object: { [key: string]: PresentDatum },
-  key: string,
-  value: PresentDatum,
-): void {
-  if (key !== "__proto__") object[key] = value;
-  else Object.defineProperty(object, key, { value, ...OPEN_PROPERTY });
-}
-
-const OPEN_PROPERTY = { enumerable: true, configurable: true, writable: true };

@@ -5,16 +5,16 @@
  * and writes binary as an array of its bytes.
  */
 
-import { checkValue, compareText, parseJson, type Value } from "@bigpeer/protocol";
+import { checkValue, compareText, parseJson, setField, type Value } from "@bigpeer/protocol";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./arithmetic.ts";
 import {
   type DatumObject,
   Failure,
   Float,
   isDatumArray,
+  type MutableDatumObject,
   type Outcome,
   type PresentDatum,
-  putField,
   toFloat,
 } from "./datum.ts";
 
@@ -58,6 +58,7 @@ class JsonWriter {
   }
 
   #array(array: readonly PresentDatum[]): void {
+    this.#budget?.step(array.length);
     this.#add("[");
     for (let i = 0; i < array.length; i++) {
       if (i > 0) this.#add(",");
@@ -68,7 +69,9 @@ class JsonWriter {
 
   #object(object: DatumObject): void {
     let separator = "{";
-    for (const key of Object.keys(object).sort(compareText)) {
+    const keys = Object.keys(object);
+    this.#budget?.step(keys.length);
+    for (const key of keys.sort(compareText)) {
       this.#add(`${separator}${JSON.stringify(key)}:`);
       this.write(object[key] as PresentDatum);
       separator = ",";
@@ -137,8 +140,8 @@ function unmark(value: Value): PresentDatum {
   }
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
   if (Array.isArray(value)) return (value as readonly Value[]).map(unmark);
-  const object: { [key: string]: PresentDatum } = {};
-  for (const [key, field] of Object.entries(value)) putField(object, key, unmark(field));
+  const object: MutableDatumObject = {};
+  for (const [key, field] of Object.entries(value)) setField(object, key, unmark(field));
   return object;
 }
 

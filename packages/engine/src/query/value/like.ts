@@ -6,6 +6,9 @@
  * text for the rest, so nothing is ever tried twice.
  */
 
+import { isOneCharacter, unitsOf } from "./text-length.ts";
+import { type Search, searchFor } from "./text-search.ts";
+
 export interface LikeOptions {
   /** One character; the one after it in a pattern stands for itself. */
   readonly escape?: string;
@@ -29,9 +32,6 @@ interface Piece {
   /** Whether the text ends with the piece, from the position or later. */
   endsText(text: string, position: number): boolean;
 }
-
-/** The host's own search is quick, but slow for some long texts; above this another one is used. */
-const HOST_SEARCH_LENGTH_MAX = 200;
 
 /** A piece with `_` in it takes work for each character of a text; a longer one takes too much. */
 const OPEN_PIECE_LENGTH_MAX = 1000;
@@ -59,7 +59,7 @@ export function likePrefix(pattern: string, escape?: string): string | undefined
 
 /** The pieces between the `%`; undefined when an escape character has nothing to escape. */
 function parseLike(pattern: string, escape: string | undefined): Codes[] | undefined {
-  if (escape !== undefined && Array.from(escape).length !== 1) return undefined;
+  if (escape !== undefined && !isOneCharacter(escape)) return undefined;
   const parts: Codes[] = [];
   let piece: number[] = [];
   let isEscaped = false;
@@ -125,7 +125,7 @@ function pieceOf(codes: Codes): Piece {
 
 function literalPiece(literal: string): Piece {
   const { length } = literal;
-  const search = length > HOST_SEARCH_LENGTH_MAX ? longSearch(literal) : hostSearch(literal);
+  const search = searchFor(literal);
   return {
     endAt: (text, position) => (text.startsWith(literal, position) ? position + length : -1),
     endAfter: (text, position) => {
@@ -134,41 +134,6 @@ function literalPiece(literal: string): Piece {
     },
     endsText: (text, position) => text.length - length >= position && text.endsWith(literal),
   };
-}
-
-/** Where something is found from the position on, or -1. */
-type Search = (text: string, position: number) => number;
-
-function hostSearch(literal: string): Search {
-  return (text, position) => text.indexOf(literal, position);
-}
-
-/** Knuth, Morris and Pratt: never looks at a character of the text again. */
-function longSearch(literal: string): Search {
-  const borders = bordersOf(literal);
-  return (text, position) => {
-    let matched = 0;
-    for (let at = position; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      while (matched > 0 && literal.charCodeAt(matched) !== code) matched = borders[matched] ?? 0;
-      if (literal.charCodeAt(matched) === code) matched++;
-      if (matched === literal.length) return at + 1 - matched;
-    }
-    return -1;
-  };
-}
-
-/** For each length, how much of the end of so long a beginning is again the beginning. */
-function bordersOf(literal: string): Uint32Array {
-  const borders = new Uint32Array(literal.length + 1);
-  let border = 0;
-  for (let length = 1; length < literal.length; length++) {
-    const code = literal.charCodeAt(length);
-    while (border > 0 && literal.charCodeAt(border) !== code) border = borders[border] ?? 0;
-    if (literal.charCodeAt(border) === code) border++;
-    borders[length + 1] = border;
-  }
-  return borders;
 }
 
 /** A piece with `_` in it. */
@@ -255,10 +220,6 @@ function stepBack(text: string, count: number): number {
   return at;
 }
 
-function unitsOf(code: number): number {
-  return code > 0xffff ? 2 : 1;
-}
-
 function codeOf(character: string): number {
   return character.codePointAt(0) ?? 0;
 }
@@ -291,10 +252,6 @@ const DOTLESS_I = "\u0131";
 function foldCharacter(character: string): string {
   if (character === DOTLESS_I) return character;
   const upper = character.toUpperCase();
-  const lower = (isOne(upper) ? upper : character).toLowerCase();
-  return isOne(lower) ? lower : character;
-}
-
-function isOne(text: string): boolean {
-  return text.length === unitsOf(codeOf(text));
+  const lower = (isOneCharacter(upper) ? upper : character).toLowerCase();
+  return isOneCharacter(lower) ? lower : character;
 }

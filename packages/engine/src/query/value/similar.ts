@@ -5,13 +5,15 @@
  * expressions; all else stands for itself, also `.` and the backslash. The whole text must match.
  */
 
+import { isOneCharacter } from "./text-length.ts";
+
 const REPEAT = /\{\d{1,4}(?:,\d{0,4})?\}/y;
 const CLASS_NAME = /\[:[a-z]{1,10}:\]/y;
 const PUNCTUATION = /^[!-/:-@[-`{-~]$/;
 
 /** A source for `Platform.pattern` with the flag `s`; undefined for a pattern that is not valid. */
 export function similarSource(pattern: string, escape?: string): string | undefined {
-  if (escape !== undefined && Array.from(escape).length !== 1) return undefined;
+  if (escape !== undefined && !isOneCharacter(escape)) return undefined;
   const body = new Translation(pattern, escape).translate();
   return body === undefined ? undefined : `\\A(?:${body})\\z`;
 }

@@ -36,6 +36,16 @@ export function offsetOfCharacter(text: string, count: number): number {
   return offset;
 }
 
+export function isOneCharacter(text: string): boolean {
+  const code = text.codePointAt(0);
+  return code !== undefined && text.length === unitsOf(code);
+}
+
+/** How many units of UTF-16 a code point takes. */
+export function unitsOf(code: number): number {
+  return code > 0xffff ? 2 : 1;
+}
+
 function isSurrogate(unit: number): boolean {
   return unit >= HIGH_SURROGATE && unit <= LAST_SURROGATE;
 }

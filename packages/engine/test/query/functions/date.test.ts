@@ -21,11 +21,6 @@ test("clock is when the statement began, as a number or as a format and a zone s
   expect(reasonOf(call("clock", 1))).toBe("expected a date format");
 });
 
-test("only clock may differ between two statements", () => {
-  const volatile = DATE_FUNCTIONS.filter(({ isVolatile }) => isVolatile === true);
-  expect(volatile.map(({ name }) => name)).toEqual(["clock"]);
-});
-
 test("date_cast gives milliseconds: of text, of milliseconds, and of seconds as a float", () => {
   expect(call("date_cast", TEXT)).toBe(MS);
   expect(call("date_cast", MS)).toBe(MS);

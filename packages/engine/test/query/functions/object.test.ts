@@ -2,9 +2,15 @@
  * Object functions.
  */
 
+import { setField } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Float, MISSING, type PresentDatum, putField } from "../../../src/query/value/datum.ts";
+import {
+  Float,
+  MISSING,
+  type MutableDatumObject,
+  type PresentDatum,
+} from "../../../src/query/value/datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
 
 const NO_OBJECTS = [[1], "a", 1, new Float(1), new Uint8Array([1])];
@@ -102,8 +108,8 @@ test("object_concat joins one level deep, the last field of a name stays", () =>
 });
 
 test("a field named __proto__ is a field like others", () => {
-  const odd: { [key: string]: PresentDatum } = {};
-  putField(odd, "__proto__", 1);
+  const odd: MutableDatumObject = {};
+  setField(odd, "__proto__", 1);
   const set = call("object_set", { a: 1 }, "__proto__", 2) as object;
   expect(Object.keys(set)).toEqual(["a", "__proto__"]);
   expect(call("object_field", odd, "__proto__")).toBe(1);

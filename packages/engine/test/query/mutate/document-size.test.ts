@@ -6,7 +6,7 @@ import { canonicalBytes, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { DOCUMENT_SIZE_MAX, DOCUMENT_SIZE_SOFT_MAX } from "../../../src/limits.ts";
-import { sizeOf } from "../../../src/query/mutate/document-size.ts";
+import { encodedSize } from "../../../src/query/mutate/document-size.ts";
 import { MutationDesk } from "../../support/mutation.ts";
 
 const text = (size: number): string => "x".repeat(size);
@@ -31,13 +31,13 @@ test("the size is that of the canonical bytes", () => {
       fc.dictionary(fc.string(), tie("value")),
     ),
   }));
-  fc.assert(fc.property(value, (some) => sizeOf(some) === canonicalBytes(some).length));
+  fc.assert(fc.property(value, (some) => encodedSize(some) === canonicalBytes(some).length));
 });
 
 test("a float counts as the longest one", () => {
-  expect(sizeOf(0.5)).toBe(9);
-  expect(sizeOf(Number.NaN)).toBe(9);
-  expect(sizeOf(0.1)).toBe(canonicalBytes(0.1).length);
+  expect(encodedSize(0.5)).toBe(9);
+  expect(encodedSize(Number.NaN)).toBe(9);
+  expect(encodedSize(0.1)).toBe(canonicalBytes(0.1).length);
 });
 
 test("an insert above the soft limit is written with a warning", async () => {

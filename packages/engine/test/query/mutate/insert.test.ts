@@ -29,14 +29,14 @@ test("no rows are no documents", async () => {
 });
 
 test.each<[string, Outcome, string]>([
-  ["text", "x", "expected a document (an object), found string"],
-  ["a number", 1, "found integer"],
-  ["a boxed number", new Float(1), "found float"],
+  ["text", "x", "expected a document (an object), found text"],
+  ["a number", 1, "found an integer"],
+  ["a boxed number", new Float(1), "found a float"],
   ["null", null, "found null"],
-  ["MISSING", MISSING, "found missing"],
+  ["MISSING", MISSING, "found nothing"],
   ["an empty array", [], "found an empty array"],
-  ["an array of something else", [{ _id: "2" }, 5], "found integer"],
-  ["an array in an array", [[{ _id: "2" }]], "found array"],
+  ["an array of something else", [{ _id: "2" }, 5], "found an integer"],
+  ["an array in an array", [[{ _id: "2" }]], "found an array"],
   ["a failure", new Failure("expected JSON", 3), "cannot evaluate a document: expected JSON"],
 ])("%s is no document", async (_name, row, message) => {
   const desk = await MutationDesk.open();
@@ -244,11 +244,11 @@ test("declared types force how a field is stored", async () => {
 });
 
 test.each<[Value, object, string]>([
-  [5, { m: "map" }, "m is declared as MAP: expected an object, found integer"],
+  [5, { m: "map" }, "m is declared as MAP: expected an object, found an integer"],
   [null, { m: { a: "map" } }, "m is declared as MAP: expected an object, found null"],
   [{ a: 5 }, { m: { a: "map" } }, "m.a is declared as MAP: expected an object"],
-  [1.5, { m: "counter" }, "m is declared as COUNTER: expected an integer, found float"],
-  ["1", { m: "counter" }, "expected an integer, found string"],
+  [1.5, { m: "counter" }, "m is declared as COUNTER: expected an integer, found a float"],
+  ["1", { m: "counter" }, "expected an integer, found text"],
   [1, { m: "pn_counter" }, "m cannot be inserted: a PN_COUNTER begins with APPLY"],
   [1, { m: "attachment" }, "m is declared as ATTACHMENT: expected an attachment token"],
   [{ id: "x", len: -1 }, { m: "attachment" }, "expected an attachment token"],
@@ -266,7 +266,7 @@ test("a whole float is no integer for a counter", async () => {
   const refused = desk.insert([{ _id: "1", k: new Float(3) }], {
     typing: typing({ k: "counter" }),
   });
-  await expect(refused).rejects.toThrow("expected an integer, found float");
+  await expect(refused).rejects.toThrow("expected an integer, found a float");
 });
 
 test("an attachment token is known by its shape, where nothing is declared", async () => {

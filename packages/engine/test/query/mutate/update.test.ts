@@ -229,15 +229,15 @@ test.each<[Changes, string, number]>([
   [{ set: [["a", MISSING]] }, "the value for a is MISSING; use UNSET to remove a field", 10],
   [{ set: [["a", new Failure("expected a number", 4)]] }, "for a: expected a number", 4],
   [{ set: [["odd key.b", new Failure("no")]] }, "the value for `odd key`.b: no", 10],
-  [{ apply: [["k", "increment", 1.5]] }, "INCREMENT of k: expected an integer, found float", 0],
-  [{ apply: [["k", "increment", new Float(2)]] }, "expected an integer, found float", 0],
-  [{ apply: [["k", "increment", "a"]] }, "expected an integer, found string", 0],
+  [{ apply: [["k", "increment", 1.5]] }, "INCREMENT of k: expected an integer, found a float", 0],
+  [{ apply: [["k", "increment", new Float(2)]] }, "expected an integer, found a float", 0],
+  [{ apply: [["k", "increment", "a"]] }, "expected an integer, found text", 0],
   [{ apply: [["k", "increment", null]] }, "expected an integer, found null", 0],
   [{ apply: [["k", "increment", () => MISSING]] }, "the value for k is MISSING", 0],
-  [{ apply: [["k", "restart", 1.5]] }, "RESTART of k: expected an integer, found float", 0],
-  [{ apply: [["k", "restart", "a"]] }, "expected an integer, found string", 0],
-  [{ apply: [["k", "pn_increment", "a"]] }, "expected a finite number, found string", 0],
-  [{ apply: [["k", "pn_increment", Number.NaN]] }, "expected a finite number, found float", 0],
+  [{ apply: [["k", "restart", 1.5]] }, "RESTART of k: expected an integer, found a float", 0],
+  [{ apply: [["k", "restart", "a"]] }, "expected an integer, found text", 0],
+  [{ apply: [["k", "pn_increment", "a"]] }, "expected a finite number, found text", 0],
+  [{ apply: [["k", "pn_increment", Number.NaN]] }, "expected a finite number, found a float", 0],
 ])("refused: %o", async (changes, message, offset) => {
   const desk = await MutationDesk.open(HERE, OTHER);
   const before = dump(desk.storage);

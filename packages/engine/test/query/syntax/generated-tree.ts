@@ -381,7 +381,13 @@ const anyMutation: fc.Arbitrary<Statement>[] = [
         at: fc.constant(at),
         into: anyCollection,
         isInitial: fc.boolean(),
-        source: fc.oneof(fc.array(anyExpression, { minLength: 1, maxLength: 2 }), anySelect),
+        source: fc.oneof(
+          fc.record({
+            kind: fc.constant("documents" as const),
+            documents: fc.array(anyExpression, { minLength: 1, maxLength: 2 }),
+          }),
+          anySelect,
+        ),
         conflict: fc.constantFrom(
           "fail" as const,
           "nothing" as const,
@@ -394,7 +400,7 @@ const anyMutation: fc.Arbitrary<Statement>[] = [
       { requiredKeys: ["kind", "at", "into", "isInitial", "source", "conflict"] },
     )
     .map((insert) => {
-      const isInitial = insert.isInitial && Array.isArray(insert.source);
+      const isInitial = insert.isInitial && insert.source.kind === "documents";
       return { ...insert, isInitial, conflict: isInitial ? "fail" : insert.conflict };
     }),
   fc

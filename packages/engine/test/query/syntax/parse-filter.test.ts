@@ -3,7 +3,7 @@
  * the small language ends.
  */
 import { expect, test } from "vitest";
-import { parseFilter, parsePath } from "../../../src/query/syntax/parse-filter.ts";
+import { parseFilter, parseFilterPath } from "../../../src/query/syntax/parse-filter.ts";
 import { parseCondition } from "../../../src/query/syntax/parse-statement.ts";
 import { faultOf } from "./parsed.ts";
 import { withoutPlaces } from "./tree-places.ts";
@@ -97,11 +97,11 @@ test.each([
 });
 
 test("a path by itself is read as in a filter", () => {
-  expect(withoutPlaces(parsePath("a.b['x-y'][0]"))).toEqual(condition("a.b.`x-y`[0]"));
-  expect(withoutPlaces(parsePath(`["x-y"].a`))).toEqual(condition("`x-y`.a"));
-  expect(withoutPlaces(parsePath("null"))).toEqual({ kind: "name", name: "null" });
+  expect(withoutPlaces(parseFilterPath("a.b['x-y'][0]"))).toEqual(condition("a.b.`x-y`[0]"));
+  expect(withoutPlaces(parseFilterPath(`["x-y"].a`))).toEqual(condition("`x-y`.a"));
+  expect(withoutPlaces(parseFilterPath("null"))).toEqual({ kind: "name", name: "null" });
   for (const text of ["", "a b", "a.", "a + 1", "['a', 'b']", "1", "a[-1]"]) {
-    expect(faultOf(text, parsePath).code).toBe("query.syntax");
+    expect(faultOf(text, parseFilterPath).code).toBe("query.syntax");
   }
 });
 

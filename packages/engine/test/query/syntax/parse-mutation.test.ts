@@ -9,13 +9,18 @@ test("INSERT takes documents one by one, each in parentheses", () => {
     kind: "insert",
     into: { name: "c" },
     isInitial: false,
-    source: [
-      {
-        kind: "object",
-        entries: [{ key: { kind: "literal", value: "_id" }, value: { kind: "literal", value: 1 } }],
-      },
-      { kind: "parameter", name: "d" },
-    ],
+    source: {
+      kind: "documents",
+      documents: [
+        {
+          kind: "object",
+          entries: [
+            { key: { kind: "literal", value: "_id" }, value: { kind: "literal", value: 1 } },
+          ],
+        },
+        { kind: "parameter", name: "d" },
+      ],
+    },
     conflict: "fail",
   });
   expect(parsed("INSERT INTO c VALUES (:d)")).toEqual(parsed("INSERT INTO c DOCUMENTS (:d)"));

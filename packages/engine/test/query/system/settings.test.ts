@@ -75,7 +75,6 @@ describe("reading", () => {
       slowRequestMs: 60_000,
       historySize: 4096,
       historyQualifiers: {},
-      defaultDirectives: {},
       documentSizeSoftLimit: 262_144,
       documentSizeHardLimit: 5_242_880,
     });
@@ -119,9 +118,9 @@ describe("reading", () => {
 
 describe("what does not fit is refused and changes nothing", () => {
   test.each<[name: string, datum: Datum, message: string]>([
-    ["dql_strict_mode", "true", "parameter 'dql_strict_mode' is a boolean, found a string"],
+    ["dql_strict_mode", "true", "parameter 'dql_strict_mode' is a boolean, found text"],
     ["dql_strict_mode", 1, "parameter 'dql_strict_mode' is a boolean, found an integer"],
-    ["dql_strict_mode", undefined, "parameter 'dql_strict_mode' is a boolean, found missing"],
+    ["dql_strict_mode", undefined, "parameter 'dql_strict_mode' is a boolean, found nothing"],
     [
       "dql_request_history_size",
       1.5,

@@ -10,6 +10,8 @@ import {
   dataKey,
   equalComparable,
   equalData,
+  firstOfEquals,
+  joinKeys,
   orderComparable,
 } from "../../../src/query/value/compare.ts";
 import { type Datum, Float, MISSING, toValue } from "../../../src/query/value/datum.ts";
@@ -100,6 +102,29 @@ describe("the total order", () => {
     expect(dataKey({ a: "b" })).not.toBe(dataKey(["a", "b"]));
     expect(dataKey({ a: 1, b: 2 })).toBe(dataKey({ b: 2, a: 1 }));
     expect(dataKey("n1")).not.toBe(dataKey(1));
+  });
+
+  test("no two lists of keys have one key", () => {
+    const keys = fc.array(fc.string({ unit: fc.constantFrom("1", ":", "a") }), { maxLength: 4 });
+    fc.assert(
+      fc.property(keys, keys, (a, b) => {
+        const isSame = a.length === b.length && a.every((key, i) => key === b[i]);
+        expect(joinKeys(a) === joinKeys(b)).toBe(isSame);
+      }),
+      RUNS,
+    );
+  });
+
+  test("of equal data the first is told, and only its key is counted", () => {
+    const counted: number[] = [];
+    const isFirst = firstOfEquals((bytes) => counted.push(bytes));
+    expect([1, new Float(1), "1", 1, MISSING, null, MISSING].filter(isFirst)).toEqual([
+      1,
+      "1",
+      MISSING,
+      null,
+    ]);
+    expect(counted).toHaveLength(4);
   });
 });
 

@@ -1,0 +1,36 @@
+/**
+ * Effort: work on values of many parts, counted against the statement that runs now.
+ *
+ * Comparing, measuring or copying a value takes as long as the value is large, and one that an
+ * expression made can be far larger than the memory that it takes, because parts may be shared. It
+ * is done in too many places for the budget to be handed to all of them. A statement runs without
+ * interruption between two pauses, so whoever runs it says for how long the effort is its own.
+ */
+
+interface Meter {
+  step(steps: number): void;
+  borrow(bytes: number): void;
+}
+
+let meter: Meter | undefined;
+
+/** What `work` spends is counted by `current`. */
+export function underMeter<T>(current: Meter, work: () => T): T {
+  const before = meter;
+  meter = current;
+  try {
+    return work();
+  } finally {
+    meter = before;
+  }
+}
+
+/** Parts of a value that are looked at. */
+export function spend(parts: number): void {
+  meter?.step(parts);
+}
+
+/** Bytes of a copy that is made. */
+export function grow(bytes: number): void {
+  meter?.borrow(bytes);
+}

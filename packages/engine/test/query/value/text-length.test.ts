@@ -1,0 +1,41 @@
+/**
+ * Lengths of text, against what the host says of it.
+ */
+
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  byteLength,
+  characterCount,
+  isOneCharacter,
+  offsetOfCharacter,
+} from "../../../src/query/value/text-length.ts";
+
+const anyText = fc.string({ unit: "binary" });
+
+test("bytes and characters are counted as the host counts them", () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      expect(byteLength(text)).toBe(Buffer.byteLength(text));
+      expect(characterCount(text)).toBe(Array.from(text).length);
+    }),
+  );
+});
+
+test("the place of a character is where those before it end", () => {
+  fc.assert(
+    fc.property(anyText, fc.nat(20), (text, count) => {
+      const before = Array.from(text).slice(0, count).join("");
+      expect(offsetOfCharacter(text, count)).toBe(before.length);
+    }),
+  );
+});
+
+test("one character is one, also outside the first plane, and half of one", () => {
+  for (const text of ["a", "%", "\u{1f600}", "\ud83d", "\udc00"]) {
+    expect(isOneCharacter(text)).toBe(true);
+  }
+  for (const text of ["", "ab", "\u{1f600}a", "a\u{1f600}", "\udc00\ud83d"]) {
+    expect(isOneCharacter(text)).toBe(false);
+  }
+});
