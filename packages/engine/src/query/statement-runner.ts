@@ -148,8 +148,17 @@ export class StatementRunner {
       queryType = prepared.queryType;
       return prepared;
     };
-    const names = { text: statement, label: statement, requestType: "execute" };
-    const task = { ...names, args, timeoutMs, isStrict, requestId, prepare };
+    // Spelt out: a spread costs more than all else that a repeated statement passes here.
+    const task: Task<StatementOutput> = {
+      text: statement,
+      label: statement,
+      requestType: "execute",
+      args,
+      timeoutMs,
+      isStrict,
+      requestId,
+      prepare,
+    };
     const { result, warnings, txnId } = await this.#perform(task, countOfResult);
     return {
       queryType,
@@ -170,8 +179,15 @@ export class StatementRunner {
       const work = { kind: "read" as const, run: (each: Execution) => documents(each, window) };
       return { kind: "find", plan, parameters, work };
     };
-    const names = { text: query, label: `${collection}: ${query}`, requestType: "find" };
-    const task = { ...names, args, timeoutMs, isStrict: false, prepare };
+    const task: Task<readonly StoredDocument[]> = {
+      text: query,
+      label: `${collection}: ${query}`,
+      requestType: "find",
+      args,
+      timeoutMs,
+      isStrict: false,
+      prepare,
+    };
     const { result, txnId } = await this.#perform(task, ({ length }) => length);
     return { documents: result, transactionId: txnId };
   }
@@ -198,8 +214,8 @@ export class StatementRunner {
   async #perform<T>(task: Task<T>, countOf: (result: T) => number): Promise<Done<T>> {
     const budget = this.#budget(task.timeoutMs);
     const { label, requestType, requestId } = task;
-    const names = { id: requestId, text: label, requestType, appId: this.#appId };
-    const active = this.requests.begin({ ...names, budget });
+    const appId = this.#appId;
+    const active = this.requests.begin({ id: requestId, text: label, requestType, appId, budget });
     try {
       const { kind, plan, parameters, work } = task.prepare(() => active.setState("planning"));
       active.setQueryType(kind);
@@ -228,7 +244,7 @@ export class StatementRunner {
       text: task.text,
       isStrict,
       view,
-      ...(transaction && { transaction }),
+      transaction,
       warnings: new Warnings(),
       system: {
         view,

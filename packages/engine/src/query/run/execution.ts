@@ -43,7 +43,7 @@ export interface Execution {
   readonly isStrict: boolean;
   readonly view: View;
   /** Only while a mutation runs. */
-  readonly transaction?: Transaction;
+  readonly transaction: Transaction | undefined;
   readonly warnings: Warnings;
   readonly system: SystemContext;
 }
