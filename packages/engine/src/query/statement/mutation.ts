@@ -37,7 +37,9 @@ export interface CompiledInsert {
 }
 
 export function compileInsert(statement: InsertStatement, joinsMax: number): CompiledInsert {
-  const { into, isInitial, conflict, at } = statement;
+  const { into, isInitial, conflict, source } = statement;
+  // What is wrong with a document is told where documents begin.
+  const at = (source.kind === "documents" ? source.documents[0]?.at : source.at) ?? statement.at;
   const collection = storedName(into);
   const { rows, select } = compileInsertSource(statement, joinsMax);
   const returning = compileReturning(statement.returning, into.name);

@@ -15,6 +15,12 @@ describe("a declaration", () => {
   });
 });
 
+test("what is wrong with a document is told with the place of the documents", async () => {
+  const { failure } = await openStatements();
+  const error = await failure("INSERT INTO c\nDOCUMENTS ({'_id': null})");
+  expect(error.place).toMatchObject({ line: 2, column: 12 });
+});
+
 describe("memory", () => {
   const text = "x".repeat(3000);
   const documents = numbered(600).map((each) => ({ ...(each as object), text }));
