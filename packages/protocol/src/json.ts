@@ -91,11 +91,14 @@ export function encodeBase64(bytes: Uint8Array): string {
 }
 
 function encodePiece(bytes: Uint8Array): string {
-  const codes: number[] = [];
+  const codes = new Uint8Array(4 * Math.ceil(bytes.length / 3));
+  let at = 0;
   for (let i = 0; i < bytes.length; i += 3) {
     const group = ((bytes[i] ?? 0) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    for (let shift = 18; shift >= 0; shift -= 6)
-      codes.push(BASE64.charCodeAt((group >> shift) & 63));
+    codes[at++] = BASE64.charCodeAt(group >> 18);
+    codes[at++] = BASE64.charCodeAt((group >> 12) & 63);
+    codes[at++] = BASE64.charCodeAt((group >> 6) & 63);
+    codes[at++] = BASE64.charCodeAt(group & 63);
   }
   const text = String.fromCharCode(...codes);
   const missing = (3 - (bytes.length % 3)) % 3;

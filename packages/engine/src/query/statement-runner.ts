@@ -17,6 +17,7 @@ import { Budget } from "./frame/budget.ts";
 import type { Run } from "./frame/frame.ts";
 import { checkArguments, requireParameters } from "./plan/parameters.ts";
 import { type Execution, type Warning, Warnings } from "./run/execution.ts";
+import { Turns } from "./run/turns.ts";
 import { type FilterQuery, type PreparedFind, prepareFind } from "./statement/find.ts";
 import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
 import { StatementCache } from "./statement/statement-cache.ts";
@@ -119,6 +120,7 @@ export class StatementRunner {
   readonly #cache = new StatementCache<PreparedStatement>();
   readonly #finds = new StatementCache<PreparedFind>();
   readonly #elapsed: () => number;
+  readonly #turns: Turns;
   readonly settings: Settings;
   readonly requests: Requests;
 
@@ -129,6 +131,7 @@ export class StatementRunner {
     this.#appId = appId;
     this.#limits = { timeMs: STATEMENT_MS_MAX, bytes: RESULT_BYTES_MAX, ...limits };
     this.#elapsed = () => platform.elapsed();
+    this.#turns = new Turns(() => platform.pause());
     this.settings = new Settings(options.settings);
     const { settings } = this;
     this.requests = new Requests({ platform, settings, ...(onSlow && { onSlow }) });
@@ -279,7 +282,7 @@ export class StatementRunner {
       const { done, value } = underMeter(budget, next);
       if (done === true) return value;
       if (this.#elapsed() < sliceEnd) continue;
-      await this.#platform.pause();
+      await this.#turns.wait();
       sliceEnd = this.#elapsed() + SLICE_MS;
     }
   }

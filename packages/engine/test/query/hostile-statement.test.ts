@@ -41,6 +41,7 @@ function inserts(count: number): Operation[] {
 
 const ZEROS: Value = Array.from({ length: 100_000 }, () => 0);
 const LONG = "a".repeat(400_000);
+const LARGE: Value = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, i]));
 
 describe("time", () => {
   test.each<[string, string, { [name: string]: Value }]>([
@@ -83,6 +84,41 @@ describe("time", () => {
       "matching a long text",
       `SELECT [${list(3000, ":text LIKE '%a_b%'")}] AS x FROM system:dual`,
       { text: LONG },
+    ],
+    [
+      "comparing equal texts",
+      `SELECT [${list(20_000, ":text = :same")}] AS x FROM system:dual`,
+      { text: LONG, same: `${LONG}x`.slice(0, -1) },
+    ],
+    [
+      "comparing binary",
+      `SELECT [${list(3000, ":left < :right")}] AS x FROM system:dual`,
+      { left: new Uint8Array(200_000), right: new Uint8Array(200_000) },
+    ],
+    [
+      "casting long text",
+      `SELECT [${list(3000, "CAST(:text AS INT)")}] AS x FROM system:dual`,
+      { text: LONG },
+    ],
+    [
+      "the keys of a large object",
+      `SELECT [${list(3000, "object_length(:large)")}] AS x FROM system:dual`,
+      { large: LARGE },
+    ],
+    [
+      "many conditions in a loop",
+      `SELECT ANY v IN :zeros SATISFIES ${Array.from({ length: 200 }, () => "v = 1").join(" OR ")} END AS x FROM system:dual`,
+      { zeros: ZEROS },
+    ],
+    [
+      "many branches in a loop",
+      `SELECT ANY v IN :zeros SATISFIES CASE ${"WHEN v = 1 THEN 1 ".repeat(200)} END = 1 END AS x FROM system:dual`,
+      { zeros: ZEROS },
+    ],
+    [
+      "casting what shares its parts",
+      `SELECT ${sharing(60, "length(CAST(v60 AS STRING)) > 0")} AS x FROM system:dual`,
+      {},
     ],
   ])("%s ends with the deadline", async (_, statement, args) => {
     const { failure, rows } = await openBusy();
@@ -166,6 +202,14 @@ describe("memory", () => {
     [
       "text that is cast",
       `SELECT array_length([${list(40, "CAST([repeat('x', 60000)] AS STRING)")}]) AS n FROM system:dual`,
+    ],
+    [
+      "keys of shared text",
+      `SELECT ANY t IN [repeat('x', 200000)] SATISFIES array_length(array_union([${list(12, "[t, t, t, t]")}], [])) > 0 END AS x FROM system:dual`,
+    ],
+    [
+      "binary that is cast",
+      `SELECT array_length([${list(40, "CAST(repeat('x', 60000) AS BINARY)")}]) AS n FROM system:dual`,
     ],
     [
       "many aggregates in many groups",

@@ -8,7 +8,7 @@ import type { FunctionSpec } from "../functions/function.ts";
 import { findFunction } from "../functions/table.ts";
 import type { CallNode, Expression } from "../syntax/tree.ts";
 import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
-import { grow, spend } from "../value/effort.ts";
+import { grow, spend, spendLength } from "../value/effort.ts";
 import { placer } from "./placer.ts";
 
 export function compileCall(node: CallNode, compile: (node: Expression) => Evaluate): Evaluate {
@@ -54,14 +54,12 @@ function seeingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): 
   };
 }
 
-/** Characters, or elements, of an argument that count as a step: a function goes through them all. */
-const CHARACTERS_PER_STEP = 256;
+/** Elements of an argument that count as a step: a function goes through them all. */
 const ELEMENTS_PER_STEP = 16;
 
 function countArgument(value: Datum): void {
-  if (typeof value === "string") {
-    if (value.length > CHARACTERS_PER_STEP) spend(value.length / CHARACTERS_PER_STEP);
-  } else if (isDatumArray(value) && value.length > ELEMENTS_PER_STEP) {
+  if (typeof value === "string") spendLength(value.length);
+  else if (isDatumArray(value) && value.length > ELEMENTS_PER_STEP) {
     spend(value.length / ELEMENTS_PER_STEP);
   }
 }

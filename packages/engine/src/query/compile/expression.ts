@@ -43,7 +43,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { grow } from "../value/effort.ts";
+import { spend } from "../value/effort.ts";
 import { compileCall } from "./call.ts";
 import { compileLikeNode } from "./like.ts";
 import { compileComprehension, compileQuantifier } from "./loop.ts";
@@ -160,6 +160,7 @@ function compileArray({ elements }: ArrayNode): Evaluate {
   const parts = elements.map(compile);
   return (frame) => {
     const array: PresentDatum[] = [];
+    spend(parts.length);
     for (const part of parts) {
       const element = part(frame);
       if (element instanceof Failure) return element;
@@ -193,9 +194,7 @@ function compileCast({ operand, type, at }: CastNode): Evaluate {
   return (frame) => {
     const datum = value(frame);
     if (datum instanceof Failure) return datum;
-    const outcome = castDatum(datum, type);
-    if (typeof outcome === "string") grow(2 * outcome.length);
-    return place(outcome);
+    return place(castDatum(datum, type));
   };
 }
 
@@ -217,6 +216,7 @@ interface Branch {
 function searchedCase(branches: readonly Branch[], fallback: Evaluate): Evaluate {
   return (frame) => {
     for (const { when, result } of branches) {
+      spend(1);
       const condition = when(frame);
       if (condition === true) return result(frame);
       if (condition instanceof Failure) return condition;
@@ -232,6 +232,7 @@ function simpleCase(subject: Evaluate, branches: readonly Branch[], fallback: Ev
     if (value instanceof Failure) return value;
     if (value === null || value === MISSING) return fallback(frame);
     for (const { when, result } of branches) {
+      spend(1);
       const candidate = when(frame);
       if (candidate instanceof Failure) return candidate;
       if (equalData(value, candidate)) return result(frame);

@@ -6,15 +6,12 @@
 import type { Evaluate, Run } from "../frame/frame.ts";
 import type { Expression, LikeNode } from "../syntax/tree.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
-import { spend } from "../value/effort.ts";
+import { spendLength } from "../value/effort.ts";
 import { compileLike } from "../value/like.ts";
 import { similarSource } from "../value/similar.ts";
 import { isOneCharacter } from "../value/text-length.ts";
 import { BAD_PATTERN, makePattern, matchPattern } from "../value/user-pattern.ts";
 import { placer } from "./placer.ts";
-
-/** Characters of text and pattern that count as a step. */
-const CHARACTERS_PER_STEP = 256;
 
 type Matcher = (text: string, run: Run) => Outcome;
 
@@ -33,7 +30,7 @@ export function compileLikeNode(node: LikeNode, compile: (node: Expression) => E
     const sign = escape?.(frame);
     if (sign instanceof Failure) return sign;
     if (typeof text !== "string" || typeof source !== "string") return withoutText(text, source);
-    spend((text.length + source.length) / CHARACTERS_PER_STEP);
+    spendLength(text.length + source.length);
     const matcher = matcherOf(source, sign, frame.run);
     const outcome = matcher instanceof Failure ? matcher : matcher(text, frame.run);
     return typeof outcome === "boolean" ? outcome !== isNegated : place(outcome);

@@ -18,6 +18,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
+import { spend } from "../value/effort.ts";
 import { memorySize } from "../value/memory-size.ts";
 
 type Compile = (node: Expression) => Evaluate;
@@ -81,6 +82,9 @@ function charged(bytes: number, run: Run): number {
 
 const LARGE_BYTES = 64 * 1024;
 
+/** Listing the keys of an object costs before the first is visited. */
+const KEYS_PER_STEP = 16;
+
 function compileLoop(binding: Binding, compile: Compile): Loop {
   const source = compile(binding.source);
   const [valueSlot = 0, positionSlot] = binding.slots ?? [];
@@ -113,7 +117,9 @@ function eachElement(container: PresentDatum, isDeep: boolean, visit: Visit): bo
     return false;
   }
   if (!isDatumObject(container)) return false;
-  for (const key of Object.keys(container)) {
+  const keys = Object.keys(container);
+  spend(keys.length / KEYS_PER_STEP);
+  for (const key of keys) {
     const element = container[key] as PresentDatum;
     if (visit(element, key) || (isDeep && eachElement(element, true, visit))) return true;
   }

@@ -102,6 +102,7 @@ function conjunction({ left, right, at }: BinaryNode, compile: Compile): Evaluat
   const b = compile(right);
   const place = placer(at);
   return (frame) => {
+    spend(1);
     const x = a(frame);
     if (x === false) return false;
     const y = b(frame);
@@ -118,6 +119,7 @@ function disjunction({ left, right, at }: BinaryNode, compile: Compile): Evaluat
   const b = compile(right);
   const place = placer(at);
   return (frame) => {
+    spend(1);
     const x = a(frame);
     if (x === true || x instanceof Failure) return x;
     const y = b(frame);

@@ -25,6 +25,7 @@ export class Budget {
   #bytes = 0;
   #borrowed = 0;
   #steps = 0;
+  #work = 0;
   #cancelled: string | undefined;
 
   constructor({ elapsed, timeMsMax, bytesMax }: BudgetOptions) {
@@ -34,8 +35,14 @@ export class Budget {
     this.#bytesMax = bytesMax;
   }
 
+  /** Steps so far. */
+  get work(): number {
+    return this.#work;
+  }
+
   /** Counts a piece of work, about as much as looking at one document. */
   step(steps: number = 1): void {
+    this.#work += steps;
     this.#steps += steps;
     if (this.#steps >= STEPS_PER_LOOK) this.look();
   }

@@ -17,6 +17,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
+import { spend } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { byteLength } from "../value/text-length.ts";
 import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
@@ -35,7 +36,7 @@ export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
   onObject("object_values", (object, run) =>
     keysOf(object, run).map((key) => object[key] as PresentDatum),
   ),
-  onObject("object_length", (object) => Object.keys(object).length),
+  onObject("object_length", (object) => countedKeys(object).length),
   onObject("object_size", contentSize),
   { name: "object_field", arity: [2, 2], nulls: "pass", apply: field },
   { name: "object_set", arity: [3, 4], nulls: "see", apply: set },
@@ -57,8 +58,17 @@ function onObject(name: string, apply: ApplyToObject): FunctionSpec {
   };
 }
 
-function keysOf(object: DatumObject, run: Run): string[] {
+/** The keys of an object; there may be as many as a document can hold. */
+function countedKeys(object: DatumObject): string[] {
   const keys = Object.keys(object);
+  spend(keys.length / KEYS_PER_STEP);
+  return keys;
+}
+
+const KEYS_PER_STEP = 16;
+
+function keysOf(object: DatumObject, run: Run): string[] {
+  const keys = countedKeys(object);
   chargeArray(run, keys.length);
   return keys.sort(compareText);
 }

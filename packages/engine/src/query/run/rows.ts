@@ -73,8 +73,9 @@ function filterStage(condition: Evaluate, slot: number): Stage {
   });
 }
 
-/** Rows, or looks for one, after which a run may be paused. */
-const STEPS_PER_PAUSE = 16;
+/** Rows after which a run may be paused, and steps of work, should few rows take so many. */
+const ROWS_PER_PAUSE = 16;
+const WORK_PER_PAUSE = 4096;
 
 /** Drives all rows through the stages into the last sink. Pauses now and then; see `Platform.pause`. */
 export function* driveRows(
@@ -85,12 +86,15 @@ export function* driveRows(
 ): Generator<void, void, void> {
   const sink = source.stages.reduceRight((next, stage) => stage(execution, next), last);
   const { budget } = execution.run;
-  let steps = 0;
+  let rows = 0;
+  let paused = budget.work;
   for (const isRow of source.pull(execution, frame)) {
     budget.step();
     budget.endRow();
     if (isRow && !sink.row(frame)) break;
-    if (!isRow || ++steps % STEPS_PER_PAUSE === 0) yield;
+    if (isRow && ++rows % ROWS_PER_PAUSE !== 0 && budget.work - paused < WORK_PER_PAUSE) continue;
+    paused = budget.work;
+    yield;
   }
   yield* sink.end();
 }

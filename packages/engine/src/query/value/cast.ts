@@ -24,6 +24,7 @@ import {
   type PresentDatum,
   toFloat,
 } from "./datum.ts";
+import { EFFORT, grow, spendLength } from "./effort.ts";
 import { writeJson } from "./json-text.ts";
 
 const NOT_CASTABLE = new Failure(
@@ -50,6 +51,7 @@ export function castTypeOf(name: string): CastType | undefined {
 
 export function castDatum(datum: Datum, type: CastType): Outcome {
   if (datum === null || datum === MISSING) return datum;
+  if (typeof datum === "string") spendLength(datum.length);
   switch (type) {
     case "integer":
       return castToInteger(datum);
@@ -126,7 +128,7 @@ function castToText(datum: PresentDatum): Outcome {
   if (typeof datum === "string") return datum;
   if (typeof datum === "boolean") return String(datum);
   if (isInteger(datum)) return String(datum);
-  return isNumeric(datum) ? floatText(approximate(datum)) : writeJson(datum);
+  return isNumeric(datum) ? floatText(approximate(datum)) : writeJson(datum, EFFORT);
 }
 
 /** Whole floats as their digits, without point or exponent. */
@@ -143,5 +145,7 @@ function castToBoolean(datum: PresentDatum): Datum {
 
 function castToBinary(datum: PresentDatum): Datum {
   if (datum instanceof Uint8Array) return datum;
-  return typeof datum === "string" ? encodeText(datum) : MISSING;
+  if (typeof datum !== "string") return MISSING;
+  grow(2 * datum.length);
+  return encodeText(datum);
 }

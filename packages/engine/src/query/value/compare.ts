@@ -24,7 +24,7 @@ import {
   type PresentDatum,
   unboxNumber,
 } from "./datum.ts";
-import { spend } from "./effort.ts";
+import { grow, spend, spendLength } from "./effort.ts";
 
 const NUMBER_RANK = 1;
 const STRING_RANK = 3;
@@ -59,13 +59,10 @@ export function compareData(a: Datum, b: Datum): number {
   return compareAlike(a, b, compareData, compareEntries);
 }
 
-/** Text that is long enough to take time counts. */
 function compareTexts(a: string, b: string): number {
-  if (a.length > LONG_TEXT) spend(Math.min(a.length, b.length) / LONG_TEXT);
+  spendLength(Math.min(a.length, b.length));
   return compareText(a, b);
 }
-
-const LONG_TEXT = 256;
 
 export function equalData(a: Datum, b: Datum): boolean {
   return a === b || compareData(a, b) === 0;
@@ -92,7 +89,7 @@ export function orderComparable(a: Datum, b: Datum): number | null | undefined {
  * be compared if any of their parts cannot; else a null leaves it undecided.
  */
 export function equalComparable(a: Datum, b: Datum): boolean | null | undefined {
-  if (typeof a === "string" && typeof b === "string") return a === b;
+  if (typeof a === "string" && typeof b === "string") return equalTexts(a, b);
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
   const rank = rankOf(a);
@@ -100,6 +97,12 @@ export function equalComparable(a: Datum, b: Datum): boolean | null | undefined 
   if (isDatumArray(a)) return equalArrays(a, b as readonly PresentDatum[]);
   if (rank !== OBJECT_RANK) return compareData(a, b) === 0;
   return equalObjects(a as DatumObject, b as DatumObject);
+}
+
+function equalTexts(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  spendLength(a.length);
+  return a === b;
 }
 
 type ElementOrder<T> = (a: PresentDatum, b: PresentDatum) => T;
@@ -125,11 +128,17 @@ function compareAlike<T extends number | null | undefined>(
       if (a === null) return 0;
       if (a instanceof Float)
         return compareNumbers(a.value, unboxNumber(b as number | bigint | Float));
-      if (a instanceof Uint8Array) return compareBytes(a, b as Uint8Array);
+      if (a instanceof Uint8Array) return compareBinary(a, b as Uint8Array);
       return isDatumArray(a)
         ? compareArrays(a, b as readonly PresentDatum[], compareElements)
         : compareObjects(a, b as DatumObject);
   }
+}
+
+function compareBinary(a: Uint8Array, b: Uint8Array): number {
+  // Byte by byte: slower than text.
+  spendLength(8 * Math.min(a.length, b.length));
+  return compareBytes(a, b);
 }
 
 function compareArrays<T>(
@@ -152,7 +161,7 @@ function compareEntries(a: DatumObject, b: DatumObject): number {
   const y = keysOf(b);
   const length = Math.min(x.length, y.length);
   for (let i = 0; i < length; i++) {
-    const order = compareText(x[i] as string, y[i] as string) || compareAt(a, b, x[i] as string);
+    const order = compareTexts(x[i] as string, y[i] as string) || compareAt(a, b, x[i] as string);
     if (order !== 0) return order;
   }
   return Math.sign(x.length - y.length);
@@ -169,7 +178,7 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
   for (let i = 0; i < length; i++) {
     const key = x[i] as string;
     // The lesser of two keys is one that the other object lacks.
-    const lacking = compareText(y[i] as string, key);
+    const lacking = compareTexts(y[i] as string, key);
     const order = lacking === 0 ? orderComparable(a[key], b[key]) : lacking;
     if (order !== 0) return order;
   }
@@ -179,7 +188,7 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
 function keysOf(object: DatumObject): string[] {
   const keys = Object.keys(object);
   spend(keys.length);
-  return keys.sort(compareText);
+  return keys.sort(compareTexts);
 }
 
 function equalArrays(
@@ -226,7 +235,7 @@ function both(
 export function dataKey(datum: Datum): string {
   switch (typeof datum) {
     case "string":
-      return `s${datum}`;
+      return `s${countedText(datum)}`;
     case "number":
       return `n${normalNumber(datum)}`;
     case "bigint":
@@ -238,10 +247,19 @@ export function dataKey(datum: Datum): string {
     default:
       if (datum === null) return "z";
       if (datum instanceof Float) return `n${normalNumber(datum.value)}`;
-      if (datum instanceof Uint8Array) return `b${byteString(datum)}`;
+      if (datum instanceof Uint8Array) return `b${countedText(byteString(datum))}`;
       return isDatumArray(datum) ? `a${elementsKey(datum)}` : `o${fieldsKey(datum)}`;
   }
 }
+
+/** Keys hold all the text of what they stand for, and shared text as often as it stands there. */
+function countedText(text: string): string {
+  spendLength(text.length);
+  if (text.length > LARGE_LENGTH) grow(2 * text.length);
+  return text;
+}
+
+const LARGE_LENGTH = 4096;
 
 function elementsKey(array: readonly PresentDatum[]): string {
   spend(array.length);
@@ -253,7 +271,9 @@ function fieldsKey(object: DatumObject): string {
   spend(names.length);
   let key = "";
   // Any fixed order will do, and the host's is the fastest.
-  for (const name of names.sort()) key += sized(name) + sized(dataKey(object[name]));
+  for (const name of names.sort()) {
+    key += sized(countedText(name)) + sized(dataKey(object[name]));
+  }
   return key;
 }
 

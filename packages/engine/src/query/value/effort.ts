@@ -7,7 +7,7 @@
  * interruption between two pauses, so whoever runs it says for how long the effort is its own.
  */
 
-interface Meter {
+export interface Meter {
   step(steps: number): void;
   borrow(bytes: number): void;
 }
@@ -34,3 +34,14 @@ export function spend(parts: number): void {
 export function grow(bytes: number): void {
   meter?.borrow(bytes);
 }
+
+/** Characters or bytes that count as one part. */
+const LENGTH_PER_PART = 256;
+
+/** Text or binary that is gone through; what is short costs nothing worth counting. */
+export function spendLength(length: number): void {
+  if (length > LENGTH_PER_PART) spend(length / LENGTH_PER_PART);
+}
+
+/** The same as a budget that can be handed on. */
+export const EFFORT: Meter = { step: spend, borrow: grow };

@@ -17,16 +17,12 @@ import {
   type PresentDatum,
   toFloat,
 } from "./datum.ts";
+import type { Meter } from "./effort.ts";
 
 /** Longer text than that of a document is counted as memory of the statement, piece by piece. */
 const UNCOUNTED_LENGTH = 64 * 1024;
 const PIECE_LENGTH = 4096;
-
-/** What counts what is made: the budget of a statement. */
-interface Meter {
-  borrow(bytes: number): void;
-  step(steps: number): void;
-}
+const BYTES_PER_STEP = 64;
 
 /** The same part may stand in a datum many times, so the text may be far longer than what is held. */
 export function writeJson(datum: PresentDatum, budget?: Meter): string | Failure {
@@ -52,9 +48,20 @@ class JsonWriter {
     if (this.isTooLong) return;
     if (typeof datum !== "object" || datum === null) this.#add(scalarText(datum));
     else if (datum instanceof Float) this.#add(floatText(datum.value));
-    else if (datum instanceof Uint8Array) this.#add(`[${datum.join(",")}]`);
+    else if (datum instanceof Uint8Array) this.#bytes(datum);
     else if (isDatumArray(datum)) this.#array(datum);
     else this.#object(datum);
+  }
+
+  #bytes(bytes: Uint8Array): void {
+    this.#budget?.step(bytes.length / BYTES_PER_STEP);
+    // In pieces, so that the bound is seen before all of a long one is text.
+    this.#add("[");
+    for (let from = 0; from < bytes.length && !this.isTooLong; from += PIECE_LENGTH) {
+      const separator = from === 0 ? "" : ",";
+      this.#add(separator + bytes.subarray(from, from + PIECE_LENGTH).join(","));
+    }
+    this.#add("]");
   }
 
   #array(array: readonly PresentDatum[]): void {
