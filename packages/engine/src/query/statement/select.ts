@@ -1,5 +1,5 @@
 /**
- * SELECT: rows, groups, order, projection, DISTINCT, window – planned, compiled, run.
+ * SELECT: a plan compiled and run: rows, groups, projection, DISTINCT, order, window.
  */
 
 import type { Value } from "@bigpeer/protocol";
