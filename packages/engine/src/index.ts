@@ -1,5 +1,6 @@
 /**
- * The peer without I/O: replicated documents, and the store that keeps them safe.
+ * The peer without I/O: replicated documents, the store that keeps them safe, and the statements that
+ * read and change them.
  */
 
 export type { ClockLimits } from "./crdt/clock.ts";

@@ -1,6 +1,6 @@
 /**
- * Every limit of the engine, named, with its reason. Nothing that comes from outside grows without
- * one of these.
+ * The limits of the engine that somebody outside can meet, named, with their reasons. Sizes of
+ * pieces, caches and estimates stand beside the code that they belong to.
  */
 
 /** Requests that may wait for the writer of one store: beyond it the answer is `store.busy`. */

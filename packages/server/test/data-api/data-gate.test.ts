@@ -49,7 +49,12 @@ test("[H1] the key decides the app", async () => {
   for (const app of [APP, OTHER]) {
     const authorization = `Bearer ${await addKey(app.id)}`;
     const call = await admit(post({ authorization }, '{"a":1}'));
-    expect(call).toMatchObject({ app, requestId: "request-1", body: { a: 1 } });
+    expect(call).toEqual({
+      app,
+      requestId: "request-1",
+      body: { a: 1 },
+      onHangUp: expect.any(Function),
+    });
   }
 });
 

@@ -1,9 +1,9 @@
 /**
  * Compile: a bound expression becomes a closure, once, which is then called for every row.
  *
- * A closure takes the frame of a row and gives a value, MISSING or a Failure. It does the common case
- * first (two numbers, two strings) and leaves the rest to the functions that know every rule. A
- * Failure is made here, with its place, and handed out for each row that fails.
+ * A closure takes the frame of a row and gives a value, MISSING or a Failure. What operators do with
+ * values is in value/, what functions do in functions/; a Failure gets its place from placer.ts, once
+ * for each place and not for each row.
  */
 
 import {

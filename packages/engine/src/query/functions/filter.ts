@@ -1,5 +1,6 @@
 /**
- * Functions that only the filter language calls. Nobody writes their names, so none is suggested.
+ * Functions that the filter language is turned into. Nobody is meant to write their names, so none is
+ * listed or suggested; a statement that does so all the same gets what they do.
  */
 
 import type { Run } from "../frame/frame.ts";

@@ -1,5 +1,5 @@
 /**
- * DELETE and EVICT: from chosen documents to operations. A delete leaves a tombstone that other
+ * DELETE (also TOMBSTONE) and EVICT: from chosen documents to operations. A delete leaves a tombstone that other
  * peers learn of; an eviction forgets the document here alone.
  */
 

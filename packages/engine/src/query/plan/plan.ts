@@ -2,7 +2,7 @@
  * Plan: how the rows of a statement are found, as inert data that EXPLAIN shows and the executor
  * follows.
  *
- * Access paths so far: the ids that the statement names, else the whole collection. Joins: by id
+ * Access paths: the ids that the statement names, else the whole collection. Joins: by id
  * where the condition gives one, by a hash table where it holds an equality, else every pair. The
  * conditions that a path was chosen by are checked again, so a choice can be slow but never wrong.
  */

@@ -387,16 +387,19 @@ function parseKey(cursor: TokenCursor, names: Set<string>): Expression {
   return key;
 }
 
+/** TRUE, FALSE or NULL; undefined for any other word. */
+export function acceptConstant(cursor: TokenCursor): LiteralNode | undefined {
+  const { word, at } = cursor.token;
+  if (word !== "TRUE" && word !== "FALSE" && word !== "NULL") return undefined;
+  cursor.advance();
+  return { kind: "literal", at, value: word === "NULL" ? null : word === "TRUE" };
+}
+
 function parseWord(cursor: TokenCursor): Expression {
+  const constant = acceptConstant(cursor);
+  if (constant !== undefined) return constant;
   const { word, at } = cursor.token;
   switch (word) {
-    case "TRUE":
-    case "FALSE":
-      cursor.advance();
-      return { kind: "literal", at, value: word === "TRUE" };
-    case "NULL":
-      cursor.advance();
-      return { kind: "literal", at, value: null };
     case "MISSING":
       cursor.advance();
       return { kind: "missing", at };

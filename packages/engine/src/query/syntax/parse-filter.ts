@@ -8,8 +8,8 @@
  * - `:x`, `$args.x` and `$args['x']` are parameters.
  * - `contains(list, value)` means membership for an array and a part of the text for a string:
  *   which of the two is known only by the value, hence a function of its own, `filter_contains`.
- *   `regex(text, pattern)` is `regexp_like`. All else is called by its name in the statement
- *   language.
+ *   `regex(text, pattern)` is `regexp_like`, `beginswith` and `endswith` are `starts_with` and
+ *   `ends_with`. All else is called by its name in the statement language.
  * - `x == null` holds for a field that is null or not there, `x != null` for one that has a value.
  *   Only the word itself is so: a parameter that is null is equal to nothing. All other comparisons
  *   are those of the statement language.
@@ -17,7 +17,7 @@
 
 import { Fault } from "../fault.ts";
 import { negative } from "./number-literal.ts";
-import { parseFieldName, parseParameter } from "./parse-expression.ts";
+import { acceptConstant, parseFieldName, parseParameter } from "./parse-expression.ts";
 import { openText, parseCondition } from "./parse-statement.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { ComparisonOperator, Expression, ObjectEntry } from "./tree.ts";
@@ -195,15 +195,10 @@ function parseArgument(cursor: TokenCursor): Expression {
 }
 
 function parseWord(cursor: TokenCursor): Expression {
+  const constant = acceptConstant(cursor);
+  if (constant !== undefined) return constant;
   const { word, at } = cursor.token;
   switch (word) {
-    case "TRUE":
-    case "FALSE":
-      cursor.advance();
-      return { kind: "literal", at, value: word === "TRUE" };
-    case "NULL":
-      cursor.advance();
-      return { kind: "literal", at, value: null };
     case "NOT":
       // With a parenthesis behind it, it would look like a call.
       throw cursor.fault("a field or a value");
