@@ -4,7 +4,8 @@
  *
  *   1. Is this Node new enough?
  *   2. Are the installed dependencies those of package-lock.json? If not: `npm ci`.
- *   3. Are the built packages those of the sources? `tsc -b` decides and builds what is not.
+ *   3. Are the built packages those of the sources? `tsc -b` decides and builds what is not; the page
+ *      `/docs` is copied beside them.
  *
  * What was installed is remembered in a stamp inside node_modules. `npm ci` removes node_modules, and
  * the stamp with it, before it begins: an installation that was interrupted leaves no stamp.
@@ -37,6 +38,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { copyDocsPage } from "./copy-docs-page.mjs";
 
 const NODE_MINIMUM = [20, 19];
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -119,6 +121,7 @@ async function build() {
   const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
   const exitCode = await run(process.execPath, [compiler, "-b"]);
   if (exitCode !== 0) throw new Error("the sources do not compile (tsc -b): see above.");
+  copyDocsPage();
 }
 
 /** Runs a program to its end in the clone's root, everything that it prints going to our stderr. */

@@ -1,10 +1,18 @@
 /**
  * scripts/setup.mjs, run as real processes on a small clone with a stand-in for npm.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createFixtureClone, type FixtureClone } from "./support/fixture-clone.ts";
+import { createFixtureClone, type FixtureClone, PAGE } from "./support/fixture-clone.ts";
 
 const NPM_CI = "npm ci --include=dev --include=optional --loglevel=error --no-audit --no-fund";
 const INSTALLED_AND_BUILT = [NPM_CI, "npm end", "tsc -b"];
@@ -58,6 +66,39 @@ test("a changed lock file, and a removed node_modules, are installed again", asy
   rmSync(join(clone.root, "node_modules"), { recursive: true });
   await clone.setUp().ended;
   expect(clone.calls().filter((call) => call === NPM_CI)).toHaveLength(3);
+});
+
+/** The copied page, by file. */
+function readPage(clone: FixtureClone): Record<string, string> {
+  const folder = join(clone.root, "packages/server/dist/docs-page");
+  const names = readdirSync(folder);
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
+
+test("the page is copied with its licenses, again when it is incomplete, else left alone", async () => {
+  const clone = openClone();
+  await clone.setUp().ended;
+  const { "package.json": _, "swagger-ui.js": __, ...wanted } = PAGE;
+  const copied = { ...wanted, version: "1.2.3" };
+  expect(readPage(clone)).toEqual(copied);
+  const style = join(clone.root, "packages/server/dist/docs-page/swagger-ui.css");
+  writeFileSync(style, "left alone");
+  await clone.setUp().ended;
+  expect(readPage(clone)).toEqual({ ...copied, "swagger-ui.css": "left alone" });
+  rmSync(style);
+  await clone.setUp().ended;
+  expect(readPage(clone)).toEqual(copied);
+});
+
+test("a page of another version is copied anew", async () => {
+  const clone = openClone();
+  await clone.setUp().ended;
+  const script = join(clone.root, "node_modules/swagger-ui-dist/swagger-ui-bundle.js");
+  writeFileSync(script, "a new script");
+  writeFileSync(join(script, "../package.json"), '{"version":"1.2.4"}');
+  await clone.setUp().ended;
+  const { version, "swagger-ui-bundle.js": content } = readPage(clone);
+  expect({ version, content }).toEqual({ version: "1.2.4", content: "a new script" });
 });
 
 test("a failed installation is reported, builds nothing, and is tried again", async () => {

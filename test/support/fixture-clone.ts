@@ -58,6 +58,10 @@ setTimeout(() => {
   }
   fs.mkdirSync("node_modules/typescript/bin", { recursive: true });
   fs.writeFileSync("node_modules/typescript/bin/tsc", process.env.TSC);
+  fs.mkdirSync("node_modules/swagger-ui-dist", { recursive: true });
+  for (const [name, text] of Object.entries(JSON.parse(process.env.PAGE))) {
+    fs.writeFileSync("node_modules/swagger-ui-dist/" + name, text);
+  }
   write("npm end");
 }, Number(process.env.NPM_TAKES_MS ?? 0));
 `;
@@ -70,18 +74,32 @@ if (process.env.TSC_FAILS) {
 }
 `;
 
+/** What stands for the package with the page, by file. */
+export const PAGE: Readonly<Record<string, string>> = {
+  "package.json": '{"version":"1.2.3"}',
+  "swagger-ui.css": "the style",
+  "swagger-ui-bundle.js": "the script",
+  "swagger-ui-bundle.js.LICENSE.txt": "the licenses in the script",
+  LICENSE: "the license",
+  NOTICE: "the notice",
+  "swagger-ui.js": "another script",
+};
+
 export function createFixtureClone(): FixtureClone {
   const root = mkdtempSync(join(tmpdir(), "bigpeer-setup-"));
   const callsPath = join(root, "calls.log");
   mkdirSync(join(root, "scripts"));
   mkdirSync(join(root, "bin"));
-  copyFileSync(join(ROOT, "scripts/setup.mjs"), join(root, "scripts/setup.mjs"));
+  for (const script of ["scripts/setup.mjs", "scripts/copy-docs-page.mjs"]) {
+    copyFileSync(join(ROOT, script), join(root, script));
+  }
   writeFileSync(join(root, "bin/npm"), NPM, { mode: 0o755 });
   writeFileSync(join(root, "package-lock.json"), "{}\n");
   const fixtureEnv = {
     PATH: [join(root, "bin"), process.env["PATH"]].join(delimiter),
     CALLS: callsPath,
     TSC,
+    PAGE: JSON.stringify(PAGE),
   };
   return {
     root,

@@ -28,9 +28,14 @@ const NODE_PACKAGES = new Set(["server"]);
 
 /** The one source file that may import each third-party library. */
 const THIRD_PARTY: Record<string, string> = {
+  "@fastify/busboy": "packages/server/src/attachments/form-file.ts",
   lmdb: "packages/server/src/lmdb/lmdb-key-value.ts",
   msgpackr: "packages/server/src/lmdb/stored-value.ts",
+  pino: "packages/server/src/log.ts",
+  "prom-client": "packages/server/src/metrics.ts",
   re2js: "packages/server/src/pattern.ts",
+  typebox: "packages/server/src/schema.ts",
+  "typebox/compile": "packages/server/src/schema.ts",
 };
 
 const TEST_LIBRARIES = new Set(["vitest", "vitest/config", "fast-check", "vite"]);
@@ -38,6 +43,7 @@ const TEST_LIBRARIES = new Set(["vitest", "vitest/config", "fast-check", "vite"]
 /** The one test file that stands in for the server and may import what the server imports. */
 const THIRD_PARTY_IN_TESTS: Record<string, string> = {
   re2js: "packages/engine/test/support/test-platform.ts",
+  "ajv/dist/2020.js": "packages/server/test/support/json-schema.ts",
 };
 
 const QUERY = "packages/engine/src/query/";
@@ -56,6 +62,7 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["run"],
   ["mutate"],
   ["statement"],
+  ["command"],
   ["statement-runner.ts"],
 ];
 

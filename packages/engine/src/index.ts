@@ -23,16 +23,38 @@ export {
   type Snapshot,
   type Writes,
 } from "./platform.ts";
+export type {
+  FieldCommand,
+  RemoveCommand,
+  RemoveResult,
+  TypeOverride,
+  UpdateCommand,
+  UpdateResult,
+  UpsertCommand,
+  UpsertResult,
+  WriteCommand,
+  WriteResult,
+} from "./query/command/command.ts";
+export { MemoryPool } from "./query/frame/memory-pool.ts";
 export type { Warning } from "./query/run/execution.ts";
 export type { SortKey } from "./query/statement/find.ts";
 export {
+  type BatchResult,
+  type CountRequest,
+  type CountResult,
+  type FindByIdRequest,
+  type FindByIdResult,
   type FindRequest,
   type FindResult,
+  type RemoteRequest,
+  type RequestOptions,
   type StatementLimits,
   type StatementRequest,
   type StatementResult,
   StatementRunner,
   type StatementRunnerOptions,
+  type WriteOptions,
+  type WriteRequest,
 } from "./query/statement-runner.ts";
 export { PARAMETERS } from "./query/system/settings.ts";
 export type { InfoFact, SystemFacts, SystemRow } from "./query/system/system-collections.ts";
@@ -46,7 +68,7 @@ export {
   type LoggedTransaction,
   operationOfChange,
 } from "./store/change-log.ts";
-export type { Committed, Evaluate } from "./store/commit-queue.ts";
+export type { Committed, Evaluate, Flush } from "./store/commit-queue.ts";
 export {
   CURRENT_FORMAT,
   FORMAT_VERSION,
@@ -60,6 +82,7 @@ export type { Bound } from "./store/keys.ts";
 export { DEFAULT_RETENTION, type Retention } from "./store/maintenance.ts";
 export { MemoryDisk } from "./store/memory-disk.ts";
 export { MemoryKeyValue } from "./store/memory-key-value.ts";
+export type { Wait } from "./store/progress.ts";
 export type {
   Before,
   Change,
@@ -72,13 +95,17 @@ export type {
   UploadOutcome,
   UploadRecord,
 } from "./store/records.ts";
-export { Store, type StoreOptions, StoreSnapshot } from "./store/store.ts";
+export { type RepeatKey, recallAnswer, rememberAnswer } from "./store/remembered-answer.ts";
+export { Store, type StoreFigures, type StoreOptions, StoreSnapshot } from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
 export { type Upload, type UploadAnswer, type UploadStep, uploadDigest } from "./store/upload.ts";
 export { type Problem, type VerifyReport, verify } from "./store/verify.ts";
 export type {
+  AttachmentReference,
   ChangedDocument,
+  OrphanedAttachment,
   ScanRange,
+  StoredAttachment,
   StoredDocument,
   VersionedState,
   View,

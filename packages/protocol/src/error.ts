@@ -34,6 +34,12 @@ export const ERROR_CODES = [
   "query.store",
   "query.timeout",
   "query.too_large",
+  "query.busy",
+  "query.collection",
+  "attachment.invalid",
+  "attachment.too_large",
+  "idempotency.conflict",
+  "idempotency.too_large",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -17,10 +17,13 @@ export {
 export { encodeBase64, parseJson, stringifyJson } from "./json.ts";
 export { nearest } from "./near-name.ts";
 export {
+  type AttachmentOperation,
+  type AttachOperation,
   type CatalogOperation,
   type CounterType,
   type CreateIndexOperation,
   type DeleteOperation,
+  type DetachOperation,
   type DocumentOperation,
   type DropIndexOperation,
   type Edit,
@@ -33,6 +36,7 @@ export {
   type IndexOperation,
   type InitialOperation,
   type InsertOperation,
+  isDocumentOperation,
   type MergeOperation,
   type Operation,
   type Path,
@@ -47,12 +51,14 @@ export {
   type UploadOperation,
 } from "./operation.ts";
 export {
+  ATTACHMENT_ID_SIZE_MAX,
   checkAmount,
   checkCollection,
   checkOperation,
   checkUpload,
   INDEX_KEYS_MAX,
   NAME_SIZE_MAX,
+  UPLOADER_SIZE_MAX,
 } from "./operation-check.ts";
 export {
   byteString,

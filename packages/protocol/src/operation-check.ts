@@ -8,6 +8,7 @@
 import { documentId } from "./document-id.ts";
 import { PeerError } from "./error.ts";
 import {
+  type AttachOperation,
   type CounterType,
   type Edit,
   FIELD_TYPES,
@@ -40,6 +41,10 @@ export const NAME_SIZE_MAX = 256;
 
 /** Keys of one index. More would hardly narrow a scan, and all of them must fit a storage key. */
 export const INDEX_KEYS_MAX = 16;
+
+/** Ids of contents that we record, and names of their uploaders. */
+export const ATTACHMENT_ID_SIZE_MAX = 128;
+export const UPLOADER_SIZE_MAX = 128;
 
 /**
  * Checks the content of an operation that our own code made, and returns it with values in normal
@@ -74,6 +79,13 @@ export function checkOperation(operation: Operation): Operation {
     case "drop_index":
       checkIndexName(operation);
       return operation;
+    case "attach":
+      checkAttachmentId(operation.id);
+      checkContent(operation);
+      return operation;
+    case "detach":
+      checkAttachmentId(operation.id);
+      return operation;
     case "merge":
     case "delete":
     case "evict":
@@ -102,6 +114,18 @@ function checkIndexKeys(keys: readonly IndexKey[]): void {
   for (const [i, { path }] of keys.entries()) {
     const at = `keys[${i}].path`;
     for (const name of checkPath(path, at)) checkValue(name, at);
+  }
+}
+
+function checkAttachmentId(id: string): void {
+  if (id.length <= ATTACHMENT_ID_SIZE_MAX && /^[A-Za-z0-9_-]+$/.test(id)) return;
+  refuse(`the id of a content: 1 to ${ATTACHMENT_ID_SIZE_MAX} letters, digits, - and _`, "id");
+}
+
+function checkContent({ len, by }: AttachOperation): void {
+  if (!Number.isSafeInteger(len) || len < 0 || Object.is(len, -0)) refuse("a length", "len");
+  if (by.length > UPLOADER_SIZE_MAX || !by.isWellFormed()) {
+    refuse(`the name of an uploader of at most ${UPLOADER_SIZE_MAX} characters`, "by");
   }
 }
 

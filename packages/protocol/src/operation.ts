@@ -107,8 +107,32 @@ export type HorizonOperation = { readonly kind: "horizon"; readonly time: number
 /** Drops the change log up to a transaction, which included. */
 export type TrimOperation = { readonly kind: "trim"; readonly upTo: number };
 
-export type StoreOperation = CatalogOperation | IndexOperation | HorizonOperation | TrimOperation;
+/**
+ * Records that the content of an attachment is kept beside the store, and who brought it. Again, it
+ * adds the uploader, and begins the time anew for which content without a reference is kept.
+ */
+export type AttachOperation = {
+  readonly kind: "attach";
+  readonly id: string;
+  readonly len: number;
+  readonly by: string;
+};
+/** Forgets a content, unless a document refers to it. */
+export type DetachOperation = { readonly kind: "detach"; readonly id: string };
+export type AttachmentOperation = AttachOperation | DetachOperation;
+
+export type StoreOperation =
+  | CatalogOperation
+  | IndexOperation
+  | HorizonOperation
+  | TrimOperation
+  | AttachmentOperation;
 export type Operation = DocumentOperation | StoreOperation;
+
+/** Whether an operation is about one document; those about the store are not, whatever they name. */
+export function isDocumentOperation(operation: Operation): operation is DocumentOperation {
+  return "id" in operation && "collection" in operation;
+}
 
 /** What a small peer may upload: never states, evictions or the store's own affairs. */
 export type UploadOperation =

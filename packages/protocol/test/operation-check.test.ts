@@ -5,14 +5,16 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { PeerError } from "../src/error.ts";
-import type { IndexKey, Operation } from "../src/operation.ts";
+import { type IndexKey, isDocumentOperation, type Operation } from "../src/operation.ts";
 import {
+  ATTACHMENT_ID_SIZE_MAX,
   checkAmount,
   checkCollection,
   checkOperation,
   checkUpload,
   INDEX_KEYS_MAX,
   NAME_SIZE_MAX,
+  UPLOADER_SIZE_MAX,
 } from "../src/operation-check.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
@@ -241,6 +243,56 @@ test("an index has a name, a collection and 1 to 16 paths; what is wrong is refu
     expect(failureOf(() => checkOperation(operation)).at, JSON.stringify(operation)).toBe(at);
   }
   expect(failureOf(() => checkUpload(create({ id: 1 }), "x")).at).toBe("x.kind");
+});
+
+test("a content has an id, a length and an uploader; what is wrong is refused with its place", () => {
+  const content = { kind: "attach", id: "aZ09_-", len: 0, by: "" } as const;
+  const longest = "x".repeat(ATTACHMENT_ID_SIZE_MAX);
+  const fine: Operation[] = [
+    content,
+    { ...content, id: longest, len: Number.MAX_SAFE_INTEGER, by: "é".repeat(UPLOADER_SIZE_MAX) },
+    { kind: "detach", id: longest },
+  ];
+  for (const operation of fine) expect(checkOperation(operation)).toBe(operation);
+  const wrongIds = ["", `${longest}x`, "a/b", "a.b", "a b", "é", "a\n", "a\0"];
+  const wrong: [Operation, string][] = [
+    ...wrongIds.flatMap((id): [Operation, string][] => [
+      [{ ...content, id }, "id"],
+      [{ kind: "detach", id }, "id"],
+    ]),
+    ...[-1, -0, 1.5, 2 ** 53, Number.NaN].map((len): [Operation, string] => [
+      { ...content, len },
+      "len",
+    ]),
+    [{ ...content, by: "x".repeat(UPLOADER_SIZE_MAX + 1) }, "by"],
+    [{ ...content, by: "\ud800" }, "by"],
+  ];
+  for (const [operation, at] of wrong) {
+    expect(failureOf(() => checkOperation(operation)).at, JSON.stringify(operation)).toBe(at);
+  }
+});
+
+test("what is the store's own affair is never an upload", () => {
+  for (const kind of ["attach", "detach", "evict", "merge", "trim", "create_index"]) {
+    const input = { kind, ...ON, len: 1, by: "ann", name: "n", keys: [], upTo: 1 };
+    expect(failureOf(() => checkUpload(input, "x")).at).toBe("x.kind");
+  }
+});
+
+test("operations about the store are not about a document, whatever they name", () => {
+  const about: Operation[] = [
+    { kind: "insert", ...ON, fields: {} },
+    { kind: "delete", ...ON },
+    { kind: "merge", ...ON, state: new Uint8Array() },
+  ];
+  const others: Operation[] = [
+    { kind: "attach", id: "a", len: 1, by: "ann" },
+    { kind: "detach", id: "a" },
+    { kind: "drop_index", collection: "cars", name: "ix" },
+    { kind: "trim", upTo: 1 },
+  ];
+  expect(about.filter(isDocumentOperation)).toEqual(about);
+  expect(others.filter(isDocumentOperation)).toEqual([]);
 });
 
 test("an insert keeps any fields exactly, `__proto__` included", () => {

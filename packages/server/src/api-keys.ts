@@ -22,6 +22,11 @@ export interface ApiKey {
   readonly permissions: ValueObject;
 }
 
+/** A key that was found: `id` names it without giving it away. */
+export interface KnownKey extends ApiKey {
+  readonly id: string;
+}
+
 /** Everything: what the key of the quick start has. */
 export const FULL_PERMISSIONS: ValueObject = {
   read: { everything: true },
@@ -34,12 +39,18 @@ const KEY_TEXT = /^bp_([0-9a-f]{8})_[A-Za-z0-9_-]{43}$/;
 const ID_SIZE = 4;
 const SECRET_SIZE = 32;
 
+/** Keys that are remembered; hashing and reading one costs more than all else before an operation. */
+const KNOWN_MAX = 10_000;
+
 /** What an unknown key is compared with, so that it takes the time of a known one. */
 const NO_HASH = new Uint8Array(32);
 
 export class ApiKeys {
   readonly #store: Store;
   readonly #platform: Platform;
+  /** By text, as of one state of the registry: a change there forgets them all. */
+  readonly #known = new Map<string, KnownKey>();
+  #knownTxnId = -1;
 
   constructor(store: Store, platform: Platform) {
     this.#store = store;
@@ -78,7 +89,20 @@ export class ApiKeys {
   }
 
   /** The key with this text; undefined when there is none. */
-  find(text: string): ApiKey | undefined {
+  find(text: string): KnownKey | undefined {
+    const { txnId } = this.#store;
+    if (txnId !== this.#knownTxnId || this.#known.size >= KNOWN_MAX) {
+      this.#known.clear();
+      this.#knownTxnId = txnId;
+    }
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const found = this.#lookUp(text);
+    if (found !== undefined) this.#known.set(text, found);
+    return found;
+  }
+
+  #lookUp(text: string): KnownKey | undefined {
     const id = idOf(text);
     if (id === undefined) return undefined;
     const fields = this.#read(id);
@@ -86,7 +110,7 @@ export class ApiKeys {
     const isSame = timingSafeEqual(this.#hash(text), isHash(hash) ? hash : NO_HASH);
     if (fields === undefined || !isSame) return undefined;
     if (typeof appId !== "string" || !isObject(permissions)) throw corrupt(id);
-    return { appId, permissions };
+    return { id, appId, permissions };
   }
 
   #read(id: string): ValueObject | undefined {
@@ -99,8 +123,10 @@ export class ApiKeys {
 }
 
 /** Whether these permissions leave nothing out. */
-export function isEverything({ read, write }: ValueObject): boolean {
-  return [read, write].every((part) => isObject(part) && getField(part, "everything") === true);
+export function isEverything({ read, write, remoteQuery }: ValueObject): boolean {
+  const isWhole = (part: Value | undefined): boolean =>
+    isObject(part) && getField(part, "everything") === true;
+  return isWhole(read) && isWhole(write) && remoteQuery === true;
 }
 
 function idOf(text: string): string | undefined {

@@ -8,6 +8,9 @@
  *
  * The registry is copied first, and then the stores of the apps that the copy knows: so a copy has
  * the store of every app in it. Stores are not of one instant; no transaction spans two.
+ *
+ * After each store come the contents of the attachments that the copy of it names. The server may
+ * delete one of them in between; then the store is copied once more, which knows it no longer.
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,7 +18,10 @@ import { renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Platform } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
+import { copyAttachments } from "./attachments/attachment-copy.ts";
+import { attachmentPath } from "./attachments/attachment-files.ts";
 import {
+  appAttachmentsFolder,
   appStoreFolder,
   checkDataFolder,
   DATA_FILE,
@@ -27,6 +33,9 @@ import { makeFolder, syncFolder } from "./disk.ts";
 import { openLmdb } from "./lmdb/lmdb-key-value.ts";
 import { type App, readApps } from "./registry.ts";
 import { openStore, readStore } from "./store-folder.ts";
+
+/** How often a store is copied while contents that it names are being deleted. */
+const ATTEMPTS_MAX = 100;
 
 export interface CopyReport {
   readonly apps: readonly App[];
@@ -56,10 +65,34 @@ export async function restore(from: string, to: string, platform: Platform): Pro
 async function copyStores(from: string, to: string): Promise<CopyReport> {
   await copyStore(registryFolder(from), registryFolder(to));
   const apps = await readStore(registryFolder(to), readApps);
-  for (const { id } of apps) await copyStore(appStoreFolder(from, id), appStoreFolder(to, id));
   let sizeBytes = 0;
+  for (const { id } of apps) sizeBytes += await copyApp(from, to, id);
   for (const folder of storeFolders(to, apps)) sizeBytes += statSync(join(folder, DATA_FILE)).size;
   return { apps, sizeBytes };
+}
+
+/** Returns the size of its attachments. */
+async function copyApp(from: string, to: string, appId: string): Promise<number> {
+  const live = appStoreFolder(from, appId);
+  const store = appStoreFolder(to, appId);
+  const folders = {
+    store,
+    from: appAttachmentsFolder(from, appId),
+    to: appAttachmentsFolder(to, appId),
+  };
+  for (let attempt = 1; ; attempt++) {
+    await copyStore(live, store);
+    const { sizeBytes, missing } = await copyAttachments(folders);
+    if (missing.length === 0) return sizeBytes;
+    const lost = await readStore(live, (view) => {
+      return missing.find((id) => attempt === ATTEMPTS_MAX || view.attachment(id) !== undefined);
+    });
+    if (lost !== undefined) {
+      const path = attachmentPath(folders.from, lost);
+      throw new PeerError("store.corrupt", `expected the content of an attachment at ${path}`);
+    }
+    rmSync(store, { recursive: true });
+  }
 }
 
 async function copyStore(from: string, to: string): Promise<void> {

@@ -6,7 +6,7 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import { SETTINGS, type SettingName, suggest } from "./config.ts";
+import { SETTINGS, type Setting, type SettingName, suggest } from "./config.ts";
 
 export type CommandName = "serve" | "backup" | "restore" | "verify";
 
@@ -30,7 +30,7 @@ interface Flag {
 interface Command {
   readonly name: CommandName;
   readonly meaning: string;
-  readonly settings: readonly SettingName[];
+  readonly settings: readonly SettingName[] | "all";
   readonly flags: readonly Flag[];
 }
 
@@ -38,7 +38,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: "serve",
     meaning: "runs the server (what is done without a command)",
-    settings: ["data-dir", "port", "host", "statement-timeout", "accept-clock"],
+    settings: "all",
     flags: [],
   },
   {
@@ -81,15 +81,14 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
 export function usage(): string {
   const lines = ["Usage: bigpeer [command] [flags]", ""];
   for (const command of COMMANDS) {
-    const flags = flagsOf(command).map(({ isRequired, ...flag }) => {
-      return isRequired === true ? signature(flag) : `[${signature(flag)}]`;
-    });
+    const flags = shownFlags(command);
     lines.push(`  ${command.name.padEnd(8)} ${flags.join(" ")}`, `           ${command.meaning}`);
   }
   lines.push("", "Settings, by flag or by variable:");
   for (const setting of SETTINGS) {
     const names = `${signature(setting)}, ${setting.env}`;
-    lines.push(`  ${names.padEnd(38)} default ${setting.default}`, `           ${setting.meaning}`);
+    const isSet = setting.default === "" ? "not set" : `default ${setting.default}`;
+    lines.push(`  ${names.padEnd(58)} ${isSet}`, `           ${setting.meaning}`);
   }
   lines.push("", "  --help, --version");
   return `${lines.join("\n")}\n`;
@@ -123,17 +122,23 @@ function findFlag(command: Command, name: string): Flag {
   const found = flags.find(({ flag }) => flag === name);
   if (found !== undefined) return found;
   const known = flags.map(({ flag }) => flag);
-  if (!name.startsWith("-")) {
-    throw invalid(`expected a flag of ${command.name} (${known.join(", ")}), found "${name}"`);
-  }
-  throw invalid(
-    `${name}: expected a flag of ${command.name} (${known.join(", ")})${suggest(name, known)}`,
-  );
+  const expected = `expected a flag of ${command.name} (${known.join(", ")})`;
+  if (!name.startsWith("-")) throw invalid(`${expected}, found "${name}"`);
+  throw invalid(`${name}: ${expected}${suggest(name, known)}`);
+}
+
+/** Those of a command that has all settings stand in the list of settings. */
+function shownFlags(command: Command): string[] {
+  if (command.settings === "all") return ["[settings]"];
+  return flagsOf(command).map(({ isRequired, ...flag }) => {
+    return isRequired === true ? signature(flag) : `[${signature(flag)}]`;
+  });
 }
 
 function flagsOf(command: Command): Flag[] {
-  const settings = SETTINGS.filter(({ name }) => command.settings.includes(name));
-  return [...command.flags, ...settings];
+  const { settings, flags } = command;
+  const isOurs = ({ name }: Setting): boolean => settings === "all" || settings.includes(name);
+  return [...flags, ...SETTINGS.filter(isOurs)];
 }
 
 function signature({ flag, argument }: Pick<Flag, "flag" | "argument">): string {

@@ -10,8 +10,14 @@ import { resolve } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
 import { backup, type CopyReport, restore } from "./backup.ts";
 import { type CommandLine, type CommandName, parseCommandLine, usage } from "./command-line.ts";
-import { type Config, type Environment, findUnknownVariables, readConfig } from "./config.ts";
-import { createLog, describeError, type Log } from "./log.ts";
+import {
+  type Config,
+  type Environment,
+  findUnknownVariables,
+  type LogFormat,
+  readConfig,
+} from "./config.ts";
+import { createLog, describeError, type Log, type LogOptions } from "./log.ts";
 import { nodePlatform } from "./node-platform.ts";
 import { curlLines, type Quickstart } from "./quickstart.ts";
 import { type RunningServer, startServer } from "./server.ts";
@@ -24,6 +30,8 @@ export interface CommandHost {
   readonly env: Environment;
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
+  /** Whether a person sees what printError prints. */
+  readonly isTerminal: boolean;
   readonly signals: SignalSource;
 }
 
@@ -54,7 +62,8 @@ export async function runCommand(words: readonly string[], host: CommandHost): P
 }
 
 async function runChecked(line: Command, config: Config, host: CommandHost): Promise<number> {
-  const log = createLog(host.printError);
+  const format = lineFormat(config.logFormat, host.isTerminal);
+  const log = createLog({ level: config.logLevel, format, write: host.printError });
   for (const warning of findUnknownVariables(host.env)) log("warn", warning);
   try {
     return await RUNNERS[line.name]({ flags: line.flags, config, log, host });
@@ -64,12 +73,19 @@ async function runChecked(line: Command, config: Config, host: CommandHost): Pro
   }
 }
 
+function lineFormat(format: LogFormat, isTerminal: boolean): LogOptions["format"] {
+  if (format !== "auto") return format;
+  return isTerminal ? "text" : "json";
+}
+
 /** What each command does, with its configuration checked. */
 const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number> } = {
   serve: async ({ config, log, host }) => {
     // From here on, so that a signal during the start is not lost.
     const stop = waitForStop(host.signals);
     const server = await startServer(config, { log });
+    // Without a certificate the signal ends the process, as a terminal that closes expects.
+    if (config.tls !== undefined) host.signals.on("SIGHUP", () => server.reloadTls());
     host.print(banner(server, config.dataDir));
     log("info", `${await stop}: closing`);
     await server.close();

@@ -8,8 +8,23 @@
 import { resolve } from "node:path";
 import { assert, nearest, PeerError } from "@bigpeer/protocol";
 import { STATEMENT_TIMEOUT_MS_MAX } from "./limits.ts";
+import type { LogLevel } from "./log.ts";
 
-export type SettingName = "data-dir" | "port" | "host" | "statement-timeout" | "accept-clock";
+export type SettingName =
+  | "data-dir"
+  | "port"
+  | "host"
+  | "tls-cert"
+  | "tls-key"
+  | "public-url"
+  | "cors-origins"
+  | "statement-timeout"
+  | "transaction-wait"
+  | "attachment-size-max"
+  | "attachment-grace"
+  | "log-level"
+  | "log-format"
+  | "accept-clock";
 
 export interface Setting {
   readonly name: SettingName;
@@ -47,12 +62,85 @@ export const SETTINGS: readonly Setting[] = [
     meaning: "the address to listen on; 0.0.0.0 for all",
   },
   {
+    name: "tls-cert",
+    flag: "--tls-cert",
+    env: "BIGPEER_TLS_CERT",
+    argument: "FILE",
+    default: "",
+    meaning: "the certificate (PEM, with its chain) for HTTPS; together with --tls-key",
+  },
+  {
+    name: "tls-key",
+    flag: "--tls-key",
+    env: "BIGPEER_TLS_KEY",
+    argument: "FILE",
+    default: "",
+    meaning: "the private key (PEM) of the certificate",
+  },
+  {
+    name: "public-url",
+    flag: "--public-url",
+    env: "BIGPEER_PUBLIC_URL",
+    argument: "URL",
+    default: "",
+    meaning: "what clients put before /api/v4, for links in answers; else taken from each request",
+  },
+  {
+    name: "cors-origins",
+    flag: "--cors-origins",
+    env: "BIGPEER_CORS_ORIGINS",
+    argument: "LIST",
+    default: "loopback",
+    meaning: "web pages that may call: origins with commas between, loopback, * for all, or none",
+  },
+  {
     name: "statement-timeout",
     flag: "--statement-timeout",
     env: "BIGPEER_STATEMENT_TIMEOUT_MS",
     argument: "MS",
     default: "30000",
     meaning: "milliseconds that a statement may take before it is stopped with 408; up to 60000",
+  },
+  {
+    name: "transaction-wait",
+    flag: "--transaction-wait",
+    env: "BIGPEER_TRANSACTION_WAIT_MS",
+    argument: "MS",
+    default: "1000",
+    meaning:
+      "milliseconds that a request waits for the transaction in X-SERVICE-TXN-ID; up to 30000",
+  },
+  {
+    name: "attachment-size-max",
+    flag: "--attachment-size-max",
+    env: "BIGPEER_ATTACHMENT_SIZE_MAX",
+    argument: "BYTES",
+    default: "268435456",
+    meaning: "the largest attachment that may be uploaded",
+  },
+  {
+    name: "attachment-grace",
+    flag: "--attachment-grace",
+    env: "BIGPEER_ATTACHMENT_GRACE_S",
+    argument: "S",
+    default: "86400",
+    meaning: "seconds that an attachment is kept while no document refers to it",
+  },
+  {
+    name: "log-level",
+    flag: "--log-level",
+    env: "BIGPEER_LOG_LEVEL",
+    argument: "LEVEL",
+    default: "info",
+    meaning: "debug (every request), info, warn or error",
+  },
+  {
+    name: "log-format",
+    flag: "--log-format",
+    env: "BIGPEER_LOG_FORMAT",
+    argument: "FORMAT",
+    default: "auto",
+    meaning: "json, text, or auto: text on a terminal and json elsewhere",
   },
   {
     name: "accept-clock",
@@ -63,12 +151,32 @@ export const SETTINGS: readonly Setting[] = [
   },
 ];
 
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** Which web pages may call: all, those of this machine, or these. */
+export type CorsOrigins = "*" | "loopback" | readonly string[];
+
+export type LogFormat = "auto" | "json" | "text";
+
 export interface Config {
   /** Absolute. */
   readonly dataDir: string;
   readonly port: number;
   readonly host: string;
+  /** Files for HTTPS; undefined for HTTP. */
+  readonly tls: TlsFiles | undefined;
+  /** Without a slash at its end; undefined when each request tells it. */
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: CorsOrigins;
   readonly statementTimeoutMs: number;
+  readonly transactionWaitMs: number;
+  readonly attachmentSizeMax: number;
+  readonly attachmentGraceMs: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
   readonly isClockAccepted: boolean;
 }
 
@@ -81,7 +189,15 @@ export function readConfig(flags: ReadonlyMap<string, string>, env: Environment)
     dataDir: resolve(checkText(given("data-dir"), "a folder")),
     port: checkPort(given("port")),
     host: checkText(given("host"), "an address"),
-    statementTimeoutMs: checkStatementTimeout(given("statement-timeout")),
+    tls: checkTls(given("tls-cert"), given("tls-key")),
+    publicUrl: checkPublicUrl(given("public-url")),
+    corsOrigins: checkOrigins(given("cors-origins")),
+    statementTimeoutMs: checkNumber(given("statement-timeout"), STATEMENT_TIMEOUT),
+    transactionWaitMs: checkNumber(given("transaction-wait"), TRANSACTION_WAIT),
+    attachmentSizeMax: checkNumber(given("attachment-size-max"), ATTACHMENT_SIZE),
+    attachmentGraceMs: checkNumber(given("attachment-grace"), ATTACHMENT_GRACE) * 1000,
+    logLevel: checkChoice(given("log-level"), LOG_LEVELS),
+    logFormat: checkChoice(given("log-format"), LOG_FORMATS),
     isClockAccepted: checkSwitch(given("accept-clock")),
   };
 }
@@ -131,12 +247,66 @@ function checkPort({ text, source }: Given): number {
   return port;
 }
 
-function checkStatementTimeout({ text, source }: Given): number {
-  const timeoutMs = Number(text);
-  if (!/^\d{1,5}$/.test(text) || timeoutMs < 1 || timeoutMs > STATEMENT_TIMEOUT_MS_MAX) {
-    throw invalid(source, `milliseconds from 1 to ${STATEMENT_TIMEOUT_MS_MAX}`, text);
+interface NumberRange {
+  readonly unit: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+const STATEMENT_TIMEOUT: NumberRange = {
+  unit: "milliseconds",
+  min: 1,
+  max: STATEMENT_TIMEOUT_MS_MAX,
+};
+const TRANSACTION_WAIT: NumberRange = { unit: "milliseconds", min: 0, max: 30_000 };
+const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
+const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
+
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+const LOG_FORMATS = ["auto", "json", "text"] as const;
+
+function checkNumber({ text, source }: Given, { unit, min, max }: NumberRange): number {
+  const number = Number(text);
+  if (!/^\d{1,15}$/.test(text) || number < min || number > max) {
+    throw invalid(source, `${unit} from ${min} to ${max}`, text);
   }
-  return timeoutMs;
+  return number;
+}
+
+function checkChoice<T extends string>({ text, source }: Given, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === text.toLowerCase());
+  if (found === undefined) throw invalid(source, `one of ${choices.join(", ")}`, text);
+  return found;
+}
+
+function checkTls(cert: Given, key: Given): TlsFiles | undefined {
+  if (cert.text === "" && key.text === "") return undefined;
+  const certFile = resolve(checkText(cert, "a file, because --tls-key has one"));
+  return { certFile, keyFile: resolve(checkText(key, "a file, because --tls-cert has one")) };
+}
+
+function checkPublicUrl({ text, source }: Given): string | undefined {
+  if (text === "") return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
+  if (url === undefined || !isWeb || url.search !== "" || url.hash !== "") {
+    throw invalid(source, "an address that begins with http:// or https://", text);
+  }
+  return url.href.replace(/\/$/, "");
+}
+
+function checkOrigins({ text, source }: Given): CorsOrigins {
+  const words = text.split(",").map((word) => word.trim().toLowerCase());
+  const [only = "", second] = words;
+  if (second === undefined) {
+    if (only === "*" || only === "loopback") return only;
+    if (only === "none") return [];
+  }
+  for (const word of words) {
+    const isOrigin = URL.canParse(word) && new URL(word).origin === word;
+    if (!isOrigin) throw invalid(source, "origins like https://app.example.com", word);
+  }
+  return words;
 }
 
 function checkSwitch({ text, source }: Given): boolean {

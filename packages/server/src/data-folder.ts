@@ -1,11 +1,12 @@
 /**
  * The data folder: where everything of a server lies, and whether a folder is one.
  *
- *   format.json            the number of this layout; written first, so it is in every data folder
- *   lock/                  while a server runs (folder-lock.ts)
- *   quickstart.json        the key that the first start made (quickstart.ts)
- *   registry/              the store that knows the apps
- *   apps/<appId>/store/    the documents of an app
+ *   format.json                  the number of this layout; written first, so in every data folder
+ *   lock/                        while a server runs (folder-lock.ts)
+ *   quickstart.json              the key that the first start made (quickstart.ts)
+ *   registry/                    the store that knows the apps
+ *   apps/<appId>/store/          the documents of an app
+ *   apps/<appId>/attachments/    the contents of its attachments (attachments/attachment-files.ts)
  *
  * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (life.ts). A folder of a
  * newer layout, or of somebody else, is refused and not touched.
@@ -38,6 +39,11 @@ export function registryFolder(dataDir: string): string {
 
 export function appStoreFolder(dataDir: string, appId: string): string {
   return join(dataDir, "apps", appId, "store");
+}
+
+/** Absent until the first upload. */
+export function appAttachmentsFolder(dataDir: string, appId: string): string {
+  return join(dataDir, "apps", appId, "attachments");
 }
 
 /** The ids of the apps that have a folder, whether the registry knows them or not. */

@@ -8,12 +8,47 @@ export const BODY_SIZE_MAX: number = 8 * 1024 * 1024;
 /** All request bodies in memory at once: beyond it the answer is 503. */
 export const BODIES_SIZE_MAX: number = 256 * 1024 * 1024;
 
-/** How long a body may take to arrive. Shorter than REQUEST_MS_MAX, so that we give the answer. */
+/** How long a body may take to arrive. */
 export const BODY_MS_MAX = 30_000;
 
-/** How long Node lets a request, and its headers alone, take to arrive. */
-export const REQUEST_MS_MAX = 60_000;
+/** How long Node lets the headers of a request take to arrive. */
 export const HEADERS_MS_MAX = 20_000;
+
+/** Calls of the data API that are worked on at once: beyond it the answer is 503. */
+export const CALLS_MAX = 2_000;
+
+/** One answer in bytes: more is 400, to be asked for in pieces. */
+export const ANSWER_SIZE_MAX: number = 64 * 1024 * 1024;
+
+/** Memory that all statements of the process may have together, beside what each has for free. */
+export const STATEMENTS_MEMORY_MAX: number = 512 * 1024 * 1024;
+
+/** Characters of an Idempotency-Key. */
+export const REPEAT_KEY_LENGTH_MAX = 255;
+
+/** How long an upload may pause. */
+export const UPLOAD_IDLE_MS_MAX = 30_000;
+
+/** Uploads at once, each with a file that is open: beyond it the answer is 503. */
+export const UPLOADS_MAX = 64;
+
+/** What may stand around the content in the body of an upload: boundaries, names, headers. */
+export const FORM_SIZE_MAX: number = 64 * 1024;
+
+/** How long a connection may wait for its next request: longer than proxies keep theirs. */
+export const KEEP_ALIVE_MS = 65_000;
+
+/** How often Node looks for headers that do not come. */
+export const CONNECTIONS_LOOK_MS = 5_000;
+
+/** How long a client may stop taking a long answer. */
+export const SEND_IDLE_MS_MAX = 60_000;
+
+/** Answers that are compressed at once; beyond it they go out as they are. */
+export const COMPRESSIONS_MAX = 8;
+
+/** Wrong credentials of one address within a minute that are answered 401; then it is 429. */
+export const WRONG_CREDENTIALS_MAX = 20;
 
 /** How long a client may go on sending what will not be read, so that it sees the answer. */
 export const LINGER_MS_MAX = 2_000;

@@ -3,6 +3,7 @@
  * Where the process begins: the words of the command line go in, an exit code comes out.
  */
 
+import { isatty } from "node:tty";
 import { runCommand } from "./commands.ts";
 
 // Whoever reads our output may go away; that is no reason to end a server.
@@ -13,5 +14,6 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
   print: (text) => process.stdout.write(text),
   printError: (text) => process.stderr.write(text),
+  isTerminal: isatty(process.stderr.fd),
   signals: process,
 });

@@ -12,7 +12,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Store, View } from "@bigpeer/engine";
-import { PeerError } from "@bigpeer/protocol";
+import { isObject, PeerError, type ValueObject } from "@bigpeer/protocol";
 import { ApiKeys } from "./api-keys.ts";
 import { appIdsInFolder, appStoreFolder, DATA_FILE, registryFolder } from "./data-folder.ts";
 import { createStore, openStore, type StoreFolder, type StoreHost } from "./store-folder.ts";
@@ -20,7 +20,18 @@ import { createStore, openStore, type StoreFolder, type StoreHost } from "./stor
 export interface App {
   readonly id: string;
   readonly name: string;
+  readonly settings: AppSettings;
 }
+
+/** How an app answers where clients expect different things. */
+export interface AppSettings {
+  /** Whether statements under `/api/v4` run in strict mode. */
+  readonly isV4Strict: boolean;
+  /** Whether an unknown collection counts as empty instead of as a mistake. */
+  readonly isUnknownEmpty: boolean;
+}
+
+export const DEFAULT_APP_SETTINGS: AppSettings = { isV4Strict: false, isUnknownEmpty: false };
 
 export const DEFAULT_APP_NAME = "default";
 
@@ -63,13 +74,21 @@ export class Registry {
   }
 
   async createApp(name: string): Promise<App> {
-    const app: App = { id: randomUUID(), name };
+    const app: App = { id: randomUUID(), name, settings: DEFAULT_APP_SETTINGS };
     const made = await createStore(appStoreFolder(this.#dataDir, app.id), this.#host);
     await made.close();
     await this.#store.transact((transaction) => {
       transaction.apply([{ kind: "insert", collection: APPS, id: app.id, fields: { name } }]);
     });
     return app;
+  }
+
+  /** Durable when it resolves; an app that is open takes it with its next start. */
+  async setAppSettings(id: string, settings: Partial<AppSettings>): Promise<void> {
+    await this.#store.transact((transaction) => {
+      const edits = [{ kind: "set" as const, path: ["settings"], value: { ...settings } }];
+      transaction.apply([{ kind: "update", collection: APPS, id, edits }]);
+    });
   }
 
   /** Opens the store of an app. Whoever opens it closes it. */
@@ -94,8 +113,13 @@ export function readApps(view: View): App[] {
     if (typeof id !== "string" || !APP_ID.test(id) || typeof name !== "string") {
       throw new PeerError("store.corrupt", "expected apps with a UUID and a name in the registry");
     }
-    return { id, name };
+    return { id, name, settings: readSettings(fields) };
   });
+}
+
+function readSettings({ settings = {} }: ValueObject): AppSettings {
+  const { isV4Strict, isUnknownEmpty } = isObject(settings) ? settings : {};
+  return { isV4Strict: isV4Strict === true, isUnknownEmpty: isUnknownEmpty === true };
 }
 
 function refuseLostRegistry(dataDir: string, folder: string): void {

@@ -6,33 +6,37 @@
  * closing: requests, stores, lock. Each part is closed whatever happened to the others.
  */
 
-import { type Platform, StatementRunner } from "@bigpeer/engine";
-import { stringifyJson } from "@bigpeer/protocol";
+import { MemoryPool, type Platform } from "@bigpeer/engine";
+import { startCollector } from "./attachments/attachment-collector.ts";
+import { downloadEndpoint } from "./attachments/download.ts";
+import { uploadEndpoint } from "./attachments/upload.ts";
 import type { Config } from "./config.ts";
+import { dataEndpoints } from "./data-api/data-endpoints.ts";
 import { DataGate } from "./data-api/data-gate.ts";
-import { executeEndpoint } from "./data-api/execute.ts";
 import { markDataFolder, prepareDataFolder } from "./data-folder.ts";
+import { FailedCredentials } from "./failed-credentials.ts";
 import { acquireFolderLock, type FolderLock } from "./folder-lock.ts";
+import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
-import { type HttpServer, listenHttp } from "./http/http-server.ts";
+import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
 import { Router } from "./http/router.ts";
+import { STATEMENTS_MEMORY_MAX } from "./limits.ts";
 import { describeError, type Log } from "./log.ts";
-import { Maintenance } from "./maintenance.ts";
+import { requestLine } from "./log-events.ts";
+import { startMaintenance } from "./maintenance.ts";
+import { Metrics } from "./metrics.ts";
+import { metricsEndpoint } from "./metrics-endpoint.ts";
 import { nodePlatform } from "./node-platform.ts";
+import { type AppHost, type OpenApp, openApp } from "./open-app.ts";
+import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
 import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
 import { type App, Registry } from "./registry.ts";
-import type { StoreFolder, StoreHost } from "./store-folder.ts";
+import type { RepeatedPass } from "./repeated-pass.ts";
 import { VERSION } from "./version.ts";
 
 export interface ServerHost {
   readonly log: Log;
   readonly platform?: Platform;
-}
-
-/** An app whose store is open. */
-export interface OpenApp extends App {
-  readonly storeFolder: StoreFolder;
-  readonly statements: StatementRunner;
 }
 
 /** Resolves when the server is ready. What was opened before a failure is closed again. */
@@ -42,19 +46,33 @@ export function startServer(config: Config, host: ServerHost): Promise<RunningSe
 
 export class RunningServer {
   readonly #config: Config;
-  readonly #host: StoreHost;
+  readonly #host: AppHost;
   readonly #apps: OpenApp[] = [];
+  readonly #metrics: Metrics;
   #lock: FolderLock | undefined;
   #http: HttpServer | undefined;
   #registry: Registry | undefined;
-  #maintenance: Maintenance | undefined;
+  #maintenance: RepeatedPass | undefined;
+  #collector: RepeatedPass | undefined;
   #quickstart: Quickstart | undefined;
   #health: Health = "starting";
   #closing: Promise<void> | undefined;
 
   private constructor(config: Config, { log, platform = nodePlatform }: ServerHost) {
+    const { dataDir, isClockAccepted, statementTimeoutMs, attachmentSizeMax } = config;
     this.#config = config;
-    this.#host = { platform, log, options: { isClockAccepted: config.isClockAccepted } };
+    const memory = new MemoryPool(STATEMENTS_MEMORY_MAX);
+    this.#host = {
+      platform,
+      log,
+      options: { isClockAccepted },
+      dataDir,
+      attachmentSizeMax,
+      statementTimeoutMs,
+      memory,
+    };
+    const requestsInFlight = (): number => this.#http?.requestCount ?? 0;
+    this.#metrics = new Metrics({ version: VERSION, requestsInFlight });
   }
 
   static async start(config: Config, host: ServerHost): Promise<RunningServer> {
@@ -82,6 +100,11 @@ export class RunningServer {
     return this.#quickstart;
   }
 
+  /** Reads the certificate and its key again; those of before stay when the files are not good. */
+  reloadTls(): void {
+    this.#http?.reloadTls();
+  }
+
   /** Finishes what was accepted and gives the folder back. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -89,59 +112,85 @@ export class RunningServer {
   }
 
   async #open(): Promise<void> {
-    const { dataDir, host, port } = this.#config;
+    const { dataDir, host, port, tls } = this.#config;
     prepareDataFolder(dataDir);
     this.#lock = await acquireFolderLock(dataDir);
     markDataFolder(dataDir);
     const { log } = this.#host;
     const router = this.#createRouter();
-    this.#http = await listenHttp({ host, port, log, answer: (request) => router.answer(request) });
+    this.#http = await listenHttp({
+      host,
+      port,
+      log,
+      ...(tls && { tls }),
+      answer: (request) => router.answer(request),
+      onAnswered: (answered) => this.#note(answered),
+    });
     const { url } = this.#http;
     this.#lock.announce(url);
     const registry = await Registry.open(dataDir, this.#host);
     this.#registry = registry;
-    for (const app of registry.apps()) this.#apps.push(await this.#openApp(registry, app));
+    for (const app of registry.apps()) await this.#openApp(registry, app);
     this.#quickstart = await prepareQuickstart({ dataDir, registry, url, log });
     const stores = [registry.storeFolder, ...this.#apps.map((app) => app.storeFolder)];
-    this.#maintenance = new Maintenance(stores, log);
+    this.#maintenance = startMaintenance(stores, { log });
+    this.#collector = startCollector(this.#apps, {
+      graceMs: this.#config.attachmentGraceMs,
+      now: () => this.#host.platform.now(),
+      log,
+    });
     this.#health = "ready";
   }
 
-  async #openApp(registry: Registry, app: App): Promise<OpenApp> {
-    const storeFolder = await registry.openAppStore(app);
-    const { store } = storeFolder;
-    const { platform, log } = this.#host;
-    const statements = new StatementRunner({
-      store,
-      platform,
-      appId: app.id,
-      limits: { timeMs: this.#config.statementTimeoutMs },
-      facts: { info: () => [{ namespace: "core", key: "server_version", value: VERSION }] },
-      onSlow: ({ fields }) => log("warn", `slow statement: ${stringifyJson(fields)}`),
-    });
-    return { ...app, storeFolder, statements };
+  async #openApp(registry: Registry, app: App): Promise<void> {
+    const opened = await openApp(registry, app, this.#host);
+    this.#apps.push(opened);
+    this.#metrics.watchApp(opened);
   }
 
   #createRouter(): Router {
-    const gate = new DataGate(() => {
-      if (this.#registry === undefined || this.#health !== "ready") return undefined;
-      return { keys: this.#registry.keys, apps: this.#apps };
+    const { transactionWaitMs, publicUrl, corsOrigins, attachmentSizeMax } = this.#config;
+    const gate = new DataGate<OpenApp>({
+      source: () => {
+        if (this.#registry === undefined || this.#health !== "ready") return undefined;
+        return { keys: this.#registry.keys, apps: this.#apps };
+      },
+      failed: new FailedCredentials(() => this.#host.platform.elapsed()),
+      onFailed: () => this.#metrics.credentialFailed(),
     });
+    const openApi = openApiEndpoints({ version: VERSION, serverUrl: publicUrl });
+    const health = healthEndpoints(() => this.#health);
+    const data = dataEndpoints({ gate, transactionWaitMs, publicUrl });
+    const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax });
+    const attachments = [upload, downloadEndpoint({ gate })];
     return new Router({
-      endpoints: healthEndpoints(() => this.#health),
-      dataEndpoints: [executeEndpoint(gate)],
+      endpoints: [...health, metricsEndpoint(this.#metrics), ...openApi.endpoints],
+      dataEndpoints: [...data, ...attachments, ...openApi.dataEndpoints],
+      cors: new Cors(corsOrigins),
       log: this.#host.log,
     });
   }
 
+  #note({ request, operation, status, elapsedMs, requestBytes, responseBytes }: Answered): void {
+    const { id: requestId, method } = request;
+    const bytes = { requestBytes, responseBytes };
+    this.#metrics.answered({ operation, method, status, elapsedMs, ...bytes });
+    requestLine(this.#host.log, { requestId, operation, method, status, elapsedMs });
+  }
+
   async #close(): Promise<void> {
     this.#health = "closing";
-    this.#maintenance?.stop();
+    // A pass that is under way ends when its store is closed.
+    const maintained = this.#maintenance?.stop();
     await this.#attempt("the HTTP listener", () => this.#http?.close());
-    for (const { id, storeFolder } of this.#apps) {
+    await this.#attempt("the collector of attachments", () => this.#collector?.stop());
+    for (const { id, storeFolder, attachments } of this.#apps) {
+      await this.#attempt(`the attachments of app ${id}`, () => attachments.close());
       await this.#attempt(`the store of app ${id}`, () => storeFolder.close());
     }
+    this.#metrics.close();
     await this.#attempt("the registry", () => this.#registry?.close());
+    await maintained;
     await this.#attempt("the lock", () => this.#lock?.release());
   }
 

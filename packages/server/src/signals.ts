@@ -1,5 +1,6 @@
 /**
- * Signals: the first SIGINT or SIGTERM asks the server to stop, a later one ends it at once.
+ * Signals: the first SIGINT or SIGTERM asks the server to stop, a later one ends it at once. SIGHUP
+ * asks it to read its certificate again.
  *
  * Ctrl-C reaches every process of the terminal, and npm hands it on as well, so one keystroke may
  * arrive twice. What comes within a second of the first is therefore part of it.
@@ -15,6 +16,7 @@ export type StopSignal = keyof typeof EXIT_CODES;
 /** What is asked of the process; `process` is one. */
 export interface SignalSource {
   on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
+  on(signal: "SIGHUP", listener: () => void): unknown;
   exit(code: number): void;
 }
 

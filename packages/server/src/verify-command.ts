@@ -1,30 +1,35 @@
 /**
  * Verify: reads everything in a data folder and tells what does not fit.
  *
- * It reads one state of each store, also beside a running server, and changes nothing. Each problem
- * is one line; a store that cannot be opened is a problem like others.
+ * It reads one state of each store and every attachment, also beside a running server, and changes
+ * nothing. Each problem is one line; a store that cannot be opened is a problem like others.
  */
 
 import { verify } from "@bigpeer/engine";
-import { appIdsInFolder, appStoreFolder, checkDataFolder, registryFolder } from "./data-folder.ts";
+import { checkContents } from "./attachments/content-check.ts";
+import {
+  appAttachmentsFolder,
+  appIdsInFolder,
+  appStoreFolder,
+  checkDataFolder,
+  registryFolder,
+} from "./data-folder.ts";
 import { describeError } from "./log.ts";
 import { type App, readApps } from "./registry.ts";
 import { readStore } from "./store-folder.ts";
 
+type Print = (line: string) => void;
+
 /** Hands each line, without its end, to `print`. Returns the number of problems. */
-export async function verifyDataFolder(
-  dataDir: string,
-  print: (line: string) => void,
-): Promise<number> {
+export async function verifyDataFolder(dataDir: string, print: Print): Promise<number> {
   checkDataFolder(dataDir);
-  let problems = await verifyStore("registry", registryFolder(dataDir), print);
+  let problems = await verifyPart("registry", print, () => verifyStore(registryFolder(dataDir)));
   const apps = await findApps(dataDir);
-  for (const app of apps) {
-    problems += await verifyStore(
-      `app ${app.id} (${app.name})`,
-      appStoreFolder(dataDir, app.id),
-      print,
-    );
+  for (const { id, name } of apps) {
+    problems += await verifyPart(`app ${id} (${name})`, print, async () => [
+      ...(await verifyStore(appStoreFolder(dataDir, id))),
+      ...(await verifyAttachments(dataDir, id)),
+    ]);
   }
   for (const id of appIdsInFolder(dataDir)) {
     if (apps.some((app) => app.id === id)) continue;
@@ -34,25 +39,59 @@ export async function verifyDataFolder(
   return problems;
 }
 
-async function verifyStore(
+/** A line of the report. */
+interface Finding {
+  readonly isProblem: boolean;
+  readonly text: string;
+}
+
+async function verifyPart(
   label: string,
-  folder: string,
-  print: (line: string) => void,
+  print: Print,
+  verifyAll: () => Promise<readonly Finding[]>,
 ): Promise<number> {
   try {
-    const report = await readStore(folder, (view) => verify(view.reader));
-    const { keys, documents, transactions, problems } = report;
-    print(`${label}: keys ${keys}, documents ${documents}, transactions ${transactions}`);
-    for (const { key, message } of problems) print(`${label}: problem at ${key}: ${message}`);
-    return problems.length;
+    const findings = await verifyAll();
+    for (const { text } of findings) print(`${label}: ${text}`);
+    return findings.filter(({ isProblem }) => isProblem).length;
   } catch (error) {
     print(`${label}: problem: ${describeError(error)}`);
     return 1;
   }
 }
 
+async function verifyStore(folder: string): Promise<Finding[]> {
+  const report = await readStore(folder, (view) => verify(view.reader));
+  const { keys, documents, transactions, problems } = report;
+  return [
+    fact(`keys ${keys}, documents ${documents}, transactions ${transactions}`),
+    ...problems.map(({ key, message }) => problem(`problem at ${key}: ${message}`)),
+  ];
+}
+
+async function verifyAttachments(dataDir: string, appId: string): Promise<Finding[]> {
+  const folder = appAttachmentsFolder(dataDir, appId);
+  const { count, sizeBytes, problems, strayCount } = await checkContents(
+    appStoreFolder(dataDir, appId),
+    folder,
+  );
+  return [
+    ...(count > 0 ? [fact(`attachments ${count}, bytes ${sizeBytes}`)] : []),
+    ...problems.map(({ id, message }) => problem(`problem at attachment ${id}: ${message}`)),
+    ...(strayCount > 0 ? [fact(`note: files without a record in ${folder}: ${strayCount}`)] : []),
+  ];
+}
+
+function fact(text: string): Finding {
+  return { isProblem: false, text };
+}
+
+function problem(text: string): Finding {
+  return { isProblem: true, text };
+}
+
 /** The apps that the registry knows; where it cannot be read, those that have a folder. */
-async function findApps(dataDir: string): Promise<App[]> {
+async function findApps(dataDir: string): Promise<Pick<App, "id" | "name">[]> {
   try {
     return await readStore(registryFolder(dataDir), readApps);
   } catch {

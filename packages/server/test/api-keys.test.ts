@@ -32,7 +32,7 @@ test("a text that was drawn opens nothing before it is added", async () => {
   expect(keys.find(text)).toBeUndefined();
   expect(keys.count()).toBe(0);
   await keys.add(text, KEY);
-  expect(keys.find(text)).toEqual(KEY);
+  expect(keys.find(text)).toEqual({ id: text.slice(3, 11), ...KEY });
   expect(keys.count()).toBe(1);
 });
 

@@ -1,8 +1,24 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { attachmentPath, fileIds } from "../src/attachments/attachment-files.ts";
+import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
 import { backup, restore } from "../src/backup.ts";
-import { appStoreFolder, markDataFolder, prepareDataFolder } from "../src/data-folder.ts";
+import {
+  appAttachmentsFolder,
+  appStoreFolder,
+  markDataFolder,
+  prepareDataFolder,
+  registryFolder,
+} from "../src/data-folder.ts";
 import { nodePlatform } from "../src/node-platform.ts";
 import { prepareQuickstart } from "../src/quickstart.ts";
 import { type App, Registry } from "../src/registry.ts";
@@ -56,6 +72,20 @@ async function writePair({ store }: StoreFolder, number: number): Promise<number
 
 function numbersOf({ store }: StoreFolder, side: string): unknown[] {
   return store.read((snapshot) => [...snapshot.scan(side)].map(({ fields }) => fields["number"]));
+}
+
+function attachmentsOf(dataDir: string, { app, opened }: OpenFolder): AttachmentFolder {
+  const folder = appAttachmentsFolder(dataDir, app.id);
+  return new AttachmentFolder({ folder, store: opened.store, sizeMax: 1_000 });
+}
+
+/** Adds a content to the app of a folder. Returns its id. */
+async function attach(source: OpenFolder, text: string): Promise<string> {
+  const dataDir = join(source.opened.folder, "..", "..", "..");
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(text);
+  }
+  return (await attachmentsOf(dataDir, source).add(chunks(), "ann")).id;
 }
 
 async function problemsOf(dataDir: string): Promise<number> {
@@ -134,6 +164,73 @@ test("a backup has every app, and no folder that belongs to none", async () => {
   expect(readdirSync(join(parent, "copy", "apps")).toSorted()).toEqual(
     report.apps.map(({ id }) => id),
   );
+  await closeFolder(source);
+});
+
+test("a backup has the contents of the attachments that its stores name, and so has a restore", async () => {
+  const parent = temporaryFolder();
+  const data = join(parent, "data");
+  const source = await openFolder(data);
+  const folder = appAttachmentsFolder(data, source.app.id);
+  const ids: string[] = [];
+  for (const text of ["one", "two", ""]) ids.push(await attach(source, text));
+  // A file that no record names is not copied.
+  writeFileSync(attachmentPath(folder, `${ids[0]?.slice(0, 2)}${"x".repeat(41)}`), "stray");
+  const { sizeBytes } = await backup(data, join(parent, "copy"));
+  await closeFolder(source);
+  await restore(join(parent, "copy"), join(parent, "restored"), nodePlatform);
+  for (const name of ["copy", "restored"]) {
+    const copied = appAttachmentsFolder(join(parent, name), source.app.id);
+    expect([...fileIds(copied)].flat().toSorted()).toEqual(ids.toSorted());
+    expect(readFileSync(attachmentPath(copied, ids[1] ?? ""), "utf8")).toBe("two");
+    expect(await problemsOf(join(parent, name))).toBe(0);
+  }
+  const stores = [registryFolder, (dir: string): string => appStoreFolder(dir, source.app.id)];
+  const sizes = stores.map((at) => statSync(join(at(join(parent, "copy")), "data.mdb")).size);
+  expect(sizeBytes).toBe(sizes.reduce((a, b) => a + b) + "onetwo".length);
+});
+
+test("a backup beside a server that deletes attachments has a file for each record", async () => {
+  const parent = temporaryFolder();
+  const data = join(parent, "data");
+  const copy = join(parent, "copy");
+  const source = await openFolder(data);
+  const { store } = source.opened;
+  const attachments = attachmentsOf(data, source);
+  for (let i = 0; i < 100; i++) await attach(source, `content ${i}`);
+  const running = new BigpeerProcess(script, ["backup", "--data-dir", data, "--to", copy]);
+  // The store of the copy knows them all by then, and their files are on their way.
+  const isStoreCopied = (): boolean =>
+    readdirSync(parent).some(
+      (name) =>
+        existsSync(join(appStoreFolder(join(parent, name), source.app.id), "data.mdb")) &&
+        name !== "data",
+    );
+  while (!isStoreCopied()) await new Promise((resolve) => setImmediate(resolve));
+  await attachments.removeOrphans(
+    store.read((view) => view.head.time),
+    100,
+  );
+  const { code, stderr } = await running.ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(await problemsOf(copy)).toBe(0);
+  await closeFolder(source);
+});
+
+test("a content that is lost fails the backup, which leaves nothing", async () => {
+  const parent = temporaryFolder();
+  const data = join(parent, "data");
+  const source = await openFolder(data);
+  const path = attachmentPath(
+    appAttachmentsFolder(data, source.app.id),
+    await attach(source, "lost"),
+  );
+  rmSync(path);
+  await expect(backup(data, join(parent, "copy"))).rejects.toMatchObject({
+    code: "store.corrupt",
+    message: `expected the content of an attachment at ${path}`,
+  });
+  expect(readdirSync(parent)).toEqual(["data"]);
   await closeFolder(source);
 });
 

@@ -12,7 +12,15 @@ test("without flags and variables the defaults hold", () => {
     dataDir: resolve("data"),
     port: 8080,
     host: "127.0.0.1",
+    tls: undefined,
+    publicUrl: undefined,
+    corsOrigins: "loopback",
     statementTimeoutMs: 30_000,
+    transactionWaitMs: 1000,
+    attachmentSizeMax: 268_435_456,
+    attachmentGraceMs: 86_400_000,
+    logLevel: "info",
+    logFormat: "auto",
     isClockAccepted: false,
   });
 });
@@ -22,30 +30,68 @@ test("a variable wins over the default, and a flag over the variable", () => {
     BIGPEER_DATA_DIR: "/srv/one",
     BIGPEER_PORT: "9001",
     BIGPEER_HOST: "0.0.0.0",
+    BIGPEER_TLS_CERT: "/etc/cert.pem",
+    BIGPEER_TLS_KEY: "/etc/key.pem",
+    BIGPEER_PUBLIC_URL: "https://data.example.com/",
+    BIGPEER_CORS_ORIGINS: "https://a.example, http://b.example:8080",
     BIGPEER_STATEMENT_TIMEOUT_MS: "500",
+    BIGPEER_TRANSACTION_WAIT_MS: "0",
+    BIGPEER_ATTACHMENT_SIZE_MAX: "1000",
+    BIGPEER_ATTACHMENT_GRACE_S: "60",
+    BIGPEER_LOG_LEVEL: "debug",
+    BIGPEER_LOG_FORMAT: "json",
     BIGPEER_ACCEPT_CLOCK: "1",
   };
-  expect(read({}, env)).toEqual({
+  const ofVariables = {
     dataDir: "/srv/one",
     port: 9001,
     host: "0.0.0.0",
+    tls: { certFile: "/etc/cert.pem", keyFile: "/etc/key.pem" },
+    publicUrl: "https://data.example.com",
+    corsOrigins: ["https://a.example", "http://b.example:8080"],
     statementTimeoutMs: 500,
+    transactionWaitMs: 0,
+    attachmentSizeMax: 1000,
+    attachmentGraceMs: 60_000,
+    logLevel: "debug",
+    logFormat: "json",
     isClockAccepted: true,
-  });
+  };
+  expect(read({}, env)).toEqual(ofVariables);
   const flags = {
     "--data-dir": "/srv/two",
     "--port": "0",
     "--host": "::1",
     "--statement-timeout": "60000",
+    "--cors-origins": "none",
     "--accept-clock": "0",
   };
   expect(read(flags, env)).toEqual({
+    ...ofVariables,
     dataDir: "/srv/two",
     port: 0,
     host: "::1",
     statementTimeoutMs: 60_000,
+    corsOrigins: [],
     isClockAccepted: false,
   });
+});
+
+test.each([
+  ["--cors-origins", "example.com", 'origins like https://app.example.com, found "example.com"'],
+  ["--cors-origins", "https://a.example/x", "origins like https://app.example.com"],
+  ["--cors-origins", "*, https://a.example", 'origins like https://app.example.com, found "*"'],
+  ["--public-url", "data.example.com", "an address that begins with http:// or https://"],
+  ["--public-url", "ftp://example.com", "an address that begins with http:// or https://"],
+  ["--tls-cert", "/etc/cert.pem", "a file, because --tls-cert has one"],
+  ["--tls-key", "/etc/key.pem", "a file, because --tls-key has one"],
+  ["--transaction-wait", "30001", "milliseconds from 0 to 30000"],
+  ["--attachment-size-max", "0", "bytes from 1 to 1099511627776"],
+  ["--attachment-grace", "-1", "seconds from 0 to 31622400"],
+  ["--log-level", "loud", "one of debug, info, warn, error"],
+  ["--log-format", "xml", "one of auto, json, text"],
+])("%s %s is refused: expected %s", (flag, value, expected) => {
+  expect(() => read({ [flag]: value })).toThrow(`expected ${expected}`);
 });
 
 test("a variable that is set to nothing is not set", () => {

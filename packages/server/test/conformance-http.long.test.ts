@@ -21,6 +21,7 @@ import { type Answer, complainAbout, textOf } from "../../engine/test/conformanc
 import { type RunningServer, startServer } from "../src/server.ts";
 import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { testConfig } from "./support/test-config.ts";
 
 /** Binary, NaN, and an integer of more than 64 bits. */
 const CANNOT_BE_SAID: readonly string[] = [
@@ -69,13 +70,8 @@ function canBeSeen({ name, expect: expected }: Case): boolean {
 }
 
 async function start(): Promise<RunningServer> {
-  const config = {
-    dataDir: join(temporaryFolder(), "data"),
-    port: 0,
-    host: "127.0.0.1",
-    isClockAccepted: false,
-    statementTimeoutMs: 10_000,
-  };
+  const dataDir = join(temporaryFolder(), "data");
+  const config = testConfig({ dataDir, statementTimeoutMs: 10_000 });
   return await startServer(config, testHost());
 }
 

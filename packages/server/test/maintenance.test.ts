@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { START_MS, testPlatform } from "../../engine/test/support/test-platform.ts";
-import { Maintenance } from "../src/maintenance.ts";
+import { startMaintenance } from "../src/maintenance.ts";
 import { createStore, type StoreFolder } from "../src/store-folder.ts";
 import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -26,13 +26,13 @@ test("every store forgets what its retention allows, at the start and later", as
   for (const opened of [one, two]) await insert(opened, "blue");
   platform.nowMs = START_MS + 8 * DAY_MS;
   for (const opened of [one, two]) await insert(opened, "green");
-  const maintenance = new Maintenance([one, two], host.log, 20);
+  const maintenance = startMaintenance([one, two], { log: host.log, everyMs: 20 });
   await vi.waitFor(() => expect([floorOf(one), floorOf(two)]).toEqual([1, 1]));
   const before = floorOf(one);
   platform.nowMs += 8 * DAY_MS;
   await insert(one, "red");
   await vi.waitFor(() => expect(floorOf(one)).toBeGreaterThan(before));
-  maintenance.stop();
+  await maintenance.stop();
   await one.close();
   await two.close();
   expect(host.lines).toEqual([]);
@@ -53,12 +53,12 @@ test("what fails is logged, does not stop the others, and is tried again", async
   stopped.now = () => {
     throw new Error("the clock does not answer");
   };
-  const maintenance = new Maintenance([broken, other], host.log, 20);
+  const maintenance = startMaintenance([broken, other], { log: host.log, everyMs: 20 });
   await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(1));
   expect(host.lines[0]).toContain(`error maintenance of ${broken.folder} failed`);
   expect(host.lines[0]).toContain("the clock does not answer");
   await vi.waitFor(() => expect(floorOf(other)).toBeGreaterThan(0));
-  maintenance.stop();
+  await maintenance.stop();
   await broken.close();
   await other.close();
 });
@@ -69,8 +69,8 @@ test("a pass that meets the closing of its store ends without a word", async () 
   const opened = await createStore(join(temporaryFolder(), "store"), host);
   await insert(opened, "blue");
   platform.nowMs += 8 * DAY_MS;
-  const maintenance = new Maintenance([opened], host.log);
-  maintenance.stop();
+  const maintenance = startMaintenance([opened], { log: host.log });
+  await maintenance.stop();
   await opened.close();
   expect(host.lines).toEqual([]);
 });

@@ -59,6 +59,7 @@ test("[H16] the first start makes a key with all permissions and a file that onl
   expect(modeOf(path)).toBe(0o600);
   expect(quickstart).toEqual({ path, shown: content });
   expect(registry.keys.find(content.apiKey)).toEqual({
+    id: content.apiKey.slice(3, 11),
     appId: app?.id,
     permissions: { read: { everything: true }, write: { everything: true }, remoteQuery: true },
   });

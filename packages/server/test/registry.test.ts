@@ -11,7 +11,13 @@ test("the first start makes one app named default, the next one finds it", async
   const dataDir = temporaryFolder();
   const registry = await Registry.open(dataDir, testHost());
   const apps = registry.apps();
-  expect(apps).toEqual([{ id: expect.stringMatching(UUID), name: "default" }]);
+  expect(apps).toEqual([
+    {
+      id: expect.stringMatching(UUID),
+      name: "default",
+      settings: { isV4Strict: false, isUnknownEmpty: false },
+    },
+  ]);
   await registry.close();
   const again = await Registry.open(dataDir, testHost());
   expect(again.apps()).toEqual(apps);

@@ -5,16 +5,10 @@ import type { Config } from "../src/config.ts";
 import { startServer } from "../src/server.ts";
 import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { testConfig } from "./support/test-config.ts";
 
 function configOf(dataDir: string, change: Partial<Config> = {}): Config {
-  return {
-    dataDir,
-    port: 0,
-    host: "127.0.0.1",
-    statementTimeoutMs: 30_000,
-    isClockAccepted: false,
-    ...change,
-  };
+  return testConfig({ dataDir, ...change });
 }
 
 test("a server that is ready has its stores open, and gives all of it back", async () => {

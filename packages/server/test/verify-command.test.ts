@@ -1,9 +1,12 @@
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { appStoreFolder, markDataFolder } from "../src/data-folder.ts";
+import { attachmentPath } from "../src/attachments/attachment-files.ts";
+import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
+import { appAttachmentsFolder, appStoreFolder, markDataFolder } from "../src/data-folder.ts";
 import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { type App, Registry } from "../src/registry.ts";
+import { openStore } from "../src/store-folder.ts";
 import { verifyDataFolder } from "../src/verify-command.ts";
 import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -22,6 +25,24 @@ async function dataFolder(): Promise<{ dataDir: string; app: App }> {
   await opened.close();
   await registry.close();
   return { dataDir, app };
+}
+
+async function dataFolderWithAttachments(
+  texts: readonly string[],
+): Promise<{ dataDir: string; app: App; ids: string[] }> {
+  const { dataDir, app } = await dataFolder();
+  const opened = await openStore(appStoreFolder(dataDir, app.id), testHost());
+  const folder = appAttachmentsFolder(dataDir, app.id);
+  const attachments = new AttachmentFolder({ folder, store: opened.store, sizeMax: 1_000 });
+  const ids: string[] = [];
+  for (const text of texts) {
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(text);
+    }
+    ids.push((await attachments.add(chunks(), "ann")).id);
+  }
+  await opened.close();
+  return { dataDir, app, ids };
 }
 
 async function run(dataDir: string): Promise<{ count: number; lines: string[] }> {
@@ -55,6 +76,36 @@ test("each problem of a store is one line with its key", async () => {
     `app ${app.id} (default): problem at z:2d77686174: expected a key of the storage format`,
     "problems found: 1",
   ]);
+});
+
+test("[H36] each record of an attachment has its file, and each that has not is one line", async () => {
+  const { dataDir, app, ids } = await dataFolderWithAttachments(["same", "lost", "cut", "other"]);
+  const folder = appAttachmentsFolder(dataDir, app.id);
+  const label = `app ${app.id} (default)`;
+  const total = `${label}: attachments 4, bytes ${"samelostcutother".length}`;
+  const sound = await run(dataDir);
+  expect([sound.count, sound.lines.slice(2)]).toEqual([0, [total, "no problems found"]]);
+  const [same = "", lost = "", cut = "", other = ""] = ids;
+  rmSync(attachmentPath(folder, lost));
+  truncateSync(attachmentPath(folder, cut), 1);
+  writeFileSync(attachmentPath(folder, other), "OTHER");
+  mkdirSync(join(folder, "zz"), { recursive: true });
+  writeFileSync(attachmentPath(folder, "z".repeat(43)), "");
+  const { count, lines } = await run(dataDir);
+  expect(count).toBe(3);
+  expect(lines.slice(2, 3)).toEqual([total]);
+  expect(lines.slice(3, 6).toSorted()).toEqual(
+    [
+      `${label}: problem at attachment ${lost}: expected its file, found none`,
+      `${label}: problem at attachment ${cut}: expected a file of 3 bytes, found 1`,
+      `${label}: problem at attachment ${other}: expected the content of this id, found another`,
+    ].toSorted(),
+  );
+  expect(lines.slice(6)).toEqual([
+    `${label}: note: files without a record in ${folder}: 1`,
+    "problems found: 3",
+  ]);
+  expect(lines.join()).not.toContain(same);
 });
 
 test("a store that cannot be opened is a problem, and the others are still read", async () => {

@@ -1,5 +1,6 @@
 /**
- * StatementRunner: runs statements on one store, from text to result.
+ * StatementRunner: runs statements, and the operations of the data API, on one store, from text to
+ * result.
  *
  * Reads work on a snapshot and let others have their turn while they are at it. Writes are evaluated
  * inside a transaction and answered when it is durable. Every statement has a deadline and a bound on
@@ -9,16 +10,30 @@
 import { PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import { RESULT_BYTES_MAX, SLICE_MS, STATEMENT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
+import type { RepeatKey } from "../store/remembered-answer.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument, View } from "../store/view.ts";
+import { type Answer, recalled, remember } from "./command/answer.ts";
+import { documentsOf, labelOf, prepareBatch } from "./command/batch.ts";
+import type { WriteCommand, WriteResult } from "./command/command.ts";
+import { checkCollectionName, refuseUnknown } from "./command/known-collection.ts";
+import { idAt } from "./command/place.ts";
+import { checkRemoteStatement } from "./command/remote.ts";
 import { locate, located } from "./fault.ts";
 import { Budget } from "./frame/budget.ts";
 import type { Run } from "./frame/frame.ts";
+import type { MemoryPool } from "./frame/memory-pool.ts";
 import { checkArguments, requireParameters } from "./plan/parameters.ts";
 import { type Execution, type Warning, Warnings } from "./run/execution.ts";
 import { Turns } from "./run/turns.ts";
-import { type FilterQuery, type PreparedFind, prepareFind } from "./statement/find.ts";
+import {
+  type FilterQuery,
+  type PreparedFind,
+  type PreparedTarget,
+  prepareFind,
+  prepareTarget,
+} from "./statement/find.ts";
 import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
 import { StatementCache } from "./statement/statement-cache.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
@@ -28,16 +43,26 @@ import { Settings } from "./system/settings.ts";
 import type { SystemFacts } from "./system/system-collections.ts";
 import { underMeter } from "./value/effort.ts";
 
-export interface StatementRequest {
+/** What all requests that take time may bring. */
+export interface RequestOptions {
+  /** A shorter deadline than the runner's own. */
+  readonly timeoutMs?: number;
+  /** Kept in the change log with what the request wrote, and in the history of requests. */
+  readonly requestId?: string;
+}
+
+/** What those that write may bring. */
+export interface WriteOptions extends RequestOptions {
+  /** The same request under the same name is told again what it was told first. */
+  readonly repeat?: RepeatKey;
+}
+
+export interface StatementRequest extends WriteOptions {
   readonly statement: string;
   /** An object with a value for each parameter. */
   readonly args?: unknown;
   /** Overrides the setting DQL_STRICT_MODE. */
   readonly isStrict?: boolean;
-  /** A shorter deadline than the runner's own. */
-  readonly timeoutMs?: number;
-  /** Kept in the change log with what the statement wrote, and in the history of requests. */
-  readonly requestId?: string;
 }
 
 export interface StatementResult {
@@ -49,6 +74,8 @@ export interface StatementResult {
   readonly totalWarningsCount: number;
   /** The state that was read, or the transaction that was made. */
   readonly transactionId: number;
+  /** Present when this was told before, under the same name. */
+  readonly isRepeated?: true;
 }
 
 export interface StatementLimits {
@@ -62,6 +89,8 @@ export interface StatementRunnerOptions {
   readonly platform: Platform;
   readonly appId: string;
   readonly limits?: Partial<StatementLimits>;
+  /** What all statements of the process share; undefined when nobody counts it. */
+  readonly memory?: MemoryPool;
   readonly facts?: SystemFacts;
   /** What the settings are unless a statement changes them, by name. */
   readonly settings?: ValueObject;
@@ -69,19 +98,64 @@ export interface StatementRunnerOptions {
   readonly onSlow?: (request: StoredDocument) => void;
 }
 
-export interface FindRequest extends FilterQuery {
+export interface CountRequest extends RequestOptions {
+  readonly collection: string;
+  readonly query: string;
   readonly args?: unknown;
+  /** Whether a collection that is not known is an error rather than empty. */
+  readonly isUnknownRefused?: boolean;
+}
+
+export interface CountResult {
+  readonly count: number;
+  readonly transactionId: number;
+}
+
+export interface FindRequest extends CountRequest, FilterQuery {
   readonly offset?: number;
   readonly limit?: number;
-  readonly timeoutMs?: number;
+  readonly isPlanWanted?: boolean;
 }
 
 export interface FindResult {
   readonly documents: readonly StoredDocument[];
+  /** How the documents were found, if wanted. */
+  readonly plan?: ValueObject;
   readonly transactionId: number;
 }
 
-/** Anything that runs under a budget and leaves a trace: a statement, a filter. */
+export interface FindByIdRequest {
+  readonly collection: string;
+  readonly id: unknown;
+  readonly isUnknownRefused?: boolean;
+}
+
+export interface FindByIdResult {
+  /** In its canonical form. */
+  readonly id: Value;
+  readonly document: StoredDocument | undefined;
+  readonly transactionId: number;
+}
+
+export interface WriteRequest extends WriteOptions {
+  readonly commands: readonly WriteCommand[];
+  /** Whether update and remove refuse a collection that is not known. */
+  readonly isUnknownRefused?: boolean;
+}
+
+export interface BatchResult {
+  /** One for each command, in their order. */
+  readonly results: readonly WriteResult[];
+  readonly transactionId: number;
+  readonly isRepeated: boolean;
+}
+
+export interface RemoteRequest {
+  readonly statement: string;
+  readonly args?: unknown;
+}
+
+/** Anything that runs under a budget and leaves a trace: a statement, a filter, a batch. */
 interface Task<T> {
   /** What its faults have their places in. */
   readonly text: string;
@@ -91,7 +165,8 @@ interface Task<T> {
   readonly args: unknown;
   readonly timeoutMs: number | undefined;
   readonly isStrict: boolean | undefined;
-  readonly requestId?: string | undefined;
+  readonly requestId: string | undefined;
+  readonly repeat: RepeatKey | undefined;
   /** `onParsed` is called when the text was read and is planned now. */
   readonly prepare: (onParsed: () => void) => Ready<T>;
 }
@@ -103,11 +178,15 @@ interface Ready<T> {
   readonly work: Work<T>;
 }
 
-interface Done<T> {
-  readonly result: T;
-  readonly warnings: Warnings;
+interface Done<T> extends Answer<T> {
   readonly txnId: number;
+  readonly isRepeated: boolean;
 }
+
+type FilterRequest = CountRequest & FilterQuery;
+
+/** What is done with the documents that a filter chooses. */
+type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Generator<void, T, void>;
 
 type Begin = (view: View, transaction?: Transaction) => Execution;
 
@@ -119,17 +198,20 @@ export class StatementRunner {
   readonly #facts: SystemFacts;
   readonly #cache = new StatementCache<PreparedStatement>();
   readonly #finds = new StatementCache<PreparedFind>();
+  readonly #targets = new StatementCache<PreparedTarget>();
+  readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;
   readonly #turns: Turns;
   readonly settings: Settings;
   readonly requests: Requests;
 
   constructor(options: StatementRunnerOptions) {
-    const { store, platform, appId, limits, facts, onSlow } = options;
+    const { store, platform, appId, limits, memory, facts, onSlow } = options;
     this.#store = store;
     this.#platform = platform;
     this.#appId = appId;
     this.#limits = { timeMs: STATEMENT_MS_MAX, bytes: RESULT_BYTES_MAX, ...limits };
+    this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
     this.#turns = new Turns(() => platform.pause());
     this.settings = new Settings(options.settings);
@@ -144,7 +226,7 @@ export class StatementRunner {
 
   /** Rejects with a PeerError; its code says whose fault it is, its place where it lies. */
   async execute(request: StatementRequest): Promise<StatementResult> {
-    const { statement, args, timeoutMs, isStrict, requestId } = request;
+    const { statement, args, timeoutMs, isStrict, requestId, repeat } = request;
     let queryType: QueryType = "select";
     const prepare = (onParsed: () => void): PreparedStatement => {
       const prepared = this.prepare(statement, onParsed);
@@ -160,39 +242,88 @@ export class StatementRunner {
       timeoutMs,
       isStrict,
       requestId,
+      repeat,
       prepare,
     };
-    const { result, warnings, txnId } = await this.#perform(task, countOfResult);
-    return {
+    const done = await this.#perform(task, countOfResult);
+    const result: StatementResult = {
       queryType,
-      items: result.items,
-      mutatedDocumentIds: result.ids,
-      warnings: warnings.list,
-      totalWarningsCount: warnings.total,
-      transactionId: txnId,
+      items: done.result.items,
+      mutatedDocumentIds: done.result.ids,
+      warnings: done.warnings,
+      totalWarningsCount: done.totalWarnings,
+      transactionId: done.txnId,
     };
+    return done.isRepeated ? { ...result, isRepeated: true } : result;
   }
 
   /** The documents that a filter of the data API chooses. */
   async find(request: FindRequest): Promise<FindResult> {
-    const { collection, query, args, timeoutMs, offset = 0, limit = Infinity } = request;
-    const prepare = (): Ready<readonly StoredDocument[]> => {
-      const { parameters, plan, documents } = this.#prepareFind(request);
-      const window = { offset, limit };
-      const work = { kind: "read" as const, run: (each: Execution) => documents(each, window) };
-      return { kind: "find", plan, parameters, work };
+    const { offset = 0, limit = Infinity, isPlanWanted } = request;
+    const window = { offset, limit };
+    let plan: ValueObject | undefined;
+    const find: Filtering<readonly StoredDocument[]> = (prepared, execution) => {
+      if (isPlanWanted === true) plan = prepared.plan();
+      return prepared.documents(execution, window);
     };
-    const task: Task<readonly StoredDocument[]> = {
-      text: query,
-      label: `${collection}: ${query}`,
-      requestType: "find",
-      args,
+    const task = this.#filterTask("find", request, find);
+    const { result, txnId } = await this.#perform(task, ({ length }) => length);
+    const found = { documents: result, transactionId: txnId };
+    return plan === undefined ? found : { ...found, plan };
+  }
+
+  /** How many documents a filter of the data API chooses. */
+  async count(request: CountRequest): Promise<CountResult> {
+    const task = this.#filterTask("count", request, countAll);
+    const { result, txnId } = await this.#perform(task, () => 1);
+    return { count: result, transactionId: txnId };
+  }
+
+  /** One document by its id. Nothing in it takes time, so it has no deadline and leaves no trace. */
+  findById({ collection, id, isUnknownRefused }: FindByIdRequest): FindByIdResult {
+    checkCollectionName(collection, "collection");
+    const wanted = idAt(id, "id");
+    const snapshot = this.#store.snapshot();
+    try {
+      const number = snapshot.collectionNumber(collection);
+      if (number === undefined && isUnknownRefused === true) refuseUnknown(snapshot, collection);
+      const shown = number === undefined ? undefined : snapshot.shownByKey(number, wanted.key);
+      const document = shown && { id: wanted.id, fields: shown.fields, types: shown.types };
+      return { id: wanted.id, document, transactionId: snapshot.txnId };
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  /** Writes commands of the data API, all or none. */
+  async write(request: WriteRequest): Promise<BatchResult> {
+    const { commands, isUnknownRefused = false, timeoutMs, requestId, repeat } = request;
+    const prepare = (): Ready<readonly WriteResult[]> => {
+      const target = (collection: string, query: string): PreparedTarget =>
+        this.#targets.get(JSON.stringify([collection, query]), () =>
+          prepareTarget(collection, query),
+        );
+      const run = prepareBatch(commands, { isUnknownRefused, prepareTarget: target });
+      return { kind: "write", plan: undefined, parameters: [], work: { kind: "write", run } };
+    };
+    const task: Task<readonly WriteResult[]> = {
+      text: "",
+      label: labelOf(commands),
+      requestType: "write",
+      args: undefined,
       timeoutMs,
       isStrict: false,
+      requestId,
+      repeat,
       prepare,
     };
-    const { result, txnId } = await this.#perform(task, ({ length }) => length);
-    return { documents: result, transactionId: txnId };
+    const { result, txnId, isRepeated } = await this.#perform(task, documentsOf);
+    return { results: result, transactionId: txnId, isRepeated };
+  }
+
+  /** Throws unless the statement is one for other peers, could run there, and has its arguments. */
+  checkRemote({ statement, args }: RemoteRequest): void {
+    located(statement, () => checkRemoteStatement(statement, args));
   }
 
   /** Stops a running request at its next look at its budget. False when there is none. */
@@ -207,7 +338,32 @@ export class StatementRunner {
     });
   }
 
-  #prepareFind({ collection, query, sort = [] }: FindRequest): PreparedFind {
+  #filterTask<T>(requestType: string, request: FilterRequest, filtering: Filtering<T>): Task<T> {
+    const { collection, query, args, timeoutMs, requestId, isUnknownRefused } = request;
+    const prepare = (): Ready<T> => {
+      checkCollectionName(collection, "collection");
+      const prepared = this.#prepareFind(request);
+      const run = (execution: Execution): Generator<void, T, void> => {
+        if (isUnknownRefused === true) refuseUnknown(execution.view, collection);
+        return filtering(prepared, execution);
+      };
+      const { plan, parameters } = prepared;
+      return { kind: requestType, plan, parameters, work: { kind: "read", run } };
+    };
+    return {
+      text: query,
+      label: `${collection}: ${query}`,
+      requestType,
+      args,
+      timeoutMs,
+      isStrict: false,
+      requestId,
+      repeat: undefined,
+      prepare,
+    };
+  }
+
+  #prepareFind({ collection, query, sort = [] }: FilterQuery): PreparedFind {
     const key = JSON.stringify([collection, query, sort]);
     return this.#finds.get(key, () => {
       return located(query, () => prepareFind({ collection, query, sort }));
@@ -230,13 +386,15 @@ export class StatementRunner {
       const begin = this.#beginner(task, run);
       const done = await (work.kind === "read"
         ? this.#read(work.run, begin)
-        : this.#write(work.run, begin, task.requestId));
+        : this.#write(work.run, begin, task));
       active.finish({ resultCount: countOf(done.result) });
       return done;
     } catch (error) {
       const placed = locate(error, task.text);
       active.finish({ error: placed });
       throw placed;
+    } finally {
+      budget.end();
     }
   }
 
@@ -268,7 +426,7 @@ export class StatementRunner {
     try {
       const execution = begin(snapshot);
       const result = await this.#inSlices(run(execution), execution.run.budget);
-      return { result, warnings: execution.warnings, txnId: snapshot.txnId };
+      return doneWith(answerOf(result, execution), snapshot.txnId, false);
     } finally {
       snapshot.close();
     }
@@ -290,18 +448,25 @@ export class StatementRunner {
   async #write<T>(
     run: (execution: Execution) => T,
     begin: Begin,
-    requestId: string | undefined,
+    { requestId, repeat }: Task<unknown>,
   ): Promise<Done<T>> {
-    const { txnId, result } = await this.#store.transact((transaction) => {
+    let isRepeated = false;
+    const { txnId, result: answer } = await this.#store.transact((transaction): Answer<T> => {
       const execution = begin(transaction.view, transaction);
       // A write is evaluated once more when a commit before it failed.
       const { budget } = execution.run;
       budget.release();
       transaction.watch(() => budget.step());
-      const given = underMeter(budget, () => run(execution));
-      return { result: given, warnings: execution.warnings };
+      const known = repeat && recalled<T>(transaction, repeat);
+      isRepeated = known !== undefined;
+      if (known !== undefined) return known;
+      const given = answerOf(
+        underMeter(budget, () => run(execution)),
+        execution,
+      );
+      return repeat === undefined ? given : remember(transaction, repeat, given);
     }, requestId);
-    return { ...result, txnId };
+    return doneWith(answer, answer.txnId ?? txnId, isRepeated);
   }
 
   /** The shortest of the deadlines that apply. */
@@ -310,8 +475,22 @@ export class StatementRunner {
     const set = this.settings.requestTimeoutMs;
     const timeMsMax = Math.min(timeMs, timeoutMs ?? Infinity, set ?? Infinity);
     if (!(timeMsMax > 0)) throw new PeerError("query.timeout", "the statement has no time to run");
-    return new Budget({ elapsed: this.#elapsed, timeMsMax, bytesMax: bytes });
+    return new Budget({ elapsed: this.#elapsed, timeMsMax, bytesMax: bytes, pool: this.#memory });
   }
+}
+
+function answerOf<T>(result: T, { warnings }: Execution): Answer<T> {
+  return { result, warnings: warnings.list, totalWarnings: warnings.total };
+}
+
+/** Spelt out: a spread costs more than all else that a repeated statement passes here. */
+function doneWith<T>(answer: Answer<T>, txnId: number, isRepeated: boolean): Done<T> {
+  const { result, warnings, totalWarnings } = answer;
+  return { result, warnings, totalWarnings, txnId, isRepeated };
+}
+
+function countAll(prepared: PreparedFind, execution: Execution): Generator<void, number, void> {
+  return prepared.count(execution);
 }
 
 /** Rows that were given, or documents that were changed. */

@@ -8,10 +8,12 @@
  */
 
 import {
+  type AttachOperation,
   assert,
   type CatalogOperation,
   type CreateIndexOperation,
   compareBytes,
+  type DetachOperation,
   type DocumentOperation,
   type DropIndexOperation,
   documentId,
@@ -36,6 +38,7 @@ import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from ".
 import { decodeState, encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
 import type { Reader } from "../platform.ts";
+import { AttachmentWriter } from "./attachment-writer.ts";
 import { IndexWriter } from "./index-writer.ts";
 import {
   asideKey,
@@ -105,6 +108,7 @@ export class Applier {
   readonly #steps: Step[] = [];
   readonly #head: { -readonly [K in keyof Head]: Head[K] };
   readonly #indexes: IndexWriter;
+  readonly #attachments: AttachmentWriter;
   #operations = 0;
   #aside = 0;
   #isChanged = false;
@@ -116,6 +120,7 @@ export class Applier {
     this.#site = site;
     this.#head = { ...readHead(overlay.get(HEAD_KEY)) };
     this.#indexes = new IndexWriter(overlay, this.#head.indexes !== undefined);
+    this.#attachments = new AttachmentWriter(overlay);
     assert(txnId > this.#head.txnId, "a transaction id above all before it");
   }
 
@@ -141,6 +146,8 @@ export class Applier {
       this.#operations++;
       return outcome;
     });
+    // The head's time: the step of another site may be old, its effect here is not.
+    this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
     this.#steps.push({ ...step, time });
     return outcomes;
@@ -213,6 +220,10 @@ export class Applier {
         return this.#createIndex(operation);
       case "drop_index":
         return this.#dropIndex(operation);
+      case "attach":
+        return this.#attach(operation);
+      case "detach":
+        return this.#detach(operation);
       case "horizon":
         return this.#horizon(operation.time);
       case "trim":
@@ -319,6 +330,7 @@ export class Applier {
     }
     this.#count(collection, Number(shown !== undefined) - Number(document.shown !== undefined));
     this.#indexes.move(document, shown);
+    this.#attachments.move(document, state);
     this.#moveGrave(document, oldestGrave(state));
     this.#moveChanged(document);
     document.state = state;
@@ -335,6 +347,7 @@ export class Applier {
       this.#count(collection, -1);
     }
     this.#indexes.move(document, undefined);
+    this.#attachments.move(document, EMPTY_STATE);
     this.#moveGrave(document, undefined);
     this.#moveChanged(document);
     this.#overlay.remove(changedKey(collection, this.#txnId, idKey));
@@ -404,6 +417,23 @@ export class Applier {
     return "applied";
   }
 
+  #attach(operation: AttachOperation): OperationOutcome {
+    const isKnown = this.#attachments.isKnown(operation.id);
+    if (!this.#attachments.attach(operation)) return "unchanged";
+    if (!isKnown) this.#head.attachments = (this.#head.attachments ?? 0) + 1;
+    this.#isChanged = true;
+    return "applied";
+  }
+
+  #detach({ id }: DetachOperation): OperationOutcome {
+    if (!this.#attachments.isKnown(id)) return "missing";
+    if (this.#attachments.isReferenced(id)) return "unchanged";
+    this.#attachments.detach(id);
+    this.#head.attachments = (this.#head.attachments ?? 0) - 1;
+    this.#isChanged = true;
+    return "applied";
+  }
+
   /** Collects a bounded number of floors; whoever moves the horizon repeats until it is done. */
   #horizon(time: number): OperationOutcome {
     const graves = [...collectableGraves(this.#overlay, time, this.#head.floor, MAINTENANCE_BATCH)];
@@ -418,6 +448,7 @@ export class Applier {
     const { collection, idKey } = grave;
     const document = this.#open(collection, idKey);
     const state = collect(document.state, time);
+    this.#attachments.move(document, state);
     this.#moveGrave(document, oldestGrave(state));
     // What shows is the same, so the document keeps its version: this is no change to send.
     if (isEmptyState(state)) {

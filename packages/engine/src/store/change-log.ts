@@ -11,6 +11,7 @@ import {
   type DocumentOperation,
   documentId,
   getField,
+  isDocumentOperation,
   type MutableObject,
   type Operation,
   type Site,
@@ -83,7 +84,7 @@ export function operationOfChange(record: TransactionRecord, change: Change): Do
     index -= operations.length;
   }
   assert(
-    operation !== undefined && "id" in operation,
+    operation !== undefined && isDocumentOperation(operation),
     "a change names an operation of its transaction",
   );
   return operation;
@@ -165,7 +166,7 @@ function isOn(
   operation: Operation,
   document: { readonly collection: string; readonly id: Value },
 ): boolean {
-  if (!("id" in operation) || operation.collection !== document.collection) return false;
+  if (!isDocumentOperation(operation) || operation.collection !== document.collection) return false;
   return sameId(operation.id, document.id);
 }
 

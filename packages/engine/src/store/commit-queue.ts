@@ -27,6 +27,29 @@ export interface Committed<T> {
 /** Evaluates a request. Synchronous, and may run more than once. */
 export type Evaluate<T> = (transaction: Transaction) => T;
 
+/** What one flush did, for those who count. */
+export interface Flush {
+  /** Requests that it answered, those that changed nothing included. */
+  readonly requests: number;
+  readonly transactions: number;
+  /** Approximate bytes of its transactions in the log. */
+  readonly bytes: number;
+  /** How long the storage took. */
+  readonly elapsedMs: number;
+  readonly isFailed: boolean;
+}
+
+/** What the queue needs of its store. */
+export interface QueueHost {
+  context(): TransactionContext;
+  /** Milliseconds on a clock that never goes back. */
+  elapsed(): number;
+  /** Told of the last durable transaction, before any request hears of it. */
+  onDurable(txnId: number): void;
+  /** Told of each flush that wrote something, after its requests were answered. */
+  onFlush(flush: Flush): void;
+}
+
 interface Request {
   readonly evaluate: Evaluate<unknown>;
   readonly requestId: string | undefined;
@@ -45,15 +68,16 @@ const WAITING: Outcome = { kind: "waiting" };
 interface Group {
   readonly overlay: Overlay;
   readonly requests: Request[];
+  transactions: number;
   bytes: number;
 }
 
 export class CommitQueue {
   readonly #storage: KeyValue;
-  readonly #context: () => TransactionContext;
-  readonly #onCommit: (txnId: number) => void;
+  readonly #host: QueueHost;
   readonly #base: BaseReader;
   #next: Group;
+  #flushing: Group | undefined;
   #loop: Promise<void> | undefined;
   /** Requests that found the next group full, in their order. */
   #overflow: Request[] = [];
@@ -61,16 +85,17 @@ export class CommitQueue {
   #issued = 0;
   #isClosed = false;
 
-  constructor(
-    storage: KeyValue,
-    context: () => TransactionContext,
-    onCommit: (txnId: number) => void,
-  ) {
+  constructor(storage: KeyValue, host: QueueHost) {
     this.#storage = storage;
-    this.#context = context;
-    this.#onCommit = onCommit;
+    this.#host = host;
     this.#base = new BaseReader(storage);
     this.#next = newGroup(this.#base);
+  }
+
+  /** Requests that are not answered yet. */
+  get length(): number {
+    const flushing = this.#flushing?.requests.length ?? 0;
+    return flushing + this.#next.requests.length + this.#overflow.length;
   }
 
   submit<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
@@ -124,7 +149,7 @@ export class CommitQueue {
     const seen = readHead(group.overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
     const { requestId } = request;
-    const context = this.#context();
+    const context = this.#host.context();
     const transaction = new Transaction(
       group.overlay,
       txnId,
@@ -135,6 +160,7 @@ export class CommitQueue {
     const finished = transaction.finish();
     if (finished === undefined) return { kind: "done", txnId: seen, result };
     group.overlay.absorb(finished.overlay);
+    group.transactions++;
     group.bytes += finished.record.size;
     this.#issued = txnId;
     return { kind: "done", txnId, result };
@@ -143,10 +169,15 @@ export class CommitQueue {
   async #run(): Promise<void> {
     while (this.#next.requests.length > 0) {
       const group = this.#next;
+      this.#flushing = group;
       this.#next = newGroup(group.overlay);
+      const startMs = this.#host.elapsed();
       const error = await this.#flush(group);
+      const elapsedMs = this.#host.elapsed() - startMs;
+      this.#flushing = undefined;
       if (error === undefined) this.#flushed(group);
       else this.#failed(group, error);
+      this.#report(group, elapsedMs, error !== undefined);
       this.#drainOverflow();
     }
     this.#loop = undefined;
@@ -165,8 +196,19 @@ export class CommitQueue {
   #flushed(group: Group): void {
     this.#base.committed(group.overlay);
     this.#next.overlay.rebase(this.#base);
+    if (!group.overlay.isEmpty) {
+      this.#host.onDurable(readHead(group.overlay.get(HEAD_KEY)).txnId);
+    }
     for (const request of group.requests) settle(request);
-    if (!group.overlay.isEmpty) this.#onCommit(readHead(group.overlay.get(HEAD_KEY)).txnId);
+  }
+
+  #report(
+    { overlay, requests, transactions, bytes }: Group,
+    elapsedMs: number,
+    isFailed: boolean,
+  ): void {
+    if (overlay.isEmpty) return;
+    this.#host.onFlush({ requests: requests.length, transactions, bytes, elapsedMs, isFailed });
   }
 
   #failed(group: Group, error: unknown): void {
@@ -186,7 +228,7 @@ export class CommitQueue {
 }
 
 function newGroup(parent: Reader): Group {
-  return { overlay: new Overlay(parent), requests: [], bytes: 0 };
+  return { overlay: new Overlay(parent), requests: [], transactions: 0, bytes: 0 };
 }
 
 function settle(request: Request): void {

@@ -12,13 +12,15 @@
  *   k name                number of a collection   v collection txnId id  last change of a document
  *   m collection id       metadata                 w site number       one upload
  *   a txnId index         operation kept aside     i collection        indexes of a collection
- *   x index keys id size  entry of an index
+ *   x index keys id size  entry of an index        b content           an attachment that is here
+ *   r content collection id  a reference to it     o time content      one that nobody refers to
  */
 
 import {
   bytesOf,
   ID_SIZE_MAX,
   orderedKey,
+  readOrderedKey,
   type Site,
   textKey,
   type Value,
@@ -208,6 +210,64 @@ export function readEntryKey(key: Key): EntryKey {
     position: key.slice(5, start),
     idKey: key.slice(start, end),
   };
+}
+
+export function attachmentKey(id: string): Key {
+  return `b${textKey(id)}`;
+}
+
+/** Contents behind `after`, or all. */
+export function attachmentRange(after?: string): KeyRange {
+  const all = prefixRange("b");
+  return after === undefined ? all : { from: `${attachmentKey(after)}\x00`, to: all.to };
+}
+
+export function attachmentOfKey(key: Key): string {
+  return readText(key, 1).text;
+}
+
+export function referenceKey(id: string, collection: number, idKey: string): Key {
+  return `r${textKey(id)}${uint32Key(collection)}${idKey}`;
+}
+
+/** The references to one content. An id that goes on with a zero has ff here; no collection does. */
+export function referenceRange(id: string): KeyRange {
+  const prefix = `r${textKey(id)}`;
+  return { from: prefix, to: `${prefix}\xff` };
+}
+
+export interface ReferenceKey {
+  readonly attachment: string;
+  readonly collection: number;
+  readonly idKey: string;
+}
+
+export function readReferenceKey(key: Key): ReferenceKey {
+  const { text, end } = readText(key, 1);
+  return { attachment: text, collection: collectionOfKey(key, end), idKey: key.slice(end + 4) };
+}
+
+export function orphanKey(time: number, id: string): Key {
+  return `o${uint64Key(time)}${textKey(id)}`;
+}
+
+export function orphanRange(upToTime: number): KeyRange {
+  return { from: "o", to: `o${uint64Key(upToTime + 1)}` };
+}
+
+export interface OrphanKey {
+  readonly time: number;
+  readonly attachment: string;
+}
+
+export function readOrphanKey(key: Key): OrphanKey {
+  return { time: numberOfKey(key, 1), attachment: readText(key, 9).text };
+}
+
+/** Text that textKey wrote at an offset: a string key without the tag. */
+function readText(key: Key, offset: number): { readonly text: string; readonly end: number } {
+  const { value, end } = readOrderedKey(`\x40${key.slice(offset)}`, 0);
+  return { text: value as string, end: offset + end - 1 };
 }
 
 export function collectionOfKey(key: Key, offset = 1): number {

@@ -1,9 +1,9 @@
 /**
  * Maintenance: what a store may forget, decided from outside and done by logged operations.
  *
- * The change log is bounded by age, count and bytes; tombstones by age. The decision reads the clock
- * and the settings; the operations that follow from it do not, so every node that applies them
- * forgets the same (K20).
+ * The change log is bounded by age, count and bytes; tombstones and remembered answers by age. The
+ * decision reads the clock and the settings; the operations that follow from it do not, so every
+ * node that applies them forgets the same (K20).
  */
 
 import { msOfTime, type StoreOperation, timeOfMs } from "@bigpeer/protocol";
@@ -14,10 +14,12 @@ import {
   LOG_BYTES,
   LOG_COUNT,
   MAINTENANCE_BATCH,
+  REMEMBERED_ANSWER_MS,
 } from "../limits.ts";
 import { collectableGraves } from "./applier.ts";
 import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
+import { forgetAnswers } from "./remembered-answer.ts";
 import type { View } from "./view.ts";
 
 export interface Retention {
@@ -26,6 +28,8 @@ export interface Retention {
   readonly logBytes: number;
   /** How long deletes are remembered. A peer that was away longer starts over. */
   readonly horizonMs: number;
+  /** How long answers are remembered at least. */
+  readonly answerMs: number;
 }
 
 export const DEFAULT_RETENTION: Retention = {
@@ -33,6 +37,7 @@ export const DEFAULT_RETENTION: Retention = {
   logCount: LOG_COUNT,
   logBytes: LOG_BYTES,
   horizonMs: HORIZON_MS,
+  answerMs: REMEMBERED_ANSWER_MS,
 };
 
 export interface DueWork {
@@ -49,6 +54,9 @@ export function dueWork(view: View, retention: Retention, wallMs: number): DueWo
   const { head } = view;
   // Never ahead of the last write: a wall clock that leapt must not make the store forget.
   const nowMs = Math.min(wallMs, msOfTime(head.time));
+  const answers = forgetAnswers(view, nowMs - retention.answerMs);
+  // They are no housekeeping, which is in transactions of its own: so that comes after them.
+  if (answers.length > 0) return { operations: answers, hasMore: true };
   const operations: StoreOperation[] = [];
   const trim = trimTarget(view, head, retention, nowMs);
   if (trim.upTo > head.floor) operations.push({ kind: "trim", upTo: trim.upTo });

@@ -35,6 +35,8 @@ export type Head = {
   readonly horizon: number;
   /** Numbers given to indexes so far; left out in a store that never had one. */
   readonly indexes?: number;
+  /** Attachments that are recorded; left out in a store that never had one. */
+  readonly attachments?: number;
 };
 
 export const FIRST_HEAD: Head = {
@@ -81,6 +83,18 @@ export type IndexRecord = {
 export function readIndexList(record: Value | undefined): readonly IndexRecord[] {
   return record === undefined ? [] : (record as readonly IndexRecord[]);
 }
+
+/** Uploaders of one attachment that are remembered: the last ones. */
+export const UPLOADERS_MAX = 16;
+
+/** An attachment whose content is kept beside the store. */
+export type AttachmentRecord = {
+  readonly len: number;
+  /** Who brought it, the last one at the end. */
+  readonly by: readonly string[];
+  /** Since when nobody refers to it; left out while somebody does. */
+  readonly orphanedAt?: number;
+};
 
 export interface MetaRecord {
   /** The transaction that changed the document last. */

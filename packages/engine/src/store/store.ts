@@ -17,9 +17,10 @@ import {
   type DocumentDelta,
   deltaSince,
 } from "./change-log.ts";
-import { CommitQueue, type Committed, type Evaluate } from "./commit-queue.ts";
+import { CommitQueue, type Committed, type Evaluate, type Flush } from "./commit-queue.ts";
 import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
 import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./maintenance.ts";
+import { Progress, type Wait } from "./progress.ts";
 import type { Identity, UploadOutcome, UploadRecord } from "./records.ts";
 import {
   answerFromRecord,
@@ -45,20 +46,38 @@ export interface StoreOptions {
 
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
 
+/** What a store has to do at this moment. */
+export interface StoreFigures {
+  /** Requests that are not answered yet: evaluated and not durable, or not evaluated. */
+  readonly queueLength: number;
+  /** Those who wait until a transaction is durable. */
+  readonly waiterCount: number;
+}
+
 /** A durable state to read from. It must be closed. */
 export class StoreSnapshot extends View {
   readonly #snapshot: Snapshot;
   readonly #identity: Identity;
+  readonly #progress: Progress | undefined;
 
-  constructor(snapshot: Snapshot, identity: Identity, numbers: Map<string, number>) {
+  constructor(
+    snapshot: Snapshot,
+    identity: Identity,
+    numbers: Map<string, number>,
+    progress?: Progress,
+  ) {
     super(snapshot, numbers);
     this.#snapshot = snapshot;
     this.#identity = identity;
+    this.#progress = progress;
   }
 
   /** The transaction that this state includes last. */
   get txnId(): number {
-    return this.head.txnId;
+    const { txnId } = this.head;
+    // Durable before the queue has heard of it: whoever is told this id finds the store as far.
+    this.#progress?.reach(txnId);
+    return txnId;
   }
 
   /** Transactions after a cursor, or why it cannot be served. Read them before closing. */
@@ -82,7 +101,9 @@ export class Store {
   readonly #options: StoreOptions;
   readonly #queue: CommitQueue;
   readonly #numbers = new Map<string, number>();
-  readonly #listeners = new Set<(txnId: number) => void>();
+  readonly #progress: Progress;
+  readonly #commitListeners = new Set<(txnId: number) => void>();
+  readonly #flushListeners = new Set<(flush: Flush) => void>();
   readonly identity: Identity;
 
   private constructor(
@@ -97,11 +118,13 @@ export class Store {
     this.identity = identity;
     const clock = options.clock ?? DEFAULT_CLOCK;
     const isClockAccepted = options.isClockAccepted === true;
-    this.#queue = new CommitQueue(
-      storage,
-      () => ({ site: identity.site, nowMs: platform.now(), clock, isClockAccepted }),
-      (txnId) => this.#announce(txnId),
-    );
+    this.#progress = new Progress(this.read((snapshot) => snapshot.head.txnId));
+    this.#queue = new CommitQueue(storage, {
+      context: () => ({ site: identity.site, nowMs: platform.now(), clock, isClockAccepted }),
+      elapsed: () => platform.elapsed(),
+      onDurable: (txnId) => this.#progress.reach(txnId),
+      onFlush: (flush) => this.#flushed(flush),
+    });
   }
 
   /** Opens a store on a storage that nobody else writes to; makes one where there is none. */
@@ -124,7 +147,8 @@ export class Store {
   }
 
   snapshot(): StoreSnapshot {
-    return new StoreSnapshot(this.#storage.snapshot(), this.identity, this.#numbers);
+    const snapshot = this.#storage.snapshot();
+    return new StoreSnapshot(snapshot, this.identity, this.#numbers, this.#progress);
   }
 
   /** Runs `work` on a snapshot that is closed afterwards. */
@@ -149,10 +173,31 @@ export class Store {
     }
   }
 
+  /** The last durable transaction: never less than any answer has told. */
+  get txnId(): number {
+    return this.#progress.txnId;
+  }
+
+  /** Waits until a transaction is durable. Whoever waits no longer cancels it. */
+  whenReached(txnId: number | bigint): Wait {
+    // Rounding is no matter: it begins above every transaction that will ever be.
+    return this.#progress.whenReached(Number(txnId));
+  }
+
+  figures(): StoreFigures {
+    return { queueLength: this.#queue.length, waiterCount: this.#progress.waiterCount };
+  }
+
   /** Calls `listener` with each txnId that became durable. Returns the way to stop it. */
   onCommit(listener: (txnId: number) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#commitListeners.add(listener);
+    return () => this.#commitListeners.delete(listener);
+  }
+
+  /** Calls `listener` after each flush that wrote something, or tried to. */
+  onFlush(listener: (flush: Flush) => void): () => void {
+    this.#flushListeners.add(listener);
+    return () => this.#flushListeners.delete(listener);
   }
 
   /** Forgets what retention allows, in bounded transactions. Returns how many it made for that. */
@@ -173,8 +218,9 @@ export class Store {
   }
 
   /** Finishes what was accepted. The storage stays open: it belongs to whoever opened it. */
-  close(): Promise<void> {
-    return this.#queue.close();
+  async close(): Promise<void> {
+    await this.#queue.close();
+    this.#progress.end();
   }
 
   /** Takes an upload by its number: with its checked steps, or as refused. */
@@ -198,10 +244,15 @@ export class Store {
     return { kind: "taken", record, isRepeat: false };
   }
 
-  #announce(txnId: number): void {
-    // In turns of their own: a listener that fails is no matter of the store or of the others.
-    for (const listener of this.#listeners) void Promise.resolve(txnId).then(listener);
+  #flushed(flush: Flush): void {
+    announce(this.#flushListeners, flush);
+    if (!flush.isFailed) announce(this.#commitListeners, this.#progress.txnId);
   }
+}
+
+/** In turns of their own: a listener that fails is no matter of the store or of the others. */
+function announce<T>(listeners: ReadonlySet<(news: T) => void>, news: T): void {
+  for (const listener of listeners) void Promise.resolve(news).then(listener);
 }
 
 /** The content is at fault and stays so: the upload is answered once and for all. */

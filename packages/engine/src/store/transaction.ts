@@ -10,6 +10,7 @@ import {
   type CreateIndexOperation,
   checkOperation,
   documentId,
+  isDocumentOperation,
   type Operation,
   PeerError,
   type Site,
@@ -41,6 +42,8 @@ export class Transaction {
   readonly #applier: Applier;
   readonly #overlay: Overlay;
   readonly view: View;
+  /** The id that the transaction will have if it changes anything. */
+  readonly txnId: number;
   #operations = 0;
   #origin: Origin;
   /** Housekeeping and documents do not mix: collecting would not see what the other half wrote. */
@@ -49,11 +52,17 @@ export class Transaction {
 
   constructor(parent: Reader, txnId: number, context: TransactionContext) {
     this.#context = context;
+    this.txnId = txnId;
     this.#overlay = new Overlay(parent);
     this.#applier = new Applier(this.#overlay, txnId, context.site);
     this.view = new View(this.#overlay);
     const { nowMs, requestId } = context;
     this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
+  }
+
+  /** The wall clock when the request was evaluated, in milliseconds. */
+  get nowMs(): number {
+    return this.#context.nowMs;
   }
 
   /** Calls `onWrite` before each key that is written: it may throw, and then nothing is. */
@@ -146,7 +155,7 @@ function checkDistinct(operations: readonly Operation[]): void {
   if (operations.length < 2) return;
   const seen = new Set<string>();
   for (const operation of operations) {
-    if (!("id" in operation) || operation.kind === "merge") continue;
+    if (!isDocumentOperation(operation) || operation.kind === "merge") continue;
     const name = `${operation.collection}/${documentId(operation.id).key}`;
     if (seen.has(name)) {
       const message = "expected each document once in a statement or command";

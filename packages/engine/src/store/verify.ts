@@ -2,8 +2,8 @@
  * Verify: walks every key of a store and says what does not fit.
  *
  * It trusts no record: each is read back through its own codec, and everything that is kept twice
- * (documents and metadata, counts, the index of changes, indexes, graves, the log and its totals) is
- * compared.
+ * (documents and metadata, counts, the index of changes, indexes, graves, attachments, the log and
+ * its totals) is compared.
  * It changes nothing.
  */
 
@@ -16,6 +16,7 @@ import {
   equalValues,
   getField,
   idOfKey,
+  isDocumentOperation,
   isObject,
   latest,
   NONE,
@@ -29,10 +30,12 @@ import { normalize } from "../crdt/merge.ts";
 import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
 import { decodeState, encodeState, stateToBytes } from "../crdt/state-codec.ts";
 import type { Key, Reader } from "../platform.ts";
+import { AttachmentCheck } from "./attachment-check.ts";
 import { operationOfChange } from "./change-log.ts";
 import { FORMAT_VERSION } from "./identity.ts";
 import { IndexCheck } from "./index-check.ts";
 import {
+  catalogKey,
   changedKey,
   collectionOfKey,
   countKey,
@@ -63,6 +66,7 @@ import {
   type TransactionRecord,
   type UploadRecord,
 } from "./records.ts";
+import { answerProblems } from "./remembered-answer.ts";
 import { View } from "./view.ts";
 
 export interface Problem {
@@ -98,6 +102,7 @@ class Verifier {
   readonly #counted = new Set<number>();
   #head: Head | undefined;
   #indexes: IndexCheck | undefined;
+  readonly #attachments: AttachmentCheck;
   #documents = 0;
   #transactions = 0;
   #logBytes = 0;
@@ -105,6 +110,9 @@ class Verifier {
   constructor(reader: Reader) {
     this.#reader = reader;
     this.#view = new View(reader);
+    this.#attachments = new AttachmentCheck(this.#view, (key, message) =>
+      this.#report(key, message),
+    );
   }
 
   run(): VerifyReport {
@@ -118,6 +126,9 @@ class Verifier {
       this.#guarded(key, () => this.#checkEntry(key, value));
     }
     this.#checkTotals();
+    for (const { section, name, message } of answerProblems(this.#view)) {
+      this.#report(catalogKey(section, name), message);
+    }
     return {
       keys,
       documents: this.#documents,
@@ -170,6 +181,12 @@ class Verifier {
         return this.#checkUpload(key, value as UploadRecord);
       case "x":
         return this.#indexes?.checkEntry(key, value);
+      case "b":
+        return this.#attachments.checkRecord(key, value);
+      case "o":
+        return this.#attachments.checkOrphan(key, value);
+      case "r":
+        return this.#attachments.checkReference(key, value);
       case "a":
       case "c":
       case "h":
@@ -213,6 +230,7 @@ class Verifier {
     if (grave !== undefined && !this.#reader.has(graveKey(grave, place.collection, place.idKey))) {
       this.#report(key, "expected an entry for its oldest floor");
     }
+    this.#attachments.checkState(key, state, place.collection, place.idKey);
     this.#checkVersion(key, version);
   }
 
@@ -313,6 +331,7 @@ class Verifier {
     if (head !== undefined && head.logBytes !== this.#logBytes) {
       this.#report(HEAD_KEY, `expected ${this.#logBytes} bytes of log, found ${head.logBytes}`);
     }
+    if (head !== undefined) this.#attachments.checkTotal(head);
     const indexed = this.#indexes?.collections() ?? [];
     const seen = [...this.#collections, ...this.#shownCounts.keys(), ...this.#counted, ...indexed];
     for (const collection of new Set(seen)) {
@@ -352,7 +371,7 @@ function ownWrites(record: TransactionRecord): Map<string, OwnWrites> {
   const writes = new Map<string, OwnWrites>();
   for (const step of record.steps) {
     for (const operation of step.operations) {
-      if (!("id" in operation)) continue;
+      if (!isDocumentOperation(operation)) continue;
       const name = documentName(operation.collection, operation.id);
       const own = writes.get(name) ?? { operations: [], times: [], isShared: false };
       writes.set(name, own);

@@ -6,9 +6,11 @@
  */
 
 import {
+  ATTACHMENT_ID_SIZE_MAX,
   documentId,
   idOfKey,
   isArray,
+  TIME_MAX,
   type Types,
   type Value,
   type ValueObject,
@@ -20,6 +22,9 @@ import { decodeState } from "../crdt/state-codec.ts";
 import type { KeyRange, Reader } from "../platform.ts";
 import { entryRange, type IndexDefinition, IndexEntry, type IndexRange } from "./index-entry.ts";
 import {
+  attachmentKey,
+  attachmentOfKey,
+  attachmentRange,
   type Bound,
   COLLECTIONS,
   catalogKey,
@@ -32,9 +37,20 @@ import {
   ID_OFFSET,
   indexListKey,
   metaKey,
+  orphanRange,
   readChangedKey,
+  readOrphanKey,
+  readReferenceKey,
+  referenceRange,
 } from "./keys.ts";
-import { type Head, readHead, readIndexList, readMetaRecord, shownOfRecord } from "./records.ts";
+import {
+  type AttachmentRecord,
+  type Head,
+  readHead,
+  readIndexList,
+  readMetaRecord,
+  shownOfRecord,
+} from "./records.ts";
 
 export interface StoredDocument {
   readonly id: Value;
@@ -52,6 +68,25 @@ export interface VersionedState {
 export interface ChangedDocument {
   readonly id: Value;
   readonly version: number;
+}
+
+export interface StoredAttachment {
+  readonly len: number;
+  /** Who brought it; the last few. */
+  readonly by: readonly string[];
+  /** Whether no document refers to it. */
+  readonly isOrphan: boolean;
+}
+
+export interface AttachmentReference {
+  readonly collection: string;
+  readonly id: Value;
+}
+
+export interface OrphanedAttachment {
+  readonly id: string;
+  /** Since when nobody refers to it. */
+  readonly time: number;
 }
 
 /** Which documents to walk through, and how. */
@@ -94,9 +129,13 @@ export class View {
     return number;
   }
 
-  collections(): string[] {
+  /** The names of all collections in their order, or of the first `limit`. */
+  collections(limit: number = Number.POSITIVE_INFINITY): string[] {
     const names: string[] = [];
-    for (const key of this.#reader.keys(COLLECTIONS)) names.push(nameOfKey(key));
+    for (const key of this.#reader.keys(COLLECTIONS)) {
+      if (names.length >= limit) break;
+      names.push(nameOfKey(key));
+    }
     return names;
   }
 
@@ -186,8 +225,67 @@ export class View {
     }
   }
 
+  /** What is known of a content that is kept beside the store; undefined when it is not here. */
+  attachment(id: string): StoredAttachment | undefined {
+    const record = isAttachmentId(id) ? this.#reader.get(attachmentKey(id)) : undefined;
+    if (record === undefined) return undefined;
+    const { len, by, orphanedAt } = record as AttachmentRecord;
+    return { len, by, isOrphan: orphanedAt !== undefined };
+  }
+
+  /** The documents that hold a token of a content, also of one that is not here. */
+  *attachmentReferences(
+    id: string,
+    limit: number = Number.POSITIVE_INFINITY,
+  ): Iterable<AttachmentReference> {
+    if (limit <= 0 || !isAttachmentId(id)) return;
+    const names = new Map<number, string>();
+    for (const { key, value } of this.#reader.entries(COLLECTIONS)) {
+      names.set(value as number, nameOfKey(key));
+    }
+    let found = 0;
+    for (const key of this.#reader.keys(referenceRange(id))) {
+      const { collection, idKey } = readReferenceKey(key);
+      yield { collection: names.get(collection) ?? "", id: idOfKey(idKey) };
+      if (++found >= limit) return;
+    }
+  }
+
+  /** Contents that nobody has referred to since a time at or before `upToTime`, oldest first. */
+  orphans(upToTime: number, limit: number): OrphanedAttachment[] {
+    const orphans: OrphanedAttachment[] = [];
+    if (upToTime < 0 || limit <= 0) return orphans;
+    for (const key of this.#reader.keys(orphanRange(Math.min(upToTime, TIME_MAX)))) {
+      const { attachment, time } = readOrphanKey(key);
+      orphans.push({ id: attachment, time });
+      if (orphans.length >= limit) break;
+    }
+    return orphans;
+  }
+
+  /** All contents that are kept beside the store, or those behind `after`, in the order of ids. */
+  *attachments(after?: string): Iterable<{ readonly id: string; readonly len: number }> {
+    for (const { key, value } of this.#reader.entries(attachmentRange(after))) {
+      yield { id: attachmentOfKey(key), len: (value as AttachmentRecord).len };
+    }
+  }
+
   catalog(section: string, name: string): Value | undefined {
     return this.#reader.get(catalogKey(section, name));
+  }
+
+  /** The names in a section of the catalog in the order of their bytes, the first `limit` of them. */
+  *catalogNames(
+    section: string,
+    { limit = Number.POSITIVE_INFINITY }: { readonly limit?: number } = {},
+  ): Iterable<string> {
+    const prefix = catalogKey(section, "").slice(0, -1);
+    let given = 0;
+    // No name begins with ff; behind the prefix it stands for a zero in the name of a section.
+    for (const key of this.#reader.keys({ from: prefix, to: `${prefix}\xff` })) {
+      if (given++ >= limit) return;
+      yield textOfKey(key.slice(prefix.length));
+    }
   }
 }
 
@@ -203,13 +301,23 @@ function scanRange(collection: number, { low, high, after, reverse }: ScanRange)
   return { from: from > whole.from ? from : whole.from, to: whole.to };
 }
 
+/** Whether there can be a record or reference of it: a longer id might not even fit a key. */
+function isAttachmentId(id: string): boolean {
+  return id.length <= ATTACHMENT_ID_SIZE_MAX;
+}
+
 function storedDocument(id: Value, record: Value): StoredDocument {
   if (!isArray(record)) return { id, fields: record as ValueObject, types: undefined };
   const { fields, types } = shownOfRecord(record);
   return { id, fields, types };
 }
 
-/** A collection key is `k` and the name with its end: a string key without the tag. */
+/** A collection key is `k` and the name with its end. */
 function nameOfKey(key: string): string {
-  return idOfKey(`\x40${key.slice(1)}`) as string;
+  return textOfKey(key.slice(1));
+}
+
+/** Text with its end is a string key without the tag. */
+function textOfKey(key: string): string {
+  return idOfKey(`\x40${key}`) as string;
 }

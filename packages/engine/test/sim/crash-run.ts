@@ -83,7 +83,8 @@ function submit(store: Store, ledger: Ledger): void {
             kind: "insert",
             collection,
             id: number,
-            fields: { number },
+            fields: { number, file: { id: contentOf(number), len: 1 } },
+            types: { file: "attachment" },
           }),
         ),
       );
@@ -96,11 +97,30 @@ function submit(store: Store, ledger: Ledger): void {
           : { kind: "update", collection: "totals", id: "n", edits },
       ]);
       if (number % 5 === 0) transaction.apply([indexOperation(number)]);
+      if (number % 3 === 0) transaction.apply(attachmentOperations(number));
     })
     .then(
       ({ txnId }) => ledger.acknowledged.set(number, txnId),
       () => ledger.failed++,
     );
+}
+
+function contentOf(number: number): string {
+  return `c${number % 7}`;
+}
+
+/** Contents are recorded, lose the documents of an earlier request, and may go. */
+function attachmentOperations(number: number): Operation[] {
+  const place = { collection: "files", id: number % 4 };
+  const file = { id: `f${number % 5}`, len: 1 };
+  return [
+    { kind: "attach", id: contentOf(number), len: 1, by: "ann" },
+    { kind: "attach", id: file.id, len: 1, by: "bob" },
+    number % 2 === 0
+      ? { kind: "insert", ...place, fields: { file }, types: { file: "attachment" } }
+      : { kind: "delete", ...place },
+    { kind: "detach", id: `f${number % 3}` },
+  ];
 }
 
 /** Indexes come and go; after each crash verify holds them against the documents. */
@@ -132,7 +152,7 @@ function check({ store, storage }: OpenStore, ledger: Ledger, where: string): vo
     expect(new Set(txnIds).size, `${where}: a txnId was given twice`).toBe(txnIds.length);
     for (const [number, txnId] of ledger.acknowledged) {
       const content = JSON.stringify(snapshot.reader.get(transactionKey(txnId)));
-      expect(content, where).toContain(`"number":${number}}`);
+      expect(content, where).toContain(`"number":${number},`);
       expect(ledger.seen.get(txnId) ?? content, `${where}: txnId ${txnId} changed`).toBe(content);
       ledger.seen.set(txnId, content);
     }

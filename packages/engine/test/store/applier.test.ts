@@ -8,7 +8,7 @@ import type { Store } from "../../src/store/store.ts";
 import { dump, fieldsOf, openStore, problems } from "../support/open-store.ts";
 import { replay } from "../support/replay.ts";
 import { seededRandom } from "../support/test-platform.ts";
-import { randomMerge, randomOperation } from "../support/workload.ts";
+import { randomAttachmentOperation, randomMerge, randomOperation } from "../support/workload.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -38,11 +38,11 @@ async function randomHistory(seed: number): Promise<Awaited<ReturnType<typeof op
     opened.platform.nowMs += random.below(5);
     const foreign = timeOfMs(opened.platform.nowMs) - random.below(100_000);
     const count = 1 + random.below(3);
-    const operations = Array.from({ length: count }, () =>
-      random.chance(0.2)
-        ? randomMerge(random, "00000000000000ee", foreign)
-        : randomOperation(random),
-    );
+    const operations = Array.from({ length: count }, () => {
+      if (random.chance(0.2)) return randomAttachmentOperation(random);
+      if (random.chance(0.2)) return randomMerge(random, "00000000000000ee", foreign);
+      return randomOperation(random);
+    });
     await run(opened.store, ...operations.map((operation) => [operation]));
   }
   return opened;

@@ -1,8 +1,10 @@
 import { type Operation, PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { QUEUE_LENGTH_MAX } from "../../src/limits.ts";
+import type { Flush } from "../../src/store/commit-queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import { fieldsOf, openStore, problems } from "../support/open-store.ts";
+import { testPlatform } from "../support/test-platform.ts";
 
 function put(store: Store, id: string, n = 0): Promise<number> {
   const operation: Operation = { kind: "insert", collection: "c", id, fields: { n } };
@@ -133,4 +135,62 @@ test("more requests than the queue holds are refused as busy, and none is lost",
   await first;
   expect(await Promise.all(waiting)).toHaveLength(QUEUE_LENGTH_MAX);
   expect(await put(store, "again")).toBe(2);
+});
+
+/** What a flush did, without what no test can know: how long it took, how large a record is. */
+function counts({ bytes, elapsedMs, ...rest }: Flush): unknown {
+  expect(bytes).toBeGreaterThan(0);
+  expect(elapsedMs).toBeGreaterThanOrEqual(0);
+  return rest;
+}
+
+test("each flush that writes is told to those who listen, failed ones too, until they stop", async () => {
+  const { store, disk } = await openStore();
+  const flushes: Flush[] = [];
+  const stop = store.onFlush((flush) => flushes.push(flush));
+  await Promise.all([put(store, "a"), put(store, "b"), store.transact(() => "nothing")]);
+  await store.transact(() => "no flush");
+  disk.failNextWrite("store.full");
+  await expect(put(store, "c")).rejects.toMatchObject({ code: "store.full" });
+  await put(store, "d");
+  await Promise.resolve();
+  stop();
+  await put(store, "e");
+  expect(flushes.map(counts)).toEqual([
+    { requests: 3, transactions: 2, isFailed: false },
+    { requests: 1, transactions: 1, isFailed: true },
+    { requests: 1, transactions: 1, isFailed: false },
+  ]);
+});
+
+test("the time of a flush is that of the storage alone", async () => {
+  const clock = { ms: 100 };
+  const platform = { ...testPlatform(), elapsed: (): number => clock.ms };
+  const { store, disk } = await openStore({}, platform);
+  const flushes: Flush[] = [];
+  store.onFlush((flush) => flushes.push(flush));
+  disk.holdSyncs();
+  const write = put(store, "a");
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  clock.ms = 142;
+  disk.releaseSyncs();
+  await write;
+  await Promise.resolve();
+  expect(flushes.map(({ elapsedMs }) => elapsedMs)).toEqual([42]);
+});
+
+test("the length of the queue counts all who are not answered yet", async () => {
+  const { store, disk } = await openStore();
+  disk.holdSyncs();
+  const flushing = [put(store, "a"), put(store, "b")];
+  expect(store.figures().queueLength).toBe(2);
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  const waiting = put(store, "c");
+  expect(store.figures().queueLength).toBe(3);
+  disk.syncNext();
+  await Promise.all(flushing);
+  expect(store.figures().queueLength).toBe(1);
+  disk.releaseSyncs();
+  await waiting;
+  expect(store.figures().queueLength).toBe(0);
 });

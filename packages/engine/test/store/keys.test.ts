@@ -1,7 +1,10 @@
-import { documentId } from "@bigpeer/protocol";
+import { compareText, documentId } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  attachmentKey,
+  attachmentOfKey,
+  attachmentRange,
   changedKey,
   changedRange,
   collectionKey,
@@ -12,10 +15,16 @@ import {
   entryPrefix,
   graveKey,
   graveRange,
+  orphanKey,
+  orphanRange,
   prefixRange,
   readChangedKey,
   readEntryKey,
   readGraveKey,
+  readOrphanKey,
+  readReferenceKey,
+  referenceKey,
+  referenceRange,
   transactionKey,
   transactionRange,
   txnIdOfKey,
@@ -71,6 +80,39 @@ test("[K2] entries of one index lie together and give back what they were made o
       expect(readEntryKey(key)).toEqual({ index, position, idKey });
       const range = prefixRange(entryPrefix(other));
       expect(key >= range.from && key < range.to).toBe(index === other);
+    }),
+  );
+});
+
+/** Zeros often: they are what text in a key has to escape. */
+const contents = fc
+  .array(fc.constantFrom("a", "b", "\0", "\u{1f4ce}", "\xff"))
+  .map((parts) => parts.join(""));
+
+test("[K2] [K3] references to one content lie together and give back what they were made of", () => {
+  // A collection gets its number by counting up, so the largest ones are never given.
+  const given = fc.integer({ min: 0, max: 0xfeffffff });
+  fc.assert(
+    fc.property(contents, contents, given, ids, (attachment, other, collection, idKey) => {
+      const key = referenceKey(attachment, collection, idKey);
+      expect(readReferenceKey(key)).toEqual({ attachment, collection, idKey });
+      const range = referenceRange(other);
+      expect(key >= range.from && key < range.to).toBe(attachment === other);
+    }),
+  );
+});
+
+test("[K2] attachments lie in the order of their ids, orphans in that of their times", () => {
+  fc.assert(
+    fc.property(contents, contents, txnIds, txnIds, (a, b, time, later) => {
+      expect(attachmentOfKey(attachmentKey(a))).toBe(a);
+      const behind = attachmentRange(a);
+      const key = attachmentKey(b);
+      expect(key >= behind.from && key < behind.to).toBe(compareText(b, a) > 0);
+      expect(key >= attachmentRange().from && key < attachmentRange().to).toBe(true);
+      const orphan = orphanKey(time, a);
+      expect(readOrphanKey(orphan)).toEqual({ time, attachment: a });
+      expect(orphan < orphanRange(later).to).toBe(time <= later);
     }),
   );
 });

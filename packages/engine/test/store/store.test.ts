@@ -182,3 +182,76 @@ test("a closed store refuses writes and has finished those that it accepted", as
   await closed;
   expect((await accepted).txnId).toBe(1);
 });
+
+test("[K23] the store's txnId is what is durable, at once for whoever was answered", async () => {
+  const { store, disk, platform } = await openStore();
+  expect(store.txnId).toBe(0);
+  disk.holdSyncs();
+  const told = store
+    .transact((transaction) => transaction.apply([insert("a", {})]))
+    .then(({ txnId }) => [txnId, store.txnId]);
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  expect(store.txnId).toBe(0);
+  disk.releaseSyncs();
+  expect(await told).toEqual([1, 1]);
+  const again = await openStore({}, platform, disk);
+  expect(again.store.txnId).toBe(1);
+});
+
+test("[K23] whoever reads a snapshot before the writer was answered finds the store as far", async () => {
+  const { store, disk } = await openStore();
+  disk.holdSyncs();
+  const wait = store.whenReached(1);
+  const write = store.transact((transaction) => transaction.apply([insert("a", {})]));
+  for (let i = 0; i < 10; i++) await Promise.resolve();
+  disk.releaseSyncs();
+  expect(store.txnId).toBe(0);
+  expect(store.read((snapshot) => snapshot.txnId)).toBe(1);
+  expect(store.txnId).toBe(1);
+  expect(await wait.promise).toBe(true);
+  await write;
+});
+
+test("[K24] a commit that failed moves the store's txnId nowhere", async () => {
+  const { store, disk } = await openStore();
+  const wait = store.whenReached(1n);
+  disk.failNextWrite("store.full");
+  const failed = store.transact((transaction) => transaction.apply([insert("a", {})]));
+  await expect(failed).rejects.toMatchObject({ code: "store.full" });
+  expect(store.txnId).toBe(0);
+  await store.transact((transaction) => transaction.apply([insert("b", {})]));
+  expect(store.txnId).toBe(2);
+  expect(await wait.promise).toBe(true);
+});
+
+test("a wait ends when the store is that far, when it is cancelled, and when the store closes", async () => {
+  const { store } = await openStore();
+  const [first, second, third] = [1, 2, 2n ** 63n].map((txnId) => store.whenReached(txnId));
+  expect(store.figures()).toEqual({ queueLength: 0, waiterCount: 3 });
+  await store.transact((transaction) => transaction.apply([insert("a", {})]));
+  expect(await first?.promise).toBe(true);
+  second?.cancel();
+  expect(await second?.promise).toBe(false);
+  const [, closed] = await Promise.allSettled([store.close(), third?.promise]);
+  expect(closed).toMatchObject({ status: "rejected", reason: { code: "store.closed" } });
+  expect(store.figures()).toEqual({ queueLength: 0, waiterCount: 0 });
+});
+
+test("a store that closes finishes what it accepted before it ends a wait for it", async () => {
+  const { store } = await openStore();
+  const wait = store.whenReached(1);
+  const write = store.transact((transaction) => transaction.apply([insert("a", {})]));
+  await store.close();
+  expect([await wait.promise, (await write).txnId]).toEqual([true, 1]);
+});
+
+test("[K24] a transaction knows the id that it will have if it changes anything", async () => {
+  const { store } = await openStore();
+  const { txnId, result } = await store.transact((transaction) => {
+    transaction.apply([insert("a", {})]);
+    return transaction.txnId;
+  });
+  expect([txnId, result]).toEqual([1, 1]);
+  const nothing = await store.transact((transaction) => transaction.txnId);
+  expect(nothing).toEqual({ txnId: 1, result: 2 });
+});

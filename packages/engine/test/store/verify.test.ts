@@ -2,7 +2,15 @@ import { documentId, type IndexKey, type Operation, type Value } from "@bigpeer/
 import { expect, test } from "vitest";
 import type { Key } from "../../src/platform.ts";
 import { entryKeyOf } from "../../src/store/index-entry.ts";
-import { HEAD_KEY, IDENTITY_KEY, indexListKey } from "../../src/store/keys.ts";
+import {
+  attachmentKey,
+  HEAD_KEY,
+  IDENTITY_KEY,
+  indexListKey,
+  orphanKey,
+  readOrphanKey,
+  referenceKey,
+} from "../../src/store/keys.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { dump, type OpenStore, openStore, problems } from "../support/open-store.ts";
 
@@ -10,6 +18,8 @@ const KEYS: readonly IndexKey[] = [
   { path: ["n"], isDescending: false },
   { path: ["m", "x"], isDescending: true },
 ];
+
+const TOKEN = { id: "used", len: 3 };
 
 async function sample(): Promise<OpenStore> {
   const opened = await openStore();
@@ -22,6 +32,11 @@ async function sample(): Promise<OpenStore> {
   );
   await apply({ kind: "delete", collection: "c", id: "gone" });
   await apply({ kind: "create_index", collection: "c", name: "by_n", keys: KEYS });
+  await apply(
+    { kind: "insert", collection: "f", id: 1, fields: { t: TOKEN }, types: { t: "attachment" } },
+    { kind: "attach", id: "used", len: 3, by: "ann" },
+    { kind: "attach", id: "orphan", len: 3, by: "ann" },
+  );
   const steps = [{ time: 5, operations: [{ kind: "delete", collection: "c", id: "x" }] }] as const;
   const digest = uploadDigest(opened.platform, undefined, steps);
   await opened.store.upload({ site: "00000000000000aa", number: 1, digest, steps });
@@ -136,5 +151,72 @@ test("[K30] [K40] indexes have numbers of their own that were given, and stand b
   );
   expect(await problemsAfter([entryOf("a", {}, 5), true])).toEqual([
     "x expected an index of number 5",
+  ]);
+});
+
+const ONE = documentId(1).key;
+const USED = referenceKey("used", 2, ONE);
+
+/** Since when the orphan of the sample is one. */
+async function orphanTime(): Promise<number> {
+  const keys = [...dump((await sample()).storage).keys()];
+  return readOrphanKey(keys.find((key) => key.startsWith("o")) ?? "").time;
+}
+
+test("[K30] [K46] a token without its reference and a reference without its token are found", async () => {
+  expect(await problemsAfter([USED, undefined])).toEqual([
+    "b expected the time since when nobody refers to the attachment",
+    "m expected a reference to the attachment used",
+  ]);
+  const none = "r expected a document with this attachment";
+  expect(await problemsAfter([referenceKey("other", 2, ONE), true])).toEqual([none]);
+  expect(await problemsAfter([referenceKey("used", 2, documentId(2).key), true])).toEqual([none]);
+  expect(await problemsAfter([referenceKey("used", 9, ONE), true])).toEqual([none]);
+  expect(await problemsAfter([`${USED}z`, true])).toEqual([none]);
+  expect(await problemsAfter(["r", true])).toHaveLength(1);
+  expect(await problemsAfter([USED, 1])).toEqual(["r expected a reference without content"]);
+});
+
+test("[K30] [K47] an orphan that is none, and none for an orphan, is found", async () => {
+  const time = await orphanTime();
+  const none = "o expected an attachment that nobody has referred to since then";
+  expect(await problemsAfter([orphanKey(time, "orphan"), undefined])).toEqual([
+    "b expected an entry among those that nobody refers to",
+  ]);
+  expect(await problemsAfter([orphanKey(time, "used"), true])).toEqual([none]);
+  expect(await problemsAfter([orphanKey(time + 1, "orphan"), true])).toEqual([none]);
+  expect(await problemsAfter([orphanKey(time, "nobody"), true])).toEqual([none]);
+  expect(await problemsAfter([orphanKey(time, "orphan"), 1])).toEqual([
+    "o expected an entry without content",
+  ]);
+  const marked = { len: 3, by: ["ann"], orphanedAt: time };
+  expect(
+    await problemsAfter([attachmentKey("used"), marked], [orphanKey(time, "used"), true]),
+  ).toEqual(["b expected no time in the record of an attachment that is referred to"]);
+});
+
+test("[K30] [K45] a record of an attachment that is not well-formed, and a wrong count, is found", async () => {
+  const record = { len: 3, by: ["ann"] };
+  const malformed: Value[] = [
+    null,
+    [],
+    { len: 3 },
+    { ...record, len: -1 },
+    { ...record, len: 1.5 },
+    { ...record, by: [] },
+    { ...record, by: [1] },
+    { ...record, by: Array.from({ length: 17 }, String) },
+    { ...record, orphanedAt: "now" },
+  ];
+  for (const value of malformed) {
+    const found = await problemsAfter([attachmentKey("used"), value]);
+    expect(found, JSON.stringify(value)).toEqual(["b expected the record of an attachment"]);
+  }
+  const counted = await problemsAfter([attachmentKey("used"), undefined]);
+  expect(counted).toEqual(["h expected 1 attachments, found 2"]);
+  const unknown = await problemsAfter([attachmentKey("x".repeat(200)), record]);
+  expect(unknown).toEqual([
+    "b expected the id of an attachment",
+    "h expected 3 attachments, found 2",
   ]);
 });

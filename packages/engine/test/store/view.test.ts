@@ -120,3 +120,24 @@ test("[K2] a scan goes either way, goes on behind an id, and stays within bounds
     expect([...snapshot.scanIds("none")]).toEqual([]);
   });
 });
+
+test("[K3] the names in a section of the catalog are its own, in order, as many as are asked for", async () => {
+  const { store } = await openStore();
+  const names = ["", "a", "a\u0000", "b", "é", "\u{10ffff}"];
+  const put = (section: string, name: string): Operation => ({
+    kind: "catalog",
+    section,
+    name,
+    value: section,
+  });
+  const sections = ["s", "s\u0000", "s\u0000t", "st", "r"];
+  await store.transact((transaction) => {
+    transaction.apply(sections.flatMap((section) => names.map((name) => put(section, name))));
+    expect([...transaction.view.catalogNames("s")]).toEqual(names);
+  });
+  store.read((snapshot) => {
+    for (const section of sections) expect([...snapshot.catalogNames(section)]).toEqual(names);
+    expect([...snapshot.catalogNames("s", { limit: 2 })]).toEqual(["", "a"]);
+    expect([...snapshot.catalogNames("unknown")]).toEqual([]);
+  });
+});

@@ -21,7 +21,12 @@ import { Store } from "../../src/store/store.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import type { StoredDocument, View } from "../../src/store/view.ts";
 import { type Random, seededRandom, type TestPlatform, testPlatform } from "./test-platform.ts";
-import { randomMerge, randomOperation, randomUploadOperation } from "./workload.ts";
+import {
+  randomAttachmentOperation,
+  randomMerge,
+  randomOperation,
+  randomUploadOperation,
+} from "./workload.ts";
 
 const DAY_MS = 86_400_000;
 const COLLECTIONS = ["cars", "dogs"];
@@ -108,6 +113,7 @@ async function write(store: Store, platform: TestPlatform, random: Random): Prom
   const time = timeOfMs(platform.nowMs) - random.below(1000);
   const operations = Array.from({ length: 1 + random.below(4) }, (): Operation => {
     if (random.chance(0.2)) return randomIndexOperation(random);
+    if (random.chance(0.1)) return randomAttachmentOperation(random);
     if (random.chance(0.2)) return randomMerge(random, "00000000000000ee", time);
     return random.chance(0.5) ? randomOperation(random) : randomText(random);
   });

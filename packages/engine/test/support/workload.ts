@@ -1,6 +1,6 @@
 /**
  * Workload: random requests for a store, from a seed: every kind of operation, several documents in
- * one request, requests that fail, uploads of other sites, merges of foreign states.
+ * one request, requests that fail, uploads of other sites, merges of foreign states, attachments.
  */
 
 import type { DocumentOperation, Edit, Operation, UploadOperation, Value } from "@bigpeer/protocol";
@@ -19,7 +19,24 @@ const PATHS: readonly (readonly string[])[] = [
   ["m", "x"],
   ["m", "y", "z"],
   ["p"],
+  ["f"],
 ];
+
+/** Few contents, so that many documents refer to one; the last ones are never recorded. */
+const CONTENTS = ["c0", "c1", "c2", "c3"];
+const TOKENS: readonly Value[] = [
+  ...[...CONTENTS, "elsewhere", "c\0", "\u{1f4ce}"].map((id) => ({ id, len: 3, metadata: {} })),
+  { id: "x".repeat(200), len: 1 },
+  { id: 7 },
+  {},
+];
+
+/** A content comes or goes; whether it may go is the store's business. */
+export function randomAttachmentOperation(random: Random): Operation {
+  const id = random.pick(CONTENTS);
+  if (random.chance(0.4)) return { kind: "detach", id };
+  return { kind: "attach", id, len: 3, by: random.pick(["ann", "bob"]) };
+}
 
 export function randomOperation(random: Random): DocumentOperation {
   const place = { collection: random.pick(COLLECTIONS), id: random.pick(IDS) };
@@ -27,7 +44,12 @@ export function randomOperation(random: Random): DocumentOperation {
     case 0:
     case 1:
     case 2:
-      return { kind: "insert", ...place, fields: randomFields(random), types: { p: "counter" } };
+      return {
+        kind: "insert",
+        ...place,
+        fields: { ...randomFields(random), f: random.pick(TOKENS) },
+        types: { p: "counter", f: "attachment" },
+      };
     case 3:
       return { kind: "initial", ...place, fields: { n: random.below(3) } };
     case 4:
@@ -48,7 +70,7 @@ function randomFields(random: Random): Record<string, Value> {
 function randomEdit(random: Random): Edit {
   const path = random.pick(PATHS);
   const counter = random.chance(0.3) ? "pn_counter" : "counter";
-  switch (random.below(6)) {
+  switch (random.below(7)) {
     case 0:
       return { kind: "unset", path };
     case 1:
@@ -59,6 +81,8 @@ function randomEdit(random: Random): Edit {
       return { kind: "set", path, value: { x: random.below(4) }, types: "register" };
     case 4:
       return { kind: "set", path, value: { x: random.below(4), w: [1, -0] } };
+    case 5:
+      return { kind: "set", path, value: random.pick(TOKENS), types: "attachment" };
     default:
       return { kind: "set", path, value: random.pick<Value>([1, "s", null, [1, 2], 2n ** 60n]) };
   }

@@ -5,58 +5,42 @@
  * differs in its status and in `error.description` alone.
  */
 
-import type { StatementRequest, StatementResult, Warning } from "@bigpeer/engine";
-import { checkValue, getField, isObject, PeerError, type Value } from "@bigpeer/protocol";
-import { createAnswer } from "../http/answer.ts";
-import type { Endpoint } from "../http/router.ts";
-import type { DataApp, DataGate } from "./data-gate.ts";
+import type { StatementResult, Warning } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import { type Call, type Operation, whileWanted } from "./operation.ts";
+import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
+import { checkQueryRequest, type QueryRequest } from "./schemas.ts";
 
-/** What runs the statements of an app. */
-export interface Statements {
-  execute(request: StatementRequest): Promise<StatementResult>;
-  /** Stops the running statement of this request. */
-  cancel(requestId: string, reason: string): boolean;
-}
+const PATH = "/store/execute";
 
-export interface StatementApp extends DataApp {
-  readonly statements: Statements;
-}
-
-export interface QueryRequest {
-  readonly statement: string;
-  readonly args?: Value;
-}
-
-export function executeEndpoint<App extends StatementApp>(gate: DataGate<App>): Endpoint {
-  return {
-    path: "/store/execute",
-    methods: ["POST"],
-    failureBody: failedResponse,
-    answer: (request, place) =>
-      gate.admit(request, place, async ({ app, requestId, body, onHangUp }) => {
-        const query = checkQueryRequest(body);
-        // Nobody waits for the rows any more; a write that is on its way goes on.
-        const stop = onHangUp(() => app.statements.cancel(requestId, "the client left"));
-        try {
-          const result = await app.statements.execute({ ...query, requestId });
-          return createAnswer(200, queryResponse(result));
-        } finally {
-          stop();
-        }
+export const EXECUTE: Operation<QueryRequest> = {
+  name: "execute",
+  path: PATH,
+  check: checkQueryRequest,
+  unreachedStatus: 404,
+  isJsonOnly: true,
+  failureBody: failedResponse,
+  run: async ({ statement, args }, call) => {
+    const { app, request } = call;
+    const repeat = repeatKeyOf(call, PATH);
+    const result = await whileWanted(call, () =>
+      app.statements.execute({
+        statement,
+        args,
+        requestId: request.id,
+        ...(isStrict(call) && { isStrict: true }),
+        ...(repeat && { repeat }),
       }),
-  };
-}
+    );
+    const body = queryResponse(result);
+    const isApplied = result.queryType === "mutation";
+    return { body, isApplied, ...(result.isRepeated && { headers: REPEATED }) };
+  },
+};
 
-/** Throws PeerError `value.invalid`, which names the place. Fields of others are left alone. */
-export function checkQueryRequest(body: Value): QueryRequest {
-  if (!isObject(body)) throw expected("an object with a statement", body, "the body");
-  const statement = getField(body, "statement");
-  if (typeof statement !== "string") throw expected("text", statement, "statement");
-  checkValue(statement, "statement");
-  const args = getField(body, "args");
-  if (args === undefined || args === null) return { statement };
-  if (!isObject(args)) throw expected("an object with named values", args, "args");
-  return { statement, args: checkValue(args, "args") };
+/** Clients of before know `/api/v4` as strict; an app may want it so. */
+function isStrict({ app, place }: Call): boolean {
+  return app.settings.isV4Strict && place.version === "v4";
 }
 
 /** The QueryResponse of a statement that ran. */
@@ -87,26 +71,4 @@ export function failedResponse(description: string): Value {
 
 function warningValue({ description, _id }: Warning): Value {
   return _id === undefined ? { description } : { description, _id };
-}
-
-function expected(what: string, found: Value | undefined, at: string): PeerError {
-  const message = `expected ${what}, found ${kindOf(found)}`;
-  return new PeerError("value.invalid", message, { at });
-}
-
-function kindOf(value: Value | undefined): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (value instanceof Uint8Array) return "binary";
-  switch (typeof value) {
-    case "object":
-      return "an object";
-    case "string":
-      return "text";
-    case "boolean":
-      return "a boolean";
-    default:
-      return "a number";
-  }
 }

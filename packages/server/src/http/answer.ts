@@ -1,8 +1,10 @@
 /**
- * Answer: what a request gets back, first as a value and then as bytes.
+ * Answer: what a request gets back. As a value, whose form the client chooses; as bytes; or as a
+ * stream, for content that is not held in memory. answer-encoding.ts makes a value bytes.
  */
 
-import { stringifyJson, type Value } from "@bigpeer/protocol";
+import type { Readable } from "node:stream";
+import type { Value } from "@bigpeer/protocol";
 
 export interface Headers {
   /** Names in lower case. */
@@ -12,20 +14,50 @@ export interface Headers {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  readonly body: Value;
+  readonly body: AnswerBody;
+  /** Something was written: it is too late to refuse an answer that is too large. */
+  readonly isApplied?: boolean;
+}
+
+export type AnswerBody = { readonly kind: "value"; readonly value: Value } | Content;
+
+/** What goes over the wire; the headers say what it is. */
+export type Content = BytesContent | StreamContent;
+
+export interface BytesContent {
+  readonly kind: "bytes";
+  readonly bytes: Uint8Array;
+}
+
+export interface StreamContent {
+  readonly kind: "stream";
+  readonly size: number;
+  /** Called at most once; whoever calls it reads to the end or destroys it. */
+  readonly open: () => Readable;
+}
+
+/** A short text: Node sends it in one piece with the headers, which bytes are not. */
+export interface TextContent {
+  readonly kind: "text";
+  readonly text: string;
+  /** In bytes. */
+  readonly size: number;
 }
 
 export interface EncodedAnswer {
   readonly status: number;
   readonly headers: Headers;
-  readonly bytes: Uint8Array;
+  readonly content: Content | TextContent;
 }
 
-export function createAnswer(status: number, body: Value, headers: Headers = {}): Answer {
-  return { status, headers, body };
+/** What nearly all answers have of their own. */
+export const NO_HEADERS: Headers = {};
+
+export function createAnswer(status: number, value: Value, headers: Headers = NO_HEADERS): Answer {
+  return { status, headers, body: { kind: "value", value } };
 }
 
-export function encodeAnswer({ status, headers, body }: Answer): EncodedAnswer {
-  const bytes = Buffer.from(`${stringifyJson(body)}\n`);
-  return { status, headers: { "content-type": "application/json", ...headers }, bytes };
+/** An answer in bytes or as a stream; `headers` must have its content type. */
+export function contentAnswer(status: number, content: Content, headers: Headers): Answer {
+  return { status, headers, body: content };
 }

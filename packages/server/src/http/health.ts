@@ -11,9 +11,15 @@ export type Health = "starting" | "ready" | "closing";
 export function healthEndpoints(health: () => Health): Endpoint[] {
   const shared = { methods: ["GET", "HEAD"], failureBody: messageBody };
   return [
-    { ...shared, path: "/health/live", answer: () => createAnswer(200, { status: "live" }) },
     {
       ...shared,
+      name: "health_live",
+      path: "/health/live",
+      answer: () => createAnswer(200, { status: "live" }),
+    },
+    {
+      ...shared,
+      name: "health_ready",
       path: "/health/ready",
       answer: () => createAnswer(health() === "ready" ? 200 : 503, { status: health() }),
     },

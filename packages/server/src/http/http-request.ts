@@ -4,6 +4,7 @@
  */
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { type Readable, Transform } from "node:stream";
 import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -14,12 +15,21 @@ export interface HttpRequest {
   /** As on the wire, with its query. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
+  /** Of the other end of the connection; a proxy, where there is one. */
+  readonly remoteAddress: string;
+  /** Whether the connection itself is encrypted. */
+  readonly isEncrypted: boolean;
   /** What the body will have at most. */
   readonly bodySizeMax: number;
   /** Calls `listener` when the client leaves before it was answered. Returns the way to stop it. */
   onHangUp(listener: () => void): () => void;
   /** To be called once. Rejects with a Refusal when the body is too large or does not come. */
   readBody(): Promise<Uint8Array>;
+  /**
+   * Instead of readBody: the body as it comes, without any bound. To be called once. It fails with a
+   * Refusal when the client leaves; whoever destroys it can still answer.
+   */
+  openBody(): Readable;
 }
 
 /** What the body of `request` can have at most, as far as we would read it. */
@@ -39,43 +49,103 @@ export function isLongUnread(request: IncomingMessage): boolean {
 export interface BodyOptions {
   /** Called when the body is wanted: a client may wait to be told so. */
   readonly begin?: () => void;
+  /** Told of all that comes. */
+  readonly onBytes?: (count: number) => void;
   readonly timeMsMax?: number;
 }
 
 /** The whole body, within its bounds of size and time. The connection stays usable either way. */
 export function readBody(
   request: IncomingMessage,
-  { begin, timeMsMax = BODY_MS_MAX }: BodyOptions = {},
+  { begin, onBytes, timeMsMax = BODY_MS_MAX }: BodyOptions = {},
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (bodySizeMaxOf(request) > BODY_SIZE_MAX) return reject(tooLarge());
     begin?.();
     const chunks: Uint8Array[] = [];
     let size = 0;
-    const stop = (): void => {
-      clearTimeout(timer);
-      request.off("data", take).off("end", end).off("error", leave).off("close", leave);
-    };
-    const refuse = (refusal: Refusal): void => {
-      stop();
-      // An error that comes after nobody listens would end the process.
-      request.on("error", () => {}).pause();
-      reject(refusal);
+    const refuse = (why: () => Refusal): void => {
+      if (!deadlines.remove(deadline)) return;
+      // The listener of errors stays: one that comes when nobody listens would end the process.
+      request.off("data", take).off("end", end).off("close", leave).pause();
+      reject(why());
     };
     const take = (chunk: Uint8Array): void => {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > BODY_SIZE_MAX) refuse(tooLarge());
+      onBytes?.(chunk.length);
+      if (size > BODY_SIZE_MAX) refuse(tooLarge);
     };
     const end = (): void => {
-      stop();
-      resolve(join(chunks, size));
+      if (deadlines.remove(deadline)) resolve(join(chunks, size));
     };
-    const leave = (): void => refuse(new Refusal(400, "the connection ended inside the body"));
-    const timer = setTimeout(() => refuse(tooSlow(timeMsMax)), timeMsMax);
+    const leave = (): void => refuse(cutOff);
+    const deadline = deadlines.add(timeMsMax, () => refuse(() => tooSlow(timeMsMax)));
+    // They stay when the body is there: taking them off costs more than reading it.
     request.on("data", take).on("end", end).on("error", leave).on("close", leave);
   });
 }
+
+/**
+ * The body as a stream of its own: destroying the request would take the connection, and with it
+ * the answer that says why.
+ */
+export function openBody(request: IncomingMessage, options: BodyOptions = {}): Readable {
+  options.begin?.();
+  const body = new Transform({
+    transform: (chunk: Uint8Array, _, done) => {
+      options.onBytes?.(chunk.length);
+      done(null, chunk);
+    },
+  });
+  // An error that nobody waits for would end the process.
+  body.on("error", () => {});
+  const leave = (): void => {
+    if (!request.readableEnded) body.destroy(cutOff());
+  };
+  request.on("error", leave).on("close", leave);
+  return request.pipe(body);
+}
+
+interface Deadline {
+  readonly atMs: number;
+  readonly pass: () => void;
+}
+
+/**
+ * By when bodies must be there. One timer looks at all of them: nearly all come together with their
+ * head, and a timer for each would cost more than reading it.
+ */
+class Deadlines {
+  readonly #deadlines = new Set<Deadline>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(timeMs: number, pass: () => void): Deadline {
+    const deadline = { atMs: performance.now() + timeMs, pass };
+    this.#deadlines.add(deadline);
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    return deadline;
+  }
+
+  /** False when it was removed before. */
+  remove(deadline: Deadline): boolean {
+    return this.#deadlines.delete(deadline);
+  }
+
+  #look(): void {
+    if (this.#deadlines.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+    const now = performance.now();
+    for (const { atMs, pass } of this.#deadlines) if (now >= atMs) pass();
+  }
+}
+
+/** How much later than its time a body may be refused. */
+const LOOK_MS = 250;
+
+const deadlines = new Deadlines();
 
 /** A plain array: a Buffer would be a value of another class than the one that storage gives. */
 function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
@@ -86,6 +156,10 @@ function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
     offset += chunk.length;
   }
   return bytes;
+}
+
+function cutOff(): Refusal {
+  return new Refusal(400, "the connection ended inside the body");
 }
 
 function tooLarge(): Refusal {

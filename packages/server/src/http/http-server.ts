@@ -1,41 +1,85 @@
 /**
- * The HTTP listener: node:http on one side, a function from request to answer on the other.
+ * The HTTP listener: node:http or node:https on one side, a function from request to answer on the
+ * other.
  *
  * It knows connections and bytes, nothing of what is asked. A body is read only when the answer
  * needs it; a client that is refused while it sends a long one gets time to see why.
  */
 
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
-import { PeerError } from "@bigpeer/protocol";
 import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { pipeline } from "node:stream/promises";
+import { PeerError } from "@bigpeer/protocol";
+import type { TlsFiles } from "../config.ts";
+import {
+  BODY_MS_MAX,
   CLOSE_MS_MAX,
+  CONNECTIONS_LOOK_MS,
   CONNECTIONS_MAX,
   HEADERS_MS_MAX,
+  KEEP_ALIVE_MS,
   LINGER_MS_MAX,
-  REQUEST_MS_MAX,
+  SEND_IDLE_MS_MAX,
 } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
-import type { EncodedAnswer } from "./answer.ts";
 import {
-  type BodyOptions,
-  bodySizeMaxOf,
-  type HttpRequest,
-  isLongUnread,
-  readBody,
-} from "./http-request.ts";
+  type BytesContent,
+  createAnswer,
+  type EncodedAnswer,
+  type StreamContent,
+  type TextContent,
+} from "./answer.ts";
+import { encodeAnswer } from "./answer-encoding.ts";
+import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
+import { Exchange } from "./exchange.ts";
+import type { HttpRequest } from "./http-request.ts";
+import { readTls } from "./tls.ts";
+
+/** What the buffers of a connection take at once: such an answer waits for nobody. */
+const SHORT_ANSWER: number = 64 * 1024;
 
 export interface HttpOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** For HTTPS; HTTP without. */
+  readonly tls?: TlsFiles | undefined;
   /** Must not reject. */
-  readonly answer: (request: HttpRequest) => Promise<EncodedAnswer>;
+  readonly answer: (request: HttpRequest) => Promise<NamedAnswer>;
+  /** Told of every request when its answer is out, or its client gone. */
+  readonly onAnswered?: (answered: Answered) => void;
   readonly log: Log;
 }
 
-/** Starts to listen. Throws PeerError `config.invalid` when the address cannot be had. */
+/** An answer, and what gave it. */
+export interface NamedAnswer extends EncodedAnswer {
+  readonly endpoint?: { readonly name: string } | undefined;
+}
+
+/** A request that is over. */
+export interface Answered {
+  readonly request: HttpRequest;
+  /** The name of the endpoint; `none` where there is no such. */
+  readonly operation: string;
+  readonly status: number;
+  readonly elapsedMs: number;
+  /** Of the bodies: what came of the one, and the size of the other. */
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+}
+
+/**
+ * Starts to listen. Throws PeerError `config.invalid` when the address cannot be had, or the files
+ * of HTTPS are not what they should be.
+ */
 export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   const server = new HttpServer(options);
   await server.listen();
@@ -45,24 +89,43 @@ export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
 export class HttpServer {
   readonly #options: HttpOptions;
   readonly #server: Server;
+  readonly #secureServer: SecureServer | undefined;
   /** Requests under way, by connection. */
-  readonly #requests = new Map<Socket, number>();
+  readonly #exchanges = new Map<Socket, Set<Exchange>>();
+  /** Connections that are not yet encrypted, by their other end. */
+  readonly #handshakes = new Map<string, Socket>();
+  #requestCount = 0;
   #url = "";
   #closing: Promise<void> | undefined;
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    const timeouts = { requestTimeout: REQUEST_MS_MAX, headersTimeout: HEADERS_MS_MAX };
-    this.#server = createServer(timeouts, (request, response) => this.#take(request, response));
+    const settings = {
+      // Bodies have bounds of their own where they are read; an upload may take its time.
+      requestTimeout: 0,
+      headersTimeout: HEADERS_MS_MAX,
+      connectionsCheckingInterval: CONNECTIONS_LOOK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Node would refuse it without a word.
+      requireHostHeader: false,
+    };
+    const { tls } = options;
+    if (tls === undefined) this.#server = createServer(settings);
+    else {
+      const secure = { ...settings, ...readTls(tls), handshakeTimeout: HEADERS_MS_MAX };
+      this.#secureServer = createSecureServer(secure);
+      this.#server = this.#secureServer;
+    }
     this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.on("request", (request, response) => this.#take(request, response, false));
     // A client that asks before it sends its body is told to when somebody reads it.
-    this.#server.on("checkContinue", (request, response) =>
-      this.#take(request, response, { begin: () => response.writeContinue() }),
+    this.#server.on("checkContinue", (request, response) => this.#take(request, response, true));
+    // Other expectations may be passed over; Node would refuse them without a word.
+    this.#server.on("checkExpectation", (request, response) =>
+      this.#take(request, response, false),
     );
-    this.#server.on("connection", (socket) => {
-      this.#requests.set(socket, 0);
-      socket.once("close", () => this.#requests.delete(socket));
-    });
+    this.#server.on("clientError", (error, socket) => this.#refuse(error, socket as Socket));
+    this.#watchConnections();
   }
 
   /** Where it listens, also after it has closed. */
@@ -70,8 +133,13 @@ export class HttpServer {
     return this.#url;
   }
 
+  /** Requests under way. */
+  get requestCount(): number {
+    return this.#requestCount;
+  }
+
   async listen(): Promise<void> {
-    const { host, port, log } = this.#options;
+    const { host, port, log, tls } = this.#options;
     await new Promise<void>((done, fail) => {
       this.#server.once("error", fail);
       this.#server.listen({ host, port }, () => {
@@ -83,7 +151,20 @@ export class HttpServer {
     });
     // A connection that cannot be accepted is no reason to end.
     this.#server.on("error", (error) => log("error", `HTTP listener: ${describeError(error)}`));
-    this.#url = urlOf(this.#server.address() as AddressInfo);
+    const scheme = tls === undefined ? "http" : "https";
+    this.#url = `${scheme}://${hostOf(this.#server.address() as AddressInfo)}`;
+  }
+
+  /** Reads the files of HTTPS again. Bad ones are told in the log, and those before stay in use. */
+  reloadTls(): void {
+    const { tls, log } = this.#options;
+    if (tls === undefined) return;
+    try {
+      this.#secureServer?.setSecureContext(readTls(tls));
+      log("info", "the certificate and key of HTTPS were read again");
+    } catch (error) {
+      log("error", `HTTPS goes on with the certificate before: ${describeError(error)}`);
+    }
   }
 
   /** Takes no new connection, finishes requests within a bound, then cuts off what is left. */
@@ -95,65 +176,182 @@ export class HttpServer {
   async #close(): Promise<void> {
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     // Node's own closeIdleConnections leaves those on which nothing was ever asked.
-    for (const [socket, count] of this.#requests) if (count === 0) socket.destroy();
+    for (const [socket, exchanges] of this.#exchanges) if (exchanges.size === 0) socket.destroy();
+    for (const socket of this.#handshakes.values()) socket.destroy();
     const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS_MAX);
     await closed;
     clearTimeout(timer);
   }
 
-  #take(request: IncomingMessage, response: ServerResponse, body: BodyOptions = {}): void {
-    this.#count(request.socket, 1);
-    response.once("close", () => this.#count(request.socket, -1));
-    this.#serve(request, response, body).catch((error: unknown) => {
+  #watchConnections(): void {
+    const watch = (socket: Socket): void => {
+      this.#exchanges.set(socket, new Set());
+      socket.once("close", () => this.#exchanges.delete(socket));
+    };
+    if (this.#secureServer === undefined) {
+      this.#server.on("connection", watch);
+      return;
+    }
+    // Requests come on another socket, which is around the one that was accepted.
+    this.#secureServer.on("connection", (socket: Socket) => {
+      const end = otherEnd(socket);
+      this.#handshakes.set(end, socket);
+      socket.once("close", () => {
+        if (this.#handshakes.get(end) === socket) this.#handshakes.delete(end);
+      });
+    });
+    this.#secureServer.on("secureConnection", (socket) => {
+      this.#handshakes.delete(otherEnd(socket));
+      watch(socket);
+    });
+  }
+
+  #take(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean): void {
+    const { socket } = incoming;
+    const exchange = new Exchange(incoming, response, isAsking);
+    const exchanges = this.#exchanges.get(socket);
+    exchanges?.add(exchange);
+    this.#requestCount++;
+    response.on("close", () => {
+      this.#requestCount--;
+      exchanges?.delete(exchange);
+      exchange.end();
+      if (exchanges?.size === 0 && this.#closing !== undefined) socket.end();
+    });
+    this.#serve(exchange).catch((error: unknown) => {
       this.#options.log("error", `expected an answer for a request: ${describeError(error)}`);
-      request.socket.destroy();
+      socket.destroy();
     });
   }
 
-  async #serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: BodyOptions,
-  ): Promise<void> {
+  async #serve(exchange: Exchange): Promise<void> {
+    const { incoming, response } = exchange;
+    const answer = await (exchange.hasHost ? this.#options.answer(exchange) : noHost());
+    const { status, content, endpoint } = answer;
+    const isCut = exchange.isCutOff(status);
+    const isLast = isCut || this.#closing !== undefined;
+    response.writeHead(status, headerList(answer, exchange.id, isLast));
+    if (content.kind === "stream") await this.#stream(content, exchange);
+    else if (isCut) sendOpen(content, response);
+    else send(content, response);
+    this.#options.onAnswered?.({
+      request: exchange,
+      operation: endpoint?.name ?? "none",
+      status,
+      elapsedMs: performance.now() - exchange.startMs,
+      requestBytes: exchange.requestBytes,
+      responseBytes: incoming.method === "HEAD" ? 0 : sizeOf(content),
+    });
+    if (isCut) {
+      // Closing while the client still sends would take the answer away from it.
+      await skipRest(incoming);
+      response.end();
+    } else if (!incoming.complete) dropUnread(incoming);
+  }
+
+  /** A client that leaves is no failure; content that ends before its size is one. */
+  async #stream(content: StreamContent, { incoming, response }: Exchange): Promise<void> {
+    if (incoming.method === "HEAD") {
+      response.end();
+      return;
+    }
+    limitIdle(response);
+    try {
+      await pipeline(content.open(), (source) => exactly(content.size, source), response);
+    } catch (error) {
+      response.destroy();
+      if (hasLeft(error)) return;
+      this.#options.log("error", `expected the whole of an answer: ${describeError(error)}`);
+    }
+  }
+
+  /** What Node could not read as a request. */
+  #refuse(error: ReadError, socket: Socket): void {
+    // It was told so, and goes on sending.
+    if (socket.writableEnded) return;
     const id = randomUUID();
-    const { status, headers, bytes } = await this.#options.answer({
-      id,
-      method: request.method ?? "",
-      target: request.url ?? "",
-      headers: request.headers,
-      bodySizeMax: bodySizeMaxOf(request),
-      onHangUp: (listener) => onHangUp(response, listener),
-      readBody: () => readBody(request, body),
-    });
-    const isLast = this.#closing !== undefined || isLongUnread(request);
-    response.writeHead(status, {
-      "content-length": bytes.length,
-      "cache-control": "no-store",
-      "x-request-id": id,
-      ...(isLast ? { connection: "close" } : {}),
-      ...headers,
-    });
-    response.write(bytes);
-    // Closing while the client still sends would take the answer away from it.
-    if (isLongUnread(request)) await skipRest(request);
-    response.end();
-    request.resume();
+    const answer = brokenRequestAnswer(error, id);
+    if (answer === undefined || !socket.writable || !this.#isUnanswered(socket)) {
+      socket.destroy();
+      return;
+    }
+    this.#options.log("debug", `a request could not be read: ${error.message}`, { requestId: id });
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
+    socket.once("close", () => clearTimeout(timer)).end(answer);
   }
 
-  #count(socket: Socket, change: 1 | -1): void {
-    const count = this.#requests.get(socket);
-    if (count === undefined) return;
-    this.#requests.set(socket, count + change);
-    if (count + change === 0 && this.#closing !== undefined) socket.end();
+  /** Whether what is written now cannot be taken for the answer of a request before. */
+  #isUnanswered(socket: Socket): boolean {
+    const exchanges = [...(this.#exchanges.get(socket) ?? [])];
+    return exchanges.every(({ incoming, response }) => !incoming.complete && !response.headersSent);
   }
 }
 
-function onHangUp(response: ServerResponse, listener: () => void): () => void {
-  const close = (): void => {
-    if (!response.writableEnded) listener();
-  };
-  response.once("close", close);
-  return () => response.off("close", close);
+async function noHost(): Promise<NamedAnswer> {
+  const answer = createAnswer(400, { message: "expected the header Host, found none" });
+  return encodeAnswer(answer, { headers: {}, isJsonOnly: true });
+}
+
+/**
+ * Names and values in turn. Node takes them as they are: an object would be made of several others
+ * here, and be taken apart again there, for every request.
+ */
+function headerList(
+  { status, headers, content }: EncodedAnswer,
+  requestId: string,
+  isLast: boolean,
+): OutgoingHttpHeader[] {
+  const list: OutgoingHttpHeader[] = ["x-request-id", requestId];
+  for (const name in headers) list.push(name, headers[name] as string);
+  if (headers["cache-control"] === undefined) list.push("cache-control", "no-store");
+  if (status !== 204 && status !== 304) list.push("content-length", sizeOf(content));
+  if (isLast) list.push("connection", "close");
+  return list;
+}
+
+function sizeOf(content: EncodedAnswer["content"]): number {
+  return content.kind === "bytes" ? content.bytes.length : content.size;
+}
+
+function send(content: BytesContent | TextContent, response: ServerResponse): void {
+  if (sizeOf(content) > SHORT_ANSWER) limitIdle(response);
+  response.end(content.kind === "text" ? content.text : content.bytes);
+}
+
+/** Sends all there is, and does not end: an answer without content as well. */
+function sendOpen(content: BytesContent | TextContent, response: ServerResponse): void {
+  response.flushHeaders();
+  response.write(content.kind === "text" ? content.text : content.bytes);
+}
+
+/** With fewer bytes than announced the next answer would be taken for the rest of this one. */
+async function* exactly(
+  size: number,
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let left = size;
+  for await (const chunk of source) {
+    left -= chunk.length;
+    yield chunk;
+  }
+  if (left !== 0) throw new Error(`expected ${size} bytes, found ${size - left}`);
+}
+
+/** Whether sending failed because the other end was closed. */
+function hasLeft(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
+}
+
+/** A client that takes nothing more must not hold its answer for ever. */
+function limitIdle(response: ServerResponse): void {
+  response.setTimeout(SEND_IDLE_MS_MAX, () => response.destroy());
+}
+
+/** Lets the rest of a short body pass, so that the connection can be used again; not for ever. */
+function dropUnread(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.socket.destroy(), BODY_MS_MAX);
+  request.once("close", () => clearTimeout(timer));
+  drain(request);
 }
 
 /** Reads and forgets until the client has sent all, has left, or has had enough time. */
@@ -164,15 +362,27 @@ function skipRest(request: IncomingMessage): Promise<void> {
       clearTimeout(timer);
       resolve();
     });
-    request.on("error", () => {}).resume();
+    drain(request);
   });
 }
 
+function drain(request: IncomingMessage): void {
+  request
+    .on("error", () => {})
+    .unpipe()
+    .resume();
+}
+
+/** Tells the connections of a moment apart. */
+function otherEnd({ localAddress, remoteAddress, remotePort }: Socket): string {
+  return `${localAddress} ${remoteAddress} ${remotePort}`;
+}
+
 /** An address that can be opened from this machine. */
-function urlOf({ address, family, port }: AddressInfo): string {
-  if (address === "0.0.0.0") return `http://127.0.0.1:${port}`;
-  if (address === "::") return `http://[::1]:${port}`;
-  return family === "IPv6" ? `http://[${address}]:${port}` : `http://${address}:${port}`;
+function hostOf({ address, family, port }: AddressInfo): string {
+  if (address === "0.0.0.0") return `127.0.0.1:${port}`;
+  if (address === "::") return `[::1]:${port}`;
+  return family === "IPv6" ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): PeerError {

@@ -38,6 +38,9 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "query.parameter":
     case "query.store":
     case "query.too_large":
+    case "query.collection":
+    case "attachment.invalid":
+    case "idempotency.too_large":
     case "value.invalid":
     case "id.invalid":
     case "json.syntax":
@@ -48,15 +51,20 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "query.timeout":
     case "store.snapshot_expired":
       return new Refusal(408, describe(error));
+    case "attachment.too_large":
+      return new Refusal(413, describe(error));
+    case "idempotency.conflict":
+      return new Refusal(422, describe(error));
+    case "query.busy":
     case "store.busy":
-      return unavailable(error.message, 1);
+      return unavailable(describe(error), 1);
     case "store.closed":
-      return unavailable("the server is closing", 1);
+      return unavailable("the server is closing (store.closed)", 1);
     case "store.full":
       // The message itself names a file of the server.
-      return unavailable("the server has no room left on its disk; nothing was applied", 30);
+      return unavailable("the server has no room left on its disk (store.full)", 30);
     case "clock.ahead":
-      return unavailable(error.message, 60);
+      return unavailable(describe(error), 60);
     case "state.malformed":
     case "clock.exhausted":
     case "store.write_failed":

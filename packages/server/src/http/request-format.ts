@@ -15,11 +15,13 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map([
 
 /** How to read a body with these headers. Throws a Refusal, 415, when it is in no form of ours. */
 export function decoderOf(headers: IncomingHttpHeaders): Decode {
-  const coding = headers["content-encoding"] ?? "identity";
-  if (coding.toLowerCase() !== "identity") {
+  const coding = headers["content-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "identity") {
     throw new Refusal(415, `expected a body without content encoding, found ${coding}`);
   }
   const given = headers["content-type"] ?? "";
+  // What nearly all clients send, letter by letter.
+  if (given === "application/json") return decodeJson;
   const [type = "", ...parameters] = given.split(";").map((part) => part.trim().toLowerCase());
   const decode = DECODERS.get(type);
   if (decode === undefined || !parameters.every(isUtf8)) throw unsupported(given);
@@ -42,9 +44,11 @@ function decodeJson(bytes: Uint8Array): Value {
   return parseJson(decodeUtf8(bytes));
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch (cause) {
     throw new PeerError("json.syntax", "expected text in UTF-8", { cause });
   }

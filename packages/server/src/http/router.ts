@@ -9,7 +9,9 @@
 import type { Value } from "@bigpeer/protocol";
 import { PATH_SHOWN_MAX } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
-import { type Answer, createAnswer, type EncodedAnswer, encodeAnswer } from "./answer.ts";
+import { type Answer, createAnswer, type EncodedAnswer } from "./answer.ts";
+import { encodeAnswer } from "./answer-encoding.ts";
+import { Cors, isPreflight } from "./cors.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { Refusal, refusalOf } from "./refusal.ts";
 
@@ -17,13 +19,24 @@ import { Refusal, refusalOf } from "./refusal.ts";
 export interface Place {
   /** From the path; undefined when the credential alone decides the app. */
   readonly appId: string | undefined;
+  /** `v4` or `v5`; undefined outside the data API. */
+  readonly version: string | undefined;
+  /** What stands for the `*` in the path of the endpoint, as it was sent. */
+  readonly rest: string;
 }
 
 /** What answers the requests of one path. */
 export interface Endpoint {
-  /** The whole path; for an endpoint of the data API what follows the version. */
+  /** What the log and the metrics call it. */
+  readonly name: string;
+  /**
+   * The whole path; for an endpoint of the data API what follows the version. One that ends with
+   * `/*` is for every path with one more part.
+   */
   readonly path: string;
   readonly methods: readonly string[];
+  /** Whether answers are JSON whatever the client accepts. */
+  readonly isJsonOnly?: boolean;
   /** May throw a Refusal or a PeerError. */
   readonly answer: (request: HttpRequest, place: Place) => Answer | Promise<Answer>;
   /** The body that tells a failure to the callers of this endpoint. */
@@ -33,7 +46,14 @@ export interface Endpoint {
 export interface RouterOptions {
   readonly endpoints: readonly Endpoint[];
   readonly dataEndpoints: readonly Endpoint[];
+  /** Without it no other page may call. */
+  readonly cors?: Cors;
   readonly log: Log;
+}
+
+/** An answer, and which endpoint gave it; undefined when there was none. */
+export interface RoutedAnswer extends EncodedAnswer {
+  readonly endpoint: Endpoint | undefined;
 }
 
 interface Found {
@@ -43,50 +63,125 @@ interface Found {
   readonly place: Place;
 }
 
-const DATA_PATH = /^(?:\/([^/]+))?\/api\/v[45](\/.*)$/;
+const DATA_PATH = /^(?:\/([^/]+))?\/api\/(v[45])(\/.*)$/;
+
+/** Targets that are remembered, and how long they may be. */
+const KNOWN_MAX = 256;
+const KNOWN_LENGTH_MAX = 256;
 
 export class Router {
-  readonly #options: RouterOptions;
+  readonly #log: Log;
+  readonly #cors: Cors;
+  readonly #endpoints: PathTable;
+  readonly #dataEndpoints: PathTable;
+  /** What was found, by target: a client asks the same few again and again. */
+  readonly #known = new Map<string, Found>();
 
-  constructor(options: RouterOptions) {
-    this.#options = options;
+  constructor({ endpoints, dataEndpoints, cors = new Cors([]), log }: RouterOptions) {
+    this.#log = log;
+    this.#cors = cors;
+    this.#endpoints = new PathTable(endpoints);
+    this.#dataEndpoints = new PathTable(dataEndpoints);
   }
 
   /** Never rejects. */
-  async answer(request: HttpRequest): Promise<EncodedAnswer> {
-    const path = pathOf(request.target);
-    const found = this.#find(path);
+  async answer(request: HttpRequest): Promise<RoutedAnswer> {
+    const { target } = request;
+    const found = this.#known.get(target) ?? this.#find(target);
+    const endpoint = found?.endpoint;
     try {
       if (found?.isExact !== true) {
-        throw new Refusal(404, `there is nothing at ${path.slice(0, PATH_SHOWN_MAX)}`);
+        throw new Refusal(404, `there is nothing at ${pathOf(target).slice(0, PATH_SHOWN_MAX)}`);
       }
-      const { endpoint, place } = found;
-      checkMethod(endpoint, request.method);
-      return encodeAnswer(await endpoint.answer(request, place));
+      const encoded = this.#encode(await this.#ask(found, request), request, endpoint);
+      return encoded instanceof Promise ? await encoded : encoded;
     } catch (error) {
-      const { status, headers, message } = this.#refusal(error, request.id);
-      const body = (found?.endpoint.failureBody ?? messageBody)(message);
-      return encodeAnswer(createAnswer(status, body, headers));
+      const refusal = this.#refusal(error, request.id);
+      const body = (endpoint?.failureBody ?? messageBody)(refusal.message);
+      const answer = createAnswer(refusal.status, body, refusal.headers);
+      return await this.#encode(answer, request, endpoint);
     }
   }
 
-  #find(path: string): Found | undefined {
+  #ask({ endpoint, place }: Found, request: HttpRequest): Answer | Promise<Answer> {
+    if (isPreflight(request)) return this.#cors.preflight(endpoint.methods, request.headers.origin);
+    checkMethod(endpoint, request.method);
+    return endpoint.answer(request, place);
+  }
+
+  /** A promise only when there is something to wait for. */
+  #encode(
+    answer: Answer,
+    { headers: asked }: HttpRequest,
+    endpoint: Endpoint | undefined,
+  ): RoutedAnswer | Promise<RoutedAnswer> {
+    const isJsonOnly = endpoint?.isJsonOnly === true;
+    const route = ({ status, headers, content }: EncodedAnswer): RoutedAnswer => {
+      return { endpoint, status, headers: this.#cors.extend(headers, asked.origin), content };
+    };
+    const encoded = encodeAnswer(answer, { headers: asked, isJsonOnly });
+    return encoded instanceof Promise ? encoded.then(route) : route(encoded);
+  }
+
+  #find(target: string): Found | undefined {
+    const found = this.#findPath(pathOf(target));
+    // Paths that end with `/*` are without number.
+    if (found?.isExact === true && found.place.rest === "" && target.length <= KNOWN_LENGTH_MAX) {
+      if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+      this.#known.set(target, found);
+    }
+    return found;
+  }
+
+  #findPath(path: string): Found | undefined {
     const inData = DATA_PATH.exec(path);
-    const { endpoints, dataEndpoints } = this.#options;
-    const [list, local] = inData === null ? [endpoints, path] : [dataEndpoints, inData[2] ?? ""];
-    const endpoint = list.find((one) => local === one.path || local.startsWith(`${one.path}/`));
-    if (endpoint === undefined) return undefined;
-    return { endpoint, isExact: local === endpoint.path, place: { appId: inData?.[1] } };
+    if (inData === null) {
+      return this.#endpoints.find(path, { appId: undefined, version: undefined, rest: "" });
+    }
+    const [, appId, version, local = ""] = inData;
+    return this.#dataEndpoints.find(local, { appId, version, rest: "" });
   }
 
   /** What may be told of an error; what may not is logged. */
   #refusal(error: unknown, requestId: string): Refusal {
     const known = refusalOf(error);
     if (known !== undefined) return known;
-    this.#options.log("error", `request ${requestId} failed: ${describeError(error)}`);
+    this.#log("error", `a request failed: ${describeError(error)}`, { requestId });
     const message = `an unexpected error of the server; its log has more about request ${requestId}`;
     return new Refusal(500, message);
   }
+}
+
+/** Endpoints by their paths. */
+class PathTable {
+  readonly #byPath: ReadonlyMap<string, Endpoint>;
+  readonly #open: readonly Endpoint[];
+  readonly #all: readonly Endpoint[];
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.#open = endpoints.filter(({ path }) => path.endsWith("/*"));
+    const exact = endpoints.filter((endpoint) => !this.#open.includes(endpoint));
+    this.#byPath = new Map(exact.map((endpoint) => [endpoint.path, endpoint]));
+    this.#all = endpoints;
+  }
+
+  find(path: string, place: Place): Found | undefined {
+    const endpoint = this.#byPath.get(path);
+    if (endpoint !== undefined) return { endpoint, isExact: true, place };
+    for (const open of this.#open) {
+      const rest = restOf(path, open.path.slice(0, -1));
+      if (rest !== undefined) return { endpoint: open, isExact: true, place: { ...place, rest } };
+    }
+    const above = this.#all.find((one) => path.startsWith(`${one.path.replace(/\/\*$/, "")}/`));
+    return above === undefined ? undefined : { endpoint: above, isExact: false, place };
+  }
+}
+
+/** The one part of a path that follows `start`. */
+function restOf(path: string, start: string): string | undefined {
+  if (!path.startsWith(start)) return undefined;
+  const rest = path.slice(start.length);
+  return rest === "" || rest.includes("/") ? undefined : rest;
 }
 
 /** The body of a failure wherever nothing else is agreed. */

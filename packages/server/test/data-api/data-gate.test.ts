@@ -5,10 +5,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { MemoryKeyValue, Store } from "@bigpeer/engine";
 import { encodeCbor, type ValueObject } from "@bigpeer/protocol";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { ApiKeys, FULL_PERMISSIONS } from "../../src/api-keys.ts";
 import { type DataCall, DataGate } from "../../src/data-api/data-gate.ts";
-import { BODIES_SIZE_MAX, BODY_SIZE_MAX } from "../../src/limits.ts";
+import { FailedCredentials } from "../../src/failed-credentials.ts";
+import type { Place } from "../../src/http/router.ts";
+import { BODIES_SIZE_MAX, BODY_SIZE_MAX, CALLS_MAX } from "../../src/limits.ts";
 import { nodePlatform } from "../../src/node-platform.ts";
 import { type HandMadeRequest, handMadeRequest } from "../support/hand-made-request.ts";
 
@@ -29,7 +31,14 @@ async function addKey(appId: string, permissions: ValueObject = FULL_PERMISSIONS
 }
 
 function gate(isOpen = true): DataGate<typeof APP> {
-  return new DataGate(() => (isOpen ? { keys, apps: [APP, OTHER] } : undefined));
+  return new DataGate({
+    source: () => (isOpen ? { keys, apps: [APP, OTHER] } : undefined),
+    failed: new FailedCredentials(() => 0),
+  });
+}
+
+function placeOf(appId: string | undefined): Place {
+  return { appId, version: "v4", rest: "" };
 }
 
 function post(headers: IncomingHttpHeaders, body: string | Uint8Array = "{}"): HandMadeRequest {
@@ -42,18 +51,20 @@ function admit(
   appId?: string,
   through = gate(),
 ): Promise<DataCall<typeof APP>> {
-  return through.admit(request, { appId }, async (call) => call);
+  return through.admit(request, placeOf(appId), async (call) => call);
 }
 
 test("[H1] the key decides the app", async () => {
   for (const app of [APP, OTHER]) {
     const authorization = `Bearer ${await addKey(app.id)}`;
-    const call = await admit(post({ authorization }, '{"a":1}'));
-    expect(call).toEqual({
+    const request = post({ authorization }, '{"a":1}');
+    expect(await admit(request)).toEqual({
       app,
-      requestId: "request-1",
+      credential: { id: authorization.slice(10, 18) },
+      request,
+      place: placeOf(undefined),
       body: { a: 1 },
-      onHangUp: expect.any(Function),
+      bytes: new TextEncoder().encode('{"a":1}'),
     });
   }
 });
@@ -142,7 +153,7 @@ test("[H5] bodies that together pass the bound are 503 until others are answered
   const through = gate();
   const endings: (() => void)[] = [];
   const running = Array.from({ length: BODIES_SIZE_MAX / BODY_SIZE_MAX }, () =>
-    through.admit(large(), { appId: undefined }, () => {
+    through.admit(large(), placeOf(undefined), () => {
       return new Promise<void>((resolve) => void endings.push(resolve));
     }),
   );
@@ -162,4 +173,35 @@ test("a call that fails gives its room back", async () => {
     const request = handMadeRequest({ headers, body: "{", bodySizeMax: BODY_SIZE_MAX });
     await expect(admit(request, undefined, through)).rejects.toMatchObject({ code: "json.syntax" });
   }
+});
+
+test("[H5] more calls than the bound are 503 until others are answered", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const through = gate();
+  const endings: (() => void)[] = [];
+  const running = Array.from({ length: CALLS_MAX }, () =>
+    through.admit(post({ authorization }), placeOf(undefined), () => {
+      return new Promise<void>((resolve) => void endings.push(resolve));
+    }),
+  );
+  await vi.waitFor(() => expect(endings).toHaveLength(CALLS_MAX));
+  await expect(admit(post({ authorization }), undefined, through)).rejects.toMatchObject({
+    status: 503,
+    headers: { "retry-after": "1" },
+  });
+  for (const end of endings) end();
+  await Promise.all(running);
+  expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
+});
+
+test("[H43] after 20 wrong credentials within a minute it is 429, and a valid one still passes", async () => {
+  const through = gate();
+  const wrong = (): Promise<unknown> =>
+    admit(post({ authorization: "Bearer nobody" }), undefined, through);
+  for (let i = 0; i < 20; i++) await expect(wrong()).rejects.toMatchObject({ status: 401 });
+  await expect(wrong()).rejects.toMatchObject({ status: 429, headers: { "retry-after": "60" } });
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
+  // No credential is none that failed.
+  await expect(admit(post({}), undefined, through)).rejects.toMatchObject({ status: 401 });
 });

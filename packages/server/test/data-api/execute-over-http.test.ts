@@ -11,7 +11,7 @@ import { BODY_SIZE_MAX } from "../../src/limits.ts";
 import type { QuickstartContent } from "../../src/quickstart.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { testHost } from "../support/store-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { testConfig } from "../support/test-config.ts";
 
 interface Reply {
   readonly status: number;
@@ -54,17 +54,10 @@ class Client {
 }
 
 async function start(statementTimeoutMs = 30_000): Promise<Client> {
-  const dataDir = temporaryFolder();
-  const config = {
-    dataDir,
-    port: 0,
-    host: "127.0.0.1",
-    statementTimeoutMs,
-    isClockAccepted: false,
-  };
+  const config = testConfig({ statementTimeoutMs });
   const server = await startServer(config, testHost());
   onTestFinished(() => server.close());
-  return new Client(server, dataDir);
+  return new Client(server, config.dataDir);
 }
 
 /** What every failure looks like, whatever its status. */
@@ -273,7 +266,7 @@ test.each([
   ['{"statement":"SELECT * FROM cars","args":[]}', "args"],
 ])("[H6] the body %j is 400 and names the place: %s", async (text, place) => {
   const client = await start();
-  expect(expectFailure(await client.send({ body: text }), 400)).toContain(`at ${place}`);
+  expect(expectFailure(await client.send({ body: text }), 400)).toContain(place);
 });
 
 test("[H4] a request in CBOR may carry binary; the answer is JSON whatever Accept says", async () => {
@@ -304,16 +297,7 @@ test("[H10] the answer to a write shows up in every later read, also after a res
   const { body } = await client.execute("INSERT INTO cars DOCUMENTS (:d)", { d: { _id: "c1" } });
   expect(body["transactionId"]).toBe(1);
   await client.server.close();
-  const server = await startServer(
-    {
-      dataDir: client.dataDir,
-      port: 0,
-      host: "127.0.0.1",
-      statementTimeoutMs: 30_000,
-      isClockAccepted: false,
-    },
-    testHost(),
-  );
+  const server = await startServer(testConfig({ dataDir: client.dataDir }), testHost());
   onTestFinished(() => server.close());
   const again = new Client(server, client.dataDir);
   expect(again.quickstart.apiKey).toBe(client.quickstart.apiKey);
@@ -368,4 +352,18 @@ test("[H17] a statement whose client has left is stopped", async () => {
   expect((await client.execute(ended)).body.items).toEqual([
     { state: "cancelled", error: "the client left" },
   ]);
+});
+
+test("[H17] a running statement can be cancelled by another one, and is 408", async () => {
+  const client = await start();
+  const documents = Array.from({ length: 300 }, (_, i) => ({ _id: i }));
+  await client.execute("INSERT INTO cars DOCUMENTS (:documents)", { documents });
+  const slow = client.execute(
+    "SELECT a._id FROM cars a JOIN cars b ON true JOIN cars c ON a._id < 0",
+  );
+  const where = "text LIKE '%a._id < 0'";
+  const active = `SELECT _id FROM system:active_requests WHERE ${where}`;
+  while ((await client.execute(active)).body.items.length === 0);
+  await client.execute(`DELETE FROM system:active_requests WHERE ${where}`);
+  expect(expectFailure(await slow, 408)).toContain("cancelled");
 });

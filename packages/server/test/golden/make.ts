@@ -41,6 +41,9 @@ export const GOLDEN_MS: number = START_MS + 40 * DAY_MS;
 
 export const OTHER_SITE = "00000000000000aa";
 
+/** The content that nobody refers to. */
+export const GOLDEN_ORPHAN = "0a3e";
+
 const TOKEN = { id: "5f70bf18a086007016e948b04aed3b82", len: 7, metadata: { name: "a.jpg" } };
 
 export interface GoldenDocument {
@@ -116,11 +119,24 @@ async function fill(store: Store, platform: TestPlatform): Promise<void> {
   await writeUploads(store, platform);
   await write(store, { kind: "catalog", section: "index", name: "by-colour", value: ["colour"] });
   await write(store, insert("größe", "x", { l: 1 }));
+  await writeAttachments(store);
+  const keys = [{ path: ["colour"], isDescending: true }];
+  await write(store, { kind: "create_index", collection: "types", name: "by_colour", keys });
   // A guard: the outcome rests on a document that the transaction does not change.
   await store.transact((transaction) => {
     transaction.get("lives", "seed");
     transaction.apply([{ kind: "catalog", section: "index", name: "by-size", value: ["l"] }]);
   });
+}
+
+/** A content that a document refers to, and one that nobody does. */
+async function writeAttachments(store: Store): Promise<void> {
+  const { id, len } = TOKEN;
+  await write(
+    store,
+    { kind: "attach", id, len, by: "ann" },
+    { kind: "attach", id: GOLDEN_ORPHAN, len: 1, by: "bob" },
+  );
 }
 
 /** A delete that is collected and a log that is trimmed: horizon and floor are above zero. */

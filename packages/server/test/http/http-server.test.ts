@@ -4,56 +4,21 @@
 
 import { once } from "node:events";
 import { request as sendRequest } from "node:http";
-import { connect, createServer, type Socket } from "node:net";
+import { createServer } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createAnswer, encodeAnswer } from "../../src/http/answer.ts";
-import type { HttpRequest } from "../../src/http/http-request.ts";
-import { type HttpServer, listenHttp } from "../../src/http/http-server.ts";
-import { refusalOf } from "../../src/http/refusal.ts";
-import { BODY_SIZE_MAX } from "../../src/limits.ts";
-
-const log = (): void => {};
-
-type Decide = (request: HttpRequest) => Promise<number>;
-
-/** A server that answers with the status that `decide` finds, or with the one of its refusal. */
-async function listen(decide: Decide, host = "127.0.0.1"): Promise<HttpServer> {
-  const answer = async (request: HttpRequest) => {
-    const status = await decide(request).catch((error: unknown) => refusalOf(error)?.status ?? 500);
-    return encodeAnswer(createAnswer(status, { status }));
-  };
-  const server = await listenHttp({ host, port: 0, answer, log });
-  onTestFinished(() => server.close());
-  return server;
-}
-
-/** Reads the body and answers 200 with nothing said about it. */
-const readAll: Decide = async (request) => {
-  await request.readBody();
-  return 200;
-};
-
-const refuseAll: Decide = async () => 401;
-
-interface Connection {
-  readonly socket: Socket;
-  readonly received: () => string;
-}
-
-async function connectTo({ url }: HttpServer): Promise<Connection> {
-  const socket = connect(Number(new URL(url).port), "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  let text = "";
-  socket.setEncoding("latin1").on("data", (chunk: string) => {
-    text += chunk;
-  });
-  // The server may end it while we write.
-  socket.on("error", () => {});
-  await once(socket, "connect");
-  return { socket, received: () => text };
-}
-
-const HEAD = "POST / HTTP/1.1\r\nHost: x\r\n";
+import { createAnswer, type EncodedAnswer } from "../../src/http/answer.ts";
+import { encodeAnswer } from "../../src/http/answer-encoding.ts";
+import { type Answered, listenHttp } from "../../src/http/http-server.ts";
+import { BODY_MS_MAX, BODY_SIZE_MAX, LINGER_MS_MAX } from "../../src/limits.ts";
+import {
+  connectTo,
+  createGate,
+  HEAD,
+  listen,
+  listenWith,
+  readAll,
+  refuseAll,
+} from "../support/http-listener.ts";
 
 test("over the wire: JSON with its length and the id of the request, and HEAD without a body", async () => {
   let id = "";
@@ -160,6 +125,8 @@ test("[H3] a client that waits for 100 Continue is refused without it, or told t
   const refused = await connectTo(await listen(refuseAll));
   refused.socket.write(HEAD + expectation);
   await vi.waitFor(() => expect(refused.received()).toMatch(/^HTTP\/1.1 401 /));
+  // It may send the body or the next request, and we could not tell which.
+  expect(refused.received()).toMatch(/connection: close/i);
   const large = await connectTo(await listen(readAll));
   large.socket.write(HEAD + expectation.replace("5", String(BODY_SIZE_MAX + 1)));
   await vi.waitFor(() => expect(large.received()).toMatch(/^HTTP\/1.1 413 /));
@@ -213,22 +180,23 @@ test("a port in use is told in a sentence that names it", async () => {
   await once(other, "listening");
   onTestFinished(() => void other.close());
   const { port } = other.address() as { port: number };
-  const answer = async () => encodeAnswer(createAnswer(200, {}));
-  await expect(listenHttp({ host: "127.0.0.1", port, answer, log })).rejects.toMatchObject({
+  const answer = async (): Promise<EncodedAnswer> => bytesAnswer(200, "");
+  const options = { host: "127.0.0.1", port, answer, log: () => {} };
+  await expect(listenHttp(options)).rejects.toMatchObject({
     code: "config.invalid",
     message: `port ${port} of 127.0.0.1 is in use by another program; choose one with --port`,
   });
 });
 
 test("an address of another machine is told in a sentence that names it", async () => {
-  await expect(listen(refuseAll, "192.0.2.1")).rejects.toMatchObject({
+  await expect(listen(refuseAll, { host: "192.0.2.1" })).rejects.toMatchObject({
     code: "config.invalid",
     message: "expected an address of this machine in --host, found 192.0.2.1",
   });
 });
 
 test("IPv6 addresses stand in brackets", async () => {
-  expect((await listen(refuseAll, "::1")).url).toMatch(/^http:\/\/\[::1\]:\d+$/);
+  expect((await listen(refuseAll, { host: "::1" })).url).toMatch(/^http:\/\/\[::1\]:\d+$/);
 });
 
 test("closing does not wait for connections on which nothing is asked", async () => {
@@ -241,4 +209,159 @@ test("closing does not wait for connections on which nothing is asked", async ()
   await ended;
   await expect(fetch(server.url)).rejects.toThrow("fetch failed");
   await server.close();
+});
+
+function bytesAnswer(status: number, text: string): EncodedAnswer {
+  return { status, headers: {}, content: { kind: "bytes", bytes: Buffer.from(text) } };
+}
+
+test("an answer of 204 or 304 has no length", async () => {
+  for (const status of [204, 304]) {
+    const response = await fetch((await listenWith(async () => bytesAnswer(status, ""))).url);
+    expect(response.status).toBe(status);
+    expect(response.headers.get("content-length")).toBeNull();
+    expect(response.headers.get("transfer-encoding")).toBeNull();
+  }
+});
+
+test("HEAD has the headers of GET, also of an answer that is compressed", async () => {
+  const answer = createAnswer(200, { text: "long ".repeat(1000) });
+  const { url } = await listenWith(async ({ headers }) =>
+    encodeAnswer(answer, { headers, isJsonOnly: false }),
+  );
+  const ask = async (method: string): Promise<object> => {
+    const response = await fetch(url, { method, headers: { "accept-encoding": "gzip" } });
+    await response.arrayBuffer();
+    // The client ends its connection after HEAD; the other two differ with every answer.
+    const others = ["connection", "keep-alive", "x-request-id", "date"];
+    return Object.fromEntries([...response.headers].filter(([name]) => !others.includes(name)));
+  };
+  const get = await ask("GET");
+  expect(get).toMatchObject({ "content-encoding": "gzip", "content-length": expect.any(String) });
+  expect(await ask("HEAD")).toEqual(get);
+});
+
+test("a refusal without content is seen at once by who still sends", async () => {
+  const server = await listenWith(async () => bytesAnswer(401, ""));
+  const { socket, received } = await connectTo(server);
+  socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n`);
+  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 401 /));
+  socket.write("0\r\n\r\n");
+  await once(socket, "end");
+});
+
+test("headers of the answer itself win", async () => {
+  const answer = { ...bytesAnswer(200, "x"), headers: { "cache-control": "max-age=60" } };
+  const response = await fetch((await listenWith(async () => answer)).url);
+  expect(response.headers.get("cache-control")).toBe("max-age=60");
+});
+
+test("a large answer arrives whole", async () => {
+  const text = "0123456789".repeat(1_000_000);
+  const response = await fetch((await listenWith(async () => bytesAnswer(200, text))).url);
+  expect((await response.text()) === text).toBe(true);
+});
+
+test("every request is told when it is over, with what gave the answer and how much went", async () => {
+  const all: Answered[] = [];
+  const server = await listenWith(
+    async (request) => {
+      if (request.target === "/read") await request.readBody();
+      if (request.target === "/open") await request.openBody().toArray();
+      const endpoint = request.target === "/" ? undefined : { name: `of ${request.target}` };
+      return { ...bytesAnswer(200, "hello"), endpoint };
+    },
+    { onAnswered: (answered) => void all.push(answered) },
+  );
+  const { url } = server;
+  await (await fetch(url)).text();
+  await fetch(`${url}/head`, { method: "HEAD" });
+  await (await fetch(`${url}/read`, { method: "POST", body: "four" })).text();
+  await (await fetch(`${url}/open`, { method: "POST", body: "four" })).text();
+  await (await fetch(`${url}/unread`, { method: "POST", body: "four" })).text();
+  expect(
+    all.map(({ request, operation, status, requestBytes, responseBytes }) => {
+      return [request.method, operation, status, requestBytes, responseBytes];
+    }),
+  ).toEqual([
+    ["GET", "none", 200, 0, 5],
+    ["HEAD", "of /head", 200, 0, 0],
+    ["POST", "of /read", 200, 4, 5],
+    ["POST", "of /open", 200, 4, 5],
+    ["POST", "of /unread", 200, 0, 5],
+  ]);
+  for (const { request, elapsedMs } of all) {
+    expect(request.remoteAddress).toBe("127.0.0.1");
+    expect(request.isEncrypted).toBe(false);
+    expect(elapsedMs).toBeGreaterThan(0);
+  }
+});
+
+test("requests under way are counted until they are answered or their client leaves", async () => {
+  const gate = createGate();
+  const server = await listen(async () => {
+    await gate.opened;
+    return 200;
+  });
+  const { socket } = await connectTo(server);
+  socket.write(`${HEAD}Content-Length: 0\r\n\r\n`);
+  const answered = fetch(server.url);
+  await vi.waitFor(() => expect(server.requestCount).toBe(2));
+  socket.destroy();
+  await vi.waitFor(() => expect(server.requestCount).toBe(1));
+  gate.open();
+  expect((await answered).status).toBe(200);
+  await vi.waitFor(() => expect(server.requestCount).toBe(0));
+});
+
+test("a client that announces a short body and never sends it does not keep its connection", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { socket, received } = await connectTo(await listen(refuseAll));
+  const ended = once(socket, "close");
+  socket.write(`${HEAD}Content-Length: 100\r\n\r\nsome`);
+  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 401 /));
+  expect(received()).not.toMatch(/connection: close/i);
+  vi.advanceTimersByTime(BODY_MS_MAX);
+  await ended;
+});
+
+test("one that waits for 100 Continue and is refused has two seconds to leave", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { socket, received } = await connectTo(await listen(refuseAll));
+  const ended = once(socket, "close");
+  socket.write(`${HEAD}Content-Length: 5\r\nExpect: 100-continue\r\n\r\n`);
+  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 401 [^]*"status":401/));
+  vi.advanceTimersByTime(LINGER_MS_MAX);
+  await ended;
+});
+
+test("a body that was too slow ends the connection: its rest would be in the way", async () => {
+  const server = await listen(async () => 408);
+  const { socket, received } = await connectTo(server);
+  socket.write(`${HEAD}Content-Length: 100\r\n\r\nsome`);
+  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 408 [^]*connection: close/i));
+  socket.end();
+  await once(socket, "close");
+});
+
+test("an expectation that nobody knows is passed over", async () => {
+  const { socket, received } = await connectTo(await listen(readAll));
+  socket.write(`${HEAD}Content-Length: 0\r\nExpect: miracles\r\n\r\n`);
+  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 200 /));
+});
+
+test("requests that are sent at once are answered in their order", async () => {
+  const first = createGate();
+  const { socket, received } = await connectTo(
+    await listen(async ({ target }) => {
+      if (target === "/2") first.open();
+      else await first.opened;
+      return target === "/2" ? 202 : 201;
+    }),
+  );
+  const begin = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  socket.write(begin("/1") + begin("/2"));
+  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 201 [^]*HTTP\/1.1 202 /));
 });

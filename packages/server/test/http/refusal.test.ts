@@ -11,8 +11,9 @@ function statusOf(code: ErrorCode): number | undefined {
 }
 
 test("[H8] what is wrong with a statement or a body is 400", () => {
+  const others: readonly ErrorCode[] = ["query.timeout", "query.busy"];
   for (const code of ERROR_CODES.filter((one) => one.startsWith("query."))) {
-    expect(statusOf(code), code).toBe(code === "query.timeout" ? 408 : 400);
+    if (!others.includes(code)) expect(statusOf(code), code).toBe(400);
   }
   for (const code of ["json.syntax", "cbor.malformed", "value.invalid", "id.invalid"] as const) {
     expect(statusOf(code), code).toBe(400);
@@ -24,18 +25,31 @@ test("[H8] what takes too long is 408", () => {
   expect(statusOf("store.snapshot_expired")).toBe(408);
 });
 
-test.each(["store.busy", "store.closed", "store.full", "clock.ahead"] as const)(
-  "[H8] %s is 503 and says when to try again",
-  (code) => {
-    const refusal = refusalOf(new PeerError(code, "a sentence"));
-    expect(refusal?.status).toBe(503);
-    expect(Number(refusal?.headers["retry-after"])).toBeGreaterThan(0);
-  },
-);
+test.each([
+  ["query.busy", "1", "a sentence (query.busy)"],
+  ["store.busy", "1", "a sentence (store.busy)"],
+  ["store.closed", "1", "the server is closing (store.closed)"],
+  ["store.full", "30", "the server has no room left on its disk (store.full)"],
+  ["clock.ahead", "60", "a sentence (clock.ahead)"],
+] as const)("[H8] %s is 503 and says when to try again: in %s s", (code, seconds, message) => {
+  const refusal = refusalOf(new PeerError(code, "a sentence"));
+  expect(refusal?.status).toBe(503);
+  expect(refusal?.headers).toEqual({ "retry-after": seconds });
+  expect(refusal?.message).toBe(message);
+});
 
 test("[H13] a full disk is told without the file that had no room", () => {
   const refusal = refusalOf(new PeerError("store.full", "expected room at /srv/data/data.mdb"));
-  expect(refusal?.message).toBe("the server has no room left on its disk; nothing was applied");
+  expect(refusal?.message).toBe("the server has no room left on its disk (store.full)");
+});
+
+test.each([
+  ["attachment.invalid", 400],
+  ["attachment.too_large", 413],
+  ["idempotency.conflict", 422],
+  ["idempotency.too_large", 400],
+] as const)("%s is %s", (code, status) => {
+  expect(statusOf(code)).toBe(status);
 });
 
 test.each(["store.write_failed", "store.corrupt", "config.invalid"] as const)(

@@ -3,22 +3,29 @@
  * none of ours.
  */
 
-import { PeerError } from "@bigpeer/protocol";
+import { decodeCbor, PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { createAnswer } from "../../src/http/answer.ts";
+import { Cors } from "../../src/http/cors.ts";
 import { Refusal } from "../../src/http/refusal.ts";
 import { type Endpoint, messageBody, Router } from "../../src/http/router.ts";
+import { ANSWER_SIZE_MAX } from "../../src/limits.ts";
+import type { Log } from "../../src/log.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
+import { bytesOf, jsonOf } from "../support/sent-content.ts";
 
 /** An endpoint that answers with the place where it was asked. */
 const ECHO: Endpoint = {
+  name: "echo",
   path: "/store/echo",
   methods: ["POST"],
   failureBody: (message) => ({ wrong: message }),
-  answer: (_, { appId }) => createAnswer(200, { appId: appId ?? "of the credential" }),
+  answer: (_, { appId, version = "none" }) =>
+    createAnswer(200, { appId: appId ?? "of the credential", version }),
 };
 
 const PLAIN: Endpoint = {
+  name: "plain",
   path: "/plain",
   methods: ["GET", "HEAD"],
   failureBody: messageBody,
@@ -34,10 +41,11 @@ interface Told {
 
 async function ask(method: string, target: string, endpoint: Endpoint = ECHO): Promise<Told> {
   const lines: string[] = [];
-  const log = (level: string, message: string): void => void lines.push(`${level} ${message}`);
+  const log: Log = (level, message, { requestId } = {}) =>
+    void lines.push(`${level} ${String(requestId)} ${message}`);
   const router = new Router({ endpoints: [PLAIN], dataEndpoints: [endpoint], log });
-  const { status, headers, bytes } = await router.answer(handMadeRequest({ method, target }));
-  return { status, headers, body: JSON.parse(Buffer.from(bytes).toString()), lines };
+  const { status, headers, content } = await router.answer(handMadeRequest({ method, target }));
+  return { status, headers, body: jsonOf(content), lines };
 }
 
 function failing(error: unknown): Endpoint {
@@ -50,15 +58,53 @@ function failing(error: unknown): Endpoint {
 }
 
 test.each([
-  ["/api/v4/store/echo", "of the credential"],
-  ["/api/v5/store/echo", "of the credential"],
-  ["/6bb92a35-e1bf/api/v4/store/echo", "6bb92a35-e1bf"],
-  ["/6bb92a35-e1bf/api/v5/store/echo", "6bb92a35-e1bf"],
-  ["/api/api/v4/store/echo", "api"],
-  ["/api/v4/store/echo?pretty=1", "of the credential"],
-  ["http://example.com:8080/api/v4/store/echo", "of the credential"],
-])("[H1] %s is the endpoint of the data API, for the app %s", async (target, appId) => {
-  expect(await ask("POST", target)).toMatchObject({ status: 200, body: { appId } });
+  ["/api/v4/store/echo", "of the credential", "v4"],
+  ["/api/v5/store/echo", "of the credential", "v5"],
+  ["/6bb92a35-e1bf/api/v4/store/echo", "6bb92a35-e1bf", "v4"],
+  ["/6bb92a35-e1bf/api/v5/store/echo", "6bb92a35-e1bf", "v5"],
+  ["/api/api/v4/store/echo", "api", "v4"],
+  ["/api/v4/store/echo?pretty=1", "of the credential", "v4"],
+  ["http://example.com:8080/api/v4/store/echo", "of the credential", "v4"],
+])(
+  "[H1] %s is the endpoint of the data API, for the app %s, in %s",
+  async (target, appId, version) => {
+    expect(await ask("POST", target)).toMatchObject({ status: 200, body: { appId, version } });
+  },
+);
+
+/** An endpoint for every path with one more part, which it answers with. */
+const OPEN: Endpoint = {
+  ...ECHO,
+  name: "open",
+  path: "/open/*",
+  answer: (_, { rest }) => createAnswer(200, { rest }),
+};
+
+test("an endpoint whose path ends with /* is for every path with one more part, as it was sent", async () => {
+  expect(await ask("POST", "/api/v4/open/a%20b?x=1", OPEN)).toMatchObject({
+    status: 200,
+    body: { rest: "a%20b" },
+  });
+  for (const target of ["/api/v4/open/", "/api/v4/open/a/b"]) {
+    expect(await ask("POST", target, OPEN)).toMatchObject({
+      status: 404,
+      body: { wrong: `there is nothing at ${target}` },
+    });
+  }
+  expect(await ask("POST", "/api/v4/open", OPEN)).toMatchObject({
+    status: 404,
+    body: { message: "there is nothing at /api/v4/open" },
+  });
+});
+
+test("an answer says which endpoint gave it, also when it is a refusal", async () => {
+  const router = new Router({ endpoints: [PLAIN], dataEndpoints: [ECHO], log: () => {} });
+  const endpointOf = async (method: string, target: string): Promise<Endpoint | undefined> =>
+    (await router.answer(handMadeRequest({ method, target }))).endpoint;
+  expect(await endpointOf("POST", "/api/v4/store/echo")).toBe(ECHO);
+  expect(await endpointOf("GET", "/api/v4/store/echo")).toBe(ECHO);
+  expect(await endpointOf("GET", "/plain")).toBe(PLAIN);
+  expect(await endpointOf("GET", "/elsewhere")).toBeUndefined();
 });
 
 test.each([
@@ -108,7 +154,11 @@ test("a refusal becomes its status and headers, and is not worth a line in the l
   const refusal = new Refusal(418, "no coffee here", { "x-pot": "tea" });
   expect(await ask("POST", "/api/v4/store/echo", failing(refusal))).toEqual({
     status: 418,
-    headers: { "content-type": "application/json", "x-pot": "tea" },
+    headers: {
+      "content-type": "application/json",
+      vary: "accept, accept-encoding",
+      "x-pot": "tea",
+    },
     body: { wrong: "no coffee here" },
     lines: [],
   });
@@ -131,7 +181,7 @@ test.each([
     expect(told.lines).toHaveLength(1);
     const text = error instanceof Error ? error.message : error;
     expect(told.lines[0]).toContain(text);
-    expect(told.lines[0]).toContain("error request request-1 failed");
+    expect(told.lines[0]).toContain("error request-1 a request failed: ");
   },
 );
 
@@ -141,4 +191,57 @@ test("[H13] an answer that cannot be written as text is an unexpected error", as
   const endpoint: Endpoint = { ...ECHO, answer: () => createAnswer(200, circle) };
   const { status, lines } = await ask("POST", "/api/v4/store/echo", endpoint);
   expect({ status, count: lines.length }).toEqual({ status: 500, count: 1 });
+});
+
+test("answers and refusals are CBOR for a client that prefers it, unless the endpoint is JSON only", async () => {
+  const endpoints = [PLAIN, { ...PLAIN, path: "/json", isJsonOnly: true }];
+  const router = new Router({ endpoints, dataEndpoints: [], log: () => {} });
+  const bytesFrom = async (method: string, target: string): Promise<Uint8Array> => {
+    const headers = { accept: "application/cbor" };
+    return bytesOf((await router.answer(handMadeRequest({ method, target, headers }))).content);
+  };
+  expect(decodeCbor(await bytesFrom("GET", "/plain"))).toEqual({ plain: true });
+  expect(decodeCbor(await bytesFrom("GET", "/nowhere"))).toEqual({
+    message: "there is nothing at /nowhere",
+  });
+  expect(Buffer.from(await bytesFrom("GET", "/json")).toString()).toBe('{"plain":true}\n');
+  expect(Buffer.from(await bytesFrom("PUT", "/json")).toString()).toBe(
+    '{"message":"expected GET or HEAD on /json, found PUT"}\n',
+  );
+});
+
+test("an answer beyond the bound is 400, in the form of the endpoint", async () => {
+  const text = "x".repeat(ANSWER_SIZE_MAX);
+  const endpoint: Endpoint = { ...ECHO, answer: () => createAnswer(200, { text }) };
+  expect(await ask("POST", "/api/v4/store/echo", endpoint)).toMatchObject({
+    status: 400,
+    body: {
+      wrong: `the answer is larger than ${ANSWER_SIZE_MAX} bytes; ask for fewer rows with LIMIT (query.too_large)`,
+    },
+  });
+});
+
+const PREFLIGHT = { origin: "http://localhost:5173", "access-control-request-method": "POST" };
+
+test("a preflight is answered before the endpoint is asked, on paths that there are", async () => {
+  const cors = new Cors("loopback");
+  const endpoint = failing(new Error("asked"));
+  const router = new Router({ endpoints: [], dataEndpoints: [endpoint], cors, log: () => {} });
+  const send = async (target: string, headers: object): Promise<object> => {
+    const request = handMadeRequest({ method: "OPTIONS", target, headers: { ...headers } });
+    const { status, headers: sent } = await router.answer(request);
+    return { status, origin: sent["access-control-allow-origin"], allow: sent["allow"] };
+  };
+  const { origin } = PREFLIGHT;
+  const target = "/api/v4/store/echo";
+  expect(await send(target, PREFLIGHT)).toEqual({ status: 204, origin, allow: undefined });
+  expect(await send("/nowhere", PREFLIGHT)).toEqual({ status: 404, origin, allow: undefined });
+  // Without the question it is a method like others.
+  expect(await send(target, { origin })).toEqual({ status: 405, origin, allow: "POST" });
+});
+
+test("without CORS answers have nothing of it", async () => {
+  const router = new Router({ endpoints: [PLAIN], dataEndpoints: [], log: () => {} });
+  const request = handMadeRequest({ method: "OPTIONS", target: "/plain", headers: PREFLIGHT });
+  expect((await router.answer(request)).headers).toEqual({});
 });

@@ -10,7 +10,11 @@ import { type KeyValue, MemoryKeyValue, Store, verify } from "@bigpeer/engine";
 import { timeOfMs, type Value } from "@bigpeer/protocol";
 import { afterAll, expect, test } from "vitest";
 import { seededRandom, testPlatform } from "../../../engine/test/support/test-platform.ts";
-import { randomMerge, randomOperation } from "../../../engine/test/support/workload.ts";
+import {
+  randomAttachmentOperation,
+  randomMerge,
+  randomOperation,
+} from "../../../engine/test/support/workload.ts";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 
 const root = mkdtempSync(join(tmpdir(), "bigpeer-store-"));
@@ -32,9 +36,11 @@ async function liveThrough(storage: KeyValue, seed: number): Promise<void> {
   for (let i = 0; i < 40; i++) {
     platform.nowMs += random.below(50);
     const time = timeOfMs(platform.nowMs) - random.below(1000);
-    const operations = Array.from({ length: 1 + random.below(4) }, () =>
-      random.chance(0.2) ? randomMerge(random, "00000000000000ee", time) : randomOperation(random),
-    );
+    const operations = Array.from({ length: 1 + random.below(4) }, () => {
+      if (random.chance(0.2)) return randomAttachmentOperation(random);
+      if (random.chance(0.2)) return randomMerge(random, "00000000000000ee", time);
+      return randomOperation(random);
+    });
     await store.transact((transaction) => operations.map((each) => transaction.apply([each])));
   }
   await store.close();

@@ -3,6 +3,7 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
+import { Readable } from "node:stream";
 import type { HttpRequest } from "../../src/http/http-request.ts";
 
 export interface HandMadeRequest extends HttpRequest {
@@ -16,6 +17,7 @@ export interface RequestParts {
   readonly headers?: IncomingHttpHeaders;
   readonly body?: string | Uint8Array;
   readonly bodySizeMax?: number;
+  readonly remoteAddress?: string;
 }
 
 export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
@@ -26,12 +28,18 @@ export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
     method,
     target,
     headers,
+    remoteAddress: parts.remoteAddress ?? "127.0.0.1",
+    isEncrypted: false,
     bodySizeMax: parts.bodySizeMax ?? bytes.length,
     wasRead: false,
     onHangUp: () => () => {},
     readBody: async () => {
       request.wasRead = true;
       return bytes;
+    },
+    openBody: () => {
+      request.wasRead = true;
+      return Readable.from([bytes]);
     },
   };
   return request;

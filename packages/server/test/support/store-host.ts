@@ -6,14 +6,14 @@ import { nodePlatform } from "../../src/node-platform.ts";
 import type { StoreHost } from "../../src/store-folder.ts";
 
 export interface TestHost extends StoreHost {
-  /** `level message` for each event so far. */
+  /** `level message` for each event so far, but for those that nobody sees unless he asks. */
   readonly lines: string[];
 }
 
 export function testHost(): TestHost {
   const lines: string[] = [];
   const log = (level: string, message: string): void => {
-    lines.push(`${level} ${message}`);
+    if (level !== "debug") lines.push(`${level} ${message}`);
   };
   return { platform: nodePlatform, log, options: {}, lines };
 }

@@ -1,15 +1,24 @@
 /**
- * A folder that is there for one test.
+ * Folders that are there for one test, or for all tests of a file.
  */
 
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 
 /** An empty folder, removed with all that is in it when the test ends. */
 export function temporaryFolder(): string {
+  return makeFolder(onTestFinished);
+}
+
+/** An empty folder, removed with all that is in it after the tests of the file. */
+export function folderOfFile(): string {
+  return makeFolder(afterAll);
+}
+
+function makeFolder(whenOver: (work: () => void) => void): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "bigpeer-test-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  whenOver(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

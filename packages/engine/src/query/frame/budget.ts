@@ -3,18 +3,28 @@
  *
  * Every loop whose length comes from outside calls `step`, everything that grows calls `take`, or
  * `borrow` when it is garbage after its row.
- * Looking at the clock costs more than a step, so it is looked at once for many of them.
+ * Looking at the clock costs more than a step, so it is looked at once for many of them. So it is with
+ * the memory that all statements share: it is asked for in pieces, and not at all by small statements.
  */
 
 import { PeerError } from "@bigpeer/protocol";
+import type { MemoryPool } from "./memory-pool.ts";
 
 const STEPS_PER_LOOK = 512;
+
+/** Memory that a statement has without asking the pool: enough for nearly all of them. */
+const OWN_BYTES = 1024 * 1024;
+
+/** What is taken from the pool at once, at least. */
+const PIECE_BYTES = 256 * 1024;
 
 export interface BudgetOptions {
   /** A clock that never goes back, in milliseconds. */
   readonly elapsed: () => number;
   readonly timeMsMax: number;
   readonly bytesMax: number;
+  /** What all statements together may use; undefined when nobody counts it. */
+  readonly pool?: MemoryPool | undefined;
 }
 
 export class Budget {
@@ -22,17 +32,24 @@ export class Budget {
   readonly #timeMsMax: number;
   readonly #endMs: number;
   readonly #bytesMax: number;
+  #pool: MemoryPool | undefined;
+  /** Taken from the pool. */
+  #pooled = 0;
+  /** Memory that may be used before anybody must be asked. */
+  #room: number;
   #bytes = 0;
   #borrowed = 0;
   #steps = 0;
   #work = 0;
   #cancelled: string | undefined;
 
-  constructor({ elapsed, timeMsMax, bytesMax }: BudgetOptions) {
+  constructor({ elapsed, timeMsMax, bytesMax, pool }: BudgetOptions) {
     this.#elapsed = elapsed;
     this.#timeMsMax = timeMsMax;
     this.#endMs = elapsed() + timeMsMax;
     this.#bytesMax = bytesMax;
+    this.#pool = pool;
+    this.#room = this.#firstRoom();
   }
 
   /** Steps so far. */
@@ -74,15 +91,43 @@ export class Budget {
   }
 
   #checkBytes(): void {
-    if (this.#bytes + this.#borrowed <= this.#bytesMax) return;
-    const message = `the statement needs more than ${this.#bytesMax} bytes of memory; narrow it with WHERE or LIMIT`;
-    throw new PeerError("query.too_large", message);
+    const bytes = this.#bytes + this.#borrowed;
+    if (bytes <= this.#room) return;
+    this.#grow(bytes);
+  }
+
+  /** Makes room for so many bytes, or refuses them. */
+  #grow(bytes: number): void {
+    if (bytes > this.#bytesMax) {
+      const message = `the statement needs more than ${this.#bytesMax} bytes of memory; narrow it with WHERE or LIMIT`;
+      throw new PeerError("query.too_large", message);
+    }
+    const more = Math.ceil((bytes - this.#room) / PIECE_BYTES) * PIECE_BYTES;
+    this.#pool?.take(more);
+    this.#pooled += more;
+    this.#room = Math.min(this.#room + more, this.#bytesMax);
   }
 
   /** What was taken is free again: the statement begins anew. The time goes on. */
   release(): void {
     this.#bytes = 0;
     this.#borrowed = 0;
+    if (this.#pooled === 0) return;
+    this.#pool?.give(this.#pooled);
+    this.#pooled = 0;
+    this.#room = this.#firstRoom();
+  }
+
+  /** The statement is over and nothing of it is held any more. May be called again. */
+  end(): void {
+    this.release();
+    // A straggler may still count; what it takes would never be given back.
+    this.#pool = undefined;
+    this.#room = this.#bytesMax;
+  }
+
+  #firstRoom(): number {
+    return this.#pool === undefined ? this.#bytesMax : Math.min(OWN_BYTES, this.#bytesMax);
   }
 
   cancel(reason: string): void {

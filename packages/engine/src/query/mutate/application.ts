@@ -13,7 +13,7 @@ import { evaluationFault } from "../fault.ts";
 import { type DocumentPlace, getDocument } from "../run/declared-read.ts";
 import type { Execution, Typing } from "../run/execution.ts";
 import type { Settings } from "../system/settings.ts";
-import { checkDocumentSize, type Write } from "./document-size.ts";
+import { checkDocumentSize, type SizeLimits, type Write } from "./document-size.ts";
 
 /** What a mutation needs of an execution. */
 export interface MutationContext extends Pick<Execution, "run" | "transaction" | "warnings"> {
@@ -28,6 +28,11 @@ export function transactionOf(execution: MutationContext): Transaction {
   return transaction;
 }
 
+export function sizeLimitsOf({ system }: MutationContext): SizeLimits {
+  const { documentSizeSoftLimit: soft, documentSizeHardLimit: hard } = system.settings;
+  return { soft, hard };
+}
+
 /** Applies writes whose size matters. */
 export function applyWrites(
   writes: readonly Write[],
@@ -36,11 +41,11 @@ export function applyWrites(
 ): OperationOutcome[] {
   const { view } = transactionOf(execution);
   const { budget } = execution.run;
-  const { documentSizeSoftLimit: soft, documentSizeHardLimit: hard } = execution.system.settings;
+  const limits = sizeLimitsOf(execution);
   return ofStatement(at, () => {
     for (const write of writes) {
       budget.step();
-      budget.take(checkDocumentSize(write, { soft, hard }, view, execution.warnings));
+      budget.take(checkDocumentSize(write, limits, view, execution.warnings));
     }
     return applyOperations(
       writes.map(({ operation }) => operation),

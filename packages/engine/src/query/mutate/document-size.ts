@@ -52,19 +52,35 @@ export function checkDocumentSize(
   const idSize = encodedSize(operation.id);
   const added = idSize + operationSize(operation);
   if (sizeBefore + added <= Math.min(limits.soft, limits.hard)) return added;
-  const sizeAfter = resultSize(operation, view);
-  const size = sizeAfter + idSize;
+  const change = { id: operation.id, before: sizeBefore, after: resultSize(operation, view) };
+  checkSizeChange(change, limits, warnings);
+  return added;
+}
+
+/** Sizes of the fields of a document before and after a write. */
+export interface SizeChange {
+  readonly id: Value;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The same for a write whose outcome is known already. */
+export function checkSizeChange(
+  { id, before, after }: SizeChange,
+  limits: SizeLimits,
+  warnings: Warnings,
+): void {
+  const size = after + encodedSize(id);
   // What came too large from elsewhere may still be made smaller.
-  if (size > limits.hard && sizeAfter > sizeBefore) {
-    const which = `the document ${stringifyJson(operation.id)} is too large`;
+  if (size > limits.hard && after > before) {
+    const which = `the document ${stringifyJson(id)} is too large`;
     const limit = `its size is ${size} bytes and exceeds limit of ${limits.hard} bytes`;
     throw evaluationFault(`${which}: ${limit}`);
   }
   if (size > limits.soft) {
     const limit = `exceeds the soft limit of ${limits.soft} bytes`;
-    warnings.add(`the document is large: its size is ${size} bytes and ${limit}`, operation.id);
+    warnings.add(`the document is large: its size is ${size} bytes and ${limit}`, id);
   }
-  return added;
 }
 
 /** The size of the fields that an operation would leave. */

@@ -115,7 +115,7 @@ function checkCounter(
 }
 
 /** A token as the upload of an attachment answers it, with or without metadata, and nothing else. */
-function isToken(value: PresentDatum): boolean {
+export function isToken(value: PresentDatum): boolean {
   if (!isDatumObject(value)) return false;
   const { id, len, metadata } = value;
   if (typeof id !== "string" || id === "" || !isInteger(len) || len < 0) return false;

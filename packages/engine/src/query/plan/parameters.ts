@@ -20,7 +20,7 @@ import { eachNode } from "../syntax/tree-walk.ts";
 export function checkArguments(input: unknown): ValueObject {
   if (input === undefined || input === null) return {};
   const args = checked(input);
-  if (!isObject(args)) throw refusal("expected an object with a value for each parameter");
+  if (!isObject(args)) throw refusal("expected an object with a value for each parameter at args");
   const place = findUnbounded(args, "args");
   if (place !== undefined) throw refusal(`expected a finite number at ${place}`);
   return args;

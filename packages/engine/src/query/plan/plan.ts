@@ -120,7 +120,7 @@ function addTerm(
     throw semanticFault(`two terms are named ${alias}: give one another alias`, collection.at);
   }
   const slot = slots.take();
-  terms.push({ alias, slot });
+  terms.push({ alias, slot, ...(term.isUnnamed && { isUnnamed: true }) });
   const resolved = resolveCollection(collection, purpose);
   return {
     collection: resolved,

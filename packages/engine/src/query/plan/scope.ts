@@ -24,6 +24,8 @@ import { quoteName, unknownName } from "../unknown-name.ts";
 export interface ScopeTerm {
   readonly alias: string;
   readonly slot: number;
+  /** Every name is a field of its documents, also one that is spelt as the alias. */
+  readonly isUnnamed?: boolean;
 }
 
 /** An aggregate of a statement, and the slot that holds its result. */
@@ -105,7 +107,7 @@ function bindName(node: NameNode, scope: Scope): Expression {
 /** A name as a FROM term or a field of it. */
 export function bindField(node: NameNode, { terms }: Scope): Expression {
   const { name, at } = node;
-  const term = terms.find(({ alias }) => alias === name);
+  const term = terms.find(({ alias, isUnnamed }) => alias === name && isUnnamed !== true);
   if (term !== undefined) return slotNode(term, "document", at);
   const [only, ...others] = terms;
   if (only === undefined)

@@ -33,6 +33,8 @@ export interface Choice {
    * who have it in numbers instead of in the statement.
    */
   readonly rows: (execution: Execution, window?: Window) => Generator<void, Frame[], void>;
+  /** How many documents the condition chooses; none of them is kept. */
+  readonly count: (execution: Execution) => Generator<void, number, void>;
 }
 
 /** Rough bytes of a frame that is kept, without what it holds. */
@@ -84,5 +86,31 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
     sorter?.sort(found, run);
     return found.slice(cut.offset, cut.offset + cut.limit).map((each) => each.row);
   };
-  return { plan, source: plan.source, scope, order, limit, offset, rows };
+  const count = compileCount(plan, slots);
+  return { plan, source: plan.source, scope, order, limit, offset, rows, count };
+}
+
+function compileCount(plan: RowsPlan, slots: Slots): Choice["count"] {
+  const { collection } = plan.source;
+  if (isAlways(plan.where) && collection.kind === "stored") {
+    // oxlint-disable-next-line require-yield -- the store keeps the number
+    return function* count({ view }) {
+      return view.count(collection.name);
+    };
+  }
+  const source = compileRows(plan);
+  return function* count(execution) {
+    let found = 0;
+    const row = (): boolean => {
+      found++;
+      return true;
+    };
+    const frame = newFrame(execution.run, slots.count);
+    yield* driveRows(source, execution, frame, { row, end: () => [] });
+    return found;
+  };
+}
+
+function isAlways(where: Expression | undefined): boolean {
+  return where === undefined || (where.kind === "literal" && where.value === true);
 }

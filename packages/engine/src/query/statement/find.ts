@@ -8,13 +8,14 @@
 import type { ValueObject } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { located } from "../fault.ts";
-import { explainRows, explainSequence } from "../plan/explain.ts";
+import type { Frame } from "../frame/frame.ts";
+import { explainOrder, explainRows, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
 import type { Execution } from "../run/execution.ts";
 import type { Window } from "../run/sort.ts";
 import { parseFilter, parseFilterPath } from "../syntax/parse-filter.ts";
 import type { OrderTerm, ParameterNode } from "../syntax/tree.ts";
-import { compileChoice } from "./choice.ts";
+import { type Choice, type ChoiceOptions, compileChoice } from "./choice.ts";
 
 export interface FilterQuery {
   readonly collection: string;
@@ -35,10 +36,47 @@ export interface PreparedFind {
     execution: Execution,
     window: Window,
   ) => Generator<void, StoredDocument[], void>;
+  readonly count: (execution: Execution) => Generator<void, number, void>;
 }
 
 /** Throws a Fault when the filter or a path cannot be read. */
-export function prepareFind({ collection, query, sort = [] }: FilterQuery): PreparedFind {
+export function prepareFind(filter: FilterQuery): PreparedFind {
+  const { parameters, choice } = prepareFilter(filter, { purpose: "read" });
+  const { slot } = choice.source;
+  const documents: PreparedFind["documents"] = function* documents(execution, window) {
+    const frames = yield* choice.rows(execution, window);
+    return frames.map(({ slots }) => slots[slot] as StoredDocument);
+  };
+  const plan = (): ValueObject => {
+    const steps = explainRows(choice.plan);
+    if (choice.order.length > 0) steps.push(explainOrder(choice.order));
+    return explainSequence(steps);
+  };
+  return { parameters, plan, documents, count: choice.count };
+}
+
+/** The documents that a command changes: only their ids are kept, it reads them when their turn comes. */
+export interface PreparedTarget {
+  readonly parameters: readonly ParameterNode[];
+  /** The place of the document in the slots of a row. */
+  readonly slot: number;
+  readonly rows: (execution: Execution) => Generator<void, Frame[], void>;
+}
+
+/** Throws a Fault when the filter cannot be read. */
+export function prepareTarget(collection: string, query: string): PreparedTarget {
+  const options = { purpose: "write", isIdsOnly: true } as const;
+  const { parameters, choice } = prepareFilter({ collection, query }, options);
+  return { parameters, slot: choice.source.slot, rows: choice.rows };
+}
+
+interface PreparedFilter {
+  readonly parameters: readonly ParameterNode[];
+  readonly choice: Choice;
+}
+
+function prepareFilter(filter: FilterQuery, options: ChoiceOptions): PreparedFilter {
+  const { collection, query, sort = [] } = filter;
   const where = parseFilter(query);
   const orderBy = sort.map(
     ({ property, isDescending }): OrderTerm => ({
@@ -46,13 +84,9 @@ export function prepareFind({ collection, query, sort = [] }: FilterQuery): Prep
       isDescending,
     }),
   );
-  const term = { collection: { name: collection, at: 0 } };
-  const choice = compileChoice({ term, where, orderBy }, { purpose: "read" });
-  const { slot } = choice.source;
-  const documents: PreparedFind["documents"] = function* documents(execution, window) {
-    const frames = yield* choice.rows(execution, window);
-    return frames.map(({ slots }) => slots[slot] as StoredDocument);
+  const term = { collection: { name: collection, at: 0 }, isUnnamed: true } as const;
+  return {
+    parameters: parametersIn(where),
+    choice: compileChoice({ term, where, orderBy }, options),
   };
-  const plan = (): ValueObject => explainSequence(explainRows(choice.plan));
-  return { parameters: parametersIn(where), plan, documents };
 }

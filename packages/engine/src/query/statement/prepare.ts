@@ -27,6 +27,7 @@ import type {
   Expression,
   InsertStatement,
   ParameterNode,
+  ParsedStatement,
   ProfileStatement,
   SelectStatement,
   Statement,
@@ -53,9 +54,18 @@ export function prepareStatement(
   onParsed?: () => void,
 ): PreparedStatement {
   const start = elapsed();
-  const { statement, directives } = parseStatement(text);
+  const parsed = parseStatement(text);
   const parseMs = elapsed() - start;
   onParsed?.();
+  return prepareParsed(parsed, elapsed, parseMs);
+}
+
+/** The same for a statement that was read already, be it a part of another one. */
+export function prepareParsed(
+  { statement, directives }: ParsedStatement,
+  elapsed: () => number,
+  parseMs: number = 0,
+): PreparedStatement {
   const prepared = prepare(statement, { joinsMax: joinsMaxOf(directives), elapsed, parseMs });
   return { ...prepared, kind: statement.kind, parameters: parametersOf(statement) };
 }

@@ -224,6 +224,8 @@ export type Use =
 export interface FromTerm {
   readonly collection: CollectionRef;
   readonly alias?: string;
+  /** The documents of a filter: it has no word for their collection. */
+  readonly isUnnamed?: boolean;
   readonly use?: Use;
 }
 

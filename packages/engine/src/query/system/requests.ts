@@ -116,6 +116,11 @@ export class Requests {
     return request !== undefined;
   }
 
+  /** Stops running requests. Returns the ids of those that ran. */
+  cancelAll(ids: Iterable<Value>): readonly Value[] {
+    return Array.from(ids).filter((id) => typeof id === "string" && this.cancel(id));
+  }
+
   activeRows(): readonly StoredDocument[] {
     return Array.from(this.#active.values(), (request) => request.row());
   }

@@ -63,7 +63,11 @@ const COLLECTIONS: readonly SystemCollection[] = [
   { name: "indexes", rows: indexRows },
   { name: "system_info", rows: infoRows },
   { name: "vitals", rows: vitalRows },
-  { name: "active_requests", rows: ({ requests }) => requests.activeRows() },
+  {
+    name: "active_requests",
+    rows: ({ requests }) => requests.activeRows(),
+    remove: ({ requests }, ids) => requests.cancelAll(ids),
+  },
   {
     name: "request_history",
     rows: ({ requests }) => requests.historyRows(),

@@ -24,7 +24,7 @@ export function castTo(type: CastType, datum: Datum): Outcome {
     case "float":
       return toFloatDatum(datum);
     case "string":
-      return typeof datum === "string" ? datum : jsonOf(datum);
+      return textOf(datum);
     case "boolean":
       return toBoolean(datum);
     case "binary":
@@ -71,9 +71,14 @@ function toBoolean(datum: Datum): Outcome {
   return undefined;
 }
 
-/** Whole floats are written without a point. */
+/** A whole float is written without a point, inside a list or an object with one. */
+function textOf(datum: Datum): string {
+  if (typeof datum === "string") return datum;
+  return datum instanceof Float ? String(datum.value) : jsonOf(datum);
+}
+
 function jsonOf(datum: Datum): string {
-  if (datum instanceof Float) return String(datum.value);
+  if (datum instanceof Float) return wholeFloat(datum.value);
   if (datum instanceof Uint8Array) return jsonOf([...datum]);
   if (isDatumArray(datum)) return `[${datum.map(jsonOf).join(",")}]`;
   if (typeof datum !== "object" || datum === null) {
@@ -83,4 +88,9 @@ function jsonOf(datum: Datum): string {
     ([key, value]) => `${JSON.stringify(key)}:${jsonOf(value)}`,
   );
   return `{${entries.join(",")}}`;
+}
+
+function wholeFloat(value: number): string {
+  const digits = Object.is(value, -0) ? "-0" : String(value);
+  return digits.includes("e") ? digits : `${digits}.0`;
 }

@@ -1,11 +1,14 @@
 /**
- * Filters of the data API: which documents they choose, in which order.
+ * Filters of the data API: which documents they choose, in which order, how many; and documents by
+ * their id.
  */
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { MemoryPool } from "../../../src/query/frame/memory-pool.ts";
 import { prepareFind } from "../../../src/query/statement/find.ts";
-import type { FindRequest } from "../../../src/query/statement-runner.ts";
-import { openStatements } from "../../support/run-statements.ts";
+import { type FindRequest, StatementRunner } from "../../../src/query/statement-runner.ts";
+import { rejection } from "../../support/run-commands.ts";
+import { openStatements, type Statements } from "../../support/run-statements.ts";
 
 const CARS: Value[] = [
   { _id: "a", color: "blue", mileage: 100, tags: ["x", "y"], at: { city: "Oslo", "x-y": 1 } },
@@ -14,9 +17,14 @@ const CARS: Value[] = [
   { _id: { lot: 7 }, color: "light blue", mileage: 50 },
 ];
 
+async function openCars(): Promise<Statements> {
+  const opened = await openStatements();
+  await opened.execute("INSERT INTO cars DOCUMENTS (:cars)", { cars: CARS });
+  return opened;
+}
+
 async function findIds(request: FindRequest): Promise<Value[]> {
-  const { runner, execute } = await openStatements();
-  await execute("INSERT INTO cars DOCUMENTS (:cars)", { cars: CARS });
+  const { runner } = await openCars();
   const { documents } = await runner.find(request);
   return documents.map(({ id }) => id);
 }
@@ -108,4 +116,185 @@ test("what find held counts against the memory of a statement", async () => {
   }
   const failing = runner.find({ collection: "c", query: "true" });
   await expect(failing).rejects.toMatchObject({ code: "query.too_large" });
+});
+
+test("the plan is given when it is wanted", async () => {
+  const { runner } = await openCars();
+  const sort = [{ property: "color", isDescending: true }];
+  const request = { collection: "cars", query: "_id == 'a'", sort, isPlanWanted: true };
+  const { plan, documents } = await runner.find(request);
+  expect(documents).toHaveLength(1);
+  expect(plan).toEqual({
+    "#operator": "sequence",
+    children: [
+      {
+        "#operator": "idScan",
+        collection: "cars",
+        datasource: "default",
+        alias: "cars",
+        ids: ["'a'"],
+      },
+      { "#operator": "filter", condition: "cars._id = 'a'" },
+      { "#operator": "sort", keys: [{ expression: "cars.color", direction: "desc" }] },
+    ],
+  });
+  expect(await runner.find({ collection: "cars", query: "false" })).toEqual({
+    documents: [],
+    transactionId: 1,
+  });
+});
+
+describe("count", () => {
+  test.each<[string, ValueObject, number]>([
+    ["true", {}, 4],
+    ["false", {}, 0],
+    ["color == 'blue'", {}, 2],
+    ["mileage > $args.m", { m: 400 }, 2],
+    ["_id == 'a' || _id == 'b'", {}, 2],
+    ["_id IN ['a', 'a', 'nobody']", {}, 1],
+  ])("%s", async (query, args, count) => {
+    const { runner } = await openCars();
+    const request = { collection: "cars", query, args };
+    expect(await runner.count(request)).toEqual({ count, transactionId: 1 });
+  });
+
+  test("keeps no document, so it needs no memory for them", async () => {
+    const { runner, execute } = await openStatements({ bytes: 20_000 });
+    for (let i = 0; i < 40; i++) {
+      await execute("INSERT INTO c DOCUMENTS (:d)", { d: { t: "x".repeat(1000) } });
+    }
+    const request = { collection: "c", query: "t != 'y'" };
+    expect(await runner.count(request)).toEqual({ count: 40, transactionId: 40 });
+  });
+
+  test("stands in the history of requests, as a find does", async () => {
+    const { runner, rows } = await openCars();
+    await runner.count({ collection: "cars", query: "true", requestId: "r1" });
+    await runner.find({ collection: "cars", query: "color == 'red'", requestId: "r2" });
+    const history = "SELECT _id, text, requestType, resultCount FROM system:request_history";
+    expect(await rows(`${history} WHERE requestType IN ['find', 'count']`)).toEqual([
+      { _id: "r1", text: "cars: true", requestType: "count", resultCount: 1 },
+      { _id: "r2", text: "cars: color == 'red'", requestType: "find", resultCount: 1 },
+    ]);
+  });
+
+  test("a fault has its place in the filter", async () => {
+    const { runner } = await openCars();
+    const error = await rejection(runner.count({ collection: "cars", query: "nope(1)" }));
+    expect(error.code).toBe("query.semantic");
+    expect(error.place).toEqual({ line: 1, column: 1, near: "nope(1)" });
+  });
+});
+
+describe("a collection that is not known", () => {
+  const WRONG = { collection: "carz", query: "true", isUnknownRefused: true };
+  const MESSAGE = 'unknown collection "carz"; did you mean "cars"?';
+
+  test("is refused with the name that was meant", async () => {
+    const { runner } = await openCars();
+    for (const failing of [runner.find(WRONG), runner.count(WRONG)]) {
+      const { code, message } = await rejection(failing);
+      expect([code, message]).toEqual(["query.collection", MESSAGE]);
+    }
+    expect(() => runner.findById({ ...WRONG, id: "a" })).toThrow(MESSAGE);
+  });
+
+  test("is empty when nobody wants it refused", async () => {
+    const { runner } = await openCars();
+    const query = { collection: "carz", query: "true" };
+    expect(await runner.find(query)).toEqual({ documents: [], transactionId: 1 });
+    expect(await runner.count(query)).toEqual({ count: 0, transactionId: 1 });
+    expect(runner.findById({ collection: "carz", id: "a" }).document).toBeUndefined();
+  });
+
+  test("stays known when its last document is gone, and is known by an index alone", async () => {
+    const { runner, execute } = await openCars();
+    await execute("DELETE FROM cars");
+    await execute("CREATE INDEX i ON empty (a)");
+    for (const collection of ["cars", "empty"]) {
+      const request = { collection, query: "true", isUnknownRefused: true };
+      expect((await runner.count(request)).count).toBe(0);
+    }
+  });
+
+  test.each(["system:indexes", "sys", "x".repeat(200)])(
+    "%s is a name like any other",
+    async (collection) => {
+      const { runner } = await openCars();
+      const error = await rejection(runner.find({ ...WRONG, collection }));
+      expect(error.code).toBe("query.collection");
+    },
+  );
+
+  test.each(["", "x".repeat(257), "\ud800"])("%j can be no name at all", async (collection) => {
+    const { runner } = await openCars();
+    const request = { collection, query: "true" };
+    for (const failing of [runner.find(request), runner.count(request)]) {
+      const { code, at } = await rejection(failing);
+      expect([code, at]).toEqual(["value.invalid", "collection"]);
+    }
+    expect(() => runner.findById({ collection, id: 1 })).toThrow("name of a collection");
+  });
+});
+
+describe("a document by its id", () => {
+  test("comes with the canonical id, its fields and its types", async () => {
+    const { runner, execute } = await openCars();
+    await execute("UPDATE cars APPLY n INCREMENT BY 2 WHERE _id = 'a'");
+    await execute("INSERT INTO cars DOCUMENTS ({'_id': {'b': 2, 'a': 1}, 'x': 1})");
+    const { document } = runner.findById({ collection: "cars", id: "a" });
+    expect(document?.types).toEqual({ n: "counter" });
+    expect(runner.findById({ collection: "cars", id: { b: 2, a: 1 } })).toEqual({
+      id: { a: 1, b: 2 },
+      document: { id: { a: 1, b: 2 }, fields: { x: 1 }, types: undefined },
+      transactionId: 3,
+    });
+  });
+
+  test("that is not there, or not any more, is undefined", async () => {
+    const { runner, execute } = await openCars();
+    await execute("DELETE FROM cars WHERE _id = 'a'");
+    for (const id of ["a", "nobody", 7]) {
+      const found = { id, document: undefined, transactionId: 2 };
+      expect(runner.findById({ collection: "cars", id, isUnknownRefused: true })).toEqual(found);
+    }
+  });
+
+  test.each<[string, unknown, string]>([
+    ["null", null, "id"],
+    ["a float", 1.5, "id"],
+    ["a float inside", { a: [0.5] }, "id.a[0]"],
+    ["no value at all", undefined, "id"],
+    ["half of a surrogate pair", ["\ud800"], "id[0]"],
+    ["too long", "x".repeat(2000), "id"],
+  ])("%s is no id", async (_, id, at) => {
+    const { runner } = await openCars();
+    // oxlint-disable-next-line require-await -- it throws at once
+    const error = await rejection((async () => runner.findById({ collection: "cars", id }))());
+    expect([error.code, error.at]).toEqual(["id.invalid", at]);
+  });
+});
+
+test("what statements share of memory is given back when they end", async () => {
+  const { store, platform, execute } = await openStatements();
+  await execute("INSERT INTO c DOCUMENTS (:d)", { d: { t: "x".repeat(3 * 1024 * 1024) } });
+  const memory = new MemoryPool(8 * 1024 * 1024);
+  const runner = new StatementRunner({ store, platform, appId: "test", memory });
+  const request = { collection: "c", query: "t != 'y'" };
+  for (let i = 0; i < 3; i++) expect((await runner.find(request)).documents).toHaveLength(1);
+  expect(memory.bytes).toBe(0);
+});
+
+test("in a filter a name is a field, also one that is spelt as the collection", async () => {
+  const { runner, execute } = await openStatements();
+  const insert =
+    "INSERT INTO color DOCUMENTS ({'_id': 1, 'color': 'blue'}), ({'_id': 2, 'color': 'red'})";
+  await execute(insert);
+  const { documents } = await runner.find({ collection: "color", query: "color == 'blue'" });
+  expect(documents.map(({ id }) => id)).toEqual([1]);
+  const sort = [{ property: "color", isDescending: true }];
+  const sorted = await runner.find({ collection: "color", query: "true", sort });
+  expect(sorted.documents.map(({ id }) => id)).toEqual([2, 1]);
+  const count = await runner.count({ collection: "color", query: "color.color == 'blue'" });
+  expect(count.count).toBe(0);
 });

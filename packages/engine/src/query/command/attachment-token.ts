@@ -1,0 +1,46 @@
+/**
+ * Attachment tokens in commands: a document may only refer to content that is here.
+ */
+
+import {
+  ATTACHMENT_ID_SIZE_MAX,
+  isObject,
+  PeerError,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import type { View } from "../../store/view.ts";
+import { isToken } from "../mutate/write-type.ts";
+import { describeType } from "../value/mismatch.ts";
+
+export interface AttachmentToken {
+  /** `{id, len, metadata}` */
+  readonly value: ValueObject;
+  /** Where it stands in the request. */
+  readonly at: string;
+}
+
+/** A token as an upload answers it; without metadata it gets none. */
+export function attachmentToken(value: Value, at: string): AttachmentToken {
+  if (!isObject(value) || !isToken(value)) {
+    const found = isObject(value) ? "another object" : describeType(value);
+    const expected = "a token {id: text, len: integer, metadata: object of text}";
+    throw new PeerError("attachment.invalid", `expected ${expected}, found ${found}`, { at });
+  }
+  return { value: Object.hasOwn(value, "metadata") ? value : { ...value, metadata: {} }, at };
+}
+
+/** Refuses a token of content that was not uploaded, or that is of another length. */
+export function checkUploaded({ value, at }: AttachmentToken, view: View): void {
+  const { id, len } = value as { readonly id: string; readonly len: number | bigint };
+  // A longer one has no key in the storage.
+  const known = id.length > ATTACHMENT_ID_SIZE_MAX ? undefined : view.attachment(id);
+  if (known === undefined) {
+    const message = "expected the id of content that was uploaded";
+    throw new PeerError("attachment.invalid", message, { at: `${at}.id` });
+  }
+  if (known.len !== len) {
+    const message = `expected the length of the content, ${known.len}, found ${len}`;
+    throw new PeerError("attachment.invalid", message, { at: `${at}.len` });
+  }
+}

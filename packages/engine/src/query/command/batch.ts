@@ -1,0 +1,80 @@
+/**
+ * Batch: commands that are written together, in one transaction and in their order.
+ *
+ * All that the commands alone can get wrong is found before the first of them runs. Then each sees
+ * what those before it wrote.
+ */
+
+import { unreachable } from "@bigpeer/protocol";
+import type { Execution } from "../run/execution.ts";
+import type { WriteCommand, WriteResult } from "./command.ts";
+import { within } from "./place.ts";
+import { prepareRemove } from "./remove.ts";
+import type { CommandContext } from "./selection.ts";
+import { prepareUpdate } from "./update.ts";
+import { prepareUpsert } from "./upsert.ts";
+
+export type BatchContext = Omit<CommandContext, "at">;
+
+export type PreparedBatch = (execution: Execution) => WriteResult[];
+
+/** Throws a PeerError with the place of what is wrong. */
+export function prepareBatch(
+  commands: readonly WriteCommand[],
+  context: BatchContext,
+): PreparedBatch {
+  const prepared = commands.map((command, i) => {
+    const at = `commands[${i}]`;
+    return { at, run: prepareCommand(command, { ...context, at }) };
+  });
+  return (execution) =>
+    prepared.map(({ at, run }) => {
+      execution.run.budget.step();
+      return within(at, () => run(execution));
+    });
+}
+
+function prepareCommand(
+  command: WriteCommand,
+  context: CommandContext,
+): (execution: Execution) => WriteResult {
+  switch (command.method) {
+    case "upsert":
+      return prepareUpsert(command, context);
+    case "update":
+      return prepareUpdate(command, context);
+    case "remove":
+      return prepareRemove(command, context);
+    default:
+      return unreachable(command);
+  }
+}
+
+/** Commands that a label names. */
+const NAMED_MAX = 8;
+
+/** The batch in a few words, for the history of requests. */
+export function labelOf(commands: readonly WriteCommand[]): string {
+  const named = commands.slice(0, NAMED_MAX);
+  const words = named.map(({ method, collection }) => `${method} ${collection.slice(0, 64)}`);
+  const others = commands.length - named.length;
+  return `write: ${words.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
+}
+
+/** How many documents a batch changed. */
+export function documentsOf(results: readonly WriteResult[]): number {
+  return results.reduce((sum, result) => sum + documentsOfResult(result), 0);
+}
+
+function documentsOfResult(result: WriteResult): number {
+  switch (result.method) {
+    case "upsert":
+      return 1;
+    case "update":
+      return result.updated;
+    case "remove":
+      return result.deleted;
+    default:
+      return unreachable(result);
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Known collections: the data API refuses a name that never had a document or an index, because it
+ * is most likely a mistake. What is known is a matter of the state that is read.
+ */
+
+import { NAME_SIZE_MAX, nearest, PeerError } from "@bigpeer/protocol";
+import type { View } from "../../store/view.ts";
+
+/** Of so many names the nearest is suggested: a hint must not cost more than the request. */
+const NAMES_COMPARED = 1000;
+
+/** The name comes from outside and may be as long as a request. */
+const QUOTED_MAX = 64;
+
+/** Refuses a name that no collection can have: the storage has no key for it. */
+export function checkCollectionName(name: string, at: string): void {
+  if (name !== "" && name.length <= NAME_SIZE_MAX && name.isWellFormed()) return;
+  const expected = `the name of a collection, text of at most ${NAME_SIZE_MAX} characters`;
+  throw new PeerError("value.invalid", `expected ${expected}`, { at });
+}
+
+export function refuseUnknown(view: View, name: string, at?: string): void {
+  if (view.collectionNumber(name) === undefined) throw unknownCollection(view, name, at);
+}
+
+function unknownCollection(view: View, name: string, at: string | undefined): PeerError {
+  const near = nearest(name, view.collections(NAMES_COMPARED));
+  const hint = near === undefined ? "" : `; did you mean ${quoted(near)}?`;
+  const message = `unknown collection ${quoted(name)}${hint}`;
+  return new PeerError("query.collection", message, at === undefined ? {} : { at });
+}
+
+function quoted(name: string): string {
+  const shown = name.length > QUOTED_MAX ? `${name.slice(0, QUOTED_MAX)}…` : name;
+  return `"${shown.toWellFormed()}"`;
+}

@@ -1,0 +1,45 @@
+/**
+ * Places in a request: every fault of a command says which part of which command is wrong.
+ */
+
+import { assert, type DocumentId, documentId, PeerError } from "@bigpeer/protocol";
+import { Fault, locate } from "../fault.ts";
+
+/**
+ * Does what concerns the part of a request at `at`. A fault gets that place; when the part is a text
+ * that was parsed, the line and the column in it as well.
+ */
+export function within<T>(at: string, work: () => T, text?: string): T {
+  try {
+    return work();
+  } catch (error) {
+    throw placed(error, at, text);
+  }
+}
+
+function placed(error: unknown, at: string, text: string | undefined): unknown {
+  if (error instanceof PeerError && error.code === "query.arguments") {
+    return new PeerError(error.code, error.message, { at });
+  }
+  if (!(error instanceof Fault)) return error;
+  const { code, message, expected } = error;
+  if (text === undefined) return new PeerError(code, message, { at, expected });
+  const inText = locate(error, text);
+  assert(inText instanceof PeerError, "a fault that was located");
+  const { place } = inText;
+  const where = inText.at === undefined ? at : `${at}, ${inText.at}`;
+  return new PeerError(code, message, { at: where, place, expected });
+}
+
+/** The canonical form of the id that stands at `at`. */
+export function idAt(input: unknown, at: string): DocumentId {
+  try {
+    return documentId(input);
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    const { message, at: inner = "_id" } = error;
+    const end = ` at ${inner}`;
+    const bare = message.endsWith(end) ? message.slice(0, -end.length) : message;
+    throw new PeerError("id.invalid", bare, { at: inner.replace(/^_id/, () => at) });
+  }
+}

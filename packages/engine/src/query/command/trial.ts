@@ -1,0 +1,96 @@
+/**
+ * Trial: whether a document can take an update, found out before anything of it is written.
+ *
+ * With one round what the document shows says it all. With several, each round is tried out on a
+ * copy of the state, because it depends on what the rounds before it left.
+ */
+
+import { type Edit, TIME_MAX, type Value } from "@bigpeer/protocol";
+import { deltaOf } from "../../crdt/edit.ts";
+import { merge } from "../../crdt/merge.ts";
+import { show } from "../../crdt/show.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import { Fault } from "../fault.ts";
+import { type MutationContext, sizeLimitsOf, transactionOf } from "../mutate/application.ts";
+import { checkDocumentSize, checkSizeChange, encodedSize } from "../mutate/document-size.ts";
+import type { MarkedFields } from "../mutate/local-diff.ts";
+import { editsFor, type FieldEdit } from "./field-edit.ts";
+
+/** An update of documents of one collection, round by round. */
+export interface Trial {
+  readonly collection: string;
+  readonly rounds: readonly (readonly FieldEdit[])[];
+  readonly execution: MutationContext;
+}
+
+/** The edits of each round; undefined when the document cannot take them all. */
+export function tryUpdate(trial: Trial, before: StoredDocument): Edit[][] | undefined {
+  const [first = [], ...others] = trial.rounds;
+  const edits = editsFor(first, before);
+  if (edits === undefined) return undefined;
+  if (others.length > 0) return tryRounds(trial, before);
+  return fits(() => takeOne(trial, before, edits)) ? [edits] : undefined;
+}
+
+function takeOne({ collection, execution }: Trial, before: StoredDocument, edits: Edit[]): void {
+  const operation = { kind: "update", collection, id: before.id, edits } as const;
+  const limits = sizeLimitsOf(execution);
+  const { view } = transactionOf(execution);
+  execution.run.budget.take(
+    checkDocumentSize({ operation, before }, limits, view, execution.warnings),
+  );
+}
+
+/** Whether a document is not too large after an update. */
+function fits(check: () => void): boolean {
+  try {
+    check();
+    return true;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
+}
+
+/** The rounds are tried out at the end of time, so that each is later than all that is there. */
+const LAST_SITE = "ffffffffffffffff";
+
+/** Bytes of a document that are about as much work as a step. */
+const BYTES_PER_STEP = 256;
+
+function tryRounds(trial: Trial, before: StoredDocument): Edit[][] | undefined {
+  const { collection, rounds, execution } = trial;
+  const { id } = before;
+  const { budget } = execution.run;
+  const sizeBefore = encodedSize(before.fields);
+  let { state } = transactionOf(execution).view.state(collection, id);
+  let shown: MarkedFields = before;
+  const all: Edit[][] = [];
+  for (const [i, round] of rounds.entries()) {
+    budget.step(1 + sizeBefore / BYTES_PER_STEP);
+    const edits = editsFor(round, shown);
+    if (edits === undefined) return undefined;
+    const stamp = { time: TIME_MAX - rounds.length + i, site: LAST_SITE };
+    const delta = deltaOf(state, { kind: "update", collection, id, edits }, stamp);
+    if (delta !== undefined) {
+      state = merge(state, delta);
+      shown = show(state) ?? shown;
+    }
+    all.push(edits);
+  }
+  return fits(() => takeAll(trial, id, { before: sizeBefore, after: encodedSize(shown.fields) }))
+    ? all
+    : undefined;
+}
+
+function takeAll(
+  { rounds, execution }: Trial,
+  id: Value,
+  sizes: { readonly before: number; readonly after: number },
+): void {
+  checkSizeChange({ id, ...sizes }, sizeLimitsOf(execution), execution.warnings);
+  execution.run.budget.take(sizes.after + rounds.length * ROUND_BYTES);
+}
+
+/** Rough bytes of the operation of a round, without the values in it. */
+const ROUND_BYTES = 64;

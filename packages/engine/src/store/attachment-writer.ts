@@ -1,0 +1,114 @@
+/**
+ * Attachment writer: knows inside one transaction which contents are here and who refers to them.
+ *
+ * A part of the applier: it changes keys only through the overlay of the transaction, and depends on
+ * nothing but what is in there (K20). References move with each document; what they mean for the
+ * contents is decided at the end of a step, so that a statement that takes many of them looks once
+ * at each content. A document without a token costs one look at what changed in it.
+ */
+
+import type { AttachOperation } from "@bigpeer/protocol";
+import { attachmentIds, mayDifferInAttachments } from "../crdt/attachments.ts";
+import type { DocumentState } from "../crdt/state.ts";
+import type { Reader } from "../platform.ts";
+import { attachmentKey, orphanKey, referenceKey, referenceRange } from "./keys.ts";
+import type { Overlay } from "./overlay.ts";
+import { type AttachmentRecord, UPLOADERS_MAX } from "./records.ts";
+
+export class AttachmentWriter {
+  readonly #overlay: Overlay;
+  /** Contents that this step brought, or gained or lost a reference to. */
+  readonly #touched = new Set<string>();
+
+  constructor(overlay: Overlay) {
+    this.#overlay = overlay;
+  }
+
+  /** Moves the references of a document from those of its state to those of its next one. */
+  move(
+    document: {
+      readonly collection: number;
+      readonly idKey: string;
+      readonly state: DocumentState;
+    },
+    after: DocumentState,
+  ): void {
+    const { collection, idKey, state: before } = document;
+    if (!mayDifferInAttachments(before, after)) return;
+    const from = attachmentIds(before);
+    const to = attachmentIds(after);
+    for (const id of from) {
+      if (to.has(id)) continue;
+      this.#overlay.remove(referenceKey(id, collection, idKey));
+      this.#touched.add(id);
+    }
+    for (const id of to) {
+      if (from.has(id)) continue;
+      this.#overlay.put(referenceKey(id, collection, idKey), true);
+      this.#touched.add(id);
+    }
+  }
+
+  isKnown(id: string): boolean {
+    return this.#read(id) !== undefined;
+  }
+
+  isReferenced(id: string): boolean {
+    return isReferenced(this.#overlay, id);
+  }
+
+  /** Records a content. False when nothing is new: it is here, in use, and from the same uploader. */
+  attach({ id, len, by }: AttachOperation): boolean {
+    const before = this.#read(id);
+    const uploaders = [...(before?.by ?? []).filter((name) => name !== by), by];
+    const after = { ...before, len, by: uploaders.slice(-UPLOADERS_MAX) };
+    const isSame = before !== undefined && isSameRecord(before, after);
+    if (isSame && this.isReferenced(id)) return false;
+    if (!isSame) this.#overlay.put(attachmentKey(id), after);
+    this.#touched.add(id);
+    return true;
+  }
+
+  /** Forgets a content that is here. */
+  detach(id: string): void {
+    const orphanedAt = this.#read(id)?.orphanedAt;
+    if (orphanedAt !== undefined) this.#overlay.remove(orphanKey(orphanedAt, id));
+    this.#overlay.remove(attachmentKey(id));
+  }
+
+  /** Ends a step: what it touched and nobody refers to now is an orphan since `time`. */
+  settle(time: number): void {
+    if (this.#touched.size === 0) return;
+    const due: [id: string, record: AttachmentRecord, isReferenced: boolean][] = [];
+    // All looks before all writes: reading a range that was just written to is slow.
+    for (const id of this.#touched) {
+      const record = this.#read(id);
+      if (record !== undefined) due.push([id, record, this.isReferenced(id)]);
+    }
+    this.#touched.clear();
+    for (const [id, record, isInUse] of due) this.#mark(id, record, isInUse ? undefined : time);
+  }
+
+  #mark(id: string, { len, by, orphanedAt: before }: AttachmentRecord, after?: number): void {
+    if (before === after) return;
+    if (before !== undefined) this.#overlay.remove(orphanKey(before, id));
+    if (after !== undefined) this.#overlay.put(orphanKey(after, id), true);
+    const record = after === undefined ? { len, by } : { len, by, orphanedAt: after };
+    this.#overlay.put(attachmentKey(id), record);
+  }
+
+  #read(id: string): AttachmentRecord | undefined {
+    return this.#overlay.get(attachmentKey(id)) as AttachmentRecord | undefined;
+  }
+}
+
+/** Whether a document of the store has a token of the content. */
+export function isReferenced(reader: Reader, id: string): boolean {
+  for (const _ of reader.keys(referenceRange(id))) return true;
+  return false;
+}
+
+function isSameRecord(a: AttachmentRecord, b: AttachmentRecord): boolean {
+  if (a.len !== b.len || a.by.length !== b.by.length) return false;
+  return a.by.every((name, i) => name === b.by[i]);
+}

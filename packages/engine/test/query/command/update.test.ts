@@ -1,0 +1,349 @@
+/**
+ * The update command: what each field command does, which documents it counts, what is refused.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { FieldCommand } from "../../../src/query/command/command.ts";
+import {
+  type Commands,
+  fieldOf,
+  openCommands,
+  updateOf,
+  upsertOf,
+} from "../../support/run-commands.ts";
+
+const TOKEN = { id: "content-1", len: 5, metadata: { name: "a.png" } };
+
+async function opened(...documents: Value[]): Promise<Commands> {
+  const commands = await openCommands();
+  await commands.write(...documents.map((each) => upsertOf(each)));
+  return commands;
+}
+
+function counts(updated: number, error = 0): object {
+  return { method: "update", updated, error, internalError: 0, permissionDenied: 0 };
+}
+
+describe("the documents", () => {
+  test("are those that the filter chooses, with its arguments", async () => {
+    const { write, fields } = await opened({ _id: "a", n: 1 }, { _id: "b", n: 5 });
+    const command = updateOf("n > $args.n", fieldOf("set", "big", true));
+    expect(await write({ ...command, args: { n: 3 } })).toEqual([counts(1)]);
+    expect(fields("a")).toEqual({ n: 1 });
+    expect(fields("b")).toEqual({ n: 5, big: true });
+  });
+
+  test("each command of a batch has its own arguments", async () => {
+    const { write, fields } = await opened({ _id: "a" }, { _id: "b" });
+    const command = updateOf("_id == :id", fieldOf("set", "x", 1));
+    const results = await write(
+      { ...command, args: { id: "a" } },
+      { ...command, args: { id: "none" } },
+    );
+    expect(results).toEqual([counts(1), counts(0)]);
+    expect(fields("b")).toEqual({});
+  });
+
+  test("count as updated also when the value was the same", async () => {
+    const { update } = await opened({ _id: "a", x: 1 });
+    expect(await update(fieldOf("set", "x", 1))).toEqual(counts(1));
+  });
+
+  test("without field commands none is updated", async () => {
+    const { update } = await opened({ _id: "a", x: 1 });
+    expect(await update()).toEqual(counts(0));
+  });
+});
+
+describe("set", () => {
+  test("merges objects; scalars and arrays replace what is there", async () => {
+    const { update, fields } = await opened({ _id: "a", m: { x: 1 }, list: [1, 2], s: { t: 1 } });
+    await update(
+      fieldOf("set", "m", { y: { z: 2 } }),
+      fieldOf("set", "list", [3]),
+      fieldOf("set", "s", 5),
+      fieldOf("set", "deep.er['x-y']", 6),
+    );
+    expect(fields("a")).toEqual({
+      m: { x: 1, y: { z: 2 } },
+      list: [3],
+      s: 5,
+      deep: { er: { "x-y": 6 } },
+    });
+  });
+
+  test("takes the place of a value that is no map", async () => {
+    const { update, fields } = await opened({ _id: "a", x: 5 });
+    expect(await update(fieldOf("set", "x.y", 1))).toEqual(counts(1));
+    expect(fields("a")).toEqual({ x: { y: 1 } });
+  });
+
+  test("makes a register of a counter", async () => {
+    const { update, document } = await opened({ _id: "a" });
+    await update(fieldOf("increment", "n", 3));
+    await update(fieldOf("set", "n", 10));
+    expect(document("a")).toEqual({ id: "a", fields: { n: 10 }, types: undefined });
+  });
+
+  test("knows a token with metadata by its shape", async () => {
+    const { update, document } = await opened({ _id: "a" });
+    await update(fieldOf("set", "m.pic", TOKEN));
+    expect(document("a")?.types).toEqual({ m: { pic: "attachment" } });
+  });
+});
+
+describe("setAttachment", () => {
+  test("refers to content that was uploaded", async () => {
+    const { update, attach, document } = await opened({ _id: "a" });
+    await attach("content-1", 5);
+    await update(fieldOf("setAttachment", "m.pic", { id: "content-1", len: 5 }));
+    expect(document("a")).toEqual({
+      id: "a",
+      fields: { m: { pic: { id: "content-1", len: 5, metadata: {} } } },
+      types: { m: { pic: "attachment" } },
+    });
+  });
+
+  test.each<[string, Value, string]>([
+    ["no token", 5, "commands[0].commands[0].value"],
+    ["content that is not here", TOKEN, "commands[0].commands[0].value.id"],
+    ["another length", { id: "content-2", len: 6 }, "commands[0].commands[0].value.len"],
+  ])("%s fails the batch, also when no document is chosen", async (_, token, at) => {
+    const { writeFailure, attach } = await opened({ _id: "a" });
+    await attach("content-2", 5);
+    const error = await writeFailure(updateOf("false", fieldOf("setAttachment", "pic", token)));
+    expect(error.code).toBe("attachment.invalid");
+    expect(error.at).toBe(at);
+  });
+});
+
+describe("increment", () => {
+  test("makes a counter where nothing is, and adds to one", async () => {
+    const { update, document } = await opened({ _id: "a" });
+    await update(fieldOf("increment", "n", 2), fieldOf("increment", "m.n", 1));
+    await update(fieldOf("increment", "n", -5));
+    expect(document("a")).toEqual({
+      id: "a",
+      fields: { n: -3, m: { n: 1 } },
+      types: { n: "counter", m: { n: "counter" } },
+    });
+  });
+
+  test("adds to a PN_COUNTER", async () => {
+    const { execute, update, document } = await opened({ _id: "a" });
+    await execute("UPDATE cars APPLY n PN_INCREMENT BY 0.5");
+    expect(await update(fieldOf("increment", "n", 2))).toEqual(counts(1));
+    expect(document("a")).toEqual({ id: "a", fields: { n: 2.5 }, types: { n: "pn_counter" } });
+  });
+
+  test.each<[string, Value]>([
+    ["a plain number", { n: 1 }],
+    ["null", { n: null }],
+    ["a map", { n: {} }],
+    ["a parent that is no map", { n: 1, m: 5 }],
+  ])("%s is an error of the document, which stays whole", async (_, value) => {
+    const { update, fields } = await opened({ _id: "a" }, { _id: "b", ...(value as object) });
+    const commands = [fieldOf("set", "x", 1), fieldOf("increment", "n", 1)];
+    expect(await update(...commands, fieldOf("increment", "m.n", 1))).toEqual(counts(1, 1));
+    expect(fields("a")).toEqual({ x: 1, n: 1, m: { n: 1 } });
+    expect(fields("b")).toEqual(value);
+  });
+});
+
+describe("replaceWithCounter", () => {
+  test("starts a counter at the value, whatever was there", async () => {
+    const { update, document } = await opened({ _id: "a", n: "text" });
+    expect(await update(fieldOf("replaceWithCounter", "n", 4))).toEqual(counts(1));
+    expect(document("a")).toEqual({ id: "a", fields: { n: 4 }, types: { n: "counter" } });
+  });
+
+  test("with null starts at the number that is there", async () => {
+    const { update, document } = await opened({ _id: "a", n: 7, m: { big: 2n ** 62n } });
+    const commands = ["n", "m.big"].map((path) => fieldOf("replaceWithCounter", path, null));
+    expect(await update(...commands)).toEqual(counts(1));
+    expect(document("a")).toEqual({
+      id: "a",
+      fields: { n: 7, m: { big: 2n ** 62n } },
+      types: { n: "counter", m: { big: "counter" } },
+    });
+  });
+
+  test("with null leaves a counter the one that it is", async () => {
+    const { store, update } = await opened({ _id: "a" });
+    await update(fieldOf("increment", "n", 7));
+    const before = store.read((view) => view.state("cars", "a"));
+    expect(await update(fieldOf("replaceWithCounter", "n", null))).toEqual(counts(1));
+    expect(store.read((view) => view.state("cars", "a"))).toEqual(before);
+  });
+
+  test.each<[string, Value]>([
+    ["nothing", {}],
+    ["text", { n: "1" }],
+    ["a fraction", { n: 1.5 }],
+    ["an integer beyond a counter", { n: 2n ** 63n }],
+  ])("with null is an error of a document that has %s", async (_, value) => {
+    const { update, fields } = await opened({ _id: "a", ...(value as object) });
+    expect(await update(fieldOf("replaceWithCounter", "n", null))).toEqual(counts(0, 1));
+    expect(fields("a")).toEqual(value);
+  });
+});
+
+describe("field commands at one path", () => {
+  test("see what those before them left", async () => {
+    const { update, document } = await opened({ _id: "a", n: 5 });
+    const result = await update(
+      fieldOf("replaceWithCounter", "n", null),
+      fieldOf("increment", "n", 3),
+      fieldOf("increment", "n", -1),
+      fieldOf("set", "m", { x: 1 }),
+      fieldOf("set", "m.y", 2),
+      fieldOf("set", "m", { x: 3 }),
+    );
+    expect(result).toEqual(counts(1));
+    expect(document("a")).toEqual({
+      id: "a",
+      fields: { n: 7, m: { x: 3, y: 2 } },
+      types: { n: "counter" },
+    });
+  });
+
+  test("a document that a later one does not fit takes none of them", async () => {
+    const { update, fields } = await opened({ _id: "a", n: 5 }, { _id: "b", n: "x" });
+    const result = await update(
+      fieldOf("set", "x", 1),
+      fieldOf("replaceWithCounter", "n", null),
+      fieldOf("increment", "n", 1),
+      fieldOf("set", "x", "done"),
+      fieldOf("increment", "x", 1),
+    );
+    expect(result).toEqual(counts(0, 2));
+    expect(fields("a")).toEqual({ n: 5 });
+    expect(fields("b")).toEqual({ n: "x" });
+  });
+
+  test("a document that takes them all shows what it would after one update for each", async () => {
+    const path = fc.constantFrom("a", "b", "a.x", "a.x.y");
+    const command: fc.Arbitrary<FieldCommand> = fc.oneof(
+      fc.record({
+        method: fc.constant("set" as const),
+        path,
+        value: fc.constantFrom<Value[]>(1, "text", { x: 2 }, { x: { y: 3 } }, {}, [4]),
+      }),
+      fc.record({ method: fc.constant("increment" as const), path, value: fc.integer() }),
+      fc.record({
+        method: fc.constant("replaceWithCounter" as const),
+        path,
+        value: fc.constantFrom(null, 5),
+      }),
+    );
+    const before = fc.constantFrom<Value[]>({}, { a: 1 }, { a: { x: 2 } }, { b: 1, a: { z: 1 } });
+    await fc.assert(
+      fc.asyncProperty(
+        before,
+        fc.array(command, { minLength: 1, maxLength: 6 }),
+        async (value, commands) => {
+          const together = await opened({ _id: "a", ...(value as object) });
+          const apart = await opened({ _id: "a", ...(value as object) });
+          const { updated, error } = await together.update(...commands);
+          let errors = 0;
+          for (const each of commands) errors += (await apart.update(each)).error;
+          expect([updated, error]).toEqual(errors === 0 ? [1, 0] : [0, 1]);
+          const expected = errors === 0 ? apart.document("a") : { fields: value };
+          expect(together.fields("a")).toEqual(expected?.fields);
+          if (errors === 0) expect(together.document("a")).toEqual(expected);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test("a round takes one tick for all documents", async () => {
+    const { update, store } = await opened({ _id: "a" }, { _id: "b" });
+    await update(fieldOf("set", "x", 1), fieldOf("set", "y", 1), fieldOf("set", "x", 2));
+    const stamps = store.read((view) =>
+      ["a", "b"].flatMap((id) => {
+        const { root } = view.state("cars", id).state;
+        return ["x", "y"].map((name) => root.get(name)?.reg?.stamp.time ?? 0);
+      }),
+    );
+    const [x = 0, y = 0] = stamps;
+    expect(x).toBeGreaterThan(y);
+    expect(stamps).toEqual([x, y, x, y]);
+  });
+});
+
+describe("size", () => {
+  const LARGE = "x".repeat(3 * 1024 * 1024);
+
+  test("a document that would be too large is an error, others are updated", async () => {
+    const { update, fields } = await opened({ _id: "a", x: LARGE }, { _id: "b" });
+    expect(await update(fieldOf("set", "y", LARGE))).toEqual(counts(1, 1));
+    expect(fields("a")).toEqual({ x: LARGE });
+    expect(fields("b")).toEqual({ y: LARGE });
+  });
+
+  test("of several rounds the last counts", async () => {
+    const { update, fields } = await opened({ _id: "a", x: LARGE }, { _id: "b" });
+    const grow = [fieldOf("set", "y", 1), fieldOf("set", "y", LARGE)];
+    expect(await update(...grow)).toEqual(counts(1, 1));
+    expect(fields("a")).toEqual({ x: LARGE });
+    const shrink = [fieldOf("set", "y", LARGE), fieldOf("set", "y", 1)];
+    expect(await update(...shrink)).toEqual(counts(2));
+  });
+});
+
+describe("faults of a field command fail the batch, with their place", () => {
+  test.each<[string, FieldCommand, string, string]>([
+    [
+      "text behind the path",
+      fieldOf("set", "a b", 1),
+      "query.syntax",
+      ".path, line 1, column 3, near `b`",
+    ],
+    ["an empty path", fieldOf("set", "", 1), "query.syntax", ".path, line 1, column 1 (the end)"],
+    ["an element of an array", fieldOf("set", "a[0]", 1), "value.invalid", ".path"],
+    ["the id", fieldOf("set", "_id", 1), "value.invalid", ".path"],
+    ["a part of the id", fieldOf("set", "_id.x", 1), "value.invalid", ".path"],
+    [
+      "a path that is too long",
+      fieldOf("set", Array.from({ length: 65 }, () => "x").join("."), 1),
+      "value.invalid",
+      ".path",
+    ],
+    ["a value that is too deep there", fieldOf("set", "a", nested(64)), "value.invalid", ".value"],
+    ["a fraction", fieldOf("increment", "a", 1.5), "value.invalid", ".value"],
+    ["null", fieldOf("increment", "a", null), "value.invalid", ".value"],
+    ["text", fieldOf("increment", "a", "1"), "value.invalid", ".value"],
+    ["beyond 64 bits with sign", fieldOf("increment", "a", 2n ** 63n), "value.invalid", ".value"],
+    [
+      "a counter that starts with a fraction",
+      fieldOf("replaceWithCounter", "a", 0.5),
+      "value.invalid",
+      ".value",
+    ],
+    [
+      "a counter that starts with an array",
+      fieldOf("replaceWithCounter", "a", [1]),
+      "value.invalid",
+      ".value",
+    ],
+  ])("%s", async (_, command, code, place) => {
+    const { writeFailure, fields } = await opened({ _id: "a" });
+    const error = await writeFailure(
+      updateOf("true", fieldOf("set", "ok", 1)),
+      updateOf("true", fieldOf("set", "ok", 2), command),
+    );
+    expect(error.at).toBe(`commands[1].commands[1]${place}`);
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(` at commands[1].commands[1]${place}`);
+    expect(fields("a")).toEqual({});
+  });
+});
+
+function nested(levels: number): Value {
+  let value: Value = 1;
+  for (let i = 0; i < levels; i++) value = { x: value };
+  return value;
+}

@@ -1,0 +1,140 @@
+/**
+ * The memory that all statements share, and how a statement asks for its part.
+ */
+import { PeerError } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { Budget } from "../../../src/query/frame/budget.ts";
+import { MemoryPool } from "../../../src/query/frame/memory-pool.ts";
+
+const MIB = 1024 * 1024;
+const PIECE = 256 * 1024;
+
+function codeOf(work: () => void): string | undefined {
+  try {
+    work();
+  } catch (error) {
+    return error instanceof PeerError ? error.code : String(error);
+  }
+  return undefined;
+}
+
+function budgetOf(pool: MemoryPool, bytesMax = 100 * MIB): Budget {
+  return new Budget({ elapsed: () => 0, timeMsMax: 100, bytesMax, pool });
+}
+
+test("what is taken is gone until it is given, and one who is refused has taken nothing", () => {
+  const pool = new MemoryPool(100);
+  pool.take(60);
+  expect(codeOf(() => pool.take(41))).toBe("query.busy");
+  pool.take(40);
+  expect(pool.bytes).toBe(100);
+  pool.give(60);
+  expect(pool.bytes).toBe(40);
+  expect(() => pool.give(41)).toThrow("memory that was taken before");
+});
+
+test("a small statement does not touch the pool and is never refused", () => {
+  const pool = new MemoryPool(0);
+  const budget = budgetOf(pool);
+  budget.take(MIB / 2);
+  budget.borrow(MIB / 2);
+  expect(pool.bytes).toBe(0);
+  expect(codeOf(() => budget.take(1))).toBe("query.busy");
+});
+
+test("a larger statement takes whole pieces, as many as it needs", () => {
+  const pool = new MemoryPool(10 * MIB);
+  const budget = budgetOf(pool);
+  budget.take(MIB + 1);
+  expect(pool.bytes).toBe(PIECE);
+  budget.take(PIECE - 1);
+  expect(pool.bytes).toBe(PIECE);
+  budget.borrow(3 * PIECE + 1);
+  expect(pool.bytes).toBe(5 * PIECE);
+});
+
+test("memory that a row borrowed is asked for once, not for each row", () => {
+  const pool = new MemoryPool(2 * MIB);
+  const budget = budgetOf(pool);
+  for (let row = 0; row < 100; row++) {
+    budget.borrow(3 * MIB);
+    budget?.endRow();
+  }
+  expect(pool.bytes).toBe(2 * MIB);
+});
+
+test("its own limit comes before that of all, and nothing is taken for what it refuses", () => {
+  const pool = new MemoryPool(10 * MIB);
+  const budget = budgetOf(pool, 2 * MIB);
+  expect(codeOf(() => budget.take(3 * MIB))).toBe("query.too_large");
+  expect(pool.bytes).toBe(0);
+  const small = budgetOf(pool, 1000);
+  expect(codeOf(() => small.take(1001))).toBe("query.too_large");
+});
+
+test("a statement that begins anew gives its share back and may take it again", () => {
+  const pool = new MemoryPool(2 * MIB);
+  const budget = budgetOf(pool);
+  for (let round = 0; round < 3; round++) {
+    budget.take(3 * MIB);
+    expect(pool.bytes).toBe(2 * MIB);
+    budget?.release();
+    expect(pool.bytes).toBe(0);
+  }
+});
+
+test("a statement that is over gives its share back once, and takes none after that", () => {
+  const pool = new MemoryPool(10 * MIB);
+  const other = budgetOf(pool);
+  other.take(2 * MIB);
+  const budget = budgetOf(pool);
+  budget.take(3 * MIB);
+  budget.end();
+  budget.end();
+  budget?.release();
+  expect(pool.bytes).toBe(MIB);
+  budget.take(5 * MIB);
+  expect(pool.bytes).toBe(MIB);
+  expect(codeOf(() => budget.take(100 * MIB))).toBe("query.too_large");
+});
+
+test("a statement that was refused leaves room for others when it is over", () => {
+  const pool = new MemoryPool(MIB);
+  const first = budgetOf(pool);
+  const second = budgetOf(pool);
+  first.take(2 * MIB);
+  expect(codeOf(() => second.take(MIB + 1))).toBe("query.busy");
+  second.end();
+  expect(pool.bytes).toBe(MIB);
+  first.end();
+  expect(codeOf(() => budgetOf(pool).take(2 * MIB))).toBeUndefined();
+});
+
+test("whatever statements do, the pool is never beyond its bound and is empty when all are over", () => {
+  const act = fc.record({
+    which: fc.nat(3),
+    kind: fc.constantFrom("take", "borrow", "release", "endRow", "end"),
+    bytes: fc.nat(3 * MIB),
+  });
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 60 }), (history) => {
+      const pool = new MemoryPool(4 * MIB);
+      const budgets = [0, 1, 2, 3].map(() => budgetOf(pool, 5 * MIB));
+      for (const { which, kind, bytes } of history) {
+        const budget = budgets[which];
+        const code = codeOf(() => {
+          if (kind === "take") budget?.take(bytes);
+          else if (kind === "borrow") budget?.borrow(bytes);
+          else if (kind === "endRow") budget?.endRow();
+          else if (kind === "release") budget?.release();
+          else budget?.end();
+        });
+        expect([undefined, "query.busy", "query.too_large"]).toContain(code);
+        expect(pool.bytes).toBeLessThanOrEqual(4 * MIB);
+      }
+      for (const budget of budgets) budget.end();
+      expect(pool.bytes).toBe(0);
+    }),
+  );
+});

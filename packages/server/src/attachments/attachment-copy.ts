@@ -1,0 +1,102 @@
+/**
+ * The copy of attachments: the contents that a copied store names, from one attachment folder to
+ * another, synced.
+ */
+
+import { constants } from "node:fs";
+import { copyFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { makeFolder } from "../disk.ts";
+import { readStore } from "../store-folder.ts";
+import { attachmentPath, syncPath } from "./attachment-files.ts";
+import type { Attachment } from "./attachment-folder.ts";
+
+/** Records that are read at once. */
+const PAGE = 10_000;
+
+/** Files that are copied at once: most of the time is spent in waiting for the disk. */
+const TOGETHER = 16;
+
+export interface CopiedFolders {
+  /** The store whose records say what is copied. */
+  readonly store: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface CopiedAttachments {
+  readonly sizeBytes: number;
+  /** Contents that have no file. */
+  readonly missing: readonly string[];
+}
+
+/** What is in `to` already stays: a content never changes. */
+export async function copyAttachments(folders: CopiedFolders): Promise<CopiedAttachments> {
+  const missing: string[] = [];
+  const touched = new Set<string>();
+  let sizeBytes = 0;
+  for await (const page of attachmentPages(folders.store)) {
+    for (let at = 0; at < page.length; at += TOGETHER) {
+      const some = page.slice(at, at + TOGETHER);
+      const isThere = await Promise.all(some.map(({ id }) => copyContent(folders, id, touched)));
+      for (const [index, { id, len }] of some.entries()) {
+        if (isThere[index] === true) sizeBytes += len;
+        else missing.push(id);
+      }
+    }
+  }
+  for (const folder of touched) await syncPath(folder);
+  return { sizeBytes, missing };
+}
+
+/** The records of the store in a folder, of which no two pages need be of one state. */
+export async function* attachmentPages(storeFolder: string): AsyncGenerator<Attachment[]> {
+  let after: string | undefined;
+  for (;;) {
+    const page: Attachment[] = await readStore(storeFolder, (view) => {
+      const found: Attachment[] = [];
+      for (const each of view.attachments(after)) {
+        found.push(each);
+        if (found.length === PAGE) break;
+      }
+      return found;
+    });
+    yield page;
+    if (page.length < PAGE) return;
+    after = page.at(-1)?.id;
+  }
+}
+
+/** False when there is no such file. */
+async function copyContent(
+  { from, to }: CopiedFolders,
+  id: string,
+  touched: Set<string>,
+): Promise<boolean> {
+  const source = attachmentPath(from, id);
+  const target = attachmentPath(to, id);
+  if ((await sizeOf(target)) !== undefined) return true;
+  if ((await sizeOf(source)) === undefined) return false;
+  const folder = dirname(target);
+  makeFolder(folder);
+  touched.add(folder);
+  try {
+    await copyFile(source, target, constants.COPYFILE_FICLONE);
+  } catch (error) {
+    // Deleted since it was looked for.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+  await syncPath(target);
+  return true;
+}
+
+/** Undefined when there is no such file. */
+export async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

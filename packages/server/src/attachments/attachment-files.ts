@@ -1,0 +1,62 @@
+/**
+ * Attachment files: each content is a file of its own, named by its id, in a folder with the first
+ * two characters of the id. The id is the SHA-256 of the content in base64url.
+ */
+
+import { type Dirent, readdirSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+
+const ATTACHMENT_ID = /^[\w-]{43}$/;
+const PREFIX = /^[\w-]{2}$/;
+
+export function isAttachmentId(text: string): boolean {
+  return ATTACHMENT_ID.test(text);
+}
+
+export function attachmentPath(folder: string, id: string): string {
+  return join(folder, id.slice(0, 2), id);
+}
+
+/** Where uploads are while they come; what a crash left there is worth nothing. */
+export function partialFolder(folder: string): string {
+  return join(folder, "partial");
+}
+
+/** The ids of the files in an attachment folder, in groups that are each read at once. */
+export function* fileIds(folder: string): Generator<string[]> {
+  for (const { name: prefix } of entriesOf(folder)) {
+    if (!PREFIX.test(prefix)) continue;
+    const files = entriesOf(join(folder, prefix)).filter((entry) => entry.isFile());
+    yield files
+      .map(({ name }) => name)
+      .filter((name) => isAttachmentId(name) && isIn(prefix, name));
+  }
+}
+
+/** Some file systems take upper and lower case for the same. */
+function isIn(prefix: string, id: string): boolean {
+  return id.slice(0, 2).toLowerCase() === prefix.toLowerCase();
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+/** Makes the content of a file, or the names in a folder, durable. Nobody waits for the disk. */
+export async function syncPath(path: string): Promise<void> {
+  // Windows cannot sync a folder, and does it by itself.
+  if (process.platform === "win32") return;
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

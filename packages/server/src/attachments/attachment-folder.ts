@@ -1,0 +1,187 @@
+/**
+ * The attachments of an app: files on one side, records in the store on the other, and the order in
+ * which the two change.
+ *
+ *   upload   partial file → synced → renamed → folder synced → record durable → answer
+ *   delete   record gone, durable → file gone
+ *
+ * So a record has its file whenever the power fails; a file without a record is what the collector
+ * removes later.
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Store } from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import { isFullError, makeFolder } from "../disk.ts";
+import { attachmentPath, fileIds, partialFolder, syncPath } from "./attachment-files.ts";
+import { ContentTurns } from "./content-turns.ts";
+
+export interface Attachment {
+  readonly id: string;
+  readonly len: number;
+}
+
+export interface AttachmentFolderOptions {
+  readonly folder: string;
+  /** The store that has the records. */
+  readonly store: Store;
+  /** Bytes of one content. */
+  readonly sizeMax: number;
+}
+
+export class AttachmentFolder {
+  readonly #folder: string;
+  readonly #store: Store;
+  readonly #sizeMax: number;
+  readonly #turns = new ContentTurns();
+  readonly #uploads = new Set<Promise<unknown>>();
+
+  /** Removes what a crash left of uploads. Nobody else has the folder open. */
+  constructor({ folder, store, sizeMax }: AttachmentFolderOptions) {
+    this.#folder = folder;
+    this.#store = store;
+    this.#sizeMax = sizeMax;
+    rmSync(partialFolder(folder), { recursive: true, force: true });
+  }
+
+  /** Where the file of a content is, if there is one. */
+  path(id: string): string {
+    return attachmentPath(this.#folder, id);
+  }
+
+  /**
+   * Keeps a content, brought by the credential `by`; durable when it resolves. When `content` fails
+   * or is too large, nothing of it is left.
+   */
+  async add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
+    const upload = this.#add(content, by);
+    this.#uploads.add(upload);
+    try {
+      return await upload;
+    } finally {
+      this.#uploads.delete(upload);
+    }
+  }
+
+  /**
+   * Deletes up to `limit` contents that nobody has referred to since `upToTime` or before, with
+   * their records. Returns how many.
+   */
+  async removeOrphans(upToTime: number, limit: number): Promise<number> {
+    const found = this.#store.read((view) => view.orphans(upToTime, limit)).map(({ id }) => id);
+    if (found.length === 0) return 0;
+    return this.#turns.run(found, async () => {
+      const { result } = await this.#store.transact((transaction) => {
+        // Others may have been uploaded again meanwhile, which makes them as good as new.
+        const due = new Set(transaction.view.orphans(upToTime, limit).map(({ id }) => id));
+        const ids = found.filter((id) => due.has(id));
+        transaction.apply(ids.map((id) => ({ kind: "detach", id })));
+        return ids.length;
+      });
+      for (const id of this.#withoutRecord(found)) await rm(this.path(id), { force: true });
+      return result;
+    });
+  }
+
+  /** Deletes files that have no record and are older than `beforeMs`. Yields the id of each. */
+  async *removeStrays(beforeMs: number): AsyncGenerator<string | undefined> {
+    for (const ids of fileIds(this.#folder)) {
+      for (const id of this.#withoutRecord(ids)) {
+        if (await this.#turns.run([id], () => this.#removeStray(id, beforeMs))) yield id;
+      }
+      yield undefined;
+    }
+  }
+
+  /** Resolves when no upload is under way any more. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#uploads);
+  }
+
+  async #add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
+    const folder = partialFolder(this.#folder);
+    const partial = join(folder, randomBytes(12).toString("hex"));
+    try {
+      makeFolder(folder);
+      const written = await this.#write(content, partial);
+      await this.#turns.run([written.id], () => this.#keep(partial, written, by));
+      return written;
+    } catch (error) {
+      await rm(partial, { force: true });
+      if (!isFullError(error)) throw error;
+      const message = `expected room for an attachment in ${this.#folder}`;
+      throw new PeerError("store.full", message, { cause: error });
+    }
+  }
+
+  async #write(content: AsyncIterable<Uint8Array>, partial: string): Promise<Attachment> {
+    const sizeMax = this.#sizeMax;
+    const hash = createHash("sha256");
+    let len = 0;
+    async function* measured(): AsyncGenerator<Uint8Array> {
+      for await (const chunk of content) {
+        len += chunk.length;
+        if (len > sizeMax) throw tooLarge(sizeMax);
+        hash.update(chunk);
+        yield chunk;
+      }
+    }
+    const file = await open(partial, "wx");
+    try {
+      await writeFile(file, measured());
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return { id: hash.digest("base64url"), len };
+  }
+
+  async #keep(partial: string, { id, len }: Attachment, by: string): Promise<void> {
+    const path = this.path(id);
+    makeFolder(dirname(path));
+    // Also over the file of the same content: if that was damaged, it is whole again.
+    await rename(partial, path);
+    await syncPath(dirname(path));
+    try {
+      await this.#store.transact((transaction) => {
+        transaction.apply([{ kind: "attach", id, len, by }]);
+      });
+    } catch (error) {
+      await this.#discard(id);
+      throw error;
+    }
+  }
+
+  /** Whatever goes wrong here, the collector finds the file. */
+  async #discard(id: string): Promise<void> {
+    try {
+      for (const unknown of this.#withoutRecord([id]))
+        await rm(this.path(unknown), { force: true });
+    } catch {
+      // The upload has failed, and its own error says why.
+    }
+  }
+
+  async #removeStray(id: string, beforeMs: number): Promise<boolean> {
+    const path = this.path(id);
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined || found.mtimeMs > beforeMs) return false;
+    if (this.#withoutRecord([id]).length === 0) return false;
+    await rm(path, { force: true });
+    return true;
+  }
+
+  #withoutRecord(ids: readonly string[]): string[] {
+    return this.#store.read((view) => ids.filter((id) => view.attachment(id) === undefined));
+  }
+}
+
+export function tooLarge(sizeMax: number): PeerError {
+  return new PeerError(
+    "attachment.too_large",
+    `expected an attachment of at most ${sizeMax} bytes`,
+  );
+}

@@ -1,0 +1,66 @@
+/**
+ * Content check: the part of verify that holds the files of attachments to their records. Each
+ * record has a file, of its length, with the content that its id names.
+ */
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { describeError } from "../log.ts";
+import { readStore } from "../store-folder.ts";
+import { attachmentPages, sizeOf } from "./attachment-copy.ts";
+import { attachmentPath, fileIds } from "./attachment-files.ts";
+import type { Attachment } from "./attachment-folder.ts";
+
+export interface CheckedContents {
+  readonly count: number;
+  readonly sizeBytes: number;
+  readonly problems: readonly ContentProblem[];
+  /** Files without a record. */
+  readonly strayCount: number;
+}
+
+export interface ContentProblem {
+  readonly id: string;
+  readonly message: string;
+}
+
+/** Reads all files in `folder`, also beside the server that adds and deletes some. */
+export async function checkContents(storeFolder: string, folder: string): Promise<CheckedContents> {
+  let count = 0;
+  let sizeBytes = 0;
+  const found: ContentProblem[] = [];
+  for await (const page of attachmentPages(storeFolder)) {
+    for (const attachment of page) {
+      count++;
+      sizeBytes += attachment.len;
+      const message = await findProblem(attachment, folder);
+      if (message !== undefined) found.push({ id: attachment.id, message });
+    }
+  }
+  // What was deleted meanwhile is no problem, and what came meanwhile is no stray.
+  const ids = [...fileIds(folder)].flat();
+  return readStore(storeFolder, (view) => {
+    const problems = found.filter(({ id }) => view.attachment(id) !== undefined);
+    const strayCount = ids.filter((id) => view.attachment(id) === undefined).length;
+    return { count, sizeBytes, problems, strayCount };
+  });
+}
+
+async function findProblem({ id, len }: Attachment, folder: string): Promise<string | undefined> {
+  const path = attachmentPath(folder, id);
+  try {
+    const size = await sizeOf(path);
+    if (size === undefined) return "expected its file, found none";
+    if (size !== len) return `expected a file of ${len} bytes, found ${size}`;
+    if ((await idOf(path)) !== id) return "expected the content of this id, found another";
+    return undefined;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+async function idOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) hash.update(chunk);
+  return hash.digest("base64url");
+}

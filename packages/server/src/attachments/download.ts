@@ -1,0 +1,103 @@
+/**
+ * `GET` and `HEAD /attachments/{id}`: the content of an attachment, or a part of it, from the disk.
+ *
+ * Content never changes under its id: so the id is its tag, and a client may keep it for ever. It
+ * was brought by anybody: so a browser is told to save it and not to show it.
+ */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Store } from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import type { DataApp, DataGate } from "../data-api/data-gate.ts";
+import { type Answer, type Content, contentAnswer, type Headers } from "../http/answer.ts";
+import { Refusal } from "../http/refusal.ts";
+import { type Endpoint, messageBody } from "../http/router.ts";
+import { isAttachmentId } from "./attachment-files.ts";
+import type { Attachment, AttachmentFolder } from "./attachment-folder.ts";
+import { byteRange } from "./byte-range.ts";
+
+/** An app as the endpoints of attachments see it. */
+export interface DownloadApp extends DataApp {
+  readonly store: Store;
+  readonly attachments: Pick<AttachmentFolder, "path">;
+}
+
+export interface DownloadHost {
+  readonly gate: Pick<DataGate<DownloadApp>, "authenticate">;
+}
+
+const NOTHING: Content = { kind: "bytes", bytes: new Uint8Array() };
+
+export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
+  return {
+    name: "download_attachment",
+    path: "/attachments/*",
+    methods: ["GET", "HEAD"],
+    failureBody: messageBody,
+    answer: async (request, place) => {
+      const { app } = gate.authenticate(request, place);
+      const attachment = findAttachment(app, place.rest);
+      const path = app.attachments.path(attachment.id);
+      await checkFile(path, attachment);
+      return answerWith(attachment, path, request.headers);
+    },
+  };
+}
+
+function findAttachment({ store }: DownloadApp, id: string): Attachment {
+  const record = isAttachmentId(id) ? store.read((view) => view.attachment(id)) : undefined;
+  if (record === undefined) throw new Refusal(404, "there is no attachment with this id");
+  return { id, len: record.len };
+}
+
+/** A record without its file is for the log of the server. */
+async function checkFile(path: string, { id, len }: Attachment): Promise<void> {
+  const found = await stat(path).catch((cause: unknown) => {
+    const message = `expected the content of the attachment ${id} at ${path}`;
+    throw new PeerError("store.corrupt", message, { cause });
+  });
+  if (found.size === len) return;
+  const message = `expected ${len} bytes of the attachment ${id}, found ${found.size} at ${path}`;
+  throw new PeerError("store.corrupt", message);
+}
+
+function answerWith({ id, len }: Attachment, path: string, asked: IncomingHttpHeaders): Answer {
+  const etag = `"${id}"`;
+  const kept: Headers = { etag, "cache-control": "private, max-age=31536000, immutable" };
+  if (isNamed(asked["if-none-match"], etag)) return contentAnswer(304, NOTHING, kept);
+  const headers: Headers = {
+    ...kept,
+    "content-type": "application/octet-stream",
+    "content-disposition": "attachment",
+    "x-content-type-options": "nosniff",
+    "accept-ranges": "bytes",
+  };
+  const ifRange = asked["if-range"];
+  const isPartWanted = ifRange === undefined || ifRange === etag;
+  const range = byteRange(isPartWanted ? asked.range : undefined, len);
+  if (range.kind === "unsatisfiable") {
+    const message = `expected a range within the ${len} bytes of the attachment`;
+    throw new Refusal(416, message, { "content-range": `bytes */${len}` });
+  }
+  if (range.kind === "whole") return contentAnswer(200, fileContent(path, 0, len), headers);
+  const { start, end } = range;
+  const part = { ...headers, "content-range": `bytes ${start}-${end}/${len}` };
+  return contentAnswer(206, fileContent(path, start, end - start + 1), part);
+}
+
+function fileContent(path: string, start: number, size: number): Content {
+  if (size === 0) return NOTHING;
+  return {
+    kind: "stream",
+    size,
+    open: () => createReadStream(path, { start, end: start + size - 1 }),
+  };
+}
+
+/** Whether a header If-None-Match names the tag; a weak one is as good here. */
+function isNamed(header: string | undefined, etag: string): boolean {
+  const tags = (header ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes("*") || tags.includes(etag);
+}

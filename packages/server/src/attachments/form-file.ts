@@ -1,0 +1,137 @@
+/**
+ * The file of a form: from a body in multipart/form-data to the content of its one part `file`.
+ *
+ * The parser is fed chunk by chunk and never further than what was taken from it. It has no input
+ * of its own: a few turns of the event loop after the last chunk it has said all that it will say.
+ * What it does not end properly is malformed. After its first complaint it is not asked again, since
+ * some of what it would do then ends the process.
+ */
+
+import { Busboy, type BusboyInstance } from "@fastify/busboy";
+import { Refusal } from "../http/refusal.ts";
+
+const PART_NAME = "file";
+
+/** Bytes of the headers of a part. */
+const PART_HEADERS_MAX = 16 * 1024;
+
+/** More than the parser takes to deliver what it holds. */
+const TURNS_MAX = 32;
+
+/**
+ * Yields the content, and ends only when the whole form was read and is as it should be. Throws a
+ * Refusal, 400, when it is not.
+ */
+export async function* formFile(
+  body: AsyncIterable<Uint8Array>,
+  contentType: string,
+): AsyncGenerator<Uint8Array> {
+  const reader = new FormReader(contentType);
+  for await (const chunk of body) {
+    await reader.write(chunk);
+    yield* reader.take();
+  }
+  await reader.end();
+  yield* reader.take();
+}
+
+class FormReader {
+  readonly #parser: BusboyInstance;
+  #chunks: Uint8Array[] = [];
+  #failure: Refusal | undefined;
+  #isFileWhole = false;
+  #isFinished = false;
+  #wake = (): void => {};
+
+  constructor(contentType: string) {
+    this.#parser = createParser(contentType);
+    this.#parser
+      .on("file", (name: string | undefined, file) => {
+        if (name !== PART_NAME) this.#fail(describeName(name));
+        file
+          .on("data", (chunk: Uint8Array) => this.#chunks.push(chunk))
+          .on("end", () => {
+            this.#isFileWhole = true;
+          })
+          .on("error", (error) => this.#fail(describeFailure(error)));
+      })
+      .on("partsLimit", () => this.#fail("more than one part"))
+      .on("error", (error) => this.#fail(describeFailure(error)))
+      .on("finish", () => {
+        this.#isFinished = true;
+      });
+  }
+
+  /** What was found of the content since the last time. */
+  take(): Uint8Array[] {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    await new Promise<void>((resolve) => {
+      // The parser does not call back after some of its failures.
+      this.#wake = resolve;
+      this.#attempt(() => this.#parser.write(chunk, () => resolve()));
+    });
+    this.#check();
+  }
+
+  async end(): Promise<void> {
+    this.#attempt(() => this.#parser.end());
+    for (let turn = 0; turn < TURNS_MAX && !this.#isFinished; turn++) {
+      this.#check();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (!this.#isFinished || !this.#isFileWhole) this.#fail("none");
+    this.#check();
+  }
+
+  /** The parser also throws. */
+  #attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fail(describeFailure(error));
+    }
+  }
+
+  #fail(found: string): void {
+    this.#failure ??= malformed(found);
+    this.#wake();
+  }
+
+  #check(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+}
+
+function createParser(contentType: string): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { "content-type": contentType },
+      // With or without a name of a file: the name of the part says what it is.
+      isPartAFile: () => true,
+      limits: { parts: 1, files: 1, fields: 0, headerPairs: 32, headerSize: PART_HEADERS_MAX },
+    });
+  } catch (error) {
+    throw malformed(describeFailure(error));
+  }
+}
+
+function describeName(name: string | undefined): string {
+  return name === undefined ? "a part without a name" : `a part named ${name.slice(0, 100)}`;
+}
+
+/** In the words of the parser. */
+function describeFailure(error: unknown): string {
+  return `a malformed one (${error instanceof Error ? error.message : String(error)})`;
+}
+
+function malformed(found: string): Refusal {
+  return new Refusal(
+    400,
+    `expected multipart/form-data with one part named ${PART_NAME}, found ${found}`,
+  );
+}

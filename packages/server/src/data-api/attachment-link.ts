@@ -1,0 +1,18 @@
+/**
+ * Attachment links: where the content of an attachment can be fetched, as seen by the client that
+ * asks. Behind a proxy that changes the address the setting `public-url` says what clients see.
+ */
+
+import type { Call } from "./operation.ts";
+
+export function attachmentLinks(
+  { request, place }: Pick<Call, "request" | "place">,
+  publicUrl: string | undefined,
+): (attachmentId: string) => string {
+  return (attachmentId) => {
+    const { headers, isEncrypted } = request;
+    const base = publicUrl ?? `${isEncrypted ? "https" : "http"}://${headers.host ?? "localhost"}`;
+    const app = place.appId === undefined ? "" : `/${place.appId}`;
+    return `${base}${app}/api/${place.version}/attachments/${encodeURIComponent(attachmentId)}`;
+  };
+}

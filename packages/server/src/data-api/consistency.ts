@@ -1,0 +1,71 @@
+/**
+ * Consistency: the header with which a client asks for a state that includes a transaction it knows
+ * of. Ours has the name of the interface; clients of before send one of the other two.
+ *
+ * On one machine an answered transaction is always there, so nobody who passes on an id that he was
+ * given has to wait. The wait is for ids from elsewhere.
+ */
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Store } from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import type { HttpRequest } from "../http/http-request.ts";
+import { Refusal } from "../http/refusal.ts";
+
+export const TRANSACTION_HEADERS: readonly string[] = [
+  "x-service-txn-id",
+  "x-ditto-txn-id",
+  "x-hydra-txn-id",
+];
+
+const INT64 = /^[+-]?\d{1,19}$/;
+const INT64_MAX = 2n ** 63n - 1n;
+const INT64_MIN = -(2n ** 63n);
+
+/** The transaction that a request wants to see; undefined when it says nothing. */
+export function wantedTransaction(headers: IncomingHttpHeaders): bigint | undefined {
+  let wanted: bigint | undefined;
+  for (const name of TRANSACTION_HEADERS) {
+    const given = headers[name];
+    if (given === undefined) continue;
+    const txnId = int64Of(String(given).trim(), name);
+    if (wanted === undefined || txnId > wanted) wanted = txnId;
+  }
+  return wanted;
+}
+
+function int64Of(text: string, name: string): bigint {
+  const txnId = INT64.test(text) ? BigInt(text.replace("+", "")) : INT64_MAX + 1n;
+  if (txnId >= INT64_MIN && txnId <= INT64_MAX) return txnId;
+  const found = text.length <= 40 ? `"${text}"` : "a long text";
+  const message = `expected an integer of 64 bits, found ${found}`;
+  throw new PeerError("value.invalid", message, { at: `the header ${name}` });
+}
+
+export interface TransactionWait {
+  readonly waitMs: number;
+  /** What a request gets whose transaction does not come. */
+  readonly status: number;
+  /** See HttpRequest.onHangUp. */
+  readonly onHangUp: HttpRequest["onHangUp"];
+}
+
+/** Resolves when the store has the transaction. Throws a Refusal when it does not come in time. */
+export async function awaitTransaction(
+  store: Store,
+  txnId: bigint,
+  { waitMs, status, onHangUp }: TransactionWait,
+): Promise<void> {
+  if (txnId <= BigInt(store.txnId)) return;
+  const wait = store.whenReached(txnId);
+  const timer = setTimeout(() => wait.cancel(), waitMs);
+  const stop = onHangUp(() => wait.cancel());
+  try {
+    if (await wait.promise) return;
+  } finally {
+    clearTimeout(timer);
+    stop();
+  }
+  const message = `the server has not reached transaction ${txnId}; it is at ${store.txnId}`;
+  throw new Refusal(status, message);
+}

@@ -1,0 +1,21 @@
+/**
+ * `POST /store/count`: how many documents a filter chooses.
+ */
+
+import { type Operation, whileWanted } from "./operation.ts";
+import { type CountRequest, checkCountRequest } from "./schemas.ts";
+
+export const COUNT: Operation<CountRequest> = {
+  name: "count",
+  path: "/store/count",
+  check: checkCountRequest,
+  unreachedStatus: 400,
+  run: async ({ collection, query, args }, call) => {
+    const { app, request } = call;
+    const isUnknownRefused = !app.settings.isUnknownEmpty;
+    const { count, transactionId } = await whileWanted(call, () =>
+      app.statements.count({ collection, query, args, isUnknownRefused, requestId: request.id }),
+    );
+    return { body: { count, txnId: transactionId } };
+  },
+};

@@ -1,0 +1,44 @@
+/**
+ * Document fields: the content of a document in the form that a request asked for, plain or with
+ * the type of each value, attachments with or without a link to their content.
+ */
+
+import { type StoredDocument, typedFields } from "@bigpeer/engine";
+import {
+  isObject,
+  type MutableObject,
+  setField,
+  type TypeMark,
+  type Types,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import type { DocumentForm } from "./schemas.ts";
+
+export interface FieldsForm extends DocumentForm {
+  /** Where the content of an attachment can be fetched. */
+  readonly linkOf: (attachmentId: string) => string;
+}
+
+export function documentFields(document: StoredDocument, form: FieldsForm): ValueObject {
+  const { types } = document;
+  const isLinked = form.formatAttachment === true && types !== undefined;
+  const fields = isLinked ? linkFields(document.fields, types, form) : document.fields;
+  return form.serializedAs === "latestValuesAndTypes" ? typedFields({ fields, types }) : fields;
+}
+
+function linkFields(fields: ValueObject, types: Types, form: FieldsForm): ValueObject {
+  const linked: MutableObject = {};
+  for (const name of Object.keys(fields)) {
+    const mark = Object.hasOwn(types, name) ? types[name] : undefined;
+    setField(linked, name, linkValue(fields[name] as Value, mark, form));
+  }
+  return linked;
+}
+
+function linkValue(value: Value, mark: TypeMark | undefined, form: FieldsForm): Value {
+  if (!isObject(value)) return value;
+  if (typeof mark === "object") return linkFields(value, mark, form);
+  if (mark !== "attachment" || typeof value["id"] !== "string") return value;
+  return { ...value, url: form.linkOf(value["id"]) };
+}

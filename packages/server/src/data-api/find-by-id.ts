@@ -1,0 +1,26 @@
+/**
+ * `POST /store/findbyid`: one document. Where there is none, `fields` is null.
+ */
+
+import { attachmentLinks } from "./attachment-link.ts";
+import { documentFields } from "./document-fields.ts";
+import type { Operation } from "./operation.ts";
+import { checkFindByIdRequest, type FindByIdRequest } from "./schemas.ts";
+
+export const FIND_BY_ID: Operation<FindByIdRequest> = {
+  name: "findbyid",
+  path: "/store/findbyid",
+  check: checkFindByIdRequest,
+  unreachedStatus: 400,
+  run: (asked, call, { publicUrl }) => {
+    const { collection, id } = asked;
+    const { statements, settings } = call.app;
+    const isUnknownRefused = !settings.isUnknownEmpty;
+    const found = statements.findById({ collection, id, isUnknownRefused });
+    const { document, transactionId: txnId } = found;
+    if (document === undefined) return { body: { id: found.id, fields: null, txnId } };
+    const linkOf = attachmentLinks(call, publicUrl);
+    const fields = documentFields(document, { ...asked, linkOf });
+    return { body: { id: document.id, fields, txnId } };
+  },
+};

@@ -1,0 +1,94 @@
+/**
+ * Operation: one call of the data API, as data. What all of them share is here: the check of the
+ * body, the header of consistency, and that a client who leaves stops its read.
+ */
+
+import type { StatementRunner, Store } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import { type Answer, type Headers, NO_HEADERS } from "../http/answer.ts";
+import { type Endpoint, messageBody } from "../http/router.ts";
+import type { AppSettings } from "../registry.ts";
+import type { Check } from "../schema.ts";
+import { awaitTransaction, wantedTransaction } from "./consistency.ts";
+import type { DataApp, DataCall, DataGate } from "./data-gate.ts";
+
+/** An app as the operations see it. */
+export interface OperatedApp extends DataApp {
+  readonly store: Store;
+  readonly statements: StatementRunner;
+  readonly settings: AppSettings;
+}
+
+export type Call = DataCall<OperatedApp>;
+
+/** What an operation answers with status 200. */
+export interface Result {
+  readonly body: Value;
+  readonly headers?: Headers;
+  /** Whether something was written, see Answer. */
+  readonly isApplied?: boolean;
+}
+
+export interface Operation<Request> {
+  readonly name: string;
+  readonly path: string;
+  readonly check: Check<Request>;
+  readonly run: (request: Request, call: Call, host: OperationHost) => Result | Promise<Result>;
+  /**
+   * What a request gets whose transaction (X-SERVICE-TXN-ID) does not come; undefined when the
+   * operation does not look at the header.
+   */
+  readonly unreachedStatus: number | undefined;
+  readonly isJsonOnly?: boolean;
+  readonly failureBody?: (message: string) => Value;
+}
+
+export interface OperationHost {
+  readonly gate: DataGate<OperatedApp>;
+  readonly transactionWaitMs: number;
+  /** See Config. */
+  readonly publicUrl: string | undefined;
+}
+
+export function operationEndpoint<Request>(
+  host: OperationHost,
+  operation: Operation<Request>,
+): Endpoint {
+  const { gate, transactionWaitMs: waitMs } = host;
+  const { name, path, check, run, unreachedStatus: status, isJsonOnly = false } = operation;
+  const perform = async (call: Call): Promise<Answer> => {
+    const request = check(call.body);
+    const wanted = status === undefined ? undefined : wantedTransaction(call.request.headers);
+    if (wanted !== undefined && status !== undefined) {
+      const onHangUp = (leave: () => void): (() => void) => call.request.onHangUp(leave);
+      await awaitTransaction(call.app.store, wanted, { waitMs, status, onHangUp });
+    }
+    const result = run(request, call, host);
+    const { body, headers, isApplied = false } = result instanceof Promise ? await result : result;
+    return {
+      status: 200,
+      headers: headers ?? NO_HEADERS,
+      body: { kind: "value", value: body },
+      isApplied,
+    };
+  };
+  return {
+    name,
+    path,
+    methods: ["POST"],
+    isJsonOnly,
+    failureBody: operation.failureBody ?? messageBody,
+    answer: (request, place) => gate.admit(request, place, perform),
+  };
+}
+
+/** Runs `work`; a client that leaves meanwhile stops it, unless it is a write on its way. */
+export async function whileWanted<T>(call: Call, work: () => Promise<T>): Promise<T> {
+  const { app, request } = call;
+  const stop = request.onHangUp(() => app.statements.cancel(request.id, "the client left"));
+  try {
+    return await work();
+  } finally {
+    stop();
+  }
+}

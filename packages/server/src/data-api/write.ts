@@ -1,0 +1,54 @@
+/**
+ * `POST /store/write`: a batch of commands in one transaction, all of them or none.
+ */
+
+import type { WriteCommand as EngineCommand, WriteResult as EngineResult } from "@bigpeer/engine";
+import { unreachable, type Value } from "@bigpeer/protocol";
+import type { Operation } from "./operation.ts";
+import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
+import { checkWriteRequest, type WriteCommand, type WriteRequest } from "./schemas.ts";
+
+const PATH = "/store/write";
+
+export const WRITE: Operation<WriteRequest> = {
+  name: "write",
+  path: PATH,
+  check: checkWriteRequest,
+  unreachedStatus: 400,
+  run: async ({ commands }, call) => {
+    const { app, request } = call;
+    const repeat = repeatKeyOf(call, PATH);
+    const { results, transactionId, isRepeated } = await app.statements.write({
+      commands: commands.map(engineCommand),
+      isUnknownRefused: !app.settings.isUnknownEmpty,
+      requestId: request.id,
+      ...(repeat && { repeat }),
+    });
+    const body = { results: results.map((result) => resultValue(result, transactionId)) };
+    return { body, isApplied: true, ...(isRepeated && { headers: REPEATED }) };
+  },
+};
+
+function engineCommand(command: WriteCommand): EngineCommand {
+  if (command.method !== "upsert") return command;
+  const { valueTypeOverrides, ...rest } = command;
+  return valueTypeOverrides ? { ...rest, overrides: valueTypeOverrides } : rest;
+}
+
+function resultValue(result: EngineResult, transactionId: number): Value {
+  const { method } = result;
+  switch (method) {
+    case "update": {
+      const { updated, error, internalError, permissionDenied } = result;
+      return { method, transactionId, updated, error, internalError, permissionDenied };
+    }
+    case "upsert":
+      return { method, transactionId };
+    case "remove": {
+      const { deleted, internalError, permissionDenied } = result;
+      return { method, transactionId, deleted, internalError, permissionDenied };
+    }
+    default:
+      return unreachable(method);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * FailedCredentials: who tries credentials until one fits is slowed down.
+ *
+ * It counts failures alone, and only failures are answered by it: a valid credential always passes,
+ * so nobody can lock out others who come from the same address, as behind a proxy.
+ */
+
+import { isIPv6 } from "node:net";
+import { WRONG_CREDENTIALS_MAX } from "./limits.ts";
+
+const WINDOW_MS = 60_000;
+
+/** Addresses that are remembered; beyond it the one that failed first is forgotten. */
+const ADDRESSES_MAX = 10_000;
+
+interface Window {
+  readonly endMs: number;
+  failures: number;
+}
+
+export class FailedCredentials {
+  readonly #elapsed: () => number;
+  /** In the order in which they end. */
+  readonly #windows = new Map<string, Window>();
+
+  /** `elapsed` in milliseconds, from any start. */
+  constructor(elapsed: () => number) {
+    this.#elapsed = elapsed;
+  }
+
+  /** How many addresses are remembered. */
+  get count(): number {
+    return this.#windows.size;
+  }
+
+  /** To be called for every failure, before retryAfterSeconds says how to answer it. */
+  note(address: string): void {
+    const network = networkOf(address);
+    const window = this.#window(network);
+    if (window !== undefined) {
+      window.failures++;
+      return;
+    }
+    // Taken out first: one that is over would keep its place in the order.
+    this.#windows.delete(network);
+    this.#windows.set(network, { endMs: this.#elapsed() + WINDOW_MS, failures: 1 });
+    if (this.#windows.size > ADDRESSES_MAX) this.#forgetFirst();
+  }
+
+  /** When to try again; undefined while failures of this address are answered as usual. */
+  retryAfterSeconds(address: string): number | undefined {
+    const window = this.#window(networkOf(address));
+    if (window === undefined || window.failures <= WRONG_CREDENTIALS_MAX) return undefined;
+    return Math.ceil((window.endMs - this.#elapsed()) / 1000);
+  }
+
+  /** The window of a network, unless it is over. */
+  #window(network: string): Window | undefined {
+    const window = this.#windows.get(network);
+    return window !== undefined && window.endMs > this.#elapsed() ? window : undefined;
+  }
+
+  #forgetFirst(): void {
+    for (const network of this.#windows.keys()) {
+      this.#windows.delete(network);
+      return;
+    }
+  }
+}
+
+/** Who has one IPv6 address has 2^64 of them: they count as one. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  const [front = "", back] = address.replace(/%.*$/, "").split("::");
+  const before = front.split(":");
+  // `::` stands for as many zeros as are missing.
+  const after = back === undefined || back === "" ? [] : back.split(":");
+  const zeros = Math.max(0, 8 - before.length - after.length);
+  const groups = [...before, ...Array.from({ length: zeros }, () => "0"), ...after];
+  return groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, "") || "0")
+    .join(":");
+}

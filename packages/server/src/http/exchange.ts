@@ -1,0 +1,99 @@
+/**
+ * Exchange: one request under way, and the answer that it will get, on one connection.
+ *
+ * Every request makes one, so it is a class: functions of its own for each request would cost more
+ * than what they do. What is seldom asked for is found when it is.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+import {
+  type BodyOptions,
+  bodySizeMaxOf,
+  type HttpRequest,
+  isLongUnread,
+  openBody,
+  readBody,
+} from "./http-request.ts";
+
+export class Exchange implements HttpRequest {
+  readonly id: string = randomUUID();
+  readonly startMs: number = performance.now();
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly method: string;
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Of the connection, which may be gone when it is asked for. */
+  readonly remoteAddress: string;
+  readonly bodySizeMax: number;
+  /** Whether the client waits to be told to send its body. */
+  #isAsking: boolean;
+  #requestBytes = 0;
+  #leaveListeners: Set<() => void> | undefined;
+
+  constructor(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean) {
+    this.incoming = incoming;
+    this.response = response;
+    this.method = incoming.method ?? "";
+    this.target = incoming.url ?? "";
+    this.headers = incoming.headers;
+    this.remoteAddress = incoming.socket.remoteAddress ?? "";
+    this.bodySizeMax = bodySizeMaxOf(incoming);
+    this.#isAsking = isAsking;
+  }
+
+  get isEncrypted(): boolean {
+    return "encrypted" in this.incoming.socket;
+  }
+
+  /** What came of the body. */
+  get requestBytes(): number {
+    return this.#requestBytes;
+  }
+
+  /** HTTP/1.1 wants it, and addresses in answers are made from it. */
+  get hasHost(): boolean {
+    return this.headers.host !== undefined || this.incoming.httpVersion === "1.0";
+  }
+
+  onHangUp(listener: () => void): () => void {
+    this.#leaveListeners ??= new Set();
+    this.#leaveListeners.add(listener);
+    return () => this.#leaveListeners?.delete(listener);
+  }
+
+  readBody(): Promise<Uint8Array> {
+    return readBody(this.incoming, this.#bodyOptions());
+  }
+
+  openBody(): Readable {
+    return openBody(this.incoming, this.#bodyOptions());
+  }
+
+  /** Whether the connection cannot be used again, because of what its client may still send. */
+  isCutOff(status: number): boolean {
+    if (this.incoming.complete) return false;
+    // One that was not told to send its body may send it, or its next request.
+    return this.#isAsking || isLongUnread(this.incoming) || status === 408;
+  }
+
+  /** To be called when the answer is out, or the connection closed. */
+  end(): void {
+    if (this.response.writableEnded) return;
+    for (const listener of this.#leaveListeners ?? []) listener();
+  }
+
+  #bodyOptions(): BodyOptions {
+    return {
+      begin: () => {
+        if (this.#isAsking) this.response.writeContinue();
+        this.#isAsking = false;
+      },
+      onBytes: (count) => {
+        this.#requestBytes += count;
+      },
+    };
+  }
+}

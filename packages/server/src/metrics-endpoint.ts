@@ -1,0 +1,21 @@
+/**
+ * `/metrics`: the figures of the server, for whoever watches over it.
+ */
+
+import { contentAnswer } from "./http/answer.ts";
+import { type Endpoint, messageBody } from "./http/router.ts";
+import type { Metrics } from "./metrics.ts";
+
+export function metricsEndpoint(metrics: Metrics): Endpoint {
+  return {
+    name: "metrics",
+    path: "/metrics",
+    methods: ["GET", "HEAD"],
+    failureBody: messageBody,
+    answer: async () => {
+      const bytes = Buffer.from(await metrics.scrape());
+      const headers = { "content-type": metrics.contentType };
+      return contentAnswer(200, { kind: "bytes", bytes }, headers);
+    },
+  };
+}

@@ -1,0 +1,415 @@
+/**
+ * Metrics: what a server counts about itself, in the text format that Prometheus reads.
+ *
+ * Requests and commits are counted when they happen; what a store or the process can tell at any time
+ * is asked when somebody reads. Labels have few values: an endpoint, a method, a status, an app. Each
+ * server has a registry of its own. docs/operating.md has the table.
+ */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { StatementRunner, Store } from "@bigpeer/engine";
+import { assert } from "@bigpeer/protocol";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { DATA_FILE } from "./data-folder.ts";
+import { DurationHistogram, type Durations } from "./duration-histogram.ts";
+import { ProcessFigures } from "./process-figures.ts";
+
+export interface MetricsOptions {
+  readonly version: string;
+  /** How many requests are under way. */
+  readonly requestsInFlight: () => number;
+}
+
+/** A request that is over. */
+export interface CountedRequest {
+  /** The name of the endpoint; `none` where there is no such. */
+  readonly operation: string;
+  readonly method: string;
+  readonly status: number;
+  readonly elapsedMs: number;
+  /** Of the bodies. */
+  readonly requestBytes?: number;
+  readonly responseBytes?: number;
+}
+
+/** An app whose store is open. */
+export interface WatchedApp {
+  readonly id: string;
+  readonly storeFolder: { readonly store: Store; readonly folder: string };
+  readonly statements: Pick<StatementRunner, "requests">;
+}
+
+const DURATIONS_S = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
+const PAUSES_S = [0.001, 0.01, 0.1, 1, 5];
+
+/** Methods that are told apart; a client may send any text. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** In a store with more collections their documents are not counted: that would take its time. */
+const COLLECTIONS_COUNTED_MAX = 1_000;
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #requests: RequestMetrics;
+  readonly #apps: AppMetrics;
+  readonly #process: ProcessMetrics;
+
+  constructor(options: MetricsOptions) {
+    gauge(this.#registry, "bigpeer_info", "1; the version is the label.", ["version"]).set(
+      { version: options.version },
+      1,
+    );
+    this.#requests = new RequestMetrics(this.#registry, options.requestsInFlight);
+    this.#apps = new AppMetrics(this.#registry);
+    this.#process = new ProcessMetrics(this.#registry);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** Counts a request. On the way of every request, so it costs less than a microsecond. */
+  answered(request: CountedRequest): void {
+    this.#requests.answered(request);
+  }
+
+  /** Counts a credential that opened nothing. */
+  credentialFailed(): void {
+    this.#requests.credentialFailed();
+  }
+
+  /** Tells about an app from now on. Returns the way to forget it. */
+  watchApp(app: WatchedApp): () => void {
+    return this.#apps.watch(app);
+  }
+
+  /** All metrics as they are now. */
+  async scrape(): Promise<string> {
+    this.#requests.collect();
+    this.#apps.collect();
+    this.#process.collect();
+    return `${await this.#registry.metrics()}\n${this.#requests.text()}`;
+  }
+
+  /** Ends what watches the process and the apps. May be called again. */
+  close(): void {
+    this.#process.close();
+    this.#apps.close();
+  }
+}
+
+/** What was asked of one endpoint. */
+interface Operation {
+  readonly durations: Durations;
+  /** How many requests, by method and status. */
+  readonly counts: Map<string, Map<number, number>>;
+  requestBytes: number;
+  responseBytes: number;
+}
+
+/** What the listener has done. It is counted here, and put into the registry when somebody reads. */
+class RequestMetrics {
+  readonly #operations = new Map<string, Operation>();
+  readonly #countInFlight: () => number;
+  readonly #durations = new DurationHistogram({
+    name: "bigpeer_http_request_duration_seconds",
+    help: "Time from the head of a request to its answer.",
+    label: "operation",
+    bounds: DURATIONS_S,
+  });
+  readonly #requests: Counter;
+  readonly #inFlight: Gauge;
+  readonly #requestBytes: Counter;
+  readonly #responseBytes: Counter;
+  readonly #failedCredentials: Counter;
+
+  constructor(registry: Registry, countInFlight: () => number) {
+    this.#countInFlight = countInFlight;
+    const count = (name: string, help: string, ...labels: string[]): Counter =>
+      counter(registry, `bigpeer_${name}`, help, labels);
+    const labels = ["operation", "method", "status"];
+    this.#requests = count("http_requests_total", "Requests answered.", ...labels);
+    const inFlight = "Requests that are not answered yet.";
+    this.#inFlight = gauge(registry, "bigpeer_http_requests_in_flight", inFlight);
+    const came = "Bytes of bodies that came.";
+    this.#requestBytes = count("http_request_bytes_total", came, "operation");
+    const went = "Bytes of bodies that went out.";
+    this.#responseBytes = count("http_response_bytes_total", went, "operation");
+    const failed = "Credentials that opened nothing.";
+    this.#failedCredentials = count("failed_credentials_total", failed);
+  }
+
+  answered(request: CountedRequest): void {
+    const { method, status, requestBytes = 0, responseBytes = 0 } = request;
+    const operation = this.#operation(request.operation);
+    const statuses = statusesOf(operation, METHODS.has(method) ? method : "other");
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    operation.requestBytes += requestBytes;
+    operation.responseBytes += responseBytes;
+    operation.durations.observe(request.elapsedMs / 1_000);
+  }
+
+  credentialFailed(): void {
+    this.#failedCredentials.inc();
+  }
+
+  collect(): void {
+    for (const each of [this.#requests, this.#requestBytes, this.#responseBytes]) each.reset();
+    for (const [operation, { counts, requestBytes, responseBytes }] of this.#operations) {
+      for (const [method, statuses] of counts) {
+        for (const [status, count] of statuses) {
+          this.#requests.inc({ operation, method, status }, count);
+        }
+      }
+      this.#requestBytes.inc({ operation }, requestBytes);
+      this.#responseBytes.inc({ operation }, responseBytes);
+    }
+    this.#inFlight.set(this.#countInFlight());
+  }
+
+  /** What the registry does not have. */
+  text(): string {
+    return this.#durations.text();
+  }
+
+  #operation(name: string): Operation {
+    const known = this.#operations.get(name);
+    if (known !== undefined) return known;
+    const durations = this.#durations.of(name);
+    const made = { durations, counts: new Map(), requestBytes: 0, responseBytes: 0 };
+    this.#operations.set(name, made);
+    return made;
+  }
+}
+
+function statusesOf({ counts }: Operation, method: string): Map<number, number> {
+  const known = counts.get(method);
+  if (known !== undefined) return known;
+  const made = new Map<number, number>();
+  counts.set(method, made);
+  return made;
+}
+
+interface Watch {
+  readonly app: WatchedApp;
+  readonly unwatch: () => void;
+}
+
+/** What the stores and statements of the apps can tell. */
+class AppMetrics {
+  readonly #watches = new Map<string, Watch>();
+  readonly #commits: Counter;
+  readonly #commitDurations: Histogram;
+  readonly #commitTransactions: Counter;
+  readonly #statements: Counter;
+  readonly #figures: ReturnType<typeof appGauges>;
+
+  constructor(registry: Registry) {
+    const count = (name: string, help: string, ...labels: string[]): Counter =>
+      counter(registry, `bigpeer_${name}`, help, ["app", ...labels]);
+    this.#commits = count("commits_total", "Groups of transactions written to disk.", "outcome");
+    this.#commitDurations = new Histogram({
+      registers: [registry],
+      name: "bigpeer_commit_duration_seconds",
+      help: "Time until a group of transactions was durable.",
+      labelNames: ["app"],
+      buckets: DURATIONS_S,
+    });
+    this.#commitTransactions = count("commit_transactions_total", "Transactions made durable.");
+    this.#statements = count("statements_total", "Statements that ended.", "outcome");
+    this.#figures = appGauges(registry);
+  }
+
+  watch(app: WatchedApp): () => void {
+    const { id } = app;
+    assert(!this.#watches.has(id), "an app is watched once");
+    const labels = { app: id };
+    const stop = app.storeFolder.store.onFlush(({ transactions, elapsedMs, isFailed }) => {
+      // It may have been on its way when the app was forgotten.
+      if (this.#watches.get(id)?.app !== app) return;
+      this.#commits.inc({ ...labels, outcome: isFailed ? "failed" : "done" });
+      this.#commitDurations.observe(labels, elapsedMs / 1_000);
+      if (!isFailed) this.#commitTransactions.inc(labels, transactions);
+    });
+    const unwatch = (): void => {
+      if (this.#watches.get(id)?.app !== app) return;
+      this.#watches.delete(id);
+      stop();
+      this.#forget(id);
+    };
+    this.#watches.set(id, { app, unwatch });
+    this.#begin(id);
+    return unwatch;
+  }
+
+  close(): void {
+    for (const { unwatch } of this.#watches.values()) unwatch();
+  }
+
+  collect(): void {
+    for (const each of [this.#statements, ...Object.values(this.#figures)]) each.reset();
+    for (const { app } of this.#watches.values()) {
+      this.#collectStatements(app);
+      // A store that is closed or broken has no figures; the others still have theirs.
+      attempt(() => this.#collectStore(app));
+      attempt(() => this.#collectFile(app));
+    }
+  }
+
+  #collectStatements({ id, statements }: WatchedApp): void {
+    const { active, completed, failed } = statements.requests.totals;
+    this.#figures.statementsActive.set({ app: id }, active);
+    this.#statements.inc({ app: id, outcome: "completed" }, completed);
+    this.#statements.inc({ app: id, outcome: "failed" }, failed);
+  }
+
+  #collectStore({ id, storeFolder: { store } }: WatchedApp): void {
+    const app = { app: id };
+    const figures = this.#figures;
+    store.read((view) => {
+      const { head } = view;
+      figures.queueLength.set(app, store.figures().queueLength);
+      figures.transactionId.set(app, head.txnId);
+      figures.attachments.set(app, head.attachments ?? 0);
+      figures.logTransactions.set(app, head.logCount);
+      figures.logBytes.set(app, head.logBytes);
+      if (head.collections > COLLECTIONS_COUNTED_MAX) return;
+      figures.documents.set(app, 0);
+      for (const name of view.collections()) figures.documents.inc(app, view.count(name));
+    });
+  }
+
+  #collectFile({ id, storeFolder }: WatchedApp): void {
+    this.#figures.fileBytes.set({ app: id }, statSync(join(storeFolder.folder, DATA_FILE)).size);
+  }
+
+  /** From nothing on, so that the first commit is seen as one more. */
+  #begin(app: string): void {
+    for (const outcome of ["done", "failed"]) this.#commits.inc({ app, outcome }, 0);
+    this.#commitTransactions.inc({ app }, 0);
+    this.#commitDurations.zero({ app });
+  }
+
+  #forget(app: string): void {
+    for (const outcome of ["done", "failed"]) this.#commits.remove({ app, outcome });
+    this.#commitTransactions.remove({ app });
+    this.#commitDurations.remove({ app });
+  }
+}
+
+/** What is asked of an app when somebody reads. */
+function appGauges(registry: Registry) {
+  const measure = (name: string, help: string): Gauge =>
+    gauge(registry, `bigpeer_${name}`, help, ["app"]);
+  return {
+    statementsActive: measure("statements_active", "Statements that run now."),
+    queueLength: measure("write_queue_length", "Writes that are not durable yet."),
+    transactionId: measure("store_transaction_id", "The last durable transaction."),
+    documents: measure("store_documents", "Documents of all collections."),
+    attachments: measure("attachments", "Attachments that are recorded."),
+    logTransactions: measure("store_log_transactions", "Transactions in the change log."),
+    logBytes: measure("store_log_bytes", "Approximate size of the change log."),
+    fileBytes: measure("store_file_bytes", "Size of the data file."),
+  };
+}
+
+/** The process, under the names that dashboards for Node expect. */
+class ProcessMetrics {
+  readonly #figures: ProcessFigures;
+  readonly #cpu: Counter;
+  readonly #cpuUser: Counter;
+  readonly #cpuSystem: Counter;
+  readonly #start: Gauge;
+  readonly #resident: Gauge;
+  readonly #openFiles: Gauge;
+  readonly #heapTotal: Gauge;
+  readonly #heapUsed: Gauge;
+  readonly #external: Gauge;
+  readonly #lag: { readonly [name in "mean" | "p50" | "p99" | "max"]: Gauge };
+
+  constructor(registry: Registry) {
+    const measure = (name: string, help: string): Gauge => gauge(registry, name, help);
+    const cpu = (part: string): Counter =>
+      counter(registry, `process_cpu_${part}seconds_total`, "Time on a processor.");
+    const lag = (part: string): Gauge =>
+      measure(
+        `nodejs_eventloop_lag_${part}_seconds`,
+        "Lateness of the event loop since last read.",
+      );
+    this.#cpu = cpu("");
+    this.#cpuUser = cpu("user_");
+    this.#cpuSystem = cpu("system_");
+    this.#start = measure("process_start_time_seconds", "When the process began, since 1970.");
+    this.#resident = measure("process_resident_memory_bytes", "Memory of the process.");
+    this.#openFiles = measure("process_open_fds", "Open files and connections.");
+    this.#heapTotal = measure("nodejs_heap_size_total_bytes", "Memory for JavaScript values.");
+    this.#heapUsed = measure("nodejs_heap_size_used_bytes", "Memory of JavaScript values.");
+    this.#external = measure("nodejs_external_memory_bytes", "Memory of buffers.");
+    this.#lag = { mean: lag("mean"), p50: lag("p50"), p99: lag("p99"), max: lag("max") };
+    const pauses = new Histogram({
+      registers: [registry],
+      name: "nodejs_gc_duration_seconds",
+      help: "Pauses of the garbage collector.",
+      labelNames: ["kind"],
+      buckets: PAUSES_S,
+    });
+    this.#figures = new ProcessFigures((kind, seconds) => pauses.observe({ kind }, seconds));
+  }
+
+  collect(): void {
+    const reading = this.#figures.read();
+    const { cpuUserSeconds, cpuSystemSeconds, openFiles, loopLag } = reading;
+    setTotal(this.#cpu, cpuUserSeconds + cpuSystemSeconds);
+    setTotal(this.#cpuUser, cpuUserSeconds);
+    setTotal(this.#cpuSystem, cpuSystemSeconds);
+    this.#start.set(reading.startSeconds);
+    this.#resident.set(reading.residentBytes);
+    if (openFiles !== undefined) this.#openFiles.set(openFiles);
+    this.#heapTotal.set(reading.heapTotalBytes);
+    this.#heapUsed.set(reading.heapUsedBytes);
+    this.#external.set(reading.externalBytes);
+    this.#lag.mean.set(loopLag.mean);
+    this.#lag.p50.set(loopLag.p50);
+    this.#lag.p99.set(loopLag.p99);
+    this.#lag.max.set(loopLag.max);
+  }
+
+  close(): void {
+    this.#figures.close();
+  }
+}
+
+function counter(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly string[] = [],
+): Counter {
+  return new Counter({ registers: [registry], name, help, labelNames });
+}
+
+function gauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly string[] = [],
+): Gauge {
+  return new Gauge({ registers: [registry], name, help, labelNames });
+}
+
+/** For a count that somebody else keeps. */
+function setTotal(total: Counter, value: number): void {
+  total.reset();
+  total.inc(value);
+}
+
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // What cannot be read is left out.
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Component schemas: the schemas of the data API as the OpenAPI document has them. A schema with a
+ * title is written once, under its title; wherever else it stands, there is a reference.
+ */
+
+import {
+  assert,
+  isArray,
+  isObject,
+  type MutableObject,
+  setField,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import type { TSchema } from "../schema.ts";
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+const INNER_SCHEMA = new Set(["items"]);
+const INNER_LIST = new Set(["anyOf"]);
+const INNER_BY_NAME = new Set(["properties"]);
+
+/** What the library writes for a record whose keys are any text. */
+const ANY_NAME = "^.*$";
+
+/** All of `schemas`, which have titles, and those inside them that have one, by title. */
+export function componentSchemas(schemas: readonly TSchema[]): ValueObject {
+  const components: MutableObject = {};
+  const refer = (schema: Value): Value => {
+    if (!isObject(schema)) return schema;
+    const { title } = schema;
+    if (typeof title !== "string") return written(schema, refer);
+    if (!Object.hasOwn(components, title)) {
+      // Keeps the place, so that what is written outside stands before what it is made of.
+      setField(components, title, true);
+      setField(components, title, written(schema, refer));
+    }
+    return schemaReference(title);
+  };
+  for (const schema of schemas) refer(schema as Value);
+  return components;
+}
+
+export function schemaReference(title: string): { readonly $ref: string } {
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+/** A schema in the words of OpenAPI, with `refer` applied to those inside it. */
+function written(schema: ValueObject, refer: (inner: Value) => Value): ValueObject {
+  const result: MutableObject = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === "patternProperties" && isObject(value)) {
+      setField(result, "additionalProperties", refer(value[ANY_NAME] as Value));
+    } else if (keyword === "enum") {
+      // Generators of clients want to be told what the values say anyway.
+      setField(result, "type", "string");
+      setField(result, "enum", value);
+    } else if (keyword === "discriminator" && isObject(value)) {
+      setField(result, keyword, { ...value, mapping: mappingOf(schema, value) });
+    } else {
+      setField(result, keyword, writtenInner(keyword, value, refer));
+    }
+  }
+  return result;
+}
+
+function writtenInner(keyword: string, value: Value, refer: (inner: Value) => Value): Value {
+  if (INNER_SCHEMA.has(keyword)) return refer(value);
+  if (INNER_LIST.has(keyword) && isArray(value)) return value.map(refer);
+  if (!INNER_BY_NAME.has(keyword) || !isObject(value)) return value;
+  const result: MutableObject = {};
+  for (const [name, inner] of Object.entries(value)) setField(result, name, refer(inner));
+  return result;
+}
+
+/** From the value of the discriminating field to the alternative that has it. */
+function mappingOf(schema: ValueObject, discriminator: ValueObject): ValueObject {
+  const mapping: MutableObject = {};
+  const name = textIn(discriminator, "propertyName");
+  const alternatives = isArray(schema["anyOf"]) ? schema["anyOf"].filter(isObject) : [];
+  for (const alternative of alternatives) {
+    const { properties } = alternative;
+    const field = isObject(properties) ? properties[name] : undefined;
+    const { $ref } = schemaReference(textIn(alternative, "title"));
+    setField(mapping, textIn(field, "const"), $ref);
+  }
+  return mapping;
+}
+
+function textIn(value: Value | undefined, name: string): string {
+  const text = isObject(value) ? value[name] : undefined;
+  assert(typeof text === "string", `expected ${name} in a schema that is named`);
+  return text;
+}

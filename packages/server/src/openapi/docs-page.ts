@@ -1,0 +1,164 @@
+/**
+ * The page to try the data API, `/docs`: Swagger UI over the OpenAPI document.
+ *
+ * Everything comes from this server, so that the page works without a network, and the browser is
+ * told to load nothing else. The files of Swagger UI are copied beside the built server; whoever
+ * runs the sources without a build has none.
+ */
+
+import { readFile } from "node:fs/promises";
+import { type Answer, contentAnswer, type Headers } from "../http/answer.ts";
+import { Refusal } from "../http/refusal.ts";
+import { type Endpoint, messageBody } from "../http/router.ts";
+import { FixedContent } from "./fixed-content.ts";
+
+/** From the built file and from the source alike. */
+const FOLDER: URL = new URL("../../dist/docs-page/", import.meta.url);
+
+const HTML = "text/html; charset=utf-8";
+const SCRIPT = "text/javascript; charset=utf-8";
+const PLAIN = "text/plain; charset=utf-8";
+
+/** Of the page itself among its files: none of them, since its links are right at `/docs` only. */
+const PAGE_NAME = "";
+
+/** Links are relative: a proxy may put the server under a path of its own. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Big Peer data API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<noscript>This page needs JavaScript. The document that it shows: <a href="openapi.json">openapi.json</a></noscript>
+<div id="page"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+/** A file of its own because the page may not have scripts in its text. */
+const START = `SwaggerUIBundle({
+  url: new URL("openapi.json", location.href).href,
+  domNode: document.getElementById("page"),
+  presets: [SwaggerUIBundle.presets.apis],
+  layout: "BaseLayout",
+  deepLinking: true,
+  displayRequestDuration: true,
+  persistAuthorization: false,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});
+`;
+
+/** Files of the folder, with their content types. */
+const FILES: { readonly [name: string]: string } = {
+  "swagger-ui.css": "text/css; charset=utf-8",
+  "swagger-ui-bundle.js": SCRIPT,
+  "swagger-ui-bundle.js.LICENSE.txt": PLAIN,
+  LICENSE: PLAIN,
+  NOTICE: PLAIN,
+};
+
+const ABSENT =
+  "The files of this page are not there: build the server (npm run build) and ask again.\n";
+
+export interface DocsPageOptions {
+  /** Where clients reach the server, when that is not where they find the page. */
+  readonly serverUrl?: string | undefined;
+  readonly folder?: URL;
+}
+
+export function docsEndpoints({ serverUrl, folder = FOLDER }: DocsPageOptions): Endpoint[] {
+  const shared = { methods: ["GET", "HEAD"], failureBody: messageBody };
+  const files = new PageFiles(folder, securityHeaders(serverUrl));
+  return [
+    {
+      ...shared,
+      name: "docs",
+      path: "/docs",
+      answer: (request) => files.answer(PAGE_NAME, request),
+    },
+    { ...shared, name: "docs", path: "/docs/", answer: () => redirect("../docs") },
+    {
+      ...shared,
+      name: "docs",
+      path: "/docs/*",
+      answer: (request, { rest }) => files.answer(rest, request),
+    },
+  ];
+}
+
+/** What the page consists of, read when it is asked for the first time. */
+class PageFiles {
+  readonly #folder: URL;
+  readonly #headers: Headers;
+  readonly #contents = new Map<string, FixedContent>();
+
+  constructor(folder: URL, headers: Headers) {
+    this.#folder = folder;
+    this.#headers = headers;
+    this.#add(PAGE_NAME, Buffer.from(PAGE), HTML);
+    this.#add("start.js", Buffer.from(START), SCRIPT);
+  }
+
+  async answer(name: string, request: Parameters<Endpoint["answer"]>[0]): Promise<Answer> {
+    const isThere = await this.#readFolder();
+    if (!isThere) return plainAnswer(503, ABSENT);
+    const content = this.#contents.get(name);
+    if (content === undefined) throw new Refusal(404, "there is no such file of the page");
+    return content.answer(request);
+  }
+
+  /** False when a file is missing: then the page would stay empty. */
+  async #readFolder(): Promise<boolean> {
+    for (const [name, type] of Object.entries(FILES)) {
+      if (this.#contents.has(name)) continue;
+      try {
+        this.#add(name, await readFile(new URL(name, this.#folder)), type);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+        throw error;
+      }
+    }
+    return true;
+  }
+
+  #add(name: string, bytes: Uint8Array, type: string): void {
+    const headers = { "content-type": type, ...this.#headers };
+    this.#contents.set(name, new FixedContent(bytes, headers));
+  }
+}
+
+/** The page may load from here and call the server, and nothing else. Swagger UI styles in place. */
+function securityHeaders(serverUrl: string | undefined): Headers {
+  const called = serverUrl === undefined ? "'self'" : `'self' ${new URL(serverUrl).origin}`;
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    `connect-src ${called}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return {
+    "content-security-policy": policy.join("; "),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+  };
+}
+
+function plainAnswer(status: number, text: string): Answer {
+  const bytes = Buffer.from(text);
+  return contentAnswer(status, { kind: "bytes", bytes }, { "content-type": PLAIN });
+}
+
+function redirect(location: string): Answer {
+  return contentAnswer(308, { kind: "bytes", bytes: new Uint8Array() }, { location });
+}

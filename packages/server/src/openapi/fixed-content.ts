@@ -1,0 +1,61 @@
+/**
+ * Fixed content: bytes that are the same for everybody as long as the server runs. They are tagged
+ * and compressed once, and a client that has them gets them no second time.
+ */
+
+import { createHash } from "node:crypto";
+import { type Answer, contentAnswer, type Headers } from "../http/answer.ts";
+import { type Compressed, compress } from "../http/compression.ts";
+import type { HttpRequest } from "../http/http-request.ts";
+import { type Coding, chooseCoding } from "../http/negotiation.ts";
+
+/** Smaller content is left to whoever sends it: it may not be worth a coding. */
+const CODED_SIZE_MIN = 16 * 1024;
+
+export class FixedContent {
+  readonly #bytes: Uint8Array;
+  readonly #headers: Headers;
+  readonly #coded = new Map<Coding, Uint8Array>();
+
+  /** `headers` are those of every answer with it; the content type among them. */
+  constructor(bytes: Uint8Array, headers: Headers) {
+    const digest = createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
+    this.#bytes = bytes;
+    // Weak, because it names all codings. To be asked about each time: a new version has others.
+    this.#headers = { ...headers, etag: `W/"${digest}"`, "cache-control": "no-cache" };
+  }
+
+  async answer({ headers }: HttpRequest): Promise<Answer> {
+    const own = this.#headers;
+    if (isKnown(headers["if-none-match"], own["etag"] ?? "")) {
+      const { "content-type": _, ...kept } = own;
+      const nothing = new Uint8Array();
+      const head = { ...kept, vary: "accept-encoding" };
+      return contentAnswer(304, { kind: "bytes", bytes: nothing }, head);
+    }
+    const { coding, bytes } = await this.#code(chooseCoding(headers["accept-encoding"]));
+    const head = coding === "identity" ? own : { ...own, "content-encoding": coding };
+    return contentAnswer(200, { kind: "bytes", bytes }, head);
+  }
+
+  async #code(coding: Coding): Promise<Compressed> {
+    const plain: Compressed = { coding: "identity", bytes: this.#bytes };
+    if (coding === "identity" || plain.bytes.length < CODED_SIZE_MIN) return plain;
+    const known = this.#coded.get(coding);
+    if (known !== undefined) return { coding, bytes: known };
+    const coded = await compress(this.#bytes, coding);
+    if (coded.coding === coding) this.#coded.set(coding, coded.bytes);
+    return coded;
+  }
+}
+
+/** Whether a header If-None-Match names the tag. */
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const tags = header.split(",").map((tag) => tag.trim());
+  return tags.includes("*") || tags.some((tag) => weak(tag) === etag);
+}
+
+function weak(tag: string): string {
+  return tag.startsWith("W/") ? tag : `W/${tag}`;
+}

@@ -1,0 +1,181 @@
+/**
+ * The OpenAPI document of the data API: for programs that make clients, and for the page that tries
+ * it out. Its schemas are those that check the requests, its paths those of the operations.
+ */
+
+import { type MutableObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
+import { type AnyOperation, OPERATIONS } from "../data-api/data-endpoints.ts";
+import { SCHEMAS } from "../data-api/schemas.ts";
+import { REPEAT_KEY_LENGTH_MAX } from "../limits.ts";
+import { ATTACHMENT_PATHS } from "./attachment-paths.ts";
+import { componentSchemas, schemaReference } from "./component-schemas.ts";
+import { OPERATION_TEXTS, type OperationText } from "./operation-texts.ts";
+import { examplesOf, failureResponses, responseOf, valueContent } from "./responses.ts";
+
+export interface OpenApiOptions {
+  /** Where clients reach the server, when that is not where they find the document. */
+  readonly serverUrl?: string | undefined;
+  /** Of the program. */
+  readonly version: string;
+}
+
+export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): ValueObject {
+  const paths: MutableObject = {};
+  for (const operation of OPERATIONS) {
+    setField(paths, operation.path, { post: operationItem(operation) });
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Big Peer data API",
+      summary: "Documents of offline-first applications: read, write, query.",
+      description: DESCRIPTION,
+      version,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: serversAt(serverUrl),
+    security: [{ bearer: [] }],
+    tags: TAGS,
+    paths: { ...paths, ...ATTACHMENT_PATHS },
+    components: {
+      schemas: componentSchemas(SCHEMAS),
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", description: "An API key of the app." },
+      },
+    },
+  };
+}
+
+const DESCRIPTION =
+  "Bodies are JSON or CBOR, by `Content-Type`; answers are JSON unless `Accept` asks for CBOR. " +
+  "Integers can have 64 bits.";
+
+const TAGS: Value = [
+  { name: "store", description: "Documents, in collections." },
+  { name: "sync", description: "Statements on connected peers." },
+  { name: "attachments", description: "Files that documents refer to." },
+];
+
+function serversAt(serverUrl: string): Value {
+  return [
+    { url: `${serverUrl}/api/v4`, description: "The app of the credential." },
+    { url: `${serverUrl}/api/v5`, description: "The same; statements are never strict." },
+    {
+      url: `${serverUrl}/{appId}/api/{version}`,
+      description: "The app is named; the credential must be one of it.",
+      variables: {
+        appId: {
+          default: "00000000-0000-0000-0000-000000000000",
+          description: "The id of the app.",
+        },
+        version: { default: "v4", enum: ["v4", "v5"] },
+      },
+    },
+  ];
+}
+
+const PARAMETERS: ValueObject = {
+  TransactionId: {
+    name: "X-SERVICE-TXN-ID",
+    in: "header",
+    description:
+      "The operation proceeds only when the server has reached this transaction. It may wait a " +
+      "short time for it. `X-DITTO-TXN-ID` and `X-HYDRA-TXN-ID` mean the same; of several the " +
+      "largest counts.",
+    schema: { type: "integer", format: "int64" },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "Names this request. Sent again with the same key it is not done again; it gets the answer " +
+      "of the first time.",
+    schema: { type: "string", minLength: 1, maxLength: REPEAT_KEY_LENGTH_MAX },
+  },
+};
+
+const HEADERS: ValueObject = {
+  RequestId: {
+    description: "Names this request in the log of the server.",
+    required: true,
+    schema: { type: "string" },
+  },
+  RetryAfter: {
+    description: "Seconds after which it is worth trying again.",
+    required: true,
+    schema: { type: "integer", minimum: 0 },
+  },
+  Authenticate: {
+    description: "How to authenticate.",
+    required: true,
+    schema: { type: "string", const: "Bearer" },
+  },
+  IdempotencyReplayed: {
+    description: "There when the answer is that of an earlier request with the same key.",
+    schema: { type: "string", const: "true" },
+  },
+  ETag: { description: "Names the content.", required: true, schema: { type: "string" } },
+  AcceptRanges: {
+    description: "Parts can be asked for.",
+    required: true,
+    schema: { type: "string", const: "bytes" },
+  },
+  ContentRange: {
+    description: "Which part this is, of how much.",
+    required: true,
+    schema: { type: "string" },
+  },
+};
+
+function operationItem(operation: AnyOperation): ValueObject {
+  const { name, isJsonOnly = false } = operation;
+  const text = OPERATION_TEXTS[name] as OperationText;
+  const types = isJsonOnly ? ["application/json"] : ["application/json", "application/cbor"];
+  const parameters = parametersOf(operation, text);
+  const headers = text.isRepeatable
+    ? { "Idempotency-Replayed": { $ref: "#/components/headers/IdempotencyReplayed" } }
+    : {};
+  return {
+    operationId: name,
+    tags: [text.tag],
+    summary: text.summary,
+    description: text.description,
+    ...(parameters.length > 0 && { parameters }),
+    requestBody: {
+      required: true,
+      content: valueContent({
+        types: ["application/json", "application/cbor"],
+        schema: schemaReference(text.request),
+        examples: examplesOf(text.examples, "request"),
+      }),
+    },
+    responses: {
+      200: responseOf(
+        "What was asked for.",
+        valueContent({
+          types,
+          schema: schemaReference(text.response),
+          examples: examplesOf(text.examples, "response"),
+        }),
+        headers,
+      ),
+      ...failureResponses({
+        statuses: [400, 401, 408, 413, 415, 429, 500, 503],
+        others: text.statuses,
+        content: valueContent({ types, schema: schemaReference(text.failure) }),
+        example: text.failureExample,
+      }),
+    },
+  };
+}
+
+function parametersOf({ unreachedStatus }: AnyOperation, { isRepeatable }: OperationText): Value[] {
+  const parameters: Value[] = [];
+  if (unreachedStatus !== undefined) {
+    parameters.push({ $ref: "#/components/parameters/TransactionId" });
+  }
+  if (isRepeatable) parameters.push({ $ref: "#/components/parameters/IdempotencyKey" });
+  return parameters;
+}

@@ -1,0 +1,176 @@
+/**
+ * Schema fault: the first place at which a value does not fit its schema, in words.
+ *
+ * It knows the part of JSON Schema that our schemas use. Of alternatives it looks into the one that
+ * the discriminator names, or into the first.
+ */
+
+import { getField, isArray, isObject, type Value } from "@bigpeer/protocol";
+
+/** A JSON Schema, as far as it is looked at. */
+export interface SchemaNode {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly discriminator?: { readonly propertyName: string };
+  readonly properties?: Properties;
+  readonly required?: readonly string[];
+  readonly patternProperties?: Properties;
+  readonly items?: SchemaNode;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+interface Properties {
+  readonly [name: string]: SchemaNode;
+}
+
+export interface SchemaFault {
+  /** `expected …, found …`. */
+  readonly message: string;
+  readonly at: string;
+}
+
+/** Undefined when nothing is found to be wrong. */
+export function findFault(
+  schema: SchemaNode,
+  value: Value | undefined,
+  at: string = "",
+): SchemaFault | undefined {
+  if (schema.anyOf !== undefined) return alternativeFault(schema, schema.anyOf, value, at);
+  if (isFitting(schema, value)) {
+    if (isObject(value)) return fieldFault(schema, value, at);
+    if (isArray(value)) return elementFault(schema, value, at);
+    return undefined;
+  }
+  const message = `expected ${describe(schema)}, found ${kindOf(value)}`;
+  return { message, at: at === "" ? "the body" : at };
+}
+
+function alternativeFault(
+  { discriminator }: SchemaNode,
+  alternatives: readonly SchemaNode[],
+  value: Value | undefined,
+  at: string,
+): SchemaFault | undefined {
+  const tag = discriminator?.propertyName;
+  if (tag === undefined) {
+    const faults = alternatives.map((one) => findFault(one, value, at));
+    return faults.includes(undefined) ? undefined : faults[0];
+  }
+  if (!isObject(value)) return findFault({ type: "object" }, value, at);
+  const tags = alternatives.map((one) => one.properties?.[tag]?.const ?? "");
+  const given = getField(value, tag);
+  const chosen = alternatives.find((_, i) => tags[i] === given);
+  if (chosen === undefined) return findFault({ enum: tags }, given, join(at, tag));
+  return findFault(chosen, value, at);
+}
+
+function fieldFault(
+  schema: SchemaNode,
+  value: { readonly [name: string]: Value },
+  at: string,
+): SchemaFault | undefined {
+  const { properties = {}, required = [], patternProperties = {} } = schema;
+  for (const name of Object.keys(properties)) {
+    const field = getField(value, name);
+    if (field === undefined && !required.includes(name)) continue;
+    const fault = findFault(properties[name] as SchemaNode, field, join(at, name));
+    if (fault !== undefined) return fault;
+  }
+  const [others] = Object.values(patternProperties);
+  if (others === undefined) return undefined;
+  for (const name of Object.keys(value)) {
+    const fault = findFault(others, value[name], join(at, name));
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function elementFault(
+  { items }: SchemaNode,
+  value: readonly Value[],
+  at: string,
+): SchemaFault | undefined {
+  if (items === undefined) return undefined;
+  for (const [i, element] of value.entries()) {
+    const fault = findFault(items, element, `${at}[${i}]`);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** Whether the value itself fits, whatever is inside it. */
+function isFitting(schema: SchemaNode, value: Value | undefined): boolean {
+  if (value === undefined) return false;
+  if (schema.enum !== undefined) return schema.enum.some((one) => one === value);
+  if (schema.const !== undefined) return schema.const === value;
+  switch (schema.type) {
+    case "object":
+      return isObject(value);
+    case "array":
+      return isArray(value);
+    case "null":
+      return value === null;
+    case "integer":
+      return Number.isInteger(value) && isInRange(schema, value as number);
+    case "string":
+    case "boolean":
+    case "number":
+      return typeof value === schema.type;
+    default:
+      return true;
+  }
+}
+
+function isInRange({ minimum, maximum }: SchemaNode, value: number): boolean {
+  return value >= (minimum ?? -Infinity) && value <= (maximum ?? Infinity);
+}
+
+function describe(schema: SchemaNode): string {
+  if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
+  if (schema.const !== undefined) return schema.const;
+  switch (schema.type) {
+    case "object":
+      return "an object";
+    case "array":
+      return "an array";
+    case "string":
+      return "text";
+    case "boolean":
+      return "true or false";
+    case "integer":
+      return schema.minimum === undefined
+        ? "an integer"
+        : `an integer from ${schema.minimum} to ${schema.maximum}`;
+    case "number":
+      return "a number";
+    case "null":
+      return "null";
+    default:
+      return "a value";
+  }
+}
+
+/** What a value is, in words; short ones are shown. */
+export function kindOf(value: Value | undefined): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (isArray(value)) return "an array";
+  if (value instanceof Uint8Array) return "binary";
+  switch (typeof value) {
+    case "object":
+      return "an object";
+    case "string":
+      return value.length <= 40 ? `"${value}"` : "a long text";
+    case "boolean":
+      return String(value);
+    default:
+      return `the number ${value}`;
+  }
+}
+
+function join(at: string, name: string): string {
+  return at === "" ? name : `${at}.${name}`;
+}

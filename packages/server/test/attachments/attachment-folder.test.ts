@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
+import { createStore, type StoreFolder } from "../../src/store-folder.ts";
+import { idOf } from "../support/attachment-client.ts";
+import { testHost } from "../support/store-host.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+interface Opened {
+  readonly folder: string;
+  readonly stored: StoreFolder;
+  readonly attachments: AttachmentFolder;
+}
+
+async function openFolder(parent = temporaryFolder()): Promise<Opened> {
+  const folder = join(parent, "attachments");
+  const stored = await createStore(join(parent, "store"), testHost());
+  onTestFinished(() => stored.close());
+  const attachments = new AttachmentFolder({ folder, store: stored.store, sizeMax: 1_000 });
+  return { folder, stored, attachments };
+}
+
+async function* chunksOf(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+/** Everything that has a time is up to it. */
+function allTime({ stored }: Opened): number {
+  return stored.store.read((view) => view.head.time);
+}
+
+function recordOf({ stored }: Opened, id: string): unknown {
+  return stored.store.read((view) => view.attachment(id));
+}
+
+test("[H36] a content is a file under its id, and a record", async () => {
+  const opened = await openFolder();
+  const added = await opened.attachments.add(chunksOf("hel", "lo"), "ann");
+  const id = idOf(Buffer.from("hello"));
+  expect(added).toEqual({ id, len: 5 });
+  expect(opened.attachments.path(id)).toBe(join(opened.folder, id.slice(0, 2), id));
+  expect(readFileSync(opened.attachments.path(id), "utf8")).toBe("hello");
+  expect(recordOf(opened, id)).toEqual({ len: 5, by: ["ann"], isOrphan: true });
+  expect(readdirSync(join(opened.folder, "partial"))).toEqual([]);
+});
+
+test("nothing is made in the folder before something is uploaded", async () => {
+  const { folder } = await openFolder();
+  expect(existsSync(folder)).toBe(false);
+});
+
+test("what a crash left of uploads is removed at the opening", async () => {
+  const parent = temporaryFolder();
+  const partial = join(parent, "attachments", "partial");
+  mkdirSync(partial, { recursive: true });
+  writeFileSync(join(partial, "0123"), "half of somethi");
+  await openFolder(parent);
+  expect(existsSync(partial)).toBe(false);
+});
+
+test("a content that fails or is too large leaves nothing", async () => {
+  const opened = await openFolder();
+  async function* failing(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from("begun");
+    throw new Error("the client left");
+  }
+  await expect(opened.attachments.add(failing(), "ann")).rejects.toThrow("the client left");
+  const large = opened.attachments.add(chunksOf("x".repeat(600), "x".repeat(600)), "ann");
+  await expect(large).rejects.toMatchObject({ code: "attachment.too_large" });
+  expect(readdirSync(opened.folder)).toEqual(["partial"]);
+  expect(readdirSync(join(opened.folder, "partial"))).toEqual([]);
+  expect(opened.stored.store.read((view) => view.head.attachments ?? 0)).toBe(0);
+});
+
+test("a content that the store does not take leaves no file", async () => {
+  const opened = await openFolder();
+  // The store refuses such a name of the uploader.
+  const name = "x".repeat(10_000);
+  const add = (): Promise<unknown> => opened.attachments.add(chunksOf("hello"), name);
+  await expect(add()).rejects.toMatchObject({ code: "operation.invalid" });
+  expect(existsSync(opened.attachments.path(idOf(Buffer.from("hello"))))).toBe(false);
+  // Of a content that was here before, the file stays.
+  const { id } = await opened.attachments.add(chunksOf("hello"), "ann");
+  await expect(add()).rejects.toMatchObject({ code: "operation.invalid" });
+  expect(existsSync(opened.attachments.path(id))).toBe(true);
+});
+
+test("[H40] orphans are deleted with their records, up to a time and a number", async () => {
+  const opened = await openFolder();
+  const { attachments, stored } = opened;
+  const used = await attachments.add(chunksOf("used"), "ann");
+  await stored.store.transact((transaction) => {
+    const types = { photo: "attachment" as const };
+    const fields = { photo: { ...used, metadata: {} } };
+    transaction.apply([{ kind: "insert", collection: "cars", id: "blue", fields, types }]);
+  });
+  const first = await attachments.add(chunksOf("first"), "ann");
+  const upTo = allTime(opened);
+  const second = await attachments.add(chunksOf("second"), "ann");
+  expect(await attachments.removeOrphans(upTo - 1, 10)).toBe(0);
+  expect(await attachments.removeOrphans(upTo, 10)).toBe(1);
+  expect(recordOf(opened, first.id)).toBe(undefined);
+  const isThere = (): boolean[] =>
+    [used, first, second].map(({ id }) => existsSync(attachments.path(id)));
+  expect(isThere()).toEqual([true, false, true]);
+  await attachments.add(chunksOf("third"), "ann");
+  expect(await attachments.removeOrphans(allTime(opened), 1)).toBe(1);
+  expect(await attachments.removeOrphans(allTime(opened), 1)).toBe(1);
+  expect(await attachments.removeOrphans(allTime(opened), 1)).toBe(0);
+  expect(isThere()).toEqual([true, false, false]);
+});
+
+test("[H40] a content that is uploaded while it is deleted ends with both, file and record, or none", async () => {
+  const opened = await openFolder();
+  const { attachments } = opened;
+  const id = idOf(Buffer.from("hello"));
+  const add = (): Promise<unknown> => attachments.add(chunksOf("hello"), "ann");
+  for (let round = 0; round < 30; round++) {
+    await Promise.all([
+      add(),
+      attachments.removeOrphans(allTime(opened), 10),
+      add(),
+      attachments.removeOrphans(allTime(opened), 10),
+    ]);
+    expect(existsSync(attachments.path(id))).toBe(recordOf(opened, id) !== undefined);
+  }
+});
+
+test("[H40] files without a record are removed when they are old, others never", async () => {
+  const opened = await openFolder();
+  const { attachments, folder } = opened;
+  const { id: known } = await attachments.add(chunksOf("known"), "ann");
+  const stray = idOf(Buffer.from("stray"));
+  mkdirSync(join(folder, stray.slice(0, 2)), { recursive: true });
+  writeFileSync(attachments.path(stray), "stray");
+  writeFileSync(join(folder, stray.slice(0, 2), "notes.txt"), "of the owner");
+  const remove = async (beforeMs: number): Promise<string[]> => {
+    const removed: string[] = [];
+    for await (const id of attachments.removeStrays(beforeMs))
+      if (id !== undefined) removed.push(id);
+    return removed;
+  };
+  expect(await remove(0)).toEqual([]);
+  expect(await remove(Number.MAX_SAFE_INTEGER)).toEqual([stray]);
+  expect(readdirSync(join(folder, stray.slice(0, 2)))).toEqual(["notes.txt"]);
+  expect(existsSync(attachments.path(known))).toBe(true);
+});

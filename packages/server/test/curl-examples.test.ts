@@ -1,0 +1,110 @@
+/**
+ * The examples for curl are true: every call of examples/curl, made against the server as a process of its
+ * own, gets the answer that stands there. The other tests show that the examples can fail.
+ */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { BigpeerProcess } from "./support/bigpeer-process.ts";
+import { bundleScript } from "./support/script.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const examples = fileURLToPath(new URL("../../../examples/curl/run.mjs", import.meta.url));
+
+interface Run {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+}
+
+/** `PATH` alone is taken over: neither a proxy nor the settings of whoever runs the tests matter. */
+async function runExamples(env: Record<string, string>, ...words: string[]): Promise<Run> {
+  const child = spawn(process.execPath, [examples, ...words], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+    });
+  }
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, lines: text.trimEnd().split("\n") };
+}
+
+test("every curl example gets the answer that it states, and again in a second run", async () => {
+  const script = await bundleScript("../../src/main");
+  onTestFinished(() => script.remove());
+  const dataDir = temporaryFolder();
+  const server = new BigpeerProcess(script, ["--data-dir", dataDir, "--port", "0"]);
+  const url = await server.url();
+  // The second time without those that wait for a transaction that does not come.
+  for (const words of [[], ["find", "write", "attachments", "requests"]]) {
+    const { code, lines } = await runExamples({ DATA_DIR: dataDir }, ...words);
+    expect(lines.filter((line) => !line.startsWith("ok "))).toEqual([
+      expect.stringMatching(new RegExp(`^\\d{2,} calls to ${url}, 0 failed$`)),
+    ]);
+    expect(code).toBe(0);
+  }
+}, 120_000);
+
+/** Answers everything with the same. */
+async function serveAlways(status: number, body: string): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      response.writeHead(status, { "content-type": "application/json" }).end(body);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("expected a port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+const ANYONE = { API_KEY: "key", APP_ID: "app" };
+
+test("an answer with another status, value, or field fails the run and is told", async () => {
+  const BASE_URL = await serveAlways(200, '{"status":"live","extra":1}');
+  const { code, lines } = await runExamples({ BASE_URL, ...ANYONE }, "09-server");
+  expect(code).toBe(1);
+  const failure = lines.findIndex((line) => /^FAILED .* The server is ready/.test(line));
+  expect(lines.slice(failure + 1)).toEqual([
+    `         curl -sS -i ${BASE_URL}/health/ready -H Authorization:`,
+    '         body.status: expected "ready", found "live"',
+    "         body.extra: expected nothing, found 1",
+    expect.stringMatching(/^\d+ calls to .*, [1-9]\d* failed$/),
+  ]);
+  const refusal = await runExamples(
+    { BASE_URL: await serveAlways(503, '{"status":"ready"}'), ...ANYONE },
+    "09-server",
+  );
+  expect(refusal.code).toBe(1);
+  expect(refusal.lines.filter((line) => line.startsWith("ok "))).toEqual([]);
+  expect(refusal.lines).toContain("         status: expected 200, found 503");
+});
+
+test("no server, no key, or no curl is told in a sentence", async () => {
+  expect(await runExamples({ BASE_URL: "http://127.0.0.1:1", ...ANYONE })).toEqual({
+    code: 2,
+    lines: [expect.stringMatching(/^examples\/curl: curl: .*connect to 127\.0\.0\.1 port 1/)],
+  });
+  const dataDir = temporaryFolder();
+  expect(await runExamples({ DATA_DIR: dataDir })).toEqual({
+    code: 2,
+    lines: [
+      "examples/curl: expected API_KEY and APP_ID, or DATA_DIR with a quickstart.json: " +
+        `${join(dataDir, "quickstart.json")} is not there`,
+    ],
+  });
+  expect(await runExamples({ PATH: dataDir })).toEqual({
+    code: 2,
+    lines: ["examples/curl: expected the program curl, found none: please install it"],
+  });
+});

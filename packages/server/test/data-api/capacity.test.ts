@@ -1,0 +1,37 @@
+/**
+ * The bounds of answers and of memory over HTTP: what is refused, and that others are served.
+ */
+
+import { expect, test } from "vitest";
+import { ANSWER_SIZE_MAX } from "../../src/limits.ts";
+import { openDataApi } from "../support/data-api.ts";
+
+const api = await openDataApi();
+
+test("[H42] an answer that is too large is 400; in pieces it can be had", async () => {
+  // Nine documents of which each is below the bound of a body.
+  const text = "x".repeat(1024 * 1024);
+  for (let i = 0; i < 4; i++) await api.upsert("large", { [`d${i}`]: { text } });
+  const copies = Math.ceil(ANSWER_SIZE_MAX / text.length / 4) + 1;
+  const list = `[${Array.from({ length: copies }, () => "text").join(",")}]`;
+  const { status, body } = await api.call("execute", {
+    statement: `SELECT ${list} AS texts FROM large`,
+  });
+  expect(status).toBe(400);
+  const { error } = body as unknown as { error: { description: string } };
+  expect(error.description).toContain(`the answer is larger than ${ANSWER_SIZE_MAX} bytes`);
+  expect(error.description).toContain("(query.too_large)");
+  const { status: less } = await api.call("execute", {
+    statement: `SELECT ${list} AS texts FROM large LIMIT 1`,
+  });
+  expect(less).toBe(200);
+});
+
+test("[H42] what was written is told, however large its answer is", async () => {
+  const text = "x".repeat(1024 * 1024);
+  await api.upsert("told", { a: { text } });
+  const list = `[${Array.from({ length: 70 }, () => "text").join(",")}]`;
+  const statement = `UPDATE told SET n = 1 RETURNING ${list} AS texts`;
+  const { status } = await api.call("execute", { statement });
+  expect(status).toBe(200);
+});

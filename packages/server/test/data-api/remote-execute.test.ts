@@ -1,0 +1,55 @@
+/**
+ * `POST /sync/remote_execute` over HTTP while no peer can connect.
+ */
+
+import { expect, test } from "vitest";
+import { openDataApi } from "../support/data-api.ts";
+
+const api = await openDataApi();
+
+test.each([
+  "SYNC CONTEXT (PEERS) SELECT * FROM cars",
+  "SYNC CONTEXT ( PEERS WHERE TRUE ) SELECT * FROM cars WHERE color = 'blue'",
+  "SYNC CONTEXT (PEERS WHERE deviceName = 'Küche ☕') SELECT * FROM system:system_info",
+])("[H32] %s has an empty result while no peer is connected", async (statement) => {
+  const { status, body } = await api.call("remote_execute", { statement });
+  expect(status).toBe(200);
+  expect(body).toEqual({ result: [] });
+});
+
+test("[H32] RemoteExecuteRequest: args hold the named parameters of both parts", async () => {
+  const statement = "SYNC CONTEXT (PEERS WHERE os = :os) SELECT * FROM cars WHERE color = :c";
+  const args = { os: "linux", c: "blue" };
+  expect((await api.call("remote_execute", { statement, args })).body).toEqual({ result: [] });
+  const { status, body } = await api.call("remote_execute", { statement, args: { c: "blue" } });
+  expect(status).toBe(400);
+  expect(body).toEqual({ message: expect.stringContaining(":os") });
+});
+
+test.each([
+  ["a statement without the clause", "SELECT * FROM cars", "SYNC CONTEXT"],
+  ["a broken clause", "SYNC CONTEXT (PEERS WHERE) SELECT * FROM cars", "line 1, column"],
+  ["a clause without peers", "SYNC CONTEXT () SELECT * FROM cars", "PEERS"],
+  ["a clause alone", "SYNC CONTEXT (PEERS)", "line 1, column"],
+  ["an invalid statement", "SYNC CONTEXT (PEERS) SELEC * FROM cars", "line 1, column 22"],
+  ["an unknown function", "SYNC CONTEXT (PEERS) SELECT uper(a) FROM cars", "upper"],
+])("[H32] %s is 400 with a message", async (_, statement, part) => {
+  const { status, body } = await api.call("remote_execute", { statement });
+  expect(status).toBe(400);
+  expect(body).toEqual({ message: expect.stringContaining(part) });
+});
+
+test("[H6] RemoteExecuteRequest: statement is required", async () => {
+  const { status, body } = await api.call("remote_execute", { args: {} });
+  expect(status).toBe(400);
+  expect(body).toEqual({ message: "expected text, found nothing at statement (value.invalid)" });
+});
+
+test("[H18] remote_execute does not look at X-SERVICE-TXN-ID", async () => {
+  const statement = "SYNC CONTEXT (PEERS) SELECT * FROM cars";
+  for (const txnId of ["99999999", "nonsense"]) {
+    const headers = { "x-service-txn-id": txnId };
+    const { status } = await api.call("remote_execute", { statement }, { headers });
+    expect(status).toBe(200);
+  }
+});

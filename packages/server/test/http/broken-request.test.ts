@@ -1,0 +1,93 @@
+/**
+ * What cannot be read as a request is told why, on connections that may send anything.
+ */
+
+import { once } from "node:events";
+import { expect, test, vi } from "vitest";
+import { brokenRequestAnswer } from "../../src/http/broken-request.ts";
+import type { HttpServer } from "../../src/http/http-server.ts";
+import { connectTo, createGate, HEAD, listen, readAll } from "../support/http-listener.ts";
+
+/** All that the server sends until it closes the connection. */
+async function send(server: HttpServer, text: string): Promise<string> {
+  const { socket, received } = await connectTo(server);
+  const ended = once(socket, "end");
+  socket.write(text);
+  await ended;
+  socket.destroy();
+  return received();
+}
+
+function messageOf(received: string): string {
+  const [, body = ""] = received.split("\r\n\r\n");
+  return (JSON.parse(body) as { message: string }).message;
+}
+
+test.each([
+  ["text that is no request", "hello world\r\n\r\n"],
+  ["a broken header", `${HEAD}no colon\r\n\r\n`],
+  [
+    "a length beside chunks, which two readers would read differently",
+    `${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  ],
+  ["two lengths", `${HEAD}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`],
+  ["a length that is none", `${HEAD}Content-Length: -1\r\n\r\n`],
+  ["a broken chunk", `${HEAD}Transfer-Encoding: chunked\r\n\r\nnot hexadecimal\r\n`],
+])("%s is 400 with a message, and the connection is closed", async (_, text) => {
+  const server = await listen(readAll);
+  const received = await send(server, text);
+  expect(received).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
+  expect(received).toMatch(/\r\ncontent-type: application\/json\r\n/);
+  expect(received).toMatch(/\r\nconnection: close\r\n/);
+  expect(received).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/);
+  expect(messageOf(received)).toMatch(/^expected a request of HTTP\/1.1: ./);
+  expect((await fetch(server.url)).status).toBe(200);
+});
+
+test("a request without Host is 400 with a message", async () => {
+  const received = await send(await listen(readAll), "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+  expect(received).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
+  expect(messageOf(received)).toBe("expected the header Host, found none");
+});
+
+test("headers of more than 16 KiB are 431, however much of them is sent", async () => {
+  const { socket, received } = await connectTo(await listen(readAll));
+  const ended = once(socket, "end");
+  socket.write(HEAD);
+  for (let i = 0; i < 50; i++) socket.write(`X-Long-${i}: ${"x".repeat(4000)}\r\n`);
+  await ended;
+  expect(received()).toMatch(/^HTTP\/1.1 431 Request Header Fields Too Large\r\n/);
+  expect(messageOf(received())).toBe("expected headers of at most 16384 bytes");
+});
+
+test("headers that do not come in time are 408; an error of the connection is told to nobody", () => {
+  const timeout = Object.assign(new Error("timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" });
+  const answer = brokenRequestAnswer(timeout, "id-1") ?? "";
+  expect(answer).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
+  expect(messageOf(answer)).toBe("expected all headers within 20000 ms");
+  const reset = Object.assign(new Error("reset"), { code: "ECONNRESET" });
+  expect(brokenRequestAnswer(reset, "id-1")).toBeUndefined();
+});
+
+test("a refusal is never taken for the answer of a request before it", async () => {
+  const answered = createGate();
+  const server = await listen(async () => {
+    await answered.opened;
+    return 200;
+  });
+  const { socket, received } = await connectTo(server);
+  const ended = once(socket, "close");
+  socket.write(`${HEAD}Content-Length: 0\r\n\r\nnot a request at all\r\n\r\n`);
+  await ended;
+  answered.open();
+  expect(received()).toBe("");
+  expect((await fetch(server.url)).status).toBe(200);
+});
+
+test("bytes behind an answer that was sent are told so on the same connection", async () => {
+  const { socket, received } = await connectTo(await listen(readAll));
+  socket.write(`${HEAD}Content-Length: 0\r\n\r\n`);
+  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 200 /));
+  socket.write("not a request at all\r\n\r\n");
+  await vi.waitFor(() => expect(received()).toMatch(/HTTP\/1.1 400 /));
+});

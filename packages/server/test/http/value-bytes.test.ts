@@ -1,0 +1,125 @@
+/**
+ * Values as the bytes of an answer: the same at once and in pieces, and never more than the bound.
+ */
+
+import { encodeCbor, setField, stringifyJson, type Value } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { writeValue } from "../../src/http/value-bytes.ts";
+
+const scalars: fc.Arbitrary<Value> = fc.oneof(
+  fc.constantFrom(null, true, -0, Number.NaN, 2n ** 63n, -(2n ** 63n), '\u{1f600} " \\ \n'),
+  fc.integer(),
+  fc.double(),
+  fc.string({ unit: "binary" }).filter((text) => text.isWellFormed()),
+  fc.uint8Array({ maxLength: 5 }),
+);
+
+const elements: fc.Arbitrary<Value> = fc.oneof(
+  scalars,
+  fc.array(scalars, { maxLength: 3 }),
+  fc.dictionary(fc.constantFrom("a", "b", "ü"), scalars),
+);
+
+/** Objects whose fields have arrays of every length around the ones that make a difference. */
+const objects: fc.Arbitrary<Value> = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom("documents", "items", "txnId", "error", "__proto__", 'a"b', "ü"),
+      elements,
+      fc.option(fc.constantFrom(0, 1, 63, 64, 65, 80, 81, 500)),
+    ),
+    { maxLength: 5 },
+  )
+  .map((fields) => {
+    const object = {};
+    for (const [key, element, count] of fields) {
+      const array = count === null ? element : Array.from({ length: count }, () => element);
+      setField<Value>(object, key, array);
+    }
+    return object;
+  });
+
+test("the bytes are those of the whole, in JSON with a line end, in one slice or in many", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(objects, elements), fc.boolean(), async (value, isSliced) => {
+      const bounds = { sizeMax: 1e9, sliceMs: isSliced ? 0 : 1e9 };
+      const json = await writeValue(value, "json", bounds);
+      expect(Buffer.from(json).toString()).toBe(`${stringifyJson(value)}\n`);
+      const cbor = await writeValue(value, "cbor", bounds);
+      expect(Buffer.from(cbor).equals(encodeCbor(value))).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("elements of any size come out whole: pieces adapt to them", async () => {
+  const texts = Array.from({ length: 3000 }, (_, i) => "x".repeat((i * 37) % 5000));
+  const value = { texts, after: 1 };
+  for (const form of ["json", "cbor"] as const) {
+    const bytes = await writeValue(value, form);
+    const whole = form === "json" ? Buffer.from(`${stringifyJson(value)}\n`) : encodeCbor(value);
+    expect(Buffer.from(bytes).equals(whole)).toBe(true);
+  }
+});
+
+test.each(["json", "cbor"] as const)("a short answer in %s is there at once", (form) => {
+  expect(writeValue({ documents: [{ id: 1 }] }, form)).toBeInstanceOf(Uint8Array);
+  const items = Array.from({ length: 1000 }, (_, i) => i);
+  expect(writeValue({ items }, form, { sizeMax: 1e6, sliceMs: 1e9 })).toBeInstanceOf(Uint8Array);
+});
+
+test.each(["json", "cbor"] as const)(
+  "a long answer in %s lets others have their turn",
+  async (form) => {
+    const items = Array.from({ length: 100_000 }, (_, i) => ({ i, text: "some text" }));
+    let turns = 0;
+    let isOver = false;
+    const turn = (): void => {
+      turns++;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+    await writeValue({ items }, form, { sizeMax: 1e9, sliceMs: 0 });
+    isOver = true;
+    expect(turns).toBeGreaterThan(20);
+  },
+);
+
+const TOO_LARGE = {
+  code: "query.too_large",
+  message: "the answer is larger than 1000 bytes; ask for fewer rows with LIMIT",
+};
+
+test.each(["json", "cbor"] as const)(
+  "an answer in %s beyond the bound is refused",
+  async (form) => {
+    const bounds = { sizeMax: 1000, sliceMs: 0 };
+    const text = "x".repeat(1000);
+    expect(() => writeValue({ text }, form, bounds)).toThrow(expect.objectContaining(TOO_LARGE));
+    const items = Array.from({ length: 2000 }, () => "four");
+    const writing = async (): Promise<Uint8Array> => writeValue({ items }, form, bounds);
+    await expect(writing()).rejects.toThrow(expect.objectContaining(TOO_LARGE));
+  },
+);
+
+test("an answer of exactly the bound is not", async () => {
+  const items = Array.from({ length: 2000 }, () => "four");
+  const size = stringifyJson({ items }).length + 1;
+  const bounds = { sizeMax: size, sliceMs: 0 };
+  expect(await writeValue({ items }, "json", bounds)).toHaveLength(size);
+});
+
+test("nothing is written behind the piece that passes the bound", () => {
+  let written = 0;
+  const item = {
+    get text(): string {
+      written++;
+      return "x".repeat(100);
+    },
+  };
+  const items = Array.from({ length: 100_000 }, () => item);
+  const bounds = { sizeMax: 100_000, sliceMs: 1e9 };
+  expect(() => writeValue({ items }, "cbor", bounds)).toThrow("the answer is larger than 100000");
+  expect(written).toBeLessThan(5000);
+});

@@ -1,0 +1,66 @@
+/**
+ * What the log tells of requests and of slow statements, and what it does not.
+ */
+
+import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { expect, test } from "vitest";
+import type { LogFields, LogLevel } from "../src/log.ts";
+import { requestLine, slowStatementLine } from "../src/log-events.ts";
+import { nodePlatform } from "../src/node-platform.ts";
+
+interface Event {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields | undefined;
+}
+
+function keptLog() {
+  const events: Event[] = [];
+  const log = (level: LogLevel, message: string, fields?: LogFields): void => {
+    events.push({ level, message, fields });
+  };
+  return { log, events };
+}
+
+test("a request that failed on our side is an error, every other is for debugging", () => {
+  const { log, events } = keptLog();
+  const request = { requestId: "r1", operation: "execute", method: "POST" };
+  for (const status of [200, 404, 499, 500, 503]) {
+    requestLine(log, { ...request, status, elapsedMs: 1.23456 });
+  }
+  expect(events.map(({ level }) => level)).toEqual(["debug", "debug", "debug", "error", "debug"]);
+  expect(events[0]).toEqual({
+    level: "debug",
+    message: "a request was answered",
+    fields: { ...request, status: 200, elapsedMs: 1.235 },
+  });
+});
+
+test("a slow statement is told with its text, cut, and without its arguments", async () => {
+  const { log, events } = keptLog();
+  const store = await Store.open(new MemoryKeyValue(), nodePlatform);
+  const statements = new StatementRunner({
+    store,
+    platform: nodePlatform,
+    appId: "a1",
+    // Every statement is slow.
+    settings: { dql_slow_request_warn_seconds: 1e-9 },
+    onSlow: (row) => slowStatementLine(log, row),
+  });
+  const statement = `SELECT * FROM cars WHERE owner = :owner ${"-- long ".repeat(200)}`;
+  await statements.execute({ statement, args: { owner: "private" }, requestId: "r1" });
+  expect(events).toEqual([
+    {
+      level: "warn",
+      message: "a statement was slow",
+      fields: {
+        requestId: "r1",
+        appId: "a1",
+        statement: `${statement.slice(0, 999)}…`,
+        outcome: "completed",
+        elapsedMs: expect.any(Number),
+      },
+    },
+  ]);
+  expect(JSON.stringify(events)).not.toContain("private");
+});

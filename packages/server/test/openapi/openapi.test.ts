@@ -1,0 +1,323 @@
+/**
+ * The OpenAPI document: that it is one, that it is about this server, and that its examples are
+ * what it says they are.
+ */
+
+import { isArray, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
+import { describe, expect, test } from "vitest";
+import { dataEndpoints } from "../../src/data-api/data-endpoints.ts";
+import {
+  checkCountRequest,
+  checkFindByIdRequest,
+  checkFindRequest,
+  checkQueryRequest,
+  checkRemoteExecuteRequest,
+  checkWriteRequest,
+  SCHEMAS,
+} from "../../src/data-api/schemas.ts";
+import { openApiDocument } from "../../src/openapi/openapi.ts";
+import { OPERATION_TEXTS } from "../../src/openapi/operation-texts.ts";
+import { SchemaChecker } from "../support/json-schema.ts";
+
+const document = openApiDocument({ version: "1.2.3" });
+
+/** Every object in a value, with the path to it. */
+function* objectsIn(value: Value, path = "#"): Generator<readonly [string, ValueObject]> {
+  if (isArray(value)) {
+    for (const [index, element] of value.entries()) yield* objectsIn(element, `${path}/${index}`);
+  }
+  if (!isObject(value)) return;
+  yield [path, value];
+  for (const [name, inner] of Object.entries(value)) {
+    yield* objectsIn(inner, `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  }
+}
+
+/** What stands at a path like `#/a/b`; undefined when nothing does. */
+function at(path: string): Value | undefined {
+  let found: Value | undefined = document;
+  for (const part of path.split("/").slice(1)) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+  }
+  return found;
+}
+
+function objectAt(path: string): ValueObject {
+  const found = at(path);
+  if (!isObject(found)) throw new Error(`expected an object at ${path}`);
+  return found;
+}
+
+function fieldsOf(path: string): string[] {
+  return Object.keys(objectAt(path));
+}
+
+const objects = [...objectsIn(document)];
+
+/** Every operation, as `post /store/find`. */
+const operations = Object.entries(objectAt("#/paths")).flatMap(([path, item]) =>
+  Object.entries(item as ValueObject).map(([method, operation]) => ({
+    name: `${method} ${path}`,
+    path,
+    method,
+    operation: operation as ValueObject,
+    at: `#/paths/${path.replaceAll("/", "~1")}/${method}`,
+  })),
+);
+
+describe("the document is one", () => {
+  test("it has the version of the format and of the program", () => {
+    expect(document["openapi"]).toBe("3.1.0");
+    expect(document["info"]).toEqual(expect.objectContaining({ version: "1.2.3" }));
+    const known = ["openapi", "info", "servers", "security", "tags", "paths", "components"];
+    expect(Object.keys(document)).toEqual(known);
+  });
+
+  test("every reference leads to something", () => {
+    const references = objects.flatMap(([, { $ref }]) => (typeof $ref === "string" ? [$ref] : []));
+    expect(references.length).toBeGreaterThan(50);
+    expect(references.filter((reference) => at(reference) === undefined)).toEqual([]);
+  });
+
+  test("a reference stands alone", () => {
+    const extended = objects.filter(
+      ([, object]) => Object.hasOwn(object, "$ref") && Object.keys(object).length > 1,
+    );
+    expect(extended).toEqual([]);
+  });
+
+  test("every component is used", () => {
+    const texts = new Set(JSON.stringify(document).match(/"#\/components\/[^"]*"/g));
+    const components = ["schemas", "parameters", "headers"].flatMap((kind) =>
+      fieldsOf(`#/components/${kind}`).map((name) => `"#/components/${kind}/${name}"`),
+    );
+    expect(components.filter((component) => !texts.has(component))).toEqual([]);
+    expect(fieldsOf("#/components/securitySchemes")).toEqual(["bearer"]);
+    expect(document["security"]).toEqual([{ bearer: [] }]);
+  });
+
+  test.each(operations)("$name has a name, words, a tag and answers", ({ operation }) => {
+    const tags = (document["tags"] as ValueObject[]).map(({ name }) => name);
+    expect(operation).toEqual(
+      expect.objectContaining({
+        operationId: expect.stringMatching(/^[a-z_]+$/),
+        summary: expect.stringMatching(/./),
+        tags: [expect.toBeOneOf(tags)],
+      }),
+    );
+    const responses = Object.entries(operation["responses"] as ValueObject);
+    expect(responses.length).toBeGreaterThan(3);
+    for (const [status, response] of responses) {
+      expect(status).toMatch(/^[2-5]\d\d$/);
+      const { description, headers } = response as ValueObject;
+      expect(description, status).toMatch(/\.$/);
+      expect(fieldsIn(headers), status).toContain("X-Request-Id");
+    }
+  });
+
+  test("no two operations have one name", () => {
+    const names = operations.map(({ operation }) => operation["operationId"]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test.each(operations)("$name names the parameters of its path", ({ path, operation }) => {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const parameters = (operation["parameters"] ?? []) as ValueObject[];
+    const required = parameters.filter((parameter) => parameter["in"] === "path");
+    expect(required.map(({ name }) => name)).toEqual(inPath);
+    expect(required.every((parameter) => parameter["required"] === true)).toBe(true);
+  });
+
+  test("servers have a value for each variable in their address", () => {
+    for (const { url, variables = {} } of document["servers"] as ValueObject[]) {
+      const names = [...(url as string).matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(fieldsIn(variables)).toEqual(names);
+    }
+  });
+});
+
+function fieldsIn(value: Value | undefined): string[] {
+  return isObject(value) ? Object.keys(value) : [];
+}
+
+describe("schemas", () => {
+  test("each is one for a validator, in its strictest mode", () => {
+    const checker = new SchemaChecker(document, { isClosed: false });
+    const schemas = objects.flatMap(([, object]) => {
+      const { schema } = object;
+      return isObject(schema) ? [schema] : [];
+    });
+    const named = fieldsOf("#/components/schemas").map((name) => {
+      return { $ref: `#/components/schemas/${name}` };
+    });
+    expect(() => {
+      for (const schema of [...schemas, ...named]) checker.faults(schema, null);
+    }).not.toThrow();
+  });
+
+  test("a title names one schema", () => {
+    const texts = new Map<string, Set<string>>();
+    for (const [, schema] of objectsIn(SCHEMAS as unknown as Value)) {
+      const { title } = schema;
+      if (typeof title !== "string") continue;
+      texts.set(title, (texts.get(title) ?? new Set()).add(JSON.stringify(schema)));
+    }
+    expect([...texts].filter(([, { size }]) => size > 1)).toEqual([]);
+    expect(new Set(texts.keys())).toEqual(new Set(fieldsOf("#/components/schemas")));
+  });
+
+  test("a schema inside another is a reference, where null is allowed as well", () => {
+    expect(at("#/components/schemas/FindRequest/properties/sort")).toEqual({
+      anyOf: [{ type: "array", items: { $ref: "#/components/schemas/Sort" } }, { type: "null" }],
+    });
+    expect(at("#/components/schemas/FindRequest/properties/serializedAs")).toEqual({
+      anyOf: [{ $ref: "#/components/schemas/SerializedAs" }, { type: "null" }],
+    });
+    expect(at("#/components/schemas/UpsertWriteCommand/properties/valueTypeOverrides")).toEqual({
+      anyOf: [
+        { type: "object", additionalProperties: { $ref: "#/components/schemas/TypeOverride" } },
+        { type: "null" },
+      ],
+    });
+    expect(at("#/components/schemas/SerializedAs")).toEqual({
+      title: "SerializedAs",
+      type: "string",
+      enum: ["latestValues", "latestValuesAndTypes"],
+      default: "latestValues",
+    });
+  });
+
+  test.each(["WriteCommand", "WriteCommandResult"])("the method of a %s chooses", (name) => {
+    const referenceTo = (method: string): string =>
+      `#/components/schemas/${method}${name === "WriteCommand" ? "WriteCommand" : name}`;
+    const mapping = {
+      update: referenceTo("Update"),
+      upsert: referenceTo("Upsert"),
+      remove: referenceTo("Remove"),
+    };
+    expect(at(`#/components/schemas/${name}`)).toEqual({
+      title: name,
+      anyOf: Object.values(mapping).map(($ref) => ({ $ref })),
+      discriminator: { propertyName: "method", mapping },
+    });
+  });
+});
+
+describe("the document is about this server", () => {
+  test("its operations are those of the data API, and the attachments", () => {
+    const host = { gate: undefined as never, transactionWaitMs: 0, publicUrl: undefined };
+    const served = dataEndpoints(host).flatMap(({ name, path, methods }) =>
+      methods.map((method) => `${method.toLowerCase()} ${path} ${name}`),
+    );
+    const documented = operations.map(
+      ({ name, operation }) => `${name} ${operation["operationId"] as string}`,
+    );
+    const isAttachment = (line: string): boolean => line.includes("/attachments/");
+    expect(documented.filter((line) => !isAttachment(line))).toEqual(
+      served.filter((line) => !isAttachment(line)),
+    );
+    expect(documented.filter(isAttachment)).toEqual([
+      "post /attachments/upload upload_attachment",
+      "get /attachments/{id} download_attachment",
+      "head /attachments/{id} head_attachment",
+    ]);
+  });
+
+  const rpc = ["200", "400", "401", "408", "413", "415", "429", "500", "503"];
+  const read = ["200", "206", "304", "401", "404", "416", "429", "500", "503"];
+  test.each([
+    ["count", rpc],
+    ["find", rpc],
+    ["findbyid", rpc],
+    ["remote_execute", rpc],
+    ["write", [...rpc, "403", "422"]],
+    ["execute", [...rpc, "404", "422"]],
+    ["upload_attachment", rpc],
+    ["download_attachment", read],
+    ["head_attachment", read],
+  ])("%s answers with the statuses of the interface and of HTTP", (name, statuses) => {
+    const found = operations.find(({ operation }) => operation["operationId"] === name);
+    expect(fieldsIn(found?.operation["responses"]).toSorted()).toEqual(statuses.toSorted());
+  });
+
+  test.each(operations)("$name fails with a body of its own", ({ name, operation }) => {
+    const isExecute = name === "post /store/execute";
+    const $ref = `#/components/schemas/${isExecute ? "QueryResponse" : "RpcError"}`;
+    for (const [status, response] of Object.entries(operation["responses"] as ValueObject)) {
+      if (Number(status) < 400 || name.startsWith("head")) continue;
+      const { content } = response as { readonly content: Record<string, ValueObject> };
+      const types = isExecute ? ["application/json"] : ["application/json", "application/cbor"];
+      expect(Object.keys(content), status).toEqual(types);
+      for (const type of types) expect(content[type]?.["schema"], status).toEqual({ $ref });
+    }
+  });
+
+  test("the transaction header is on all operations but remote_execute", () => {
+    const parameter = { $ref: "#/components/parameters/TransactionId" };
+    const names = operations
+      .filter(({ operation }) => JSON.stringify(operation).includes(JSON.stringify(parameter)))
+      .map(({ operation }) => operation["operationId"]);
+    expect(names).toEqual(["execute", "count", "find", "findbyid", "write"]);
+    expect(at("#/components/parameters/TransactionId/name")).toBe("X-SERVICE-TXN-ID");
+    const description = at("#/components/parameters/TransactionId/description");
+    expect(description).toContain("`X-DITTO-TXN-ID` and `X-HYDRA-TXN-ID`");
+  });
+
+  test("the key of a repeated request is on write and execute", () => {
+    const names = operations
+      .filter(({ operation }) => JSON.stringify(operation).includes("/IdempotencyKey"))
+      .map(({ operation }) => operation["operationId"]);
+    expect(names).toEqual(["execute", "write"]);
+  });
+
+  test("servers are where the document is, or at the address that clients use", () => {
+    const urls = (value: ValueObject): unknown[] =>
+      (value["servers"] as ValueObject[]).map(({ url }) => url);
+    const forms = ["/api/v4", "/api/v5", "/{appId}/api/{version}"];
+    expect(urls(document)).toEqual(forms);
+    const serverUrl = "https://example.com/peer";
+    const elsewhere = openApiDocument({ version: "1.2.3", serverUrl });
+    expect(urls(elsewhere)).toEqual(forms.map((form) => serverUrl + form));
+  });
+});
+
+describe("examples", () => {
+  const media = objects.flatMap(([path, object]) => {
+    const { schema, examples } = object;
+    if (!isObject(schema) || !isObject(examples)) return [];
+    return Object.entries(examples).map(([name, example]) => ({
+      path: `${path}/${name}`,
+      schema,
+      value: (example as { readonly value: Value }).value,
+    }));
+  });
+
+  test("every operation has some, in its request and its answers", () => {
+    for (const { at: place, name } of operations.filter(({ path }) => path.includes("/s"))) {
+      const parts = ["requestBody", "responses/200", "responses/400"];
+      const isShown = (part: string): boolean =>
+        media.some(({ path }) => path.startsWith(`${place}/${part}/`));
+      const missing = parts.filter((part) => !isShown(part));
+      expect(missing, name).toEqual([]);
+    }
+  });
+
+  const checker = new SchemaChecker(document, { isClosed: true });
+  test.each(media)("$path is valid", ({ schema, value }) => {
+    expect(checker.faults(schema, value)).toEqual([]);
+  });
+
+  test.each([
+    ["execute", checkQueryRequest],
+    ["count", checkCountRequest],
+    ["find", checkFindRequest],
+    ["findbyid", checkFindByIdRequest],
+    ["write", checkWriteRequest],
+    ["remote_execute", checkRemoteExecuteRequest],
+  ])("the requests of %s pass the check of the server", (name, check) => {
+    const requests = OPERATION_TEXTS[name]?.examples.map(({ request }) => request) ?? [];
+    expect(requests.length).toBeGreaterThan(0);
+    for (const request of requests) expect(check(request)).toEqual(request);
+  });
+});
