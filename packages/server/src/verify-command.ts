@@ -23,13 +23,10 @@ type Print = (line: string) => void;
 /** Hands each line, without its end, to `print`. Returns the number of problems. */
 export async function verifyDataFolder(dataDir: string, print: Print): Promise<number> {
   checkDataFolder(dataDir);
-  let problems = await verifyPart("registry", print, () => verifyStore(registryFolder(dataDir)));
+  let problems = await verifyPart("registry", print, verifyStore(registryFolder(dataDir)));
   const apps = await findApps(dataDir);
   for (const { id, name } of apps) {
-    problems += await verifyPart(`app ${id} (${name})`, print, async () => [
-      ...(await verifyStore(appStoreFolder(dataDir, id))),
-      ...(await verifyAttachments(dataDir, id)),
-    ]);
+    problems += await verifyPart(`app ${id} (${name})`, print, verifyApp(dataDir, id));
   }
   for (const id of appIdsInFolder(dataDir)) {
     if (apps.some((app) => app.id === id)) continue;
@@ -45,41 +42,46 @@ interface Finding {
   readonly text: string;
 }
 
+/** What was found before something could not be read is told all the same. */
 async function verifyPart(
   label: string,
   print: Print,
-  verifyAll: () => Promise<readonly Finding[]>,
+  findings: AsyncIterable<Finding>,
 ): Promise<number> {
+  let problems = 0;
   try {
-    const findings = await verifyAll();
-    for (const { text } of findings) print(`${label}: ${text}`);
-    return findings.filter(({ isProblem }) => isProblem).length;
+    for await (const { isProblem, text } of findings) {
+      print(`${label}: ${text}`);
+      if (isProblem) problems++;
+    }
+    return problems;
   } catch (error) {
     print(`${label}: problem: ${describeError(error)}`);
-    return 1;
+    return problems + 1;
   }
 }
 
-async function verifyStore(folder: string): Promise<Finding[]> {
-  const report = await readStore(folder, (view) => verify(view.reader));
-  const { keys, documents, transactions, problems } = report;
-  return [
-    fact(`keys ${keys}, documents ${documents}, transactions ${transactions}`),
-    ...problems.map(({ key, message }) => problem(`problem at ${key}: ${message}`)),
-  ];
+async function* verifyApp(dataDir: string, appId: string): AsyncGenerator<Finding> {
+  yield* verifyStore(appStoreFolder(dataDir, appId));
+  yield* verifyAttachments(dataDir, appId);
 }
 
-async function verifyAttachments(dataDir: string, appId: string): Promise<Finding[]> {
+async function* verifyStore(folder: string): AsyncGenerator<Finding> {
+  const report = await readStore(folder, (view) => verify(view.reader));
+  const { keys, documents, transactions, problems } = report;
+  yield fact(`keys ${keys}, documents ${documents}, transactions ${transactions}`);
+  yield* problems.map(({ key, message }) => problem(`problem at ${key}: ${message}`));
+}
+
+async function* verifyAttachments(dataDir: string, appId: string): AsyncGenerator<Finding> {
   const folder = appAttachmentsFolder(dataDir, appId);
   const { count, sizeBytes, problems, strayCount } = await checkContents(
     appStoreFolder(dataDir, appId),
     folder,
   );
-  return [
-    ...(count > 0 ? [fact(`attachments ${count}, bytes ${sizeBytes}`)] : []),
-    ...problems.map(({ id, message }) => problem(`problem at attachment ${id}: ${message}`)),
-    ...(strayCount > 0 ? [fact(`note: files without a record in ${folder}: ${strayCount}`)] : []),
-  ];
+  if (count > 0) yield fact(`attachments ${count}, bytes ${sizeBytes}`);
+  yield* problems.map(({ id, message }) => problem(`problem at attachment ${id}: ${message}`));
+  if (strayCount > 0) yield fact(`note: files without a record in ${folder}: ${strayCount}`);
 }
 
 function fact(text: string): Finding {

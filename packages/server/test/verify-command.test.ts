@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { attachmentPath } from "../src/attachments/attachment-files.ts";
@@ -106,6 +106,22 @@ test("[H36] each record of an attachment has its file, and each that has not is 
     "problems found: 3",
   ]);
   expect(lines.join()).not.toContain(same);
+});
+
+test("attachments that cannot be read are a problem beside those of the store", async () => {
+  const { dataDir, app } = await dataFolder();
+  const storage = openLmdb(appStoreFolder(dataDir, app.id));
+  await storage.commit(new Map([["z-what", 1]]));
+  await storage.close();
+  const folder = appAttachmentsFolder(dataDir, app.id);
+  symlinkSync(folder, folder);
+  const { count, lines } = await run(dataDir);
+  expect(count).toBe(2);
+  expect(lines.slice(2)).toEqual([
+    `app ${app.id} (default): problem at z:2d77686174: expected a key of the storage format`,
+    expect.stringMatching(/: problem: ELOOP: /),
+    "problems found: 2",
+  ]);
 });
 
 test("a store that cannot be opened is a problem, and the others are still read", async () => {

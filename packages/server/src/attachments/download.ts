@@ -7,11 +7,12 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { IncomingHttpHeaders } from "node:http";
 import type { Store } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import type { DataApp, DataGate } from "../data-api/data-gate.ts";
 import { type Answer, type Content, contentAnswer, type Headers } from "../http/answer.ts";
+import { isNamedBy } from "../http/entity-tag.ts";
+import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal } from "../http/refusal.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
 import { isAttachmentId } from "./attachment-files.ts";
@@ -41,7 +42,7 @@ export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
       const attachment = findAttachment(app, place.rest);
       const path = app.attachments.path(attachment.id);
       await checkFile(path, attachment);
-      return answerWith(attachment, path, request.headers);
+      return answerWith(attachment, path, request);
     },
   };
 }
@@ -63,10 +64,14 @@ async function checkFile(path: string, { id, len }: Attachment): Promise<void> {
   throw new PeerError("store.corrupt", message);
 }
 
-function answerWith({ id, len }: Attachment, path: string, asked: IncomingHttpHeaders): Answer {
+function answerWith(
+  { id, len }: Attachment,
+  path: string,
+  { method, headers: asked }: Pick<HttpRequest, "method" | "headers">,
+): Answer {
   const etag = `"${id}"`;
   const kept: Headers = { etag, "cache-control": "private, max-age=31536000, immutable" };
-  if (isNamed(asked["if-none-match"], etag)) return contentAnswer(304, NOTHING, kept);
+  if (isNamedBy(asked["if-none-match"], etag)) return contentAnswer(304, NOTHING, kept);
   const headers: Headers = {
     ...kept,
     "content-type": "application/octet-stream",
@@ -75,7 +80,8 @@ function answerWith({ id, len }: Attachment, path: string, asked: IncomingHttpHe
     "accept-ranges": "bytes",
   };
   const ifRange = asked["if-range"];
-  const isPartWanted = ifRange === undefined || ifRange === etag;
+  // Ranges are for GET alone.
+  const isPartWanted = method === "GET" && (ifRange === undefined || ifRange === etag);
   const range = byteRange(isPartWanted ? asked.range : undefined, len);
   if (range.kind === "unsatisfiable") {
     const message = `expected a range within the ${len} bytes of the attachment`;
@@ -94,10 +100,4 @@ function fileContent(path: string, start: number, size: number): Content {
     size,
     open: () => createReadStream(path, { start, end: start + size - 1 }),
   };
-}
-
-/** Whether a header If-None-Match names the tag; a weak one is as good here. */
-function isNamed(header: string | undefined, etag: string): boolean {
-  const tags = (header ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(etag);
 }

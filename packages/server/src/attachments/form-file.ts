@@ -41,7 +41,6 @@ class FormReader {
   #failure: Refusal | undefined;
   #isFileWhole = false;
   #isFinished = false;
-  #wake = (): void => {};
 
   constructor(contentType: string) {
     this.#parser = createParser(contentType);
@@ -70,22 +69,31 @@ class FormReader {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    await new Promise<void>((resolve) => {
-      // The parser does not call back after some of its failures.
-      this.#wake = resolve;
-      this.#attempt(() => this.#parser.write(chunk, () => resolve()));
-    });
+    let isTaken = false;
+    this.#attempt(() =>
+      this.#parser.write(chunk, () => {
+        isTaken = true;
+      }),
+    );
+    await this.#wait(() => isTaken);
+    // It never calls back for a long part that it passes over, when the end of the form is in sight.
+    if (!isTaken) this.#fail("a part without a name");
     this.#check();
   }
 
   async end(): Promise<void> {
     this.#attempt(() => this.#parser.end());
-    for (let turn = 0; turn < TURNS_MAX && !this.#isFinished; turn++) {
-      this.#check();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await this.#wait(() => this.#isFinished);
     if (!this.#isFinished || !this.#isFileWhole) this.#fail("none");
     this.#check();
+  }
+
+  /** Until the parser has done it, has complained, or will do neither. */
+  async #wait(isDone: () => boolean): Promise<void> {
+    for (let turn = 0; turn < TURNS_MAX && !isDone(); turn++) {
+      if (this.#failure !== undefined) return;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   /** The parser also throws. */
@@ -99,7 +107,6 @@ class FormReader {
 
   #fail(found: string): void {
     this.#failure ??= malformed(found);
-    this.#wake();
   }
 
   #check(): void {

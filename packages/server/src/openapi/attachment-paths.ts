@@ -101,13 +101,16 @@ function readItem(method: "get" | "head"): ValueObject {
     summary: isGet ? "Download an attachment" : "Ask whether an attachment is there",
     description: isGet
       ? "The content, or a part of it that the header Range names."
-      : "As a download, without the content.",
+      : "As a download of the whole, without the content.",
     parameters: READ_PARAMETERS,
     responses: {
       200: responseOf("The whole content.", content, WHOLE_HEADERS),
-      206: responseOf("The part that was asked for.", content, PART_HEADERS),
+      ...(isGet && { 206: responseOf("The part that was asked for.", content, PART_HEADERS) }),
       304: responseOf("The client has the content.", undefined, ETAG),
-      ...failureResponses({ statuses: [401, 404, 416, 429, 500, 503], content: failed }),
+      ...failureResponses({
+        statuses: [401, 404, ...(isGet ? [416] : []), 429, 500, 503],
+        content: failed,
+      }),
     },
   };
 }

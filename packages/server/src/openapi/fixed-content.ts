@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { type Answer, contentAnswer, type Headers } from "../http/answer.ts";
 import { type Compressed, compress } from "../http/compression.ts";
+import { isNamedBy } from "../http/entity-tag.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { type Coding, chooseCoding } from "../http/negotiation.ts";
 
@@ -27,7 +28,7 @@ export class FixedContent {
 
   async answer({ headers }: HttpRequest): Promise<Answer> {
     const own = this.#headers;
-    if (isKnown(headers["if-none-match"], own["etag"] ?? "")) {
+    if (isNamedBy(headers["if-none-match"], own["etag"] ?? "")) {
       const { "content-type": _, ...kept } = own;
       const nothing = new Uint8Array();
       const head = { ...kept, vary: "accept-encoding" };
@@ -47,15 +48,4 @@ export class FixedContent {
     if (coded.coding === coding) this.#coded.set(coding, coded.bytes);
     return coded;
   }
-}
-
-/** Whether a header If-None-Match names the tag. */
-function isKnown(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  const tags = header.split(",").map((tag) => tag.trim());
-  return tags.includes("*") || tags.some((tag) => weak(tag) === etag);
-}
-
-function weak(tag: string): string {
-  return tag.startsWith("W/") ? tag : `W/${tag}`;
 }

@@ -118,6 +118,19 @@ test("[H36] a form that is cut anywhere before its end is refused", async () => 
   expect(String(await outcome(body.subarray(0, -2)))).toBe("hello");
 });
 
+test.each([16_000, 17_000, 60_000])(
+  "[H36] a part without a name is refused, also one of %i bytes that comes at once with the end",
+  async (size) => {
+    const body = Buffer.from(`--edge\r\na: b\r\n\r\n${"x".repeat(size)}\r\n--edge--\r\n`);
+    const where = "expected multipart/form-data with one part named file, found ";
+    for (const pieces of [4_096, 65_536]) {
+      expect(await outcome(body, pieces)).toMatch(
+        new RegExp(`^${where}(none|a part without a name)$`),
+      );
+    }
+  },
+);
+
 test("whatever is sent is a content or a refusal, and never hangs", async () => {
   const token = fc.constantFrom(
     "--edge",
