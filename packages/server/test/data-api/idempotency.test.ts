@@ -3,6 +3,8 @@
  */
 
 import { expect, test } from "vitest";
+import { FULL_PERMISSIONS } from "../../src/api-keys.ts";
+import { Registry } from "../../src/registry.ts";
 import { startServer } from "../../src/server.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
 import { testHost } from "../support/store-host.ts";
@@ -83,6 +85,30 @@ test("[H41] the operation is part of the scope of a key", async () => {
   expect(written.status).toBe(200);
   const statement = "INSERT INTO made DOCUMENTS ({'n': 3})";
   expect((await api.call("execute", { statement }, keyed("both"))).status).toBe(200);
+});
+
+test("[H41] the credential is part of the scope of a key", async () => {
+  const first = await openDataApi();
+  await first.upsert("counts", { a: {} });
+  const one = await first.call("write", INCREMENT, keyed("shared"));
+  await first.server.close();
+  const registry = await Registry.open(first.config.dataDir, testHost());
+  const other = registry.keys.draw();
+  const { appId } = first.quickstart;
+  await registry.keys.add(other, { appId, permissions: FULL_PERMISSIONS });
+  await registry.close();
+  const server = await startServer(first.config, testHost());
+  try {
+    const second = new DataApi(server, first.config);
+    const headers = { ...keyed("shared").headers, authorization: `Bearer ${other}` };
+    const two = await second.call("write", INCREMENT, { headers });
+    expect(two.status).toBe(200);
+    expect(two.headers.get("idempotency-replayed")).toBe(null);
+    expect(two.body).not.toEqual(one.body);
+    expect(await value(second)).toBe(2);
+  } finally {
+    await server.close();
+  }
 });
 
 test("[H41] a request that failed may be sent again with its key", async () => {
