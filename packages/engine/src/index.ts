@@ -95,7 +95,7 @@ export type {
   UploadOutcome,
   UploadRecord,
 } from "./store/records.ts";
-export { type RepeatKey, recallAnswer, rememberAnswer } from "./store/remembered-answer.ts";
+export type { RepeatKey } from "./store/remembered-answer.ts";
 export { Store, type StoreFigures, type StoreOptions, StoreSnapshot } from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
 export { type Upload, type UploadAnswer, type UploadStep, uploadDigest } from "./store/upload.ts";

@@ -72,6 +72,3 @@ export const SLICE_MS = 10;
 /** Answers that are remembered for requests sent again: how large, and for how long. */
 export const REMEMBERED_ANSWER_BYTES_MAX: number = 1024 * 1024;
 export const REMEMBERED_ANSWER_MS: number = 86_400_000;
-
-/** Memory of all statements together, beyond the little that each has for itself. */
-export const STATEMENTS_BYTES_MAX: number = 1024 * 1024 * 1024;

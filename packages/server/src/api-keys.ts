@@ -124,9 +124,11 @@ export class ApiKeys {
 
 /** Whether these permissions leave nothing out. */
 export function isEverything({ read, write, remoteQuery }: ValueObject): boolean {
-  const isWhole = (part: Value | undefined): boolean =>
-    isObject(part) && getField(part, "everything") === true;
   return isWhole(read) && isWhole(write) && remoteQuery === true;
+}
+
+function isWhole(part: Value | undefined): boolean {
+  return isObject(part) && getField(part, "everything") === true;
 }
 
 function idOf(text: string): string | undefined {

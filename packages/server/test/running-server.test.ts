@@ -6,6 +6,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { VERSION } from "../src/version.ts";
@@ -78,7 +79,7 @@ function ask(
       const { socket } = response;
       const issuer =
         "getPeerCertificate" in socket
-          ? (socket as import("node:tls").TLSSocket).getPeerCertificate().serialNumber
+          ? (socket as TLSSocket).getPeerCertificate().serialNumber
           : "";
       response.resume().on("end", () => resolve({ issuer, status: response.statusCode ?? 0 }));
     });
@@ -95,8 +96,10 @@ test("with a certificate and its key it serves HTTPS, and SIGHUP makes it take n
   const certFile = join(folder, "certificate.pem");
   copyFileSync(supportFile("tls-certificate.pem"), certFile);
   const server = new BigpeerProcess(script, [
-    ...["--data-dir", join(folder, "data"), "--port", "0"],
-    ...["--tls-cert", certFile, "--tls-key", supportFile("tls-key.pem")],
+    `--data-dir=${join(folder, "data")}`,
+    "--port=0",
+    `--tls-cert=${certFile}`,
+    `--tls-key=${supportFile("tls-key.pem")}`,
   ]);
   const url = await server.url();
   expect(url).toMatch(/^https:/);

@@ -227,7 +227,7 @@ export class View {
 
   /** What is known of a content that is kept beside the store; undefined when it is not here. */
   attachment(id: string): StoredAttachment | undefined {
-    const record = isAttachmentId(id) ? this.#reader.get(attachmentKey(id)) : undefined;
+    const record = hasRoomInKey(id) ? this.#reader.get(attachmentKey(id)) : undefined;
     if (record === undefined) return undefined;
     const { len, by, orphanedAt } = record as AttachmentRecord;
     return { len, by, isOrphan: orphanedAt !== undefined };
@@ -238,7 +238,7 @@ export class View {
     id: string,
     limit: number = Number.POSITIVE_INFINITY,
   ): Iterable<AttachmentReference> {
-    if (limit <= 0 || !isAttachmentId(id)) return;
+    if (limit <= 0 || !hasRoomInKey(id)) return;
     const names = new Map<number, string>();
     for (const { key, value } of this.#reader.entries(COLLECTIONS)) {
       names.set(value as number, nameOfKey(key));
@@ -302,7 +302,7 @@ function scanRange(collection: number, { low, high, after, reverse }: ScanRange)
 }
 
 /** Whether there can be a record or reference of it: a longer id might not even fit a key. */
-function isAttachmentId(id: string): boolean {
+function hasRoomInKey(id: string): boolean {
   return id.length <= ATTACHMENT_ID_SIZE_MAX;
 }
 

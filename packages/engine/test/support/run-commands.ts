@@ -65,7 +65,7 @@ export async function rejection(work: Promise<unknown>): Promise<PeerError> {
 
 export function upsertOf(
   value: Value,
-  more: Pick<UpsertCommand, "id" | "overrides"> = {},
+  more: Pick<UpsertCommand, "id" | "valueTypeOverrides"> = {},
 ): UpsertCommand {
   return { method: "upsert", collection: COLLECTION, value, ...more };
 }

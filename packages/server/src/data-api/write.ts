@@ -3,7 +3,7 @@
  */
 
 import type { WriteCommand as EngineCommand, WriteResult as EngineResult } from "@bigpeer/engine";
-import { unreachable, type Value } from "@bigpeer/protocol";
+import { PeerError, unreachable, type Value } from "@bigpeer/protocol";
 import type { Operation } from "./operation.ts";
 import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
 import { checkWriteRequest, type WriteCommand, type WriteRequest } from "./schemas.ts";
@@ -29,10 +29,16 @@ export const WRITE: Operation<WriteRequest> = {
   },
 };
 
-function engineCommand(command: WriteCommand): EngineCommand {
+/** What may be left out is null for some clients; the engine knows only that it is not there. */
+function engineCommand(command: WriteCommand, index: number): EngineCommand {
   if (command.method !== "upsert") return command;
   const { valueTypeOverrides, ...rest } = command;
-  return valueTypeOverrides ? { ...rest, overrides: valueTypeOverrides } : rest;
+  // To a schema, binary without content is an object without fields.
+  if (valueTypeOverrides instanceof Uint8Array) {
+    const at = `commands[${index}].valueTypeOverrides`;
+    throw new PeerError("value.invalid", "expected an object, found binary", { at });
+  }
+  return valueTypeOverrides ? { ...rest, valueTypeOverrides } : rest;
 }
 
 function resultValue(result: EngineResult, transactionId: number): Value {

@@ -53,9 +53,19 @@ export class Exchange implements HttpRequest {
     return this.#requestBytes;
   }
 
-  /** HTTP/1.1 wants it, and addresses in answers are made from it. */
-  get hasHost(): boolean {
-    return this.headers.host !== undefined || this.incoming.httpVersion === "1.0";
+  /** What Node lets pass and HTTP/1.1 does not; undefined when nothing is wrong. */
+  get fault(): string | undefined {
+    const { httpVersion, rawHeaders } = this.incoming;
+    if (!httpVersion.startsWith("1.")) return `expected HTTP/1.1, found HTTP/${httpVersion}`;
+    // Addresses in answers are made from it; of several Node shows the first.
+    const hosts = countOf("host", rawHeaders);
+    if (hosts > 1) return `expected one header Host, found ${hosts}`;
+    if (hosts === 0 && httpVersion !== "1.0") return "expected the header Host, found none";
+    const coding = this.headers["transfer-encoding"] ?? "chunked";
+    // Node undoes only this one.
+    return coding.toLowerCase() === "chunked"
+      ? undefined
+      : "expected chunked as the one transfer coding";
   }
 
   onHangUp(listener: () => void): () => void {
@@ -96,4 +106,14 @@ export class Exchange implements HttpRequest {
       },
     };
   }
+}
+
+/** How often a header comes, in a list of names and values in turn. */
+function countOf(name: string, rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const given = rawHeaders[i] ?? "";
+    if (given.length === name.length && given.toLowerCase() === name) count++;
+  }
+  return count;
 }

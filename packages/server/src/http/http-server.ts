@@ -226,7 +226,8 @@ export class HttpServer {
 
   async #serve(exchange: Exchange): Promise<void> {
     const { incoming, response } = exchange;
-    const answer = await (exchange.hasHost ? this.#options.answer(exchange) : noHost());
+    const { fault } = exchange;
+    const answer = await (fault === undefined ? this.#options.answer(exchange) : refuse(fault));
     const { status, content, endpoint } = answer;
     const isCut = exchange.isCutOff(status);
     const isLast = isCut || this.#closing !== undefined;
@@ -287,8 +288,8 @@ export class HttpServer {
   }
 }
 
-async function noHost(): Promise<NamedAnswer> {
-  const answer = createAnswer(400, { message: "expected the header Host, found none" });
+async function refuse(message: string): Promise<NamedAnswer> {
+  const answer = createAnswer(400, { message });
   return encodeAnswer(answer, { headers: {}, isJsonOnly: true });
 }
 
@@ -349,14 +350,24 @@ function limitIdle(response: ServerResponse): void {
 
 /** Lets the rest of a short body pass, so that the connection can be used again; not for ever. */
 function dropUnread(request: IncomingMessage): void {
-  const timer = setTimeout(() => request.socket.destroy(), BODY_MS_MAX);
-  request.once("close", () => clearTimeout(timer));
+  const { socket } = request;
+  if (socket.destroyed) return;
+  const timer = setTimeout(() => socket.destroy(), BODY_MS_MAX);
+  // A request that was answered is not told when its client leaves; its connection is.
+  const stop = (): void => {
+    clearTimeout(timer);
+    request.off("close", stop);
+    socket.off("close", stop);
+  };
+  request.once("close", stop);
+  socket.once("close", stop);
   drain(request);
 }
 
 /** Reads and forgets until the client has sent all, has left, or has had enough time. */
 function skipRest(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
+    if (request.closed) return resolve();
     const timer = setTimeout(resolve, LINGER_MS_MAX);
     request.once("close", () => {
       clearTimeout(timer);

@@ -80,6 +80,15 @@ test("[H11] binary and integers of 64 bits survive in CBOR, and are base64 and d
   expect(told.documents).toEqual([{ id: "AQ==", fields: { ...value, bytes: "AP8H" } }]);
 });
 
+test("[H6] binary is no object, also when it is empty", async () => {
+  const valueTypeOverrides = new Uint8Array();
+  const command = { method: "upsert", collection: "cars", id: 1, value: {}, valueTypeOverrides };
+  const { status, body } = await api.callCbor("write", { commands: [command] });
+  expect(status).toBe(400);
+  const message = "expected an object, found binary at commands[0].valueTypeOverrides";
+  expect(body).toEqual({ message: `${message} (value.invalid)` });
+});
+
 test("[H11] integers of 64 bits in a JSON request are kept", async () => {
   const text =
     '{"commands":[{"method":"upsert","collection":"exact","id":"j","value":{"n":9223372036854775807}}]}';

@@ -30,6 +30,11 @@ test("a small answer is encoded at once, and tells by what it would differ", () 
   });
 });
 
+test("a small answer in JSON stays a text, whose size is that of its bytes", () => {
+  const { content } = encode({ a: "ü€😀" }, {}) as EncodedAnswer;
+  expect(content).toEqual({ kind: "text", text: '{"a":"ü€😀"}\n', size: 18 });
+});
+
 test("a client that prefers CBOR gets it, unless the answer is JSON only", async () => {
   const cbor = await encode({ a: 1 }, { accept: "application/cbor" });
   expect(cbor.headers).toEqual({

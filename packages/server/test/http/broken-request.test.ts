@@ -44,10 +44,25 @@ test.each([
   expect((await fetch(server.url)).status).toBe(200);
 });
 
-test("a request without Host is 400 with a message", async () => {
-  const received = await send(await listen(readAll), "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+test.each([
+  ["without Host", "GET / HTTP/1.1\r\n", "expected the header Host, found none"],
+  [
+    "with two of them",
+    "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n",
+    "expected one header Host, found 2",
+  ],
+  ["of another version", "GET / HTTP/2.0\r\nHost: a\r\n", "expected HTTP/1.1, found HTTP/2.0"],
+  [
+    "in a coding that is not undone",
+    "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n",
+    "expected chunked as the one transfer coding",
+  ],
+])("a request %s is 400 with a message", async (_, head, message) => {
+  const server = await listen(readAll);
+  const body = head.startsWith("POST") ? "0\r\n\r\n" : "";
+  const received = await send(server, `${head}Connection: close\r\n\r\n${body}`);
   expect(received).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
-  expect(messageOf(received)).toBe("expected the header Host, found none");
+  expect(messageOf(received)).toBe(message);
 });
 
 test("headers of more than 16 KiB are 431, however much of them is sent", async () => {

@@ -45,6 +45,18 @@ test.each([
   expect(cors.preflight(["POST"], origin).headers).toEqual({});
 });
 
+test("headers that many answers share are extended for each page as if they were alone", () => {
+  const cors = new Cors("loopback");
+  const shared = { etag: "x" };
+  const page = "http://localhost";
+  for (let round = 0; round < 2; round++) {
+    expect(cors.extend(shared, undefined)).toEqual({ etag: "x", vary: "origin" });
+    expect(cors.extend({ etag: "y" }, undefined)).toEqual({ etag: "y", vary: "origin" });
+    expect(cors.extend(shared, page)["access-control-allow-origin"]).toBe(page);
+  }
+  expect(shared).toEqual({ etag: "x" });
+});
+
 test("of a list exactly those pages may call", () => {
   const cors = new Cors(["https://app.example.com", "http://localhost:5173"]);
   const allowed = (origin: string): string | undefined =>

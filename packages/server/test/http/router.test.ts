@@ -97,6 +97,28 @@ test("an endpoint whose path ends with /* is for every path with one more part, 
   });
 });
 
+test("a target that was asked before means the same, whatever was asked in between", async () => {
+  const router = new Router({ endpoints: [PLAIN], dataEndpoints: [ECHO, OPEN], log: () => {} });
+  const told = async (target: string): Promise<unknown> => {
+    const { status, content } = await router.answer(handMadeRequest({ target }));
+    return { status, body: jsonOf(content) };
+  };
+  const inBetween = Array.from({ length: 300 }, (_, i) => `/app-${i}/api/v4/store/echo?${i}`);
+  for (const round of ["first", "second"]) {
+    const plain = { appId: "of the credential", version: "v4" };
+    expect(await told("/api/v4/store/echo"), round).toEqual({ status: 200, body: plain });
+    for (const rest of ["a", "b"]) {
+      expect(await told(`/api/v4/open/${rest}`)).toEqual({ status: 200, body: { rest } });
+    }
+    for (const [i, target] of inBetween.entries()) {
+      const body = { appId: `app-${i}`, version: "v4" };
+      expect(await told(target)).toEqual({ status: 200, body });
+    }
+    const nothing = "there is nothing at /api/v4/store/none";
+    expect(await told("/api/v4/store/none")).toEqual({ status: 404, body: { message: nothing } });
+  }
+});
+
 test("an answer says which endpoint gave it, also when it is a refusal", async () => {
   const router = new Router({ endpoints: [PLAIN], dataEndpoints: [ECHO], log: () => {} });
   const endpointOf = async (method: string, target: string): Promise<Endpoint | undefined> =>

@@ -64,7 +64,7 @@ test("elements of any size come out whole: pieces adapt to them", async () => {
 });
 
 test.each(["json", "cbor"] as const)("a short answer in %s is there at once", (form) => {
-  expect(writeValue({ documents: [{ id: 1 }] }, form)).toBeInstanceOf(Uint8Array);
+  expect(writeValue({ documents: [{ id: 1 }] }, form)).not.toBeInstanceOf(Promise);
   const items = Array.from({ length: 1000 }, (_, i) => i);
   expect(writeValue({ items }, form, { sizeMax: 1e6, sliceMs: 1e9 })).toBeInstanceOf(Uint8Array);
 });
@@ -98,7 +98,7 @@ test.each(["json", "cbor"] as const)(
     const text = "x".repeat(1000);
     expect(() => writeValue({ text }, form, bounds)).toThrow(expect.objectContaining(TOO_LARGE));
     const items = Array.from({ length: 2000 }, () => "four");
-    const writing = async (): Promise<Uint8Array> => writeValue({ items }, form, bounds);
+    const writing = async (): Promise<string | Uint8Array> => writeValue({ items }, form, bounds);
     await expect(writing()).rejects.toThrow(expect.objectContaining(TOO_LARGE));
   },
 );

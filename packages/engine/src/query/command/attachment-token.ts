@@ -2,13 +2,7 @@
  * Attachment tokens in commands: a document may only refer to content that is here.
  */
 
-import {
-  ATTACHMENT_ID_SIZE_MAX,
-  isObject,
-  PeerError,
-  type Value,
-  type ValueObject,
-} from "@bigpeer/protocol";
+import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { View } from "../../store/view.ts";
 import { isToken } from "../mutate/write-type.ts";
 import { describeType } from "../value/mismatch.ts";
@@ -33,8 +27,7 @@ export function attachmentToken(value: Value, at: string): AttachmentToken {
 /** Refuses a token of content that was not uploaded, or that is of another length. */
 export function checkUploaded({ value, at }: AttachmentToken, view: View): void {
   const { id, len } = value as { readonly id: string; readonly len: number | bigint };
-  // A longer one has no key in the storage.
-  const known = id.length > ATTACHMENT_ID_SIZE_MAX ? undefined : view.attachment(id);
+  const known = view.attachment(id);
   if (known === undefined) {
     const message = "expected the id of content that was uploaded";
     throw new PeerError("attachment.invalid", message, { at: `${at}.id` });

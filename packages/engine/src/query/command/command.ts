@@ -14,7 +14,7 @@ export interface UpsertCommand {
   readonly value: Value;
   /** Else `_id` in `value`, else one is made. */
   readonly id?: Value;
-  readonly overrides?: { readonly [field: string]: TypeOverride };
+  readonly valueTypeOverrides?: { readonly [field: string]: TypeOverride };
 }
 
 /** Changes every document that a filter chooses. */

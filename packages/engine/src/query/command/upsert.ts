@@ -72,7 +72,11 @@ interface Overridden {
 }
 
 /** The overrides, each of them checked against its value. */
-function overridden(value: ValueObject, { overrides = {} }: UpsertCommand, at: string): Overridden {
+function overridden(
+  value: ValueObject,
+  { valueTypeOverrides: overrides = {} }: UpsertCommand,
+  at: string,
+): Overridden {
   const names = Object.keys(overrides);
   if (names.length === 0) return { document: value, types: undefined, tokens: [] };
   const document: MutableObject = { ...value };

@@ -6,13 +6,12 @@
  */
 
 import { assert, PeerError } from "@bigpeer/protocol";
-import { STATEMENTS_BYTES_MAX } from "../../limits.ts";
 
 export class MemoryPool {
   readonly #bytesMax: number;
   #bytes = 0;
 
-  constructor(bytesMax: number = STATEMENTS_BYTES_MAX) {
+  constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 

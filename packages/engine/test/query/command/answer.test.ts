@@ -72,7 +72,7 @@ describe("a batch", () => {
   test("that fails is not remembered", async () => {
     const { runner, attach, fields } = await openCommands();
     const pic = { id: "content-1", len: 1 };
-    const commands = [upsertOf({ _id: "a", pic }, { overrides: { pic: "attachment" } })];
+    const commands = [upsertOf({ _id: "a", pic }, { valueTypeOverrides: { pic: "attachment" } })];
     await rejection(runner.write({ commands, repeat: KEY }));
     await attach("content-1", 1);
     expect((await runner.write({ commands, repeat: KEY })).isRepeated).toBe(false);

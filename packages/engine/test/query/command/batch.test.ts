@@ -87,7 +87,7 @@ describe("a batch", () => {
       removeOf("true", "nowhere"),
       updateOf("true", fieldOf("setAttachment", "x", { id: "none", len: 1 })),
       upsertOf({ _id: "z", x: "x".repeat(6 * 1024 * 1024) }),
-      upsertOf({ pic: { id: "none", len: 1 } }, { overrides: { pic: "attachment" } }),
+      upsertOf({ pic: { id: "none", len: 1 } }, { valueTypeOverrides: { pic: "attachment" } }),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(good, { maxLength: 5 }), bad, async (commands, last) => {

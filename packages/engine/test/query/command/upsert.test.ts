@@ -133,18 +133,18 @@ describe("overrides", () => {
   test("register: an object is stored and replaced as one value", async () => {
     const { write, document } = await openCommands();
     const overrides = { x: "register" } as const;
-    await write(upsertOf({ _id: "a", x: { p: 1 } }, { overrides }));
-    await write(upsertOf({ _id: "a", x: { q: 2 } }, { overrides }));
+    await write(upsertOf({ _id: "a", x: { p: 1 } }, { valueTypeOverrides: overrides }));
+    await write(upsertOf({ _id: "a", x: { q: 2 } }, { valueTypeOverrides: overrides }));
     expect(document("a")).toEqual({ id: "a", fields: { x: { q: 2 } }, types: { x: "register" } });
   });
 
   test("counter: starts at the value, and again when the document is there", async () => {
     const { write, update, document } = await openCommands();
     const overrides = { n: "counter" } as const;
-    await write(upsertOf({ _id: "a", n: 5 }, { overrides }));
+    await write(upsertOf({ _id: "a", n: 5 }, { valueTypeOverrides: overrides }));
     await update({ method: "increment", path: "n", value: 2 });
     expect(document("a")).toEqual({ id: "a", fields: { n: 7 }, types: { n: "counter" } });
-    await write(upsertOf({ _id: "a", n: 1 }, { overrides }));
+    await write(upsertOf({ _id: "a", n: 1 }, { valueTypeOverrides: overrides }));
     expect(document("a")).toEqual({ id: "a", fields: { n: 1 }, types: { n: "counter" } });
   });
 
@@ -155,7 +155,7 @@ describe("overrides", () => {
     ["beyond 64 bits with sign", 2n ** 63n],
   ])("counter: %s is refused", async (_, n) => {
     const { writeFailure } = await openCommands();
-    const error = await writeFailure(upsertOf({ n }, { overrides: { n: "counter" } }));
+    const error = await writeFailure(upsertOf({ n }, { valueTypeOverrides: { n: "counter" } }));
     expect(error.code).toBe("value.invalid");
     expect(error.at).toBe("commands[0].value.n");
   });
@@ -165,7 +165,7 @@ describe("overrides", () => {
     await attach("content-1", 5);
     const overrides = { pic: "attachment", other: "attachment" } as const;
     const value = { _id: "a", pic: { id: "content-1", len: 5 }, other: TOKEN };
-    await write(upsertOf(value, { overrides }));
+    await write(upsertOf(value, { valueTypeOverrides: overrides }));
     expect(document("a")).toEqual({
       id: "a",
       fields: { pic: { id: "content-1", len: 5, metadata: {} }, other: TOKEN },
@@ -183,7 +183,9 @@ describe("overrides", () => {
   ])("attachment: %s is refused", async (_, pic, at) => {
     const { writeFailure, attach } = await openCommands();
     await attach("content-1", 5);
-    const error = await writeFailure(upsertOf({ pic }, { overrides: { pic: "attachment" } }));
+    const error = await writeFailure(
+      upsertOf({ pic }, { valueTypeOverrides: { pic: "attachment" } }),
+    );
     expect(error.at).toBe(at);
     expect(error.code).toBe("attachment.invalid");
   });
@@ -191,7 +193,9 @@ describe("overrides", () => {
   test.each(["y", "_id", "constructor"])("%s is no field of the value", async (name) => {
     const { writeFailure } = await openCommands();
     const overrides = { [name]: "register" } as const;
-    const error = await writeFailure(upsertOf({ _id: "a", x: 1 }, { overrides }));
+    const error = await writeFailure(
+      upsertOf({ _id: "a", x: 1 }, { valueTypeOverrides: overrides }),
+    );
     expect(error.code).toBe("value.invalid");
     expect(error.at).toBe(`commands[0].valueTypeOverrides.${name}`);
   });
