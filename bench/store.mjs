@@ -15,7 +15,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MemoryKeyValue, Store } from "@bigpeer/engine";
 import { openLmdb } from "@bigpeer/server";
-import { open } from "lmdb";
+import { fieldsOf, idOf } from "./floor/cars.mjs";
+import { openRaw, putGroup, Recorder } from "./floor/raw-lmdb.mjs";
 
 const { values: options } = parseArgs({
   args: process.argv.slice(2).filter((argument) => argument !== "store"),
@@ -35,70 +36,6 @@ const platform = {
   random: (size) => new Uint8Array(randomBytes(size)),
   sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
 };
-
-const COLORS = ["blue", "red", "green", "silver"];
-const CITIES = ["Lisbon", "Oslo", "Nairobi", "Osaka", "Quito"];
-
-function fieldsOf(i) {
-  return {
-    make: "Volvo",
-    model: `V${i % 90}`,
-    color: COLORS[i % 4],
-    year: 1990 + (i % 36),
-    mileage: (i * 7919) % 300000,
-    price: ((i * 104729) % 5000000) / 100,
-    sold: i % 3 === 0,
-    owner: { name: `owner ${i % 5000}`, city: CITIES[i % 5], since: 1_700_000_000 + i },
-    tags: ["used", `batch-${i % 17}`],
-    updatedAt: "2026-01-01T12:00:00.000Z",
-  };
-}
-
-function idOf(i) {
-  // Random order, as of UUIDs, but reproducible.
-  return createHash("md5").update(String(i)).digest("hex");
-}
-
-/** Remembers what a store commits, so that the floor can do the same. */
-class Recorder {
-  constructor(storage) {
-    this.storage = storage;
-    this.groups = undefined;
-  }
-  snapshot() {
-    return this.storage.snapshot();
-  }
-  commit(writes) {
-    this.groups?.push([...writes]);
-    return this.storage.commit(writes);
-  }
-}
-
-const keyEncoder = {
-  writeKey: (key, target, position) => position + target.latin1Write(key, position),
-  readKey: (source, start, end) => source.latin1Slice(start, end),
-};
-
-function openRaw(folder) {
-  return open({
-    path: folder,
-    noSubdir: false,
-    encoding: "msgpack",
-    sharedStructuresKey: "\x00structures",
-    keyEncoder,
-    overlappingSync: false,
-    mapSize: 2 ** 40,
-  });
-}
-
-function putGroup(raw, group) {
-  return raw.batch(() => {
-    for (const [key, value] of group) {
-      if (value === undefined) raw.remove(key);
-      else raw.put(key, value);
-    }
-  });
-}
 
 function insert(i) {
   return { kind: "insert", collection: "cars", id: idOf(i), fields: fieldsOf(i) };

@@ -30,12 +30,6 @@ const BOUNDS: WriteBounds = { sizeMax: ANSWER_SIZE_MAX, sliceMs: 10 };
 /** For what must be told whatever its size. */
 export const NO_BOUNDS: WriteBounds = { ...BOUNDS, sizeMax: Number.POSITIVE_INFINITY };
 
-/** Elements up to which an array is written at once. */
-const SHORT_ARRAY = 64;
-
-/** Elements of the first piece of an array. The next have more or fewer, by the size of it. */
-const FIRST_COUNT = 16;
-
 /** The size that a piece should have: large enough to be quick, a fraction of a slice to write. */
 const PIECE_SIZE: number = 64 * 1024;
 
@@ -60,7 +54,7 @@ function isLong(value: Value): value is ValueObject {
   if (!isObject(value)) return false;
   for (const key in value) {
     const field = value[key] as Value;
-    if (isArray(field) && field.length > SHORT_ARRAY) return true;
+    if (isArray(field) && field.length > 1) return true;
   }
   return false;
 }
@@ -170,7 +164,8 @@ function* arrayPieces(
   array: readonly Value[],
   write: (elements: Value[], isFirst: boolean) => Uint8Array,
 ): Generator<Uint8Array, void> {
-  let count = FIRST_COUNT;
+  // The first may be a document of megabytes; how many go together follows from what they are.
+  let count = 1;
   for (let from = 0; from < array.length; ) {
     const bytes = write(array.slice(from, from + count), from === 0);
     yield bytes;

@@ -86,6 +86,9 @@ test.each(["json", "cbor"] as const)(
   },
 );
 
+/** What a piece should have. */
+const PIECE_SIZE = 64 * 1024;
+
 const TOO_LARGE = {
   code: "query.too_large",
   message: "the answer is larger than 1000 bytes; ask for fewer rows with LIMIT",
@@ -100,6 +103,22 @@ test.each(["json", "cbor"] as const)(
     const items = Array.from({ length: 2000 }, () => "four");
     const writing = async (): Promise<string | Uint8Array> => writeValue({ items }, form, bounds);
     await expect(writing()).rejects.toThrow(expect.objectContaining(TOO_LARGE));
+  },
+);
+
+test.each(["json", "cbor"] as const)(
+  "few large elements in %s are refused with the one that passes the bound, the rest is not looked at",
+  (form) => {
+    const untouched = Object.defineProperty({}, "a", {
+      enumerable: true,
+      get: () => {
+        throw new Error("it was looked at");
+      },
+    });
+    const large = "x".repeat(PIECE_SIZE);
+    const items = [large, large, large, untouched];
+    const bounds = { sizeMax: 2.5 * PIECE_SIZE, sliceMs: 1e9 };
+    expect(() => writeValue({ items }, form, bounds)).toThrow("the answer is larger than");
   },
 );
 
