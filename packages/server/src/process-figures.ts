@@ -2,7 +2,8 @@
  * Process figures: what the process itself uses of the machine, read when somebody asks.
  *
  * Two of them have to be watched all the time: how late the event loop is, and the pauses of the
- * garbage collector. Both watches end with `close`, so that servers may come and go in a process.
+ * garbage collector. Both watches end with `close`, so that servers may come and go in a process;
+ * those that come with the library of the metrics cannot be ended.
  */
 
 import { readdirSync } from "node:fs";
