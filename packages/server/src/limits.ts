@@ -20,6 +20,9 @@ export const CALLS_MAX = 2_000;
 /** One answer in bytes: more is 400, to be asked for in pieces. */
 export const ANSWER_SIZE_MAX: number = 64 * 1024 * 1024;
 
+/** Long answers that their clients have not taken yet, all together: beyond it the answer is 503. */
+export const ANSWERS_SIZE_MAX: number = 512 * 1024 * 1024;
+
 /** Memory that all statements of the process may have together, beside what each has for free. */
 export const STATEMENTS_MEMORY_MAX: number = 512 * 1024 * 1024;
 

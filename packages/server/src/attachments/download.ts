@@ -78,6 +78,8 @@ function answerWith(
     "content-disposition": "attachment",
     "x-content-type-options": "nosniff",
     "accept-ranges": "bytes",
+    // A browser must not show one user what another has fetched.
+    vary: "authorization",
   };
   const ifRange = asked["if-range"];
   // Ranges are for GET alone.

@@ -28,8 +28,11 @@ export function wantedTransaction(headers: IncomingHttpHeaders): bigint | undefi
   for (const name of TRANSACTION_HEADERS) {
     const given = headers[name];
     if (given === undefined) continue;
-    const txnId = int64Of(String(given).trim(), name);
-    if (wanted === undefined || txnId > wanted) wanted = txnId;
+    // Node joins a header that comes several times.
+    for (const text of String(given).split(",")) {
+      const txnId = int64Of(text.trim(), name);
+      if (wanted === undefined || txnId > wanted) wanted = txnId;
+    }
   }
   return wanted;
 }

@@ -71,10 +71,13 @@ export class DataGate<App extends DataApp> {
     const { app, credential } = this.authenticate(request, place);
     const decode = decoderOf(request.headers);
     // What is larger will not be read.
-    const size = Math.min(request.bodySizeMax, BODY_SIZE_MAX);
+    let size = Math.min(request.bodySizeMax, BODY_SIZE_MAX);
     this.#take(size);
     try {
       const bytes = await request.readBody();
+      // One that came in chunks may have been much smaller than it could have been.
+      this.#bodiesSize -= size - bytes.length;
+      size = bytes.length;
       const body = decode(bytes);
       return await operation({ app, credential, request, place, body, bytes });
     } finally {

@@ -25,7 +25,8 @@ export function repeatKeyOf(call: DataCall<DataApp>, operation: string): RepeatK
   }
   const scope = JSON.stringify([call.credential.id, operation, text]);
   const name = createHash("sha256").update(scope).digest("hex");
-  const form = headers["content-type"] ?? "";
+  // The form, however it is spelt: the same bytes could mean something else in the other.
+  const form = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
   const digest = createHash("sha256").update(`${form}\n`).update(call.bytes).digest();
   return { name, digest: new Uint8Array(digest) };
 }

@@ -8,6 +8,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
+import type { AnswerRoom } from "./answer-room.ts";
 import {
   type BodyOptions,
   bodySizeMaxOf,
@@ -16,6 +17,9 @@ import {
   openBody,
   readBody,
 } from "./http-request.ts";
+
+/** What the buffers of a connection take at once: such an answer waits for nobody. */
+export const SHORT_ANSWER: number = 64 * 1024;
 
 export class Exchange implements HttpRequest {
   readonly id: string = randomUUID();
@@ -30,10 +34,18 @@ export class Exchange implements HttpRequest {
   readonly bodySizeMax: number;
   /** Whether the client waits to be told to send its body. */
   #isAsking: boolean;
+  readonly #room: AnswerRoom;
+  #reserved = 0;
+  #isOver = false;
   #requestBytes = 0;
   #leaveListeners: Set<() => void> | undefined;
 
-  constructor(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean) {
+  constructor(
+    incoming: IncomingMessage,
+    response: ServerResponse,
+    { isAsking, room }: { readonly isAsking: boolean; readonly room: AnswerRoom },
+  ) {
+    this.#room = room;
     this.incoming = incoming;
     this.response = response;
     this.method = incoming.method ?? "";
@@ -53,7 +65,7 @@ export class Exchange implements HttpRequest {
     return this.#requestBytes;
   }
 
-  /** What Node lets pass and HTTP/1.1 does not; undefined when nothing is wrong. */
+  /** What Node lets pass and HTTP/1.1 does not. */
   get fault(): string | undefined {
     const { httpVersion, rawHeaders } = this.incoming;
     if (!httpVersion.startsWith("1.")) return `expected HTTP/1.1, found HTTP/${httpVersion}`;
@@ -69,9 +81,17 @@ export class Exchange implements HttpRequest {
   }
 
   onHangUp(listener: () => void): () => void {
+    if (this.#isOver) listener();
     this.#leaveListeners ??= new Set();
     this.#leaveListeners.add(listener);
     return () => this.#leaveListeners?.delete(listener);
+  }
+
+  reserveAnswer(size: number): boolean {
+    if (size <= SHORT_ANSWER) return true;
+    if (!this.#room.take(size)) return false;
+    this.#reserved += size;
+    return true;
   }
 
   readBody(): Promise<Uint8Array> {
@@ -89,10 +109,18 @@ export class Exchange implements HttpRequest {
     return this.#isAsking || isLongUnread(this.incoming) || status === 408;
   }
 
-  /** To be called when the answer is out, or the connection closed. */
-  end(): void {
-    if (this.response.writableEnded) return;
-    for (const listener of this.#leaveListeners ?? []) listener();
+  /**
+   * To be called when the answer is out, and when the connection is closed: an answer that waits for
+   * those before it is not told of that. False when it is not the first call.
+   */
+  end(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#room.give(this.#reserved);
+    if (!this.response.writableEnded) {
+      for (const listener of this.#leaveListeners ?? []) listener();
+    }
+    return true;
   }
 
   #bodyOptions(): BodyOptions {

@@ -19,10 +19,14 @@ export interface HttpRequest {
   readonly remoteAddress: string;
   /** Whether the connection itself is encrypted. */
   readonly isEncrypted: boolean;
+  /** What HTTP does not allow in its head; undefined when nothing is wrong. */
+  readonly fault: string | undefined;
   /** What the body will have at most. */
   readonly bodySizeMax: number;
   /** Calls `listener` when the client leaves before it was answered. Returns the way to stop it. */
   onHangUp(listener: () => void): () => void;
+  /** Takes the memory for an answer until it is sent; false when there is none left. */
+  reserveAnswer(size: number): boolean;
   /** To be called once. Rejects with a Refusal when the body is too large or does not come. */
   readBody(): Promise<Uint8Array>;
   /**

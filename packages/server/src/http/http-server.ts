@@ -20,6 +20,7 @@ import { pipeline } from "node:stream/promises";
 import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
 import {
+  ANSWERS_SIZE_MAX,
   BODY_MS_MAX,
   CLOSE_MS_MAX,
   CONNECTIONS_LOOK_MS,
@@ -32,19 +33,15 @@ import {
 import { describeError, type Log } from "../log.ts";
 import {
   type BytesContent,
-  createAnswer,
   type EncodedAnswer,
   type StreamContent,
   type TextContent,
 } from "./answer.ts";
-import { encodeAnswer } from "./answer-encoding.ts";
+import { AnswerRoom } from "./answer-room.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { readTls } from "./tls.ts";
-
-/** What the buffers of a connection take at once: such an answer waits for nobody. */
-const SHORT_ANSWER: number = 64 * 1024;
 
 export interface HttpOptions {
   readonly host: string;
@@ -94,6 +91,7 @@ export class HttpServer {
   readonly #exchanges = new Map<Socket, Set<Exchange>>();
   /** Connections that are not yet encrypted, by their other end. */
   readonly #handshakes = new Map<string, Socket>();
+  readonly #room = new AnswerRoom(ANSWERS_SIZE_MAX);
   #requestCount = 0;
   #url = "";
   #closing: Promise<void> | undefined;
@@ -186,7 +184,10 @@ export class HttpServer {
   #watchConnections(): void {
     const watch = (socket: Socket): void => {
       this.#exchanges.set(socket, new Set());
-      socket.once("close", () => this.#exchanges.delete(socket));
+      socket.once("close", () => {
+        for (const exchange of this.#exchanges.get(socket) ?? []) this.#end(exchange);
+        this.#exchanges.delete(socket);
+      });
     };
     if (this.#secureServer === undefined) {
       this.#server.on("connection", watch);
@@ -208,26 +209,28 @@ export class HttpServer {
 
   #take(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean): void {
     const { socket } = incoming;
-    const exchange = new Exchange(incoming, response, isAsking);
-    const exchanges = this.#exchanges.get(socket);
-    exchanges?.add(exchange);
+    const exchange = new Exchange(incoming, response, { isAsking, room: this.#room });
+    this.#exchanges.get(socket)?.add(exchange);
     this.#requestCount++;
-    response.on("close", () => {
-      this.#requestCount--;
-      exchanges?.delete(exchange);
-      exchange.end();
-      if (exchanges?.size === 0 && this.#closing !== undefined) socket.end();
-    });
+    response.on("close", () => this.#end(exchange));
     this.#serve(exchange).catch((error: unknown) => {
       this.#options.log("error", `expected an answer for a request: ${describeError(error)}`);
       socket.destroy();
     });
   }
 
+  #end(exchange: Exchange): void {
+    if (!exchange.end()) return;
+    this.#requestCount--;
+    const { socket } = exchange.incoming;
+    const exchanges = this.#exchanges.get(socket);
+    exchanges?.delete(exchange);
+    if (exchanges?.size === 0 && this.#closing !== undefined) socket.end();
+  }
+
   async #serve(exchange: Exchange): Promise<void> {
     const { incoming, response } = exchange;
-    const { fault } = exchange;
-    const answer = await (fault === undefined ? this.#options.answer(exchange) : refuse(fault));
+    const answer = await this.#options.answer(exchange);
     const { status, content, endpoint } = answer;
     const isCut = exchange.isCutOff(status);
     const isLast = isCut || this.#closing !== undefined;
@@ -251,14 +254,21 @@ export class HttpServer {
   }
 
   /** A client that leaves is no failure; content that ends before its size is one. */
-  async #stream(content: StreamContent, { incoming, response }: Exchange): Promise<void> {
+  async #stream(content: StreamContent, exchange: Exchange): Promise<void> {
+    const { incoming, response } = exchange;
     if (incoming.method === "HEAD") {
       response.end();
       return;
     }
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    exchange.onHangUp(() => leaving.abort());
+    if (signal.aborted) return;
     limitIdle(response);
     try {
-      await pipeline(content.open(), (source) => exactly(content.size, source), response);
+      const whole = (source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+        exactly(content.size, source);
+      await pipeline(content.open(), whole, response, { signal });
     } catch (error) {
       response.destroy();
       if (hasLeft(error)) return;
@@ -286,11 +296,6 @@ export class HttpServer {
     const exchanges = [...(this.#exchanges.get(socket) ?? [])];
     return exchanges.every(({ incoming, response }) => !incoming.complete && !response.headersSent);
   }
-}
-
-async function refuse(message: string): Promise<NamedAnswer> {
-  const answer = createAnswer(400, { message });
-  return encodeAnswer(answer, { headers: {}, isJsonOnly: true });
 }
 
 /**
@@ -340,7 +345,8 @@ async function* exactly(
 
 /** Whether sending failed because the other end was closed. */
 function hasLeft(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ABORT_ERR";
 }
 
 /** A client that takes nothing more must not hold its answer for ever. */

@@ -13,7 +13,7 @@ import { type Answer, createAnswer, type EncodedAnswer } from "./answer.ts";
 import { encodeAnswer } from "./answer-encoding.ts";
 import { Cors, isPreflight } from "./cors.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { Refusal, refusalOf } from "./refusal.ts";
+import { Refusal, refusalOf, unavailable } from "./refusal.ts";
 
 /** Where in the server a request was sent. */
 export interface Place {
@@ -90,11 +90,17 @@ export class Router {
     const found = this.#known.get(target) ?? this.#find(target);
     const endpoint = found?.endpoint;
     try {
+      if (request.fault !== undefined) throw new Refusal(400, request.fault);
       if (found?.isExact !== true) {
         throw new Refusal(404, `there is nothing at ${pathOf(target).slice(0, PATH_SHOWN_MAX)}`);
       }
-      const encoded = this.#encode(await this.#ask(found, request), request, endpoint);
-      return encoded instanceof Promise ? await encoded : encoded;
+      const answer = await this.#ask(found, request);
+      const encoded = this.#encode(answer, request, endpoint);
+      const routed = encoded instanceof Promise ? await encoded : encoded;
+      if (!mayBeSent(routed, answer, request)) {
+        throw unavailable("too many long answers wait for their clients to take them", 1);
+      }
+      return routed;
     } catch (error) {
       const refusal = this.#refusal(error, request.id);
       const body = (endpoint?.failureBody ?? messageBody)(refusal.message);
@@ -182,6 +188,14 @@ function restOf(path: string, start: string): string | undefined {
   if (!path.startsWith(start)) return undefined;
   const rest = path.slice(start.length);
   return rest === "" || rest.includes("/") ? undefined : rest;
+}
+
+/** Whether there is room for an answer until its client has taken it. */
+function mayBeSent({ content }: EncodedAnswer, answer: Answer, request: HttpRequest): boolean {
+  // A stream is read as fast as it is taken.
+  if (content.kind === "stream") return true;
+  const size = content.kind === "bytes" ? content.bytes.length : content.size;
+  return request.reserveAnswer(size) || answer.isApplied === true;
 }
 
 /** The body of a failure wherever nothing else is agreed. */

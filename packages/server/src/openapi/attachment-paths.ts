@@ -49,6 +49,12 @@ const READ_PARAMETERS: Value[] = [
     description: "A part of the content, like `bytes=0-1023`.",
     schema: { type: "string" },
   },
+  {
+    name: "If-Range",
+    in: "header",
+    description: "The ETag for which the part is wanted; of other content the whole is sent.",
+    schema: { type: "string" },
+  },
 ];
 
 const UPLOAD: ValueObject = {

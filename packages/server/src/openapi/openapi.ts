@@ -12,6 +12,8 @@ import { componentSchemas, schemaReference } from "./component-schemas.ts";
 import { OPERATION_TEXTS, type OperationText } from "./operation-texts.ts";
 import { examplesOf, failureResponses, responseOf, valueContent } from "./responses.ts";
 
+const INTERFACE_VERSION = "4.0.0";
+
 export interface OpenApiOptions {
   /** Where clients reach the server, when that is not where they find the document. */
   readonly serverUrl?: string | undefined;
@@ -30,7 +32,9 @@ export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): Va
       title: "Big Peer data API",
       summary: "Documents of offline-first applications: read, write, query.",
       description: DESCRIPTION,
-      version,
+      // Of the interface, which its paths carry; not of the program.
+      version: INTERFACE_VERSION,
+      "x-server-version": version,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: serversAt(serverUrl),

@@ -42,7 +42,7 @@ test.each(
   },
 );
 
-test.each(["x", "", "1.5", "1e3", "9223372036854775808", "-9223372036854775809", "1, 2", "0x10"])(
+test.each(["x", "", "1.5", "1e3", "9223372036854775808", "-9223372036854775809", "1, x", "0x10"])(
   "[H18] the value %j is no int64 and is 400",
   async (value) => {
     for (const name of OPERATIONS) {
@@ -56,6 +56,8 @@ test.each(["x", "", "1.5", "1e3", "9223372036854775808", "-9223372036854775809",
 test("[H18] of several headers the largest counts", async () => {
   const headers = { "x-service-txn-id": "1", "x-ditto-txn-id": "1000000" };
   expect((await call("count", headers)).status).toBe(400);
+  expect((await call("count", { "x-service-txn-id": "0, 1" })).status).toBe(200);
+  expect((await call("count", { "x-service-txn-id": "0, 1000000" })).status).toBe(400);
 });
 
 test("[H18] a write that is refused has written nothing", async () => {

@@ -205,3 +205,20 @@ test("[H43] after 20 wrong credentials within a minute it is 429, and a valid on
   // No credential is none that failed.
   await expect(admit(post({}), undefined, through)).rejects.toMatchObject({ status: 401 });
 });
+
+test("[H5] a body in chunks takes the room of what came", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const headers = { ...JSON_TYPE, authorization };
+  const through = gate();
+  const endings: (() => void)[] = [];
+  const count = 2 * (BODIES_SIZE_MAX / BODY_SIZE_MAX);
+  const running: Promise<void>[] = [];
+  for (let i = 0; i < count; i++) {
+    const request = handMadeRequest({ headers, body: "{}", bodySizeMax: BODY_SIZE_MAX });
+    const call = (): Promise<void> => new Promise((resolve) => void endings.push(resolve));
+    running.push(through.admit(request, placeOf(undefined), call));
+    await vi.waitFor(() => expect(endings).toHaveLength(i + 1));
+  }
+  for (const end of endings) end();
+  await Promise.all(running);
+});

@@ -45,6 +45,15 @@ test("[H41] write: the same key and body have one effect and the same answer", a
   expect(await value()).toBe(2);
 });
 
+test("[H41] the content type may be spelt in another way", async () => {
+  const headers = { ...keyed("spelt").headers, "content-type": "application/json" };
+  const first = await api.call("write", INCREMENT, { headers });
+  const other = { ...headers, "content-type": "Application/JSON; charset=utf-8" };
+  const again = await api.call("write", INCREMENT, { headers: other });
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+});
+
 test("[H41] execute: the same key and body have one effect and the same answer, rows included", async () => {
   const statement = "INSERT INTO made DOCUMENTS ({'n': 1}) RETURNING *";
   const first = await api.call("execute", { statement }, keyed("e1"));

@@ -6,7 +6,15 @@ import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { brokenRequestAnswer } from "../../src/http/broken-request.ts";
 import type { HttpServer } from "../../src/http/http-server.ts";
-import { connectTo, createGate, HEAD, listen, readAll } from "../support/http-listener.ts";
+import { Router } from "../../src/http/router.ts";
+import {
+  connectTo,
+  createGate,
+  HEAD,
+  listen,
+  listenWith,
+  readAll,
+} from "../support/http-listener.ts";
 
 /** All that the server sends until it closes the connection. */
 async function send(server: HttpServer, text: string): Promise<string> {
@@ -58,7 +66,8 @@ test.each([
     "expected chunked as the one transfer coding",
   ],
 ])("a request %s is 400 with a message", async (_, head, message) => {
-  const server = await listen(readAll);
+  const router = new Router({ endpoints: [], dataEndpoints: [], log: () => {} });
+  const server = await listenWith((request) => router.answer(request));
   const body = head.startsWith("POST") ? "0\r\n\r\n" : "";
   const received = await send(server, `${head}Connection: close\r\n\r\n${body}`);
   expect(received).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);

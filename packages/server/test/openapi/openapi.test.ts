@@ -67,9 +67,11 @@ const operations = Object.entries(objectAt("#/paths")).flatMap(([path, item]) =>
 );
 
 describe("the document is one", () => {
-  test("it has the version of the format and of the program", () => {
+  test("it has the versions of the format, of the interface and of the program", () => {
     expect(document["openapi"]).toBe("3.1.0");
-    expect(document["info"]).toEqual(expect.objectContaining({ version: "1.2.3" }));
+    expect(document["info"]).toEqual(
+      expect.objectContaining({ version: "4.0.0", "x-server-version": "1.2.3" }),
+    );
     const known = ["openapi", "info", "servers", "security", "tags", "paths", "components"];
     expect(Object.keys(document)).toEqual(known);
   });

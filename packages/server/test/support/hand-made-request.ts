@@ -30,9 +30,11 @@ export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
     headers,
     remoteAddress: parts.remoteAddress ?? "127.0.0.1",
     isEncrypted: false,
+    fault: undefined,
     bodySizeMax: parts.bodySizeMax ?? bytes.length,
     wasRead: false,
     onHangUp: () => () => {},
+    reserveAnswer: () => true,
     readBody: async () => {
       request.wasRead = true;
       return bytes;
