@@ -1,0 +1,47 @@
+/**
+ * The floor of everything that writes: the lmdb package alone, with the settings of our store and its
+ * own msgpack encoding with shared structures, doing the very puts that our store does.
+ */
+import { open } from "lmdb";
+
+const keyEncoder = {
+  writeKey: (key, target, position) => position + target.latin1Write(key, position),
+  readKey: (source, start, end) => source.latin1Slice(start, end),
+};
+
+export function openRaw(folder) {
+  return open({
+    path: folder,
+    noSubdir: false,
+    encoding: "msgpack",
+    sharedStructuresKey: "\x00structures",
+    keyEncoder,
+    overlappingSync: false,
+    mapSize: 2 ** 40,
+  });
+}
+
+/** One commit. Durable when it resolves. */
+export function putGroup(raw, group) {
+  return raw.batch(() => {
+    for (const [key, value] of group) {
+      if (value === undefined) raw.remove(key);
+      else raw.put(key, value);
+    }
+  });
+}
+
+/** Remembers what a store commits, so that the floor can do the same. */
+export class Recorder {
+  constructor(storage) {
+    this.storage = storage;
+    this.groups = undefined;
+  }
+  snapshot() {
+    return this.storage.snapshot();
+  }
+  commit(writes) {
+    this.groups?.push([...writes]);
+    return this.storage.commit(writes);
+  }
+}

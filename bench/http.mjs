@@ -1,0 +1,242 @@
+/**
+ * The data API over HTTP beside its floors, in one run: reads beside a bare `node:http` server that
+ * parses and answers JSON of the same size, durable upserts beside raw LMDB and beside PostgreSQL.
+ *
+ * All are processes of their own, and so is the load. Rounds alternate and medians are compared,
+ * because other work on the machine comes and goes. `--seconds N`, `--rounds N`, `--connections N`
+ * and `--only reads` or `--only writes` change the run.
+ */
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { CASES, DOCUMENTS, upsertOf } from "./http/cases.mjs";
+import { startPostgres } from "./http/postgres.mjs";
+
+const { values: options } = parseArgs({
+  args: process.argv.slice(2),
+  // The names of measurements, which run.mjs looks at.
+  allowPositionals: true,
+  options: {
+    seconds: { type: "string", default: "1.2" },
+    rounds: { type: "string", default: "3" },
+    connections: { type: "string", default: "64" },
+    only: { type: "string" },
+  },
+});
+const SECONDS = Number(options.seconds);
+const ROUNDS = Number(options.rounds);
+const CONNECTIONS = Number(options.connections);
+
+/** The first round, which is not counted: a server is several times slower before it is warm. */
+const WARM_SECONDS = 3;
+
+/** Requests of a round, made beforehand; then the first ones come again. */
+const READS_MADE = 8_192;
+const WRITES_MADE_A_SECOND = 16_000;
+
+const LOAD_BATCH = 500;
+const START_MS_MAX = 20_000;
+
+const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
+
+/** All processes, each with a signal of its end. */
+const ends = new Map();
+
+function start(file, args = []) {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
+    env: { ...process.env, BIGPEER_LOG_LEVEL: "warn" },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  ends.set(child, new AbortController());
+  child.once("exit", () => ends.get(child).abort());
+  return child;
+}
+
+/** What a process says next. Rejects when it ends instead. */
+async function told(child) {
+  const [message] = await once(child, "message", ends.get(child));
+  return message;
+}
+
+async function ask(child, message) {
+  child.send(message);
+  return told(child);
+}
+
+async function stopAll() {
+  for (const [child, { signal }] of ends) {
+    if (signal.aborted) continue;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+async function startOurs() {
+  const dataDir = join(folder, "data");
+  const child = start("../packages/server/dist/main.js", ["--data-dir", dataDir, "--port", "0"]);
+  for (const end = performance.now() + START_MS_MAX; ; await setTimeout(50)) {
+    try {
+      const quickstart = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
+      const { apiKey: token, dataUrl: url } = quickstart;
+      if ((await fetch(`${url}/health/ready`)).ok) {
+        return { child, token, url, port: Number(new URL(url).port) };
+      }
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+  }
+}
+
+async function post({ url, token }, path, body) {
+  const answer = await fetch(url + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      "accept-encoding": "identity",
+    },
+    body: JSON.stringify(body),
+  });
+  const content = await answer.json();
+  if (answer.ok) return content;
+  throw new Error(`expected status 200 of ${path}, found ${JSON.stringify(content)}`);
+}
+
+async function loadDocuments(ours) {
+  for (let i = 0; i < DOCUMENTS; i += LOAD_BATCH) {
+    const commands = Array.from({ length: LOAD_BATCH }, (_, j) => upsertOf(i + j));
+    await post(ours, CASES.write.path, { commands });
+  }
+}
+
+/** Seconds on a processor, where the system tells. */
+function cpuSeconds({ pid }) {
+  try {
+    const [, fields] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+    const [user, system] = fields.split(" ").slice(11, 13).map(Number);
+    return (user + system) / 100;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Upserts so far; each has another number, and by it other fields. */
+let written = DOCUMENTS;
+
+/** One round of a case against one server. */
+async function overHttp(load, { port, token, child }, name, seconds) {
+  const { isWrite } = CASES[name];
+  const count = isWrite ? Math.ceil(WRITES_MADE_A_SECOND * seconds) : READS_MADE;
+  const from = isWrite ? written : 0;
+  if (isWrite) written += count;
+  const before = cpuSeconds(child);
+  const asked = { port, token, name, from, count, connections: CONNECTIONS, seconds };
+  const { times, elapsedMs } = await ask(load, asked);
+  const cpuMicros = ((cpuSeconds(child) - before) * 1e6) / times.length;
+  return { rate: (times.length * 1000) / elapsedMs, times, cpuMicros };
+}
+
+async function ofRaw(raw, kind, seconds) {
+  const count = Math.ceil(WRITES_MADE_A_SECOND * seconds);
+  const asked = { kind, from: written, count, connections: CONNECTIONS, seconds };
+  written += count;
+  const { count: done, elapsedMs, times } = await ask(raw, asked);
+  return { rate: (done * 1000) / elapsedMs, times };
+}
+
+function quantile(numbers, part) {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+function row(name, cells) {
+  console.log(name.padEnd(46) + cells.map((cell) => cell.padStart(10)).join(""));
+}
+
+/** Runs all `contestants` in turn, some rounds. Ratios are to the first of them. */
+async function compare(title, contestants) {
+  const results = contestants.map(() => []);
+  for (const { run } of contestants) await run(WARM_SECONDS);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [i, { run }] of contestants.entries()) results[i].push(await run(SECONDS));
+  }
+  const medianOf = (i, pick) => quantile(results[i].map(pick), 0.5);
+  row(title, ["a second", "ratio", "p50 ms", "p99 ms", "CPU µs"]);
+  for (const [i, { name }] of contestants.entries()) {
+    const rate = medianOf(i, (result) => result.rate);
+    const times = results[i].flatMap((result) => result.times);
+    const cpu = medianOf(i, (result) => result.cpuMicros ?? Number.NaN);
+    row(`  ${name}`, [
+      Math.round(rate).toLocaleString("en"),
+      i === 0 ? "" : (rate / medianOf(0, (result) => result.rate)).toFixed(2),
+      quantile(times, 0.5).toFixed(2),
+      quantile(times, 0.99).toFixed(2),
+      Number.isNaN(cpu) ? "" : cpu.toFixed(1),
+    ]);
+  }
+  console.log("");
+}
+
+async function measureReads(ours, load) {
+  const names = ["findbyid", "select"];
+  const samples = {};
+  for (const name of names) {
+    const { title, path, body } = CASES[name];
+    const sample = await post(ours, path, body(1));
+    if (!JSON.stringify(sample).includes("Volvo")) throw new Error(`${title} found nothing`);
+    samples[path] = sample;
+  }
+  const child = start("http/bare-server.mjs", [JSON.stringify(samples)]);
+  const { port } = await told(child);
+  const bare = { child, port, token: ours.token };
+  for (const name of names) {
+    await compare(CASES[name].title, [
+      { name: "bare node:http", run: (seconds) => overHttp(load, bare, name, seconds) },
+      { name: "big peer", run: (seconds) => overHttp(load, ours, name, seconds) },
+    ]);
+  }
+}
+
+async function measureWrites(ours, load) {
+  const raw = start("http/raw-commits.mjs", [join(folder, "raw")]);
+  await told(raw);
+  const postgres = await startPostgres((why) => console.log(`${why}\n`));
+  const contestants = [
+    { name: "raw LMDB, the same puts", run: (seconds) => ofRaw(raw, "puts", seconds) },
+    { name: "raw LMDB, documents alone", run: (seconds) => ofRaw(raw, "documents", seconds) },
+    ...["write", "insert"].map((name) => ({
+      name: `big peer, ${CASES[name].title}`,
+      run: (seconds) => overHttp(load, ours, name, seconds),
+    })),
+  ];
+  if (postgres !== undefined) {
+    const run = (seconds) => postgres.upserts({ connections: CONNECTIONS, seconds });
+    contestants.push({ name: `PostgreSQL ${postgres.version}, jsonb`, run });
+  }
+  try {
+    await compare("durable upserts of documents that are there", contestants);
+  } finally {
+    await postgres?.stop();
+  }
+}
+
+try {
+  const load = start("http/load.mjs");
+  const ours = await startOurs();
+  await loadDocuments(ours);
+  console.log(
+    `${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s, ${DOCUMENTS} documents\n`,
+  );
+  if (options.only !== "writes") await measureReads(ours, load);
+  if (options.only !== "reads") await measureWrites(ours, load);
+} finally {
+  await stopAll();
+  rmSync(folder, { recursive: true, force: true });
+}
