@@ -58,8 +58,11 @@ function findPrograms() {
 /** It refuses to run as root: the user of the package, then. */
 function unprivileged() {
   if (process.getuid?.() !== 0) return {};
-  const id = (kind) => Number(execFileSync("id", [kind, "postgres"], { encoding: "utf8" }));
-  return { uid: id("-u"), gid: id("-g") };
+  return { uid: idOf("-u"), gid: idOf("-g") };
+}
+
+function idOf(kind) {
+  return Number(execFileSync("id", [kind, "postgres"], { encoding: "utf8" }));
 }
 
 class Postgres {
@@ -133,11 +136,17 @@ class Postgres {
     const prefix = `round-${performance.now()}`;
     const output = this.run("pgbench", [
       ...this.where,
-      ...["-n", "-M", "prepared", "-f", join(this.folder, "upsert.sql")],
-      ...["-c", String(connections), "-j", "2", "-T", String(Math.ceil(seconds))],
-      ...["-D", `doc=${JSON.stringify(fieldsOf(2))}`],
+      "--no-vacuum",
+      "--protocol=prepared",
+      `--file=${join(this.folder, "upsert.sql")}`,
+      `--client=${connections}`,
+      "--jobs=2",
+      `--time=${Math.ceil(seconds)}`,
+      `--define=doc=${JSON.stringify(fieldsOf(2))}`,
       // Times of one in five: writing them all would take from what is measured.
-      ...["-l", "--log-prefix", prefix, "--sampling-rate", "0.2"],
+      "--log",
+      `--log-prefix=${prefix}`,
+      "--sampling-rate=0.2",
       "postgres",
     ]);
     const rate = Number(/^tps = ([\d.]+)/m.exec(output)?.[1]);

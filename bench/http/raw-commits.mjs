@@ -78,8 +78,9 @@ async function documentsAlone({ from, count, connections, seconds }) {
   return { count: times.length, elapsedMs: performance.now() - start, times };
 }
 
-process.on("message", async (asked) => {
-  process.send?.(await (asked.kind === "puts" ? puts(asked) : documentsAlone(asked)));
+process.on("message", (asked) => {
+  const round = asked.kind === "puts" ? puts : documentsAlone;
+  void round(asked).then((result) => process.send?.(result));
 });
 await load();
 process.send?.({});

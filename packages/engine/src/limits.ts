@@ -69,6 +69,12 @@ export const RESULT_BYTES_MAX: number = 256 * 1024 * 1024;
 /** How long a read works before it lets others have their turn. */
 export const SLICE_MS = 10;
 
+/**
+ * Changes of one update command that build on each other: each of them costs as much as the whole
+ * document, so that a small request could hold up the writer for long.
+ */
+export const UPDATE_ROUNDS_MAX = 64;
+
 /** Answers that are remembered for requests sent again: how large, and for how long. */
 export const REMEMBERED_ANSWER_BYTES_MAX: number = 1024 * 1024;
 export const REMEMBERED_ANSWER_MS: number = 86_400_000;

@@ -18,9 +18,9 @@ import {
   unreachable,
   type Value,
 } from "@bigpeer/protocol";
-import { markOf } from "../../crdt/show.ts";
+import { addAmounts, markOf } from "../../crdt/show.ts";
 import { isMap, type MarkedFields, setEdit } from "../mutate/local-diff.ts";
-import { writeMark } from "../mutate/write-type.ts";
+import { type Writer, writeMark } from "../mutate/write-type.ts";
 import { parseFilterPath } from "../syntax/parse-filter.ts";
 import type { Expression } from "../syntax/tree.ts";
 import { describeType } from "../value/mismatch.ts";
@@ -36,9 +36,17 @@ export type FieldEdit =
       readonly edit: Edit;
       readonly token: AttachmentToken | undefined;
     }
-  | { readonly kind: "increment"; readonly path: Path; readonly by: number | bigint }
+  | {
+      readonly kind: "increment";
+      readonly path: Path;
+      readonly by: number | bigint;
+      /** Where the amount stands in the request. */
+      readonly at: string;
+    }
   /** Makes a counter of the number that is there. */
   | { readonly kind: "convert"; readonly path: Path };
+
+export type IncrementField = Extract<FieldEdit, { kind: "increment" }>;
 
 export function fieldEdit({ method, path: text, value }: FieldCommand, at: string): FieldEdit {
   const path = namesOf(text, `${at}.path`);
@@ -47,7 +55,7 @@ export function fieldEdit({ method, path: text, value }: FieldCommand, at: strin
     case "set": {
       const checked = checkValue(value, place);
       checkLevels(path, checked, place);
-      const mark = writeMark(checked, undefined, path, { typing: LAX, clause: "set", at: 0 });
+      const mark = writeMark(checked, undefined, path, SET);
       return { kind: "fixed", path, edit: setEdit(path, checked, mark), token: undefined };
     }
     case "setAttachment": {
@@ -56,7 +64,7 @@ export function fieldEdit({ method, path: text, value }: FieldCommand, at: strin
       return { kind: "fixed", path, edit: setEdit(path, token.value, "attachment"), token };
     }
     case "increment":
-      return { kind: "increment", path, by: counterAmount(value, place) };
+      return { kind: "increment", path, by: counterAmount(value, place), at: place };
     case "replaceWithCounter": {
       if (value === null) return { kind: "convert", path };
       const amount = counterAmount(value, place);
@@ -67,7 +75,13 @@ export function fieldEdit({ method, path: text, value }: FieldCommand, at: strin
   }
 }
 
-const LAX = { isStrict: false, types: undefined };
+/** An object is a map, also when it looks like a token: for those there is `setAttachment`. */
+const SET: Writer = {
+  typing: { isStrict: false, types: undefined },
+  clause: "set",
+  isTokenInferred: false,
+  at: 0,
+};
 
 function restart(path: Path, value: number | bigint): Edit {
   return { kind: "restart", path, value, counter: "counter" };
@@ -105,6 +119,18 @@ export function counterAmount(value: Value, at: string): number | bigint {
   if (amount !== undefined) return amount;
   const found = typeof checked === "bigint" ? String(checked) : describeType(checked);
   throw invalid(`expected an integer from -2^63 to 2^63-1, found ${found}`, at);
+}
+
+/** Increments of one path, as the one that has the same effect. */
+export function sumOf(earlier: IncrementField, later: IncrementField): IncrementField {
+  return { ...later, by: addAmounts(earlier.by, later.by) };
+}
+
+/** Refuses a sum that no counter can hold; it may leave 64 bits on the way to it. */
+export function checkSum({ by, at }: IncrementField): void {
+  if (amountOf(by) !== undefined) return;
+  const expected = "increments of one path that add up to an integer from -2^63 to 2^63-1";
+  throw invalid(`expected ${expected}, found ${by}`, at);
 }
 
 function amountOf(value: Value): number | bigint | undefined {

@@ -4,7 +4,8 @@
  * A document takes all of them or none: for each it is decided before the first is written.
  */
 
-import type { UpdateOperation } from "@bigpeer/protocol";
+import { PeerError, type UpdateOperation } from "@bigpeer/protocol";
+import { UPDATE_ROUNDS_MAX } from "../../limits.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { applyOperations, transactionOf } from "../mutate/application.ts";
 import type { Execution } from "../run/execution.ts";
@@ -24,6 +25,7 @@ export function prepareUpdate(
   const fields = command.commands.map((each, i) => fieldEdit(each, `${context.at}.commands[${i}]`));
   const tokens = fields.flatMap((field) => (field.kind === "fixed" ? (field.token ?? []) : []));
   const rounds = roundsOf(fields);
+  checkRounds(rounds.length, `${context.at}.commands`);
   return (execution) => {
     selection.check(execution);
     for (const token of tokens) checkUploaded(token, execution.view);
@@ -48,9 +50,19 @@ export function prepareUpdate(
         operations[i]?.push({ kind: "update", collection, id: before.id, edits: round });
       }
     }
-    for (const round of operations) applyOperations(round, execution);
+    for (const round of operations) {
+      execution.run.budget.look();
+      applyOperations(round, execution);
+    }
     return updateResult(updated, error);
   };
+}
+
+function checkRounds(count: number, at: string): void {
+  if (count <= UPDATE_ROUNDS_MAX) return;
+  const expected = `at most ${UPDATE_ROUNDS_MAX} changes of one path or of paths above and below it`;
+  const hint = "write the value that is meant in the end, or use several updates";
+  throw new PeerError("value.invalid", `expected ${expected}, found ${count}; ${hint}`, { at });
 }
 
 function updateResult(updated: number, error: number): UpdateResult {

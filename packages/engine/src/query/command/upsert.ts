@@ -1,6 +1,7 @@
 /**
  * The upsert command: INSERT … ON ID CONFLICT DO UPDATE of one document, without a statement. The
- * overrides are the declarations that such a statement would have.
+ * overrides are the declarations that such a statement would have. Without one an object is a map,
+ * also when it looks like a token.
  */
 
 import {
@@ -18,7 +19,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { insertDocuments } from "../mutate/insert.ts";
+import { type InsertPlan, insertDocuments } from "../mutate/insert.ts";
 import type { Execution } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";
 import { type AttachmentToken, attachmentToken, checkUploaded } from "./attachment-token.ts";
@@ -41,12 +42,18 @@ export function prepareUpsert(
   }
   const { document, types, tokens } = overridden(withId(value, command.id, at), command, at);
   const typing = { isStrict: false, types };
-  const plan = { collection, typing, isInitial: false, conflict: "update", at: 0 } as const;
+  const plan: InsertPlan = {
+    collection,
+    typing,
+    isInitial: false,
+    conflict: "update",
+    isReturning: false,
+    isTokenInferred: false,
+    at: 0,
+  };
   return (execution) => {
     for (const token of tokens) checkUploaded(token, execution.view);
-    const { ids } = within(`${at}.value`, () =>
-      insertDocuments({ ...plan, isReturning: false }, [document], execution),
-    );
+    const { ids } = within(`${at}.value`, () => insertDocuments(plan, [document], execution));
     const [id] = ids;
     assert(id !== undefined, "an upsert that writes its document");
     return { method: "upsert", id };

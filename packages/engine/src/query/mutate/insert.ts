@@ -48,6 +48,8 @@ export interface InsertPlan {
   readonly conflict: ConflictPolicy;
   /** Whether somebody looks at the documents afterwards; they are not read back otherwise. */
   readonly isReturning: boolean;
+  /** See Writer. */
+  readonly isTokenInferred?: boolean;
   readonly at: number;
 }
 
@@ -128,13 +130,14 @@ function expectObject(datum: Exclude<Outcome, Failure>, at: number): DatumObject
 }
 
 function checkDocument(datum: DatumObject, plan: InsertPlan, execution: MutationContext): Given {
-  const writer: Writer = { typing: plan.typing, clause: "insert", at: plan.at };
+  const { typing, isTokenInferred = true, at } = plan;
+  const writer: Writer = { typing, clause: "insert", isTokenInferred, at };
   const isNew = !Object.hasOwn(datum, "_id");
   const { id, key } = isNew
     ? documentId(uuidOf((size) => execution.run.platform.random(size)))
-    : checkId(datum["_id"] as PresentDatum, plan.at);
+    : checkId(datum["_id"] as PresentDatum, at);
   const fields = isNew ? datum : withoutId(datum);
-  const types = writeMarks(fields, plan.typing.types ?? {}, [], writer);
+  const types = writeMarks(fields, typing.types ?? {}, [], writer);
   return { id, key, isNew, fields: toValue(fields) as ValueObject, types };
 }
 

@@ -2,7 +2,7 @@
  * Write type: as what a value is written, by its shape and by the declaration of its field.
  *
  * An object is a map, in strict mode a register; arrays and scalars are registers; an attachment
- * token is known by its shape. A declaration decides instead, and refuses a value that cannot be of
+ * token in a statement is known by its shape. A declaration decides instead, and refuses a value that cannot be of
  * its type. Marks are made only where an operation would otherwise take the value for something
  * else.
  */
@@ -15,10 +15,12 @@ import { printPath } from "../syntax/print.ts";
 import { type DatumObject, isDatumObject, isInteger, type PresentDatum } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 
-/** A statement that writes: INSERT may start a counter, SET may not. */
+/** A statement or a command that writes: INSERT may start a counter, SET may not. */
 export interface Writer {
   readonly typing: Typing;
   readonly clause: "insert" | "set";
+  /** False for commands, which have other ways to say that an object is a token; else true. */
+  readonly isTokenInferred?: boolean;
   /** Where its text begins. */
   readonly at: number;
 }
@@ -77,7 +79,8 @@ function undeclaredMark(
 ): TypeMark | undefined {
   if (!isDatumObject(value)) return undefined;
   if (writer.typing.isStrict) return "register";
-  return isToken(value) && Object.hasOwn(value, "metadata")
+  const { isTokenInferred = true } = writer;
+  return isTokenInferred && isToken(value) && Object.hasOwn(value, "metadata")
     ? "attachment"
     : writeMarks(value, {}, path, writer);
 }

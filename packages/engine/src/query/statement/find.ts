@@ -1,20 +1,20 @@
 /**
  * Find: the documents of a collection that a filter of the data API chooses.
  *
- * The filter is written in the small language of `query` or as a condition of the statement
- * language; both become the same expressions, so planning and running are those of statements.
+ * The filter is written in the language of `query`; it becomes the same expressions as a condition
+ * of the statement language, so planning and running are those of statements.
  */
 
-import type { ValueObject } from "@bigpeer/protocol";
+import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
-import { located } from "../fault.ts";
+import { Fault, locate } from "../fault.ts";
 import type { Frame } from "../frame/frame.ts";
 import { explainOrder, explainRows, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
 import type { Execution } from "../run/execution.ts";
 import type { Window } from "../run/sort.ts";
 import { parseFilter, parseFilterPath } from "../syntax/parse-filter.ts";
-import type { OrderTerm, ParameterNode } from "../syntax/tree.ts";
+import type { Expression, OrderTerm, ParameterNode } from "../syntax/tree.ts";
 import { type Choice, type ChoiceOptions, compileChoice } from "./choice.ts";
 
 export interface FilterQuery {
@@ -39,7 +39,7 @@ export interface PreparedFind {
   readonly count: (execution: Execution) => Generator<void, number, void>;
 }
 
-/** Throws a Fault when the filter or a path cannot be read. */
+/** Throws a Fault when the filter cannot be read, a PeerError when a path of the order cannot. */
 export function prepareFind(filter: FilterQuery): PreparedFind {
   const { parameters, choice } = prepareFilter(filter, { purpose: "read" });
   const { slot } = choice.source;
@@ -79,8 +79,8 @@ function prepareFilter(filter: FilterQuery, options: ChoiceOptions): PreparedFil
   const { collection, query, sort = [] } = filter;
   const where = parseFilter(query);
   const orderBy = sort.map(
-    ({ property, isDescending }): OrderTerm => ({
-      expression: located(property, () => parseFilterPath(property)),
+    ({ property, isDescending }, index): OrderTerm => ({
+      expression: parseSortPath(property, `sort[${index}].property`),
       isDescending,
     }),
   );
@@ -89,4 +89,18 @@ function prepareFilter(filter: FilterQuery, options: ChoiceOptions): PreparedFil
     parameters: parametersIn(where),
     choice: compileChoice({ term, where, orderBy }, options),
   };
+}
+
+/** A fault says which key it is about: its place in the text alone would be taken for the filter's. */
+function parseSortPath(property: string, at: string): Expression {
+  try {
+    return parseFilterPath(property);
+  } catch (error) {
+    const inText = locate(error, property);
+    if (!(error instanceof Fault) || !(inText instanceof PeerError)) throw error;
+    const { code, message, expected } = error;
+    const { place } = inText;
+    const where = inText.at === undefined ? at : `${at}, ${inText.at}`;
+    throw new PeerError(code, message, { at: where, place, expected });
+  }
 }

@@ -1,8 +1,12 @@
 /**
- * Parser of filters: the small language of `query` in the data API. It makes the same trees as the
- * statement language, and what it cannot read is tried as a condition of that language.
+ * Parser of filters: the language of `query` in the data API. It makes the same trees as the
+ * statement language and takes all that a condition of that language is made of, but it is a
+ * language of its own: a sign has one meaning, whatever else stands in the text.
  *
- * - `== != < <= > >=`, `&& || !`, parentheses; of the two, `&&` binds tighter.
+ * - `&&`, `||` and `!` are AND, OR and NOT; texts are joined with `concat`.
+ * - `x == null` holds for a field that is null or not there, `x != null` for one that has a value.
+ *   Only the word itself is so: a parameter that is null is equal to nothing. All other comparisons
+ *   are those of the statement language, as are `=` and `<>` with null: they never hold.
  * - Paths as in `a.b`, `a['x-y']`, `["x-y"].b`, `a[0]`: a string in brackets is the name of a field.
  *   The id of a document is `_id`; `id` is a field like any other.
  * - `:x`, `$args.x` and `$args['x']` are parameters.
@@ -10,36 +14,33 @@
  *   which of the two is known only by the value, hence a function of its own, `filter_contains`.
  *   `regex(text, pattern)` is `regexp_like`, `beginswith` and `endswith` are `starts_with` and
  *   `ends_with`. All else is called by its name in the statement language.
- * - `x == null` holds for a field that is null or not there, `x != null` for one that has a value.
- *   Only the word itself is so: a parameter that is null is equal to nothing. All other comparisons
- *   are those of the statement language.
  */
 
-import { Fault } from "../fault.ts";
+import { semanticFault } from "../fault.ts";
+import { CLAUSE_WORDS, OPERATOR_WORDS } from "./keywords.ts";
+import type { Token } from "./lexer.ts";
 import { negative } from "./number-literal.ts";
+import { parseCall as parseCallForm } from "./parse-call.ts";
+import {
+  type ParseExpression,
+  parseCase,
+  parseComprehension,
+  parseQuantifier,
+} from "./parse-construct.ts";
 import { acceptConstant, parseFieldName, parseParameter } from "./parse-expression.ts";
-import { openText, parseCondition } from "./parse-statement.ts";
+import { openText } from "./parse-statement.ts";
+import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { ComparisonOperator, Expression, ObjectEntry } from "./tree.ts";
+import type { BinaryOperator, Expression, LikeNode, ObjectEntry } from "./tree.ts";
 import { checkDepth, joinConditions } from "./tree-shape.ts";
 
-/** When neither language can read the text, the fault is that of the one that got further. */
+/** Throws a Fault with the offset of what is wrong. */
 export function parseFilter(text: string): Expression {
-  try {
-    return parseWhole(openText(text));
-  } catch (fault) {
-    if (!(fault instanceof Fault) || fault.code === "query.too_large") throw fault;
-    return parseInstead(text, fault);
-  }
-}
-
-function parseInstead(text: string, fault: Fault): Expression {
-  try {
-    return parseCondition(text);
-  } catch (other) {
-    if (!(other instanceof Fault) || other.code === "query.too_large") throw other;
-    throw (other.offset ?? 0) > (fault.offset ?? 0) ? other : fault;
-  }
+  const cursor = openText(text);
+  const filter = parse(cursor);
+  cursor.expectEnd("the end of the filter");
+  checkDepth(filter, cursor.passed);
+  return filter;
 }
 
 /** A path by itself, as filters write it: `a.b`, `a['x-y']`, `a[0]`. */
@@ -47,80 +48,162 @@ export function parseFilterPath(text: string): Expression {
   const cursor = openText(text);
   const { type, at } = cursor.token;
   const isBare = type === "word" || type === "quoted";
-  const path = isBare
-    ? parseSteps(cursor, { kind: "name", at, name: cursor.advance().text })
-    : parseQuotedPath(cursor);
+  const name = isBare ? cursor.advance().text : parseQuotedName(cursor);
+  const path = parseSteps(cursor, { kind: "name", at, name }, "constant");
   cursor.expectEnd("the end of the path");
   checkDepth(path, cursor.passed);
   return path;
 }
 
-function parseQuotedPath(cursor: TokenCursor): Expression {
-  const path = cursor.token.type === "[" ? parseBracket(cursor, "path") : undefined;
-  if (path === undefined || path.kind === "array") throw cursor.fault("the name of a field");
-  return path;
-}
-
-function parseWhole(cursor: TokenCursor): Expression {
-  const filter = parseAny(cursor);
-  cursor.expectEnd("the end of the filter");
-  checkDepth(filter, cursor.passed);
-  return filter;
-}
-
-function parseAny(cursor: TokenCursor): Expression {
-  const operands = [parseEvery(cursor)];
-  while (cursor.accept("||")) operands.push(parseEvery(cursor));
-  cursor.note('"||"');
-  return joinConditions(operands, "or");
-}
-
-function parseEvery(cursor: TokenCursor): Expression {
-  const operands = [parseNegation(cursor)];
-  while (cursor.accept("&&")) operands.push(parseNegation(cursor));
-  cursor.note('"&&"');
-  return joinConditions(operands, "and");
-}
-
-function parseNegation(cursor: TokenCursor): Expression {
-  const { at } = cursor.token;
-  if (!cursor.accept("!")) return parseComparison(cursor);
-  cursor.enter();
-  const operand = parseNegation(cursor);
-  cursor.leave();
-  return { kind: "unary", at, operator: "not", operand };
-}
-
-function parseComparison(cursor: TokenCursor): Expression {
-  const left = parseValue(cursor, "path");
-  const operator = acceptOperator(cursor);
-  if (operator === undefined) {
-    cursor.note("a comparison");
-    return left;
+/** `["x-y"]`. */
+function parseQuotedName(cursor: TokenCursor): string {
+  if (cursor.token.type !== "[" || cursor.peek().type !== "string") {
+    throw cursor.fault("the name of a field");
   }
-  const right = parseValue(cursor, "array");
-  if (operator === "=" || operator === "!=") {
-    if (isNull(right)) return compareWithNull(left, operator);
-    if (isNull(left)) return compareWithNull(right, operator);
-  }
-  return { kind: "binary", at: left.at, operator, left, right };
+  cursor.advance();
+  const { text } = cursor.advance();
+  cursor.expect("]");
+  return text;
 }
 
-function acceptOperator(cursor: TokenCursor): ComparisonOperator | undefined {
-  const { type } = cursor.token;
-  switch (type) {
-    case "==":
+/**
+ * What `["x"]` means at a place: the field x, or an array of one string. Inside CASE, ANY and their
+ * kin it is the field when an operator follows.
+ */
+type Bracket = "path" | "array" | "inner";
+
+/** Operators that bind tighter than `floor`. With `given`, the first operand was parsed before. */
+function parse(
+  cursor: TokenCursor,
+  floor: number = 0,
+  given?: Expression,
+  bracket: Bracket = bracketAt(floor),
+): Expression {
+  let left = given ?? parseOperand(cursor, bracket);
+  for (;;) {
+    const precedence = precedenceOf(cursor);
+    if (precedence <= floor) break;
+    const { token } = cursor;
+    if (precedence <= PRECEDENCE.and) {
+      left = parseConditions(cursor, left, precedence === PRECEDENCE.and ? "and" : "or");
+    } else if (token.type === "word") {
+      left = parseTest(cursor, left);
+    } else {
       cursor.advance();
-      return "=";
+      left = parseBinary(token, left, parse(cursor, precedence));
+    }
+  }
+  if (floor === 0) cursor.note("an operator");
+  return left;
+}
+
+const parseInner: ParseExpression = (cursor, floor = 0, given) =>
+  parse(cursor, floor, given, floor === 0 ? "inner" : bracketAt(floor));
+
+/** On the right of a comparison there is a value; nobody counts with an array. */
+function bracketAt(floor: number): Bracket {
+  return floor > PRECEDENCE.not && floor < PRECEDENCE.sum ? "array" : "path";
+}
+
+/** 0 for a token that is no operator. */
+function precedenceOf(cursor: TokenCursor): number {
+  const { type, word } = cursor.token;
+  switch (type) {
+    case "word":
+      return precedenceOfWord(word === "NOT" ? cursor.peek().word : word, word === "NOT");
+    case "||":
+      return PRECEDENCE.or;
+    case "&&":
+      return PRECEDENCE.and;
+    case "=":
+    case "==":
+    case "!=":
+    case "<>":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      return PRECEDENCE.comparison;
+    case "+":
+    case "-":
+      return PRECEDENCE.sum;
+    case "*":
+    case "/":
+    case "%":
+      return PRECEDENCE.product;
+    default:
+      return 0;
+  }
+}
+
+function precedenceOfWord(word: string, isNegated: boolean): number {
+  switch (word) {
+    case "OR":
+      return isNegated ? 0 : PRECEDENCE.or;
+    case "AND":
+      return isNegated ? 0 : PRECEDENCE.and;
+    case "IS":
+      return isNegated ? 0 : PRECEDENCE.is;
+    case "LIKE":
+    case "ILIKE":
+    case "SIMILAR":
+      return PRECEDENCE.like;
+    case "IN":
+    case "BETWEEN":
+      return PRECEDENCE.comparison;
+    default:
+      return 0;
+  }
+}
+
+/** All operands of a chain of one of the two, in either spelling. */
+function parseConditions(
+  cursor: TokenCursor,
+  first: Expression,
+  operator: "and" | "or",
+): Expression {
+  const precedence = PRECEDENCE[operator];
+  const operands = [first];
+  while (precedenceOf(cursor) === precedence) {
+    const { type, at } = cursor.advance();
+    operands.push(parse(cursor, precedence));
+    // Whoever writes text beside it means to join texts, which would choose other documents.
+    if (type === "||" && operands.slice(-2).some(isText)) {
+      throw semanticFault("|| is OR in a filter; write concat(a, b) to join texts", at);
+    }
+  }
+  return joinConditions(operands, operator);
+}
+
+function isText(expression: Expression): boolean {
+  return expression.kind === "literal" && typeof expression.value === "string";
+}
+
+function parseBinary({ type }: Token, left: Expression, right: Expression): Expression {
+  if (type === "==" || type === "!=") {
+    if (isNull(right)) return compareWithNull(left, type);
+    if (isNull(left)) return compareWithNull(right, type);
+  }
+  return { kind: "binary", at: left.at, operator: binaryOperator(type), left, right };
+}
+
+function binaryOperator(type: Token["type"]): BinaryOperator {
+  switch (type) {
+    case "<>":
+      return "!=";
     case "!=":
     case "<":
     case "<=":
     case ">":
     case ">=":
-      cursor.advance();
+    case "+":
+    case "-":
+    case "*":
+    case "/":
+    case "%":
       return type;
     default:
-      return undefined;
+      return "=";
   }
 }
 
@@ -128,9 +211,15 @@ function isNull(expression: Expression): boolean {
   return expression.kind === "literal" && expression.value === null;
 }
 
-function compareWithNull(operand: Expression, operator: "=" | "!="): Expression {
+function compareWithNull(operand: Expression, operator: "==" | "!="): Expression {
   const { at } = operand;
   const isNegated = operator === "!=";
+  const nothing: Expression = { kind: "literal", at, value: null };
+  // What is more than a path is evaluated once: two copies of a copy of a copy would be many.
+  if (!isPath(operand)) {
+    const given: Expression = { kind: "call", at, name: "coalesce", args: [operand, nothing] };
+    return { kind: "is", at, what: "null", isNegated, operand: given };
+  }
   return joinConditions(
     [
       { kind: "is", at, what: "null", isNegated, operand },
@@ -140,42 +229,143 @@ function compareWithNull(operand: Expression, operator: "=" | "!="): Expression 
   );
 }
 
-/** What `["x"]` means at a place: the field x, or an array of one string. */
-type Bracket = "path" | "array";
+function isPath(expression: Expression): boolean {
+  let each = expression;
+  while (each.kind === "field" || (each.kind === "element" && each.index.kind === "literal")) {
+    each = each.of;
+  }
+  return each.kind === "name" || each.kind === "parameter";
+}
 
-function parseValue(cursor: TokenCursor, bracket: Bracket): Expression {
+/** IS, IN, BETWEEN, LIKE and its kin, with or without NOT. */
+function parseTest(cursor: TokenCursor, operand: Expression): Expression {
+  const { at } = operand;
+  const isNegated = cursor.token.word === "NOT";
+  if (isNegated) cursor.advance();
+  const { word } = cursor.advance();
+  switch (word) {
+    case "IS":
+      return parseIs(cursor, operand);
+    case "IN":
+      return { kind: "in", at, isNegated, operand, list: parseList(cursor) };
+    case "BETWEEN": {
+      const low = parse(cursor, PRECEDENCE.comparison);
+      cursor.expectWord("AND");
+      const high = parse(cursor, PRECEDENCE.comparison);
+      return { kind: "between", at, isNegated, operand, low, high };
+    }
+    case "SIMILAR":
+      cursor.expectWord("TO");
+      return parseLike(cursor, { kind: "like", at, operator: "similar", isNegated, operand });
+    default: {
+      const operator = word === "LIKE" ? "like" : "ilike";
+      return parseLike(cursor, { kind: "like", at, operator, isNegated, operand });
+    }
+  }
+}
+
+function parseLike(cursor: TokenCursor, head: Omit<LikeNode, "pattern">): Expression {
+  const pattern = parse(cursor, PRECEDENCE.like);
+  if (!cursor.acceptWord("ESCAPE")) return { ...head, pattern };
+  return { ...head, pattern, escape: parse(cursor, PRECEDENCE.comparison) };
+}
+
+function parseIs(cursor: TokenCursor, operand: Expression): Expression {
+  const { at } = operand;
+  const isNegated = cursor.acceptWord("NOT");
+  const { word } = cursor.token;
+  switch (word) {
+    case "NULL":
+    case "UNKNOWN":
+      cursor.advance();
+      return { kind: "is", at, what: "null", isNegated, operand };
+    case "MISSING":
+      cursor.advance();
+      return { kind: "is", at, what: "missing", isNegated, operand };
+    default:
+      cursor.note("NULL");
+      throw cursor.fault("MISSING");
+  }
+}
+
+/** Parentheses behind IN hold the elements of a list, also when there is only one. */
+function parseList(cursor: TokenCursor): Expression {
   const { type, at } = cursor.token;
+  if (type !== "(") return parse(cursor, PRECEDENCE.comparison);
+  cursor.advance();
+  cursor.enter();
+  const elements: Expression[] = [];
+  do {
+    elements.push(parseElement(cursor));
+  } while (cursor.acceptComma());
+  cursor.expect(")");
+  cursor.leave();
+  return { kind: "array", at, elements };
+}
+
+function parseElement(cursor: TokenCursor): Expression {
+  return parse(cursor, 0, undefined, "array");
+}
+
+function parseOperand(cursor: TokenCursor, bracket: Bracket): Expression {
+  const { type, at, word } = cursor.token;
   switch (type) {
     case "string":
-      return { kind: "literal", at, value: cursor.advance().text };
+      return parseSteps(cursor, { kind: "literal", at, value: cursor.advance().text });
     case "number":
       return { kind: "literal", at, value: cursor.advance().number };
     case "-":
-      cursor.advance();
-      if (cursor.token.type !== "number") throw cursor.fault("a number");
-      return { kind: "literal", at, value: negative(cursor.advance().number) };
+    case "+":
+      return parseSigned(cursor, type);
+    case "!":
+      return parseNot(cursor);
     case ":":
       return parseSteps(cursor, parseParameter(cursor));
     case "$":
       return parseSteps(cursor, parseArgument(cursor));
     case "(":
-      return parseParenthesis(cursor);
+      return parseSteps(cursor, parseParenthesis(cursor));
     case "[":
       return parseBracket(cursor, bracket);
     case "{":
-      return parseObject(cursor);
+      return parseSteps(cursor, parseObject(cursor));
     case "quoted":
     case "word":
-      return parseWord(cursor);
+      return word === "NOT" ? parseNot(cursor) : parseSteps(cursor, parseWord(cursor));
     default:
       throw cursor.fault("a field or a value");
   }
 }
 
+/** `!` or NOT. */
+function parseNot(cursor: TokenCursor): Expression {
+  const { at } = cursor.advance();
+  cursor.enter();
+  const operand = parse(cursor, PRECEDENCE.not);
+  cursor.leave();
+  return { kind: "unary", at, operator: "not", operand };
+}
+
+function parseSigned(cursor: TokenCursor, sign: "-" | "+"): Expression {
+  const { at } = cursor.advance();
+  cursor.enter();
+  const operand = parse(cursor, PRECEDENCE.sign);
+  cursor.leave();
+  if (operand.kind !== "literal") return { kind: "unary", at, operator: sign, operand };
+  if (operand === cursor.signed) throw semanticFault("a constant has at most one sign", at);
+  const { value } = operand;
+  if (value === null || typeof value === "boolean" || typeof value === "string") {
+    if (sign === "-") throw semanticFault("- stands before a number or a field", at);
+    return { kind: "unary", at, operator: sign, operand };
+  }
+  cursor.signed = { kind: "literal", at, value: sign === "-" ? negative(value) : value };
+  return cursor.signed;
+}
+
 function parseParenthesis(cursor: TokenCursor): Expression {
   cursor.advance();
   cursor.enter();
-  const inner = parseAny(cursor);
+  const inner = parse(cursor);
   cursor.expect(")");
   cursor.leave();
   return inner;
@@ -198,14 +388,74 @@ function parseWord(cursor: TokenCursor): Expression {
   const constant = acceptConstant(cursor);
   if (constant !== undefined) return constant;
   const { word, at } = cursor.token;
-  switch (word) {
-    case "NOT":
-      // With a parenthesis behind it, it would look like a call.
-      throw cursor.fault("a field or a value");
+  if (OPERATOR_WORDS.has(word) && !isNamed(cursor.peek())) throw cursor.fault("a field or a value");
+  const construct = parseConstruct(cursor);
+  if (construct !== undefined) return construct;
+  if (cursor.peek().type === "(") return parseCall(cursor);
+  return { kind: "name", at, name: cursor.advance().text };
+}
+
+/** Whether the word of an operator before this can only be a name. */
+function isNamed({ type }: Token): boolean {
+  switch (type) {
+    case ".":
+    case "=":
+    case "==":
+    case "!=":
+    case "<>":
+    case "<":
+    case "<=":
+    case ">":
+    case ">=":
+      return true;
     default:
-      if (cursor.peek().type === "(") return parseCall(cursor);
-      return parseSteps(cursor, { kind: "name", at, name: cursor.advance().text });
+      return false;
   }
+}
+
+/** CASE and its kin; undefined where the word is a name. */
+function parseConstruct(cursor: TokenCursor): Expression | undefined {
+  const next = cursor.peek();
+  switch (cursor.token.word) {
+    case "CASE":
+      if (!startsValue(next) && next.word !== "WHEN" && next.word !== "END") return undefined;
+      return parseCase(cursor, parseInner);
+    case "ANY":
+    case "EVERY":
+      // What follows is the name of a variable.
+      if (next.type !== "quoted" && !startsWithWord(next) && next.word !== "AND") return undefined;
+      return parseQuantifier(cursor, parseInner);
+    case "ARRAY":
+    case "OBJECT":
+      return startsValue(next) ? parseComprehension(cursor, parseInner) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Not a bracket: `array[0]` is a path. */
+function startsValue(next: Token): boolean {
+  switch (next.type) {
+    case "word":
+      return startsWithWord(next);
+    case "quoted":
+    case "string":
+    case "number":
+    case "(":
+    case "{":
+    case ":":
+    case "$":
+    case "-":
+    case "+":
+    case "!":
+      return true;
+    default:
+      return false;
+  }
+}
+
+function startsWithWord({ type, word }: Token): boolean {
+  return type === "word" && !OPERATOR_WORDS.has(word) && !CLAUSE_WORDS.has(word);
 }
 
 /** Functions whose names differ, in lower case. */
@@ -217,29 +467,26 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function parseCall(cursor: TokenCursor): Expression {
-  const { at, text } = cursor.advance();
-  const written = text.toLowerCase();
-  cursor.expect("(");
-  cursor.enter();
-  const args: Expression[] = [];
-  if (cursor.token.type !== ")") {
-    // Only `contains` takes a list first, as in `contains(['a', 'b'], color)`.
-    args.push(parseValue(cursor, written === "contains" ? "array" : "path"));
-    while (cursor.acceptComma()) args.push(parseValue(cursor, "array"));
-  }
-  cursor.expect(")");
-  cursor.leave();
-  return { kind: "call", at, name: FUNCTIONS.get(written) ?? written, args };
+  // Only `contains` takes a list first, as in `contains(['a', 'b'], color)`.
+  let bracket: Bracket = cursor.token.text.toLowerCase() === "contains" ? "array" : "path";
+  const call = parseCallForm(cursor, (inside, floor, given) => {
+    const argument = parse(inside, floor, given, bracket);
+    bracket = "array";
+    return argument;
+  });
+  if (call.kind !== "call") return call;
+  return { ...call, name: FUNCTIONS.get(call.name) ?? call.name };
 }
 
-function parseSteps(cursor: TokenCursor, of: Expression): Expression {
+/** With "constant", an index is a number or a string as it stands there. */
+function parseSteps(cursor: TokenCursor, of: Expression, index?: "constant"): Expression {
   const { at } = of;
   let path = of;
   for (;;) {
     if (cursor.accept(".")) {
       path = { kind: "field", at, of: path, name: parseFieldName(cursor) };
     } else if (cursor.accept("[")) {
-      path = parseIndex(cursor, path);
+      path = parseIndex(cursor, path, index);
       cursor.expect("]");
     } else {
       return path;
@@ -247,12 +494,21 @@ function parseSteps(cursor: TokenCursor, of: Expression): Expression {
   }
 }
 
-function parseIndex(cursor: TokenCursor, of: Expression): Expression {
+function parseIndex(cursor: TokenCursor, of: Expression, index?: "constant"): Expression {
   const { type, at, number } = cursor.token;
-  if (type === "string") return { kind: "field", at: of.at, of, name: cursor.advance().text };
-  if (type !== "number") throw cursor.fault("a number or the name of a field as a string");
-  cursor.advance();
-  return { kind: "element", at: of.at, of, index: { kind: "literal", at, value: number } };
+  const isPlain = index === "constant" || cursor.peek().type === "]";
+  if (isPlain && type === "string") {
+    return { kind: "field", at: of.at, of, name: cursor.advance().text };
+  }
+  if (isPlain && type === "number") {
+    cursor.advance();
+    return { kind: "element", at: of.at, of, index: { kind: "literal", at, value: number } };
+  }
+  if (index === "constant") throw cursor.fault("a number or the name of a field as a string");
+  cursor.enter();
+  const expression = parse(cursor);
+  cursor.leave();
+  return { kind: "element", at: of.at, of, index: expression };
 }
 
 function parseBracket(cursor: TokenCursor, bracket: Bracket): Expression {
@@ -260,23 +516,23 @@ function parseBracket(cursor: TokenCursor, bracket: Bracket): Expression {
   cursor.enter();
   const elements: Expression[] = [];
   while (cursor.token.type !== "]") {
-    elements.push(parseValue(cursor, "array"));
+    elements.push(parseElement(cursor));
     if (!cursor.acceptComma()) break;
   }
   cursor.expect("]");
   cursor.leave();
   const [first] = elements;
-  const { type } = cursor.token;
-  const isPath = bracket === "path" || type === "." || type === "[";
-  if (
-    isPath &&
-    elements.length === 1 &&
-    first?.kind === "literal" &&
-    typeof first.value === "string"
-  ) {
-    return parseSteps(cursor, { kind: "name", at, name: first.value });
+  const name = elements.length === 1 && first?.kind === "literal" ? first.value : undefined;
+  if (typeof name === "string" && isPathHere(cursor, bracket)) {
+    return parseSteps(cursor, { kind: "name", at, name });
   }
-  return { kind: "array", at, elements };
+  return parseSteps(cursor, { kind: "array", at, elements });
+}
+
+function isPathHere(cursor: TokenCursor, bracket: Bracket): boolean {
+  const { type } = cursor.token;
+  if (bracket === "path" || type === "." || type === "[") return true;
+  return bracket === "inner" && precedenceOf(cursor) > PRECEDENCE.and;
 }
 
 function parseObject(cursor: TokenCursor): Expression {
@@ -288,7 +544,7 @@ function parseObject(cursor: TokenCursor): Expression {
     if (type !== "string") throw cursor.fault("a key as a string");
     const key: Expression = { kind: "literal", at: start, value: cursor.advance().text };
     cursor.expect(":");
-    entries.push({ key, value: parseValue(cursor, "array") });
+    entries.push({ key, value: parseElement(cursor) });
     if (!cursor.acceptComma()) break;
   }
   cursor.expect("}");

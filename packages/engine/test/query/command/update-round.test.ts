@@ -46,3 +46,48 @@ test("whatever the paths: no two of a round meet, and those that meet keep their
     }),
   );
 });
+
+function set(path: string): FieldEdit {
+  const names = path.split(".");
+  const written = { kind: "set", path: names, value: 1 } as const;
+  return { kind: "fixed", path: names, edit: written, token: undefined };
+}
+
+function increment(path: string, by: number, at = ""): FieldEdit {
+  return { kind: "increment", path: path.split("."), by, at };
+}
+
+test("what looks at the values above it waits for the first that makes maps of them", () => {
+  const edits = [set("a.b"), edit("a.c"), set("a.d"), edit("a.e"), edit("b.c"), set("b.d")];
+  expect(paths(roundsOf(edits))).toEqual([
+    ["a.b", "a.d", "b.c", "b.d"],
+    ["a.c", "a.e"],
+  ]);
+});
+
+test("what looked at a value is not overtaken by what makes a map of it", () => {
+  const edits = [set("a.x.p"), edit("a.y.q"), set("a.y.z"), set("a.z")];
+  expect(paths(roundsOf(edits))).toEqual([
+    ["a.x.p", "a.z"],
+    ["a.y.q", "a.y.z"],
+  ]);
+});
+
+test("increments of one path are one, with the place of the last, unless something meets them", () => {
+  const edits = [
+    increment("a.n", 1),
+    set("a.x"),
+    increment("a.n", 2, "last"),
+    increment("b", 1),
+    set("b.c"),
+    increment("b", 1),
+    increment("c.n", 1),
+    set("c"),
+    increment("c.n", 1),
+  ];
+  expect(roundsOf(edits)).toEqual([
+    [increment("a.n", 3, "last"), set("a.x"), increment("b", 1), increment("c.n", 1)],
+    [set("b.c"), set("c")],
+    [increment("b", 1), increment("c.n", 1)],
+  ]);
+});

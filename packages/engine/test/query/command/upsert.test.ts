@@ -5,6 +5,7 @@
 import { equalValues, type Value, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { typedFields } from "../../../src/crdt/typed-values.ts";
 import { anyKey, anyValue } from "../../contract/any-value.ts";
 import { COLLECTION, openCommands, upsertOf } from "../../support/run-commands.ts";
 
@@ -88,10 +89,32 @@ describe("the value", () => {
     expect(fields("a")).toEqual({ x: 1 });
   });
 
-  test("a token with metadata is an attachment by its shape", async () => {
+  test("an object with the shape of a token is a map and merges deeply", async () => {
     const { write, document } = await openCommands();
-    await write(upsertOf({ _id: "a", pic: TOKEN, map: { id: "x", len: 1 } }));
-    expect(document("a")?.types).toEqual({ pic: "attachment" });
+    await write(upsertOf({ _id: "a", pic: TOKEN, deep: { pic: TOKEN } }));
+    expect(document("a")).toEqual({
+      id: "a",
+      fields: { pic: TOKEN, deep: { pic: TOKEN } },
+      types: undefined,
+    });
+    await write(upsertOf({ _id: "a", pic: { ...TOKEN, len: 6, metadata: { by: "me" } } }));
+    const shown = document("a");
+    expect(shown && typedFields(shown)["pic"]).toEqual({
+      map: {
+        value: {
+          id: { register: { value: "content-1" } },
+          len: { register: { value: 6 } },
+          metadata: {
+            map: {
+              value: {
+                name: { register: { value: "a.png" } },
+                by: { register: { value: "me" } },
+              },
+            },
+          },
+        },
+      },
+    });
   });
 
   test("a document that is too large fails the batch, with its place", async () => {

@@ -3,6 +3,7 @@
  * their id.
  */
 import type { Value, ValueObject } from "@bigpeer/protocol";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MemoryPool } from "../../../src/query/frame/memory-pool.ts";
 import { prepareFind } from "../../../src/query/statement/find.ts";
@@ -57,10 +58,92 @@ describe("a filter chooses documents", () => {
     ["_id.lot == 7", {}, [{ lot: 7 }]],
     ["color = 'blue' AND mileage BETWEEN 400 AND 600", {}, ["c"]],
     ["ANY t IN tags SATISFIES t = 'y' END", {}, ["a"]],
+    ["sold == null || expired IS NULL", {}, ["a", "c", { lot: 7 }]],
+    ["at == null AND owner IS NULL", {}, ["c"]],
+    ["color == 'blue' || color IN ('red')", {}, ["a", "b", "c"]],
+    ["contains(['red', 'green'], color) AND TRUE", {}, ["b"]],
+    ["color LIKE '%blue' && !(mileage BETWEEN 0 AND 100)", {}, ["c"]],
+    ["NOT color = 'blue' || tags[0] IS NOT MISSING", {}, ["a", "b", { lot: 7 }]],
+    ["ANY t IN tags SATISFIES t == 'y' || t == 'z' END || mileage == 900", {}, ["a", "b"]],
+    ["lower(sold) == null", {}, ["a", "c", { lot: 7 }]],
+    ["owner = null", {}, []],
+    ["owner == :c", { c: null }, []],
+    ["sold != :c", { c: null }, []],
   ])("%s", async (query, args, ids) => {
     expect(await findIds({ collection: "cars", query, args })).toEqual(ids);
   });
 });
+
+describe("a filter in both ways of writing means what it says", () => {
+  const TASKS: Value[] = [
+    { _id: 1, owner: "ann", expired: "2024", color: "blue" },
+    { _id: 2, owner: null, expired: "2024", color: "red" },
+    { _id: 3, expired: "2024", color: "red" },
+    { _id: 4, owner: "bob", expired: null, color: "green" },
+    { _id: 5, owner: "eve", color: "green" },
+  ];
+
+  test.each<[string, Value[]]>([
+    ["owner == null || expired IS NULL", [2, 3, 4]],
+    ["owner == null OR expired IS MISSING", [2, 3, 5]],
+    ["owner IS NULL || expired == null", [2, 4, 5]],
+    ["owner != null AND expired IS NOT NULL", [1, 5]],
+    ["color == 'blue' || color IN ('red')", [1, 2, 3]],
+    ["contains(['ann','bob'], owner) AND TRUE", [1, 4]],
+  ])("%s", async (query, ids) => {
+    const { runner, execute, rows } = await openStatements();
+    await execute("INSERT INTO tasks DOCUMENTS (:tasks)", { tasks: TASKS });
+    const { documents } = await runner.find({ collection: "tasks", query });
+    expect(documents.map(({ id }) => id)).toEqual(ids);
+    await runner.write({ commands: [{ method: "remove", collection: "tasks", query }] });
+    const left = [1, 2, 3, 4, 5].filter((id) => !ids.includes(id));
+    expect(await rows("SELECT _id FROM tasks ORDER BY _id")).toEqual(left.map((_id) => ({ _id })));
+  });
+});
+
+const anyCondition: fc.Arbitrary<string> = fc.oneof(
+  fc
+    .tuple(
+      fc.constantFrom("color", "mileage", "owner", "sold", "tags[0]", "at.city"),
+      fc.constantFrom("==", "!=", "=", "<>", "<", ">="),
+      fc.constantFrom("'blue'", "'x'", "500", "null"),
+    )
+    .map((parts) => parts.join(" ")),
+  fc.constantFrom("owner IS NULL", "sold IS NOT MISSING", "mileage BETWEEN 60 AND 600", "true"),
+  fc.constantFrom(
+    "color IN ('red')",
+    "color LIKE '%blue'",
+    "contains(tags, 'x')",
+    "!(color == 'red')",
+  ),
+);
+
+test("|| and OR, && and AND, ! and NOT choose the same documents", async () => {
+  const { runner } = await openCars();
+  const idsOf = async (query: string): Promise<Value[]> => {
+    const { documents } = await runner.find({ collection: "cars", query });
+    return documents.map(({ id }) => id);
+  };
+  const law = fc.asyncProperty(anyCondition, anyCondition, anyCondition, async (a, b, c) => {
+    const either = await idsOf(`${a} || ${b}`);
+    expect(await idsOf(`${a} OR ${b}`)).toEqual(either);
+    const both = await idsOf(`${a} && ${b}`);
+    expect(await idsOf(`${a} and ${b}`)).toEqual(both);
+    // What they mean: documents of one of the two, or of both.
+    const [left, right] = [await idsOf(a), await idsOf(b)].map((ids) => new Set(ids.map(textOf)));
+    const isIn = (id: Value, ids: Set<string> | undefined): boolean =>
+      ids?.has(textOf(id)) === true;
+    expect(either).toEqual(ALL.filter((id) => isIn(id, left) || isIn(id, right)));
+    expect(both).toEqual(ALL.filter((id) => isIn(id, left) && isIn(id, right)));
+    const mixed = await idsOf(`!(${a}) OR ${b} && ${c}`);
+    expect(await idsOf(`NOT (${a}) || ${b} AND ${c}`)).toEqual(mixed);
+  });
+  await fc.assert(law, { numRuns: 200 });
+});
+
+function textOf(id: Value): string {
+  return JSON.stringify(id);
+}
 
 test("several sort keys, each in its direction", async () => {
   const sort = [
@@ -80,7 +163,7 @@ test("limit and offset cut a window out of what was found", async () => {
   expect(await findIds({ collection: "cars", query: "true", ...window })).toEqual(["b", "c"]);
 });
 
-test("a filter that neither language can read tells where it went wrong", async () => {
+test("a filter that cannot be read tells where it went wrong", async () => {
   const failing = findIds({ collection: "cars", query: "color == 'blue' &&" });
   await expect(failing).rejects.toMatchObject({
     code: "query.syntax",
@@ -93,12 +176,24 @@ test("a parameter is asked for under its name, in both spellings", () => {
   expect(parameters.map(({ name }) => name)).toEqual(["x", "y"]);
 });
 
-test("a sort key is a path and nothing else; a fault in it has its place in the key", async () => {
-  for (const property of ["a == 1", ":x", "1", "a b"]) {
-    const sort = [{ property, isDescending: false }];
-    const failing = findIds({ collection: "cars", query: "true", sort });
-    await expect(failing).rejects.toMatchObject({ code: "query.syntax" });
+test("a sort key is a path and nothing else; a fault says which key and where in it", async () => {
+  for (const [property, at, near] of [
+    ["a == 1", 3, "near `== 1`"],
+    [":x", 1, "near `:x`"],
+    ["1", 1, "near `1`"],
+    ["a b", 3, "near `b`"],
+    ["a[", 3, "(the end)"],
+  ] as const) {
+    const sort = ["color", property].map((each) => ({ property: each, isDescending: false }));
+    const error = await rejection(findIds({ collection: "cars", query: "true", sort }));
+    const gap = near === "(the end)" ? " " : ", ";
+    const where = `sort[1].property, line 1, column ${at}${gap}${near}`;
+    expect([error.code, error.at, error.place?.column]).toEqual(["query.syntax", where, at]);
+    expect(error.message.endsWith(` at ${where}`)).toBe(true);
   }
+  const long = [{ property: "a".repeat(2_000_000), isDescending: false }];
+  const error = await rejection(findIds({ collection: "cars", query: "true", sort: long }));
+  expect([error.code, error.at]).toEqual(["query.too_large", "sort[0].property"]);
   const sort = [{ property: "at['x-y']", isDescending: true }];
   const found = await findIds({ collection: "cars", query: "at['x-y'] != null", sort });
   expect(found).toEqual(["a"]);

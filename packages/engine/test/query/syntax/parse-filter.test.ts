@@ -1,10 +1,15 @@
 /**
- * Filters: each means what a condition of the statement language means, and is read as one where
- * the small language ends.
+ * Filters: which condition of the statement language each of them means. A sign means the same
+ * whatever stands beside it.
  */
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseFilter, parseFilterPath } from "../../../src/query/syntax/parse-filter.ts";
 import { parseCondition } from "../../../src/query/syntax/parse-statement.ts";
+import { printExpression } from "../../../src/query/syntax/print.ts";
+import type { Expression } from "../../../src/query/syntax/tree.ts";
+import { eachChild } from "../../../src/query/syntax/tree-walk.ts";
+import { anyExpression } from "./generated-tree.ts";
 import { faultOf } from "./parsed.ts";
 import { withoutPlaces } from "./tree-places.ts";
 
@@ -62,6 +67,48 @@ test("a comparison with the word null asks whether there is a value", () => {
 });
 
 test.each([
+  ["a == null || b IS NULL", "(a IS NULL OR a IS MISSING) OR b IS NULL"],
+  ["a IS NOT MISSING && b != null", "a IS NOT MISSING AND (b IS NOT NULL AND b IS NOT MISSING)"],
+  ["a == 'x' || a IN ('y')", "a = 'x' OR a IN ['y']"],
+  ["contains(['a', 'b'], c) AND TRUE", "filter_contains(['a', 'b'], c) AND TRUE"],
+  ["contains(a, 'x') AND CASE WHEN b = 1 THEN c END", null],
+  ["a && b OR c && !d", "(a AND b) OR (c AND NOT d)"],
+  ["a or b || c", "(a OR b) OR c"],
+  ["not a and NOT (b == 1)", "NOT a AND NOT (b = 1)"],
+  ["! a LIKE 'x%'", "NOT (a LIKE 'x%')"],
+  ["a == 1 && b NOT LIKE 'x!%' ESCAPE '!'", "a = 1 AND b NOT LIKE 'x!%' ESCAPE '!'"],
+  ["a ilike 'x' || b SIMILAR TO 'y'", "a ILIKE 'x' OR b SIMILAR TO 'y'"],
+  ["a BETWEEN 1 AND 2 AND b == 3", "a BETWEEN 1 AND 2 AND b = 3"],
+  ["a NOT BETWEEN $args.x AND :y && b", "a NOT BETWEEN :x AND :y AND b"],
+  ["a == 1 || 'x' IN b.c", "a = 1 OR 'x' IN b.c"],
+  ["a NOT IN ['x'] && b", "a NOT IN ['x'] AND b"],
+  ["a IN $args.list || b IS UNKNOWN", "a IN :list OR b IS NULL"],
+  ["a = null || b <> null", "a = NULL OR b != NULL"],
+  ["a + 1 == b * -2 && !c", "a + 1 = b * -2 AND NOT c"],
+  ["a == !b", "a = (NOT b)"],
+  ["(a).b[c + 1] == 2 && d", "a.b[c + 1] = 2 AND d"],
+  ["ANY t IN ['x'] SATISFIES t == a || t == null END", null],
+  [`["x-y"] IN [1] || ["x-y"] LIKE ["a"].b`, "`x-y` IN [1] OR `x-y` LIKE a.b"],
+  [`CASE WHEN ["a"] == 1 THEN ['c'] END == d`, "CASE WHEN a = 1 THEN ['c'] END = d"],
+  ["in == 1 && as.b == 2 && array[0] == 3", "`in` = 1 AND `as`.b = 2 AND `array`[0] = 3"],
+])("%s: each sign has its own meaning", (text, meaning) => {
+  const meant =
+    meaning ??
+    text
+      .replace("contains", "filter_contains")
+      .replace("t == a || t == null", "t = a OR (t IS NULL OR t IS MISSING)");
+  expect(filter(text)).toEqual(condition(meant));
+});
+
+test("what is more than a path is compared with null once", () => {
+  expect(filter("(a || b) == null")).toEqual(condition("coalesce(a OR b, NULL) IS NULL"));
+  expect(filter("lower(a) != null")).toEqual(condition("coalesce(lower(a), NULL) IS NOT NULL"));
+  // Copies of copies would be more than fit into any memory.
+  parseFilter(`a${" == null".repeat(100)}`);
+  parseFilter(`${"(".repeat(100)}a${" == null)".repeat(100)}`);
+});
+
+test.each([
   "a = 1",
   "a LIKE 'x%' AND b IN [1, 2]",
   "NOT (a = 1)",
@@ -69,31 +116,81 @@ test.each([
   "a == 1 OR b == 2",
   "qty * 2 > 3",
   "ANY t IN tags SATISFIES t = 'x' END",
+  "ANY AND EVERY i : t WITHIN tags SATISFIES t = 'x' AND i > 0 END",
   "a IS MISSING",
   "CAST(a AS INT) = 1",
   "TRIM(BOTH 'x' FROM a) = 'y'",
+  "POSITION('x' IN a) = 0 AND SUBSTRING(a FROM 1 FOR 2) = 'y'",
   "a[b] = 1",
-])("%s is a condition of the statement language, and is taken as one", (text) => {
+  "a[-1] = 1",
+  "CASE a WHEN 1 THEN b ELSE c END",
+  "ARRAY t.x FOR t IN tags WHEN t.y END = [1]",
+])("%s is a condition of the statement language, and means the same", (text) => {
   expect(filter(text)).toEqual(condition(text));
+});
+
+/** Whether all in it is written and meant alike in both languages. */
+function isShared(tree: Expression): boolean {
+  let isAlike = true;
+  const look = (node: Expression): void => {
+    isAlike &&= !DIFFERENT[node.kind]?.(node);
+    eachChild(node, look);
+  };
+  look(tree);
+  return isAlike;
+}
+
+type Look = (node: Expression) => boolean;
+const DIFFERENT: Partial<Record<Expression["kind"], Look>> = {
+  array: () => true,
+  object: () => true,
+  missing: () => true,
+  element: (node) => node.kind === "element" && node.index.kind === "literal",
+  call: (node) => node.kind === "call" && ["contains", "regex"].includes(node.name),
+  binary: (node) => node.kind === "binary" && (node.operator === "||" || node.operator === "!="),
+};
+
+test("a condition without signs of which filters have another use means the same in both", () => {
+  let read = 0;
+  const law = fc.property(anyExpression.filter(isShared), (tree) => {
+    const text = printExpression(tree);
+    expect(filter(text)).toEqual(condition(text));
+    read++;
+  });
+  fc.assert(law, { numRuns: 1_000 });
+  expect(read).toBe(1_000);
 });
 
 test.each([
   ["a == ", 5, "expected a field or a value, found the end"],
-  ["a = ", 4, "expected an expression, found the end"],
-  [
-    "a == 1 && b LIKE 'x'",
-    12,
-    'expected a comparison, "&&", "||" or the end of the filter, found "LIKE"',
-  ],
-  ["a = 1 AND b == 2 && c", 17, 'expected an operator or the end of the condition, found "&&"'],
+  ["a = ", 4, "expected a field or a value, found the end"],
+  ["a == 1 && b LIKES 'x'", 12, "expected an operator or the end of the filter"],
+  ["a == 1 && && b", 10, 'expected a field or a value, found "&&"'],
+  ["a == 1 AND AND b", 11, 'expected a field or a value, found "AND"'],
+  ["a == 1 AND (b || IN (1))", 17, 'expected a field or a value, found "IN"'],
+  ["a == null || b IS NOTHING", 18, "expected NOT, NULL or MISSING"],
+  ["a BETWEEN 1 && 2", 12, 'expected AND, found "&&"'],
+  ["a NOT == 1", 2, 'expected an operator or the end of the filter, found "NOT"'],
+  ["a IN (1, 2", 10, 'expected an operator, "," or ")", found the end'],
   ["$foo", 1, 'expected args, found "foo"'],
-  ["a == 1 && b[$x] == 2", 12, "expected a number or the name of a field as a string"],
+  ["a == 1 && b[$x] == 2", 13, 'expected args, found "x"'],
+  ["a -> b && c", 2, 'expected an operator or the end of the filter, found "->"'],
   ["", 0, "expected a field or a value, found the end"],
   ["a == 'x", 5, "expected ' after this string"],
-])("%s: the fault is that of the language that got further", (text, offset, message) => {
+])("%s is refused, with the place", (text, offset, message) => {
   const fault = faultOf(text, parseFilter);
   expect(fault).toMatchObject({ code: "query.syntax", offset });
   expect(fault.message).toContain(message);
+});
+
+test.each([
+  ["first || ' ' || last = 'x y'", 6],
+  ["'x' || b == 1", 4],
+  ["a OR b || ('x')", 7],
+])("%s: who writes text beside || is told that it joins no texts", (text, offset) => {
+  const { code, message, offset: at } = faultOf(text, parseFilter);
+  expect([code, at]).toEqual(["query.semantic", offset]);
+  expect(message).toBe("|| is OR in a filter; write concat(a, b) to join texts");
 });
 
 test("a path by itself is read as in a filter", () => {
