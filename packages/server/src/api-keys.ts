@@ -122,9 +122,9 @@ export class ApiKeys {
   }
 }
 
-/** Whether these permissions leave nothing out. */
-export function isEverything({ read, write, remoteQuery }: ValueObject): boolean {
-  return isWhole(read) && isWhole(write) && remoteQuery === true;
+/** Whether these permissions let everything be read and written. */
+export function isEverything({ read, write }: ValueObject): boolean {
+  return isWhole(read) && isWhole(write);
 }
 
 function isWhole(part: Value | undefined): boolean {

@@ -41,6 +41,8 @@ export interface Caller<App extends DataApp> {
 export interface Credential {
   /** Names the credential without giving it away. */
   readonly id: string;
+  /** Whether statements may be run on connected peers. */
+  readonly mayAskPeers: boolean;
 }
 
 /** A call whose body is there. */
@@ -133,7 +135,8 @@ function findCaller<App extends DataApp>(
     throw unauthorized("the API key is not known, or not for this app");
   }
   checkPermissions(key);
-  return { app, credential: { id: key.id } };
+  const mayAskPeers = key.permissions["remoteQuery"] === true;
+  return { app, credential: { id: key.id, mayAskPeers } };
 }
 
 function tokenOf(authorization: string | undefined): string {
@@ -154,6 +157,6 @@ function isMeant(app: DataApp, appId: string | undefined): boolean {
   return appId === undefined || appId.toLowerCase() === app.id;
 }
 
-function unauthorized(message: string): Refusal {
+export function unauthorized(message: string): Refusal {
   return new Refusal(401, message, { "www-authenticate": "Bearer" });
 }

@@ -3,6 +3,7 @@
  * statement is checked and nobody runs it.
  */
 
+import { unauthorized } from "./data-gate.ts";
 import type { Operation } from "./operation.ts";
 import { checkRemoteExecuteRequest, type QueryRequest } from "./schemas.ts";
 
@@ -11,7 +12,10 @@ export const REMOTE_EXECUTE: Operation<QueryRequest> = {
   path: "/sync/remote_execute",
   check: checkRemoteExecuteRequest,
   unreachedStatus: undefined,
-  run: ({ statement, args }, { app }) => {
+  run: ({ statement, args }, { app, credential }) => {
+    if (!credential.mayAskPeers) {
+      throw unauthorized("the API key lacks the permission for this operation");
+    }
     app.statements.checkRemote({ statement, args });
     return { body: { result: [] } };
   },

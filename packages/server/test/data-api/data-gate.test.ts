@@ -60,7 +60,7 @@ test("[H1] the key decides the app", async () => {
     const request = post({ authorization }, '{"a":1}');
     expect(await admit(request)).toEqual({
       app,
-      credential: { id: authorization.slice(10, 18) },
+      credential: { id: authorization.slice(10, 18), mayAskPeers: true },
       request,
       place: placeOf(undefined),
       body: { a: 1 },

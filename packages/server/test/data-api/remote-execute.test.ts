@@ -3,7 +3,11 @@
  */
 
 import { expect, test } from "vitest";
-import { openDataApi } from "../support/data-api.ts";
+import { FULL_PERMISSIONS } from "../../src/api-keys.ts";
+import { Registry } from "../../src/registry.ts";
+import { startServer } from "../../src/server.ts";
+import { DataApi, openDataApi } from "../support/data-api.ts";
+import { testHost } from "../support/store-host.ts";
 
 const api = await openDataApi();
 
@@ -51,5 +55,28 @@ test("[H18] remote_execute does not look at X-SERVICE-TXN-ID", async () => {
     const headers = { "x-service-txn-id": txnId };
     const { status } = await api.call("remote_execute", { statement }, { headers });
     expect(status).toBe(200);
+  }
+});
+
+test("[H2] a key without the permission to ask peers is 401", async () => {
+  const first = await openDataApi();
+  await first.server.close();
+  const registry = await Registry.open(first.config.dataDir, testHost());
+  const key = registry.keys.draw();
+  const permissions = { ...FULL_PERMISSIONS, remoteQuery: false };
+  await registry.keys.add(key, { appId: first.quickstart.appId, permissions });
+  await registry.close();
+  const server = await startServer(first.config, testHost());
+  try {
+    const limited = new DataApi(server, first.config);
+    const headers = { authorization: `Bearer ${key}` };
+    const statement = "SYNC CONTEXT (PEERS) SELECT * FROM cars";
+    const { status, body } = await limited.call("remote_execute", { statement }, { headers });
+    expect(status).toBe(401);
+    expect(body).toEqual({ message: "the API key lacks the permission for this operation" });
+    const other = await limited.call("execute", { statement: "SELECT * FROM cars" }, { headers });
+    expect(other.status).toBe(200);
+  } finally {
+    await server.close();
   }
 });
