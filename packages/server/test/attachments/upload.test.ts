@@ -211,7 +211,9 @@ describe("the endpoint", () => {
   async function serve(idleMsMax?: number): Promise<string> {
     const [app] = api.server.apps;
     if (app === undefined) throw new Error("expected an app");
-    const gate = { authenticate: () => ({ app, credential: { id: "somebody" } }) };
+    const gate = {
+      authenticate: () => ({ app, credential: { id: "somebody", mayAskPeers: true } }),
+    };
     const host = { gate, sizeMax: 1_000_000, ...(idleMsMax !== undefined && { idleMsMax }) };
     const log = (): void => {};
     const router = new Router({ endpoints: [], dataEndpoints: [uploadEndpoint(host)], log });
