@@ -168,7 +168,8 @@ const TRANSACTIONS: readonly string[] = [
   "--1",
   "+-1",
   "1 2",
-  "1,2",
+  "1,x",
+  ",1",
   "null",
   "\xb2",
   "9223372036854775808",
@@ -206,9 +207,9 @@ export function wrongHeader(random: Random, target: Target): Head {
   }
   const name = random.pick(TRANSACTION_NAMES);
   const isFar = random.oneIn(5);
-  const values = random.oneIn(6)
-    ? ["0", "0"]
-    : [random.pick(isFar ? FAR_TRANSACTIONS : TRANSACTIONS)];
+  const wrong = random.pick(isFar ? FAR_TRANSACTIONS : TRANSACTIONS);
+  // Of several each counts.
+  const values = random.oneIn(6) ? ["0", wrong] : [wrong];
   return { ...good, headers: withHeaders(good.headers, name, ...values) };
 }
 
