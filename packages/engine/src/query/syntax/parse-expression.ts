@@ -12,9 +12,10 @@ import type { Token } from "./lexer.ts";
 import { negative } from "./number-literal.ts";
 import { parseCall } from "./parse-call.ts";
 import { parseCase, parseComprehension, parseQuantifier } from "./parse-construct.ts";
+import { parsePredicate } from "./parse-predicate.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { BinaryOperator, Expression, LikeNode, LiteralNode, ObjectEntry } from "./tree.ts";
+import type { BinaryOperator, Expression, LiteralNode, ObjectEntry } from "./tree.ts";
 import { checkDepth, joinConditions } from "./tree-shape.ts";
 
 /** A whole expression. */
@@ -40,7 +41,7 @@ function parse(cursor: TokenCursor, floor: number = 0, given?: Expression): Expr
       const right = parse(cursor, precedence);
       left = { kind: "binary", at: left.at, operator, left, right };
     } else {
-      left = parseTest(cursor, left);
+      left = parsePredicate(cursor, left, { parse, parseElement });
     }
   }
   if (floor === 0) cursor.note("an operator");
@@ -156,73 +157,10 @@ function parseConditions(
   return joinConditions(operands, operator);
 }
 
-/** IS, IN, BETWEEN, LIKE and its kin, with or without NOT. */
-function parseTest(cursor: TokenCursor, operand: Expression): Expression {
-  const { at } = operand;
-  const isNegated = cursor.token.word === "NOT";
-  if (isNegated) cursor.advance();
-  const { word } = cursor.advance();
-  switch (word) {
-    case "IS":
-      return parseIs(cursor, operand);
-    case "IN":
-      return { kind: "in", at, isNegated, operand, list: parseList(cursor) };
-    case "BETWEEN": {
-      const low = parse(cursor, PRECEDENCE.comparison);
-      cursor.expectWord("AND");
-      const high = parse(cursor, PRECEDENCE.comparison);
-      return { kind: "between", at, isNegated, operand, low, high };
-    }
-    case "SIMILAR":
-      cursor.expectWord("TO");
-      return parseLike(cursor, { kind: "like", at, operator: "similar", isNegated, operand });
-    default: {
-      const operator = word === "LIKE" ? "like" : "ilike";
-      return parseLike(cursor, { kind: "like", at, operator, isNegated, operand });
-    }
-  }
-}
-
-function parseLike(cursor: TokenCursor, head: Omit<LikeNode, "pattern">): Expression {
-  const pattern = parse(cursor, PRECEDENCE.like);
-  if (!cursor.acceptWord("ESCAPE")) return { ...head, pattern };
-  return { ...head, pattern, escape: parse(cursor, PRECEDENCE.comparison) };
-}
-
-function parseIs(cursor: TokenCursor, operand: Expression): Expression {
-  const { at } = operand;
-  const isNegated = cursor.acceptWord("NOT");
-  const { word } = cursor.token;
-  switch (word) {
-    case "NULL":
-    case "UNKNOWN":
-      cursor.advance();
-      return { kind: "is", at, what: "null", isNegated, operand };
-    case "MISSING":
-      cursor.advance();
-      return { kind: "is", at, what: "missing", isNegated, operand };
-    case "TRUE":
-    case "FALSE":
-    case "DISTINCT":
-      throw semanticFault(`IS ${word} is not supported; compare with = or !=`, cursor.token.at);
-    default:
-      cursor.note("NULL");
-      throw cursor.fault("MISSING");
-  }
-}
-
-/** Parentheses behind IN hold the elements of a list, also when there is only one. */
-function parseList(cursor: TokenCursor): Expression {
-  const { type, at } = cursor.token;
-  if (type !== "(") return parse(cursor, PRECEDENCE.comparison);
-  cursor.advance();
-  cursor.enter();
+/** An element behind IN. */
+function parseElement(cursor: TokenCursor): Expression {
   refuseSubquery(cursor);
-  const elements = [parse(cursor)];
-  while (cursor.acceptComma()) elements.push(parse(cursor));
-  cursor.expect(")");
-  cursor.leave();
-  return { kind: "array", at, elements };
+  return parse(cursor);
 }
 
 function parseOperand(cursor: TokenCursor): Expression {

@@ -28,10 +28,11 @@ import {
   parseQuantifier,
 } from "./parse-construct.ts";
 import { acceptConstant, parseFieldName, parseParameter } from "./parse-expression.ts";
+import { parsePredicate } from "./parse-predicate.ts";
 import { openText } from "./parse-statement.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { BinaryOperator, Expression, LikeNode, ObjectEntry } from "./tree.ts";
+import type { BinaryOperator, Expression, ObjectEntry } from "./tree.ts";
 import { checkDepth, joinConditions } from "./tree-shape.ts";
 
 /** Throws a Fault with the offset of what is wrong. */
@@ -87,7 +88,7 @@ function parse(
     if (precedence <= PRECEDENCE.and) {
       left = parseConditions(cursor, left, precedence === PRECEDENCE.and ? "and" : "or");
     } else if (token.type === "word") {
-      left = parseTest(cursor, left);
+      left = parsePredicate(cursor, left, { parse, parseElement });
     } else {
       cursor.advance();
       left = parseBinary(token, left, parse(cursor, precedence));
@@ -235,72 +236,6 @@ function isPath(expression: Expression): boolean {
     each = each.of;
   }
   return each.kind === "name" || each.kind === "parameter";
-}
-
-/** IS, IN, BETWEEN, LIKE and its kin, with or without NOT. */
-function parseTest(cursor: TokenCursor, operand: Expression): Expression {
-  const { at } = operand;
-  const isNegated = cursor.token.word === "NOT";
-  if (isNegated) cursor.advance();
-  const { word } = cursor.advance();
-  switch (word) {
-    case "IS":
-      return parseIs(cursor, operand);
-    case "IN":
-      return { kind: "in", at, isNegated, operand, list: parseList(cursor) };
-    case "BETWEEN": {
-      const low = parse(cursor, PRECEDENCE.comparison);
-      cursor.expectWord("AND");
-      const high = parse(cursor, PRECEDENCE.comparison);
-      return { kind: "between", at, isNegated, operand, low, high };
-    }
-    case "SIMILAR":
-      cursor.expectWord("TO");
-      return parseLike(cursor, { kind: "like", at, operator: "similar", isNegated, operand });
-    default: {
-      const operator = word === "LIKE" ? "like" : "ilike";
-      return parseLike(cursor, { kind: "like", at, operator, isNegated, operand });
-    }
-  }
-}
-
-function parseLike(cursor: TokenCursor, head: Omit<LikeNode, "pattern">): Expression {
-  const pattern = parse(cursor, PRECEDENCE.like);
-  if (!cursor.acceptWord("ESCAPE")) return { ...head, pattern };
-  return { ...head, pattern, escape: parse(cursor, PRECEDENCE.comparison) };
-}
-
-function parseIs(cursor: TokenCursor, operand: Expression): Expression {
-  const { at } = operand;
-  const isNegated = cursor.acceptWord("NOT");
-  const { word } = cursor.token;
-  switch (word) {
-    case "NULL":
-    case "UNKNOWN":
-      cursor.advance();
-      return { kind: "is", at, what: "null", isNegated, operand };
-    case "MISSING":
-      cursor.advance();
-      return { kind: "is", at, what: "missing", isNegated, operand };
-    default:
-      cursor.note("NULL");
-      throw cursor.fault("MISSING");
-  }
-}
-
-/** Parentheses behind IN hold the elements of a list, also when there is only one. */
-function parseList(cursor: TokenCursor): Expression {
-  const { type, at } = cursor.token;
-  if (type !== "(") return parse(cursor, PRECEDENCE.comparison);
-  cursor.advance();
-  cursor.enter();
-  const elements: Expression[] = [];
-  do {
-    elements.push(parseElement(cursor));
-  } while (cursor.acceptComma());
-  cursor.expect(")");
-  cursor.leave();
-  return { kind: "array", at, elements };
 }
 
 function parseElement(cursor: TokenCursor): Expression {

@@ -1,0 +1,99 @@
+/**
+ * Parser of predicates: IS, IN, BETWEEN, LIKE and its kin behind an operand, with or without NOT.
+ * Statements and filters have them both; what stands inside is read by the parser of each.
+ */
+
+import { semanticFault } from "../fault.ts";
+import type { ParseExpression } from "./parse-construct.ts";
+import { PRECEDENCE } from "./precedence.ts";
+import type { TokenCursor } from "./token-cursor.ts";
+import type { Expression, LikeNode } from "./tree.ts";
+
+export interface PredicateParsers {
+  readonly parse: ParseExpression;
+  /** One element of the list behind IN. */
+  readonly parseElement: (cursor: TokenCursor) => Expression;
+}
+
+export function parsePredicate(
+  cursor: TokenCursor,
+  operand: Expression,
+  parsers: PredicateParsers,
+): Expression {
+  const { parse } = parsers;
+  const { at } = operand;
+  const isNegated = cursor.token.word === "NOT";
+  if (isNegated) cursor.advance();
+  const { word } = cursor.advance();
+  switch (word) {
+    case "IS":
+      return parseIs(cursor, operand);
+    case "IN":
+      return { kind: "in", at, isNegated, operand, list: parseList(cursor, parsers) };
+    case "BETWEEN": {
+      const low = parse(cursor, PRECEDENCE.comparison);
+      cursor.expectWord("AND");
+      const high = parse(cursor, PRECEDENCE.comparison);
+      return { kind: "between", at, isNegated, operand, low, high };
+    }
+    case "SIMILAR": {
+      cursor.expectWord("TO");
+      return parseLike(
+        cursor,
+        { kind: "like", at, operator: "similar", isNegated, operand },
+        parse,
+      );
+    }
+    default: {
+      const operator = word === "LIKE" ? "like" : "ilike";
+      return parseLike(cursor, { kind: "like", at, operator, isNegated, operand }, parse);
+    }
+  }
+}
+
+function parseLike(
+  cursor: TokenCursor,
+  head: Omit<LikeNode, "pattern">,
+  parse: ParseExpression,
+): Expression {
+  const pattern = parse(cursor, PRECEDENCE.like);
+  if (!cursor.acceptWord("ESCAPE")) return { ...head, pattern };
+  return { ...head, pattern, escape: parse(cursor, PRECEDENCE.comparison) };
+}
+
+function parseIs(cursor: TokenCursor, operand: Expression): Expression {
+  const { at } = operand;
+  const isNegated = cursor.acceptWord("NOT");
+  const { word } = cursor.token;
+  switch (word) {
+    case "NULL":
+    case "UNKNOWN":
+      cursor.advance();
+      return { kind: "is", at, what: "null", isNegated, operand };
+    case "MISSING":
+      cursor.advance();
+      return { kind: "is", at, what: "missing", isNegated, operand };
+    case "TRUE":
+    case "FALSE":
+    case "DISTINCT":
+      throw semanticFault(`IS ${word} is not supported; compare with = or !=`, cursor.token.at);
+    default:
+      cursor.note("NULL");
+      throw cursor.fault("MISSING");
+  }
+}
+
+/** Parentheses behind IN hold the elements of a list, also when there is only one. */
+function parseList(cursor: TokenCursor, { parse, parseElement }: PredicateParsers): Expression {
+  const { type, at } = cursor.token;
+  if (type !== "(") return parse(cursor, PRECEDENCE.comparison);
+  cursor.advance();
+  cursor.enter();
+  const elements: Expression[] = [];
+  do {
+    elements.push(parseElement(cursor));
+  } while (cursor.acceptComma());
+  cursor.expect(")");
+  cursor.leave();
+  return { kind: "array", at, elements };
+}
