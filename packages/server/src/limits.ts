@@ -1,5 +1,6 @@
 /**
- * Every limit of the server, named, with its reason. Those of the engine are in its own limits.ts.
+ * The limits of the server that somebody outside can meet, named, with their reasons. Those of the
+ * engine are in its own limits.ts; sizes of pieces and caches stand beside their code.
  */
 
 /** One request body. More than the documents of one call need; larger loads go in several calls. */
