@@ -9,10 +9,10 @@
 import { semanticFault } from "../fault.ts";
 import { CLAUSE_WORDS, OPERATOR_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
-import { negative } from "./number-literal.ts";
 import { parseCall } from "./parse-call.ts";
 import { parseCase, parseComprehension, parseQuantifier } from "./parse-construct.ts";
 import { parsePredicate } from "./parse-predicate.ts";
+import { parseNot, parseSigned } from "./parse-prefix.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { BinaryOperator, Expression, LiteralNode, ObjectEntry } from "./tree.ts";
@@ -168,7 +168,7 @@ function parseOperand(cursor: TokenCursor): Expression {
   switch (type) {
     case "-":
     case "+":
-      return parseSigned(cursor, type);
+      return parseSigned(cursor, type, parse);
     case "number":
       return parseSteps(cursor, { kind: "literal", at, value: cursor.advance().number });
     case "string":
@@ -184,40 +184,12 @@ function parseOperand(cursor: TokenCursor): Expression {
     case "quoted":
       return parseSteps(cursor, parseName(cursor));
     case "word":
-      return cursor.token.word === "NOT" ? parseNot(cursor) : parseSteps(cursor, parseWord(cursor));
+      return cursor.token.word === "NOT"
+        ? parseNot(cursor, parse)
+        : parseSteps(cursor, parseWord(cursor));
     default:
       throw cursor.fault("an expression");
   }
-}
-
-function parseNot(cursor: TokenCursor): Expression {
-  const { at } = cursor.advance();
-  cursor.enter();
-  const operand = parse(cursor, PRECEDENCE.not);
-  cursor.leave();
-  return { kind: "unary", at, operator: "not", operand };
-}
-
-/** The sign of a constant is part of it, which is how the least integer can be written at all. */
-function parseSigned(cursor: TokenCursor, sign: "-" | "+"): Expression {
-  const { at } = cursor.advance();
-  cursor.enter();
-  const operand = parse(cursor, PRECEDENCE.sign);
-  cursor.leave();
-  if (operand.kind !== "literal") return { kind: "unary", at, operator: sign, operand };
-  const { value } = operand;
-  if (operand === cursor.signed) throw semanticFault("a constant has at most one sign", at);
-  if (value === null || typeof value === "boolean" || typeof value === "string") {
-    if (sign === "-") throw semanticFault("- stands before a number or a field", at);
-    return { kind: "unary", at, operator: sign, operand };
-  }
-  const literal: LiteralNode = {
-    kind: "literal",
-    at,
-    value: sign === "-" ? negative(value) : value,
-  };
-  cursor.signed = literal;
-  return literal;
 }
 
 /** `.name` and `[index]`, as many as there are. `.*` is left to whoever parses projections. */

@@ -19,7 +19,6 @@
 import { semanticFault } from "../fault.ts";
 import { CLAUSE_WORDS, OPERATOR_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
-import { negative } from "./number-literal.ts";
 import { parseCall as parseCallForm } from "./parse-call.ts";
 import {
   type ParseExpression,
@@ -29,6 +28,7 @@ import {
 } from "./parse-construct.ts";
 import { acceptConstant, parseFieldName, parseParameter } from "./parse-expression.ts";
 import { parsePredicate } from "./parse-predicate.ts";
+import { parseNot, parseSigned } from "./parse-prefix.ts";
 import { openText } from "./parse-statement.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
@@ -251,9 +251,9 @@ function parseOperand(cursor: TokenCursor, bracket: Bracket): Expression {
       return { kind: "literal", at, value: cursor.advance().number };
     case "-":
     case "+":
-      return parseSigned(cursor, type);
+      return parseSigned(cursor, type, parse);
     case "!":
-      return parseNot(cursor);
+      return parseNot(cursor, parse);
     case ":":
       return parseSteps(cursor, parseParameter(cursor));
     case "$":
@@ -266,35 +266,10 @@ function parseOperand(cursor: TokenCursor, bracket: Bracket): Expression {
       return parseSteps(cursor, parseObject(cursor));
     case "quoted":
     case "word":
-      return word === "NOT" ? parseNot(cursor) : parseSteps(cursor, parseWord(cursor));
+      return word === "NOT" ? parseNot(cursor, parse) : parseSteps(cursor, parseWord(cursor));
     default:
       throw cursor.fault("a field or a value");
   }
-}
-
-/** `!` or NOT. */
-function parseNot(cursor: TokenCursor): Expression {
-  const { at } = cursor.advance();
-  cursor.enter();
-  const operand = parse(cursor, PRECEDENCE.not);
-  cursor.leave();
-  return { kind: "unary", at, operator: "not", operand };
-}
-
-function parseSigned(cursor: TokenCursor, sign: "-" | "+"): Expression {
-  const { at } = cursor.advance();
-  cursor.enter();
-  const operand = parse(cursor, PRECEDENCE.sign);
-  cursor.leave();
-  if (operand.kind !== "literal") return { kind: "unary", at, operator: sign, operand };
-  if (operand === cursor.signed) throw semanticFault("a constant has at most one sign", at);
-  const { value } = operand;
-  if (value === null || typeof value === "boolean" || typeof value === "string") {
-    if (sign === "-") throw semanticFault("- stands before a number or a field", at);
-    return { kind: "unary", at, operator: sign, operand };
-  }
-  cursor.signed = { kind: "literal", at, value: sign === "-" ? negative(value) : value };
-  return cursor.signed;
 }
 
 function parseParenthesis(cursor: TokenCursor): Expression {
