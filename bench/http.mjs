@@ -81,7 +81,8 @@ async function stopAll() {
 
 async function startOurs() {
   const dataDir = join(folder, "data");
-  const child = start("../packages/server/dist/main.js", ["--data-dir", dataDir, "--port", "0"]);
+  const flags = ["--data-dir", dataDir, "--port", "0", "--management-port", "off"];
+  const child = start("../packages/server/dist/main.js", flags);
   for (const end = performance.now() + START_MS_MAX; ; await setTimeout(50)) {
     try {
       const quickstart = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));

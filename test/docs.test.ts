@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../packages/protocol/src/error.ts";
-import { SETTINGS } from "../packages/server/src/config.ts";
+import { SETTINGS } from "../packages/server/src/settings.ts";
 import {
   checkErrorCodes,
   checkLinks,
@@ -38,10 +38,9 @@ test("every error code has an entry in docs/errors.md, and every entry means a c
   expect(checkErrorCodes(ERROR_CODES, getDocument("docs/errors.md"))).toEqual([]);
 });
 
-test("every setting is named in README.md or docs/operating.md", () => {
-  const readers = [getDocument("README.md"), getDocument("docs/operating.md")];
+test("every setting has a row in docs/operating.md as the code has it, and every row means one", () => {
   expect(SETTINGS.length).toBeGreaterThan(0);
-  expect(checkSettings(SETTINGS, readers)).toEqual([]);
+  expect(checkSettings(SETTINGS, getDocument("docs/operating.md"))).toEqual([]);
 });
 
 test("every relative link in a document leads somewhere", () => {
@@ -86,13 +85,33 @@ test("a code without an entry and an entry without a code are found", () => {
   ]);
 });
 
-test("a setting that is not named is found, also when a longer name contains it", () => {
+test("a setting without a row, a row that differs and a row of nothing are found", () => {
   const settings = [
-    { name: "port", env: "BIGPEER_PORT" },
-    { name: "data", env: "BIGPEER_DATA" },
+    {
+      name: "port",
+      flag: "--port",
+      argument: "N",
+      env: "BIGPEER_PORT",
+      default: "1",
+      meaning: "a",
+    },
+    { name: "host", flag: "--host", env: "BIGPEER_HOST", default: "0", meaning: "with --port" },
+    { name: "token", env: "BIGPEER_TOKEN", default: "", meaning: "c" },
+    { name: "data", env: "BIGPEER_DATA", default: "", meaning: "d" },
   ];
-  const document = plant("README.md", "`port` (`BIGPEER_PORT`), `data-size` (`BIGPEER_DATA`)");
-  expect(checkSettings(settings, [document])).toEqual(["README.md: the setting data is not named"]);
+  const rows = [
+    "| `port` | `--port N` | `BIGPEER_PORT` | 2 | a |",
+    "| `host` | `--host` | `BIGPEER_HOST` | `0` | with `--port` |",
+    "| `token` | none | `BIGPEER_TOKEN` | none | c |",
+    "| `data-size` | none | `BIGPEER_DATA` | none | d |",
+    "| `other` | table |",
+  ];
+  expect(checkSettings(settings, plant("docs/operating.md", rows.join("\n")))).toEqual([
+    "docs/operating.md:1: the setting data has no row",
+    "docs/operating.md:1: expected | port | --port N | BIGPEER_PORT | 1 | a |, " +
+      "found | port | --port N | BIGPEER_PORT | 2 | a |",
+    "docs/operating.md:4: there is no setting data-size",
+  ]);
 });
 
 test("a dead link is found, in code it is not looked for", () => {

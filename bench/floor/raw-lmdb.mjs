@@ -17,7 +17,7 @@ export function openRaw(folder) {
     sharedStructuresKey: "\x00structures",
     keyEncoder,
     overlappingSync: false,
-    mapSize: 2 ** 40,
+    mapSize: 2 ** 36,
   });
 }
 

@@ -24,13 +24,15 @@ export function findCurlProblem() {
 }
 
 /**
- * The words after `curl`. The credential and the type of the body are added where the example does not name
- * them; a header without a value is left out, as curl has it.
+ * The words after `curl`. The credential, if there is one, and the type of the body are added where the example
+ * does not name them; a header without a value is left out, as curl has it.
  */
 export function curlWords({ method, target, headers, options, body }, { baseUrl, apiKey }) {
   const names = new Set(headers.map(({ name }) => name.toLowerCase()));
   const all = [...headers];
-  if (!names.has("authorization")) all.push({ name: "Authorization", value: `Bearer ${apiKey}` });
+  if (apiKey !== undefined && !names.has("authorization")) {
+    all.push({ name: "Authorization", value: `Bearer ${apiKey}` });
+  }
   if (body !== "" && !names.has("content-type")) {
     all.push({ name: "Content-Type", value: "application/json" });
   }
@@ -57,7 +59,8 @@ function methodWords(method, hasContent) {
 /** As one would type it. The key stays out of what is printed. */
 export function curlLine(words, apiKey) {
   const quoted = words.map((word) => {
-    if (word.includes(apiKey)) return `"${word.replace(apiKey, "$API_KEY")}"`;
+    if (apiKey !== undefined && word.includes(apiKey))
+      return `"${word.replace(apiKey, "$API_KEY")}"`;
     return /^[\w./:=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
   });
   return ["curl", ...quoted].join(" ");

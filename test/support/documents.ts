@@ -16,7 +16,11 @@ export interface Rule {
 
 export interface Setting {
   readonly name: string;
+  readonly flag?: string;
+  readonly argument?: string;
   readonly env: string;
+  readonly default: string;
+  readonly meaning: string;
 }
 
 const RULE_START = /^\*\*([A-Z]{1,2}\d+)\.\*\*/;
@@ -92,21 +96,36 @@ export function checkErrorCodes(codes: readonly string[], document: SourceFile):
   ];
 }
 
-/** Each setting is named, by its option and by its variable, where an operator reads. */
-export function checkSettings(
-  settings: readonly Setting[],
-  documents: readonly SourceFile[],
-): string[] {
-  const text = documents.map((document) => document.text).join("\n");
-  const where = documents.map((document) => document.path).join(" or ");
-  return settings
-    .flatMap(({ name, env }) => [name, env])
-    .filter((name) => !namesWord(text, name))
-    .map((name) => `${where}: the setting ${name} is not named`);
+/**
+ * Each setting has its row in the table of the document, and each row means a setting: name, flag,
+ * variable, default and meaning, as the code has them. Which words are set as code is free.
+ */
+export function checkSettings(settings: readonly Setting[], document: SourceFile): string[] {
+  const rows = findSettingRows(document);
+  const names = settings.map(({ name }) => name);
+  const missing = names.filter((name) => !rows.some(([found]) => found === name));
+  const complaints = missing.map((name) => `${document.path}:1: the setting ${name} has no row`);
+  for (const [name, row, line] of rows) {
+    const place = `${document.path}:${line}`;
+    const setting = settings.find((candidate) => candidate.name === name);
+    if (setting === undefined) complaints.push(`${place}: there is no setting ${name}`);
+    else if (row !== settingRow(setting)) {
+      complaints.push(`${place}: expected ${settingRow(setting)}, found ${row}`);
+    }
+  }
+  return complaints;
 }
 
-function namesWord(text: string, word: string): boolean {
-  return new RegExp(`(?<![\\w-])${word.replaceAll(".", "\\.")}(?![\\w-])`).test(text);
+/** Rows that begin with a name as code and have its variable: name, text without code marks, line. */
+function findSettingRows({ text }: SourceFile): [name: string, row: string, line: number][] {
+  return [...text.matchAll(/^\| `([^`]+)` \|.*`BIGPEER_\w+`.*\|$/gm)].map((found) => {
+    return [found[1] ?? "", found[0].replaceAll("`", ""), lineAt(text, found.index)];
+  });
+}
+
+function settingRow({ name, flag, argument, env, default: value, meaning }: Setting): string {
+  const signature = flag === undefined ? "none" : [flag, argument ?? ""].join(" ").trim();
+  return `| ${name} | ${signature} | ${env} | ${value === "" ? "none" : value} | ${meaning} |`;
 }
 
 /** Relative links lead to files, and their #fragments to headings. */

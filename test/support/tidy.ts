@@ -29,6 +29,7 @@ const NODE_PACKAGES = new Set(["server"]);
 /** The one source file that may import each third-party library. */
 const THIRD_PARTY: Record<string, string> = {
   "@fastify/busboy": "packages/server/src/attachments/form-file.ts",
+  jose: "packages/server/src/auth/json-web-token.ts",
   lmdb: "packages/server/src/lmdb/lmdb-key-value.ts",
   msgpackr: "packages/server/src/lmdb/stored-value.ts",
   pino: "packages/server/src/log.ts",
@@ -59,6 +60,7 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["system"],
   ["plan"],
   ["compile"],
+  ["permission"],
   ["run"],
   ["mutate"],
   ["statement"],

@@ -36,6 +36,15 @@ export type {
   WriteResult,
 } from "./query/command/command.ts";
 export { MemoryPool } from "./query/frame/memory-pool.ts";
+export { Authority } from "./query/permission/authority.ts";
+export { checkFilter } from "./query/permission/permission-filter.ts";
+export {
+  type AccessRule,
+  FULL_PERMISSIONS,
+  type Permissions,
+  permissionsValue,
+  readPermissions,
+} from "./query/permission/permissions.ts";
 export type { Warning } from "./query/run/execution.ts";
 export type { SortKey } from "./query/statement/find.ts";
 export {

@@ -75,6 +75,9 @@ export const SLICE_MS = 10;
  */
 export const UPDATE_ROUNDS_MAX = 64;
 
+/** Characters of all names and queries in the permissions of one credential. */
+export const PERMISSION_LENGTH_MAX: number = 256 * 1024;
+
 /** Answers that are remembered for requests sent again: how large, and for how long. */
 export const REMEMBERED_ANSWER_BYTES_MAX: number = 1024 * 1024;
 export const REMEMBERED_ANSWER_MS: number = 86_400_000;

@@ -40,6 +40,7 @@ export const ERROR_CODES = [
   "attachment.too_large",
   "idempotency.conflict",
   "idempotency.too_large",
+  "permission.denied",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -31,7 +31,7 @@ import {
 } from "./data-folder.ts";
 import { makeFolder, syncFolder } from "./disk.ts";
 import { openLmdb } from "./lmdb/lmdb-key-value.ts";
-import { type App, readApps } from "./registry.ts";
+import { type App, readApps } from "./registry/app.ts";
 import { openStore, readStore } from "./store-folder.ts";
 
 /** How often a store is copied while contents that it names are being deleted. */

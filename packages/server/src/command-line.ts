@@ -6,7 +6,8 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import { SETTINGS, type Setting, type SettingName, suggest } from "./config.ts";
+import { suggest } from "./config.ts";
+import { SETTING_GROUPS, SETTINGS, type Setting, type SettingName } from "./settings.ts";
 
 export type CommandName = "serve" | "backup" | "restore" | "verify";
 
@@ -22,7 +23,7 @@ export type CommandLine =
 
 interface Flag {
   readonly flag: string;
-  readonly argument?: string;
+  readonly argument?: string | undefined;
   readonly meaning: string;
   readonly isRequired?: boolean;
 }
@@ -44,7 +45,7 @@ const COMMANDS: readonly Command[] = [
   {
     name: "backup",
     meaning: "copies a data folder, also while a server runs on it",
-    settings: ["data-dir"],
+    settings: ["config", "data-dir"],
     flags: [
       { flag: "--to", argument: "FOLDER", meaning: "where to; absent or empty", isRequired: true },
     ],
@@ -52,13 +53,13 @@ const COMMANDS: readonly Command[] = [
   {
     name: "restore",
     meaning: "makes a data folder from a backup; its stores begin a new history",
-    settings: ["data-dir"],
+    settings: ["config", "data-dir"],
     flags: [{ flag: "--from", argument: "FOLDER", meaning: "the backup", isRequired: true }],
   },
   {
     name: "verify",
     meaning: "reads everything in a data folder, also while a server runs on it",
-    settings: ["data-dir"],
+    settings: ["config", "data-dir"],
     flags: [],
   },
 ];
@@ -78,20 +79,40 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
   return { kind: "command", name: command.name, flags };
 }
 
+/** Lines of usage are no wider than a terminal is at least. */
+const WIDTH_MAX = 80;
+
 export function usage(): string {
   const lines = ["Usage: bigpeer [command] [flags]", ""];
   for (const command of COMMANDS) {
     const flags = shownFlags(command);
-    lines.push(`  ${command.name.padEnd(8)} ${flags.join(" ")}`, `           ${command.meaning}`);
+    lines.push(`  ${command.name.padEnd(8)} ${flags.join(" ")}`);
+    lines.push(...wrap(command.meaning, " ".repeat(11)));
   }
-  lines.push("", "Settings, by flag or by variable:");
-  for (const setting of SETTINGS) {
-    const names = `${signature(setting)}, ${setting.env}`;
-    const isSet = setting.default === "" ? "not set" : `default ${setting.default}`;
-    lines.push(`  ${names.padEnd(58)} ${isSet}`, `           ${setting.meaning}`);
+  lines.push("", "Settings, by flag, by variable, or by name in the JSON file of --config.");
+  for (const { title, settings } of SETTING_GROUPS) {
+    lines.push("", `${title}:`, ...settings.flatMap(settingLines));
   }
   lines.push("", "  --help, --version");
   return `${lines.join("\n")}\n`;
+}
+
+function settingLines(setting: Setting): string[] {
+  const { name, flag, argument, env, default: value, meaning } = setting;
+  const front = flag === undefined ? `(no flag; ${name})` : signature({ flag, argument });
+  const names = `  ${front.padEnd(28)} ${env.padEnd(29)} ${value}`;
+  return [names.trimEnd(), ...wrap(meaning, " ".repeat(6))];
+}
+
+function wrap(text: string, indent: string): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    const longer = last === "" ? indent + word : `${last} ${word}`;
+    if (longer.length <= WIDTH_MAX) lines.splice(-1, 1, longer);
+    else lines.push(indent + word);
+  }
+  return lines;
 }
 
 function findCommand(name: string): Command {
@@ -122,9 +143,21 @@ function findFlag(command: Command, name: string): Flag {
   const found = flags.find(({ flag }) => flag === name);
   if (found !== undefined) return found;
   const known = flags.map(({ flag }) => flag);
+  throw invalid(describeUnknown(command, name, known));
+}
+
+function describeUnknown(command: Command, name: string, known: readonly string[]): string {
+  const secret = SETTINGS.find(
+    (setting) => setting.flag === undefined && `--${setting.name}` === name,
+  );
+  if (secret !== undefined) {
+    const places = `in the variable ${secret.env} or in the file of --config`;
+    return `${name}: expected it ${places}; a command line is seen by others`;
+  }
+  const hint = suggest(name, known);
+  if (hint !== "") return `${name}: expected a flag of ${command.name}${hint}`;
   const expected = `expected a flag of ${command.name} (${known.join(", ")})`;
-  if (!name.startsWith("-")) throw invalid(`${expected}, found "${name}"`);
-  throw invalid(`${name}: ${expected}${suggest(name, known)}`);
+  return name.startsWith("-") ? `${name}: ${expected}` : `${expected}, found "${name}"`;
 }
 
 /** Those of a command that has all settings stand in the list of settings. */
@@ -138,7 +171,10 @@ function shownFlags(command: Command): string[] {
 function flagsOf(command: Command): Flag[] {
   const { settings, flags } = command;
   const isOurs = ({ name }: Setting): boolean => settings === "all" || settings.includes(name);
-  return [...flags, ...SETTINGS.filter(isOurs)];
+  const ofSettings = SETTINGS.filter(isOurs).flatMap(({ flag, argument, meaning }) =>
+    flag === undefined ? [] : [{ flag, argument, meaning }],
+  );
+  return [...flags, ...ofSettings];
 }
 
 function signature({ flag, argument }: Pick<Flag, "flag" | "argument">): string {

@@ -3,7 +3,7 @@
  *
  *   0  done: the server was stopped, the copy made, nothing found by verify
  *   1  it could not be done, or verify found problems
- *   2  the command line or the environment is wrong
+ *   2  the command line, the environment or the file of settings is wrong
  */
 
 import { resolve } from "node:path";
@@ -12,18 +12,22 @@ import { backup, type CopyReport, restore } from "./backup.ts";
 import { type CommandLine, type CommandName, parseCommandLine, usage } from "./command-line.ts";
 import {
   type Config,
+  checkServable,
   type Environment,
-  findUnknownVariables,
   type LogFormat,
   readConfig,
 } from "./config.ts";
 import { createLog, describeError, type Log, type LogOptions } from "./log.ts";
 import { nodePlatform } from "./node-platform.ts";
 import { curlLines, type Quickstart } from "./quickstart.ts";
+import type { App } from "./registry/app.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { type SignalSource, waitForStop } from "./signals.ts";
 import { verifyDataFolder } from "./verify-command.ts";
 import { VERSION } from "./version.ts";
+
+/** Apps that are named when a server has started. */
+const APPS_SHOWN_MAX = 10;
 
 /** The world of a command. */
 export interface CommandHost {
@@ -52,19 +56,31 @@ export async function runCommand(words: readonly string[], host: CommandHost): P
     if (line.kind === "help") print(usage());
     if (line.kind === "version") print(`${VERSION}\n`);
     if (line.kind !== "command") return 0;
-    const config = readConfig(line.flags, env);
-    return await runChecked(line, config, host);
+    const warnings: string[] = [];
+    const config = readConfig(line.flags, env, (sentence) => warnings.push(sentence));
+    if (line.name === "serve") checkServable(config);
+    return await runChecked(line, { config, warnings }, host);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
-    printError(`bigpeer: ${error.message}\n\n${usage()}`);
+    // Not all of usage: what is wrong would be out of sight above it.
+    printError(`bigpeer: ${error.message}\nbigpeer --help shows all commands and settings\n`);
     return 2;
   }
 }
 
-async function runChecked(line: Command, config: Config, host: CommandHost): Promise<number> {
+interface Checked {
+  readonly config: Config;
+  readonly warnings: readonly string[];
+}
+
+async function runChecked(
+  line: Command,
+  { config, warnings }: Checked,
+  host: CommandHost,
+): Promise<number> {
   const format = lineFormat(config.logFormat, host.isTerminal);
   const log = createLog({ level: config.logLevel, format, write: host.printError });
-  for (const warning of findUnknownVariables(host.env)) log("warn", warning);
+  for (const warning of warnings) log("warn", warning);
   try {
     return await RUNNERS[line.name]({ flags: line.flags, config, log, host });
   } catch (error) {
@@ -109,19 +125,23 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
 };
 
 function banner(server: RunningServer, dataDir: string): string {
-  const apps = server.apps.map(({ id, name, storeFolder }) => {
-    const { historyId } = storeFolder.store.identity;
-    return `  app    ${id} (${name}), history ${historyId}\n`;
-  });
+  const { managementUrl } = server;
   return [
     `Big Peer ${VERSION} is ready\n`,
     `  url    ${server.url}\n`,
+    ...(managementUrl === undefined ? [] : [`  manage ${managementUrl}\n`]),
     `  data   ${dataDir}\n`,
-    ...apps,
+    ...appLines(server.registry.apps.list()),
     ...quickstartLine(server.quickstart),
     `  stop   Ctrl-C, or kill ${process.pid}\n`,
     ...firstSteps(server.quickstart),
   ].join("");
+}
+
+function appLines(apps: readonly Pick<App, "id" | "name">[]): string[] {
+  const shown = apps.slice(0, APPS_SHOWN_MAX).map(({ id, name }) => `  app    ${id} (${name})\n`);
+  const left = apps.length - shown.length;
+  return left === 0 ? shown : [...shown, `         and ${left} more\n`];
 }
 
 function quickstartLine(quickstart: Quickstart | undefined): string[] {

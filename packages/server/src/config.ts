@@ -1,155 +1,18 @@
 /**
- * Configuration: the table of settings, and how their values are found.
+ * Configuration: how the values of settings (settings.ts) are found and checked.
  *
- * A setting is given by a flag, else by a variable of the environment, else by its default. All of
- * them are checked once, here; what is wrong is told with the name under which it was given.
+ * A setting is given by a flag, else by a variable of the environment, else in the file that
+ * `--config` names, else by its default. All of them are checked once, here; what is wrong is told
+ * with the name under which it was given.
  */
 
 import { resolve } from "node:path";
 import { assert, nearest, PeerError } from "@bigpeer/protocol";
+import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import { STATEMENT_TIMEOUT_MS_MAX } from "./limits.ts";
 import type { LogLevel } from "./log.ts";
-
-export type SettingName =
-  | "data-dir"
-  | "port"
-  | "host"
-  | "tls-cert"
-  | "tls-key"
-  | "public-url"
-  | "cors-origins"
-  | "statement-timeout"
-  | "transaction-wait"
-  | "attachment-size-max"
-  | "attachment-grace"
-  | "log-level"
-  | "log-format"
-  | "accept-clock";
-
-export interface Setting {
-  readonly name: SettingName;
-  readonly flag: string;
-  readonly env: string;
-  /** What stands for the value in usage; a setting without one is a switch. */
-  readonly argument?: string;
-  readonly default: string;
-  readonly meaning: string;
-}
-
-export const SETTINGS: readonly Setting[] = [
-  {
-    name: "data-dir",
-    flag: "--data-dir",
-    env: "BIGPEER_DATA_DIR",
-    argument: "DIR",
-    default: "./data",
-    meaning: "the folder that holds everything; made when it is absent",
-  },
-  {
-    name: "port",
-    flag: "--port",
-    env: "BIGPEER_PORT",
-    argument: "N",
-    default: "8080",
-    meaning: "the port of the HTTP API; 0 picks a free one",
-  },
-  {
-    name: "host",
-    flag: "--host",
-    env: "BIGPEER_HOST",
-    argument: "ADDRESS",
-    default: "127.0.0.1",
-    meaning: "the address to listen on; 0.0.0.0 for all",
-  },
-  {
-    name: "tls-cert",
-    flag: "--tls-cert",
-    env: "BIGPEER_TLS_CERT",
-    argument: "FILE",
-    default: "",
-    meaning: "the certificate (PEM, with its chain) for HTTPS; together with --tls-key",
-  },
-  {
-    name: "tls-key",
-    flag: "--tls-key",
-    env: "BIGPEER_TLS_KEY",
-    argument: "FILE",
-    default: "",
-    meaning: "the private key (PEM) of the certificate",
-  },
-  {
-    name: "public-url",
-    flag: "--public-url",
-    env: "BIGPEER_PUBLIC_URL",
-    argument: "URL",
-    default: "",
-    meaning: "what clients put before /api/v4, for links in answers; else taken from each request",
-  },
-  {
-    name: "cors-origins",
-    flag: "--cors-origins",
-    env: "BIGPEER_CORS_ORIGINS",
-    argument: "LIST",
-    default: "loopback",
-    meaning: "web pages that may call: origins with commas between, loopback, * for all, or none",
-  },
-  {
-    name: "statement-timeout",
-    flag: "--statement-timeout",
-    env: "BIGPEER_STATEMENT_TIMEOUT_MS",
-    argument: "MS",
-    default: "30000",
-    meaning: "milliseconds that a statement may take before it is stopped with 408; up to 60000",
-  },
-  {
-    name: "transaction-wait",
-    flag: "--transaction-wait",
-    env: "BIGPEER_TRANSACTION_WAIT_MS",
-    argument: "MS",
-    default: "1000",
-    meaning:
-      "milliseconds that a request waits for the transaction in X-SERVICE-TXN-ID; up to 30000",
-  },
-  {
-    name: "attachment-size-max",
-    flag: "--attachment-size-max",
-    env: "BIGPEER_ATTACHMENT_SIZE_MAX",
-    argument: "BYTES",
-    default: "268435456",
-    meaning: "the largest attachment that may be uploaded",
-  },
-  {
-    name: "attachment-grace",
-    flag: "--attachment-grace",
-    env: "BIGPEER_ATTACHMENT_GRACE_S",
-    argument: "S",
-    default: "86400",
-    meaning: "seconds that an attachment is kept while no document refers to it",
-  },
-  {
-    name: "log-level",
-    flag: "--log-level",
-    env: "BIGPEER_LOG_LEVEL",
-    argument: "LEVEL",
-    default: "info",
-    meaning: "debug (every request), info, warn or error",
-  },
-  {
-    name: "log-format",
-    flag: "--log-format",
-    env: "BIGPEER_LOG_FORMAT",
-    argument: "FORMAT",
-    default: "auto",
-    meaning: "json, text, or auto: text on a terminal and json elsewhere",
-  },
-  {
-    name: "accept-clock",
-    flag: "--accept-clock",
-    env: "BIGPEER_ACCEPT_CLOCK",
-    default: "0",
-    meaning: "confirms a wall clock that is far after the last write; give it once",
-  },
-];
+import { isName } from "./registry/name.ts";
+import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
 
 export interface TlsFiles {
   readonly certFile: string;
@@ -164,6 +27,9 @@ export type LogFormat = "auto" | "json" | "text";
 export interface Config {
   /** Absolute. */
   readonly dataDir: string;
+  /** Of this Big Peer, in paths of the management API. */
+  readonly namespace: string;
+  readonly name: string;
   readonly port: number;
   readonly host: string;
   /** Files for HTTPS; undefined for HTTP. */
@@ -171,8 +37,16 @@ export interface Config {
   /** Without a slash at its end; undefined when each request tells it. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: CorsOrigins;
+  /** Undefined when there is no management API. */
+  readonly managementPort: number | undefined;
+  readonly managementHost: string;
+  /** Undefined when the management API asks for none. */
+  readonly adminToken: string | undefined;
+  readonly appIdleMs: number;
+  readonly appGraceMs: number;
   readonly statementTimeoutMs: number;
   readonly transactionWaitMs: number;
+  readonly webhookTimeoutMs: number;
   readonly attachmentSizeMax: number;
   readonly attachmentGraceMs: number;
   readonly logLevel: LogLevel;
@@ -182,18 +56,36 @@ export interface Config {
 
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** Throws PeerError `config.invalid`, which names the flag or variable and what was expected. */
-export function readConfig(flags: ReadonlyMap<string, string>, env: Environment): Config {
-  const given = (name: SettingName): Given => findGiven(name, flags, env);
+/**
+ * Throws PeerError `config.invalid`, which names the flag, variable or key and what was expected.
+ * `warn` is called with a sentence for each thing that is not wrong and should be looked at.
+ */
+export function readConfig(
+  flags: ReadonlyMap<string, string>,
+  env: Environment,
+  warn: (sentence: string) => void = () => {},
+): Config {
+  const file = findFile(flags, env);
+  for (const sentence of findUnknownVariables(env)) warn(sentence);
+  if (file?.warning !== undefined) warn(file.warning);
+  const given = (name: SettingName): Given => findGiven(name, flags, env, file);
   return {
     dataDir: resolve(checkText(given("data-dir"), "a folder")),
+    namespace: checkLabel(given("namespace")),
+    name: checkLabel(given("name")),
     port: checkPort(given("port")),
     host: checkText(given("host"), "an address"),
     tls: checkTls(given("tls-cert"), given("tls-key")),
     publicUrl: checkPublicUrl(given("public-url")),
     corsOrigins: checkOrigins(given("cors-origins")),
+    managementPort: checkPortOrOff(given("management-port")),
+    managementHost: checkText(given("management-host"), "an address"),
+    adminToken: checkToken(given("admin-token")),
+    appIdleMs: checkNumber(given("app-idle"), APP_IDLE) * 1000,
+    appGraceMs: checkNumber(given("app-grace"), APP_GRACE) * 1000,
     statementTimeoutMs: checkNumber(given("statement-timeout"), STATEMENT_TIMEOUT),
     transactionWaitMs: checkNumber(given("transaction-wait"), TRANSACTION_WAIT),
+    webhookTimeoutMs: checkNumber(given("webhook-timeout"), WEBHOOK_TIMEOUT),
     attachmentSizeMax: checkNumber(given("attachment-size-max"), ATTACHMENT_SIZE),
     attachmentGraceMs: checkNumber(given("attachment-grace"), ATTACHMENT_GRACE) * 1000,
     logLevel: checkChoice(given("log-level"), LOG_LEVELS),
@@ -202,8 +94,28 @@ export function readConfig(flags: ReadonlyMap<string, string>, env: Environment)
   };
 }
 
+/**
+ * What a server needs beyond values that are right one by one; other commands work without it, so
+ * that a backup does not need the admin token. Throws PeerError `config.invalid`.
+ */
+export function checkServable({ managementPort, managementHost, adminToken }: Config): void {
+  const isOpen = managementPort !== undefined && adminToken === undefined;
+  if (!isOpen || isLoopbackHost(managementHost)) return;
+  throw new PeerError(
+    "config.invalid",
+    `the management API would be open to everybody who reaches ${managementHost}: set ` +
+      "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or leave it on this machine " +
+      "with --management-host 127.0.0.1, or away with --management-port off",
+  );
+}
+
+/** Whether only this machine reaches a listener on it. A name is not looked up, but for one. */
+function isLoopbackHost(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
+}
+
 /** A sentence for each variable that looks like ours and is none. */
-export function findUnknownVariables(env: Environment): string[] {
+function findUnknownVariables(env: Environment): string[] {
   const known = SETTINGS.map((setting) => setting.env);
   const names = Object.keys(env).filter((name) => /^bigpeer_/i.test(name));
   return names
@@ -219,19 +131,49 @@ export function suggest(name: string, known: readonly string[]): string {
 
 interface Given {
   readonly text: string;
-  /** The flag or variable that it came from. */
+  /** The flag, variable or key that it came from. */
   readonly source: string;
+  /** Nobody said anything: the text is the default. */
+  readonly isDefault?: true;
 }
 
-function findGiven(name: SettingName, flags: ReadonlyMap<string, string>, env: Environment): Given {
+function findFile(flags: ReadonlyMap<string, string>, env: Environment): ConfigFile | undefined {
+  const given = findNamed(settingOf("config"), flags, env);
+  if (given === undefined) return undefined;
+  return readConfigFile(checkText(given, "a file"), given.source);
+}
+
+function findGiven(
+  name: SettingName,
+  flags: ReadonlyMap<string, string>,
+  env: Environment,
+  file: ConfigFile | undefined,
+): Given {
+  const setting = settingOf(name);
+  const named = findNamed(setting, flags, env);
+  if (named !== undefined) return named;
+  const text = file?.texts.get(name);
+  if (file !== undefined && text !== undefined) return { text, source: `${file.path}: ${name}` };
+  return { text: setting.default, source: setting.flag ?? setting.env, isDefault: true };
+}
+
+/** By flag or variable. */
+function findNamed(
+  { flag, env: variable }: Setting,
+  flags: ReadonlyMap<string, string>,
+  env: Environment,
+): Given | undefined {
+  const ofFlag = flag === undefined ? undefined : flags.get(flag);
+  if (flag !== undefined && ofFlag !== undefined) return { text: ofFlag, source: flag };
+  const text = env[variable];
+  // Set to nothing is how compose files and shells spell "not set".
+  return text === undefined || text === "" ? undefined : { text, source: variable };
+}
+
+function settingOf(name: SettingName): Setting {
   const setting = SETTINGS.find((candidate) => candidate.name === name);
   assert(setting !== undefined, "a setting of the table");
-  const flag = flags.get(setting.flag);
-  if (flag !== undefined) return { text: flag, source: setting.flag };
-  const variable = env[setting.env];
-  // Set to nothing is how compose files and shells spell "not set".
-  if (variable !== undefined && variable !== "") return { text: variable, source: setting.env };
-  return { text: setting.default, source: setting.flag };
+  return setting;
 }
 
 function checkText({ text, source }: Given, expected: string): string {
@@ -240,11 +182,36 @@ function checkText({ text, source }: Given, expected: string): string {
 }
 
 function checkPort({ text, source }: Given): number {
-  const port = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port > 65_535) {
-    throw invalid(source, "a port from 0 to 65535", text);
-  }
-  return port;
+  if (!isPort(text)) throw invalid(source, "a port from 0 to 65535", text);
+  return Number(text);
+}
+
+function checkPortOrOff({ text, source }: Given): number | undefined {
+  if (text === "off") return undefined;
+  if (!isPort(text)) throw invalid(source, 'a port from 0 to 65535 or "off"', text);
+  return Number(text);
+}
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+}
+
+/** It stands in paths of the management API, as the names of apps do. */
+function checkLabel({ text, source }: Given): string {
+  if (isName(text)) return text;
+  const expected = "1 to 63 of a-z, 0-9 and - (not first or last)";
+  throw invalid(source, expected, text);
+}
+
+/** It comes back in a header, so it has no spaces and nothing beyond ASCII. */
+const TOKEN = /^[!-~]{16,1024}$/;
+
+/** What is wrong is told without the token. */
+function checkToken({ text, source, isDefault }: Given): string | undefined {
+  if (isDefault === true) return undefined;
+  if (TOKEN.test(text)) return text;
+  const expected = "16 to 1024 ASCII characters without spaces";
+  throw new PeerError("config.invalid", `${source}: expected ${expected}; the value is not shown`);
 }
 
 interface NumberRange {
@@ -259,6 +226,9 @@ const STATEMENT_TIMEOUT: NumberRange = {
   max: STATEMENT_TIMEOUT_MS_MAX,
 };
 const TRANSACTION_WAIT: NumberRange = { unit: "milliseconds", min: 0, max: 30_000 };
+const WEBHOOK_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
+const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
+const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
 const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 

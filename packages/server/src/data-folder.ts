@@ -37,13 +37,18 @@ export function registryFolder(dataDir: string): string {
   return join(dataDir, "registry");
 }
 
+/** Everything of an app. */
+export function appFolder(dataDir: string, appId: string): string {
+  return join(dataDir, "apps", appId);
+}
+
 export function appStoreFolder(dataDir: string, appId: string): string {
-  return join(dataDir, "apps", appId, "store");
+  return join(appFolder(dataDir, appId), "store");
 }
 
 /** Absent until the first upload. */
 export function appAttachmentsFolder(dataDir: string, appId: string): string {
-  return join(dataDir, "apps", appId, "attachments");
+  return join(appFolder(dataDir, appId), "attachments");
 }
 
 /** The ids of the apps that have a folder, whether the registry knows them or not. */

@@ -57,6 +57,11 @@ export function recordLife(folder: string, standing: Standing): void {
   writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs, historyId, txnId });
 }
 
+/** When it was last noted, by the clock of the file system; undefined where it never was. */
+export function lastSeenMs(folder: string): number | undefined {
+  return statSync(join(folder, LIFE_FILE), { throwIfNoEntry: false })?.mtimeMs;
+}
+
 function readLife(folder: string): ValueObject | undefined {
   try {
     const content = readJsonFile(join(folder, LIFE_FILE));

@@ -6,6 +6,9 @@
 /** One request body. More than the documents of one call need; larger loads go in several calls. */
 export const BODY_SIZE_MAX: number = 8 * 1024 * 1024;
 
+/** One body of the management API: the largest JWK set and many permissions fit into it. */
+export const MANAGEMENT_BODY_SIZE_MAX: number = 1024 * 1024;
+
 /** All request bodies in memory at once: beyond it the answer is 503. */
 export const BODIES_SIZE_MAX: number = 256 * 1024 * 1024;
 
@@ -36,6 +39,12 @@ export const UPLOAD_IDLE_MS_MAX = 30_000;
 /** Uploads at once, each with a file that is open: beyond it the answer is 503. */
 export const UPLOADS_MAX = 64;
 
+/**
+ * Apps that are open at once; beyond it the one that was longest without use is closed. Each has four
+ * files, and a mapping of its store: of those, about twice as many fit into the address space.
+ */
+export const OPEN_APPS_MAX = 500;
+
 /** What may stand around the content in the body of an upload: boundaries, names, headers. */
 export const FORM_SIZE_MAX: number = 64 * 1024;
 
@@ -54,6 +63,10 @@ export const COMPRESSIONS_MAX = 8;
 /** Wrong credentials of one address within a minute that are answered 401; then it is 429. */
 export const WRONG_CREDENTIALS_MAX = 20;
 
+/** The body of a login, and logins at once, each of which may wait for somebody else's server. */
+export const LOGIN_SIZE_MAX: number = 64 * 1024;
+export const LOGINS_MAX = 500;
+
 /** How long a client may go on sending what will not be read, so that it sees the answer. */
 export const LINGER_MS_MAX = 2_000;
 
@@ -68,3 +81,26 @@ export const STATEMENT_TIMEOUT_MS_MAX = 60_000;
 
 /** How much of a path an error repeats. */
 export const PATH_SHOWN_MAX = 200;
+
+/** Apps of a server. */
+export const APPS_MAX = 10_000;
+
+/** API keys of one app, and replications of one app. */
+export const API_KEYS_MAX = 1_000;
+export const REPLICATIONS_MAX = 100;
+
+/** Auth providers of one app: a login may have to look at each of them. */
+export const PROVIDERS_MAX = 20;
+
+/** Characters of what somebody says about an API key. */
+export const DESCRIPTION_LENGTH_MAX = 1_000;
+
+/** How long the text of before may work after an API key was rotated: thirty days. */
+export const KEY_GRACE_SECONDS_MAX: number = 30 * 86_400;
+
+/** Addresses of one replication, and its queries over all collections. */
+export const REPLICATION_ADDRESSES_MAX = 100;
+export const REPLICATION_QUERIES_MAX = 1_000;
+
+/** Changes that the audit log of a server remembers; older ones are forgotten. */
+export const AUDIT_ENTRIES_MAX = 10_000;

@@ -33,6 +33,9 @@ const SECRET_FIELDS = ["authorization", "apiKey", "token", "secret", "password",
 /** An API key, also one that was cut, whatever stands before it; its id may be told. */
 const API_KEY = /(bp_[0-9a-f]{8}_)[\w-]+/g;
 
+/** A JSON Web Token, also one without its signature. */
+const WEB_TOKEN = /eyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g;
+
 export function createLog({ level, format, write }: LogOptions): Log {
   const options = {
     level,
@@ -43,7 +46,7 @@ export function createLog({ level, format, write }: LogOptions): Log {
     redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: "[hidden]" },
   };
   const take = (line: string): void => {
-    const safe = line.replaceAll(API_KEY, "$1…");
+    const safe = line.replaceAll(API_KEY, "$1…").replaceAll(WEB_TOKEN, "eyJ…");
     write(format === "json" ? safe : textOf(safe));
   };
   const logger = pino(options, { write: take });

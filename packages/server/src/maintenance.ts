@@ -1,35 +1,130 @@
 /**
- * Maintenance: lets every store forget what its retention allows, at the start and every hour.
+ * Maintenance: what every store gets in the background. It forgets what its retention allows, and
+ * attachments that nobody refers to are deleted.
  *
- * It works in the background and in bounded transactions of the stores themselves. What fails is
- * logged and tried again an hour later.
+ *   the registry           at the start and every hour, and the data of deleted apps with it
+ *   an app that is open    soon after it was opened, and every hour
+ *   an app that is not     once a day: opened, maintained and closed, one after the other
+ *
+ * The work is done in bounded transactions of the stores themselves. What fails is logged and tried
+ * again with the next turn.
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import { describeError, type Log } from "./log.ts";
-import { RepeatedPass } from "./repeated-pass.ts";
+import { type DeletedAppsHost, removeDeletedApps } from "./apps/deleted-apps.ts";
+import type { OpenApp } from "./apps/open-app.ts";
+import type { OpenApps } from "./apps/open-apps.ts";
+import { type CollectorOptions, collectAttachments } from "./attachments/attachment-collector.ts";
+import { appStoreFolder } from "./data-folder.ts";
+import { lastSeenMs } from "./life.ts";
+import { describeError } from "./log.ts";
+import type { Registry } from "./registry/registry.ts";
+import { HOUR_MS, RepeatedPass } from "./repeated-pass.ts";
 import type { StoreFolder } from "./store-folder.ts";
 
-export interface MaintenanceOptions {
-  readonly log: Log;
+export interface MaintenanceHost extends DeletedAppsHost, CollectorOptions {
+  readonly registry: Pick<Registry, "apps" | "storeFolder">;
+  readonly apps: OpenApps;
+  /** The time between two turns of an app that is open. */
   readonly everyMs?: number;
+  /** The time between two turns of an app that is not. */
+  readonly visitEveryMs?: number;
 }
 
+const DAY_MS: number = 24 * HOUR_MS;
+
 /** Begins at once. To be stopped before the stores are closed, which ends what is under way. */
-export function startMaintenance(
-  stores: readonly StoreFolder[],
-  { log, everyMs }: MaintenanceOptions,
-): RepeatedPass {
-  return new RepeatedPass(async (isStopped) => {
-    for (const opened of stores) {
-      if (isStopped()) return;
-      try {
-        await opened.store.maintain();
-        if (!isStopped()) opened.recordLife();
-      } catch (error) {
-        if (isStopped() && error instanceof PeerError && error.code === "store.closed") return;
-        log("error", `maintenance of ${opened.folder} failed: ${describeError(error)}`);
-      }
+export class Maintenance {
+  readonly #host: MaintenanceHost;
+  readonly #pass: RepeatedPass;
+  /** Apps that were opened and wait for their turn. */
+  readonly #opened = new Set<string>();
+  /** When an app had its last turn, by the wall clock. */
+  readonly #turns = new Map<string, number>();
+  #running: Promise<void> | undefined;
+  #isFirstPass = true;
+  #isStopped = false;
+
+  constructor(host: MaintenanceHost) {
+    this.#host = host;
+    this.#pass = new RepeatedPass(() => this.#maintainAll(), host.everyMs);
+  }
+
+  /** Tells of an app that was opened. */
+  opened(id: string): void {
+    const { now, everyMs = HOUR_MS } = this.#host;
+    if (this.#isStopped || now() - (this.#turns.get(id) ?? 0) < everyMs) return;
+    this.#opened.add(id);
+    this.#running ??= this.#maintainOpened();
+  }
+
+  /** Begins nothing more; resolves when what is under way is over. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#pass.stop();
+    await this.#running;
+  }
+
+  async #maintainOpened(): Promise<void> {
+    for (const id of this.#opened) {
+      // Whoever opened it goes first.
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#opened.delete(id);
+      if (this.#isStopped) break;
+      await this.#visit(id, "open");
     }
-  }, everyMs);
+    this.#running = undefined;
+  }
+
+  async #maintainAll(): Promise<void> {
+    const { registry, apps, log } = this.#host;
+    const isStopped = (): boolean => this.#isStopped;
+    await this.#maintainStore(registry.storeFolder, isStopped);
+    try {
+      await removeDeletedApps(this.#host, isStopped);
+    } catch (error) {
+      log("error", `expected to read the deleted apps: ${describeError(error)}`);
+    }
+    for (const { id } of apps.open) await this.#visit(id, "open");
+    // A server that has just begun has other things to do than to open all that it has.
+    if (!this.#isFirstPass) await this.#visitResting();
+    this.#isFirstPass = false;
+  }
+
+  async #visitResting(): Promise<void> {
+    const { registry, dataDir, now, visitEveryMs = DAY_MS } = this.#host;
+    const known = new Set(registry.apps.list().map(({ id }) => id));
+    for (const id of this.#turns.keys()) if (!known.has(id)) this.#turns.delete(id);
+    for (const id of known) {
+      if (this.#isStopped) return;
+      const lastMs = this.#turns.get(id) ?? lastSeenMs(appStoreFolder(dataDir, id)) ?? 0;
+      if (now() - lastMs >= visitEveryMs) await this.#visit(id, "any");
+    }
+  }
+
+  async #visit(id: string, which: "open" | "any"): Promise<void> {
+    const { apps, now } = this.#host;
+    const work = async (app: OpenApp, isOver: () => boolean): Promise<void> => {
+      const isStopped = (): boolean => this.#isStopped || isOver();
+      if (isStopped()) return;
+      this.#turns.set(id, now());
+      await this.#maintainStore(app.storeFolder, isStopped);
+      if (!isStopped()) await collectAttachments(app, this.#host, isStopped);
+    };
+    try {
+      await (which === "open" ? apps.visitOpen(id, work) : apps.visit(id, work));
+    } catch {
+      // Why it could not be opened is in the log already.
+    }
+  }
+
+  async #maintainStore(opened: StoreFolder, isStopped: () => boolean): Promise<void> {
+    try {
+      await opened.store.maintain();
+      if (!isStopped()) opened.recordLife();
+    } catch (error) {
+      if (isStopped() && error instanceof PeerError && error.code === "store.closed") return;
+      this.#host.log("error", `maintenance of ${opened.folder} failed: ${describeError(error)}`);
+    }
+  }
 }

@@ -19,6 +19,8 @@ export interface MetricsOptions {
   readonly version: string;
   /** How many requests are under way. */
   readonly requestsInFlight: () => number;
+  /** How many apps there are, open or not. */
+  readonly appsKnown: () => number;
 }
 
 /** A request that is over. */
@@ -63,7 +65,7 @@ export class Metrics {
       1,
     );
     this.#requests = new RequestMetrics(this.#registry, options.requestsInFlight);
-    this.#apps = new AppMetrics(this.#registry);
+    this.#apps = new AppMetrics(this.#registry, options.appsKnown);
     this.#process = new ProcessMetrics(this.#registry);
   }
 
@@ -206,8 +208,14 @@ class AppMetrics {
   readonly #commitTransactions: Counter;
   readonly #statements: Counter;
   readonly #figures: ReturnType<typeof appGauges>;
+  readonly #countKnown: () => number;
+  readonly #known: Gauge;
+  readonly #open: Gauge;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, countKnown: () => number) {
+    this.#countKnown = countKnown;
+    this.#known = gauge(registry, "bigpeer_apps", "Apps of the server.");
+    this.#open = gauge(registry, "bigpeer_apps_open", "Apps whose stores are open.");
     const count = (name: string, help: string, ...labels: string[]): Counter =>
       counter(registry, `bigpeer_${name}`, help, ["app", ...labels]);
     this.#commits = count("commits_total", "Groups of transactions written to disk.", "outcome");
@@ -250,6 +258,8 @@ class AppMetrics {
   }
 
   collect(): void {
+    this.#known.set(this.#countKnown());
+    this.#open.set(this.#watches.size);
     for (const each of [this.#statements, ...Object.values(this.#figures)]) each.reset();
     for (const { app } of this.#watches.values()) {
       this.#collectStatements(app);

@@ -4,18 +4,19 @@
  * The first start draws an API key for the app, writes it to `quickstart.json` in the data folder,
  * readable by its owner alone, and shows two commands to paste. The file is written before the key
  * is added: a crash in between leaves a text that opens nothing and is replaced at the next start,
- * never a key that nobody knows. Later starts correct the address in the file. Whoever deletes the
+ * never a key that nobody knows. Later starts correct the addresses in the file. Whoever deletes the
  * file keeps the key and is not given another.
  */
 
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
+import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { getField, isObject, PeerError, type ValueObject } from "@bigpeer/protocol";
-import { FULL_PERMISSIONS } from "./api-keys.ts";
 import { QUICKSTART_FILE } from "./data-folder.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { describeError, type Log } from "./log.ts";
-import { type App, DEFAULT_APP_NAME, type Registry } from "./registry.ts";
+import type { App } from "./registry/app.ts";
+import { DEFAULT_APP_NAME, DEVELOPMENT_PROVIDER, type Registry } from "./registry/registry.ts";
 
 /** What is in the file. */
 export interface QuickstartContent {
@@ -24,6 +25,10 @@ export interface QuickstartContent {
   readonly apiKey: string;
   /** The address of the server; `/api/v4/…` follows it. */
   readonly dataUrl: string;
+  /** The address of the management API; absent when there is none. */
+  readonly managementUrl?: string;
+  /** What a client on this machine logs in with; absent when the app has no such provider. */
+  readonly developmentToken?: string;
 }
 
 export interface Quickstart {
@@ -36,8 +41,12 @@ export interface QuickstartHost {
   readonly dataDir: string;
   readonly registry: Registry;
   readonly url: string;
+  /** Undefined when there is no management API. */
+  readonly managementUrl?: string | undefined;
   readonly log: Log;
 }
+
+const KEY_NAME = "quickstart";
 
 /** Only its owner may read a key. */
 const FILE_MODE = 0o600;
@@ -45,9 +54,9 @@ const FILE_MODE = 0o600;
 /** Undefined when the file is gone, or is of no use. */
 export async function prepareQuickstart(host: QuickstartHost): Promise<Quickstart | undefined> {
   const path = join(host.dataDir, QUICKSTART_FILE);
-  if (host.registry.keys.count() === 0) return { path, shown: await makeKey(path, host) };
+  if (host.registry.keys.isUnused) return { path, shown: await makeKey(path, host) };
   try {
-    return refreshFile(path, host.url) ? { path, shown: undefined } : undefined;
+    return refreshFile(path, host) ? { path, shown: undefined } : undefined;
   } catch (error) {
     const reason = error instanceof SyntaxError ? "it is not JSON" : describeError(error);
     host.log("warn", `${path} could not be brought up to date: ${reason}`);
@@ -73,15 +82,22 @@ export function curlLines({ dataUrl, apiKey }: QuickstartContent): string[] {
   );
 }
 
-async function makeKey(
-  path: string,
-  { registry, url }: QuickstartHost,
-): Promise<QuickstartContent> {
-  const app = findApp(registry.apps());
+async function makeKey(path: string, host: QuickstartHost): Promise<QuickstartContent> {
+  const { registry, url, managementUrl } = host;
+  const app = findApp(registry.apps.list());
   const apiKey = registry.keys.draw();
-  const content = { appName: app.name, appId: app.id, apiKey, dataUrl: url };
+  const developmentToken = findToken(app);
+  const content = {
+    appName: app.name,
+    appId: app.id,
+    apiKey,
+    dataUrl: url,
+    ...(managementUrl !== undefined && { managementUrl }),
+    ...(developmentToken !== undefined && { developmentToken }),
+  };
   writeJsonFile(path, content, FILE_MODE);
-  await registry.keys.add(apiKey, { appId: app.id, permissions: FULL_PERMISSIONS });
+  const given = { appId: app.id, name: KEY_NAME, permissions: FULL_PERMISSIONS };
+  await registry.keys.add(apiKey, given);
   return content;
 }
 
@@ -91,15 +107,30 @@ function findApp(apps: readonly App[]): App {
   return app;
 }
 
-/** Corrects the address and who may read the file. False when there is no file. */
-function refreshFile(path: string, url: string): boolean {
+function findToken({ authProviders }: App): string | undefined {
+  const provider = authProviders[DEVELOPMENT_PROVIDER];
+  return provider?.type === "anonymous" ? provider.sharedToken : undefined;
+}
+
+/** Corrects the addresses and who may read the file. False when there is no file. */
+function refreshFile(path: string, { url, managementUrl }: QuickstartHost): boolean {
   const content = readJsonFile(path);
   if (content === undefined) return false;
   if (!isObject(content)) throw new PeerError("json.syntax", "expected an object");
-  const changed: ValueObject = { ...content, dataUrl: url };
-  if (getField(content, "dataUrl") === url) chmodSync(path, FILE_MODE);
-  else writeJsonFile(path, changed, FILE_MODE);
+  const isRight =
+    getField(content, "dataUrl") === url && getField(content, "managementUrl") === managementUrl;
+  if (isRight) chmodSync(path, FILE_MODE);
+  else writeJsonFile(path, withAddresses(content, url, managementUrl), FILE_MODE);
   return true;
+}
+
+function withAddresses(
+  content: ValueObject,
+  dataUrl: string,
+  managementUrl: string | undefined,
+): ValueObject {
+  const { managementUrl: _, ...rest } = content;
+  return { ...rest, dataUrl, ...(managementUrl !== undefined && { managementUrl }) };
 }
 
 function quote(text: string): string {

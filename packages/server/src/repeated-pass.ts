@@ -3,7 +3,7 @@
  * that is not joined by a second one.
  */
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
 
 /** Must not reject; looks at `isStopped` between its pieces. */
 export type Pass = (isStopped: () => boolean) => Promise<void>;

@@ -17,6 +17,8 @@ export interface SchemaNode {
   readonly properties?: Properties;
   readonly required?: readonly string[];
   readonly patternProperties?: Properties;
+  /** False when there must be no other fields than those of `properties`. */
+  readonly additionalProperties?: boolean;
   readonly items?: SchemaNode;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -25,6 +27,9 @@ export interface SchemaNode {
 interface Properties {
   readonly [name: string]: SchemaNode;
 }
+
+/** How much of a name that nobody knows is repeated. */
+const NAME_SHOWN_MAX = 100;
 
 export interface SchemaFault {
   /** `expected …, found …`. */
@@ -73,6 +78,10 @@ function fieldFault(
   at: string,
 ): SchemaFault | undefined {
   const { properties = {}, required = [], patternProperties = {} } = schema;
+  if (schema.additionalProperties === false) {
+    const other = Object.keys(value).find((name) => !Object.hasOwn(properties, name));
+    if (other !== undefined) return otherFieldFault(Object.keys(properties), other, at);
+  }
   for (const name of Object.keys(properties)) {
     const field = getField(value, name);
     if (field === undefined && !required.includes(name)) continue;
@@ -86,6 +95,11 @@ function fieldFault(
     if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+function otherFieldFault(known: readonly string[], other: string, at: string): SchemaFault {
+  const fields = known.length === 0 ? "no fields" : `no other fields than ${known.join(", ")}`;
+  return { message: `expected ${fields}`, at: join(at, other.slice(0, NAME_SHOWN_MAX)) };
 }
 
 function elementFault(

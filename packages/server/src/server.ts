@@ -2,19 +2,23 @@
  * The server: configuration → parts → listening → closing.
  *
  * Order of the opening: the lock before anything in the folder is touched, the port before the
- * stores (a port in use is told at once, and health can be asked while stores open). Order of the
- * closing: requests, stores, lock. Each part is closed whatever happened to the others.
+ * registry (a port in use is told at once, and health can be asked meanwhile). The stores of apps
+ * are opened when somebody asks for them. Order of the closing: requests, work in the background,
+ * apps, registry, lock. Each part is closed whatever happened to the others.
  */
 
 import { MemoryPool, type Platform } from "@bigpeer/engine";
-import { startCollector } from "./attachments/attachment-collector.ts";
+import { assert } from "@bigpeer/protocol";
+import type { AppHost, OpenApp } from "./apps/open-app.ts";
+import { OpenApps } from "./apps/open-apps.ts";
 import { downloadEndpoint } from "./attachments/download.ts";
 import { uploadEndpoint } from "./attachments/upload.ts";
+import { Authentication } from "./auth/authentication.ts";
+import { loginEndpoint } from "./auth/login.ts";
 import type { Config } from "./config.ts";
 import { dataEndpoints } from "./data-api/data-endpoints.ts";
-import { DataGate } from "./data-api/data-gate.ts";
+import { DataGate, type DataSource } from "./data-api/data-gate.ts";
 import { markDataFolder, prepareDataFolder } from "./data-folder.ts";
-import { FailedCredentials } from "./failed-credentials.ts";
 import { acquireFolderLock, type FolderLock } from "./folder-lock.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
@@ -23,15 +27,14 @@ import { Router } from "./http/router.ts";
 import { STATEMENTS_MEMORY_MAX } from "./limits.ts";
 import { describeError, type Log } from "./log.ts";
 import { requestLine } from "./log-events.ts";
-import { startMaintenance } from "./maintenance.ts";
+import { Maintenance } from "./maintenance.ts";
+import { type ManagementServer, startManagement } from "./management/management-server.ts";
 import { Metrics } from "./metrics.ts";
 import { metricsEndpoint } from "./metrics-endpoint.ts";
 import { nodePlatform } from "./node-platform.ts";
-import { type AppHost, type OpenApp, openApp } from "./open-app.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
 import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
-import { type App, Registry } from "./registry.ts";
-import type { RepeatedPass } from "./repeated-pass.ts";
+import { Registry } from "./registry/registry.ts";
 import { VERSION } from "./version.ts";
 
 export interface ServerHost {
@@ -39,21 +42,30 @@ export interface ServerHost {
   readonly platform?: Platform;
 }
 
+/** How often it is written when keys were used last. */
+const FLUSH_USES_MS = 60_000;
+
 /** Resolves when the server is ready. What was opened before a failure is closed again. */
 export function startServer(config: Config, host: ServerHost): Promise<RunningServer> {
   return RunningServer.start(config, host);
 }
 
+/** What there is from the opening of the registry on. */
+interface Opened {
+  readonly registry: Registry;
+  readonly apps: OpenApps;
+  readonly maintenance: Maintenance;
+  readonly flushTimer: NodeJS.Timeout;
+}
+
 export class RunningServer {
   readonly #config: Config;
   readonly #host: AppHost;
-  readonly #apps: OpenApp[] = [];
   readonly #metrics: Metrics;
   #lock: FolderLock | undefined;
   #http: HttpServer | undefined;
-  #registry: Registry | undefined;
-  #maintenance: RepeatedPass | undefined;
-  #collector: RepeatedPass | undefined;
+  #management: ManagementServer | undefined;
+  #opened: Opened | undefined;
   #quickstart: Quickstart | undefined;
   #health: Health = "starting";
   #closing: Promise<void> | undefined;
@@ -71,8 +83,12 @@ export class RunningServer {
       statementTimeoutMs,
       memory,
     };
-    const requestsInFlight = (): number => this.#http?.requestCount ?? 0;
-    this.#metrics = new Metrics({ version: VERSION, requestsInFlight });
+    this.#metrics = new Metrics({
+      version: VERSION,
+      requestsInFlight: () =>
+        (this.#http?.requestCount ?? 0) + (this.#management?.requestCount ?? 0),
+      appsKnown: () => this.#opened?.registry.apps.list().length ?? 0,
+    });
   }
 
   static async start(config: Config, host: ServerHost): Promise<RunningServer> {
@@ -90,9 +106,19 @@ export class RunningServer {
     return this.#http?.url ?? "";
   }
 
-  /** In the order of their ids. */
-  get apps(): readonly OpenApp[] {
-    return this.#apps;
+  /** Undefined when there is no management API. */
+  get managementUrl(): string | undefined {
+    return this.#management?.url;
+  }
+
+  get registry(): Registry {
+    assert(this.#opened !== undefined, "a server that has started");
+    return this.#opened.registry;
+  }
+
+  get apps(): OpenApps {
+    assert(this.#opened !== undefined, "a server that has started");
+    return this.#opened.apps;
   }
 
   /** Where the key of the first start is; undefined when its file was deleted. */
@@ -103,6 +129,7 @@ export class RunningServer {
   /** Reads the certificate and its key again; those of before stay when the files are not good. */
   reloadTls(): void {
     this.#http?.reloadTls();
+    this.#management?.reloadTls();
   }
 
   /** Finishes what was accepted and gives the folder back. May be called again. */
@@ -112,62 +139,91 @@ export class RunningServer {
   }
 
   async #open(): Promise<void> {
-    const { dataDir, host, port, tls } = this.#config;
+    const { dataDir, managementPort } = this.#config;
+    const { log } = this.#host;
     prepareDataFolder(dataDir);
     this.#lock = await acquireFolderLock(dataDir);
     markDataFolder(dataDir);
-    const { log } = this.#host;
+    const { url } = await this.#listen();
+    this.#lock.announce(url);
+    const registry = await Registry.open(dataDir, this.#host);
+    this.#opened = this.#prepareApps(registry);
+    if (managementPort !== undefined) this.#management = await this.#listenManagement(this.#opened);
+    const { managementUrl } = this;
+    this.#quickstart = await prepareQuickstart({ dataDir, registry, url, managementUrl, log });
+    this.#health = "ready";
+  }
+
+  async #listen(): Promise<HttpServer> {
+    const { host, port, tls } = this.#config;
     const router = this.#createRouter();
     this.#http = await listenHttp({
       host,
       port,
-      log,
+      log: this.#host.log,
       ...(tls && { tls }),
       answer: (request) => router.answer(request),
       onAnswered: (answered) => this.#note(answered),
     });
-    const { url } = this.#http;
-    this.#lock.announce(url);
-    const registry = await Registry.open(dataDir, this.#host);
-    this.#registry = registry;
-    for (const app of registry.apps()) await this.#openApp(registry, app);
-    this.#quickstart = await prepareQuickstart({ dataDir, registry, url, log });
-    const stores = [registry.storeFolder, ...this.#apps.map((app) => app.storeFolder)];
-    this.#maintenance = startMaintenance(stores, { log });
-    this.#collector = startCollector(this.#apps, {
-      graceMs: this.#config.attachmentGraceMs,
-      now: () => this.#host.platform.now(),
-      log,
-    });
-    this.#health = "ready";
+    return this.#http;
   }
 
-  async #openApp(registry: Registry, app: App): Promise<void> {
-    const opened = await openApp(registry, app, this.#host);
-    this.#apps.push(opened);
-    this.#metrics.watchApp(opened);
+  #listenManagement({ registry, apps }: Opened): Promise<ManagementServer> {
+    const { log, platform } = this.#host;
+    return startManagement({
+      config: this.#config,
+      registry,
+      apps,
+      log,
+      platform,
+      health: () => this.#health,
+      onAnswered: (answered) => this.#note(answered),
+    });
+  }
+
+  #prepareApps(registry: Registry): Opened {
+    const { dataDir, appIdleMs, appGraceMs, attachmentGraceMs } = this.#config;
+    const { log, platform } = this.#host;
+    const apps = new OpenApps({
+      known: registry.apps,
+      host: this.#host,
+      idleMs: appIdleMs,
+      onOpened: (app) => {
+        maintenance.opened(app.id);
+        return this.#metrics.watchApp(app);
+      },
+    });
+    const now = (): number => platform.now();
+    const graces = { appGraceMs, attachmentGraceMs };
+    const maintenance = new Maintenance({ dataDir, registry, apps, ...graces, now, log });
+    const flushTimer = setInterval(() => void this.#flushUses(registry), FLUSH_USES_MS);
+    flushTimer.unref();
+    return { registry, apps, maintenance, flushTimer };
   }
 
   #createRouter(): Router {
     const { transactionWaitMs, publicUrl, corsOrigins, attachmentSizeMax } = this.#config;
-    const gate = new DataGate<OpenApp>({
-      source: () => {
-        if (this.#registry === undefined || this.#health !== "ready") return undefined;
-        return { keys: this.#registry.keys, apps: this.#apps };
-      },
-      failed: new FailedCredentials(() => this.#host.platform.elapsed()),
+    const { log, platform } = this.#host;
+    const auth = new Authentication({
+      platform,
+      log,
+      webhookTimeoutMs: this.#config.webhookTimeoutMs,
       onFailed: () => this.#metrics.credentialFailed(),
     });
+    const source = (): DataSource<OpenApp> | undefined =>
+      this.#health === "ready" ? this.#opened : undefined;
+    const gate = new DataGate<OpenApp>({ source, auth });
+    const login = loginEndpoint({ registry: () => source()?.registry, auth });
     const openApi = openApiEndpoints({ version: VERSION, serverUrl: publicUrl });
     const health = healthEndpoints(() => this.#health);
     const data = dataEndpoints({ gate, transactionWaitMs, publicUrl });
     const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax });
     const attachments = [upload, downloadEndpoint({ gate })];
     return new Router({
-      endpoints: [...health, metricsEndpoint(this.#metrics), ...openApi.endpoints],
+      endpoints: [...health, metricsEndpoint(this.#metrics), login, ...openApi.endpoints],
       dataEndpoints: [...data, ...attachments, ...openApi.dataEndpoints],
       cors: new Cors(corsOrigins),
-      log: this.#host.log,
+      log,
     });
   }
 
@@ -178,28 +234,34 @@ export class RunningServer {
     requestLine(this.#host.log, { requestId, operation, method, status, elapsedMs });
   }
 
-  async #close(): Promise<void> {
-    this.#health = "closing";
-    // A pass that is under way ends when its store is closed.
-    const maintained = this.#maintenance?.stop();
-    await this.#attempt("the HTTP listener", () => this.#http?.close());
-    await this.#attempt("the collector of attachments", () => this.#collector?.stop());
-    for (const { id, storeFolder, attachments } of this.#apps) {
-      await this.#attempt(`the attachments of app ${id}`, () => attachments.close());
-      await this.#attempt(`the store of app ${id}`, () => storeFolder.close());
-    }
-    this.#metrics.close();
-    await this.#attempt("the registry", () => this.#registry?.close());
-    await maintained;
-    await this.#attempt("the lock", () => this.#lock?.release());
+  /** What is lost of it is when a key was used last. */
+  async #flushUses({ keys }: Registry): Promise<void> {
+    await this.#attempt("to write the last uses of keys", () => keys.flushUses());
   }
 
-  /** What is durable stays so whatever goes wrong here; the rest is still to be closed. */
-  async #attempt(part: string, close: () => Promise<void> | undefined): Promise<void> {
+  async #close(): Promise<void> {
+    this.#health = "closing";
+    clearInterval(this.#opened?.flushTimer);
+    // What is under way ends when its store is closed.
+    const maintained = this.#opened?.maintenance.stop();
+    await Promise.all([
+      this.#attempt("to close the HTTP listener", () => this.#http?.close()),
+      this.#attempt("to close the management listener", () => this.#management?.close()),
+    ]);
+    await this.#attempt("to close the apps", () => this.#opened?.apps.close());
+    this.#metrics.close();
+    if (this.#opened !== undefined) await this.#flushUses(this.#opened.registry);
+    await this.#attempt("to close the registry", () => this.#opened?.registry.close());
+    await maintained;
+    await this.#attempt("to release the lock", () => this.#lock?.release());
+  }
+
+  /** What is durable stays so whatever goes wrong here; the rest is still to be done. */
+  async #attempt(what: string, work: () => Promise<void> | undefined): Promise<void> {
     try {
-      await close();
+      await work();
     } catch (error) {
-      this.#host.log("error", `expected to close ${part}: ${describeError(error)}`);
+      this.#host.log("error", `expected ${what}: ${describeError(error)}`);
     }
   }
 }

@@ -15,7 +15,7 @@ import {
   registryFolder,
 } from "./data-folder.ts";
 import { describeError } from "./log.ts";
-import { type App, readApps } from "./registry.ts";
+import { type App, type DeletedApp, readApps, readDeletedApps } from "./registry/app.ts";
 import { readStore } from "./store-folder.ts";
 
 type Print = (line: string) => void;
@@ -28,9 +28,12 @@ export async function verifyDataFolder(dataDir: string, print: Print): Promise<n
   for (const { id, name } of apps) {
     problems += await verifyPart(`app ${id} (${name})`, print, verifyApp(dataDir, id));
   }
+  const deleted = await findDeletedApps(dataDir);
   for (const id of appIdsInFolder(dataDir)) {
     if (apps.some((app) => app.id === id)) continue;
-    print(`note: the folder apps/${id} belongs to no app and is not used`);
+    const gone = deleted.find((app) => app.id === id);
+    const what = gone === undefined ? "belongs to no app" : `is of the deleted app ${gone.name}`;
+    print(`note: the folder apps/${id} ${what} and is not used`);
   }
   print(problems === 0 ? "no problems found" : `problems found: ${problems}`);
   return problems;
@@ -90,6 +93,15 @@ function fact(text: string): Finding {
 
 function problem(text: string): Finding {
   return { isProblem: true, text };
+}
+
+/** Those whose data is not yet removed. */
+async function findDeletedApps(dataDir: string): Promise<readonly DeletedApp[]> {
+  try {
+    return await readStore(registryFolder(dataDir), readDeletedApps);
+  } catch {
+    return [];
+  }
 }
 
 /** The apps that the registry knows; where it cannot be read, those that have a folder. */

@@ -21,8 +21,10 @@ import {
 } from "../src/data-folder.ts";
 import { nodePlatform } from "../src/node-platform.ts";
 import { prepareQuickstart } from "../src/quickstart.ts";
-import { type App, Registry } from "../src/registry.ts";
-import type { StoreFolder } from "../src/store-folder.ts";
+import type { App } from "../src/registry/app.ts";
+import { SERVER } from "../src/registry/audit-log.ts";
+import { Registry } from "../src/registry/registry.ts";
+import { openStore, type StoreFolder } from "../src/store-folder.ts";
 import { verifyDataFolder } from "../src/verify-command.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { bundleScript, type Script } from "./support/script.ts";
@@ -49,9 +51,10 @@ async function openFolder(dataDir: string): Promise<OpenFolder> {
   prepareDataFolder(dataDir);
   markDataFolder(dataDir);
   const registry = await Registry.open(dataDir, host);
-  const [app] = registry.apps();
+  const [app] = registry.apps.list();
   if (app === undefined) throw new Error("expected an app");
-  return { registry, app, opened: await registry.openAppStore(app), lines: host.lines };
+  const opened = await openStore(appStoreFolder(dataDir, app.id), host);
+  return { registry, app, opened, lines: host.lines };
 }
 
 async function closeFolder({ registry, opened }: OpenFolder): Promise<void> {
@@ -157,10 +160,13 @@ test("[K26] a server can also start on a backup itself: it counts as a copy", as
 test("a backup has every app, and no folder that belongs to none", async () => {
   const parent = temporaryFolder();
   const source = await openFolder(join(parent, "data"));
-  await source.registry.createApp("second");
+  const { apps } = source.registry;
+  await apps.create({ name: "second" }, SERVER);
+  await apps.create({ name: "deleted" }, SERVER);
+  await apps.remove("deleted", SERVER);
   mkdirSync(join(parent, "data", "apps", "left-over"));
   const report = await backup(join(parent, "data"), join(parent, "copy"));
-  expect(report.apps).toEqual(source.registry.apps());
+  expect(report.apps).toEqual(apps.list().toSorted((a, b) => (a.id < b.id ? -1 : 1)));
   expect(readdirSync(join(parent, "copy", "apps")).toSorted()).toEqual(
     report.apps.map(({ id }) => id),
   );

@@ -1,6 +1,7 @@
+import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { parseCommandLine, usage } from "../src/command-line.ts";
-import { SETTINGS } from "../src/config.ts";
+import { SETTING_GROUPS, SETTINGS } from "../src/settings.ts";
 
 function parse(line: string): ReturnType<typeof parseCommandLine> {
   return parseCommandLine(line.split(" ").filter((word) => word !== ""));
@@ -32,15 +33,15 @@ test("a switch takes no word, but may be given a value", () => {
 });
 
 test.each([
-  ["--prot 1", /^--prot: expected a flag of serve \(.*\); did you mean --port\?$/],
-  ["-p 1", /^-p: expected a flag of serve \(--data-dir, --port, --host, .*--accept-clock\)$/],
+  ["--prot 1", /^--prot: expected a flag of serve; did you mean --port\?$/],
+  ["-p 1", /^-p: expected a flag of serve \(--config, --data-dir, .*--port, .*--accept-clock\)$/],
   ["--port", /^--port: expected a value, --port N$/],
   ["--port 1 --port 2", /^--port: expected it once$/],
   ["sreve", /^expected a command \(serve, backup, restore, verify\), found "sreve"$/],
   ["serve 8080", /^expected a flag of serve \(.*\), found "8080"$/],
   ["backup --data-dir x", /^backup: expected --to FOLDER$/],
   ["restore --data-dir x", /^restore: expected --from FOLDER$/],
-  ["verify --port 1", /^--port: expected a flag of verify \(--data-dir\)$/],
+  ["verify --port 1", /^--port: expected a flag of verify \(--config, --data-dir\)$/],
 ])("%s is refused with the flag and what was expected", (line, message) => {
   expect(() => parse(line)).toThrow(message);
 });
@@ -51,8 +52,12 @@ test("help and version are understood wherever they stand", () => {
   expect(parse("--port 1 --version")).toEqual({ kind: "version" });
 });
 
-test("every setting is a flag of serve", () => {
+test("every setting but the admin token is a flag of serve", () => {
+  expect(SETTINGS.filter(({ flag }) => flag === undefined).map(({ name }) => name)).toEqual([
+    "admin-token",
+  ]);
   for (const { flag } of SETTINGS) {
+    if (flag === undefined) continue;
     expect(parse(`${flag}=1`)).toEqual({
       kind: "command",
       name: "serve",
@@ -61,11 +66,34 @@ test("every setting is a flag of serve", () => {
   }
 });
 
-test("usage names every command, flag, variable and default", () => {
+test.each(["--admin-token=hush-hush-hush-hush", "--admin-token hush-hush-hush-hush"])(
+  "%s is refused with the places that others do not see, and not repeated",
+  (line) => {
+    const places = "in the variable BIGPEER_ADMIN_TOKEN or in the file of --config";
+    const message = `--admin-token: expected it ${places}; a command line is seen by others`;
+    expect(() => parse(line)).toThrow(new PeerError("config.invalid", message));
+  },
+);
+
+test("the commands that take a data folder take the file that names it", () => {
+  const flags = new Map([["--config", "bigpeer.json"]]);
+  expect(parse("verify --config bigpeer.json")).toEqual({ kind: "command", name: "verify", flags });
+});
+
+test("usage names every command, group, flag, variable, default and meaning", () => {
   const text = usage();
-  const names = SETTINGS.flatMap((setting) => [setting.flag, setting.env, setting.default]);
-  for (const name of ["serve", "backup", "restore", "verify", "--to", "--from", ...names]) {
-    expect(text).toContain(name);
-  }
-  for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  const settings = SETTINGS.flatMap(({ flag, name, env, default: value }) => [
+    flag ?? `no flag; ${name}`,
+    env,
+    value,
+  ]);
+  const titles = SETTING_GROUPS.map(({ title }) => `\n${title}:\n`);
+  const commands = ["serve", "backup", "restore", "verify", "--to", "--from"];
+  for (const name of [...commands, ...titles, ...settings]) expect(text).toContain(name);
+  const words = text.replaceAll(/\s+/g, " ");
+  for (const { meaning } of SETTINGS) expect(words).toContain(meaning);
+});
+
+test("usage fits a terminal of 80 columns", () => {
+  for (const line of usage().split("\n")) expect(line.length, line).toBeLessThanOrEqual(80);
 });

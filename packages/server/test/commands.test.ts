@@ -2,7 +2,8 @@
  * How the log of a command looks for whoever reads it. The commands themselves: main.test.ts.
  */
 
-import { join } from "node:path";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { runCommand } from "../src/commands.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -36,4 +37,50 @@ test("a setting decides the format whoever reads it, and the level what is told"
   expect(await warningLine(true, { BIGPEER_LOG_FORMAT: "json" })).toMatch(JSON_LINE);
   expect(await warningLine(false, { BIGPEER_LOG_FORMAT: "text" })).toMatch(TEXT);
   expect(await warningLine(false, { BIGPEER_LOG_LEVEL: "error" })).toBe("");
+});
+
+test("a server that everybody could manage is not started; a backup needs no admin token", async () => {
+  const env = { BIGPEER_MANAGEMENT_HOST: "0.0.0.0" };
+  const folder = join(temporaryFolder(), "absent");
+  let printed = "";
+  const host = {
+    env,
+    print: () => {},
+    printError: (text: string) => {
+      printed += text;
+    },
+    isTerminal: true,
+    signals: { on: () => {}, exit: () => {} },
+  };
+  expect(await runCommand(["serve", "--data-dir", folder], host)).toBe(2);
+  expect(printed).toMatch(
+    /^bigpeer: the management API would be open to everybody who reaches 0\.0\.0\.0: set BIGPEER_/,
+  );
+  expect(existsSync(folder)).toBe(false);
+  printed = "";
+  expect(await runCommand(["verify", "--data-dir", folder], host)).toBe(1);
+  expect(printed).toMatch(/^bigpeer: expected a data folder of Big Peer/);
+});
+
+test("a file of settings names the folder, and what is doubtful about it is in the log", async () => {
+  const file = join(temporaryFolder(), "bigpeer.json");
+  const content = { "data-dir": "absent", "admin-token": "hush-hush-hush-hush" };
+  writeFileSync(file, JSON.stringify(content));
+  chmodSync(file, 0o644);
+  let printed = "";
+  const code = await runCommand(["verify", "--config", file], {
+    env: {},
+    print: () => {},
+    printError: (text) => {
+      printed += text;
+    },
+    isTerminal: true,
+    signals: { on: () => {}, exit: () => {} },
+  });
+  expect(code).toBe(1);
+  expect(printed).toContain(`warn ${file} has the admin token in it and is open to others`);
+  expect(printed).toContain(
+    `expected a data folder of Big Peer at ${join(dirname(file), "absent")}`,
+  );
+  expect(printed).not.toContain("hush");
 });

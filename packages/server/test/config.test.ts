@@ -1,22 +1,37 @@
 import { resolve } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { type Environment, findUnknownVariables, readConfig, SETTINGS } from "../src/config.ts";
+import { checkServable, type Environment, readConfig } from "../src/config.ts";
+import { SETTINGS } from "../src/settings.ts";
 
 function read(flags: Record<string, string>, env: Environment = {}): ReturnType<typeof readConfig> {
   return readConfig(new Map(Object.entries(flags)), env);
 }
 
+function warningsOf(env: Environment): string[] {
+  const warnings: string[] = [];
+  readConfig(new Map(), env, (sentence) => warnings.push(sentence));
+  return warnings;
+}
+
 test("without flags and variables the defaults hold", () => {
   expect(read({})).toEqual({
     dataDir: resolve("data"),
+    namespace: "default",
+    name: "big-peer",
     port: 8080,
     host: "127.0.0.1",
     tls: undefined,
     publicUrl: undefined,
     corsOrigins: "loopback",
+    managementPort: 8081,
+    managementHost: "127.0.0.1",
+    adminToken: undefined,
+    appIdleMs: 600_000,
+    appGraceMs: 604_800_000,
     statementTimeoutMs: 30_000,
     transactionWaitMs: 1000,
+    webhookTimeoutMs: 10_000,
     attachmentSizeMax: 268_435_456,
     attachmentGraceMs: 86_400_000,
     logLevel: "info",
@@ -28,14 +43,22 @@ test("without flags and variables the defaults hold", () => {
 test("a variable wins over the default, and a flag over the variable", () => {
   const env = {
     BIGPEER_DATA_DIR: "/srv/one",
+    BIGPEER_NAMESPACE: "shops",
+    BIGPEER_NAME: "north-1",
     BIGPEER_PORT: "9001",
     BIGPEER_HOST: "0.0.0.0",
     BIGPEER_TLS_CERT: "/etc/cert.pem",
     BIGPEER_TLS_KEY: "/etc/key.pem",
     BIGPEER_PUBLIC_URL: "https://data.example.com/",
     BIGPEER_CORS_ORIGINS: "https://a.example, http://b.example:8080",
+    BIGPEER_MANAGEMENT_PORT: "off",
+    BIGPEER_MANAGEMENT_HOST: "0.0.0.0",
+    BIGPEER_ADMIN_TOKEN: "0123456789abcdef",
+    BIGPEER_APP_IDLE_S: "5",
+    BIGPEER_APP_GRACE_S: "0",
     BIGPEER_STATEMENT_TIMEOUT_MS: "500",
     BIGPEER_TRANSACTION_WAIT_MS: "0",
+    BIGPEER_WEBHOOK_TIMEOUT_MS: "2500",
     BIGPEER_ATTACHMENT_SIZE_MAX: "1000",
     BIGPEER_ATTACHMENT_GRACE_S: "60",
     BIGPEER_LOG_LEVEL: "debug",
@@ -44,13 +67,21 @@ test("a variable wins over the default, and a flag over the variable", () => {
   };
   const ofVariables = {
     dataDir: "/srv/one",
+    namespace: "shops",
+    name: "north-1",
     port: 9001,
     host: "0.0.0.0",
     tls: { certFile: "/etc/cert.pem", keyFile: "/etc/key.pem" },
     publicUrl: "https://data.example.com",
     corsOrigins: ["https://a.example", "http://b.example:8080"],
+    managementPort: undefined,
+    managementHost: "0.0.0.0",
+    adminToken: "0123456789abcdef",
+    appIdleMs: 5000,
+    appGraceMs: 0,
     statementTimeoutMs: 500,
     transactionWaitMs: 0,
+    webhookTimeoutMs: 2500,
     attachmentSizeMax: 1000,
     attachmentGraceMs: 60_000,
     logLevel: "debug",
@@ -64,6 +95,7 @@ test("a variable wins over the default, and a flag over the variable", () => {
     "--host": "::1",
     "--statement-timeout": "60000",
     "--cors-origins": "none",
+    "--management-port": "0",
     "--accept-clock": "0",
   };
   expect(read(flags, env)).toEqual({
@@ -73,6 +105,7 @@ test("a variable wins over the default, and a flag over the variable", () => {
     host: "::1",
     statementTimeoutMs: 60_000,
     corsOrigins: [],
+    managementPort: 0,
     isClockAccepted: false,
   });
 });
@@ -88,6 +121,11 @@ test.each([
   ["--transaction-wait", "30001", "milliseconds from 0 to 30000"],
   ["--attachment-size-max", "0", "bytes from 1 to 1099511627776"],
   ["--attachment-grace", "-1", "seconds from 0 to 31622400"],
+  ["--management-port", "none", 'a port from 0 to 65535 or "off", found "none"'],
+  ["--management-host", "", 'an address, found ""'],
+  ["--app-idle", "0", "seconds from 1 to 31622400"],
+  ["--app-grace", "1d", "seconds from 0 to 31622400"],
+  ["--webhook-timeout", "0", "milliseconds from 1 to 60000"],
   ["--log-level", "loud", "one of debug, info, warn, error"],
   ["--log-format", "xml", "one of auto, json, text"],
 ])("%s %s is refused: expected %s", (flag, value, expected) => {
@@ -130,21 +168,91 @@ test("an empty folder or address is refused", () => {
 });
 
 test("a variable that is near to one of ours is told with the name that was meant", () => {
-  expect(findUnknownVariables({ BIGPEER_PROT: "1", BIGPEER_PORT: "1", HOME: "/" })).toEqual([
+  expect(warningsOf({ BIGPEER_PROT: "1", BIGPEER_PORT: "1", HOME: "/" })).toEqual([
     "the variable BIGPEER_PROT is not known and has no effect; did you mean BIGPEER_PORT?",
   ]);
-  expect(findUnknownVariables({ bigpeer_datadir: "x" })).toEqual([
+  expect(warningsOf({ bigpeer_datadir: "x" })).toEqual([
     "the variable bigpeer_datadir is not known and has no effect; did you mean BIGPEER_DATA_DIR?",
   ]);
 });
 
 test("a variable that is near to none of ours is told without a guess", () => {
-  expect(findUnknownVariables({ BIGPEER_SOMETHING_ELSE_ENTIRELY: "1" })).toEqual([
+  expect(warningsOf({ BIGPEER_SOMETHING_ELSE_ENTIRELY: "1" })).toEqual([
     "the variable BIGPEER_SOMETHING_ELSE_ENTIRELY is not known and has no effect",
   ]);
 });
 
-test("no two settings share a name, a flag or a variable", () => {
-  const names = SETTINGS.flatMap(({ name, flag, env }) => [name, flag, env]);
+test("no two settings share a name, a flag or a variable, and all are made alike", () => {
+  const names = SETTINGS.flatMap(({ name, flag, env }) => [name, flag ?? name + env, env]);
   expect(new Set(names).size).toBe(3 * SETTINGS.length);
+  for (const { name, flag, env } of SETTINGS) {
+    expect([`--${name}`, undefined]).toContain(flag);
+    expect(env).toMatch(new RegExp(`^BIGPEER_${name.replaceAll("-", "_").toUpperCase()}(_M?S)?$`));
+  }
 });
+
+test.each(["", "-a", "a-", "Shops", "a.b", "a/b", "a".repeat(64), "ä"])(
+  'the name "%s" is refused: it is a label of RFC 1123',
+  (text) => {
+    const expected = "1 to 63 of a-z, 0-9 and - (not first or last)";
+    for (const flag of ["--name", "--namespace"]) {
+      expect(() => read({ [flag]: text })).toThrow(
+        `${flag}: expected ${expected}, found "${text}"`,
+      );
+    }
+  },
+);
+
+test("a label may be one character, all digits, or 63 long", () => {
+  for (const text of ["a", "7", "a--b", "a".repeat(63)]) {
+    expect(read({ "--name": text, "--namespace": text })).toEqual({
+      ...read({}),
+      name: text,
+      namespace: text,
+    });
+  }
+});
+
+test.each([
+  "hush",
+  "fifteen-letters",
+  "with a space in it",
+  "über-0123456789abc",
+  "x".repeat(1025),
+])("an admin token that is too short or no token is refused and not shown", (token) => {
+  const expected = "16 to 1024 ASCII characters without spaces; the value is not shown";
+  const error = new PeerError("config.invalid", `BIGPEER_ADMIN_TOKEN: expected ${expected}`);
+  expect(() => read({}, { BIGPEER_ADMIN_TOKEN: token })).toThrow(error);
+});
+
+test("the admin token is not taken from a flag", () => {
+  expect(read({ "--admin-token": "0123456789abcdef" }).adminToken).toBe(undefined);
+});
+
+test.each([
+  "0.0.0.0",
+  "::",
+  "192.168.1.7",
+  "data.example.com",
+  "localhost.example.com",
+  "1270.0.0.1",
+])("a server does not manage on %s without an admin token, and says what to do", (host) => {
+  const flags = { "--management-host": host };
+  expect(() => checkServable(read(flags))).toThrow(
+    new PeerError(
+      "config.invalid",
+      `the management API would be open to everybody who reaches ${host}: set ` +
+        "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or leave it on this machine " +
+        "with --management-host 127.0.0.1, or away with --management-port off",
+    ),
+  );
+  checkServable(read(flags, { BIGPEER_ADMIN_TOKEN: "0123456789abcdef" }));
+  checkServable(read({ ...flags, "--management-port": "off" }));
+});
+
+test.each(["127.0.0.1", "127.8.0.1", "::1", "localhost", "LOCALHOST"])(
+  "a server manages on %s without an admin token",
+  (host) => {
+    expect(() => checkServable(read({ "--management-host": host }))).not.toThrow();
+  },
+);

@@ -3,39 +3,14 @@
  * own, gets the answer that stands there. The other tests show that the examples can fail.
  */
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
+import { runExamples } from "./support/example-run.ts";
 import { bundleScript } from "./support/script.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
-
-const examples = fileURLToPath(new URL("../../../examples/curl/run.mjs", import.meta.url));
-
-interface Run {
-  readonly code: number | null;
-  readonly lines: readonly string[];
-}
-
-/** `PATH` alone is taken over: neither a proxy nor the settings of whoever runs the tests matter. */
-async function runExamples(env: Record<string, string>, ...words: string[]): Promise<Run> {
-  const child = spawn(process.execPath, [examples, ...words], {
-    env: { PATH: process.env["PATH"] ?? "", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (chunk: string) => {
-      text += chunk;
-    });
-  }
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, lines: text.trimEnd().split("\n") };
-}
 
 test("every curl example gets the answer that it states, and again in a second run", async () => {
   const script = await bundleScript("../../src/main");
@@ -45,7 +20,7 @@ test("every curl example gets the answer that it states, and again in a second r
   const url = await server.url();
   // The second time without those that wait for a transaction that does not come.
   for (const words of [[], ["find", "write", "attachments", "requests"]]) {
-    const { code, lines } = await runExamples({ DATA_DIR: dataDir }, ...words);
+    const { code, lines } = await runExamples("curl", { DATA_DIR: dataDir }, ...words);
     expect(lines.filter((line) => !line.startsWith("ok "))).toEqual([
       expect.stringMatching(new RegExp(`^\\d{2,} calls to ${url}, 0 failed$`)),
     ]);
@@ -72,7 +47,7 @@ const ANYONE = { API_KEY: "key", APP_ID: "app" };
 
 test("an answer with another status, value, or field fails the run and is told", async () => {
   const BASE_URL = await serveAlways(200, '{"status":"live","extra":1}');
-  const { code, lines } = await runExamples({ BASE_URL, ...ANYONE }, "09-server");
+  const { code, lines } = await runExamples("curl", { BASE_URL, ...ANYONE }, "09-server");
   expect(code).toBe(1);
   const failure = lines.findIndex((line) => /^FAILED .* The server is ready/.test(line));
   expect(lines.slice(failure + 1)).toEqual([
@@ -82,6 +57,7 @@ test("an answer with another status, value, or field fails the run and is told",
     expect.stringMatching(/^\d+ calls to .*, [1-9]\d* failed$/),
   ]);
   const refusal = await runExamples(
+    "curl",
     { BASE_URL: await serveAlways(503, '{"status":"ready"}'), ...ANYONE },
     "09-server",
   );
@@ -91,19 +67,19 @@ test("an answer with another status, value, or field fails the run and is told",
 });
 
 test("no server, no key, or no curl is told in a sentence", async () => {
-  expect(await runExamples({ BASE_URL: "http://127.0.0.1:1", ...ANYONE })).toEqual({
+  expect(await runExamples("curl", { BASE_URL: "http://127.0.0.1:1", ...ANYONE })).toEqual({
     code: 2,
     lines: [expect.stringMatching(/^examples\/curl: curl: .*connect to 127\.0\.0\.1 port 1/)],
   });
   const dataDir = temporaryFolder();
-  expect(await runExamples({ DATA_DIR: dataDir })).toEqual({
+  expect(await runExamples("curl", { DATA_DIR: dataDir })).toEqual({
     code: 2,
     lines: [
       "examples/curl: expected API_KEY and APP_ID, or DATA_DIR with a quickstart.json: " +
         `${join(dataDir, "quickstart.json")} is not there`,
     ],
   });
-  expect(await runExamples({ PATH: dataDir })).toEqual({
+  expect(await runExamples("curl", { PATH: dataDir })).toEqual({
     code: 2,
     lines: ["examples/curl: expected the program curl, found none: please install it"],
   });

@@ -106,6 +106,21 @@ test("of an API key only the id is told, wherever it stands and also when it was
   }
 });
 
+test("a token is not told, wherever it stands and also without its signature", () => {
+  const claims = Buffer.from(JSON.stringify({ sub: "ada", aud: "shop" })).toString("base64url");
+  const header = Buffer.from(JSON.stringify({ alg: "HS256" })).toString("base64url");
+  for (const format of ["json", "text"] as const) {
+    for (const before of ["", "Bearer ", "x", '"']) {
+      for (const token of [`${header}.${claims}.c2lnbmVk`, `${header}.${claims}`]) {
+        const told = `found ${before}${token}`;
+        const text = line(format, told, { path: told, deep: { list: [told] } });
+        expect(text.match(/eyJ…/g)).toHaveLength(3);
+        expect(text).not.toContain(claims);
+      }
+    }
+  }
+});
+
 test("events below the level are left out", () => {
   const lines: string[] = [];
   const log = createLog({ level: "warn", format: "json", write: (each) => lines.push(each) });

@@ -1,76 +1,135 @@
+/**
+ * Maintenance: which stores get their turn and when.
+ */
+
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { START_MS, testPlatform } from "../../engine/test/support/test-platform.ts";
-import { startMaintenance } from "../src/maintenance.ts";
-import { createStore, type StoreFolder } from "../src/store-folder.ts";
-import { testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
+import type { OpenApp } from "../src/apps/open-app.ts";
+import { appStoreFolder } from "../src/data-folder.ts";
+import type { StoreFolder } from "../src/store-folder.ts";
+import { DAY_MS, type MaintainedFolder, openMaintained } from "./support/maintained-folder.ts";
+import { hasOpenFiles, openFilesIn } from "./support/open-files.ts";
 
-const DAY_MS = 86_400_000;
-
-async function insert({ store }: StoreFolder, id: string): Promise<void> {
+async function insert({ store }: OpenApp, id: string): Promise<void> {
   await store.transact((transaction) => {
     transaction.apply([{ kind: "insert", collection: "cars", id, fields: {} }]);
   });
 }
 
-function floorOf({ store }: StoreFolder): number {
-  return store.read((snapshot) => snapshot.head.floor);
+/** The last transaction that the log has forgotten. */
+function floorOf({ store }: Pick<StoreFolder, "store">): number {
+  return store.read((view) => view.head.floor);
 }
 
-test("every store forgets what its retention allows, at the start and later", async () => {
-  const platform = testPlatform();
-  const host = { ...testHost(), platform };
-  const one = await createStore(join(temporaryFolder(), "one"), host);
-  const two = await createStore(join(temporaryFolder(), "two"), host);
-  for (const opened of [one, two]) await insert(opened, "blue");
-  platform.nowMs = START_MS + 8 * DAY_MS;
-  for (const opened of [one, two]) await insert(opened, "green");
-  const maintenance = startMaintenance([one, two], { log: host.log, everyMs: 20 });
-  await vi.waitFor(() => expect([floorOf(one), floorOf(two)]).toEqual([1, 1]));
-  const before = floorOf(one);
+async function openApp({ registry, apps }: MaintainedFolder, name = "default"): Promise<OpenApp> {
+  return (await apps.use(registry.apps.named(name).id)).app;
+}
+
+test("the registry and every open app forget what retention allows, at the start and later", async () => {
+  const folder = await openMaintained("second");
+  const { platform, registry, host } = folder;
+  const [one, two] = [await openApp(folder), await openApp(folder, "second")];
+  for (const app of [one, two]) await insert(app, "blue");
   platform.nowMs += 8 * DAY_MS;
-  await insert(one, "red");
-  await vi.waitFor(() => expect(floorOf(one)).toBeGreaterThan(before));
-  await maintenance.stop();
-  await one.close();
-  await two.close();
+  folder.maintain({ everyMs: 20 });
+  const stores = [registry.storeFolder, one, two];
+  await vi.waitFor(() => expect(stores.map(floorOf).every((floor) => floor > 0)).toBe(true));
+  const before = stores.map(floorOf);
+  for (const app of [one, two]) await insert(app, "green");
+  platform.nowMs += 8 * DAY_MS;
+  await vi.waitFor(() => {
+    expect(stores.map(floorOf).every((floor, i) => floor > (before[i] ?? 0))).toBe(true);
+  });
   expect(host.lines).toEqual([]);
 });
 
-test("what fails is logged, does not stop the others, and is tried again", async () => {
-  const platform = testPlatform();
-  const stopped = testPlatform();
-  const host = { ...testHost(), platform };
-  const broken = await createStore(join(temporaryFolder(), "broken"), {
-    ...host,
-    platform: stopped,
-  });
-  const other = await createStore(join(temporaryFolder(), "other"), host);
-  for (const opened of [broken, other]) await insert(opened, "blue");
-  platform.nowMs += 8 * DAY_MS;
-  await insert(other, "green");
-  stopped.now = () => {
-    throw new Error("the clock does not answer");
-  };
-  const maintenance = startMaintenance([broken, other], { log: host.log, everyMs: 20 });
-  await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(1));
-  expect(host.lines[0]).toContain(`error maintenance of ${broken.folder} failed`);
-  expect(host.lines[0]).toContain("the clock does not answer");
-  await vi.waitFor(() => expect(floorOf(other)).toBeGreaterThan(0));
-  await maintenance.stop();
-  await broken.close();
-  await other.close();
+test("an app gets its turn soon after it was opened", async () => {
+  const folder = await openMaintained();
+  const { id } = folder.registry.apps.named("default");
+  await insert(await openApp(folder), "blue");
+  folder.platform.nowMs += 8 * DAY_MS;
+  await folder.apps.closeApp(id);
+  folder.maintain();
+  const app = await openApp(folder);
+  await vi.waitFor(() => expect(floorOf(app)).toBeGreaterThan(0));
 });
 
-test("a pass that meets the closing of its store ends without a word", async () => {
-  const platform = testPlatform();
-  const host = { ...testHost(), platform };
-  const opened = await createStore(join(temporaryFolder(), "store"), host);
-  await insert(opened, "blue");
+test("what fails is logged and tried again", async () => {
+  const folder = await openMaintained();
+  const { platform, host } = folder;
+  const app = await openApp(folder);
+  await insert(app, "blue");
   platform.nowMs += 8 * DAY_MS;
-  const maintenance = startMaintenance([opened], { log: host.log });
+  platform.now = () => {
+    throw new Error("the clock does not answer");
+  };
+  folder.maintain({ everyMs: 20 });
+  await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(1));
+  expect(host.lines[0]).toContain(`error maintenance of ${app.storeFolder.folder} failed`);
+  expect(host.lines[0]).toContain("the clock does not answer");
+  platform.now = () => platform.nowMs;
+  await vi.waitFor(() => expect(floorOf(app)).toBeGreaterThan(0));
+});
+
+test("apps that nobody opens are visited once a day, and are closed after it", async () => {
+  const folder = await openMaintained("second", "third");
+  const { registry, platform, openings, apps, dataDir, host } = folder;
+  const ids = registry.apps.list().map(({ id }) => id);
+  let passes = 0;
+  const now = (): number => {
+    passes++;
+    return platform.nowMs;
+  };
+  const later = async (): Promise<void> => {
+    const before = passes;
+    await vi.waitFor(() => expect(passes).toBeGreaterThan(before + 20));
+  };
+  folder.maintain({ everyMs: 5, now });
+  await later();
+  expect(openings).toEqual([]);
+  platform.nowMs += DAY_MS;
+  await vi.waitFor(() => expect(openings).toHaveLength(3));
+  expect(openings.toSorted()).toEqual(ids.toSorted());
+  await vi.waitFor(() => expect(apps.open).toEqual([]));
+  await later();
+  expect(openings).toHaveLength(3);
+  if (hasOpenFiles) expect(openFilesIn(`${dataDir}/apps`)).toEqual([]);
+  platform.nowMs += DAY_MS;
+  await vi.waitFor(() => expect(openings).toHaveLength(6));
+  expect(host.lines).toEqual([]);
+});
+
+test("the first pass of a server visits no app", async () => {
+  const folder = await openMaintained("second");
+  folder.platform.nowMs += 8 * DAY_MS;
+  const maintenance = folder.maintain();
+  await vi.waitFor(() => expect(floorOf(folder.registry.storeFolder)).toBeGreaterThan(0));
   await maintenance.stop();
-  await opened.close();
+  expect(folder.openings).toEqual([]);
+});
+
+test("an app that cannot be opened does not keep the others from their visit", async () => {
+  const folder = await openMaintained("second");
+  const { registry, platform, openings, apps, host } = folder;
+  const [broken, other] = registry.apps.list().map(({ id }) => id);
+  const file = join(appStoreFolder(folder.dataDir, broken ?? ""), "data.mdb");
+  writeFileSync(file, "not a store".repeat(1_000));
+  platform.nowMs += DAY_MS;
+  folder.maintain({ everyMs: 5 });
+  await vi.waitFor(() => expect(openings).toEqual([other]));
+  await vi.waitFor(() => expect(apps.open).toEqual([]));
+  expect(host.lines).toEqual([expect.stringContaining(`error app ${broken} could not be opened`)]);
+});
+
+test("a pass that meets the closing of its stores ends without a word", async () => {
+  const folder = await openMaintained();
+  const { platform, apps, registry, host } = folder;
+  await insert(await openApp(folder), "blue");
+  platform.nowMs += 8 * DAY_MS;
+  const stopped = folder.maintain().stop();
+  await apps.close();
+  await registry.close();
+  await stopped;
   expect(host.lines).toEqual([]);
 });

@@ -18,7 +18,11 @@ import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 function openMetrics(requestsInFlight = 0): Metrics {
-  const metrics = new Metrics({ version: "1.2.3", requestsInFlight: () => requestsInFlight });
+  const metrics = new Metrics({
+    version: "1.2.3",
+    requestsInFlight: () => requestsInFlight,
+    appsKnown: () => 3,
+  });
   onTestFinished(() => metrics.close());
   return metrics;
 }
@@ -146,6 +150,15 @@ test("an app tells of its store and its statements", async () => {
     'bigpeer_store_log_transactions{app="a1"}': 1,
     'bigpeer_store_log_bytes{app="a1"}': logBytes,
   });
+});
+
+test("apps are counted, and those that are open", async () => {
+  const metrics = openMetrics();
+  const unwatch = metrics.watchApp(await memoryApp("a1"));
+  const counted = async (): Promise<unknown> => samplesOf(metrics, "bigpeer_apps");
+  expect(await counted()).toEqual({ bigpeer_apps: 3, bigpeer_apps_open: 1 });
+  unwatch();
+  expect(await counted()).toEqual({ bigpeer_apps: 3, bigpeer_apps_open: 0 });
 });
 
 test("an app that has nothing yet tells so", async () => {

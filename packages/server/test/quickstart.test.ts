@@ -11,19 +11,22 @@ import {
   type Quickstart,
   type QuickstartContent,
 } from "../src/quickstart.ts";
-import { Registry } from "../src/registry.ts";
+import { SERVER } from "../src/registry/audit-log.ts";
+import { Registry } from "../src/registry/registry.ts";
 import { type TestHost, testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const URL_ONE = "http://127.0.0.1:8080";
 const URL_TWO = "http://127.0.0.1:9090";
+const MANAGEMENT_ONE = "http://127.0.0.1:8081";
+const MANAGEMENT_TWO = "http://127.0.0.1:9091";
 
 interface Opened {
   readonly dataDir: string;
   readonly path: string;
   readonly registry: Registry;
   readonly host: TestHost;
-  readonly prepare: (url?: string) => Promise<Quickstart | undefined>;
+  readonly prepare: (url?: string, managementUrl?: string) => Promise<Quickstart | undefined>;
 }
 
 async function openFolder(): Promise<Opened> {
@@ -32,8 +35,8 @@ async function openFolder(): Promise<Opened> {
   const registry = await Registry.open(dataDir, host);
   onTestFinished(() => registry.close());
   const { log } = host;
-  const prepare = (url = URL_ONE): Promise<Quickstart | undefined> =>
-    prepareQuickstart({ dataDir, registry, url, log });
+  const prepare = (url = URL_ONE, managementUrl?: string): Promise<Quickstart | undefined> =>
+    prepareQuickstart({ dataDir, registry, url, managementUrl, log });
   return { dataDir, path: join(dataDir, "quickstart.json"), registry, host, prepare };
 }
 
@@ -48,13 +51,14 @@ function modeOf(path: string): number {
 test("[H16] the first start makes a key with all permissions and a file that only its owner reads", async () => {
   const { path, registry, prepare } = await openFolder();
   const quickstart = await prepare();
-  const [app] = registry.apps();
+  const [app] = registry.apps.list();
   const content = readContent(path);
   expect(content).toEqual({
     appName: "default",
     appId: app?.id,
     apiKey: expect.stringMatching(/^bp_/),
     dataUrl: URL_ONE,
+    developmentToken: expect.stringMatching(/^[\w-]{43}$/),
   });
   expect(modeOf(path)).toBe(0o600);
   expect(quickstart).toEqual({ path, shown: content });
@@ -71,7 +75,7 @@ test("[H16] a later start shows no key, makes none, and leaves the file as it is
   const before = readFileSync(path, "utf8");
   expect(await prepare()).toEqual({ path, shown: undefined });
   expect(readFileSync(path, "utf8")).toBe(before);
-  expect(registry.keys.count()).toBe(1);
+  expect(registry.keys.list(registry.apps.named("default").id)).toHaveLength(1);
 });
 
 test("[H16] a start at another address corrects it in the file and nothing else", async () => {
@@ -82,6 +86,37 @@ test("[H16] a start at another address corrects it in the file and nothing else"
   await prepare(URL_TWO);
   expect(readContent(path)).toEqual({ ...before, dataUrl: URL_TWO });
   expect(modeOf(path)).toBe(0o600);
+});
+
+test("[H16] the address of the management API is in the file while there is one", async () => {
+  const { path, prepare } = await openFolder();
+  const quickstart = await prepare(URL_ONE, MANAGEMENT_ONE);
+  const before = readContent(path);
+  expect(before.managementUrl).toBe(MANAGEMENT_ONE);
+  expect(quickstart?.shown).toEqual(before);
+  await prepare(URL_ONE, MANAGEMENT_TWO);
+  expect(readContent(path)).toEqual({ ...before, managementUrl: MANAGEMENT_TWO });
+  await prepare(URL_ONE);
+  const { managementUrl: _, ...rest } = before;
+  expect(readContent(path)).toEqual(rest);
+});
+
+test("the token in the file is the one of the app's provider for development", async () => {
+  const { path, registry, prepare } = await openFolder();
+  await prepare();
+  const { authProviders } = registry.apps.named("default");
+  expect(authProviders["development"]).toMatchObject({
+    type: "anonymous",
+    sharedToken: readContent(path).developmentToken,
+    isLoopbackOnly: true,
+  });
+});
+
+test("an app without that provider gives no token", async () => {
+  const { path, registry, prepare } = await openFolder();
+  await registry.apps.setProviders("default", () => ({}), SERVER);
+  await prepare();
+  expect(readContent(path)).not.toHaveProperty("developmentToken");
 });
 
 test("[H16] a file that was deleted stays so, and its key works on", async () => {
@@ -130,8 +165,8 @@ test("a file that others may read is closed to them at the next start", async ()
 
 test("the key is for the app named default, else for the first one", async () => {
   const { registry, prepare } = await openFolder();
-  await registry.createApp("another");
-  const apps = registry.apps();
+  await registry.apps.create({ name: "another" }, SERVER);
+  const apps = registry.apps.list();
   const quickstart = await prepare();
   expect(quickstart?.shown?.appId).toBe(apps.find(({ name }) => name === "default")?.id);
 });

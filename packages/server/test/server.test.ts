@@ -1,8 +1,12 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
 import type { Config } from "../src/config.ts";
+import { appStoreFolder } from "../src/data-folder.ts";
+import { SERVER } from "../src/registry/audit-log.ts";
 import { startServer } from "../src/server.ts";
+import { openFirstApp } from "./support/open-app.ts";
 import { testHost } from "./support/store-host.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { testConfig } from "./support/test-config.ts";
@@ -11,13 +15,14 @@ function configOf(dataDir: string, change: Partial<Config> = {}): Config {
   return testConfig({ dataDir, ...change });
 }
 
-test("a server that is ready has its stores open, and gives all of it back", async () => {
+test("a server that is ready knows its apps, has none of them open, and gives all of it back", async () => {
   const dataDir = join(temporaryFolder(), "data");
   const host = testHost();
   const server = await startServer(configOf(dataDir), host);
   expect((await fetch(`${server.url}/health/ready`)).status).toBe(200);
-  expect(server.apps.map(({ name }) => name)).toEqual(["default"]);
-  const { id } = server.apps[0] ?? { id: "" };
+  const apps = server.registry.apps.list();
+  expect(apps.map(({ name }) => name)).toEqual(["default"]);
+  expect(server.apps.open).toEqual([]);
   expect(readdirSync(dataDir).toSorted()).toEqual([
     "apps",
     "format.json",
@@ -28,7 +33,7 @@ test("a server that is ready has its stores open, and gives all of it back", asy
   await Promise.all([server.close(), server.close()]);
   expect(existsSync(join(dataDir, "lock"))).toBe(false);
   const again = await startServer(configOf(dataDir), host);
-  expect(again.apps.map((app) => app.id)).toEqual([id]);
+  expect(again.registry.apps.list()).toEqual(apps);
   await again.close();
   expect(host.lines).toEqual([]);
 });
@@ -36,31 +41,75 @@ test("a server that is ready has its stores open, and gives all of it back", asy
 test("a write that was accepted before the closing is durable after it", async () => {
   const dataDir = temporaryFolder();
   const server = await startServer(configOf(dataDir), testHost());
-  const written = server.apps[0]?.storeFolder.store.transact((transaction) => {
+  const written = (await openFirstApp(server)).store.transact((transaction) => {
     transaction.apply([{ kind: "insert", collection: "cars", id: "blue", fields: {} }]);
   });
   await server.close();
-  expect((await written)?.txnId).toBe(1);
+  expect((await written).txnId).toBe(1);
   const again = await startServer(configOf(dataDir), testHost());
-  expect(again.apps[0]?.storeFolder.store.read((snapshot) => snapshot.count("cars"))).toBe(1);
+  const { store } = await openFirstApp(again);
+  expect(store.read((snapshot) => snapshot.count("cars"))).toBe(1);
   await again.close();
 });
 
 test("a start that fails gives back what it had taken", async () => {
   const dataDir = temporaryFolder();
-  const server = await startServer(configOf(dataDir), testHost());
+  const server = await startServer(configOf(dataDir, { managementPort: 0 }), testHost());
   const port = Number(new URL(server.url).port);
-  const other = temporaryFolder();
-  await expect(startServer(configOf(other, { port }), testHost())).rejects.toMatchObject({
-    code: "config.invalid",
-  });
-  expect(readdirSync(other)).toEqual(["format.json"]);
+  const managementPort = Number(new URL(server.managementUrl ?? "").port);
+  for (const taken of [{ port }, { managementPort }]) {
+    const other = temporaryFolder();
+    await expect(startServer(configOf(other, taken), testHost())).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringContaining("is in use"),
+    });
+    expect(existsSync(join(other, "lock"))).toBe(false);
+  }
   await server.close();
-  rmSync(join(dataDir, "apps"), { recursive: true });
+  rmSync(join(dataDir, "registry"), { recursive: true });
   await expect(startServer(configOf(dataDir, { port }), testHost())).rejects.toMatchObject({
     code: "store.corrupt",
   });
   expect(existsSync(join(dataDir, "lock"))).toBe(false);
+});
+
+test("an app whose store is broken fails its own callers; the server starts and serves the others", async () => {
+  const dataDir = temporaryFolder();
+  const first = await startServer(configOf(dataDir), testHost());
+  const { apiKey, appId } = first.quickstart?.shown ?? { apiKey: "", appId: "" };
+  const { id } = await first.registry.apps.create({ name: "second" }, SERVER);
+  const given = { name: "key", permissions: FULL_PERMISSIONS };
+  const second = await first.registry.keys.create(id, given, SERVER);
+  await first.close();
+  writeFileSync(join(appStoreFolder(dataDir, appId), "data.mdb"), "not a store".repeat(1_000));
+  const host = testHost();
+  const server = await startServer(configOf(dataDir), host);
+  const statusFor = async (key: string): Promise<number> => {
+    const response = await fetch(`${server.url}/api/v4/store/execute`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ statement: "SELECT * FROM system:collections" }),
+    });
+    return response.status;
+  };
+  expect(await statusFor(apiKey)).toBe(500);
+  expect(await statusFor(second)).toBe(200);
+  expect((await fetch(`${server.url}/health/ready`)).status).toBe(200);
+  expect(host.lines[0]).toContain(`error app ${appId} could not be opened`);
+  await server.close();
+});
+
+test("the uses of keys are written when a server closes", async () => {
+  const dataDir = temporaryFolder();
+  const server = await startServer(configOf(dataDir), testHost());
+  const { apiKey, appId } = server.quickstart?.shown ?? { apiKey: "", appId: "" };
+  expect(server.registry.keys.find(apiKey)).toBeDefined();
+  await server.close();
+  const again = await startServer(configOf(dataDir), testHost());
+  expect(again.registry.keys.list(appId)).toEqual([
+    expect.objectContaining({ lastUsedAt: expect.any(Number) }),
+  ]);
+  await again.close();
 });
 
 test("two servers on a folder and its copy write as different sites", async () => {
@@ -73,9 +122,10 @@ test("two servers on a folder and its copy write as different sites", async () =
     await startServer(configOf(dataDir), host),
     await startServer(configOf(copyDir), host),
   ];
-  expect(copy.apps[0]?.id).toBe(server.apps[0]?.id);
-  const sites = [server, copy].map(({ apps }) => apps[0]?.storeFolder.store.identity.site);
-  expect(new Set(sites).size).toBe(2);
+  const one = await openFirstApp(server);
+  const two = await openFirstApp(copy);
+  expect(two.id).toBe(one.id);
+  expect(two.store.identity.site).not.toBe(one.store.identity.site);
   expect(host.lines).toHaveLength(2);
   for (const line of host.lines) expect(line).toContain(`this folder is a copy: ${copyDir}/`);
   await server.close();

@@ -5,7 +5,9 @@ import { attachmentPath } from "../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
 import { appAttachmentsFolder, appStoreFolder, markDataFolder } from "../src/data-folder.ts";
 import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
-import { type App, Registry } from "../src/registry.ts";
+import type { App } from "../src/registry/app.ts";
+import { SERVER } from "../src/registry/audit-log.ts";
+import { Registry } from "../src/registry/registry.ts";
 import { openStore } from "../src/store-folder.ts";
 import { verifyDataFolder } from "../src/verify-command.ts";
 import { testHost } from "./support/store-host.ts";
@@ -16,9 +18,9 @@ async function dataFolder(): Promise<{ dataDir: string; app: App }> {
   const dataDir = temporaryFolder();
   markDataFolder(dataDir);
   const registry = await Registry.open(dataDir, testHost());
-  const [app] = registry.apps();
+  const [app] = registry.apps.list();
   if (app === undefined) throw new Error("expected an app");
-  const opened = await registry.openAppStore(app);
+  const opened = await openStore(appStoreFolder(dataDir, app.id), testHost());
   await opened.store.transact((transaction) => {
     transaction.apply([{ kind: "insert", collection: "cars", id: "blue", fields: { doors: 3 } }]);
   });
@@ -56,7 +58,7 @@ test("a sound folder has no problems, and each store is told with what it holds"
   expect(await run(dataDir)).toEqual({
     count: 0,
     lines: [
-      expect.stringMatching(/^registry: keys \d+, documents 1, transactions 1$/),
+      expect.stringMatching(/^registry: keys \d+, documents 2, transactions 2$/),
       expect.stringMatching(
         new RegExp(`^app ${app.id} \\(default\\): keys \\d+, documents 1, transactions 1$`),
       ),
@@ -148,6 +150,19 @@ test("a folder that belongs to no app is noted and is no problem", async () => {
   const { count, lines } = await run(dataDir);
   expect(count).toBe(0);
   expect(lines).toContain("note: the folder apps/left-over belongs to no app and is not used");
+});
+
+test("the folder of a deleted app is noted with its name and is no problem", async () => {
+  const { dataDir, app } = await dataFolder();
+  const registry = await Registry.open(dataDir, testHost());
+  await registry.apps.remove(app.name, SERVER);
+  await registry.close();
+  const { count, lines } = await run(dataDir);
+  expect(count).toBe(0);
+  expect(lines.slice(1)).toEqual([
+    `note: the folder apps/${app.id} is of the deleted app default and is not used`,
+    "no problems found",
+  ]);
 });
 
 test("a folder that is no data folder is refused", async () => {

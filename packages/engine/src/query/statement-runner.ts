@@ -11,11 +11,11 @@ import { PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import { RESULT_BYTES_MAX, SLICE_MS, STATEMENT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { RepeatKey } from "../store/remembered-answer.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, StoreSnapshot } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument, View } from "../store/view.ts";
-import { type Answer, recalled, remember } from "./command/answer.ts";
-import { documentsOf, labelOf, prepareBatch } from "./command/batch.ts";
+import { type Answer, permissionDigest, recalled, remember } from "./command/answer.ts";
+import { documentsOf, labelOf, prepareBatch, usesOfCommands } from "./command/batch.ts";
 import type { WriteCommand, WriteResult } from "./command/command.ts";
 import { checkCollectionName, refuseUnknown } from "./command/known-collection.ts";
 import { idAt } from "./command/place.ts";
@@ -24,6 +24,10 @@ import { locate, located } from "./fault.ts";
 import { Budget } from "./frame/budget.ts";
 import type { Run } from "./frame/frame.ts";
 import type { MemoryPool } from "./frame/memory-pool.ts";
+import type { Authority } from "./permission/authority.ts";
+import type { CollectionUse } from "./permission/collection-use.ts";
+import { Judge } from "./permission/judge.ts";
+import { NarrowedView } from "./permission/narrowed-view.ts";
 import { checkArguments, requireParameters } from "./plan/parameters.ts";
 import { type Execution, type Warning, Warnings } from "./run/execution.ts";
 import { Turns } from "./run/turns.ts";
@@ -38,7 +42,7 @@ import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts
 import { StatementCache } from "./statement/statement-cache.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
 import type { ParameterNode } from "./syntax/tree.ts";
-import { Requests } from "./system/requests.ts";
+import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
 import type { SystemFacts } from "./system/system-collections.ts";
 import { underMeter } from "./value/effort.ts";
@@ -49,6 +53,8 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
   /** Kept in the change log with what the request wrote, and in the history of requests. */
   readonly requestId?: string;
+  /** What the caller may do; everything when it is absent. */
+  readonly authority?: Authority | undefined;
 }
 
 /** What those that write may bring. */
@@ -128,6 +134,7 @@ export interface FindByIdRequest {
   readonly collection: string;
   readonly id: unknown;
   readonly isUnknownRefused?: boolean;
+  readonly authority?: Authority | undefined;
 }
 
 export interface FindByIdResult {
@@ -153,6 +160,7 @@ export interface BatchResult {
 export interface RemoteRequest {
   readonly statement: string;
   readonly args?: unknown;
+  readonly authority?: Authority | undefined;
 }
 
 /** Anything that runs under a budget and leaves a trace: a statement, a filter, a batch. */
@@ -166,6 +174,7 @@ interface Task<T> {
   readonly timeoutMs: number | undefined;
   readonly isStrict: boolean | undefined;
   readonly requestId: string | undefined;
+  readonly authority: Authority | undefined;
   readonly repeat: RepeatKey | undefined;
   /** `onParsed` is called when the text was read and is planned now. */
   readonly prepare: (onParsed: () => void) => Ready<T>;
@@ -175,6 +184,8 @@ interface Ready<T> {
   readonly kind: string;
   readonly plan: (() => ValueObject) | undefined;
   readonly parameters: readonly ParameterNode[];
+  /** The collections that it names. */
+  readonly access: readonly CollectionUse[];
   readonly work: Work<T>;
 }
 
@@ -187,6 +198,9 @@ type FilterRequest = CountRequest & FilterQuery;
 
 /** What is done with the documents that a filter chooses. */
 type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Generator<void, T, void>;
+
+/** How long one judgement may take that holds up everything else. */
+const JUDGING_MS_MAX = 1000;
 
 type Begin = (view: View, transaction?: Transaction) => Execution;
 
@@ -226,7 +240,7 @@ export class StatementRunner {
 
   /** Rejects with a PeerError; its code says whose fault it is, its place where it lies. */
   async execute(request: StatementRequest): Promise<StatementResult> {
-    const { statement, args, timeoutMs, isStrict, requestId, repeat } = request;
+    const { statement, args, timeoutMs, isStrict, requestId, authority, repeat } = request;
     let queryType: QueryType = "select";
     const prepare = (onParsed: () => void): PreparedStatement => {
       const prepared = this.prepare(statement, onParsed);
@@ -242,6 +256,7 @@ export class StatementRunner {
       timeoutMs,
       isStrict,
       requestId,
+      authority,
       repeat,
       prepare,
     };
@@ -280,8 +295,12 @@ export class StatementRunner {
   }
 
   /** One document by its id. Nothing in it takes time, so it has no deadline and leaves no trace. */
-  findById({ collection, id, isUnknownRefused }: FindByIdRequest): FindByIdResult {
+  findById({ collection, id, isUnknownRefused, authority }: FindByIdRequest): FindByIdResult {
     checkCollectionName(collection, "collection");
+    if (authority !== undefined) {
+      located("", () => authority.require([{ kind: "read", collection }]));
+      if (!authority.isReadingAll) return this.#findReadable(collection, id, authority);
+    }
     const wanted = idAt(id, "id");
     const snapshot = this.#store.snapshot();
     try {
@@ -295,16 +314,48 @@ export class StatementRunner {
     }
   }
 
+  /** The collection counts as known: the caller has a rule for it. */
+  #findReadable(collection: string, id: unknown, authority: Authority): FindByIdResult {
+    const wanted = idAt(id, "id");
+    return this.#judging(authority, (judge, snapshot) => {
+      const document = new NarrowedView(snapshot, judge).get(collection, wanted.id);
+      return { id: wanted.id, document, transactionId: snapshot.txnId };
+    });
+  }
+
+  /** Whether the caller uploaded the content, or may read a document that refers to it. */
+  mayReadAttachment(id: string, authority: Authority | undefined): boolean {
+    if (authority === undefined || authority.isReadingAll) return true;
+    return this.#judging(authority, (judge, snapshot) => judge.mayReadAttachment(id, snapshot));
+  }
+
+  /** Judges at once, without a trace; it does not take turns, so its time is short. */
+  #judging<T>(authority: Authority, work: (judge: Judge, snapshot: StoreSnapshot) => T): T {
+    const budget = this.#budget(JUDGING_MS_MAX);
+    const request = { id: "", appId: this.#appId, startMs: this.#platform.now() };
+    const judge = new Judge(authority, { args: {}, platform: this.#platform, budget, request });
+    const snapshot = this.#store.snapshot();
+    try {
+      return underMeter(budget, () => work(judge, snapshot));
+    } finally {
+      snapshot.close();
+      budget.end();
+    }
+  }
+
   /** Writes commands of the data API, all or none. */
   async write(request: WriteRequest): Promise<BatchResult> {
     const { commands, isUnknownRefused = false, timeoutMs, requestId, repeat } = request;
+    const { authority } = request;
     const prepare = (): Ready<readonly WriteResult[]> => {
       const target = (collection: string, query: string): PreparedTarget =>
         this.#targets.get(JSON.stringify([collection, query]), () =>
           prepareTarget(collection, query),
         );
       const run = prepareBatch(commands, { isUnknownRefused, prepareTarget: target });
-      return { kind: "write", plan: undefined, parameters: [], work: { kind: "write", run } };
+      const access = authority === undefined ? [] : usesOfCommands(commands);
+      const work = { kind: "write", run } as const;
+      return { kind: "write", plan: undefined, parameters: [], access, work };
     };
     const task: Task<readonly WriteResult[]> = {
       text: "",
@@ -314,6 +365,7 @@ export class StatementRunner {
       timeoutMs,
       isStrict: false,
       requestId,
+      authority,
       repeat,
       prepare,
     };
@@ -322,8 +374,11 @@ export class StatementRunner {
   }
 
   /** Throws unless the statement is one for other peers, could run there, and has its arguments. */
-  checkRemote({ statement, args }: RemoteRequest): void {
-    located(statement, () => checkRemoteStatement(statement, args));
+  checkRemote({ statement, args, authority }: RemoteRequest): void {
+    located(statement, () => {
+      authority?.requirePeers();
+      checkRemoteStatement(statement, args);
+    });
   }
 
   /** Stops a running request at its next look at its budget. False when there is none. */
@@ -339,7 +394,7 @@ export class StatementRunner {
   }
 
   #filterTask<T>(requestType: string, request: FilterRequest, filtering: Filtering<T>): Task<T> {
-    const { collection, query, args, timeoutMs, requestId, isUnknownRefused } = request;
+    const { collection, query, args, timeoutMs, requestId, isUnknownRefused, authority } = request;
     const prepare = (): Ready<T> => {
       checkCollectionName(collection, "collection");
       const prepared = this.#prepareFind(request);
@@ -348,7 +403,8 @@ export class StatementRunner {
         return filtering(prepared, execution);
       };
       const { plan, parameters } = prepared;
-      return { kind: requestType, plan, parameters, work: { kind: "read", run } };
+      const access: CollectionUse[] = [{ kind: "read", collection }];
+      return { kind: requestType, plan, parameters, access, work: { kind: "read", run } };
     };
     return {
       text: query,
@@ -358,6 +414,7 @@ export class StatementRunner {
       timeoutMs,
       isStrict: false,
       requestId,
+      authority,
       repeat: undefined,
       prepare,
     };
@@ -372,12 +429,13 @@ export class StatementRunner {
 
   async #perform<T>(task: Task<T>, countOf: (result: T) => number): Promise<Done<T>> {
     const budget = this.#budget(task.timeoutMs);
-    const { label, requestType, requestId } = task;
-    const appId = this.#appId;
-    const active = this.requests.begin({ id: requestId, text: label, requestType, appId, budget });
+    const active = this.#begin(task, budget);
     try {
-      const { kind, plan, parameters, work } = task.prepare(() => active.setState("planning"));
+      const ready = task.prepare(() => active.setState("planning"));
+      const { kind, plan, parameters, work } = ready;
       active.setQueryType(kind);
+      // Before anything is looked at: what there is no rule for may exist or not.
+      task.authority?.require(ready.access);
       if (plan !== undefined) active.setPlan(plan);
       const args = checkArguments(task.args);
       requireParameters(parameters, args);
@@ -398,24 +456,47 @@ export class StatementRunner {
     }
   }
 
-  #beginner<T>(task: Task<T>, run: Run): Begin {
-    const isStrict = task.isStrict ?? this.settings.isStrict;
-    return (view, transaction) => ({
-      run,
-      text: task.text,
-      isStrict,
-      view,
-      transaction,
-      warnings: new Warnings(),
-      system: {
-        view,
-        settings: this.settings,
-        requests: this.requests,
-        appId: this.#appId,
-        nowMs: run.request.startMs,
-        facts: this.#facts,
-      },
+  #begin(
+    { label, requestType, requestId, authority }: Task<unknown>,
+    budget: Budget,
+  ): ActiveRequest {
+    return this.requests.begin({
+      id: requestId,
+      text: label,
+      requestType,
+      appId: this.#appId,
+      credential: authority?.credential,
+      budget,
     });
+  }
+
+  #beginner<T>(task: Task<T>, run: Run): Begin {
+    const { authority } = task;
+    const isStrict = task.isStrict ?? this.settings.isStrict;
+    return (whole, transaction) => {
+      const judge = authority?.isFull === false ? new Judge(authority, run) : undefined;
+      const isNarrowed = judge !== undefined && !judge.authority.isReadingAll;
+      const view = isNarrowed ? new NarrowedView(whole, judge) : whole;
+      return {
+        run,
+        text: task.text,
+        isStrict,
+        view,
+        judge,
+        transaction,
+        warnings: new Warnings(),
+        system: {
+          view,
+          store: isNarrowed ? undefined : whole,
+          credential: authority?.credential,
+          settings: this.settings,
+          requests: this.requests,
+          appId: this.#appId,
+          nowMs: run.request.startMs,
+          facts: this.#facts,
+        },
+      };
+    };
   }
 
   async #read<T>(
@@ -448,9 +529,11 @@ export class StatementRunner {
   async #write<T>(
     run: (execution: Execution) => T,
     begin: Begin,
-    { requestId, repeat }: Task<unknown>,
+    { requestId, repeat: key, authority }: Task<unknown>,
   ): Promise<Done<T>> {
     let isRepeated = false;
+    const permissions = key && permissionDigest(authority, this.#platform);
+    const repeat = key && { key, permissions };
     const { txnId, result: answer } = await this.#store.transact((transaction): Answer<T> => {
       const execution = begin(transaction.view, transaction);
       // A write is evaluated once more when a commit before it failed.

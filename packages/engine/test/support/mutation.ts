@@ -131,6 +131,8 @@ export class MutationDesk {
       work(
         {
           run: this.#run,
+          view: transaction.view,
+          judge: undefined,
           transaction,
           warnings: this.warnings,
           system: { settings: this.settings },

@@ -1,15 +1,14 @@
 /**
- * Attachment collector: deletes contents that no document has referred to for long enough, at the
- * start and every hour, and files that no record knows.
+ * Attachment collector: deletes contents that no document has referred to for long enough, and
+ * files that no record knows. When it is an app's turn: maintenance.ts.
  *
- * It works in the background and in bounded batches. What fails is logged and tried again an hour
- * later.
+ * It works in the background and in bounded batches. What fails is logged and tried again with the
+ * next turn.
  */
 
 import type { Store } from "@bigpeer/engine";
 import { msOfTime, PeerError, timeOfMs } from "@bigpeer/protocol";
 import { describeError, type Log } from "../log.ts";
-import { RepeatedPass } from "../repeated-pass.ts";
 import type { AttachmentFolder } from "./attachment-folder.ts";
 
 /** Contents that are deleted in one transaction. */
@@ -23,27 +22,14 @@ export interface CollectedApp {
 
 export interface CollectorOptions {
   /** How long content is kept while no document refers to it. */
-  readonly graceMs: number;
+  readonly attachmentGraceMs: number;
   /** The wall clock. */
   readonly now: () => number;
   readonly log: Log;
-  readonly everyMs?: number;
 }
 
-/** Begins at once. Before the stores are closed it is to be stopped. */
-export function startCollector(
-  apps: readonly CollectedApp[],
-  options: CollectorOptions,
-): RepeatedPass {
-  return new RepeatedPass(async (isStopped) => {
-    for (const app of apps) {
-      if (isStopped()) return;
-      await collect(app, options, isStopped);
-    }
-  }, options.everyMs);
-}
-
-async function collect(
+/** Ends soon after `isStopped`, or when the store is closed after that. */
+export async function collectAttachments(
   app: CollectedApp,
   options: CollectorOptions,
   isStopped: () => boolean,
@@ -62,13 +48,13 @@ async function collect(
 
 async function removeOrphans(
   { store, attachments }: CollectedApp,
-  { graceMs, now }: CollectorOptions,
+  { attachmentGraceMs, now }: CollectorOptions,
   isStopped: () => boolean,
 ): Promise<number> {
   // Never ahead of the last write: a wall clock that leapt must not delete early.
   const nowMs = Math.min(now(), msOfTime(store.read((view) => view.head.time)));
   // The last tick of its millisecond.
-  const upToTime = timeOfMs(nowMs - graceMs + 1) - 1;
+  const upToTime = timeOfMs(nowMs - attachmentGraceMs + 1) - 1;
   let count = 0;
   while (!isStopped()) {
     const removed = await attachments.removeOrphans(upToTime, BATCH);
@@ -80,11 +66,11 @@ async function removeOrphans(
 
 async function removeStrays(
   { attachments }: CollectedApp,
-  { graceMs, now }: CollectorOptions,
+  { attachmentGraceMs, now }: CollectorOptions,
   isStopped: () => boolean,
 ): Promise<number> {
   let count = 0;
-  for await (const id of attachments.removeStrays(now() - graceMs)) {
+  for await (const id of attachments.removeStrays(now() - attachmentGraceMs)) {
     if (id !== undefined) count++;
     if (isStopped()) break;
     // Folders are read at once: others get their turn between two of them.

@@ -7,8 +7,9 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { Store } from "@bigpeer/engine";
+import type { StatementRunner, Store } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
+import type { Credential } from "../auth/credential.ts";
 import type { DataApp, DataGate } from "../data-api/data-gate.ts";
 import { type Answer, type Content, contentAnswer, type Headers } from "../http/answer.ts";
 import { isNamedBy } from "../http/entity-tag.ts";
@@ -23,6 +24,7 @@ import { byteRange } from "./byte-range.ts";
 export interface DownloadApp extends DataApp {
   readonly store: Store;
   readonly attachments: Pick<AttachmentFolder, "path">;
+  readonly statements: Pick<StatementRunner, "mayReadAttachment">;
 }
 
 export interface DownloadHost {
@@ -34,22 +36,34 @@ const NOTHING: Content = { kind: "bytes", bytes: new Uint8Array() };
 export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
   return {
     name: "download_attachment",
-    path: "/attachments/*",
+    path: "/attachments/{id}",
     methods: ["GET", "HEAD"],
     failureBody: messageBody,
     answer: async (request, place) => {
-      const { app } = gate.authenticate(request, place);
-      const attachment = findAttachment(app, place.rest);
-      const path = app.attachments.path(attachment.id);
-      await checkFile(path, attachment);
-      return answerWith(attachment, path, request);
+      const { use, app, credential } = await gate.authenticate(request, place);
+      try {
+        const attachment = findAttachment(app, credential, place.parameters["id"] ?? "");
+        const path = app.attachments.path(attachment.id);
+        await checkFile(path, attachment);
+        return answerWith(attachment, path, request);
+      } finally {
+        use.release();
+      }
     },
   };
 }
 
-function findAttachment({ store }: DownloadApp, id: string): Attachment {
+/** What a caller may not read is not there for him. */
+function findAttachment(
+  { store, statements }: DownloadApp,
+  { authority }: Credential,
+  id: string,
+): Attachment {
   const record = isAttachmentId(id) ? store.read((view) => view.attachment(id)) : undefined;
-  if (record === undefined) throw new Refusal(404, "there is no attachment with this id");
+  const mayRead = authority === undefined || statements.mayReadAttachment(id, authority);
+  if (record === undefined || !mayRead) {
+    throw new Refusal(404, "there is no attachment with this id");
+  }
   return { id, len: record.len };
 }
 

@@ -4,6 +4,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
+import { unauthorized } from "../auth/unauthorized.ts";
 import type { DataApp, DataGate } from "../data-api/data-gate.ts";
 import { createAnswer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
@@ -35,19 +36,21 @@ export function uploadEndpoint(host: UploadHost): Endpoint {
     methods: ["POST"],
     failureBody: messageBody,
     answer: async (request, place) => {
-      const { app, credential } = gate.authenticate(request, place);
-      const type = formType(request.headers);
-      checkAnnounced(request, sizeMax);
-      if (underWay >= UPLOADS_MAX) {
-        throw unavailable("the server has too many uploads under way", 1);
-      }
+      const { use, app, credential } = await gate.authenticate(request, place);
       underWay++;
       try {
+        if (!credential.mayUpload) throw unauthorized("the credential may not write anything");
+        const type = formType(request.headers);
+        checkAnnounced(request, sizeMax);
+        if (underWay > UPLOADS_MAX) {
+          throw unavailable("the server has too many uploads under way", 1);
+        }
         const body = arriving(request.openBody(), sizeMax, idleMsMax);
         const { id, len } = await app.attachments.add(formFile(body, type), credential.id);
         return createAnswer(200, { id, len });
       } finally {
         underWay--;
+        use.release();
       }
     },
   };

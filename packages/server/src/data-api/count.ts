@@ -11,10 +11,16 @@ export const COUNT: Operation<CountRequest> = {
   check: checkCountRequest,
   unreachedStatus: 400,
   run: async ({ collection, query, args }, call) => {
-    const { app, request } = call;
-    const isUnknownRefused = !app.settings.isUnknownEmpty;
+    const { app, request, credential } = call;
     const { count, transactionId } = await whileWanted(call, () =>
-      app.statements.count({ collection, query, args, isUnknownRefused, requestId: request.id }),
+      app.statements.count({
+        collection,
+        query,
+        args,
+        isUnknownRefused: !app.settings.isUnknownEmpty,
+        requestId: request.id,
+        authority: credential.authority,
+      }),
     );
     return { body: { count, txnId: transactionId } };
   },

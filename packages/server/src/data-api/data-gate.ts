@@ -5,8 +5,10 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import { type ApiKeys, isEverything, type KnownKey } from "../api-keys.ts";
-import type { FailedCredentials } from "../failed-credentials.ts";
+import type { Authentication } from "../auth/authentication.ts";
+import type { Credential } from "../auth/credential.ts";
+import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
+import { unauthorized } from "../auth/unauthorized.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { decoderOf } from "../http/request-format.ts";
@@ -18,18 +20,27 @@ export interface DataApp {
   readonly id: string;
 }
 
+/** An app while it is in use. */
+export interface AppUse<App extends DataApp> {
+  readonly app: App;
+  /** To be called once, when the app is not needed any more. */
+  release(): void;
+}
+
 /** What calls are served from. */
 export interface DataSource<App extends DataApp> {
-  readonly keys: ApiKeys;
-  readonly apps: readonly App[];
+  readonly registry: AuthRegistry;
+  readonly apps: {
+    /** The app while it is open; undefined when it must be opened. */
+    tryUse(id: string): AppUse<App> | undefined;
+    use(id: string): Promise<AppUse<App>>;
+  };
 }
 
 export interface DataGateOptions<App extends DataApp> {
-  /** Undefined until the stores are open, and from the first step of closing on. */
+  /** Undefined until the server is open, and from the first step of closing on. */
   readonly source: () => DataSource<App> | undefined;
-  readonly failed: FailedCredentials;
-  /** Told of every credential that opened nothing. */
-  readonly onFailed?: () => void;
+  readonly auth: Pick<Authentication, "credentials" | "noteFailure">;
 }
 
 /** Who asks, and about which app. */
@@ -38,11 +49,9 @@ export interface Caller<App extends DataApp> {
   readonly credential: Credential;
 }
 
-export interface Credential {
-  /** Names the credential without giving it away. */
-  readonly id: string;
-  /** Whether statements may be run on connected peers. */
-  readonly mayAskPeers: boolean;
+/** A caller who got in. His app stays open until its use is released. */
+export interface Admitted<App extends DataApp> extends Caller<App> {
+  readonly use: AppUse<App>;
 }
 
 /** A call whose body is there. */
@@ -53,6 +62,13 @@ export interface DataCall<App extends DataApp> extends Caller<App> {
   /** The body as it came. */
   readonly bytes: Uint8Array;
 }
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+const EXPECTED = "expected the header `Authorization: Bearer <API key or JWT>`";
+
+/** One sentence for all: a credential must not tell which apps there are. */
+const UNKNOWN = "the credential is not known, has expired, or is not for this app";
 
 export class DataGate<App extends DataApp> {
   readonly #options: DataGateOptions<App>;
@@ -70,12 +86,13 @@ export class DataGate<App extends DataApp> {
     place: Place,
     operation: (call: DataCall<App>) => T | Promise<T>,
   ): Promise<T> {
-    const { app, credential } = this.authenticate(request, place);
-    const decode = decoderOf(request.headers);
-    // What is larger will not be read.
-    let size = Math.min(request.bodySizeMax, BODY_SIZE_MAX);
-    this.#take(size);
+    const admitted = this.authenticate(request, place);
+    const { use, app, credential } = admitted instanceof Promise ? await admitted : admitted;
+    let size: number | undefined;
     try {
+      const decode = decoderOf(request.headers);
+      // What is larger will not be read.
+      size = this.#take(Math.min(request.bodySizeMax, BODY_SIZE_MAX));
       const bytes = await request.readBody();
       // One that came in chunks may have been much smaller than it could have been.
       this.#bodiesSize -= size - bytes.length;
@@ -83,80 +100,73 @@ export class DataGate<App extends DataApp> {
       const body = decode(bytes);
       return await operation({ app, credential, request, place, body, bytes });
     } finally {
-      this.#calls--;
-      this.#bodiesSize -= size;
+      if (size !== undefined) this.#giveBack(size);
+      use.release();
     }
   }
 
-  /** Who asks. Throws a Refusal: 503 when the server is not open, 401 or 429 when nobody is known. */
-  authenticate(request: HttpRequest, place: Place): Caller<App> {
+  /**
+   * Who asks. A promise only where something has to be waited for; whoever calls it releases the
+   * app. Throws a Refusal: 503 when the server is not open, 401 or 429 when nobody is known.
+   */
+  authenticate(request: HttpRequest, place: Place): Admitted<App> | Promise<Admitted<App>> {
     const source = this.#options.source();
     if (source === undefined) throw unavailable("the server is starting or closing", 1);
-    try {
-      return findCaller(source, request.headers.authorization, place.appId);
-    } catch (error) {
-      const isTried = request.headers.authorization !== undefined;
-      if (isTried && error instanceof Refusal) this.#throttle(request.remoteAddress);
-      throw error;
-    }
+    const { authorization } = request.headers;
+    // Where none was tried, none has failed.
+    if (authorization === undefined) throw unauthorized(`${EXPECTED}, found none`);
+    const text = BEARER.exec(authorization)?.[1];
+    if (text === undefined) throw this.#failed(request, EXPECTED);
+    const bearer = this.#options.auth.credentials.find(source.registry, text, place.appId);
+    if (bearer instanceof Promise) return this.#verify(source, bearer, request);
+    if (bearer === undefined) throw this.#failed(request, UNKNOWN);
+    return enter(source, bearer);
   }
 
-  /** A known credential always passes, so that nobody can lock out others behind the same proxy. */
-  #throttle(address: string): void {
-    const { failed, onFailed } = this.#options;
-    onFailed?.();
-    failed.note(address);
-    const seconds = failed.retryAfterSeconds(address);
-    if (seconds === undefined) return;
-    const message = "too many requests with a wrong credential came from this address";
-    throw new Refusal(429, message, { "retry-after": String(seconds) });
+  /** As authenticate, for a token that is still being looked at. */
+  async #verify(
+    source: DataSource<App>,
+    verifying: Promise<Bearer | undefined>,
+    request: HttpRequest,
+  ): Promise<Admitted<App>> {
+    const bearer = await verifying.catch((error: unknown) => {
+      if (error instanceof Refusal && error.status === 401) {
+        throw this.#failed(request, error.message);
+      }
+      throw error;
+    });
+    if (bearer === undefined) throw this.#failed(request, UNKNOWN);
+    return enter(source, bearer);
+  }
+
+  /** Who tries many is told to wait. */
+  #failed({ remoteAddress }: HttpRequest, message: string): Refusal {
+    this.#options.auth.noteFailure(remoteAddress);
+    return unauthorized(message);
   }
 
   /** A call takes its room from before its body is read until it is answered. */
-  #take(size: number): void {
+  #take(size: number): number {
     if (this.#calls >= CALLS_MAX || this.#bodiesSize + size > BODIES_SIZE_MAX) {
       throw unavailable("the server has too many requests under way", 1);
     }
     this.#calls++;
     this.#bodiesSize += size;
+    return size;
+  }
+
+  #giveBack(size: number): void {
+    this.#calls--;
+    this.#bodiesSize -= size;
   }
 }
 
-/** Throws a Refusal, 401, when the credential opens no app, or another one. */
-function findCaller<App extends DataApp>(
-  { keys, apps }: DataSource<App>,
-  authorization: string | undefined,
-  appId: string | undefined,
-): Caller<App> {
-  const key = keys.find(tokenOf(authorization));
-  const app = apps.find(({ id }) => id === key?.appId);
-  // One sentence for all: a key must not tell which apps there are.
-  if (key === undefined || app === undefined || !isMeant(app, appId)) {
-    throw unauthorized("the API key is not known, or not for this app");
-  }
-  checkPermissions(key);
-  const mayAskPeers = key.permissions["remoteQuery"] === true;
-  return { app, credential: { id: key.id, mayAskPeers } };
-}
-
-function tokenOf(authorization: string | undefined): string {
-  if (authorization === undefined) {
-    throw unauthorized("expected the header `Authorization: Bearer <API key>`, found none");
-  }
-  const token = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
-  if (token !== undefined) return token;
-  throw unauthorized("expected `Bearer <API key>` in the header Authorization");
-}
-
-function checkPermissions({ permissions }: KnownKey): void {
-  if (isEverything(permissions)) return;
-  throw unauthorized("the API key lacks the permission for this operation");
-}
-
-function isMeant(app: DataApp, appId: string | undefined): boolean {
-  return appId === undefined || appId.toLowerCase() === app.id;
-}
-
-export function unauthorized(message: string): Refusal {
-  return new Refusal(401, message, { "www-authenticate": "Bearer" });
+/** The app of a known credential; opened, when nobody has used it for a while. */
+function enter<App extends DataApp>(
+  { apps }: DataSource<App>,
+  { appId, credential }: Bearer,
+): Admitted<App> | Promise<Admitted<App>> {
+  const use = apps.tryUse(appId);
+  if (use !== undefined) return { use, app: use.app, credential };
+  return apps.use(appId).then((opened) => ({ use: opened, app: opened.app, credential }));
 }

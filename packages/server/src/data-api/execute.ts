@@ -21,13 +21,14 @@ export const EXECUTE: Operation<QueryRequest> = {
   isJsonOnly: true,
   failureBody: failedResponse,
   run: async ({ statement, args }, call) => {
-    const { app, request } = call;
+    const { app, request, credential } = call;
     const repeat = repeatKeyOf(call, PATH);
     const result = await whileWanted(call, () =>
       app.statements.execute({
         statement,
         args,
         requestId: request.id,
+        authority: credential.authority,
         ...(isStrict(call) && { isStrict: true }),
         ...(repeat && { repeat }),
       }),

@@ -16,7 +16,8 @@ export const FIND_BY_ID: Operation<FindByIdRequest> = {
     const { collection, id } = asked;
     const { statements, settings } = call.app;
     const isUnknownRefused = !settings.isUnknownEmpty;
-    const found = statements.findById({ collection, id, isUnknownRefused });
+    const { authority } = call.credential;
+    const found = statements.findById({ collection, id, isUnknownRefused, authority });
     const { document, transactionId: txnId } = found;
     if (document === undefined) return { body: { id: found.id, fields: null, txnId } };
     const linkOf = attachmentLinks(call, publicUrl);

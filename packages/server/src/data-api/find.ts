@@ -17,7 +17,7 @@ export const FIND: Operation<FindRequest> = {
   check: checkFindRequest,
   unreachedStatus: 400,
   run: async (find, call, { publicUrl }) => {
-    const { app, request } = call;
+    const { app, request, credential } = call;
     const { documents, plan, transactionId } = await whileWanted(call, () =>
       app.statements.find({
         collection: find.collection,
@@ -32,6 +32,7 @@ export const FIND: Operation<FindRequest> = {
         isPlanWanted: find.describe === true,
         isUnknownRefused: !app.settings.isUnknownEmpty,
         requestId: request.id,
+        authority: credential.authority,
       }),
     );
     const form = { ...find, linkOf: attachmentLinks(call, publicUrl) };

@@ -7,7 +7,7 @@ import type { StatementRunner, Store } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
 import { type Answer, type Headers, NO_HEADERS } from "../http/answer.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import type { AppSettings } from "../registry.ts";
+import type { AppSettings } from "../registry/app.ts";
 import type { Check } from "../schema.ts";
 import { awaitTransaction, wantedTransaction } from "./consistency.ts";
 import type { DataApp, DataCall, DataGate } from "./data-gate.ts";

@@ -3,7 +3,7 @@
  * statement is checked and nobody runs it.
  */
 
-import { unauthorized } from "./data-gate.ts";
+import { unauthorized } from "../auth/unauthorized.ts";
 import type { Operation } from "./operation.ts";
 import { checkRemoteExecuteRequest, type QueryRequest } from "./schemas.ts";
 
@@ -14,9 +14,9 @@ export const REMOTE_EXECUTE: Operation<QueryRequest> = {
   unreachedStatus: undefined,
   run: ({ statement, args }, { app, credential }) => {
     if (!credential.mayAskPeers) {
-      throw unauthorized("the API key lacks the permission for this operation");
+      throw unauthorized("the credential lacks the permission for this operation");
     }
-    app.statements.checkRemote({ statement, args });
+    app.statements.checkRemote({ statement, args, authority: credential.authority });
     return { body: { result: [] } };
   },
 };

@@ -2,9 +2,14 @@
  * `POST /store/write`: a batch of commands in one transaction, all of them or none.
  */
 
-import type { WriteCommand as EngineCommand, WriteResult as EngineResult } from "@bigpeer/engine";
+import type {
+  BatchResult,
+  WriteCommand as EngineCommand,
+  WriteResult as EngineResult,
+} from "@bigpeer/engine";
 import { PeerError, unreachable, type Value } from "@bigpeer/protocol";
-import type { Operation } from "./operation.ts";
+import { Refusal, refusalOf } from "../http/refusal.ts";
+import type { Call, Operation } from "./operation.ts";
 import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
 import { checkWriteRequest, type WriteCommand, type WriteRequest } from "./schemas.ts";
 
@@ -16,18 +21,29 @@ export const WRITE: Operation<WriteRequest> = {
   check: checkWriteRequest,
   unreachedStatus: 400,
   run: async ({ commands }, call) => {
-    const { app, request } = call;
-    const repeat = repeatKeyOf(call, PATH);
-    const { results, transactionId, isRepeated } = await app.statements.write({
-      commands: commands.map(engineCommand),
-      isUnknownRefused: !app.settings.isUnknownEmpty,
-      requestId: request.id,
-      ...(repeat && { repeat }),
-    });
+    const { results, transactionId, isRepeated } = await write(commands, call);
     const body = { results: results.map((result) => resultValue(result, transactionId)) };
     return { body, isApplied: true, ...(isRepeated && { headers: REPEATED }) };
   },
 };
+
+async function write(commands: readonly WriteCommand[], call: Call): Promise<BatchResult> {
+  const { app, request, credential } = call;
+  const repeat = repeatKeyOf(call, PATH);
+  try {
+    return await app.statements.write({
+      commands: commands.map(engineCommand),
+      isUnknownRefused: !app.settings.isUnknownEmpty,
+      requestId: request.id,
+      authority: credential.authority,
+      ...(repeat && { repeat }),
+    });
+  } catch (error) {
+    const isDenied = error instanceof PeerError && error.code === "permission.denied";
+    // Here, and only here, a known caller who may not do this is told so by a status of its own.
+    throw isDenied ? new Refusal(403, refusalOf(error)?.message ?? error.message) : error;
+  }
+}
 
 /** What may be left out is null for some clients; the engine knows only that it is not there. */
 function engineCommand(command: WriteCommand, index: number): EngineCommand {

@@ -48,6 +48,8 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "operation.invalid":
     case "operation.refused":
       return new Refusal(400, describe(error));
+    case "permission.denied":
+      return new Refusal(401, describe(error), { "www-authenticate": "Bearer" });
     case "query.timeout":
     case "store.snapshot_expired":
       return new Refusal(408, describe(error));

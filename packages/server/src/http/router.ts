@@ -13,6 +13,7 @@ import { type Answer, createAnswer, type EncodedAnswer } from "./answer.ts";
 import { encodeAnswer } from "./answer-encoding.ts";
 import { Cors, isPreflight } from "./cors.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { NO_PARAMETERS, type PathParameters, PathTable } from "./path-table.ts";
 import { Refusal, refusalOf, unavailable } from "./refusal.ts";
 
 /** Where in the server a request was sent. */
@@ -21,8 +22,10 @@ export interface Place {
   readonly appId: string | undefined;
   /** `v4` or `v5`; undefined outside the data API. */
   readonly version: string | undefined;
-  /** What stands for the `*` in the path of the endpoint, as it was sent. */
-  readonly rest: string;
+  /** What stands for each `{name}` in the path of the endpoint, decoded. */
+  readonly parameters: PathParameters;
+  /** What follows the `?`, as it was sent. */
+  readonly query: string;
 }
 
 /** What answers the requests of one path. */
@@ -30,8 +33,8 @@ export interface Endpoint {
   /** What the log and the metrics call it. */
   readonly name: string;
   /**
-   * The whole path; for an endpoint of the data API what follows the version. One that ends with
-   * `/*` is for every path with one more part.
+   * The whole path; for an endpoint of the data API what follows the version. It may have
+   * parameters, see path-table.ts.
    */
   readonly path: string;
   readonly methods: readonly string[];
@@ -40,12 +43,16 @@ export interface Endpoint {
   /** May throw a Refusal or a PeerError. */
   readonly answer: (request: HttpRequest, place: Place) => Answer | Promise<Answer>;
   /** The body that tells a failure to the callers of this endpoint. */
-  readonly failureBody: (message: string) => Value;
+  readonly failureBody: FailureBody;
 }
+
+export type FailureBody = (message: string, refusal: Refusal) => Value;
 
 export interface RouterOptions {
   readonly endpoints: readonly Endpoint[];
   readonly dataEndpoints: readonly Endpoint[];
+  /** Where there is no endpoint. */
+  readonly failureBody?: FailureBody;
   /** Without it no other page may call. */
   readonly cors?: Cors;
   readonly log: Log;
@@ -72,14 +79,16 @@ const KNOWN_LENGTH_MAX = 256;
 export class Router {
   readonly #log: Log;
   readonly #cors: Cors;
-  readonly #endpoints: PathTable;
-  readonly #dataEndpoints: PathTable;
+  readonly #endpoints: PathTable<Endpoint>;
+  readonly #dataEndpoints: PathTable<Endpoint>;
+  readonly #failureBody: FailureBody;
   /** What was found, by target: a client asks the same few again and again. */
   readonly #known = new Map<string, Found>();
 
-  constructor({ endpoints, dataEndpoints, cors = new Cors([]), log }: RouterOptions) {
-    this.#log = log;
+  constructor({ endpoints, dataEndpoints, cors = new Cors([]), ...options }: RouterOptions) {
+    this.#log = options.log;
     this.#cors = cors;
+    this.#failureBody = options.failureBody ?? messageBody;
     this.#endpoints = new PathTable(endpoints);
     this.#dataEndpoints = new PathTable(dataEndpoints);
   }
@@ -103,7 +112,7 @@ export class Router {
       return routed;
     } catch (error) {
       const refusal = this.#refusal(error, request.id);
-      const body = (endpoint?.failureBody ?? messageBody)(refusal.message);
+      const body = (endpoint?.failureBody ?? this.#failureBody)(refusal.message, refusal);
       const answer = createAnswer(refusal.status, body, refusal.headers);
       return await this.#encode(answer, request, endpoint);
     }
@@ -130,22 +139,23 @@ export class Router {
   }
 
   #find(target: string): Found | undefined {
-    const found = this.#findPath(pathOf(target));
-    // Paths that end with `/*` are without number.
-    if (found?.isExact === true && found.place.rest === "" && target.length <= KNOWN_LENGTH_MAX) {
+    const found = this.#findPath(pathOf(target), queryOf(target));
+    // Paths with parameters are without number.
+    const isOneOfFew = found?.isExact === true && found.place.parameters === NO_PARAMETERS;
+    if (isOneOfFew && target.length <= KNOWN_LENGTH_MAX) {
       if (this.#known.size >= KNOWN_MAX) this.#known.clear();
       this.#known.set(target, found);
     }
     return found;
   }
 
-  #findPath(path: string): Found | undefined {
+  #findPath(path: string, query: string): Found | undefined {
     const inData = DATA_PATH.exec(path);
-    if (inData === null) {
-      return this.#endpoints.find(path, { appId: undefined, version: undefined, rest: "" });
-    }
-    const [, appId, version, local = ""] = inData;
-    return this.#dataEndpoints.find(local, { appId, version, rest: "" });
+    const [, appId, version, local = ""] = inData ?? [];
+    const match = inData === null ? this.#endpoints.find(path) : this.#dataEndpoints.find(local);
+    if (match === undefined) return undefined;
+    const { entry: endpoint, isExact, parameters } = match;
+    return { endpoint, isExact, place: { appId, version, parameters, query } };
   }
 
   /** What may be told of an error; what may not is logged. */
@@ -156,38 +166,6 @@ export class Router {
     const message = `an unexpected error of the server; its log has more about request ${requestId}`;
     return new Refusal(500, message);
   }
-}
-
-/** Endpoints by their paths. */
-class PathTable {
-  readonly #byPath: ReadonlyMap<string, Endpoint>;
-  readonly #open: readonly Endpoint[];
-  readonly #all: readonly Endpoint[];
-
-  constructor(endpoints: readonly Endpoint[]) {
-    this.#open = endpoints.filter(({ path }) => path.endsWith("/*"));
-    const exact = endpoints.filter((endpoint) => !this.#open.includes(endpoint));
-    this.#byPath = new Map(exact.map((endpoint) => [endpoint.path, endpoint]));
-    this.#all = endpoints;
-  }
-
-  find(path: string, place: Place): Found | undefined {
-    const endpoint = this.#byPath.get(path);
-    if (endpoint !== undefined) return { endpoint, isExact: true, place };
-    for (const open of this.#open) {
-      const rest = restOf(path, open.path.slice(0, -1));
-      if (rest !== undefined) return { endpoint: open, isExact: true, place: { ...place, rest } };
-    }
-    const above = this.#all.find((one) => path.startsWith(`${one.path.replace(/\/\*$/, "")}/`));
-    return above === undefined ? undefined : { endpoint: above, isExact: false, place };
-  }
-}
-
-/** The one part of a path that follows `start`. */
-function restOf(path: string, start: string): string | undefined {
-  if (!path.startsWith(start)) return undefined;
-  const rest = path.slice(start.length);
-  return rest === "" || rest.includes("/") ? undefined : rest;
 }
 
 /** Whether there is room for an answer until its client has taken it. */
@@ -206,6 +184,11 @@ export function messageBody(message: string): Value {
 /** Without the query; without the origin, which a proxy may leave in front. */
 function pathOf(target: string): string {
   return (target.split("?", 1)[0] ?? "").replace(/^https?:\/\/[^/]*/i, "");
+}
+
+function queryOf(target: string): string {
+  const start = target.indexOf("?");
+  return start < 0 ? "" : target.slice(start + 1);
 }
 
 function checkMethod({ path, methods }: Endpoint, method: string): void {

@@ -63,9 +63,10 @@ const { R_OK, W_OK } = fileConstants;
 
 /**
  * Address space, not memory or disk: the largest file that needs no second mapping. Mapping again
- * happens by itself, but never frees the old mapping.
+ * happens by itself, but never frees the old mapping. A process has room for about 2^46 bytes, and
+ * one for each app that is open.
  */
-const MAP_SIZE = 2 ** 40;
+const MAP_SIZE = 2 ** 36;
 
 /** Each snapshot of a different state takes a place of 64 bytes in the lock file, behind a head. */
 const READER_COUNT_MAX = 1000;

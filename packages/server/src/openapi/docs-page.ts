@@ -87,8 +87,8 @@ export function docsEndpoints({ serverUrl, folder = FOLDER }: DocsPageOptions): 
     {
       ...shared,
       name: "docs",
-      path: "/docs/*",
-      answer: (request, { rest }) => files.answer(rest, request),
+      path: "/docs/{file}",
+      answer: (request, { parameters }) => files.answer(parameters["file"] ?? "", request),
     },
   ];
 }

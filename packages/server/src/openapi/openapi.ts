@@ -46,7 +46,7 @@ export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): Va
       parameters: PARAMETERS,
       headers: HEADERS,
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "An API key of the app." },
+        bearer: { type: "http", scheme: "bearer", description: CREDENTIAL },
       },
     },
   };
@@ -55,6 +55,10 @@ export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): Va
 const DESCRIPTION =
   "Bodies are JSON or CBOR, by `Content-Type`; answers are JSON unless `Accept` asks for CBOR. " +
   "Integers can have 64 bits.";
+
+const CREDENTIAL =
+  "An API key of the app; or a JWT: a session that the login of the app gave, or a token of an " +
+  "issuer that the app trusts.";
 
 const TAGS: Value = [
   { name: "store", description: "Documents, in collections." },

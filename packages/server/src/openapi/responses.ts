@@ -15,7 +15,7 @@ import type { OperationExample } from "./operation-texts.ts";
 /** What a failure means, unless an operation says more. */
 const MEANINGS: { readonly [status: string]: string } = {
   400: "The request is malformed, or names what is not there. The text says what and where.",
-  401: "There is no valid credential, or it lacks the permission.",
+  401: "There is no valid credential, or it lacks the permission for the operation or a collection.",
   404: "There is nothing of this name.",
   408: "It took too long: the body to arrive, or the statement to run.",
   413: "The body is too large.",

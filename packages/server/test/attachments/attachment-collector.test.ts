@@ -2,9 +2,15 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
-import { type CollectedApp, startCollector } from "../../src/attachments/attachment-collector.ts";
+import {
+  type CollectedApp,
+  type CollectorOptions,
+  collectAttachments,
+} from "../../src/attachments/attachment-collector.ts";
+import { attachmentPath } from "../../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
 import type { Config } from "../../src/config.ts";
+import { appAttachmentsFolder } from "../../src/data-folder.ts";
 import { startServer } from "../../src/server.ts";
 import { createStore } from "../../src/store-folder.ts";
 import { download, idOf, uploaded } from "../support/attachment-client.ts";
@@ -24,8 +30,9 @@ async function serve(config: Config, host: TestHost = testHost()): Promise<DataA
   return new DataApi(server, config);
 }
 
-function hasFile({ server }: DataApi, content: Uint8Array): boolean {
-  return existsSync(server.apps[0]?.attachments.path(idOf(content)) ?? "");
+function hasFile({ config, quickstart }: DataApi, content: Uint8Array): boolean {
+  const folder = appAttachmentsFolder(config.dataDir, quickstart.appId);
+  return existsSync(attachmentPath(folder, idOf(content)));
 }
 
 async function refer(api: DataApi, content: Uint8Array): Promise<void> {
@@ -46,6 +53,7 @@ describe("[H40] a server", () => {
 
     const host = testHost();
     const second = await serve(config, host);
+    await second.execute("SELECT * FROM cars");
     await vi.waitFor(() => expect(hasFile(second, OTHER)).toBe(false));
     expect((await download(second, idOf(OTHER))).status).toBe(404);
     expect((await download(second, idOf(PHOTO))).bytes).toHaveLength(PHOTO.length);
@@ -55,6 +63,7 @@ describe("[H40] a server", () => {
     await second.server.close();
 
     const third = await serve(config);
+    await third.execute("SELECT * FROM cars");
     await vi.waitFor(() => expect(hasFile(third, PHOTO)).toBe(false));
     expect((await download(third, idOf(PHOTO))).status).toBe(404);
   });
@@ -78,6 +87,7 @@ describe("[H40] the collector", () => {
     readonly app: CollectedApp;
     /** Adds a content. Returns the path of its file. */
     readonly add: (content: Uint8Array) => Promise<string>;
+    readonly collect: (changes?: Partial<CollectorOptions>) => Promise<void>;
   }
 
   async function open(): Promise<Opened> {
@@ -95,34 +105,35 @@ describe("[H40] the collector", () => {
       }
       return attachments.path((await attachments.add(chunks(), "ann")).id);
     };
-    return { platform, host, app: { id: "app", store, attachments }, add };
+    const app = { id: "app", store, attachments };
+    const { log } = host;
+    const now = (): number => platform.nowMs;
+    const collect = (changes: Partial<CollectorOptions> = {}): Promise<void> =>
+      collectAttachments(app, { attachmentGraceMs: HOUR_MS, now, log, ...changes }, () => false);
+    return { platform, host, app, add, collect };
   }
 
   test("counts the grace by the last write: a clock that leaps deletes nothing", async () => {
-    const { platform, host, app, add } = await open();
+    const { platform, app, add, collect } = await open();
     const path = await add(PHOTO);
-    const options = { graceMs: HOUR_MS, now: () => platform.nowMs, log: host.log, everyMs: 10 };
-    const collector = startCollector([app], options);
-    onTestFinished(() => collector.stop());
-    // A file without a record shows that passes were made.
     const stray = app.attachments.path(idOf(OTHER));
     mkdirSync(dirname(stray), { recursive: true });
     writeFileSync(stray, OTHER);
     platform.nowMs = statSync(stray).mtimeMs + 2 * HOUR_MS;
-    await vi.waitFor(() => expect(existsSync(stray)).toBe(false));
+    await collect();
+    // A file without a record has no other time than that of the disk.
+    expect(existsSync(stray)).toBe(false);
     expect(readFileSync(path)).toEqual(PHOTO);
   });
 
   test("deletes in the end, in batches, once the store has seen the time pass", async () => {
-    const { platform, host, app, add } = await open();
+    const { platform, host, app, add, collect } = await open();
     const paths: string[] = [];
     for (let i = 0; i < 300; i++) paths.push(await add(Buffer.from(`content ${i}`)));
     platform.nowMs += 2 * HOUR_MS;
     const late = await add(OTHER);
-    const options = { graceMs: HOUR_MS, now: () => platform.nowMs, log: host.log, everyMs: 10 };
-    const collector = startCollector([app], options);
-    await vi.waitFor(() => expect(host.lines).toHaveLength(1));
-    await collector.stop();
+    await collect();
+    expect(host.lines).toEqual(["info attachments that nobody refers to were deleted"]);
     expect(paths.filter((path) => existsSync(path))).toEqual([]);
     expect(existsSync(late)).toBe(true);
     expect(app.store.read((view) => [...view.attachments()])).toEqual([
@@ -130,25 +141,18 @@ describe("[H40] the collector", () => {
     ]);
   });
 
-  test("tells what fails, goes on with the other apps, and tries again", async () => {
-    const { platform, host, app, add } = await open();
+  test("tells what fails, and does it the next time", async () => {
+    const { host, add, collect } = await open();
     const path = await add(PHOTO);
-    let isBroken = true;
-    const broken = {
-      ...app,
-      id: "broken",
-      get store(): CollectedApp["store"] {
-        if (isBroken) throw new Error("the disk does not answer");
-        return app.store;
-      },
+    const now = (): number => {
+      throw new Error("the clock does not answer");
     };
-    const options = { graceMs: 0, now: () => platform.nowMs, log: host.log, everyMs: 10 };
-    const collector = startCollector([broken, app], options);
-    await vi.waitFor(() => expect(existsSync(path)).toBe(false));
-    expect(host.lines[0]).toContain("error attachments of app broken were not collected");
-    const other = await add(OTHER);
-    isBroken = false;
-    await vi.waitFor(() => expect(existsSync(other)).toBe(false));
-    await collector.stop();
+    await collect({ attachmentGraceMs: 0, now });
+    expect(existsSync(path)).toBe(true);
+    expect(host.lines).toEqual([
+      expect.stringContaining("error attachments of app app were not collected: Error: the clock"),
+    ]);
+    await collect({ attachmentGraceMs: 0 });
+    expect(existsSync(path)).toBe(false);
   });
 });

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../../src/server.ts";
 import { download, idOf, sendTo, uploaded } from "../support/attachment-client.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
+import { openFirstApp } from "../support/open-app.ts";
 import { testHost } from "../support/store-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -170,7 +171,7 @@ test("[H37] a record whose file is lost or cut is 500, and the log says which fi
   const server = await startServer(config, host);
   const own = new DataApi(server, config);
   const { id: lost } = await uploaded(own, content);
-  const path = server.apps[0]?.attachments.path(lost) ?? "";
+  const path = (await openFirstApp(server)).attachments.path(lost);
   truncateSync(path, 3);
   expect((await download(own, lost)).status).toBe(500);
   rmSync(path);

@@ -2,16 +2,19 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
 import { uploadEndpoint } from "../../src/attachments/upload.ts";
+import { createCredential } from "../../src/auth/credential.ts";
 import { appAttachmentsFolder } from "../../src/data-folder.ts";
 import { Router } from "../../src/http/router.ts";
 import { UPLOADS_MAX } from "../../src/limits.ts";
 import { download, formOf, idOf, upload, uploaded } from "../support/attachment-client.ts";
 import { type DataApi, openDataApi } from "../support/data-api.ts";
 import { listenWith } from "../support/http-listener.ts";
+import { openFirstApp } from "../support/open-app.ts";
 import { contentLength, RawConnection, requestBytes } from "../support/raw-connection.ts";
 
 const api = await openDataApi();
@@ -26,8 +29,9 @@ function partialsOf(one: DataApi): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-function recordsOf({ server }: DataApi): number {
-  return server.apps[0]?.store.read((view) => view.head.attachments ?? 0) ?? 0;
+async function recordsOf({ server }: DataApi): Promise<number> {
+  const { store } = await openFirstApp(server);
+  return store.read((view) => view.head.attachments ?? 0);
 }
 
 const EDGE = "multipart/form-data; boundary=edge";
@@ -47,8 +51,8 @@ describe("[H36] an upload", () => {
     expect(reply.body).toEqual({ id, len: 11 });
     expect(readFileSync(join(folderOf(api), "uU", id), "utf8")).toBe("hello world");
     expect(partialsOf(api)).toEqual([]);
-    const [app] = api.server.apps;
-    const [keyId] = app?.store.read((view) => view.attachment(id)?.by) ?? [];
+    const { store } = await openFirstApp(api.server);
+    const [keyId] = store.read((view) => view.attachment(id)?.by) ?? [];
     expect(api.quickstart.apiKey).toContain(keyId);
   });
 
@@ -87,11 +91,11 @@ describe("[H36] an upload", () => {
   });
 
   test("of the same content has the same id, also at the same time", async () => {
-    const before = recordsOf(api);
+    const before = await recordsOf(api);
     const content = randomBytes(300_000);
     const all = await Promise.all(Array.from({ length: 12 }, () => uploaded(api, content)));
     expect(new Set(all.map(({ id }) => id))).toEqual(new Set([idOf(content)]));
-    expect(recordsOf(api)).toBe(before + 1);
+    expect(await recordsOf(api)).toBe(before + 1);
     expect(partialsOf(api)).toEqual([]);
     expect(idOf((await download(api, idOf(content))).bytes)).toBe(idOf(content));
   });
@@ -115,29 +119,29 @@ describe("[H36] refused, with nothing kept, is", () => {
     ["a body that is compressed", { "content-type": EDGE, "content-encoding": "gzip" }, 415],
     ["a form without a boundary", { "content-type": "multipart/form-data" }, 400],
   ])("%s", async (_, headers, status) => {
-    const before = recordsOf(api);
+    const before = await recordsOf(api);
     const reply = await upload(api, formBytes("refused"), { headers });
     expect(reply.status).toBe(status);
     expect(reply.body).toEqual({
       message: expect.stringMatching("multipart/form-data|content encoding"),
     });
-    expect(recordsOf(api)).toBe(before);
+    expect(await recordsOf(api)).toBe(before);
   });
 
   test("a form with two files, and one that is cut off", async () => {
-    const before = recordsOf(api);
+    const before = await recordsOf(api);
     const two = await upload(api, formOf(Buffer.from("one"), Buffer.from("two")));
     const cut = await upload(api, formBytes("cut").subarray(0, -12), {
       headers: { "content-type": EDGE },
     });
     expect([two.status, cut.status]).toEqual([400, 400]);
     expect(partialsOf(api)).toEqual([]);
-    expect(recordsOf(api)).toBe(before);
+    expect(await recordsOf(api)).toBe(before);
   });
 
   test("any other bytes; no file and no partial is left open", async () => {
     const descriptors = (): number => readdirSync("/dev/fd").length;
-    const before = recordsOf(api);
+    const before = await recordsOf(api);
     await upload(api, formBytes("warm"), { headers: { "content-type": EDGE } });
     const open = descriptors();
     await fc.assert(
@@ -151,12 +155,12 @@ describe("[H36] refused, with nothing kept, is", () => {
       { numRuns: 100 },
     );
     expect(partialsOf(api)).toEqual([]);
-    expect(recordsOf(api)).toBe(before + 1);
+    expect(await recordsOf(api)).toBe(before + 1);
     expect(descriptors()).toBeLessThan(open + 20);
   });
 
   test("one whose client leaves", async () => {
-    const before = recordsOf(api);
+    const before = await recordsOf(api);
     const connection = await RawConnection.open(api.server.url);
     const headers = [
       ["Host", "x"],
@@ -169,7 +173,7 @@ describe("[H36] refused, with nothing kept, is", () => {
     await vi.waitFor(() => expect(partialsOf(api)).toHaveLength(1));
     connection.destroy();
     await vi.waitFor(() => expect(partialsOf(api)).toEqual([]));
-    expect(recordsOf(api)).toBe(before);
+    expect(await recordsOf(api)).toBe(before);
   });
 });
 
@@ -198,7 +202,7 @@ describe("[H36] a content beyond attachment-size-max is 413", async () => {
     const stream = Readable.toWeb(Readable.from([body]));
     const reply = await upload(small, stream, { headers: { "content-type": EDGE } });
     expect(reply.status).toBe(413);
-    expect(recordsOf(small)).toBe(0);
+    expect(await recordsOf(small)).toBe(0);
   });
 
   test("the largest is taken", async () => {
@@ -209,11 +213,10 @@ describe("[H36] a content beyond attachment-size-max is 413", async () => {
 describe("the endpoint", () => {
   /** A listener with the endpoint alone, for the app of the server above. */
   async function serve(idleMsMax?: number): Promise<string> {
-    const [app] = api.server.apps;
-    if (app === undefined) throw new Error("expected an app");
-    const gate = {
-      authenticate: () => ({ app, credential: { id: "somebody", mayAskPeers: true } }),
-    };
+    const app = await openFirstApp(api.server);
+    const use = { app, release: (): void => {} };
+    const credential = createCredential("somebody", FULL_PERMISSIONS);
+    const gate = { authenticate: () => ({ use, app, credential }) };
     const host = { gate, sizeMax: 1_000_000, ...(idleMsMax !== undefined && { idleMsMax }) };
     const log = (): void => {};
     const router = new Router({ endpoints: [], dataEndpoints: [uploadEndpoint(host)], log });
@@ -228,13 +231,13 @@ describe("the endpoint", () => {
   });
 
   test("answers 408 when the body does not go on", async () => {
-    const before = recordsOf(api);
+    const before = await recordsOf(api);
     const connection = await RawConnection.open(await serve(20));
     const started = Buffer.concat([HEAD, formBytes("late").subarray(0, 70)]);
     expect((await connection.ask(started))?.status).toBe(408);
     connection.destroy();
     expect(partialsOf(api)).toEqual([]);
-    expect(recordsOf(api)).toBe(before);
+    expect(await recordsOf(api)).toBe(before);
   });
 
   test("takes a bounded number of uploads at once, and the next one is 503", async () => {
@@ -258,13 +261,8 @@ describe("the endpoint", () => {
 });
 
 test("[H36] a full disk is 503, and nothing is left of the upload", async () => {
-  const [app] = api.server.apps;
-  if (app === undefined) throw new Error("expected an app");
-  const folder = new AttachmentFolder({
-    folder: folderOf(api),
-    store: app.store,
-    sizeMax: 1_000_000,
-  });
+  const { store } = await openFirstApp(api.server);
+  const folder = new AttachmentFolder({ folder: folderOf(api), store, sizeMax: 1_000_000 });
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield Buffer.from("begun");
     throw Object.assign(new Error("no space left on device"), { code: "ENOSPC", errno: -28 });

@@ -3,17 +3,19 @@
  */
 
 import { expect, test } from "vitest";
-import { Registry } from "../../src/registry.ts";
+import type { AppSettings } from "../../src/registry/app.ts";
+import { SERVER } from "../../src/registry/audit-log.ts";
+import { Registry } from "../../src/registry/registry.ts";
 import { startServer } from "../../src/server.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
 import { testHost } from "../support/store-host.ts";
 
 /** A server whose app has other settings than the default. */
-async function openWith(settings: Parameters<Registry["setAppSettings"]>[1]): Promise<DataApi> {
+async function openWith(settings: Partial<AppSettings>): Promise<DataApi> {
   const first = await openDataApi();
   await first.server.close();
   const registry = await Registry.open(first.config.dataDir, testHost());
-  await registry.setAppSettings(first.quickstart.appId, settings);
+  await registry.apps.setSettings(first.quickstart.appName, settings, SERVER);
   await registry.close();
   return new DataApi(await startServer(first.config, testHost()), first.config);
 }

@@ -3,42 +3,72 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import { MemoryKeyValue, Store } from "@bigpeer/engine";
-import { encodeCbor, type ValueObject } from "@bigpeer/protocol";
-import { beforeAll, expect, test, vi } from "vitest";
-import { ApiKeys, FULL_PERMISSIONS } from "../../src/api-keys.ts";
-import { type DataCall, DataGate } from "../../src/data-api/data-gate.ts";
-import { FailedCredentials } from "../../src/failed-credentials.ts";
+import { FULL_PERMISSIONS, type Permissions, readPermissions } from "@bigpeer/engine";
+import { encodeCbor } from "@bigpeer/protocol";
+import { afterAll, expect, test, vi } from "vitest";
+import { Authentication } from "../../src/auth/authentication.ts";
+import {
+  type AppUse,
+  type DataApp,
+  type DataCall,
+  DataGate,
+} from "../../src/data-api/data-gate.ts";
+import { NO_PARAMETERS } from "../../src/http/path-table.ts";
 import type { Place } from "../../src/http/router.ts";
 import { BODIES_SIZE_MAX, BODY_SIZE_MAX, CALLS_MAX } from "../../src/limits.ts";
 import { nodePlatform } from "../../src/node-platform.ts";
+import { Registry } from "../../src/registry/registry.ts";
 import { type HandMadeRequest, handMadeRequest } from "../support/hand-made-request.ts";
+import { testHost } from "../support/store-host.ts";
+import { folderOfFile } from "../support/temporary-folder.ts";
 
-const APP = { id: "6bb92a35-e1bf-41a2-afc7-2067df0c701d" };
-const OTHER = { id: "ae90f7b2-499f-4c73-8353-bae98ff03c6c" };
 const JSON_TYPE = { "content-type": "application/json" };
+const AUTHOR = { actor: "test" };
 
-let keys: ApiKeys;
+const registry = await Registry.open(folderOfFile(), testHost());
+afterAll(() => registry.close());
+const APP: DataApp = await registry.apps.create({ name: "one" }, AUTHOR);
+const OTHER: DataApp = await registry.apps.create({ name: "other" }, AUTHOR);
 
-beforeAll(async () => {
-  keys = new ApiKeys(await Store.open(new MemoryKeyValue(), nodePlatform), nodePlatform);
-});
-
-async function addKey(appId: string, permissions: ValueObject = FULL_PERMISSIONS): Promise<string> {
-  const text = keys.draw();
-  await keys.add(text, { appId, permissions });
+async function addKey(appId: string, permissions: Permissions = FULL_PERMISSIONS): Promise<string> {
+  const text = registry.keys.draw();
+  await registry.keys.add(text, { appId, permissions });
   return text;
 }
 
-function gate(isOpen = true): DataGate<typeof APP> {
+/** Both apps; a use that is released twice, or never, is seen. */
+class Apps {
+  uses = 0;
+  /** Whether an app must be waited for. */
+  isClosed = false;
+
+  tryUse(id: string): AppUse<DataApp> | undefined {
+    return this.isClosed ? undefined : this.#use(id);
+  }
+
+  async use(id: string): Promise<AppUse<DataApp>> {
+    return this.#use(id);
+  }
+
+  #use(id: string): AppUse<DataApp> {
+    this.uses++;
+    return { app: id === APP.id ? APP : OTHER, release: () => void this.uses-- };
+  }
+}
+
+function gate(isOpen = true, apps = new Apps()): DataGate<DataApp> {
   return new DataGate({
-    source: () => (isOpen ? { keys, apps: [APP, OTHER] } : undefined),
-    failed: new FailedCredentials(() => 0),
+    source: () => (isOpen ? { registry, apps } : undefined),
+    auth: new Authentication({
+      platform: { now: () => nodePlatform.now(), elapsed: () => 0 },
+      log: () => {},
+      webhookTimeoutMs: 1_000,
+    }),
   });
 }
 
 function placeOf(appId: string | undefined): Place {
-  return { appId, version: "v4", rest: "" };
+  return { appId, version: "v4", parameters: NO_PARAMETERS, query: "" };
 }
 
 function post(headers: IncomingHttpHeaders, body: string | Uint8Array = "{}"): HandMadeRequest {
@@ -50,7 +80,7 @@ function admit(
   request: HandMadeRequest,
   appId?: string,
   through = gate(),
-): Promise<DataCall<typeof APP>> {
+): Promise<DataCall<DataApp>> {
   return through.admit(request, placeOf(appId), async (call) => call);
 }
 
@@ -60,7 +90,12 @@ test("[H1] the key decides the app", async () => {
     const request = post({ authorization }, '{"a":1}');
     expect(await admit(request)).toEqual({
       app,
-      credential: { id: authorization.slice(10, 18), mayAskPeers: true },
+      credential: {
+        id: authorization.slice(10, 18),
+        authority: undefined,
+        mayAskPeers: true,
+        mayUpload: true,
+      },
       request,
       place: placeOf(undefined),
       body: { a: 1 },
@@ -77,7 +112,7 @@ test("[H1] an app in the path must be the app of the key", async () => {
   for (const appId of [OTHER.id, "default", "", `${APP.id}0`]) {
     await expect(admit(post({ authorization }), appId)).rejects.toMatchObject({
       status: 401,
-      message: "the API key is not known, or not for this app",
+      message: "the credential is not known, has expired, or is not for this app",
     });
   }
 });
@@ -99,7 +134,7 @@ test("[H2] without a valid credential it is 401, and the body is not read", asyn
     key,
     `Basic ${key}`,
     `Bearer ${key} ${key}`,
-    `Bearer ${keys.draw()}`,
+    `Bearer ${registry.keys.draw()}`,
     "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x",
     "Bearer \u0000",
   ]) {
@@ -112,15 +147,63 @@ test("[H2] without a valid credential it is 401, and the body is not read", asyn
   }
 });
 
-test("[H2] a key of an app that is not there, or without all permissions, is 401", async () => {
-  for (const key of [
-    await addKey("00000000-0000-0000-0000-000000000000"),
-    await addKey(APP.id, { read: { everything: true }, write: { everything: false } }),
-    await addKey(APP.id, {}),
-  ]) {
-    const request = post({ authorization: `Bearer ${key}` });
-    await expect(admit(request)).rejects.toMatchObject({ status: 401 });
+test("[H2] a key of an app that was deleted is 401", async () => {
+  const { id } = await registry.apps.create({ name: "short-lived" }, AUTHOR);
+  const authorization = `Bearer ${await addKey(id)}`;
+  await registry.apps.remove("short-lived", AUTHOR);
+  await expect(admit(post({ authorization }))).rejects.toMatchObject({ status: 401 });
+});
+
+test("[A3] a key has the authority that its permissions give, made once", async () => {
+  const read = { queriesByCollection: { cars: ["color == 'blue'"] } };
+  const through = gate();
+  for (const [given, mayUpload, mayAskPeers] of [
+    [{ read, write: read, remoteQuery: true }, true, false],
+    [{ read, write: { queriesByCollection: { cars: [] } } }, false, false],
+    [{ read: { everything: true }, remoteQuery: true }, false, true],
+    [{}, false, false],
+  ] as const) {
+    const authorization = `Bearer ${await addKey(APP.id, readPermissions(given))}`;
+    const { credential } = await admit(post({ authorization }), undefined, through);
+    const { authority, ...rest } = credential;
+    expect(rest).toEqual({ id: authorization.slice(10, 18), mayUpload, mayAskPeers });
+    expect(authority?.credential).toBe(rest.id);
+    const again = await admit(post({ authorization }), undefined, through);
+    expect(again.credential).toBe(credential);
   }
+});
+
+test("an app is in use until its call is answered, however that ends", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const apps = new Apps();
+  const through = gate(true, apps);
+  for (const isClosed of [false, true]) {
+    apps.isClosed = isClosed;
+    const uses = await through.admit(post({ authorization }), placeOf(undefined), () => apps.uses);
+    expect(uses).toBe(1);
+    expect(apps.uses).toBe(0);
+    await expect(admit(post({ authorization }, "{"), undefined, through)).rejects.toMatchObject({
+      code: "json.syntax",
+    });
+    const wrongType = { authorization, "content-type": "text/plain" };
+    await expect(admit(post(wrongType), undefined, through)).rejects.toMatchObject({ status: 415 });
+    const failing = through.admit(post({ authorization }), placeOf(undefined), () => {
+      throw new Error("failed");
+    });
+    await expect(failing).rejects.toThrow("failed");
+    expect(apps.uses).toBe(0);
+  }
+});
+
+test("nothing is waited for when a key is known and its app is open", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const apps = new Apps();
+  const through = gate(true, apps);
+  expect(through.authenticate(post({ authorization }), placeOf(undefined))).not.toBeInstanceOf(
+    Promise,
+  );
+  apps.isClosed = true;
+  expect(through.authenticate(post({ authorization }), placeOf(undefined))).toBeInstanceOf(Promise);
 });
 
 test("[H3] the credential comes before the content type, and that before the body", async () => {

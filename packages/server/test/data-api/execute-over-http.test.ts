@@ -10,6 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { BODY_SIZE_MAX } from "../../src/limits.ts";
 import type { QuickstartContent } from "../../src/quickstart.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
+import { openFirstApp } from "../support/open-app.ts";
 import { testHost } from "../support/store-host.ts";
 import { testConfig } from "../support/test-config.ts";
 
@@ -185,7 +186,8 @@ test("[H8] a statement that fails has changed nothing", async () => {
 
 test("[H8] a statement that takes too long is 408", async () => {
   const client = await start(1);
-  await client.server.apps[0]?.storeFolder.store.transact((transaction) => {
+  const { store } = await openFirstApp(client.server);
+  await store.transact((transaction) => {
     const ids = Array.from({ length: 300 }, (_, id) => id);
     transaction.apply(
       ids.map((id) => ({ kind: "insert", collection: "cars", id, fields: { id } }) as const),

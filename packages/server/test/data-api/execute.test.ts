@@ -2,18 +2,24 @@
  * What execute makes of a request body, of a result, and of what goes wrong.
  */
 
-import { MemoryKeyValue, type StatementResult, StatementRunner, Store } from "@bigpeer/engine";
+import {
+  FULL_PERMISSIONS,
+  MemoryKeyValue,
+  type StatementResult,
+  StatementRunner,
+  Store,
+} from "@bigpeer/engine";
 import { PeerError, parseJson, type Value } from "@bigpeer/protocol";
 import { beforeAll, expect, test } from "vitest";
-import { ApiKeys, FULL_PERMISSIONS } from "../../src/api-keys.ts";
+import { Authentication } from "../../src/auth/authentication.ts";
 import { DataGate } from "../../src/data-api/data-gate.ts";
 import { EXECUTE, failedResponse, queryResponse } from "../../src/data-api/execute.ts";
 import { type OperatedApp, operationEndpoint, type Result } from "../../src/data-api/operation.ts";
 import { checkQueryRequest } from "../../src/data-api/schemas.ts";
-import { FailedCredentials } from "../../src/failed-credentials.ts";
 import { Router } from "../../src/http/router.ts";
 import { nodePlatform } from "../../src/node-platform.ts";
-import { DEFAULT_APP_SETTINGS } from "../../src/registry.ts";
+import { ApiKeys } from "../../src/registry/api-keys.ts";
+import { DEFAULT_APP_SETTINGS } from "../../src/registry/app.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
 import { textOf } from "../support/sent-content.ts";
 
@@ -44,8 +50,11 @@ beforeAll(async () => {
 
 /** Status, headers and text of what execute answers when a statement ends as `run` says. */
 async function ask(run: () => Result | Promise<Result>, body: string) {
-  const failed = new FailedCredentials(() => 0);
-  const gate = new DataGate({ source: () => ({ keys, apps: [app] }), failed });
+  const use = { app, release: () => {} };
+  const apps = { tryUse: () => use, use: async () => use };
+  const registry = { keys, apps: { get: () => undefined } };
+  const auth = new Authentication({ platform: nodePlatform, log: () => {}, webhookTimeoutMs: 1 });
+  const gate = new DataGate({ source: () => ({ registry, apps }), auth });
   const host = { gate, transactionWaitMs: 0, publicUrl: undefined };
   const dataEndpoints = [operationEndpoint(host, { ...EXECUTE, run })];
   const router = new Router({ endpoints: [], dataEndpoints, log: () => {} });

@@ -2,9 +2,9 @@
  * Idempotency-Key over HTTP: a request that is sent again is answered again and done once.
  */
 
+import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { FULL_PERMISSIONS } from "../../src/api-keys.ts";
-import { Registry } from "../../src/registry.ts";
+import { Registry } from "../../src/registry/registry.ts";
 import { startServer } from "../../src/server.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
 import { testHost } from "../support/store-host.ts";

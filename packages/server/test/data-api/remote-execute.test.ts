@@ -2,9 +2,9 @@
  * `POST /sync/remote_execute` over HTTP while no peer can connect.
  */
 
+import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { FULL_PERMISSIONS } from "../../src/api-keys.ts";
-import { Registry } from "../../src/registry.ts";
+import { Registry } from "../../src/registry/registry.ts";
 import { startServer } from "../../src/server.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
 import { testHost } from "../support/store-host.ts";
@@ -58,7 +58,7 @@ test("[H18] remote_execute does not look at X-SERVICE-TXN-ID", async () => {
   }
 });
 
-test("[H2] a key without the permission to ask peers is 401", async () => {
+test("[A5] a key without the permission to ask peers is 401", async () => {
   const first = await openDataApi();
   await first.server.close();
   const registry = await Registry.open(first.config.dataDir, testHost());
@@ -73,7 +73,7 @@ test("[H2] a key without the permission to ask peers is 401", async () => {
     const statement = "SYNC CONTEXT (PEERS) SELECT * FROM cars";
     const { status, body } = await limited.call("remote_execute", { statement }, { headers });
     expect(status).toBe(401);
-    expect(body).toEqual({ message: "the API key lacks the permission for this operation" });
+    expect(body).toEqual({ message: "the credential lacks the permission for this operation" });
     const other = await limited.call("execute", { statement: "SELECT * FROM cars" }, { headers });
     expect(other.status).toBe(200);
   } finally {

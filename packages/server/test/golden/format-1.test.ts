@@ -7,8 +7,9 @@ import { beforeAll, expect, test } from "vitest";
 import { testPlatform } from "../../../engine/test/support/test-platform.ts";
 import { appStoreFolder, registryFolder } from "../../src/data-folder.ts";
 import { recordLife } from "../../src/life.ts";
-import { type App, Registry, readApps } from "../../src/registry.ts";
-import { readStore, type StoreFolder } from "../../src/store-folder.ts";
+import { type App, readApps } from "../../src/registry/app.ts";
+import { Registry } from "../../src/registry/registry.ts";
+import { openStore, readStore, type StoreFolder } from "../../src/store-folder.ts";
 import { verifyDataFolder } from "../../src/verify-command.ts";
 import { testHost } from "../support/store-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -49,9 +50,9 @@ async function openCopy(dataDir: string): Promise<OpenCopy> {
   platform.nowMs = GOLDEN_MS + 1000;
   const host = { ...testHost(), platform };
   const registry = await Registry.open(dataDir, host);
-  const [app] = registry.apps();
+  const [app] = registry.apps.list();
   if (app === undefined) throw new Error("expected an app");
-  const opened = await registry.openAppStore(app);
+  const opened = await openStore(appStoreFolder(dataDir, app.id), host);
   const close = async (): Promise<void> => {
     await opened.close();
     await registry.close();

@@ -27,9 +27,9 @@ import {
   type TestPlatform,
   testPlatform,
 } from "../../../engine/test/support/test-platform.ts";
-import { markDataFolder, prepareDataFolder } from "../../src/data-folder.ts";
-import { Registry } from "../../src/registry.ts";
-import type { StoreFolder, StoreHost } from "../../src/store-folder.ts";
+import { appStoreFolder, markDataFolder, prepareDataFolder } from "../../src/data-folder.ts";
+import { Registry } from "../../src/registry/registry.ts";
+import { openStore, type StoreFolder, type StoreHost } from "../../src/store-folder.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -99,8 +99,8 @@ export async function makeGolden(dataDir: string): Promise<void> {
   markDataFolder(dataDir);
   const registry = await Registry.open(dataDir, host);
   const opened: StoreFolder[] = [registry.storeFolder];
-  for (const app of registry.apps()) {
-    const storeFolder = await registry.openAppStore(app);
+  for (const app of registry.apps.list()) {
+    const storeFolder = await openStore(appStoreFolder(dataDir, app.id), host);
     opened.push(storeFolder);
     await fill(storeFolder.store, platform);
   }

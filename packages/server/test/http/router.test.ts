@@ -72,20 +72,20 @@ test.each([
   },
 );
 
-/** An endpoint for every path with one more part, which it answers with. */
+/** An endpoint for every path with one more part, which it answers with, like the query. */
 const OPEN: Endpoint = {
   ...ECHO,
   name: "open",
-  path: "/open/*",
-  answer: (_, { rest }) => createAnswer(200, { rest }),
+  path: "/open/{part}",
+  answer: (_, { parameters, query }) => createAnswer(200, { ...parameters, query }),
 };
 
-test("an endpoint whose path ends with /* is for every path with one more part, as it was sent", async () => {
-  expect(await ask("POST", "/api/v4/open/a%20b?x=1", OPEN)).toMatchObject({
+test("an endpoint with a parameter in its path is told what stands there, decoded, and the query as it was sent", async () => {
+  expect(await ask("POST", "/api/v4/open/a%20b%2Fc?x=%201", OPEN)).toMatchObject({
     status: 200,
-    body: { rest: "a%20b" },
+    body: { part: "a b/c", query: "x=%201" },
   });
-  for (const target of ["/api/v4/open/", "/api/v4/open/a/b"]) {
+  for (const target of ["/api/v4/open/", "/api/v4/open/a/b", "/api/v4/open/%zz"]) {
     expect(await ask("POST", target, OPEN)).toMatchObject({
       status: 404,
       body: { wrong: `there is nothing at ${target}` },
@@ -107,8 +107,9 @@ test("a target that was asked before means the same, whatever was asked in betwe
   for (const round of ["first", "second"]) {
     const plain = { appId: "of the credential", version: "v4" };
     expect(await told("/api/v4/store/echo"), round).toEqual({ status: 200, body: plain });
-    for (const rest of ["a", "b"]) {
-      expect(await told(`/api/v4/open/${rest}`)).toEqual({ status: 200, body: { rest } });
+    for (const part of ["a", "b"]) {
+      const body = { part, query: `${part}=1` };
+      expect(await told(`/api/v4/open/${part}?${part}=1`)).toEqual({ status: 200, body });
     }
     for (const [i, target] of inBetween.entries()) {
       const body = { appId: `app-${i}`, version: "v4" };
@@ -117,6 +118,22 @@ test("a target that was asked before means the same, whatever was asked in betwe
     const nothing = "there is nothing at /api/v4/store/none";
     expect(await told("/api/v4/store/none")).toEqual({ status: 404, body: { message: nothing } });
   }
+});
+
+test("a failure is told in the form of its endpoint, or of the router where there is none, with its refusal", async () => {
+  const failureBody = (message: string, { status }: Refusal) => ({ status, told: message });
+  const endpoints = [{ ...PLAIN, failureBody }];
+  const router = new Router({ endpoints, dataEndpoints: [], failureBody, log: () => {} });
+  const told = async (method: string, target: string): Promise<unknown> =>
+    jsonOf((await router.answer(handMadeRequest({ method, target }))).content);
+  expect(await told("GET", "/nowhere")).toEqual({
+    status: 404,
+    told: "there is nothing at /nowhere",
+  });
+  expect(await told("PUT", "/plain")).toEqual({
+    status: 405,
+    told: "expected GET or HEAD on /plain, found PUT",
+  });
 });
 
 test("an answer says which endpoint gave it, also when it is a refusal", async () => {

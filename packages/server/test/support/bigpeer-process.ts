@@ -74,8 +74,11 @@ export class BigpeerProcess {
   }
 }
 
-/** Settings of whoever runs the tests are not settings of the tests. */
+/**
+ * Settings of whoever runs the tests are not settings of the tests; and the ports are free ones, as
+ * many servers run at once.
+ */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith("BIGPEER_"));
-  return Object.fromEntries(entries);
+  return { ...Object.fromEntries(entries), BIGPEER_MANAGEMENT_PORT: "0" };
 }

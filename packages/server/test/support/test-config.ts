@@ -1,11 +1,12 @@
 /**
- * The configuration of a server in a test: the defaults, a folder of its own, a free port.
+ * The configuration of a server in a test: the defaults, a folder of its own, a free port. It has no
+ * management API unless the test asks for one: `managementPort: 0`.
  */
 
 import { type Config, readConfig } from "../../src/config.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export function testConfig(changes: Partial<Config> = {}): Config {
-  const defaults = readConfig(new Map([["--port", "0"]]), {});
+  const defaults = readConfig(new Map([["--port", "0"]]), { BIGPEER_MANAGEMENT_PORT: "off" });
   return { ...defaults, dataDir: changes.dataDir ?? temporaryFolder(), ...changes };
 }

@@ -3,8 +3,9 @@
  */
 
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
-import type { View } from "../../store/view.ts";
+import { requireAttachment } from "../mutate/judged-write.ts";
 import { isToken } from "../mutate/write-type.ts";
+import type { Execution } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";
 
 export interface AttachmentToken {
@@ -25,8 +26,11 @@ export function attachmentToken(value: Value, at: string): AttachmentToken {
 }
 
 /** Refuses a token of content that was not uploaded, or that is of another length. */
-export function checkUploaded({ value, at }: AttachmentToken, view: View): void {
+export function checkUploaded({ value, at }: AttachmentToken, execution: Execution): void {
   const { id, len } = value as { readonly id: string; readonly len: number | bigint };
+  const { view } = execution;
+  // First: who may not refer to it is not told whether it is here.
+  requireAttachment(id, execution);
   const known = view.attachment(id);
   if (known === undefined) {
     const message = "expected the id of content that was uploaded";

@@ -6,6 +6,7 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
+import type { CollectionUse } from "../permission/collection-use.ts";
 import type { Execution } from "../run/execution.ts";
 import type { WriteCommand, WriteResult } from "./command.ts";
 import { within } from "./place.ts";
@@ -48,6 +49,15 @@ function prepareCommand(
     default:
       return unreachable(command);
   }
+}
+
+/** Which collections the commands name, and what for. */
+export function usesOfCommands(commands: readonly WriteCommand[]): CollectionUse[] {
+  return commands.flatMap(({ method, collection }, i): CollectionUse[] => {
+    const at = `commands[${i}]`;
+    const write: CollectionUse = { kind: "write", collection, at };
+    return method === "upsert" ? [write] : [{ kind: "read", collection, at }, write];
+  });
 }
 
 /** Commands that a label names. */

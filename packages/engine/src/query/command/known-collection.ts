@@ -4,7 +4,7 @@
  */
 
 import { NAME_SIZE_MAX, nearest, PeerError } from "@bigpeer/protocol";
-import type { View } from "../../store/view.ts";
+import { type DocumentView, present } from "../frame/document-view.ts";
 
 /** Of so many names the nearest is suggested: a hint must not cost more than the request. */
 const NAMES_COMPARED = 1000;
@@ -19,12 +19,12 @@ export function checkCollectionName(name: string, at: string): void {
   throw new PeerError("value.invalid", `expected ${expected}`, { at });
 }
 
-export function refuseUnknown(view: View, name: string, at?: string): void {
+export function refuseUnknown(view: DocumentView, name: string, at?: string): void {
   if (view.collectionNumber(name) === undefined) throw unknownCollection(view, name, at);
 }
 
-function unknownCollection(view: View, name: string, at: string | undefined): PeerError {
-  const near = nearest(name, view.collections(NAMES_COMPARED));
+function unknownCollection(view: DocumentView, name: string, at: string | undefined): PeerError {
+  const near = nearest(name, [...present(view.collections(NAMES_COMPARED))]);
   const hint = near === undefined ? "" : `; did you mean ${quoted(near)}?`;
   const message = `unknown collection ${quoted(name)}${hint}`;
   return new PeerError("query.collection", message, at === undefined ? {} : { at });

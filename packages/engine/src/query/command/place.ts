@@ -23,12 +23,18 @@ function placed(error: unknown, at: string, text: string | undefined): unknown {
   }
   if (!(error instanceof Fault)) return error;
   const { code, message, expected } = error;
+  // It is about the command as a whole: what stands in it may be right for another caller.
+  if (code === "permission.denied") return new PeerError(code, message, { at: commandOf(at) });
   if (text === undefined) return new PeerError(code, message, { at, expected });
   const inText = locate(error, text);
   assert(inText instanceof PeerError, "a fault that was located");
   const { place } = inText;
   const where = inText.at === undefined ? at : `${at}, ${inText.at}`;
   return new PeerError(code, message, { at: where, place, expected });
+}
+
+function commandOf(at: string): string {
+  return at.replace(/^(commands\[\d+\]).*$/s, "$1");
 }
 
 /** The canonical form of the id that stands at `at`. */

@@ -2,6 +2,9 @@
  * The remove command: deletes every document that a filter chooses.
  */
 
+import type { StoredDocument } from "../../store/view.ts";
+import type { Frame } from "../frame/frame.ts";
+import { transactionOf } from "../mutate/application.ts";
 import { removeDocuments } from "../mutate/remove.ts";
 import type { Execution } from "../run/execution.ts";
 import type { RemoveCommand, RemoveResult } from "./command.ts";
@@ -16,7 +19,17 @@ export function prepareRemove(
   return (execution) => {
     selection.check(execution);
     const rows = selection.rows(execution);
-    const { ids } = removeDocuments({ collection, slot, method: "delete" }, rows, execution);
-    return { method: "remove", deleted: ids.length, internalError: 0, permissionDenied: 0 };
+    const { judge } = execution;
+    const mayRemove = (row: Frame): boolean => {
+      if (judge === undefined || judge.authority.isWritingAll) return true;
+      const { id } = row.slots[slot] as StoredDocument;
+      // The row keeps the id alone. The decision rests on what is read here.
+      const before = transactionOf(execution).get(collection, id);
+      return before === undefined || judge.mayWrite(collection, before);
+    };
+    const allowed = rows.filter(mayRemove);
+    const { ids } = removeDocuments({ collection, slot, method: "delete" }, allowed, execution);
+    const permissionDenied = rows.length - allowed.length;
+    return { method: "remove", deleted: ids.length, internalError: 0, permissionDenied };
   };
 }

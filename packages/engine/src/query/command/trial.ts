@@ -92,5 +92,23 @@ function takeAll(
   execution.run.budget.take(sizes.after + rounds.length * ROUND_BYTES);
 }
 
+/** The document as the edits would leave it. */
+export function imageAfter(
+  { collection, execution }: Trial,
+  before: StoredDocument,
+  rounds: readonly Edit[][],
+): StoredDocument {
+  const { id } = before;
+  let { state } = transactionOf(execution).view.state(collection, id);
+  for (const [i, edits] of rounds.entries()) {
+    execution.run.budget.step();
+    const stamp = { time: TIME_MAX - rounds.length + i, site: LAST_SITE };
+    const delta = deltaOf(state, { kind: "update", collection, id, edits }, stamp);
+    if (delta !== undefined) state = merge(state, delta);
+  }
+  const shown = show(state);
+  return shown === undefined ? before : { id, ...shown };
+}
+
 /** Rough bytes of the operation of a round, without the values in it. */
 const ROUND_BYTES = 64;

@@ -4,16 +4,16 @@
  * A document takes all of them or none: for each it is decided before the first is written.
  */
 
-import { PeerError, type UpdateOperation } from "@bigpeer/protocol";
+import { type Edit, PeerError, type UpdateOperation } from "@bigpeer/protocol";
 import { UPDATE_ROUNDS_MAX } from "../../limits.ts";
 import type { StoredDocument } from "../../store/view.ts";
-import { applyOperations, transactionOf } from "../mutate/application.ts";
+import { applyRounds, transactionOf } from "../mutate/application.ts";
 import type { Execution } from "../run/execution.ts";
 import { checkUploaded } from "./attachment-token.ts";
 import type { UpdateCommand, UpdateResult } from "./command.ts";
 import { fieldEdit } from "./field-edit.ts";
 import { type CommandContext, prepareSelection } from "./selection.ts";
-import { tryUpdate } from "./trial.ts";
+import { imageAfter, type Trial, tryUpdate } from "./trial.ts";
 import { roundsOf } from "./update-round.ts";
 
 export function prepareUpdate(
@@ -28,20 +28,20 @@ export function prepareUpdate(
   checkRounds(rounds.length, `${context.at}.commands`);
   return (execution) => {
     selection.check(execution);
-    for (const token of tokens) checkUploaded(token, execution.view);
-    if (fields.length === 0) return updateResult(0, 0);
+    for (const token of tokens) checkUploaded(token, execution);
+    if (fields.length === 0) return updateResult({ error: 0, denied: 0 }, 0);
     const transaction = transactionOf(execution);
     const operations: UpdateOperation[][] = rounds.map(() => []);
+    const left = { error: 0, denied: 0 };
     let updated = 0;
-    let error = 0;
     for (const row of selection.rows(execution)) {
       execution.run.budget.step(fields.length);
       // The write rests on what was read.
       const before = transaction.get(collection, (row.slots[slot] as StoredDocument).id);
       if (before === undefined) continue;
-      const edits = tryUpdate({ collection, rounds, execution }, before);
-      if (edits === undefined) {
-        error++;
+      const edits = decide({ collection, rounds, execution }, before);
+      if (typeof edits === "string") {
+        left[edits]++;
         continue;
       }
       updated++;
@@ -50,12 +50,20 @@ export function prepareUpdate(
         operations[i]?.push({ kind: "update", collection, id: before.id, edits: round });
       }
     }
-    for (const round of operations) {
-      execution.run.budget.look();
-      applyOperations(round, execution);
-    }
-    return updateResult(updated, error);
+    applyRounds(operations, execution);
+    return updateResult(left, updated);
   };
+}
+
+/** The edits of each round, or why the document is left as it is. */
+function decide(trial: Trial, before: StoredDocument): Edit[][] | keyof LeftWhole {
+  const { collection, execution } = trial;
+  const { judge } = execution;
+  if (judge?.mayWrite(collection, before) === false) return "denied";
+  const edits = tryUpdate(trial, before);
+  if (edits === undefined) return "error";
+  if (judge === undefined || judge.authority.isWritingAll) return edits;
+  return judge.mayWrite(collection, imageAfter(trial, before, edits)) ? edits : "denied";
 }
 
 function checkRounds(count: number, at: string): void {
@@ -65,6 +73,12 @@ function checkRounds(count: number, at: string): void {
   throw new PeerError("value.invalid", `expected ${expected}, found ${count}; ${hint}`, { at });
 }
 
-function updateResult(updated: number, error: number): UpdateResult {
-  return { method: "update", updated, error, internalError: 0, permissionDenied: 0 };
+/** How many documents were left as they are, by the reason. */
+interface LeftWhole {
+  readonly error: number;
+  readonly denied: number;
+}
+
+function updateResult({ error, denied }: LeftWhole, updated: number): UpdateResult {
+  return { method: "update", updated, error, internalError: 0, permissionDenied: denied };
 }

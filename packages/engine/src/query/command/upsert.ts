@@ -52,7 +52,7 @@ export function prepareUpsert(
     at: 0,
   };
   return (execution) => {
-    for (const token of tokens) checkUploaded(token, execution.view);
+    for (const token of tokens) checkUploaded(token, execution);
     const { ids } = within(`${at}.value`, () => insertDocuments(plan, [document], execution));
     const [id] = ids;
     assert(id !== undefined, "an upsert that writes its document");

@@ -2,7 +2,7 @@
  * Application: the operations of one statement on their way into the transaction.
  *
  * All of them go in one call, so they share one tick; what is wrong with any is found before the
- * first has an effect.
+ * first has an effect. What the caller may not write is refused here, whatever it came from.
  */
 
 import { assert, type DocumentOperation, PeerError, type Value } from "@bigpeer/protocol";
@@ -14,9 +14,11 @@ import { type DocumentPlace, getDocument } from "../run/declared-read.ts";
 import type { Execution, Typing } from "../run/execution.ts";
 import type { Settings } from "../system/settings.ts";
 import { checkDocumentSize, type SizeLimits, type Write } from "./document-size.ts";
+import { applyJudged } from "./judged-write.ts";
 
 /** What a mutation needs of an execution. */
-export interface MutationContext extends Pick<Execution, "run" | "transaction" | "warnings"> {
+export interface MutationContext
+  extends Pick<Execution, "run" | "view" | "judge" | "transaction" | "warnings"> {
   readonly system: { readonly settings: DocumentSettings };
 }
 
@@ -60,7 +62,25 @@ export function applyOperations(
   execution: MutationContext,
   at?: number,
 ): OperationOutcome[] {
-  return ofStatement(at, () => transactionOf(execution).apply(operations));
+  return applyRounds([operations], execution, at)[0] ?? [];
+}
+
+/** The same for several ticks; the caller is judged by what the last of them leaves. */
+export function applyRounds(
+  rounds: readonly (readonly DocumentOperation[])[],
+  execution: MutationContext,
+  at?: number,
+): OperationOutcome[][] {
+  const transaction = transactionOf(execution);
+  const { judge, run } = execution;
+  const apply = (): OperationOutcome[][] =>
+    rounds.map((round) => {
+      if (rounds.length > 1) run.budget.look();
+      return transaction.apply(round);
+    });
+  return ofStatement(at, () =>
+    judge === undefined ? apply() : applyJudged(rounds.flat(), judge, execution, apply),
+  );
 }
 
 const CONTENT_CODES: ReadonlySet<string> = new Set([

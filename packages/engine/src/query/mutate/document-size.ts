@@ -18,8 +18,9 @@ import {
 import { deltaOf, type StateOperation } from "../../crdt/edit.ts";
 import { merge } from "../../crdt/merge.ts";
 import { show } from "../../crdt/show.ts";
-import type { StoredDocument, View } from "../../store/view.ts";
+import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
+import type { DocumentView } from "../frame/document-view.ts";
 import type { Warnings } from "../run/execution.ts";
 import { byteLength } from "../value/text-length.ts";
 
@@ -45,7 +46,7 @@ export interface SizeLimits {
 export function checkDocumentSize(
   { operation, before }: Write,
   limits: SizeLimits,
-  view: View,
+  view: Pick<DocumentView, "state">,
   warnings: Warnings,
 ): number {
   const sizeBefore = before === undefined ? 0 : encodedSize(before.fields);
@@ -84,7 +85,7 @@ export function checkSizeChange(
 }
 
 /** The size of the fields that an operation would leave. */
-function resultSize(operation: StateOperation, view: View): number {
+function resultSize(operation: StateOperation, view: Pick<DocumentView, "state">): number {
   const { state } = view.state(operation.collection, operation.id);
   const delta = deltaOf(state, operation, LAST);
   const after = show(delta === undefined ? state : merge(state, delta));

@@ -38,6 +38,7 @@ import {
 import { describeType } from "../value/mismatch.ts";
 import { applyWrites, type MutationContext, readBack, transactionOf } from "./application.ts";
 import type { Write } from "./document-size.ts";
+import { requireWritable } from "./judged-write.ts";
 import { localDiff, setEdit } from "./local-diff.ts";
 import { type Writer, writeMarks } from "./write-type.ts";
 
@@ -68,7 +69,7 @@ export function insertDocuments(
   rows: readonly Outcome[],
   execution: MutationContext,
 ): MutationOutcome {
-  const { view } = transactionOf(execution);
+  const { view } = execution;
   const given = checkRows(plan, rows, execution);
   const writes: Write[] = [];
   const written: Value[] = [];
@@ -167,8 +168,11 @@ function decide(given: Given, plan: InsertPlan, execution: MutationContext): Wri
   const { collection } = plan;
   const { id, fields } = given;
   const before = given.isNew ? undefined : transaction.get(collection, id);
-  if (before !== undefined)
+  if (before !== undefined) {
+    // First, whatever the policy: who may not write it is not told that it is here.
+    requireWritable(collection, before, execution);
     return plan.isInitial ? undefined : meet(given, before, plan, execution);
+  }
   const kind = plan.isInitial ? "initial" : "insert";
   const types = given.types === undefined ? {} : { types: given.types };
   return { operation: { kind, collection, id, fields, ...types }, before };
@@ -198,7 +202,7 @@ function meet(
     case "merge":
       return update(setEdits(given));
     case "update_local_diff": {
-      const { view } = transactionOf(execution);
+      const { view } = execution;
       const edits = localDiff(given, readDocument(before, plan.typing, { view, collection }));
       return edits.length === 0 ? undefined : update(edits);
     }

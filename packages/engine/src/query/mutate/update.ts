@@ -87,7 +87,7 @@ export function updateDocuments(
   const all = [...writes.values()];
   applyWrites(all, execution, checked.at);
   const ids = all.map(({ operation }) => operation.id);
-  const place = { view: transaction.view, collection };
+  const place = { view: execution.view, collection };
   return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
 }
 

@@ -16,12 +16,13 @@ import {
 } from "@bigpeer/protocol";
 import { markOf, show } from "../../crdt/show.ts";
 import type { Kids } from "../../crdt/state.ts";
-import type { StoredDocument, View } from "../../store/view.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import type { DocumentView } from "../frame/document-view.ts";
 import type { Typing } from "./execution.ts";
 
 /** Where documents are kept. */
 export interface DocumentPlace {
-  readonly view: View;
+  readonly view: DocumentView;
   readonly collection: string;
 }
 

@@ -4,9 +4,11 @@
 
 import type { Types, Value } from "@bigpeer/protocol";
 import type { Transaction } from "../../store/transaction.ts";
-import type { StoredDocument, View } from "../../store/view.ts";
+import type { StoredDocument } from "../../store/view.ts";
 import { placeOf } from "../fault.ts";
+import type { DocumentView } from "../frame/document-view.ts";
 import type { Run, Slot } from "../frame/frame.ts";
+import type { Judge } from "../permission/judge.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
 
@@ -41,7 +43,10 @@ export interface Execution {
   readonly text: string;
   /** Whether strict mode is on for this statement. */
   readonly isStrict: boolean;
-  readonly view: View;
+  /** What the caller may read. */
+  readonly view: DocumentView;
+  /** What else he may do; undefined when he may do everything. */
+  readonly judge: Judge | undefined;
   /** Only while a mutation runs. */
   readonly transaction: Transaction | undefined;
   readonly warnings: Warnings;

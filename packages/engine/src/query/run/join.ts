@@ -9,6 +9,7 @@
 import { assert } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
+import { present } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { JoinMethod, JoinPlan } from "../plan/plan.ts";
 import { dataKey, joinKeys } from "../value/compare.ts";
@@ -108,7 +109,7 @@ interface Right {
 function readRight(execution: Execution, frame: Frame, side: Right): StoredDocument[] {
   const { budget } = execution.run;
   const documents: StoredDocument[] = [];
-  for (const document of side.right(execution, frame)) {
+  for (const document of present(side.right(execution, frame))) {
     budget.step();
     budget.endRow();
     frame.slots[side.slot] = document;

@@ -10,6 +10,7 @@
 import { documentId, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
+import { type Found, present } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import { Failure } from "../value/datum.ts";
@@ -40,7 +41,7 @@ export interface RowSource {
 }
 
 /** The documents of one term, as the statement sees them. */
-export type DocumentReader = (execution: Execution, frame: Frame) => Iterable<StoredDocument>;
+export type DocumentReader = (execution: Execution, frame: Frame) => Found<StoredDocument>;
 
 export function compileRows({ source, joins, where }: RowsPlan): RowSource {
   const stages = where === undefined ? [] : [filterStage(compile(where), source.slot)];
@@ -54,10 +55,10 @@ export function compileRows({ source, joins, where }: RowsPlan): RowSource {
   return { pull, stages };
 }
 
-function* pullDocuments(documents: Iterable<StoredDocument>, slot: number, frame: Frame): Pull {
+function* pullDocuments(documents: Found<StoredDocument>, slot: number, frame: Frame): Pull {
   for (const document of documents) {
-    frame.slots[slot] = document;
-    yield true;
+    if (document !== undefined) frame.slots[slot] = document;
+    yield document !== undefined;
   }
 }
 
@@ -134,10 +135,10 @@ function compileReader(source: SourcePlan): DocumentReader {
 }
 
 function* mapped(
-  documents: Iterable<StoredDocument>,
+  documents: Found<StoredDocument>,
   see: (document: StoredDocument) => StoredDocument,
-): Iterable<StoredDocument> {
-  for (const document of documents) yield see(document);
+): Found<StoredDocument> {
+  for (const document of documents) yield document && see(document);
 }
 
 function* lookUp(
@@ -151,8 +152,8 @@ function* lookUp(
 }
 
 /** Rows of a system collection by id: they are in no store that could be asked. */
-function pick(documents: Iterable<StoredDocument>, ids: readonly Value[]): StoredDocument[] {
+function pick(documents: Found<StoredDocument>, ids: readonly Value[]): StoredDocument[] {
   const byKey = new Map<string, StoredDocument>();
-  for (const document of documents) byKey.set(documentId(document.id).key, document);
+  for (const document of present(documents)) byKey.set(documentId(document.id).key, document);
   return ids.flatMap((id) => byKey.get(documentId(id).key) ?? []);
 }

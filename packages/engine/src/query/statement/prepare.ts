@@ -9,6 +9,7 @@ import { unreachable, type Value, type ValueObject } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
 import { newFrame } from "../frame/frame.ts";
+import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
 import {
   explainOrder,
   explainRows,
@@ -45,6 +46,8 @@ export interface PreparedStatement extends Prepared {
   readonly kind: Statement["kind"];
   /** Those that must be given. */
   readonly parameters: readonly ParameterNode[];
+  /** The collections that it names. */
+  readonly access: readonly CollectionUse[];
 }
 
 /** Throws a Fault; `elapsed` is a clock that never goes back. */
@@ -67,7 +70,8 @@ export function prepareParsed(
   parseMs: number = 0,
 ): PreparedStatement {
   const prepared = prepare(statement, { joinsMax: joinsMaxOf(directives), elapsed, parseMs });
-  return { ...prepared, kind: statement.kind, parameters: parametersOf(statement) };
+  const parameters = parametersOf(statement);
+  return { ...prepared, kind: statement.kind, parameters, access: usesOf(statement) };
 }
 
 interface Options {

@@ -36,6 +36,8 @@ export interface RequestStart {
   readonly id?: string | undefined;
   readonly text: string;
   readonly appId: string;
+  /** Whose request it is; undefined when nobody said so. */
+  readonly credential?: string | undefined;
   readonly budget: Budget;
   /** How the statement came: `execute` unless said otherwise. */
   readonly requestType?: string;
@@ -66,6 +68,7 @@ export interface RequestTotals {
 /** What is told of a request. For the history it is all that is left: a row is made when asked for. */
 interface RequestFacts {
   readonly id: string;
+  readonly credential: string | undefined;
   readonly appId: string;
   readonly text: string;
   readonly requestType: string;
@@ -117,26 +120,37 @@ export class Requests {
   }
 
   /** Stops running requests. Returns the ids of those that ran. */
-  cancelAll(ids: Iterable<Value>): readonly Value[] {
-    return Array.from(ids).filter((id) => typeof id === "string" && this.cancel(id));
+  cancelAll(ids: Iterable<Value>, credential?: string): readonly Value[] {
+    return Array.from(ids).filter((id) => {
+      if (typeof id !== "string") return false;
+      const request = this.#active.get(id);
+      return request !== undefined && isOf(credential, request) && this.cancel(id);
+    });
   }
 
-  activeRows(): readonly StoredDocument[] {
-    return Array.from(this.#active.values(), (request) => request.row());
+  /** Those of a credential; without one, those of everybody. So it is with all that follows. */
+  activeRows(credential?: string): readonly StoredDocument[] {
+    const rows: StoredDocument[] = [];
+    for (const request of this.#active.values()) {
+      if (isOf(credential, request)) rows.push(request.row());
+    }
+    return rows;
   }
 
   /** Oldest first. */
-  historyRows(): readonly StoredDocument[] {
+  historyRows(credential?: string): readonly StoredDocument[] {
     this.#trim();
-    return this.#finished.slice(this.#first).map(rowOf);
+    const finished = this.#finished.slice(this.#first);
+    return finished.filter((facts) => isOf(credential, facts)).map(rowOf);
   }
 
   /** Forgets finished requests; returns the ids of those that were there. */
-  remove(ids: Iterable<Value>): readonly Value[] {
+  remove(ids: Iterable<Value>, credential?: string): readonly Value[] {
     const unwanted = new Set(ids);
     const removed: Value[] = [];
-    const kept = this.#finished.slice(this.#first).filter(({ id }) => {
-      if (!unwanted.has(id)) return true;
+    const kept = this.#finished.slice(this.#first).filter((facts) => {
+      const { id } = facts;
+      if (!unwanted.has(id) || !isOf(credential, facts)) return true;
       removed.push(id);
       return false;
     });
@@ -228,6 +242,10 @@ export class ActiveRequest implements RequestInfo {
     return this.#start.budget;
   }
 
+  get credential(): string | undefined {
+    return this.#start.credential;
+  }
+
   get elapsedMs(): number {
     return (this.#endMs ?? this.#requests.platform.elapsed()) - this.#beginMs;
   }
@@ -289,6 +307,7 @@ export class ActiveRequest implements RequestInfo {
     const { parsing, planning, running } = this.#phases;
     return {
       id: this.id,
+      credential: this.credential,
       appId: this.appId,
       text: cut(text, REQUEST_TEXT_MAX),
       requestType,
@@ -320,6 +339,13 @@ export class ActiveRequest implements RequestInfo {
     if (!isStopped) return "failed";
     return this.#isCancelled ? "cancelled" : "timed_out";
   }
+}
+
+function isOf(
+  credential: string | undefined,
+  request: { readonly credential: string | undefined },
+): boolean {
+  return credential === undefined || credential === request.credential;
 }
 
 function rowOf(facts: RequestFacts): StoredDocument {

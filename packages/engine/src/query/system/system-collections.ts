@@ -6,15 +6,22 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
+import type { IndexDefinition } from "../../store/index-entry.ts";
 import { IDENTITY_KEY } from "../../store/keys.ts";
 import type { Identity } from "../../store/records.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
+import type { DocumentView, Found } from "../frame/document-view.ts";
 import type { Requests } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
 
 export interface SystemContext {
-  readonly view: View;
+  /** What the caller may read. */
+  readonly view: DocumentView;
+  /** The store as a whole; undefined for a caller who may not read all of it. */
+  readonly store: View | undefined;
+  /** Whose requests are shown; undefined: those of everybody. */
+  readonly credential?: string | undefined;
   readonly settings: Settings;
   readonly requests: Requests;
   readonly appId: string;
@@ -46,7 +53,7 @@ export interface SystemRow {
 export interface SystemCollection {
   /** Without the namespace. */
   readonly name: string;
-  readonly rows: (context: SystemContext) => Iterable<StoredDocument>;
+  readonly rows: (context: SystemContext) => Found<StoredDocument>;
   /** Deletes documents and returns the ids of those that were there. Absent: read-only. */
   readonly remove?: (context: SystemContext, ids: Iterable<Value>) => readonly Value[];
 }
@@ -65,13 +72,13 @@ const COLLECTIONS: readonly SystemCollection[] = [
   { name: "vitals", rows: vitalRows },
   {
     name: "active_requests",
-    rows: ({ requests }) => requests.activeRows(),
-    remove: ({ requests }, ids) => requests.cancelAll(ids),
+    rows: ({ requests, credential }) => requests.activeRows(credential),
+    remove: ({ requests, credential }, ids) => requests.cancelAll(ids, credential),
   },
   {
     name: "request_history",
-    rows: ({ requests }) => requests.historyRows(),
-    remove: ({ requests }, ids) => requests.remove(ids),
+    rows: ({ requests, credential }) => requests.historyRows(credential),
+    remove: ({ requests, credential }, ids) => requests.remove(ids, credential),
   },
   ...HOSTED.map((name) => ({
     name,
@@ -98,12 +105,16 @@ export function systemCollectionNames(): readonly string[] {
   return COLLECTIONS.map(({ name }) => name);
 }
 
-function* collectionRows({ view }: SystemContext): Iterable<StoredDocument> {
-  for (const name of view.collections()) yield systemDocument(name, { name });
+function* collectionRows({ view }: SystemContext): Found<StoredDocument> {
+  for (const name of view.collections()) {
+    yield name === undefined ? undefined : systemDocument(name, { name });
+  }
 }
 
-function* allCollectionRows({ view }: SystemContext): Iterable<StoredDocument> {
-  for (const name of view.collections()) yield namespaceRow("default", name);
+function* allCollectionRows({ view }: SystemContext): Found<StoredDocument> {
+  for (const name of view.collections()) {
+    yield name === undefined ? undefined : namespaceRow("default", name);
+  }
   for (const name of [...BY_NAME.keys()].sort()) yield namespaceRow("system", name);
 }
 
@@ -111,34 +122,40 @@ function namespaceRow(namespace: string, name: string): StoredDocument {
   return systemDocument(`${namespace}:${name}`, { namespace, name });
 }
 
-function* indexRows({ view }: SystemContext): Iterable<StoredDocument> {
-  for (const { collection, name, keys } of view.indexes()) {
-    const fields = keys.map(({ path, isDescending }) => ({
-      direction: isDescending ? "desc" : "asc",
-      key: path,
-    }));
-    yield systemDocument(`${collection}.${name}`, { collection, fields });
-  }
+function* indexRows({ view }: SystemContext): Found<StoredDocument> {
+  for (const index of view.indexes()) yield index && indexRow(index);
 }
 
-function* infoRows(context: SystemContext): Iterable<StoredDocument> {
-  for (const fact of ownFacts(context)) yield infoRow(fact, context.nowMs);
-  for (const fact of context.facts?.info?.() ?? []) yield infoRow(fact, context.nowMs);
+function indexRow({ collection, name, keys }: IndexDefinition): StoredDocument {
+  const fields = keys.map(({ path, isDescending }) => ({
+    direction: isDescending ? "desc" : "asc",
+    key: path,
+  }));
+  return systemDocument(`${collection}.${name}`, { collection, fields });
+}
+
+function* infoRows(context: SystemContext): Found<StoredDocument> {
+  for (const fact of ownFacts(context)) yield fact && infoRow(fact, context.nowMs);
+  for (const fact of context.facts?.info?.() ?? []) {
+    // What the host tells of more than itself may be about what the caller must not see.
+    const isTold = context.store !== undefined || fact.namespace === "core";
+    if (isTold) yield infoRow(fact, context.nowMs);
+  }
 }
 
 function infoRow({ namespace, key, value }: InfoFact, timestamp: number): StoredDocument {
   return systemDocument(`${namespace}:${key}`, { namespace, key, value, timestamp });
 }
 
-function* ownFacts({ view, settings, appId }: SystemContext): Iterable<InfoFact> {
+function* ownFacts({ view, store, settings, appId }: SystemContext): Found<InfoFact> {
   yield { namespace: "core", key: "app_id", value: appId };
   for (const [name, value] of settings.changed()) {
     yield { namespace: "core", key: `non_default_system_parameter[${name}]`, value };
   }
-  for (const [key, value] of storeFacts(view)) yield { namespace: "store", key, value };
+  for (const [key, value] of storeFacts(store)) yield { namespace: "store", key, value };
   for (const name of view.collections()) {
-    const value = view.count(name);
-    yield { namespace: "store", key: `collection_num_docs[${name}]`, value };
+    if (name === undefined) yield undefined;
+    else yield* countFact(view, name);
   }
   const scopes = settings.get("user_collection_sync_scopes") as ValueObject;
   for (const [collection, value] of Object.entries(scopes)) {
@@ -146,9 +163,22 @@ function* ownFacts({ view, settings, appId }: SystemContext): Iterable<InfoFact>
   }
 }
 
-function storeFacts(view: View): readonly (readonly [key: string, value: Value])[] {
-  const { txnId, floor, logCount, logBytes } = view.head;
-  const identity = view.reader.get(IDENTITY_KEY) as Identity;
+function* countFact(view: DocumentView, name: string): Found<InfoFact> {
+  let value = view.count(name);
+  if (value === undefined) {
+    value = 0;
+    for (const document of view.scan(name)) {
+      if (document === undefined) yield undefined;
+      else value++;
+    }
+  }
+  yield { namespace: "store", key: `collection_num_docs[${name}]`, value };
+}
+
+function storeFacts(store: View | undefined): readonly (readonly [key: string, value: Value])[] {
+  if (store === undefined) return [];
+  const { txnId, floor, logCount, logBytes } = store.head;
+  const identity = store.reader.get(IDENTITY_KEY) as Identity;
   return [
     ["format_version", identity.format],
     ["history_id", identity.historyId],
@@ -157,16 +187,17 @@ function storeFacts(view: View): readonly (readonly [key: string, value: Value])
     ["change_log_floor", floor],
     ["change_log_transactions", logCount],
     ["change_log_bytes", logBytes],
-    ["collections", view.collections().length],
+    ["collections", store.collections().length],
   ];
 }
 
 /** A few numbers, one row each, then those of the host. */
 function* vitalRows(context: SystemContext): Iterable<StoredDocument> {
-  const { view, requests, nowMs } = context;
+  const { store, requests, nowMs } = context;
+  if (store === undefined) return;
   const { active, completed, failed, remembered } = requests.totals;
   const numbers: ValueObject = {
-    transaction_id: view.head.txnId,
+    transaction_id: store.head.txnId,
     requests_active: active,
     requests_completed: completed,
     requests_failed: failed,
@@ -178,6 +209,8 @@ function* vitalRows(context: SystemContext): Iterable<StoredDocument> {
   yield* hostedRows(context, "vitals");
 }
 
-function* hostedRows({ facts }: SystemContext, name: string): Iterable<StoredDocument> {
+/** They tell of everybody's requests and peers. */
+function* hostedRows({ facts, store }: SystemContext, name: string): Iterable<StoredDocument> {
+  if (store === undefined) return;
   for (const { id, fields } of facts?.rows?.(name) ?? []) yield systemDocument(id, fields);
 }

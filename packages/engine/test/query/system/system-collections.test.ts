@@ -4,6 +4,7 @@
 import { type Operation, type Value, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { Budget } from "../../../src/query/frame/budget.ts";
+import { present } from "../../../src/query/frame/document-view.ts";
 import { StatementCache } from "../../../src/query/statement/statement-cache.ts";
 import { Requests } from "../../../src/query/system/requests.ts";
 import { Settings } from "../../../src/query/system/settings.ts";
@@ -42,10 +43,11 @@ async function bench(): Promise<Bench> {
     read: (work) =>
       store.read((view) => {
         const { facts } = result;
-        const context = { view, settings, requests, appId: "app-1", nowMs: START_MS };
+        const context = { view, store: view, settings, requests, appId: "app-1", nowMs: START_MS };
         return work(facts === undefined ? context : { ...context, facts });
       }),
-    rows: (name) => result.read((context) => [...(systemCollection(name)?.rows(context) ?? [])]),
+    rows: (name) =>
+      result.read((context) => [...present(systemCollection(name)?.rows(context) ?? [])]),
   };
   return result;
 }

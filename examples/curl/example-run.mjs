@@ -1,0 +1,138 @@
+/**
+ * Runs the examples of a folder: makes the calls of its .http files with curl, one after the other, and compares
+ * each answer with what the file states.
+ */
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseCases } from "./case-file.mjs";
+import { decodeCbor } from "./cbor.mjs";
+import { ConnectionError, callCurl, curlLine, curlWords, findCurlProblem } from "./curl-call.mjs";
+import { compare, escapeJson, fillIn } from "./expectation.mjs";
+
+/** No example can be run. */
+export class RunError extends Error {}
+
+/** The file that the first start of a server writes. */
+export function readQuickstart(dataDir, otherwise) {
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  const path = join(dataDir ?? join(root, "data"), "quickstart.json");
+  if (existsSync(path)) return JSON.parse(readFileSync(path, "utf8"));
+  throw new RunError(
+    `expected ${otherwise}, or DATA_DIR with a quickstart.json: ${path} is not there`,
+  );
+}
+
+/**
+ * Runs the files of `folder` whose names have one of the words in `wanted`, or all. `settings` are those of a
+ * call; `variables` are what the examples may name. The exit code is set.
+ */
+export function runExamples({ folder, wanted, settings, variables }) {
+  let count = 0;
+  let failed = 0;
+  for (const name of findFiles(folder, wanted)) {
+    // $RUN differs from run to run, for keys that a server remembers.
+    const known = new Map([...Object.entries(variables), ["RUN", randomUUID()]]);
+    for (const example of parseCases(readFileSync(join(folder, name), "utf8"), name)) {
+      count++;
+      if (!runCase(example, known, settings)) failed++;
+    }
+  }
+  console.log(`${count} calls to ${settings.baseUrl}, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+/** Does `work`; what keeps the examples from running is told in a sentence, with exit code 2. */
+export function orGiveUp(folder, work) {
+  try {
+    const problem = findCurlProblem();
+    if (problem !== undefined) throw new RunError(problem);
+    work();
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    console.error(`${folder}: ${error.message}`);
+    process.exitCode = 2;
+  }
+}
+
+function findFiles(folder, wanted) {
+  const all = readdirSync(folder).filter((name) => name.endsWith(".http"));
+  const files = all.filter(
+    (name) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
+  );
+  if (files.length === 0) {
+    throw new RunError(`expected a part of one of these names: ${all.join(", ")}`);
+  }
+  return files.toSorted();
+}
+
+function decodeBody({ headers, body }) {
+  const type = headers.get("content-type") ?? "";
+  if (type.startsWith("application/cbor")) return decodeCbor(body);
+  const text = body.toString("utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    // In an example no text ends with a line break.
+    return text.replace(/\n$/, "");
+  }
+}
+
+function parseExpected(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What differs between the answer and the example. */
+function judge(expected, answer, variables, captured) {
+  const found = [];
+  if (answer.status !== expected.status) {
+    found.push(`status: expected ${expected.status}, found ${answer.status}`);
+  }
+  for (const { name, value } of expected.headers) {
+    const text = answer.headers.get(name.toLowerCase());
+    found.push(...compare(fillIn(value, variables), text, captured, name));
+  }
+  if (expected.body === "") {
+    if (answer.body.length > 0) found.push(`body: expected none, found ${answer.body}`);
+    return found;
+  }
+  const body = parseExpected(fillIn(expected.body, variables, escapeJson));
+  return [...found, ...compare(body, decodeBody(answer), captured)];
+}
+
+function fillRequest(request, variables) {
+  const { target, headers, options, body } = request;
+  return {
+    ...request,
+    target: fillIn(target, variables),
+    headers: headers.map(({ name, value }) => ({ name, value: fillIn(value, variables) })),
+    options: options.map((option) => fillIn(option, variables)),
+    body: fillIn(body, variables, escapeJson),
+  };
+}
+
+/** True when the answer is as stated. */
+function runCase({ place, title, request, expected }, variables, settings) {
+  let line = "";
+  let differences = [];
+  try {
+    const words = curlWords(fillRequest(request, variables), settings);
+    line = curlLine(words, settings.apiKey);
+    const captured = new Map();
+    differences = judge(expected, callCurl(words), variables, captured);
+    for (const [name, value] of captured) variables.set(name, value);
+  } catch (error) {
+    if (error instanceof ConnectionError) throw new RunError(error.message);
+    differences = [error.message];
+  }
+  const isOk = differences.length === 0;
+  console.log(`${isOk ? "ok    " : "FAILED"} ${place} ${title}`);
+  if (!isOk || settings.isShown) console.log(`         ${line}`);
+  for (const difference of differences) console.log(`         ${difference}`);
+  return isOk;
+}

@@ -1,0 +1,36 @@
+/**
+ * DocumentView: what statements read of one state of the store.
+ *
+ * For a caller who may read everything it is the View of the store itself; for all others the one of
+ * permission/narrowed-view.ts, which tells only of what they may read. No statement has another way
+ * to documents.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+import type { IndexDefinition } from "../../store/index-entry.ts";
+import type { StoredAttachment, StoredDocument, VersionedState } from "../../store/view.ts";
+
+/** Undefined stands where nothing was found yet and a pause would do no harm. */
+export type Found<T> = Iterable<T | undefined>;
+
+export interface DocumentView {
+  get(collection: string, id: Value): StoredDocument | undefined;
+  /** The documents of a collection in the order of their ids. */
+  scan(collection: string): Found<StoredDocument>;
+  /** Undefined when nobody keeps the number: then the documents must be counted. */
+  count(collection: string): number | undefined;
+  /** The replicated state of a document. */
+  state(collection: string, id: Value): VersionedState;
+  /** Undefined for a collection that is not known. */
+  collectionNumber(name: string): number | undefined;
+  /** The names of all collections in their order, or of the first `limit`. */
+  collections(limit?: number): Found<string>;
+  /** The indexes of all collections. */
+  indexes(): Found<IndexDefinition>;
+  attachment(id: string): StoredAttachment | undefined;
+}
+
+/** What was found, without the pauses. */
+export function* present<T>(found: Found<T>): Iterable<T> {
+  for (const each of found) if (each !== undefined) yield each;
+}

@@ -1,0 +1,122 @@
+/**
+ * Judged writes: the operations of a caller who may not do everything.
+ *
+ * Each document is judged as it is, and as it has become inside the transaction. A denial ends the
+ * request, and with it the transaction: nothing of it is applied. Every mutation passes here, be it of
+ * a statement or of a command.
+ */
+
+import {
+  assert,
+  type DocumentOperation,
+  documentId,
+  getField,
+  isObject,
+  type TypeMark,
+  unreachable,
+  type Value,
+} from "@bigpeer/protocol";
+import { markOf } from "../../crdt/show.ts";
+import type { StoredDocument, View } from "../../store/view.ts";
+import { attachmentDenied, documentDenied } from "../permission/denial.ts";
+import type { Judge } from "../permission/judge.ts";
+import type { Execution } from "../run/execution.ts";
+import { joinKeys } from "../value/compare.ts";
+
+type WriteContext = Pick<Execution, "judge" | "transaction">;
+
+function viewOf({ transaction }: WriteContext): View {
+  assert(transaction !== undefined, "a mutation inside a transaction");
+  return transaction.view;
+}
+
+/** Refuses to write over a document that the caller may not read or may not write. */
+export function requireWritable(
+  collection: string,
+  before: StoredDocument,
+  { judge }: WriteContext,
+): void {
+  if (judge === undefined || isWritable(collection, before, judge)) return;
+  throw documentDenied(collection);
+}
+
+function isWritable(collection: string, before: StoredDocument, judge: Judge): boolean {
+  return judge.mayRead(collection, before) && judge.mayWrite(collection, before);
+}
+
+/** Refuses a token of content that the caller neither brought nor may read. */
+export function requireAttachment(id: string, execution: WriteContext): void {
+  const { judge } = execution;
+  if (judge === undefined) return;
+  if (!judge.mayReadAttachment(id, viewOf(execution))) throw attachmentDenied();
+}
+
+/** Calls `apply`, which must apply the operations, between both judgements. */
+export function applyJudged<T>(
+  operations: readonly DocumentOperation[],
+  judge: Judge,
+  execution: WriteContext,
+  apply: () => T,
+): T {
+  const view = viewOf(execution);
+  const last = new Map<string, DocumentOperation>();
+  const tokens = new Set<string>();
+  for (const operation of operations) {
+    const { collection, id } = operation;
+    const key = joinKeys([collection, documentId(id).key]);
+    const before = last.has(key) ? undefined : view.get(collection, id);
+    if (before !== undefined) requireWritable(collection, before, execution);
+    last.set(key, operation);
+    if (!judge.authority.isReadingAll) addTokens(operation, tokens);
+  }
+  // Before they are written: then the document itself would be one that refers to them.
+  for (const token of tokens) requireAttachment(token, execution);
+  const result = apply();
+  for (const operation of last.values()) {
+    const after = imageAfter(operation, view);
+    if (after === undefined || judge.mayWrite(operation.collection, after)) continue;
+    throw documentDenied(operation.collection);
+  }
+  return result;
+}
+
+/** What shows now; what was to show when something older or newer hides it. */
+function imageAfter(operation: DocumentOperation, view: View): StoredDocument | undefined {
+  const { kind, collection, id } = operation;
+  switch (kind) {
+    case "insert":
+    case "initial": {
+      const { fields, types } = operation;
+      return view.get(collection, id) ?? { id, fields, types };
+    }
+    case "update":
+    case "merge":
+      return view.get(collection, id);
+    case "delete":
+    case "evict":
+      return undefined;
+    default:
+      return unreachable(kind);
+  }
+}
+
+function addTokens(operation: DocumentOperation, ids: Set<string>): void {
+  if (operation.kind === "insert" || operation.kind === "initial") {
+    addMarked(operation.fields, operation.types, ids);
+  }
+  if (operation.kind !== "update") return;
+  for (const edit of operation.edits) {
+    if (edit.kind === "set") addMarked(edit.value, edit.types, ids);
+  }
+}
+
+/** Tokens are always marked: by its shape alone an object is a map. */
+function addMarked(value: Value | undefined, mark: TypeMark | undefined, ids: Set<string>): void {
+  if (mark === undefined || !isObject(value)) return;
+  if (mark === "attachment") {
+    const id = getField(value, "id");
+    if (typeof id === "string") ids.add(id);
+  }
+  if (typeof mark === "string") return;
+  for (const name of Object.keys(mark)) addMarked(getField(value, name), markOf(mark, name), ids);
+}

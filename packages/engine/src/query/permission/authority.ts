@@ -1,0 +1,136 @@
+/**
+ * Authority: what one caller may do, for all his requests.
+ *
+ * It is cheap to make, because a token may bring one with each session: the rule of a collection is
+ * compiled when a request first names it.
+ */
+
+import { PeerError, type Value } from "@bigpeer/protocol";
+import { type CollectionUse } from "./collection-use.ts";
+import { collectionDenied, peersDenied, wholeDenied } from "./denial.ts";
+import { type PermissionFilter, permissionFilter } from "./permission-filter.ts";
+import { type AccessRule, type Permissions, permissionsValue } from "./permissions.ts";
+
+/** The rule of one collection. */
+export interface CollectionRule {
+  /** Every document is allowed, and none has to be looked at. */
+  readonly isWhole: boolean;
+  readonly filters: readonly PermissionFilter[];
+}
+
+const WHOLE: CollectionRule = { isWhole: true, filters: [] };
+const NOTHING: CollectionRule = { isWhole: false, filters: [] };
+
+/** All rules for one kind of access. */
+class RuleBook {
+  readonly #rule: AccessRule;
+  readonly #compiled = new Map<string, CollectionRule>();
+
+  constructor(rule: AccessRule) {
+    this.#rule = rule;
+  }
+
+  get isEverything(): boolean {
+    return this.#rule.everything;
+  }
+
+  /** Whether there is a rule for the collection, be it one that allows nothing. */
+  has(collection: string): boolean {
+    return this.#queriesOf(collection) !== undefined;
+  }
+
+  of(collection: string): CollectionRule {
+    if (this.#rule.everything) return WHOLE;
+    const known = this.#compiled.get(collection);
+    if (known !== undefined) return known;
+    const rule = compileRule(this.#queriesOf(collection));
+    // Only what there is a rule for: names come from outside, and this lives as long as a session.
+    if (rule !== NOTHING) this.#compiled.set(collection, rule);
+    return rule;
+  }
+
+  #queriesOf(collection: string): readonly string[] | undefined {
+    if (this.#rule.everything) return [];
+    const { queriesByCollection } = this.#rule;
+    if (!Object.hasOwn(queriesByCollection, collection)) return undefined;
+    const queries = queriesByCollection[collection] ?? [];
+    return queries.length === 0 ? undefined : queries;
+  }
+}
+
+function compileRule(queries: readonly string[] | undefined): CollectionRule {
+  if (queries === undefined) return NOTHING;
+  const filters = queries.map(permissionFilter);
+  return filters.some(({ isAlways }) => isAlways) ? WHOLE : { isWhole: false, filters };
+}
+
+export class Authority {
+  /** Names the caller: requests and attachments are known as his by it. */
+  readonly credential: string;
+  readonly #permissions: Permissions;
+  readonly #read: RuleBook;
+  readonly #write: RuleBook;
+
+  constructor(permissions: Permissions, credential: string) {
+    this.credential = credential;
+    this.#permissions = permissions;
+    this.#read = new RuleBook(permissions.read);
+    this.#write = new RuleBook(permissions.write);
+  }
+
+  get isReadingAll(): boolean {
+    return this.#read.isEverything;
+  }
+
+  get isWritingAll(): boolean {
+    return this.#write.isEverything;
+  }
+
+  /** Nothing has to be judged. */
+  get isFull(): boolean {
+    return this.isReadingAll && this.isWritingAll;
+  }
+
+  get mayAskPeers(): boolean {
+    return this.#permissions.remoteQuery && this.isReadingAll;
+  }
+
+  /** The permissions as a value, the same for equal ones. */
+  get value(): Value {
+    return permissionsValue(this.#permissions);
+  }
+
+  readRule(collection: string): CollectionRule {
+    return this.#read.of(collection);
+  }
+
+  writeRule(collection: string): CollectionRule {
+    return this.#write.of(collection);
+  }
+
+  /** Whether a rule says anything about reading the collection. */
+  hasReadRule(collection: string): boolean {
+    return this.#read.has(collection);
+  }
+
+  /** Refuses what names a collection that there is no rule for, whether it exists or not. */
+  require(uses: readonly CollectionUse[]): void {
+    for (const use of uses) {
+      if (use.kind === "everything") {
+        if (!this.isFull) throw wholeDenied();
+        continue;
+      }
+      const book = use.kind === "read" ? this.#read : this.#write;
+      if (book.has(use.collection)) continue;
+      throw placed(collectionDenied(use.collection), use.at);
+    }
+  }
+
+  requirePeers(): void {
+    if (!this.mayAskPeers) throw peersDenied();
+  }
+}
+
+function placed(denial: ReturnType<typeof collectionDenied>, at: string | undefined): Error {
+  return at === undefined ? denial : new PeerError(denial.code, denial.message, { at });
+}

@@ -1,0 +1,40 @@
+/**
+ * Denials: what a caller is told who may not do something. They name only what he named himself, and
+ * are the same for what exists and for what does not.
+ */
+
+import { Fault } from "../fault.ts";
+
+/** Names come from outside and may be as long as a request. */
+const NAME_SHOWN_MAX = 64;
+
+export function collectionDenied(name: string): Fault {
+  return denied(`for the collection ${shown(name)}`);
+}
+
+/** The same words whatever the document is, or whether there is one. */
+export function documentDenied(collection: string): Fault {
+  return denied(`to write this document of the collection ${shown(collection)}`);
+}
+
+export function attachmentDenied(): Fault {
+  return denied("to refer to this attachment");
+}
+
+export function peersDenied(): Fault {
+  return denied("to ask other peers");
+}
+
+/** Indexes and settings concern all documents. */
+export function wholeDenied(): Fault {
+  return denied("for the store as a whole");
+}
+
+function denied(what: string): Fault {
+  return new Fault("permission.denied", `the credential has no permission ${what}`);
+}
+
+function shown(name: string): string {
+  const cut = name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
+  return cut.toWellFormed();
+}

@@ -1,0 +1,105 @@
+/**
+ * Judge: one statement of a caller who may not do everything, and its judgements on documents.
+ *
+ * A judgement has an account of its own for memory, so that it comes out the same whatever the
+ * statement has used before; its work and time are the statement's.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import type { AttachmentReference, StoredDocument, View } from "../../store/view.ts";
+import { Fault } from "../fault.ts";
+import { Budget } from "../frame/budget.ts";
+import { type Evaluate, type Frame, newFrame, type Run } from "../frame/frame.ts";
+import { underMeter } from "../value/effort.ts";
+import type { Authority, CollectionRule } from "./authority.ts";
+
+/** What the judgement on one document may use: far more than any sensible rule. */
+const JUDGEMENT_BYTES_MAX = 16 * 1024 * 1024;
+
+const NOTHING_JUDGED: CollectionRule = { isWhole: false, filters: [] };
+
+export class Judge {
+  readonly authority: Authority;
+  readonly #statement: Budget;
+  readonly #budget: Budget;
+  readonly #run: Run;
+  #frame: Frame;
+  /** What is judged now; the closure below is made once instead of for each document. */
+  #rule: CollectionRule = NOTHING_JUDGED;
+  #document: StoredDocument | undefined;
+  readonly #judgement = (): boolean => this.#matchesAny();
+
+  constructor(authority: Authority, run: Run) {
+    this.authority = authority;
+    const statement = run.budget;
+    this.#statement = statement;
+    // It has no clock of its own: each look is one at the statement's, which ends both.
+    const elapsed = (): number => {
+      statement.look();
+      return 0;
+    };
+    const limits = { timeMsMax: Infinity, bytesMax: JUDGEMENT_BYTES_MAX };
+    this.#budget = new Budget({ elapsed, ...limits });
+    this.#run = { args: {}, platform: run.platform, budget: this.#budget, request: run.request };
+    this.#frame = newFrame(this.#run, 1);
+  }
+
+  mayRead(collection: string, document: StoredDocument): boolean {
+    return this.#allows(this.authority.readRule(collection), document);
+  }
+
+  mayWrite(collection: string, document: StoredDocument): boolean {
+    return this.#allows(this.authority.writeRule(collection), document);
+  }
+
+  /** Whether he uploaded the content, or may read a document with a token of it. */
+  mayReadAttachment(id: string, view: View): boolean {
+    const { authority } = this;
+    if (authority.isReadingAll) return true;
+    if (view.attachment(id)?.by.includes(authority.credential) === true) return true;
+    for (const reference of view.attachmentReferences(id)) {
+      this.#statement.step();
+      if (this.#mayReadReferring(reference, view)) return true;
+    }
+    return false;
+  }
+
+  #mayReadReferring({ collection, id }: AttachmentReference, view: View): boolean {
+    if (!this.authority.hasReadRule(collection)) return false;
+    const document = view.get(collection, id);
+    return document !== undefined && this.mayRead(collection, document);
+  }
+
+  #allows(rule: CollectionRule, document: StoredDocument): boolean {
+    if (rule.isWhole) return true;
+    const before = this.#budget.work;
+    this.#rule = rule;
+    this.#document = document;
+    try {
+      return underMeter(this.#budget, this.#judgement);
+    } finally {
+      this.#budget.release();
+      this.#statement.step(1 + this.#budget.work - before);
+    }
+  }
+
+  #matchesAny(): boolean {
+    for (const { evaluate, slots } of this.#rule.filters) {
+      if (this.#frame.slots.length < slots) this.#frame = newFrame(this.#run, slots);
+      this.#frame.slots[0] = this.#document;
+      if (isTrue(evaluate, this.#frame)) return true;
+    }
+    return false;
+  }
+}
+
+/** What fails for a document does not allow it. Only the end of the statement itself passes. */
+function isTrue(evaluate: Evaluate, frame: Frame): boolean {
+  try {
+    return evaluate(frame) === true;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    if (error instanceof PeerError && error.code === "query.too_large") return false;
+    throw error;
+  }
+}

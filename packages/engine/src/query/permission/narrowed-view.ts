@@ -1,0 +1,96 @@
+/**
+ * NarrowedView: the documents that a caller may read, and nothing of the others.
+ *
+ * It is the one barrier between a narrowed caller and the store. Whatever runs on it, operators,
+ * joins, aggregates, counts, warnings, system collections, sees only what passed. Each document is
+ * judged as it shows, before an expression of the caller sees it, and each judgement counts against
+ * the budget of the statement.
+ *
+ * An index tells values of documents without reading them. A scan of an index for a narrowed caller
+ * therefore belongs here as well: it must fetch the document of each entry and judge it as `scan`
+ * does, also where the index alone could answer.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+import { EMPTY_STATE } from "../../crdt/state.ts";
+import type { IndexDefinition } from "../../store/index-entry.ts";
+import type { StoredAttachment, StoredDocument, VersionedState, View } from "../../store/view.ts";
+import type { DocumentView, Found } from "../frame/document-view.ts";
+import type { Judge } from "./judge.ts";
+
+/** Documents that did not pass after which a pause is offered. */
+const PASSED_OVER_PER_PAUSE = 64;
+
+const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
+
+/** Numbers of collections begin at 1. Whoever has no number cannot read around this view with it. */
+const NO_NUMBER = 0;
+
+export class NarrowedView implements DocumentView {
+  readonly #view: View;
+  readonly #judge: Judge;
+
+  constructor(view: View, judge: Judge) {
+    this.#view = view;
+    this.#judge = judge;
+  }
+
+  get(collection: string, id: Value): StoredDocument | undefined {
+    const document = this.#view.get(collection, id);
+    if (document === undefined || !this.#judge.mayRead(collection, document)) return undefined;
+    return document;
+  }
+
+  *scan(collection: string): Found<StoredDocument> {
+    const { authority } = this.#judge;
+    if (!authority.hasReadRule(collection)) return;
+    let passedOver = 0;
+    for (const document of this.#view.scan(collection)) {
+      if (this.#judge.mayRead(collection, document)) yield document;
+      else if (++passedOver % PASSED_OVER_PER_PAUSE === 0) yield undefined;
+    }
+  }
+
+  /** The number that the store keeps is that of all documents. */
+  count(collection: string): number | undefined {
+    const { isWhole } = this.#judge.authority.readRule(collection);
+    return isWhole ? this.#view.count(collection) : undefined;
+  }
+
+  state(collection: string, id: Value): VersionedState {
+    const document = this.get(collection, id);
+    return document === undefined ? NEVER_HELD : this.#view.state(collection, id);
+  }
+
+  /** What there is a rule for is always known: else the caller would learn whether it exists. */
+  collectionNumber(name: string): number | undefined {
+    return this.#judge.authority.hasReadRule(name) ? NO_NUMBER : undefined;
+  }
+
+  /** Those with a document that may be read. */
+  *collections(limit: number = Number.POSITIVE_INFINITY): Found<string> {
+    let given = 0;
+    for (const name of this.#view.collections()) {
+      for (const document of this.scan(name)) {
+        if (document === undefined) {
+          yield undefined;
+          continue;
+        }
+        if (given++ >= limit) return;
+        yield name;
+        break;
+      }
+    }
+  }
+
+  *indexes(): Found<IndexDefinition> {
+    for (const name of this.collections()) {
+      if (name === undefined) yield undefined;
+      else yield* this.#view.indexes(name);
+    }
+  }
+
+  attachment(id: string): StoredAttachment | undefined {
+    return this.#judge.mayReadAttachment(id, this.#view) ? this.#view.attachment(id) : undefined;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Permission filters: a query of a permission, ready to judge one document.
+ *
+ * It is a filter as `find` takes it, but its answer may depend on nothing but the document: no
+ * parameters, no clock, nothing of the request. So a document is allowed or not, whoever looks and
+ * whenever, until it changes.
+ */
+
+import { assert, PeerError } from "@bigpeer/protocol";
+import { BoundedCache } from "../bounded-cache.ts";
+import { compile } from "../compile/expression.ts";
+import { Fault, locate, semanticFault } from "../fault.ts";
+import type { Evaluate } from "../frame/frame.ts";
+import { bindExpression, Slots } from "../plan/scope.ts";
+import { parseFilter } from "../syntax/parse-filter.ts";
+import type { Expression } from "../syntax/tree.ts";
+import { eachNode } from "../syntax/tree-walk.ts";
+
+export interface PermissionFilter {
+  /** Literally true: it needs no look at the document. */
+  readonly isAlways: boolean;
+  /** The document stands in the first slot. */
+  readonly evaluate: Evaluate;
+  readonly slots: number;
+}
+
+/** Functions that read more than their arguments. */
+export const UNSTEADY_FUNCTIONS: ReadonlySet<string> = new Set(["clock", "request_info"]);
+
+/** Throws a PeerError at `at` unless the text is a query that a permission may hold. */
+export function checkFilter(text: string, at: string): void {
+  try {
+    permissionFilter(text);
+  } catch (error) {
+    const inText = locate(error, text);
+    if (!(error instanceof Fault) || !(inText instanceof PeerError)) throw error;
+    const { code, message, expected } = error;
+    const { place } = inText;
+    const where = inText.at === undefined ? at : `${at}, ${inText.at}`;
+    throw new PeerError(code, message, { at: where, place, expected });
+  }
+}
+
+/** A session brings its rules with each request; those of many sessions are the same. */
+const KEPT_COUNT = 2048;
+
+/** Longer ones are rare, and would make the bound above meaningless. */
+const KEPT_LENGTH_MAX = 2048;
+
+const kept = new BoundedCache<string, PermissionFilter>(KEPT_COUNT);
+
+/** The filter of a text; throws a Fault. */
+export function permissionFilter(text: string): PermissionFilter {
+  return text.length > KEPT_LENGTH_MAX ? compileFilter(text) : kept.obtain(text, compileFilter);
+}
+
+function compileFilter(text: string): PermissionFilter {
+  const parsed = parseFilter(text);
+  eachNode(parsed, refuseUnsteady);
+  const slots = new Slots();
+  const slot = slots.take();
+  assert(slot === 0, "the document in the first slot");
+  const terms = [{ alias: "", slot, isUnnamed: true }];
+  const bound = bindExpression(parsed, { slots, terms, variables: [] });
+  const isAlways = bound.kind === "literal" && bound.value === true;
+  return { isAlways, evaluate: compile(bound), slots: slots.count };
+}
+
+function refuseUnsteady(node: Expression): void {
+  if (node.kind === "parameter") {
+    const message = `expected a query about the document alone, found the parameter ${node.name}`;
+    throw semanticFault(message, node.at);
+  }
+  if (node.kind === "call" && UNSTEADY_FUNCTIONS.has(node.name)) {
+    const message = `expected a query about the document alone: ${node.name} depends on the request`;
+    throw semanticFault(message, node.at);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Attachments with permissions: who may read a content, and who may refer to it.
+ */
+
+import { describe, expect, test } from "vitest";
+import { authorityOf, type Caller, callerOf, type Rules } from "../../support/caller.ts";
+import {
+  type Commands,
+  fieldOf,
+  openCommands,
+  updateOf,
+  upsertOf,
+} from "../../support/run-commands.ts";
+
+const DENIAL = "the credential has no permission to refer to this attachment";
+
+function tokenOf(id: string): { id: string; len: number; metadata: { [name: string]: string } } {
+  return { id, len: 1, metadata: {} };
+}
+
+interface Bench extends Commands {
+  readonly as: (read: Rules, write?: Rules, credential?: string) => Caller;
+}
+
+/** Contents by ada, and one by bob: in a document of his, and nowhere. */
+async function bench(): Promise<Bench> {
+  const opened = await openCommands();
+  const { store, execute, runner } = opened;
+  for (const [id, by] of [
+    ["by-ada", "ada"],
+    ["by-bob", "bob"],
+    ["by-bob-alone", "bob"],
+  ] as const) {
+    await store.transact((transaction) => transaction.apply([{ kind: "attach", id, len: 1, by }]));
+  }
+  const documents = [
+    { _id: "b", owner: "bob", pic: tokenOf("by-bob"), deep: { er: tokenOf("by-bob") } },
+    { _id: "p", owner: "all", pic: tokenOf("shared") },
+  ];
+  await execute("INSERT INTO cars DOCUMENTS (:documents)", { documents });
+  return { ...opened, as: (...rules) => callerOf(runner, authorityOf(...rules)) };
+}
+
+const OWN = { cars: ["owner == 'ada'", "owner == 'all'"] };
+
+describe("reading", () => {
+  test("[P17] is for who uploaded it and who may read a document with it", async () => {
+    const { runner } = await bench();
+    const mayRead = (read: Rules, credential: string): boolean[] =>
+      ["by-ada", "by-bob", "by-bob-alone", "shared", "nosuch"].map((id) =>
+        runner.mayReadAttachment(id, authorityOf(read, {}, credential)),
+      );
+    expect(mayRead({}, "ada")).toEqual([true, false, false, false, false]);
+    expect(mayRead(OWN, "ada")).toEqual([true, false, false, true, false]);
+    expect(mayRead({ cars: ["owner == 'bob'"] }, "ada")).toEqual([true, true, false, false, false]);
+    expect(mayRead({ parts: ["true"] }, "bob")).toEqual([false, true, true, false, false]);
+    expect(mayRead(true, "eve")).toEqual([true, true, true, true, true]);
+    expect(runner.mayReadAttachment("by-bob", undefined)).toBe(true);
+  });
+
+  test("[P17] ends when the document is gone", async () => {
+    const { runner, execute } = await bench();
+    await execute("DELETE FROM cars WHERE _id = 'p'");
+    expect(runner.mayReadAttachment("shared", authorityOf(OWN))).toBe(false);
+  });
+});
+
+describe("referring", () => {
+  test.each(["by-bob", "by-bob-alone", "nosuch"])(
+    "[P17] to %s is denied everywhere",
+    async (id) => {
+      const { as, document } = await bench();
+      const { failure, execute, writeFailure } = as(OWN, true);
+      await execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ada'})");
+      const args = { t: tokenOf(id), d: { _id: "x", o: { p: { q: tokenOf(id) } } } };
+      for (const text of [
+        "INSERT INTO cars DOCUMENTS (:d)",
+        "INSERT INTO cars INITIAL DOCUMENTS (:d)",
+        "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'pic': :t}) ON ID CONFLICT DO UPDATE",
+        "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'o': {'p': :t}}) ON ID CONFLICT DO UPDATE_LOCAL_DIFF",
+        "INSERT INTO cars SELECT 'y' AS _id, :t AS pic FROM system:dual",
+        "UPDATE cars SET pic = :t WHERE _id = 'a'",
+        "UPDATE cars SET o.p = {'q': :t} WHERE _id = 'a'",
+        "UPDATE COLLECTION cars (pic ATTACHMENT) SET pic = :t WHERE _id = 'a'",
+      ]) {
+        const error = await failure(text, args);
+        expect([text, error.code, error.message]).toEqual([text, "permission.denied", DENIAL]);
+      }
+      const valueTypeOverrides = { pic: "attachment" } as const;
+      for (const command of [
+        upsertOf({ _id: "a", pic: tokenOf(id) }, { valueTypeOverrides }),
+        updateOf("_id == 'a'", fieldOf("setAttachment", "pic", tokenOf(id))),
+      ]) {
+        const error = await writeFailure(command);
+        expect([error.code, error.message]).toEqual([
+          "permission.denied",
+          `${DENIAL} at commands[0]`,
+        ]);
+      }
+      expect(document("a")?.fields).toEqual({ owner: "ada" });
+    },
+  );
+
+  test("[P17] to what was uploaded or can be read is done", async () => {
+    const { as, document } = await bench();
+    const { execute, write } = as(OWN, true);
+    const args = { a: tokenOf("by-ada"), s: tokenOf("shared") };
+    await execute(
+      "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ada', 'x': :a, 'y': :s})",
+      args,
+    );
+    await execute("INSERT INTO cars SELECT 'copy' AS _id, pic, owner FROM cars WHERE _id = 'p'");
+    await write(updateOf("_id == 'a'", fieldOf("setAttachment", "z", tokenOf("by-ada"))));
+    expect(document("a")?.types).toEqual({ x: "attachment", y: "attachment", z: "attachment" });
+    expect(document("copy")?.fields).toEqual({ owner: "all", pic: tokenOf("shared") });
+  });
+
+  test("[P17] to one that the document has already is done", async () => {
+    const { as } = await bench();
+    const { execute } = as({ cars: ["owner == 'bob'"] }, true);
+    const args = { t: tokenOf("by-bob") };
+    const { mutatedDocumentIds } = await execute("UPDATE cars SET pic = :t, more = :t", args);
+    expect(mutatedDocumentIds).toEqual(["b"]);
+    await execute(
+      "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'pic': :t}) ON ID CONFLICT DO UPDATE",
+      args,
+    );
+  });
+
+  test("[P17] by a map that only looks like a token gives nothing", async () => {
+    const { as, runner } = await bench();
+    const { write, authority } = as(OWN, true);
+    await write(upsertOf({ _id: "a", owner: "ada", pic: tokenOf("by-bob") }));
+    expect(runner.mayReadAttachment("by-bob", authority)).toBe(false);
+  });
+
+  test("[P17] who reads everything may refer to everything", async () => {
+    const { as } = await bench();
+    const { execute } = as(true, { cars: ["true"] }, "eve");
+    const args = { t: tokenOf("by-bob-alone") };
+    const insert = "INSERT INTO cars DOCUMENTS ({'_id': 'e', 'pic': :t})";
+    expect((await execute(insert, args)).mutatedDocumentIds).toEqual(["e"]);
+  });
+});

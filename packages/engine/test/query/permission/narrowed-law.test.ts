@@ -1,0 +1,72 @@
+/**
+ * The law of permissions on generated stores: with rules on everything is as without rules on what
+ * they allow.
+ */
+
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  anyCommand,
+  anyFinding,
+  anyPermissionCase,
+  anyReading,
+  anyWriting,
+  commandDifference,
+  findingDifference,
+  openWorlds,
+  readingDifference,
+  writingDifference,
+} from "../../support/permission-cases.ts";
+
+const STATEMENTS = 20;
+
+test("[P5] what reads is answered as on a store that holds only what may be read", async () => {
+  let count = 0;
+  const statements = fc.array(anyReading(), { minLength: STATEMENTS, maxLength: STATEMENTS });
+  await fc.assert(
+    fc.asyncProperty(anyPermissionCase(), statements, async (given, texts) => {
+      const worlds = await openWorlds(given);
+      for (const text of texts) {
+        count++;
+        const found = await readingDifference(worlds, text);
+        if (found !== undefined) throw new Error(`${text}\n${found}`);
+      }
+    }),
+    { numRuns: 40, interruptAfterTimeLimit: 60_000 },
+  );
+  expect(count).toBeGreaterThan(STATEMENTS);
+}, 120_000);
+
+test("[P5] find, count and findById tell only of what may be read", async () => {
+  const findings = fc.array(anyFinding(), { minLength: 8, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(anyPermissionCase(), findings, async (given, all) => {
+      const worlds = await openWorlds(given);
+      for (const finding of all) {
+        const found = await findingDifference(worlds, finding);
+        if (found !== undefined) throw new Error(`${JSON.stringify(finding)}\n${found}`);
+      }
+    }),
+    { numRuns: 60, interruptAfterTimeLimit: 60_000 },
+  );
+}, 120_000);
+
+test("[P10] [P11] [P12] what writes is done on what may be read, or refused as a whole", async () => {
+  await fc.assert(
+    fc.asyncProperty(anyPermissionCase(), anyWriting(), async (given, writing) => {
+      const found = await writingDifference(given, writing);
+      if (found !== undefined) throw new Error(`${writing.statement}\n${found}`);
+    }),
+    { numRuns: 200, interruptAfterTimeLimit: 60_000 },
+  );
+}, 120_000);
+
+test("[P10] [P14] commands write what they may, and count the rest that may be read", async () => {
+  await fc.assert(
+    fc.asyncProperty(anyPermissionCase(), anyCommand(), async (given, command) => {
+      const found = await commandDifference(given, command);
+      if (found !== undefined) throw new Error(`${JSON.stringify(command)}\n${found}`);
+    }),
+    { numRuns: 100, interruptAfterTimeLimit: 60_000 },
+  );
+}, 120_000);

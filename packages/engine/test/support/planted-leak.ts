@@ -1,0 +1,295 @@
+/**
+ * Planted leaks: the barrier with a hole in it. A comparison that finds none of them proves nothing.
+ */
+
+import { Authority, type CollectionRule } from "../../src/query/permission/authority.ts";
+import { Judge } from "../../src/query/permission/judge.ts";
+import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
+import { Requests } from "../../src/query/system/requests.ts";
+import { Failure } from "../../src/query/value/datum.ts";
+
+export interface PlantedLeak {
+  /** What is wrong. */
+  readonly name: string;
+  /** Makes it so; returns what makes it right again. */
+  readonly plant: () => () => void;
+}
+
+/** Puts another method into a class. */
+function replace<T extends object, K extends keyof T>(
+  target: T,
+  name: K,
+  make: (original: T[K]) => T[K],
+): () => void {
+  const original = target[name];
+  target[name] = make(original);
+  return () => {
+    target[name] = original;
+  };
+}
+
+function all(...undo: (() => void)[]): () => void {
+  return () => {
+    for (const each of undo) each();
+  };
+}
+
+/** While it is above zero, whatever asks may read every document. */
+let open = 0;
+
+function unjudged<T>(work: () => T): T {
+  open++;
+  try {
+    return work();
+  } finally {
+    open--;
+  }
+}
+
+/** Only while the next one is looked for: what happens with those found is judged as ever. */
+function* unjudgedEach<T>(found: Iterable<T>): Iterable<T> {
+  const iterator = found[Symbol.iterator]();
+  for (;;) {
+    const { done, value } = unjudged(() => iterator.next());
+    if (done === true) return;
+    yield value;
+  }
+}
+
+const openable = (): (() => void) =>
+  replace(
+    Judge.prototype,
+    "mayRead",
+    (original) =>
+      function mayRead(this: Judge, ...args) {
+        return open > 0 || original.apply(this, args);
+      },
+  );
+
+/** The rules of a collection, changed. */
+function withRules(change: (rule: CollectionRule) => CollectionRule): () => void {
+  return replace(
+    Authority.prototype,
+    "readRule",
+    (original) =>
+      function readRule(this: Authority, ...args) {
+        return change(original.apply(this, args));
+      },
+  );
+}
+
+const VIEW_LEAKS: readonly PlantedLeak[] = [
+  {
+    name: "get does not judge",
+    plant: () =>
+      all(
+        openable(),
+        replace(
+          NarrowedView.prototype,
+          "get",
+          (original) =>
+            function get(this: NarrowedView, ...args) {
+              return unjudged(() => original.apply(this, args));
+            },
+        ),
+      ),
+  },
+  {
+    name: "scan does not judge",
+    plant: () =>
+      all(
+        openable(),
+        replace(
+          NarrowedView.prototype,
+          "scan",
+          (original) =>
+            function scan(this: NarrowedView, ...args) {
+              return unjudgedEach(original.apply(this, args));
+            },
+        ),
+      ),
+  },
+  {
+    name: "count is that of the store",
+    plant: () =>
+      replace(
+        NarrowedView.prototype,
+        "count",
+        (original) =>
+          function count(this: NarrowedView, ...args) {
+            const undo = withRules((rule) => ({ ...rule, isWhole: true }));
+            try {
+              return original.apply(this, args);
+            } finally {
+              undo();
+            }
+          },
+      ),
+  },
+  {
+    name: "collections are those of the store",
+    plant: () =>
+      all(
+        openable(),
+        replace(
+          NarrowedView.prototype,
+          "collections",
+          (original) =>
+            function collections(this: NarrowedView, ...args) {
+              return unjudgedEach(original.apply(this, args));
+            },
+        ),
+      ),
+  },
+  {
+    name: "indexes are those of the store",
+    plant: () =>
+      all(
+        openable(),
+        replace(
+          NarrowedView.prototype,
+          "indexes",
+          (original) =>
+            function indexes(this: NarrowedView, ...args) {
+              return unjudgedEach(original.apply(this, args));
+            },
+        ),
+      ),
+  },
+  {
+    name: "a collection is known when it has documents",
+    plant: () =>
+      all(
+        openable(),
+        replace(
+          NarrowedView.prototype,
+          "collectionNumber",
+          (original) =>
+            function collectionNumber(this: NarrowedView, name) {
+              const [first] = unjudgedEach(this.scan(name));
+              return first === undefined ? undefined : original.call(this, name);
+            },
+        ),
+      ),
+  },
+];
+
+const JUDGE_LEAKS: readonly PlantedLeak[] = [
+  {
+    name: "every content may be read",
+    plant: () => replace(Judge.prototype, "mayReadAttachment", () => () => true),
+  },
+  {
+    name: "writing is not judged",
+    plant: () => replace(Judge.prototype, "mayWrite", () => () => true),
+  },
+  {
+    name: "only the first query of several is asked",
+    plant: () => withRules((rule) => ({ ...rule, filters: rule.filters.slice(0, 1) })),
+  },
+  {
+    name: "a query that fails allows",
+    plant: () =>
+      withRules(({ isWhole, filters }) => ({
+        isWhole,
+        filters: filters.map((filter) => ({
+          ...filter,
+          evaluate: (frame) => {
+            const outcome = filter.evaluate(frame);
+            return outcome instanceof Failure ? true : outcome;
+          },
+        })),
+      })),
+  },
+  {
+    name: "a query that is null allows",
+    plant: () =>
+      withRules(({ isWhole, filters }) => ({
+        isWhole,
+        filters: filters.map((filter) => ({
+          ...filter,
+          evaluate: (frame) => filter.evaluate(frame) ?? true,
+        })),
+      })),
+  },
+  {
+    name: "collections without a rule are not refused",
+    plant: () => replace(Authority.prototype, "require", () => () => {}),
+  },
+];
+
+const OTHER_LEAKS: readonly PlantedLeak[] = [
+  {
+    name: "what is overwritten need not be readable",
+    plant: () => {
+      let inView = 0;
+      const judged = replace(
+        Judge.prototype,
+        "mayRead",
+        (original) =>
+          function mayRead(this: Judge, ...args) {
+            return inView === 0 || original.apply(this, args);
+          },
+      );
+      const got = replace(
+        NarrowedView.prototype,
+        "get",
+        (original) =>
+          function get(this: NarrowedView, ...args) {
+            inView++;
+            try {
+              return original.apply(this, args);
+            } finally {
+              inView--;
+            }
+          },
+      );
+      const scanned = replace(
+        NarrowedView.prototype,
+        "scan",
+        (original) =>
+          function* scan(this: NarrowedView, ...args) {
+            const iterator = original.apply(this, args)[Symbol.iterator]();
+            for (;;) {
+              inView++;
+              const { done, value } = iterator.next();
+              inView--;
+              if (done === true) return;
+              yield value;
+            }
+          },
+      );
+      return all(scanned, got, judged);
+    },
+  },
+  {
+    name: "the history is that of everybody",
+    plant: () =>
+      replace(
+        Requests.prototype,
+        "historyRows",
+        (original) =>
+          function historyRows(this: Requests) {
+            return original.call(this);
+          },
+      ),
+  },
+  {
+    name: "the running requests are those of everybody",
+    plant: () =>
+      replace(
+        Requests.prototype,
+        "activeRows",
+        (original) =>
+          function activeRows(this: Requests) {
+            return original.call(this);
+          },
+      ),
+  },
+];
+
+export const PLANTED_LEAKS: readonly PlantedLeak[] = [
+  ...VIEW_LEAKS,
+  ...JUDGE_LEAKS,
+  ...OTHER_LEAKS,
+];

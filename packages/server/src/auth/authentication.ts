@@ -1,0 +1,55 @@
+/**
+ * Authentication: the parts that find out who somebody is, together. One for each server: what it
+ * has learnt serves the data API and the login alike.
+ */
+
+import type { Platform } from "@bigpeer/engine";
+import { FailedCredentials } from "../failed-credentials.ts";
+import { Refusal } from "../http/refusal.ts";
+import type { Log } from "../log.ts";
+import { Credentials } from "./credentials.ts";
+import { ProviderTokens } from "./provider-tokens.ts";
+import { Webhooks } from "./webhook.ts";
+
+export interface AuthenticationOptions {
+  readonly platform: Pick<Platform, "now" | "elapsed">;
+  readonly log: Log;
+  /** How long somebody else's server may take to answer. */
+  readonly webhookTimeoutMs: number;
+  /** Told of every credential that opened nothing. */
+  readonly onFailed?: () => void;
+}
+
+export class Authentication {
+  readonly credentials: Credentials;
+  readonly tokens: ProviderTokens;
+  readonly webhooks: Webhooks;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly #failed: FailedCredentials;
+  readonly #onFailed: (() => void) | undefined;
+
+  constructor({ platform, log, webhookTimeoutMs, onFailed }: AuthenticationOptions) {
+    const now = (): number => platform.now();
+    const elapsed = (): number => platform.elapsed();
+    this.now = now;
+    this.tokens = new ProviderTokens({ now, elapsed, log, timeoutMs: webhookTimeoutMs });
+    this.webhooks = new Webhooks({ now, log, timeoutMs: webhookTimeoutMs });
+    this.credentials = new Credentials({ now, tokens: this.tokens });
+    this.#failed = new FailedCredentials(elapsed);
+    this.#onFailed = onFailed;
+  }
+
+  /**
+   * To be called for every credential that opened nothing. Throws a Refusal, 429, when there were
+   * too many. A known one always passes, so that nobody can lock out others behind the same proxy.
+   */
+  noteFailure(address: string): void {
+    this.#onFailed?.();
+    this.#failed.note(address);
+    const seconds = this.#failed.retryAfterSeconds(address);
+    if (seconds === undefined) return;
+    const message = "too many requests with a wrong credential came from this address";
+    throw new Refusal(429, message, { "retry-after": String(seconds) });
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Credential: what a caller may do, and the name by which he is remembered. Made once for each key
+ * or token that is known, so that a request costs no more than finding it.
+ */
+
+import { createHash } from "node:crypto";
+import { type AccessRule, Authority, type Permissions } from "@bigpeer/engine";
+import { UPLOADER_SIZE_MAX } from "@bigpeer/protocol";
+
+export interface Credential {
+  /** Names the credential without giving it away. */
+  readonly id: string;
+  /** What it may read and write; undefined when that is everything. */
+  readonly authority: Authority | undefined;
+  /** Whether statements may be run on connected peers. */
+  readonly mayAskPeers: boolean;
+  /** Whether it may write anything at all. */
+  readonly mayUpload: boolean;
+}
+
+export function createCredential(id: string, permissions: Permissions): Credential {
+  const { read, write, remoteQuery } = permissions;
+  const authority =
+    read.everything && write.everything ? undefined : new Authority(permissions, id);
+  const mayAskPeers = authority === undefined ? remoteQuery : authority.mayAskPeers;
+  return { id, authority, mayAskPeers, mayUpload: isAnything(write) };
+}
+
+/** The id of a user that a provider has named. Two users never have the same. */
+export function userCredentialId(
+  kind: "session" | "jwt",
+  provider: string,
+  userId: string,
+): string {
+  const id = `${kind}:${encodeURIComponent(provider)}:${userId}`;
+  if (id.length <= UPLOADER_SIZE_MAX) return id;
+  // Not to be mistaken for a short one: no encoded name begins so.
+  return `${kind}:#${createHash("sha256").update(id).digest("hex")}`;
+}
+
+function isAnything(rule: AccessRule): boolean {
+  if (rule.everything) return true;
+  return Object.values(rule.queriesByCollection).some((queries) => queries.length > 0);
+}

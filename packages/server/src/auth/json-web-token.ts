@@ -1,0 +1,136 @@
+/**
+ * JSON Web Tokens: signed by this server with a secret, or by somebody else with a secret or a key
+ * pair. Only what is verified here is believed.
+ *
+ * Which algorithms count is decided by the kind of key, never by the token: so a token without a
+ * signature, or one that was signed with a public key as if it were a secret, is not valid.
+ */
+
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+  SignJWT,
+} from "jose";
+
+const SECRET_ALGORITHMS = ["HS256"];
+const PUBLIC_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
+
+/** What a token must say. */
+export interface TokenDemand {
+  readonly audience: string;
+  readonly issuer?: string;
+  readonly nowMs: number;
+  /** How much the clock of whoever signed may differ. */
+  readonly leewaySeconds: number;
+}
+
+export interface Claims {
+  readonly [name: string]: unknown;
+  /** Seconds since 1970: always there, see verify(). */
+  readonly exp: number;
+}
+
+export type Verdict =
+  | { readonly kind: "valid"; readonly claims: Claims }
+  | { readonly kind: "invalid" }
+  /** None of the keys is the one that the token names. */
+  | { readonly kind: "unknownKey" };
+
+/** What a token says of itself. Good for finding the keys, and for nothing else. */
+export interface UnverifiedToken {
+  readonly keyId: string | undefined;
+  readonly issuer: string | undefined;
+  readonly audiences: readonly string[];
+}
+
+/** Undefined when the text is no token. */
+export function peekToken(token: string): UnverifiedToken | undefined {
+  try {
+    const { kid } = decodeProtectedHeader(token);
+    const { iss, aud = [] } = decodeJwt(token);
+    const audiences = (Array.isArray(aud) ? aud : [aud]).filter((one) => typeof one === "string");
+    return { keyId: textOr(kid), issuer: textOr(iss), audiences };
+  } catch {
+    return undefined;
+  }
+}
+
+export interface SigningKey {
+  readonly id: string;
+  readonly secret: Uint8Array;
+}
+
+/** A token with these claims, which name their times themselves. */
+export function signToken(claims: Claims, { id, secret }: SigningKey): Promise<string> {
+  const header = { alg: "HS256", typ: "JWT", kid: id };
+  return new SignJWT(claims).setProtectedHeader(header).sign(secret);
+}
+
+export function verifyWithSecret(
+  token: string,
+  secret: Uint8Array,
+  demand: TokenDemand,
+): Promise<Verdict> {
+  return verify(token, secret, optionsOf(demand, SECRET_ALGORITHMS));
+}
+
+/** The public keys of somebody who signs tokens. */
+export class PublicKeys {
+  readonly #find: JWTVerifyGetKey;
+
+  /** Throws when it is no set of keys at all. */
+  constructor(jwks: unknown) {
+    this.#find = createLocalJWKSet(jwks as JSONWebKeySet);
+  }
+
+  verify(token: string, demand: TokenDemand): Promise<Verdict> {
+    return verify(token, this.#find, optionsOf(demand, PUBLIC_ALGORITHMS));
+  }
+}
+
+function optionsOf(
+  { audience, issuer, nowMs, leewaySeconds }: TokenDemand,
+  algorithms: string[],
+): JWTVerifyOptions {
+  return {
+    algorithms,
+    audience,
+    ...(issuer !== undefined && { issuer }),
+    requiredClaims: ["exp"],
+    clockTolerance: leewaySeconds,
+    currentDate: new Date(nowMs),
+  };
+}
+
+type KeyOrFinder = Parameters<typeof jwtVerify>[1] | JWTVerifyGetKey;
+
+/** Whatever goes wrong with what a stranger has sent, it is not valid. */
+async function verify(
+  token: string,
+  key: KeyOrFinder,
+  options: JWTVerifyOptions,
+): Promise<Verdict> {
+  try {
+    const { payload } = await jwtVerify(token, key as JWTVerifyGetKey, options);
+    return { kind: "valid", claims: payload as Claims };
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknownKey" };
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return { kind: "invalid" };
+    // A token that does not name its key: one of those that fit may be it.
+    for await (const candidate of error) {
+      const verdict = await verify(token, candidate, options);
+      if (verdict.kind === "valid") return verdict;
+    }
+    return { kind: "invalid" };
+  }
+}
+
+function textOr(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,186 @@
+/**
+ * `POST /{appId}/auth/login`: a token of one of the app's providers for a session, which opens the
+ * data API until it ends.
+ */
+
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
+import { createAnswer } from "../http/answer.ts";
+import type { HttpRequest } from "../http/http-request.ts";
+import { Refusal, unavailable } from "../http/refusal.ts";
+import { decoderOf } from "../http/request-format.ts";
+import { type Endpoint, messageBody } from "../http/router.ts";
+import { LOGIN_SIZE_MAX, LOGINS_MAX } from "../limits.ts";
+import { type AnonymousProvider, providerNamed, SESSION_LENGTH_MAX } from "./auth-provider.ts";
+import type { Authentication } from "./authentication.ts";
+import type { AuthRegistry } from "./credentials.ts";
+import { isFromThisMachine } from "./loopback-request.ts";
+import { type AuthApp, type Session, signSession } from "./session.ts";
+import { unauthorized } from "./unauthorized.ts";
+
+export interface LoginHost {
+  /** Undefined until the server is open, and from the first step of closing on. */
+  readonly registry: () => Pick<AuthRegistry, "apps"> | undefined;
+  readonly auth: Pick<Authentication, "tokens" | "webhooks" | "now" | "noteFailure">;
+}
+
+interface LoginRequest {
+  readonly provider: string;
+  readonly token: string;
+}
+
+/** Who logs in, as his provider knows him. */
+interface LoginUser extends Omit<Session, "provider"> {
+  readonly clientInfo?: Value | undefined;
+}
+
+/** Characters of a session: it comes back in a header, for which there is so much room. */
+const SESSION_TOKEN_LENGTH_MAX = 12 * 1024;
+
+/** One sentence for all: nobody learns which apps and providers there are. */
+const REFUSED = "the app, the provider or the token is not known";
+
+/** A no that the webhook has explained to the client. */
+class LoginRefusal extends Refusal {
+  readonly clientInfo: Value | undefined;
+
+  constructor(clientInfo: Value | undefined) {
+    const { message, headers } = unauthorized(REFUSED);
+    super(401, message, headers);
+    this.clientInfo = clientInfo;
+  }
+}
+
+export function loginEndpoint(host: LoginHost): Endpoint {
+  let underWay = 0;
+  return {
+    name: "login",
+    path: "/{appId}/auth/login",
+    methods: ["POST"],
+    isJsonOnly: true,
+    failureBody: (message, refusal) => {
+      const clientInfo = refusal instanceof LoginRefusal ? refusal.clientInfo : undefined;
+      return clientInfo === undefined ? messageBody(message) : { message, clientInfo };
+    },
+    answer: async (request, { parameters }) => {
+      const registry = host.registry();
+      if (registry === undefined) throw unavailable("the server is starting or closing", 1);
+      if (underWay >= LOGINS_MAX) throw unavailable("the server has too many logins under way", 1);
+      underWay++;
+      try {
+        const appId = (parameters["appId"] ?? "").toLowerCase();
+        const body = await logIn(host.auth, registry.apps.get(appId), request);
+        return createAnswer(200, body, { "cache-control": "no-store" });
+      } catch (error) {
+        const isWrong = error instanceof Refusal && error.status === 401;
+        if (isWrong) host.auth.noteFailure(request.remoteAddress);
+        throw error;
+      } finally {
+        underWay--;
+      }
+    },
+  };
+}
+
+async function logIn(
+  auth: LoginHost["auth"],
+  app: AuthApp | undefined,
+  request: HttpRequest,
+): Promise<Value> {
+  const { provider: name, token } = await readLogin(request, app?.id);
+  if (app === undefined) throw new LoginRefusal(undefined);
+  const { clientInfo = null, ...user } = await findUser(auth, app, request, {
+    provider: name,
+    token,
+  });
+  const nowMs = auth.now();
+  const longest = Math.floor(nowMs / 1000) + SESSION_LENGTH_MAX;
+  const expiresAt = Math.min(Math.floor(user.expiresAt), longest);
+  // A token that was good by the leeway alone would give a session that is over.
+  if (expiresAt * 1000 <= nowMs) throw new LoginRefusal(undefined);
+  const accessToken = await signSession(app, { ...user, provider: name, expiresAt }, nowMs);
+  if (accessToken.length > SESSION_TOKEN_LENGTH_MAX) {
+    throw new Refusal(500, "the permissions of this user are too large for a token");
+  }
+  const accessExpiry = new Date(expiresAt * 1000).toISOString();
+  return { accessToken, accessExpiry, userId: user.userId, clientInfo };
+}
+
+async function findUser(
+  auth: LoginHost["auth"],
+  app: AuthApp,
+  request: HttpRequest,
+  { provider: name, token }: LoginRequest,
+): Promise<LoginUser> {
+  const provider = providerNamed(app.authProviders, name);
+  switch (provider?.type) {
+    case undefined:
+      throw new LoginRefusal(undefined);
+    case "anonymous":
+      if (!isAnonymousAllowed(provider, request, token)) throw new LoginRefusal(undefined);
+      return {
+        userId: randomUUID(),
+        permissions: provider.permission,
+        expiresAt: auth.now() / 1000 + provider.sessionLength,
+      };
+    case "tokenWebhook": {
+      const verdict = await auth.webhooks.ask({ appId: app.id, name, provider, token });
+      if (!verdict.isAuthenticated) throw new LoginRefusal(verdict.clientInfo);
+      return verdict;
+    }
+    case "jwt": {
+      const user = await auth.tokens.verify(token, provider, app.id);
+      if (user === undefined) throw new LoginRefusal(undefined);
+      return user;
+    }
+    default:
+      return unreachable(provider);
+  }
+}
+
+function isAnonymousAllowed(
+  { sharedToken, isLoopbackOnly }: AnonymousProvider,
+  request: HttpRequest,
+  token: string,
+): boolean {
+  const isKnown = timingSafeEqual(digestOf(token), digestOf(sharedToken));
+  return isKnown && (!isLoopbackOnly || isFromThisMachine(request));
+}
+
+function digestOf(text: string): Uint8Array {
+  return createHash("sha256").update(text).digest();
+}
+
+/** JSON, or a form as browsers and older clients send it; it may name the app once more. */
+async function readLogin(request: HttpRequest, appId: string | undefined): Promise<LoginRequest> {
+  const { headers } = request;
+  const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  const decode = type === "application/x-www-form-urlencoded" ? formFields : decoderOf(headers);
+  checkAnnounced(request);
+  const body = decode(await request.readBody());
+  if (!isObject(body)) throw new Refusal(400, "expected an object as body (value.invalid)");
+  const named = getField(body, "appId");
+  if (named !== undefined && (typeof named !== "string" || named.toLowerCase() !== appId)) {
+    throw new LoginRefusal(undefined);
+  }
+  return { provider: textField(body, "provider"), token: textField(body, "token") };
+}
+
+/** Nobody is known yet: so only little is read, and only when it says how much it is. */
+function checkAnnounced({ headers, bodySizeMax }: HttpRequest): void {
+  if (headers["transfer-encoding"] !== undefined) {
+    throw new Refusal(411, "expected a body whose Content-Length is known");
+  }
+  if (bodySizeMax <= LOGIN_SIZE_MAX) return;
+  throw new Refusal(413, `expected a body of at most ${LOGIN_SIZE_MAX} bytes`);
+}
+
+function formFields(bytes: Uint8Array): Value {
+  return Object.fromEntries(new URLSearchParams(Buffer.from(bytes).toString()));
+}
+
+function textField(body: { readonly [name: string]: Value }, name: string): string {
+  const value = getField(body, name);
+  if (typeof value === "string" && value !== "") return value;
+  throw new Refusal(400, `expected text at ${name} (value.invalid)`);
+}

@@ -1,0 +1,101 @@
+/**
+ * Tokens of `jwt` providers: signed by somebody whom an app trusts. They open the data API as they
+ * are, or are exchanged for a session.
+ */
+
+import { type Permissions, readPermissions } from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import type { JwtProvider } from "./auth-provider.ts";
+import { type Claims, PublicKeys, type Verdict, verifyWithSecret } from "./json-web-token.ts";
+import { KeySet, type KeySetHost } from "./key-set.ts";
+import { unauthorized } from "./unauthorized.ts";
+
+/** How much the clock of whoever signs may differ from ours. */
+const LEEWAY_SECONDS = 60;
+
+/** Key sets at URLs that are remembered. */
+const KEY_SETS_MAX = 1_000;
+
+/** Characters of a user's id. */
+export const USER_ID_LENGTH_MAX = 1_024;
+
+export interface TokenUser {
+  readonly userId: string;
+  readonly permissions: Permissions;
+  /** Seconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export interface ProviderTokensHost extends KeySetHost {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export class ProviderTokens {
+  readonly #host: ProviderTokensHost;
+  readonly #keySets = new Map<string, KeySet>();
+  /** Keys that were given with their provider, ready for use. */
+  readonly #givenKeys = new WeakMap<JwtProvider, PublicKeys>();
+
+  constructor(host: ProviderTokensHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Undefined when the token is not one of this provider for the app `appId`. Throws a Refusal: 401
+   * when it is, and says nothing that could be used; 503 when the keys cannot be had.
+   */
+  async verify(
+    token: string,
+    provider: JwtProvider,
+    appId: string,
+  ): Promise<TokenUser | undefined> {
+    const verdict = await this.#judge(token, provider, appId);
+    return verdict.kind === "valid" ? userOf(verdict.claims, provider) : undefined;
+  }
+
+  #judge(token: string, provider: JwtProvider, appId: string): Promise<Verdict> {
+    const { keys, issuer } = provider;
+    const demand = {
+      audience: appId,
+      ...(issuer !== undefined && { issuer }),
+      nowMs: this.#host.now(),
+      leewaySeconds: LEEWAY_SECONDS,
+    };
+    if ("secret" in keys) return verifyWithSecret(token, Buffer.from(keys.secret), demand);
+    if ("jwksUrl" in keys) return this.#keySet(keys.jwksUrl).verify(token, demand);
+    const known = this.#givenKeys.get(provider) ?? new PublicKeys(keys.jwks);
+    this.#givenKeys.set(provider, known);
+    return known.verify(token, demand);
+  }
+
+  #keySet(url: string): KeySet {
+    const known = this.#keySets.get(url);
+    if (known !== undefined) return known;
+    if (this.#keySets.size >= KEY_SETS_MAX) this.#keySets.clear();
+    const made = new KeySet(url, this.#host);
+    this.#keySets.set(url, made);
+    return made;
+  }
+}
+
+/** The signature is good: so what is wrong with the rest may be told. */
+function userOf({ sub, permissions, exp }: Claims, provider: JwtProvider): TokenUser {
+  if (typeof sub !== "string" || sub === "" || sub.length > USER_ID_LENGTH_MAX) {
+    throw unauthorized("expected the id of a user as claim `sub` of the token");
+  }
+  return { userId: sub, permissions: permissionsOf(permissions, provider), expiresAt: exp };
+}
+
+function permissionsOf(claimed: unknown, { permission }: JwtProvider): Permissions {
+  if (claimed === undefined) {
+    if (permission !== undefined) return permission;
+    throw unauthorized("the token has no claim `permissions`, and its provider no permission");
+  }
+  try {
+    return readPermissions(claimed);
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    throw unauthorized(`the claim \`permissions\` of the token is not valid: ${error.message}`);
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * Webhooks: a server of the developer says whose token it is and what that user may do.
+ *
+ * The request is signed, so that it can tell us from others. A token that was found good is not
+ * asked about again for half of its time; after that a client that renews its session gets a longer
+ * one. Those who come with the same token at the same moment share one request.
+ */
+
+import { createHash, createHmac } from "node:crypto";
+import { type Permissions, readPermissions } from "@bigpeer/engine";
+import {
+  getField,
+  isObject,
+  PeerError,
+  parseJson,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { type Refusal, unavailable } from "../http/refusal.ts";
+import type { Log } from "../log.ts";
+import type { WebhookProvider } from "./auth-provider.ts";
+import { OutgoingFault, sendRequest } from "./outgoing-request.ts";
+import { USER_ID_LENGTH_MAX } from "./provider-tokens.ts";
+
+export interface WebhooksHost {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: Log;
+  readonly timeoutMs: number;
+}
+
+export interface WebhookQuestion {
+  readonly appId: string;
+  /** The name of the provider. */
+  readonly name: string;
+  readonly provider: WebhookProvider;
+  readonly token: string;
+}
+
+export type WebhookVerdict =
+  | { readonly isAuthenticated: false; readonly clientInfo: Value | undefined }
+  | WebhookUser;
+
+export interface WebhookUser {
+  readonly isAuthenticated: true;
+  readonly userId: string;
+  readonly permissions: Permissions;
+  /** Seconds since 1970. */
+  readonly expiresAt: number;
+  /** For the client; undefined when nothing is to be told. */
+  readonly clientInfo: Value | undefined;
+}
+
+/** Bytes of an answer. */
+const ANSWER_SIZE_MAX = 64 * 1024;
+
+/** Answers that are remembered; beyond it the first is forgotten. */
+const KNOWN_MAX = 10_000;
+
+/** Questions to one webhook that are under way: beyond it the answer is 503. */
+const ASKED_MAX = 64;
+
+const EXPIRATION_MAX = 2 ** 32 - 1;
+const RETRY_SECONDS = 5;
+
+interface KnownUser {
+  readonly user: WebhookUser;
+  readonly untilMs: number;
+}
+
+export class Webhooks {
+  readonly #host: WebhooksHost;
+  readonly #known = new Map<string, KnownUser>();
+  readonly #asking = new Map<string, Promise<WebhookVerdict>>();
+  readonly #askedCounts = new Map<string, number>();
+
+  constructor(host: WebhooksHost) {
+    this.#host = host;
+  }
+
+  /** Throws a Refusal, 503, when the webhook does not say it. */
+  async ask(question: WebhookQuestion): Promise<WebhookVerdict> {
+    const key = keyOf(question);
+    const known = this.#known.get(key);
+    if (known !== undefined && this.#host.now() < known.untilMs) return known.user;
+    this.#known.delete(key);
+    const asking = this.#asking.get(key) ?? this.#askOnce(key, question);
+    return await asking;
+  }
+
+  async #askOnce(key: string, question: WebhookQuestion): Promise<WebhookVerdict> {
+    const asked = JSON.stringify([question.appId, question.name]);
+    const count = this.#askedCounts.get(asked) ?? 0;
+    if (count >= ASKED_MAX) throw unavailable("too many logins wait for this provider", 1);
+    this.#askedCounts.set(asked, count + 1);
+    const answer = this.#send(question);
+    this.#asking.set(key, answer);
+    try {
+      const verdict = await answer;
+      if (verdict.isAuthenticated) this.#remember(key, verdict);
+      return verdict;
+    } finally {
+      this.#asking.delete(key);
+      const left = (this.#askedCounts.get(asked) ?? 1) - 1;
+      if (left === 0) this.#askedCounts.delete(asked);
+      else this.#askedCounts.set(asked, left);
+    }
+  }
+
+  async #send(question: WebhookQuestion): Promise<WebhookVerdict> {
+    const { appId, name, provider, token } = question;
+    const { now, timeoutMs, log } = this.#host;
+    const body = JSON.stringify({
+      databaseID: appId,
+      appID: appId,
+      version: "1",
+      provider: name,
+      token,
+    });
+    const signature = signatureOf(body, provider.secrets, Math.floor(now() / 1000));
+    const headers = {
+      "content-type": "application/json",
+      "bigpeer-signature": signature,
+      // The name under which webhooks that exist look for it.
+      "ditto-signature": signature,
+    };
+    try {
+      const url = provider.webhookUrl;
+      const sizeMax = ANSWER_SIZE_MAX;
+      const { status, bytes } = await sendRequest({ url, body, headers, timeoutMs, sizeMax });
+      return verdictOf(status, bytes, now());
+    } catch (error) {
+      if (!(error instanceof OutgoingFault || error instanceof PeerError)) throw error;
+      log("warn", `the webhook of a provider failed: ${error.message}`, { appId, provider: name });
+      throw failed();
+    }
+  }
+
+  #remember(key: string, user: WebhookUser): void {
+    const nowMs = this.#host.now();
+    const untilMs = nowMs + (user.expiresAt * 1000 - nowMs) / 2;
+    this.#known.set(key, { user, untilMs });
+    if (this.#known.size <= KNOWN_MAX) return;
+    for (const first of this.#known.keys()) {
+      this.#known.delete(first);
+      return;
+    }
+  }
+}
+
+/** `t=<seconds>,v1=<hex>`, with one `v1` for each secret: see docs/authentication.md. */
+export function signatureOf(body: string, secrets: readonly string[], seconds: number): string {
+  const parts = secrets.map((secret) => {
+    const hmac = createHmac("sha256", Buffer.from(secret, "base64"));
+    return `v1=${hmac.update(`${seconds}.${body}`).digest("hex")}`;
+  });
+  return [`t=${seconds}`, ...parts].join(",");
+}
+
+/** Another URL or secret is another webhook, whose word counts anew. No token stays in memory. */
+function keyOf({ appId, name, provider, token }: WebhookQuestion): string {
+  const { webhookUrl, secrets } = provider;
+  const text = JSON.stringify([appId, name, webhookUrl, secrets, token]);
+  return createHash("sha256").update(text).digest("base64");
+}
+
+/** Some say no by the status as well. */
+function verdictOf(status: number, bytes: Uint8Array, nowMs: number): WebhookVerdict {
+  const isRefused = status === 401 || status === 403;
+  if (status !== 200 && !isRefused) {
+    throw new OutgoingFault(`expected the status 200, found ${status}`);
+  }
+  const answer = isRefused ? parsedOr(bytes) : parsed(bytes);
+  const clientInfo = field(answer, "clientInfo", "userInfo");
+  const isAuthenticated = field(answer, "authenticated", "authenticate");
+  if (isRefused || isAuthenticated === false) return { isAuthenticated: false, clientInfo };
+  if (isAuthenticated !== true) throw unexpected("true or false", "authenticated");
+  return { ...userOf(answer, nowMs), clientInfo };
+}
+
+function userOf(answer: ValueObject, nowMs: number): Omit<WebhookUser, "clientInfo"> {
+  const seconds = getField(answer, "expirationSeconds");
+  if (!Number.isInteger(seconds) || Number(seconds) < 1 || Number(seconds) > EXPIRATION_MAX) {
+    throw unexpected(`an integer from 1 to ${EXPIRATION_MAX}`, "expirationSeconds");
+  }
+  const userId = field(answer, "userID", "userId");
+  if (typeof userId !== "string" || userId === "" || userId.length > USER_ID_LENGTH_MAX) {
+    throw unexpected(`text of 1 to ${USER_ID_LENGTH_MAX} characters`, "userID");
+  }
+  const permissions = readPermissions(getField(answer, "permissions") ?? null);
+  const expiresAt = Math.floor(nowMs / 1000) + Number(seconds);
+  return { isAuthenticated: true, userId, permissions, expiresAt };
+}
+
+function parsed(bytes: Uint8Array): ValueObject {
+  const value = parseJson(Buffer.from(bytes).toString());
+  if (isObject(value)) return value;
+  throw new OutgoingFault("expected an object in JSON as answer");
+}
+
+/** A no needs no more words. */
+function parsedOr(bytes: Uint8Array): ValueObject {
+  try {
+    return parsed(bytes);
+  } catch {
+    return {};
+  }
+}
+
+/** By its name, or by the one that it had before. */
+function field(answer: ValueObject, name: string, older: string): Value | undefined {
+  return getField(answer, name) ?? getField(answer, older);
+}
+
+function unexpected(expected: string, at: string): OutgoingFault {
+  return new OutgoingFault(`expected ${expected} at ${at} of its answer`);
+}
+
+function failed(): Refusal {
+  return unavailable("the provider cannot be asked now", RETRY_SECONDS);
+}

@@ -1,0 +1,139 @@
+/**
+ * The file of settings: a JSON object whose keys are names of settings.
+ *
+ *   { "data-dir": "data", "port": 9000, "cors-origins": ["https://app.example.com"] }
+ *
+ * Here it is decided which keys there are and what kind of value each has; the values themselves
+ * are checked with those of flags and variables (config.ts). A value is never repeated in an error:
+ * the file may hold the admin token. A relative path is one of the file's folder, so that the file
+ * means the same wherever the server is started.
+ */
+
+import { readFileSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import {
+  isArray,
+  isObject,
+  nearest,
+  PeerError,
+  parseJson,
+  unreachable,
+  type Value,
+} from "@bigpeer/protocol";
+import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
+
+export interface ConfigFile {
+  /** Absolute. */
+  readonly path: string;
+  /** As a flag would give them. */
+  readonly texts: ReadonlyMap<SettingName, string>;
+  /** A sentence for the log; undefined when all is well. */
+  readonly warning: string | undefined;
+}
+
+/** `source` is the flag or variable that names the file. Throws PeerError `config.invalid`. */
+export function readConfigFile(given: string, source: string): ConfigFile {
+  const path = resolve(given);
+  const content = parseContent(path, readText(path, source));
+  if (!isObject(content)) throw invalid(path, `expected an object, found ${describe(content)}`);
+  const texts = new Map<SettingName, string>();
+  for (const [key, value] of Object.entries(content)) {
+    const setting = findSetting(path, key);
+    texts.set(setting.name, textOf(path, setting, value));
+  }
+  return { path, texts, warning: texts.has("admin-token") ? findReaders(path) : undefined };
+}
+
+function readText(path: string, source: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw invalid(source, `expected a file that can be read, found ${reason}`);
+  }
+}
+
+function parseContent(path: string, text: string): Value {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!(error instanceof PeerError)) throw error;
+    throw invalid(path, `not JSON: ${error.message}`);
+  }
+}
+
+function findSetting(path: string, key: string): Setting {
+  // A file that names another would be a second place to look for everything.
+  const settings = SETTINGS.filter(({ name }) => name !== "config");
+  const found = settings.find(({ name }) => name === key);
+  if (found !== undefined) return found;
+  const names = settings.map(({ name }) => name);
+  const near = nearest(key, names);
+  const hint = near === undefined ? `expected one of ${names.join(", ")}` : `did you mean ${near}?`;
+  throw invalid(path, `${key}: not a setting; ${hint}`);
+}
+
+function textOf(path: string, setting: Setting, value: Value): string {
+  const text = convert(setting, value, dirname(path));
+  if (text !== undefined) return text;
+  const expected = EXPECTED[setting.type];
+  throw invalid(path, `${setting.name}: expected ${expected}, found ${describe(value)}`);
+}
+
+const EXPECTED: { readonly [type in Setting["type"]]: string } = {
+  text: "a text",
+  path: "a text",
+  number: "a number",
+  "number or off": 'a number or "off"',
+  switch: "true or false",
+  list: "a text or a list of texts",
+};
+
+/** Undefined when a value is of the wrong type. */
+function convert({ type }: Setting, value: Value, folder: string): string | undefined {
+  switch (type) {
+    case "text":
+      return typeof value === "string" ? value : undefined;
+    case "path":
+      if (typeof value !== "string") return undefined;
+      return value === "" ? value : resolve(folder, value);
+    case "number":
+      return isNumber(value) ? String(value) : undefined;
+    case "number or off":
+      return isNumber(value) || value === "off" ? String(value) : undefined;
+    case "switch":
+      return typeof value === "boolean" ? String(value) : undefined;
+    case "list":
+      return typeof value === "string" ? value : listText(value);
+    default:
+      return unreachable(type);
+  }
+}
+
+function isNumber(value: Value): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
+}
+
+function listText(value: Value): string | undefined {
+  if (!isArray(value) || !value.every((item) => typeof item === "string")) return undefined;
+  return value.length === 0 ? "none" : value.join(",");
+}
+
+function describe(value: Value): string {
+  if (value === null || typeof value === "boolean") return String(value);
+  if (typeof value === "string") return "a text";
+  if (isNumber(value)) return "a number";
+  return isArray(value) ? "a list" : "an object";
+}
+
+/** Whether others than the owner can do anything with a file that has a secret in it. */
+function findReaders(path: string): string | undefined {
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & 0o077) === 0) return undefined;
+  const shown = mode.toString(8).padStart(4, "0");
+  return `${path} has the admin token in it and is open to others (mode ${shown}); chmod 600 it`;
+}
+
+function invalid(source: string, message: string): PeerError {
+  return new PeerError("config.invalid", `${source}: ${message}`);
+}

@@ -1,0 +1,100 @@
+/**
+ * PathTable: what has a path, found by the path of a request.
+ *
+ * A path is made of parts with `/` between them. A part in braces, like `{id}`, is a parameter: it
+ * stands for any one part that is not empty, which is percent-decoded. A path without parameters
+ * goes before one with them, and of several with them the first one that fits is taken.
+ */
+
+/** What stands for each `{name}` in a path, decoded. */
+export interface PathParameters {
+  readonly [name: string]: string;
+}
+
+export interface PathMatch<T> {
+  /** The one that the path names, or one that it lies under. */
+  readonly entry: T;
+  readonly isExact: boolean;
+  readonly parameters: PathParameters;
+}
+
+/** The parameters of every path that has none. */
+export const NO_PARAMETERS: PathParameters = {};
+
+interface Pattern<T> {
+  readonly entry: T;
+  readonly parts: readonly PatternPart[];
+}
+
+interface PatternPart {
+  readonly text: string;
+  /** Undefined for a part that stands for itself. */
+  readonly parameter: string | undefined;
+}
+
+export class PathTable<T extends { readonly path: string }> {
+  readonly #byPath: ReadonlyMap<string, T>;
+  readonly #withParameters: readonly Pattern<T>[];
+  readonly #all: readonly Pattern<T>[];
+
+  constructor(entries: readonly T[]) {
+    this.#all = entries.map((entry) => ({ entry, parts: patternParts(entry.path) }));
+    this.#withParameters = this.#all.filter(({ parts }) => parts.some(isParameter));
+    const exact = this.#all.filter((pattern) => !this.#withParameters.includes(pattern));
+    this.#byPath = new Map(exact.map(({ entry }) => [entry.path, entry]));
+  }
+
+  find(path: string): PathMatch<T> | undefined {
+    const entry = this.#byPath.get(path);
+    if (entry !== undefined) return { entry, isExact: true, parameters: NO_PARAMETERS };
+    const given = path.split("/");
+    for (const pattern of this.#withParameters) {
+      const parameters = parametersOf(pattern.parts, given);
+      if (parameters !== undefined) return { entry: pattern.entry, isExact: true, parameters };
+    }
+    const above = this.#all.find(({ parts }) => isUnder(parts, given));
+    if (above === undefined) return undefined;
+    return { entry: above.entry, isExact: false, parameters: NO_PARAMETERS };
+  }
+}
+
+function patternParts(path: string): PatternPart[] {
+  return path.split("/").map((text) => ({ text, parameter: /^\{(\w+)\}$/.exec(text)?.[1] }));
+}
+
+function isParameter({ parameter }: PatternPart): boolean {
+  return parameter !== undefined;
+}
+
+/** Undefined when the path is another, or a parameter cannot be decoded. */
+function parametersOf(
+  parts: readonly PatternPart[],
+  given: readonly string[],
+): PathParameters | undefined {
+  if (given.length !== parts.length) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [i, { text, parameter }] of parts.entries()) {
+    const part = given[i] ?? "";
+    if (parameter === undefined) {
+      if (part !== text) return undefined;
+      continue;
+    }
+    const decoded = decodePart(part);
+    if (decoded === undefined || decoded === "") return undefined;
+    parameters[parameter] = decoded;
+  }
+  return parameters;
+}
+
+function isUnder(parts: readonly PatternPart[], given: readonly string[]): boolean {
+  if (given.length < parts.length) return false;
+  return parts.every((part, i) => isParameter(part) || part.text === given[i]);
+}
+
+function decodePart(part: string): string | undefined {
+  try {
+    return part.includes("%") ? decodeURIComponent(part) : part;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * What all resources of the management API share: the gate before anything else, the Big Peer that
+ * the path names, the body as it must be, and failures as problems.
+ */
+
+import type { Platform } from "@bigpeer/engine";
+import { assert, type Value } from "@bigpeer/protocol";
+import type { OpenApps } from "../apps/open-apps.ts";
+import type { Config } from "../config.ts";
+import { type Answer, NO_HEADERS } from "../http/answer.ts";
+import type { HttpRequest } from "../http/http-request.ts";
+import type { PathParameters } from "../http/path-table.ts";
+import { Refusal } from "../http/refusal.ts";
+import { decoderOf } from "../http/request-format.ts";
+import type { Endpoint, Place } from "../http/router.ts";
+import { MANAGEMENT_BODY_SIZE_MAX } from "../limits.ts";
+import type { Log } from "../log.ts";
+import type { Author } from "../registry/audit-log.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Check } from "../schema.ts";
+import type { ManagementGate } from "./management-gate.ts";
+import { Problem, problemBody, problemOf } from "./problem.ts";
+
+/** What resources work on. */
+export interface ManagementHost {
+  readonly config: Pick<Config, "namespace" | "name">;
+  readonly registry: Registry;
+  readonly apps: Pick<OpenApps, "closeApp">;
+  readonly gate: ManagementGate;
+  readonly platform: Platform;
+  readonly log: Log;
+}
+
+/** One path, with what each of its methods does. */
+export interface Resource {
+  /** What the log and the metrics call it. */
+  readonly name: string;
+  /** What follows the Big Peer. */
+  readonly path: string;
+  readonly methods: { readonly [method in Method]?: Handler };
+}
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Returns the body of the answer, whose status is 200. */
+export type Handler = (call: ManagementCall) => Value | Promise<Value>;
+
+const BIG_PEER = "/namespace/{namespace}/bigPeer/{bigPeer}";
+
+export function managementEndpoint(host: ManagementHost, resource: Resource): Endpoint {
+  const { name, path, methods } = resource;
+  const served = Object.keys(methods);
+  return {
+    name,
+    path: BIG_PEER + path,
+    methods: methods.GET === undefined ? served : [...served, "HEAD"],
+    isJsonOnly: true,
+    failureBody: problemBody,
+    answer: async (request, place) => {
+      const handler = methods[methodOf(request)];
+      assert(handler !== undefined, "the router asks for methods that are served");
+      try {
+        const actor = host.gate.admit(request);
+        const call = new ManagementCall(host, request, place, actor);
+        call.checkBigPeer();
+        const value = await handler(call);
+        return answerWith(value, handler !== methods.GET);
+      } catch (error) {
+        throw problemOf(error);
+      }
+    },
+  };
+}
+
+function methodOf({ method }: HttpRequest): Method {
+  return method === "HEAD" ? "GET" : (method as Method);
+}
+
+function answerWith(value: Value, isApplied: boolean): Answer {
+  return { status: 200, headers: NO_HEADERS, body: { kind: "value", value }, isApplied };
+}
+
+/** A request whose sender may manage. */
+export class ManagementCall {
+  readonly host: ManagementHost;
+  readonly author: Author;
+  readonly query: string;
+  readonly random = (size: number): Uint8Array => this.host.platform.random(size);
+  readonly #request: HttpRequest;
+  readonly #parameters: PathParameters;
+
+  constructor(host: ManagementHost, request: HttpRequest, place: Place, actor: string) {
+    this.host = host;
+    this.author = { actor, requestId: request.id };
+    this.query = place.query;
+    this.#request = request;
+    this.#parameters = place.parameters;
+  }
+
+  get registry(): Registry {
+    return this.host.registry;
+  }
+
+  /** What stands for `{name}` in the path. */
+  parameter(name: string): string {
+    const value = this.#parameters[name];
+    assert(value !== undefined, `a parameter ${name} in the path`);
+    return value;
+  }
+
+  /** The id of the app in the path. */
+  appId(): string {
+    return this.registry.apps.named(this.parameter("app")).id;
+  }
+
+  checkBigPeer(): void {
+    const { namespace, name } = this.host.config;
+    if (this.parameter("namespace") === namespace && this.parameter("bigPeer") === name) return;
+    const detail = `expected the Big Peer ${name} in the namespace ${namespace}: there is no other here`;
+    throw new Problem("BigPeerNotFound", detail);
+  }
+
+  /** The body, which must be JSON. */
+  async body<T>(check: Check<T>): Promise<T> {
+    const { headers } = this.#request;
+    checkJson(headers["content-type"]);
+    const decode = decoderOf(headers);
+    // A body that comes in chunks tells its size only when it is there.
+    const announced = headers["content-length"];
+    if (announced !== undefined) checkSize(Number(announced));
+    const bytes = await this.#request.readBody();
+    checkSize(bytes.length);
+    return check(decode(bytes));
+  }
+
+  /** As body(); no body at all is an empty object. */
+  optionalBody<T>(check: Check<T>): Promise<T> {
+    return this.#request.bodySizeMax === 0 ? Promise.resolve(check({})) : this.body(check);
+  }
+}
+
+function checkJson(contentType: string | undefined): void {
+  if (/^\s*application\/json\s*(?:;|$)/i.test(contentType ?? "")) return;
+  const message = `expected the content type application/json, found ${contentType ?? "none"}`;
+  throw new Refusal(415, message);
+}
+
+function checkSize(size: number): void {
+  if (size <= MANAGEMENT_BODY_SIZE_MAX) return;
+  throw new Refusal(413, `expected a body of at most ${MANAGEMENT_BODY_SIZE_MAX} bytes`);
+}

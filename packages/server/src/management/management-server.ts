@@ -1,0 +1,123 @@
+/**
+ * The management API on a listener of its own: apps, their keys, providers, replications and
+ * settings. It uses the same HTTP server as the data API.
+ */
+
+import type { Platform } from "@bigpeer/engine";
+import { assert, PeerError } from "@bigpeer/protocol";
+import type { OpenApps } from "../apps/open-apps.ts";
+import { type Config, checkServable } from "../config.ts";
+import { FailedCredentials } from "../failed-credentials.ts";
+import { type Health, healthEndpoints } from "../http/health.ts";
+import { type Answered, type HttpServer, listenHttp } from "../http/http-server.ts";
+import { Router } from "../http/router.ts";
+import type { Log } from "../log.ts";
+import { requestLine } from "../log-events.ts";
+import type { Registry } from "../registry/registry.ts";
+import { API_KEY_RESOURCES } from "./api-keys-resource.ts";
+import { APP_RESOURCES } from "./apps-resource.ts";
+import { AUDIT_RESOURCES } from "./audit-resource.ts";
+import { managementEndpoint, type Resource } from "./management-endpoint.ts";
+import { ManagementGate } from "./management-gate.ts";
+import { problemBody } from "./problem.ts";
+import { PROVIDER_RESOURCES } from "./providers-resource.ts";
+import { REPLICATION_RESOURCES } from "./replications-resource.ts";
+import { SESSION_KEY_RESOURCES } from "./session-keys-resource.ts";
+import { SETTING_RESOURCES } from "./settings-resource.ts";
+
+export const RESOURCES: readonly Resource[] = [
+  ...APP_RESOURCES,
+  ...API_KEY_RESOURCES,
+  ...REPLICATION_RESOURCES,
+  ...PROVIDER_RESOURCES,
+  ...SETTING_RESOURCES,
+  ...SESSION_KEY_RESOURCES,
+  ...AUDIT_RESOURCES,
+];
+
+export interface ManagementOptions {
+  /** With a port for it. */
+  readonly config: Config;
+  readonly registry: Registry;
+  readonly apps: Pick<OpenApps, "closeApp">;
+  readonly log: Log;
+  readonly platform: Platform;
+  /** What is told at `/health/ready`. */
+  readonly health?: () => Health;
+  /** Told of every answer; without it they are logged here. */
+  readonly onAnswered?: (answered: Answered) => void;
+}
+
+/** Listens when it resolves. Throws PeerError `config.invalid` when it must not, or cannot. */
+export async function startManagement(options: ManagementOptions): Promise<ManagementServer> {
+  const { config, log, health = () => "ready" as const } = options;
+  const { managementHost: host, managementPort: port, tls } = config;
+  assert(port !== undefined, "a port for the management API");
+  checkServable(config);
+  const router = new Router({
+    endpoints: [...managementEndpoints(options), ...healthEndpoints(health)],
+    dataEndpoints: [],
+    failureBody: problemBody,
+    log,
+  });
+  const http = await listenHttp({
+    host,
+    port,
+    log,
+    ...(tls && { tls }),
+    answer: (request) => router.answer(request),
+    onAnswered: options.onAnswered ?? ((answered) => noteAnswer(log, answered)),
+  }).catch((error: unknown) => {
+    throw asManagementSetting(error);
+  });
+  return new ManagementServer(http);
+}
+
+export class ManagementServer {
+  readonly #http: HttpServer;
+
+  constructor(http: HttpServer) {
+    this.#http = http;
+  }
+
+  /** Also after it has closed. */
+  get url(): string {
+    return this.#http.url;
+  }
+
+  /** Requests under way. */
+  get requestCount(): number {
+    return this.#http.requestCount;
+  }
+
+  /** See HttpServer. */
+  reloadTls(): void {
+    this.#http.reloadTls();
+  }
+
+  /** Finishes what was begun, within a bound. May be called again. */
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+}
+
+function managementEndpoints({ config, registry, apps, log, platform }: ManagementOptions) {
+  const gate = new ManagementGate({
+    adminToken: config.adminToken,
+    failed: new FailedCredentials(() => platform.elapsed()),
+    platform,
+  });
+  const host = { config, registry, apps, gate, platform, log };
+  return RESOURCES.map((resource) => managementEndpoint(host, resource));
+}
+
+function noteAnswer(log: Log, { request, operation, status, elapsedMs }: Answered): void {
+  requestLine(log, { requestId: request.id, operation, method: request.method, status, elapsedMs });
+}
+
+/** The listener names the settings of the data API. */
+function asManagementSetting(error: unknown): unknown {
+  if (!(error instanceof PeerError) || error.code !== "config.invalid") return error;
+  const message = error.message.replace(/--(host|port)\b/, "--management-$1");
+  return new PeerError(error.code, message, { cause: error.cause });
+}

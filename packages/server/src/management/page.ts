@@ -1,0 +1,52 @@
+/**
+ * Pages of lists: `?page=&size=`, from page 1. Without either, a list is one page with everything.
+ */
+
+import { PeerError, type Value } from "@bigpeer/protocol";
+
+export interface PageRequest {
+  /** From 1. */
+  readonly page: number;
+  readonly size: number;
+}
+
+/** Entries on a page when only its number is given. */
+export const PAGE_SIZE = 100;
+
+export const PAGE_SIZE_MAX = 1_000;
+
+/** Enough for all lists, and still a number whose product with a size is exact. */
+const PAGE_MAX = 1_000_000;
+
+/** Undefined when everything is asked for. Throws PeerError `value.invalid`. */
+export function readPageRequest(query: string): PageRequest | undefined {
+  const parameters = new URLSearchParams(query);
+  const page = readNumber(parameters, "page", PAGE_MAX);
+  const size = readNumber(parameters, "size", PAGE_SIZE_MAX);
+  if (page === undefined && size === undefined) return undefined;
+  return { page: page ?? 1, size: size ?? PAGE_SIZE };
+}
+
+/** The body of a list: those of `all` that are on the page that `query` asks for. */
+export function pageBody<T>(all: readonly T[], query: string, show: (one: T) => Value): Value {
+  const request = readPageRequest(query);
+  if (request === undefined) {
+    return { data: all.map(show), meta: { page: 1, size: all.length, totalPages: 1 } };
+  }
+  const start = (request.page - 1) * request.size;
+  const shown = all.slice(start, start + request.size).map(show);
+  return { data: shown, meta: pageMeta(request, all.length) };
+}
+
+export function pageMeta({ page, size }: PageRequest, total: number): Value {
+  return { page, size, totalPages: Math.max(1, Math.ceil(total / size)) };
+}
+
+function readNumber(parameters: URLSearchParams, name: string, max: number): number | undefined {
+  const text = parameters.get(name);
+  if (text === null) return undefined;
+  const number = /^\d{1,7}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= max) return number;
+  const message = `expected a number from 1 to ${max}, found "${text.slice(0, 40)}"`;
+  throw new PeerError("value.invalid", message, { at: `the parameter ${name}` });
+}

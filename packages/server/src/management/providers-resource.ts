@@ -1,0 +1,125 @@
+/**
+ * Auth providers of an app, one by one: `…/provider` and what is below it. All of them at once are
+ * `authProviders` of the app. Secrets come in and are never shown.
+ */
+
+import { PeerError, type Value } from "@bigpeer/protocol";
+import {
+  type AuthProvider,
+  type AuthProviders,
+  drawWebhookSecret,
+  providerNamed,
+  readProvider,
+  shownProviders,
+  withNewSecret,
+} from "../auth/auth-provider.ts";
+import { RegistryFault, shown } from "../registry/registry-fault.ts";
+import { showApp } from "./apps-resource.ts";
+import type { ManagementCall, Resource } from "./management-endpoint.ts";
+import { pageBody } from "./page.ts";
+import { checkNewProvider, checkProviderChange } from "./schemas.ts";
+
+export const PROVIDER_RESOURCES: readonly Resource[] = [
+  {
+    name: "manage_providers",
+    path: "/app/{app}/provider",
+    methods: { GET: listProviders, POST: putProvider },
+  },
+  {
+    name: "manage_provider",
+    path: "/app/{app}/provider/{provider}",
+    methods: {
+      GET: (call) => {
+        const { authProviders } = call.registry.apps.named(call.parameter("app"));
+        return showProvider(authProviders, call.parameter("provider"));
+      },
+      PUT: replaceProvider,
+      DELETE: deleteProvider,
+      // As some clients do it.
+      POST: deleteProvider,
+    },
+  },
+  {
+    name: "manage_webhook_secret",
+    path: "/app/{app}/provider/{provider}/webhookSecret",
+    methods: { POST: makeSecret },
+  },
+];
+
+function showProvider(providers: AuthProviders, name: string): Value {
+  const provider = providerOf(providers, name);
+  return { name, config: shownProviders({ [name]: provider })[name] ?? null };
+}
+
+function listProviders(call: ManagementCall): Value {
+  const { authProviders } = call.registry.apps.named(call.parameter("app"));
+  const names = Object.keys(authProviders).toSorted();
+  return pageBody(names, call.query, (name) => showProvider(authProviders, name));
+}
+
+/** Makes it, or puts it in the place of the one with that name. */
+async function putProvider(call: ManagementCall): Promise<Value> {
+  const { name, config } = await call.body(checkNewProvider);
+  const app = await call.registry.apps.setProviders(
+    call.parameter("app"),
+    (before) => {
+      const provider = readProvider(name, config, providerNamed(before, name), call.random);
+      return withProvider(before, name, provider);
+    },
+    call.author,
+  );
+  return showApp(app);
+}
+
+async function replaceProvider(call: ManagementCall): Promise<Value> {
+  const { config } = await call.body(checkProviderChange);
+  return changeProvider(call, (before, name) => readProvider(name, config, before, call.random));
+}
+
+async function deleteProvider(call: ManagementCall): Promise<Value> {
+  const name = call.parameter("provider");
+  await call.registry.apps.setProviders(
+    call.parameter("app"),
+    (before) => {
+      providerOf(before, name);
+      return Object.fromEntries(Object.entries(before).filter(([other]) => other !== name));
+    },
+    call.author,
+  );
+  return null;
+}
+
+/** The secret of before signs beside the new one until the next call. */
+async function makeSecret(call: ManagementCall): Promise<Value> {
+  const secret = drawWebhookSecret(call.random);
+  await changeProvider(call, (before) => {
+    if (before.type === "tokenWebhook") return withNewSecret(before, secret);
+    const message = `expected a provider of the type tokenWebhook, found ${before.type}`;
+    throw new PeerError("value.invalid", message);
+  });
+  return secret;
+}
+
+async function changeProvider(
+  call: ManagementCall,
+  change: (before: AuthProvider, name: string) => AuthProvider,
+): Promise<Value> {
+  const name = call.parameter("provider");
+  const { authProviders } = await call.registry.apps.setProviders(
+    call.parameter("app"),
+    (before) => withProvider(before, name, change(providerOf(before, name), name)),
+    call.author,
+  );
+  return showProvider(authProviders, name);
+}
+
+function withProvider(before: AuthProviders, name: string, provider: AuthProvider): AuthProviders {
+  return Object.fromEntries([...Object.entries(before), [name, provider]]);
+}
+
+function providerOf(providers: AuthProviders, name: string): AuthProvider {
+  const provider = providerNamed(providers, name);
+  if (provider !== undefined) return provider;
+  const detail = `expected the name of an auth provider, found ${shown(name)}`;
+  throw new RegistryFault("AuthProviderNotFound", detail);
+}

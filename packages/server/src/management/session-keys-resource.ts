@@ -1,0 +1,18 @@
+/**
+ * The keys that sign the sessions of an app: `…/sessionKey/rotate`. They are never shown.
+ */
+
+import type { Resource } from "./management-endpoint.ts";
+
+export const SESSION_KEY_RESOURCES: readonly Resource[] = [
+  {
+    name: "rotate_session_key",
+    path: "/app/{app}/sessionKey/rotate",
+    methods: {
+      POST: async (call) => {
+        await call.registry.apps.rotateSessionKey(call.parameter("app"), call.author);
+        return null;
+      },
+    },
+  },
+];

@@ -1,0 +1,41 @@
+/**
+ * Settings of an app: `…/settings`. What clients of different versions expect differently.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+import type { AppSettings } from "../registry/app.ts";
+import type { Check } from "../schema.ts";
+import type { Handler, Resource } from "./management-endpoint.ts";
+import { checkSettings, checkSettingsChange, type ShownSettings } from "./schemas.ts";
+
+export const SETTING_RESOURCES: readonly Resource[] = [
+  {
+    name: "manage_settings",
+    path: "/app/{app}/settings",
+    methods: {
+      GET: (call) => showSettings(call.registry.apps.named(call.parameter("app")).settings),
+      PUT: changeSettings(checkSettings),
+      PATCH: changeSettings(checkSettingsChange),
+    },
+  },
+];
+
+function changeSettings(check: Check<Partial<ShownSettings>>): Handler {
+  return async (call) => {
+    const change = readSettings(await call.body(check));
+    const { apps } = call.registry;
+    return showSettings(await apps.setSettings(call.parameter("app"), change, call.author));
+  };
+}
+
+function showSettings({ isV4Strict, isUnknownEmpty }: AppSettings): Value {
+  return { strictV4: isV4Strict, unknownCollectionsAreEmpty: isUnknownEmpty };
+}
+
+function readSettings(given: Partial<ShownSettings>): Partial<AppSettings> {
+  const { strictV4, unknownCollectionsAreEmpty } = given;
+  return {
+    ...(strictV4 !== undefined && { isV4Strict: strictV4 }),
+    ...(unknownCollectionsAreEmpty !== undefined && { isUnknownEmpty: unknownCollectionsAreEmpty }),
+  };
+}

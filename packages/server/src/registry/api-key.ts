@@ -1,0 +1,138 @@
+/**
+ * An API key: its text, which is never kept, and the document of it in the collection `api_keys`.
+ *
+ * The text is `bp_<id>_<secret>`: 8 hexadecimal digits by which it is found, and 256 random bits.
+ * The document has the id, and the SHA-256 of the text: so whoever reads the folder or a backup of it
+ * does not learn a key.
+ */
+
+import {
+  type Permissions,
+  type Platform,
+  permissionsValue,
+  readPermissions,
+  type StoredDocument,
+  type View,
+} from "@bigpeer/engine";
+import {
+  encodeText,
+  PeerError,
+  stringifyJson,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { API_KEYS } from "./registry-index.ts";
+
+/** What may be replaced. */
+export interface ApiKeyContent {
+  readonly permissions: Permissions;
+  /** In milliseconds since 1970; left out, the key works for ever. */
+  readonly expiresAt?: number;
+  readonly description?: string;
+}
+
+export interface ApiKey extends ApiKeyContent {
+  readonly id: string;
+  /** Unique within the app. */
+  readonly name: string;
+  readonly appId: string;
+  readonly createdAt: number;
+  /** To the minute or so. */
+  readonly lastUsedAt?: number;
+}
+
+/** What the document has beside what is shown. */
+export interface StoredKey extends ApiKey {
+  readonly hash: Uint8Array;
+  /** The text of before a rotation, while it still works. */
+  readonly previous?: { readonly hash: Uint8Array; readonly until: number };
+}
+
+const KEY_TEXT = /^bp_([0-9a-f]{8})_[A-Za-z0-9_-]{43}$/;
+const ID_SIZE = 4;
+const SECRET_SIZE = 32;
+const HASH_SIZE = 32;
+
+/** A text for a new key: its id is free in `view`. */
+export function drawKeyText(platform: Platform, view: View): string {
+  for (;;) {
+    const id = Buffer.from(platform.random(ID_SIZE)).toString("hex");
+    if (view.get(API_KEYS, id) === undefined) return keyText(platform, id);
+  }
+}
+
+/** A text with a new secret. */
+export function keyText(platform: Platform, id: string): string {
+  return `bp_${id}_${Buffer.from(platform.random(SECRET_SIZE)).toString("base64url")}`;
+}
+
+/** Undefined when it is not the text of a key. */
+export function idOfKeyText(text: string): string | undefined {
+  return KEY_TEXT.exec(text)?.[1];
+}
+
+export function hashOfKeyText(platform: Platform, text: string): Uint8Array {
+  return platform.sha256(encodeText(text));
+}
+
+/** The fields of the document. */
+export function fieldsOfKey(key: StoredKey): ValueObject {
+  const { appId, name, hash, permissions, createdAt, ...others } = key;
+  const { expiresAt, description, lastUsedAt, previous } = others;
+  return {
+    appId,
+    name,
+    hash,
+    permissions: permissionsValue(permissions),
+    createdAt,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(description !== undefined && { description }),
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
+    ...(previous && { previousHash: previous.hash, previousUntil: previous.until }),
+  };
+}
+
+export function keyOf({ id, fields }: StoredDocument): StoredKey {
+  const { appId, name, hash, createdAt, expiresAt, description, lastUsedAt } = fields;
+  const { previousHash, previousUntil } = fields;
+  if (
+    typeof id !== "string" ||
+    typeof appId !== "string" ||
+    typeof createdAt !== "number" ||
+    !isHash(hash)
+  ) {
+    const message = `expected an API key with the id ${stringifyJson(id)} in the registry`;
+    throw new PeerError("store.corrupt", message);
+  }
+  const hasPrevious = isHash(previousHash) && typeof previousUntil === "number";
+  return {
+    id,
+    appId,
+    name: typeof name === "string" ? name : nameOfUnnamed(id),
+    hash,
+    permissions: permissionsOf(id, fields),
+    createdAt,
+    ...(typeof expiresAt === "number" && { expiresAt }),
+    ...(typeof description === "string" && { description }),
+    ...(typeof lastUsedAt === "number" && { lastUsedAt }),
+    ...(hasPrevious && { previous: { hash: previousHash, until: previousUntil } }),
+  };
+}
+
+/** The name of a key that was given none. */
+export function nameOfUnnamed(id: string): string {
+  return `key-${id}`;
+}
+
+function permissionsOf(id: string, { permissions }: ValueObject): Permissions {
+  try {
+    return readPermissions(permissions);
+  } catch (cause) {
+    const message = `expected permissions of the API key ${id} in the registry`;
+    throw new PeerError("store.corrupt", message, { cause });
+  }
+}
+
+function isHash(value: Value | undefined): value is Uint8Array {
+  return value instanceof Uint8Array && value.length === HASH_SIZE;
+}

@@ -1,0 +1,119 @@
+/**
+ * Audit log: who changed what in the registry, and when. No secrets.
+ *
+ * One document for each change in the collection `audit`, written in the transaction of the change:
+ * so there is no change without its entry and no entry without its change. The ids are consecutive
+ * numbers; what is beyond the limit is forgotten from the oldest on.
+ */
+
+import type { Store, StoredDocument, Transaction, View } from "@bigpeer/engine";
+import { PeerError, stringifyJson, type ValueObject } from "@bigpeer/protocol";
+import { AUDIT_ENTRIES_MAX } from "../limits.ts";
+
+/** Who changes something. */
+export interface Author {
+  readonly actor: string;
+  readonly requestId?: string;
+}
+
+/** The author of what nobody asked for. */
+export const SERVER: Author = { actor: "server" };
+
+export interface AuditEntry {
+  /** In milliseconds since 1970. */
+  readonly at: number;
+  readonly actor: string;
+  /** What was done: `app.create`, `apiKey.rotate`. */
+  readonly action: string;
+  /** To what: `app/shop/apiKey/till`. */
+  readonly target: string;
+  readonly requestId?: string;
+  readonly detail?: string;
+}
+
+/** A change, as whoever makes it describes it. */
+export type Deed = Pick<AuditEntry, "action" | "target" | "detail">;
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[];
+  /** Over all pages. */
+  readonly total: number;
+}
+
+const AUDIT = "audit";
+
+export class AuditLog {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Newest first. The first page is 1. */
+  list({ page, size }: { readonly page: number; readonly size: number }): AuditPage {
+    return this.#store.read((view) => {
+      const total = view.count(AUDIT);
+      const high = { value: lastNumber(view) - (page - 1) * size, isIncluded: true };
+      const entries: AuditEntry[] = [];
+      for (const document of view.scan(AUDIT, { high, reverse: true })) {
+        if (entries.length >= size) break;
+        entries.push(entryOf(document));
+      }
+      return { entries, total };
+    });
+  }
+}
+
+/** Whether nothing was ever changed, not even by the first start. */
+export function isUntouched(view: View): boolean {
+  return view.count(AUDIT) === 0;
+}
+
+/** Adds the entry of the change that `transaction` makes. */
+export function recordDeed(transaction: Transaction, author: Author, deed: Deed): void {
+  const id = lastNumber(transaction.view) + 1;
+  const { actor, requestId } = author;
+  const { action, target, detail } = deed;
+  const fields: ValueObject = {
+    at: transaction.nowMs,
+    actor,
+    action,
+    target,
+    ...(requestId !== undefined && { requestId }),
+    ...(detail !== undefined && { detail }),
+  };
+  const high = { value: id - AUDIT_ENTRIES_MAX, isIncluded: true };
+  const forgotten = [...transaction.view.scanIds(AUDIT, { high })];
+  transaction.apply([
+    { kind: "insert", collection: AUDIT, id, fields },
+    // Nobody else has a copy that would have to hear of it: no tombstones.
+    ...forgotten.map((old) => ({ kind: "evict" as const, collection: AUDIT, id: old })),
+  ]);
+}
+
+/** 0 before the first entry. */
+function lastNumber(view: View): number {
+  for (const id of view.scanIds(AUDIT, { reverse: true })) return Number(id);
+  return 0;
+}
+
+function entryOf({ id, fields }: StoredDocument): AuditEntry {
+  const { at, actor, action, target, requestId, detail } = fields;
+  if (
+    typeof at !== "number" ||
+    typeof actor !== "string" ||
+    typeof action !== "string" ||
+    typeof target !== "string"
+  ) {
+    const message = `expected an entry of the audit log with the id ${stringifyJson(id)}`;
+    throw new PeerError("store.corrupt", message);
+  }
+  return {
+    at,
+    actor,
+    action,
+    target,
+    ...(typeof requestId === "string" && { requestId }),
+    ...(typeof detail === "string" && { detail }),
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * The indexes of the registry's store: documents by what names them.
+ *
+ * They are made when the registry is opened (registry.ts), so that nothing walks through all apps or
+ * all keys to find one. Where they could not be made yet, something does. A transaction sees them as
+ * it has changed them.
+ */
+
+import type { StoredDocument, Transaction, View } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+
+interface RegistryIndex {
+  readonly collection: string;
+  readonly name: string;
+  readonly fields: readonly string[];
+}
+
+export const APPS = "apps";
+export const DELETED_APPS = "deleted_apps";
+export const API_KEYS = "api_keys";
+export const REPLICATIONS = "replications";
+
+export const APPS_BY_NAME: RegistryIndex = {
+  collection: APPS,
+  name: "by_name",
+  fields: ["name"],
+};
+
+export const KEYS_BY_NAME: RegistryIndex = {
+  collection: API_KEYS,
+  name: "by_app_and_name",
+  fields: ["appId", "name"],
+};
+
+export const REPLICATIONS_BY_APP: RegistryIndex = {
+  collection: REPLICATIONS,
+  name: "by_app",
+  fields: ["appId"],
+};
+
+const INDEXES = [APPS_BY_NAME, KEYS_BY_NAME, REPLICATIONS_BY_APP];
+
+/** Whether the store has all of them. */
+export function hasIndexes(view: View): boolean {
+  return INDEXES.every(({ collection, name }) => view.index(collection, name) !== undefined);
+}
+
+export function makeIndexes(transaction: Transaction): void {
+  for (const { collection, name, fields } of INDEXES) {
+    const keys = fields.map((field) => ({ path: [field], isDescending: false }));
+    transaction.apply([{ kind: "create_index", collection, name, keys }]);
+  }
+}
+
+/** The ids of the documents whose first indexed fields are these, in the order of the index. */
+export function* idsBy(view: View, by: RegistryIndex, ...equal: string[]): Iterable<Value> {
+  const index = view.index(by.collection, by.name);
+  if (index !== undefined) {
+    for (const { id } of view.scanIndex(index, { equal })) yield id;
+    return;
+  }
+  for (const { id, fields } of view.scan(by.collection)) {
+    if (equal.every((value, i) => fields[by.fields[i] ?? ""] === value)) yield id;
+  }
+}
+
+/** As idsBy, with the documents. */
+export function documentsBy(view: View, by: RegistryIndex, ...equal: string[]): StoredDocument[] {
+  return [...idsBy(view, by, ...equal)].flatMap((id) => view.get(by.collection, id) ?? []);
+}
+
+/** How many documents there are whose first indexed fields are these. */
+export function countBy(view: View, by: RegistryIndex, ...equal: string[]): number {
+  return [...idsBy(view, by, ...equal)].length;
+}

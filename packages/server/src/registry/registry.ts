@@ -1,0 +1,128 @@
+/**
+ * Registry: what a server knows beside the data of its apps: the apps, the API keys, the
+ * replications, and who changed which of them.
+ *
+ * All of it lies in an engine store of its own. Each change is one transaction, so that a crash
+ * leaves what was before or what comes after, and nothing between.
+ */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { FULL_PERMISSIONS, type Platform, type Transaction } from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import type { AuthProviders } from "../auth/auth-provider.ts";
+import { appIdsInFolder, DATA_FILE, registryFolder } from "../data-folder.ts";
+import { createStore, type StoreFolder, type StoreHost } from "../store-folder.ts";
+import { nameOfUnnamed } from "./api-key.ts";
+import { ApiKeys } from "./api-keys.ts";
+import { drawSessionKey } from "./app.ts";
+import { Apps } from "./apps.ts";
+import { AuditLog, isUntouched, SERVER } from "./audit-log.ts";
+import { API_KEYS, APPS, hasIndexes, makeIndexes } from "./registry-index.ts";
+import { RegistryState } from "./registry-state.ts";
+import { Replications } from "./replications.ts";
+
+export const DEFAULT_APP_NAME = "default";
+
+/** The auth provider of the app that the first start makes. */
+export const DEVELOPMENT_PROVIDER = "development";
+
+/** A week, in seconds. */
+const DEVELOPMENT_SESSION_LENGTH = 604_800;
+const DEVELOPMENT_TOKEN_SIZE = 32;
+
+export class Registry {
+  readonly storeFolder: StoreFolder;
+  readonly apps: Apps;
+  readonly keys: ApiKeys;
+  readonly replications: Replications;
+  readonly audit: AuditLog;
+
+  private constructor(dataDir: string, host: StoreHost, opened: StoreFolder) {
+    const { store } = opened;
+    const state = new RegistryState(store);
+    this.storeFolder = opened;
+    this.apps = new Apps(store, { ...host, dataDir, state });
+    this.keys = new ApiKeys(store, host.platform, state);
+    this.replications = new Replications(store);
+    this.audit = new AuditLog(store);
+  }
+
+  /** Opens the registry of a data folder; the first time, it makes the app `default`. */
+  static async open(dataDir: string, host: StoreHost): Promise<Registry> {
+    const folder = registryFolder(dataDir);
+    refuseLostRegistry(dataDir, folder);
+    const registry = new Registry(dataDir, host, await createStore(folder, host));
+    try {
+      await registry.#prepare(host.platform);
+    } catch (error) {
+      await registry.close();
+      throw error;
+    }
+    return registry;
+  }
+
+  close(): Promise<void> {
+    return this.storeFolder.close();
+  }
+
+  async #prepare(platform: Platform): Promise<void> {
+    const { store } = this.storeFolder;
+    if (!store.read(hasIndexes)) await this.#upgrade(platform);
+    const isFirst = store.read((view) => isUntouched(view) && view.count(APPS) === 0);
+    if (!isFirst) return;
+    const authProviders = developmentProviders(platform);
+    await this.apps.create({ name: DEFAULT_APP_NAME, authProviders }, SERVER);
+  }
+
+  async #upgrade(platform: Platform): Promise<void> {
+    try {
+      await this.storeFolder.store.transact((transaction) => {
+        makeIndexes(transaction);
+        completeOld(transaction, platform);
+      });
+    } catch (error) {
+      // Until an operator confirms the clock all writes are refused, and reads are not: here too.
+      if (!(error instanceof PeerError && error.code === "clock.ahead")) throw error;
+    }
+  }
+}
+
+/** Gives documents of the first version what it did not know: session keys, and names of API keys. */
+function completeOld(transaction: Transaction, platform: Platform): void {
+  const apps = [...transaction.view.scan(APPS)];
+  for (const { id, fields } of apps) {
+    if (fields["sessionKeys"] !== undefined) continue;
+    const value = [{ ...drawSessionKey(platform) }];
+    const edits = [{ kind: "set" as const, path: ["sessionKeys"], value }];
+    transaction.apply([{ kind: "update", collection: APPS, id, edits }]);
+  }
+  const keys = [...transaction.view.scan(API_KEYS)];
+  for (const { id, fields } of keys) {
+    if (fields["name"] !== undefined || typeof id !== "string") continue;
+    const edits = [{ kind: "set" as const, path: ["name"], value: nameOfUnnamed(id) }];
+    transaction.apply([{ kind: "update", collection: API_KEYS, id, edits }]);
+  }
+}
+
+/** For whoever tries the server on his own machine: a token that opens everything, from there alone. */
+function developmentProviders(platform: Platform): AuthProviders {
+  const sharedToken = Buffer.from(platform.random(DEVELOPMENT_TOKEN_SIZE)).toString("base64url");
+  return {
+    [DEVELOPMENT_PROVIDER]: {
+      type: "anonymous",
+      permission: FULL_PERMISSIONS,
+      sessionLength: DEVELOPMENT_SESSION_LENGTH,
+      sharedToken,
+      isLoopbackOnly: true,
+    },
+  };
+}
+
+function refuseLostRegistry(dataDir: string, folder: string): void {
+  if (existsSync(join(folder, DATA_FILE)) || appIdsInFolder(dataDir).length === 0) return;
+  throw new PeerError(
+    "store.corrupt",
+    `expected the registry of the apps in ${folder}, found none`,
+  );
+}

@@ -1,0 +1,210 @@
+import { readPermissions } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import { describe, expect, test } from "vitest";
+import {
+  type AuthProviders,
+  drawWebhookSecret,
+  providersOfStore,
+  readProviders,
+  shownProviders,
+  storedProviders,
+  withNewSecret,
+} from "../../src/auth/auth-provider.ts";
+import { signerWith } from "../support/signed-token.ts";
+
+const PERMISSION = { read: { everything: true } };
+const ANONYMOUS = {
+  type: "anonymous",
+  permission: PERMISSION,
+  sessionLength: 3600,
+  sharedToken: "shared",
+};
+const WEBHOOK = { type: "tokenWebhook", webhookUrl: "https://auth.example.com/check" };
+const SECRET = "s".repeat(32);
+
+let drawn = 0;
+
+function random(size: number): Uint8Array {
+  drawn++;
+  return new Uint8Array(size).fill(drawn);
+}
+
+function read(given: unknown, before: AuthProviders = {}): AuthProviders {
+  return readProviders(given, before, random);
+}
+
+function refusal(given: unknown): unknown {
+  try {
+    return read(given);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe("[A20] providers", () => {
+  test("are read in all their types", () => {
+    const { jwk } = signerWith("ES256", "k1");
+    const permission = readPermissions(PERMISSION);
+    const providers = read({
+      __playgroundProvider: { ...ANONYMOUS, loopbackOnly: true },
+      hook: WEBHOOK,
+      secret: {
+        type: "jwt",
+        secret: SECRET,
+        issuer: "https://id.example.com",
+        permission: PERMISSION,
+      },
+      keys: { type: "jwt", jwks: { keys: [jwk] } },
+      url: { type: "jwt", jwksUrl: "https://id.example.com/keys" },
+    });
+    const { hook, ...others } = providers;
+    expect(others).toEqual({
+      __playgroundProvider: {
+        type: "anonymous",
+        permission,
+        sessionLength: 3600,
+        sharedToken: "shared",
+        isLoopbackOnly: true,
+      },
+      secret: {
+        type: "jwt",
+        keys: { secret: SECRET },
+        issuer: "https://id.example.com",
+        permission,
+      },
+      keys: { type: "jwt", keys: { jwks: { keys: [jwk] } } },
+      url: { type: "jwt", keys: { jwksUrl: "https://id.example.com/keys" } },
+    });
+    const secrets = hook?.type === "tokenWebhook" ? hook.secrets : [];
+    expect(secrets.map((secret) => Buffer.from(secret, "base64").length)).toEqual([128]);
+  });
+
+  test("may stand under the name of their type, and a webhook under its other name", () => {
+    const { type: _, ...anonymous } = ANONYMOUS;
+    const { type: _type, ...webhook } = WEBHOOK;
+    const { a, b, c } = read({
+      a: { anonymous },
+      b: { tokenWebhook: webhook },
+      c: { ...WEBHOOK, type: "webhookUrl" },
+    });
+    expect([a?.type, b?.type, c?.type]).toEqual(["anonymous", "tokenWebhook", "tokenWebhook"]);
+  });
+
+  test("may be called like anything of the language", () => {
+    const providers = read(JSON.parse(`{"__proto__": ${JSON.stringify(WEBHOOK)}}`));
+    expect(Object.keys(providers)).toEqual(["__proto__"]);
+    expect(Object.keys(shownProviders(providers))).toEqual(["__proto__"]);
+    expect(Object.keys(providersOfStore(storedProviders(providers)))).toEqual(["__proto__"]);
+  });
+
+  test.each([
+    [null, "expected an object of providers by name, found null at authProviders"],
+    [[], "expected an object of providers by name, found an array at authProviders"],
+    [{ "a/b": WEBHOOK }, "expected a name of 1 to 63 characters without spaces and slashes"],
+    [{ "": WEBHOOK }, "expected a name of 1 to 63 characters"],
+    [{ ["x".repeat(64)]: WEBHOOK }, "expected a name of 1 to 63 characters"],
+    [{ "a b": WEBHOOK }, "expected a name of 1 to 63 characters"],
+    [{ a: 1 }, "expected an object, found the number 1 at authProviders.a"],
+    [
+      { a: {} },
+      "expected one of anonymous, tokenWebhook, jwt, found nothing at authProviders.a.type",
+    ],
+    [{ a: { type: "ldap" } }, 'found "ldap" at authProviders.a.type'],
+    [{ a: { ...ANONYMOUS, permission: null } }, "found nothing at authProviders.a.permission"],
+    [{ a: { ...ANONYMOUS, sharedToken: null } }, "found nothing at authProviders.a.sharedToken"],
+    [{ a: { ...ANONYMOUS, sharedToken: "" } }, "found 0 characters at authProviders.a.sharedToken"],
+    [
+      { a: { ...ANONYMOUS, loopbackOnly: 1 } },
+      "found the number 1 at authProviders.a.loopbackOnly",
+    ],
+    [{ a: { ...ANONYMOUS, sessionLength: 0 } }, "an integer from 1 to 31536000"],
+    [{ a: { ...ANONYMOUS, sessionLength: 31_536_001 } }, "an integer from 1 to 31536000"],
+    [{ a: { ...ANONYMOUS, sessionLenght: 1 } }, "expected no other fields"],
+    [{ a: { ...ANONYMOUS, permission: { read: 1 } } }, "authProviders.a.permission.read"],
+    [
+      {
+        a: {
+          ...ANONYMOUS,
+          permission: { read: { everything: false, queriesByCollection: { cars: ["color =="] } } },
+        },
+      },
+      "authProviders.a.permission.read.queriesByCollection.cars[0]",
+    ],
+    [
+      { a: { type: "tokenWebhook" } },
+      "expected a URL, found nothing at authProviders.a.webhookUrl",
+    ],
+    [{ a: { type: "jwt" } }, "expected one of secret, jwks and jwksUrl at authProviders.a"],
+    [{ a: { type: "jwt", secret: "s".repeat(31) } }, "expected at least 32 bytes, found 31 bytes"],
+    [
+      { a: { type: "jwt", secret: SECRET, jwksUrl: "https://a.example" } },
+      "expected one of secret, jwks and jwksUrl",
+    ],
+    [{ a: { type: "jwt", jwks: { keys: [] } } }, "a JWK set with 1 to 100 keys"],
+    [{ a: { type: "jwt", jwks: { keys: [{ kty: "oct", k: "AA" }] } } }, "jwks.keys[0]"],
+    [{ a: { type: "jwt", jwks: { keys: [{ kty: "EC", d: "AA" }] } } }, "without its private part"],
+    [{ a: { ...WEBHOOK, secrets: ["c2hvcnQ="] } }, "1 to 2 texts in base64, each of 128 bytes"],
+  ])("that are not valid are refused at their place: %j", (given, expected) => {
+    expect(refusal(given)).toContain(expected);
+  });
+
+  test.each([
+    "ftp://auth.example.com",
+    "auth.example.com",
+    "https://user:pass@auth.example.com",
+    "https://auth.example.com/#part",
+  ])("are asked at no other URLs than plain ones: %s", (webhookUrl) => {
+    const message = "expected a URL with http or https, without credentials and fragment";
+    expect(refusal({ a: { ...WEBHOOK, webhookUrl } })).toContain(message);
+    expect(refusal({ a: { type: "jwt", jwksUrl: webhookUrl } })).toContain(message);
+    expect(refusal({ a: { ...WEBHOOK, webhookUrl } })).not.toContain("pass");
+  });
+});
+
+describe("[A21] the secrets of providers", () => {
+  const given = {
+    anonymous: ANONYMOUS,
+    hook: WEBHOOK,
+    jwt: { type: "jwt", secret: SECRET },
+  };
+
+  test("are never shown, and what is shown can be sent again without losing them", () => {
+    const providers = read(given);
+    const shown = shownProviders(providers);
+    for (const text of ["shared", SECRET, "secrets", "sharedToken"]) {
+      expect(JSON.stringify(shown)).not.toContain(`"${text}"`);
+    }
+    expect(read(shown, providers)).toEqual(providers);
+  });
+
+  test("are not taken over by a provider of another name or type", () => {
+    const providers = read(given);
+    const { type: _, ...hook } = WEBHOOK;
+    const changed = read({ other: WEBHOOK, hook: { tokenWebhook: hook } }, providers);
+    expect(changed["hook"]).toEqual(providers["hook"]);
+    expect(changed["other"]).not.toEqual(providers["hook"]);
+    expect(() => read({ hook: { type: "jwt" } }, providers)).toThrow("expected one of secret");
+    expect(() => read({ jwt: { ...ANONYMOUS, sharedToken: null } }, providers)).toThrow(
+      "expected text, found nothing",
+    );
+  });
+
+  test("are kept by the registry", () => {
+    const providers = read(given);
+    expect(providersOfStore(storedProviders(providers))).toEqual(providers);
+    for (const value of [null, { a: WEBHOOK }, { a: { type: "jwt" } }] as Value[]) {
+      expect(() => providersOfStore(value)).toThrow("expected auth providers in the registry");
+    }
+  });
+
+  test("of a webhook are two while they are exchanged", () => {
+    const { hook } = read(given);
+    if (hook?.type !== "tokenWebhook") throw new Error("expected a webhook");
+    const [first = ""] = hook.secrets;
+    const second = drawWebhookSecret(random);
+    const third = drawWebhookSecret(random);
+    const changed = withNewSecret(hook, second);
+    expect(changed.secrets).toEqual([second, first]);
+    expect(withNewSecret(changed, third).secrets).toEqual([third, second]);
+  });
+});

@@ -1,0 +1,232 @@
+import { FULL_PERMISSIONS, readPermissions } from "@bigpeer/engine";
+import { describe, expect, test } from "vitest";
+import type { AuthProviders } from "../../src/auth/auth-provider.ts";
+import { userCredentialId } from "../../src/auth/credential.ts";
+import {
+  type AuthRegistry,
+  type Bearer,
+  Credentials,
+  type FoundKey,
+} from "../../src/auth/credentials.ts";
+import { ProviderTokens } from "../../src/auth/provider-tokens.ts";
+import { type AuthApp, signSession } from "../../src/auth/session.ts";
+import { answeringServer } from "../support/answering-server.ts";
+import { secretToken, signerWith } from "../support/signed-token.ts";
+
+const NOW_S = 1_800_000_000;
+const SECRET = "a secret of thirty-two bytes, or more";
+const READ = readPermissions({ read: { everything: true } });
+const PROVIDERS: AuthProviders = {
+  login: { type: "tokenWebhook", webhookUrl: "https://auth.example.com/", secrets: [] },
+  partner: { type: "jwt", keys: { secret: SECRET }, permission: READ },
+};
+const SESSION = {
+  provider: "login",
+  userId: "ann",
+  permissions: FULL_PERMISSIONS,
+  expiresAt: NOW_S + 3600,
+};
+
+function appWith(id: string, changes: Partial<AuthApp> = {}): AuthApp {
+  const secret = new Uint8Array(32).fill(id.charCodeAt(0));
+  return { id, authProviders: PROVIDERS, sessionKeys: [{ id: "s1", secret }], ...changes };
+}
+
+const ONE = appWith("1bb92a35-e1bf-41a2-afc7-2067df0c701d");
+const TWO = appWith("2e90f7b2-499f-4c73-8353-bae98ff03c6c");
+
+/** What a registry says, and how often a token was really looked at. */
+class Setting {
+  readonly apps = new Map<string, AuthApp>([ONE, TWO].map((app) => [app.id, app]));
+  readonly keys = new Map<string, FoundKey>();
+  nowS = NOW_S;
+  readonly #credentials: Credentials;
+
+  constructor() {
+    const now = (): number => this.nowS * 1000;
+    const host = { now, elapsed: () => 0, log: () => {}, timeoutMs: 1_000 };
+    this.#credentials = new Credentials({ now, tokens: new ProviderTokens(host) });
+  }
+
+  get registry(): AuthRegistry {
+    const { apps, keys } = this;
+    return { apps: { get: (id) => apps.get(id) }, keys: { find: (text) => keys.get(text) } };
+  }
+
+  get count(): number {
+    return this.#credentials.count;
+  }
+
+  find(text: string, appId?: string): Bearer | undefined | Promise<Bearer | undefined> {
+    return this.#credentials.find(this.registry, text, appId);
+  }
+}
+
+async function sessionOf(app: AuthApp, changes: Partial<typeof SESSION> = {}): Promise<string> {
+  return signSession(app, { ...SESSION, ...changes }, NOW_S * 1000);
+}
+
+describe("[A1] a bearer token", () => {
+  test("is an API key, found without waiting", () => {
+    const setting = new Setting();
+    setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions: FULL_PERMISSIONS });
+    const found = setting.find("bp_1");
+    expect(found).toEqual({
+      appId: ONE.id,
+      credential: { id: "1", authority: undefined, mayAskPeers: true, mayUpload: true },
+    });
+    expect(setting.find("bp_1", ONE.id.toUpperCase())).toBe(found);
+    expect(setting.find("bp_1", TWO.id)).toBeUndefined();
+    expect(setting.find("bp_2")).toBeUndefined();
+  });
+
+  test("is a session of an app", async () => {
+    const setting = new Setting();
+    for (const app of [ONE, TWO]) {
+      expect(await setting.find(await sessionOf(app))).toEqual({
+        appId: app.id,
+        credential: {
+          id: "session:login:ann",
+          authority: undefined,
+          mayAskPeers: true,
+          mayUpload: true,
+        },
+      });
+    }
+  });
+
+  test("is a token of a jwt provider", async () => {
+    const setting = new Setting();
+    const claims = { aud: ONE.id, sub: "bob", exp: NOW_S + 600 };
+    const found = await setting.find(secretToken(claims, SECRET));
+    expect(found?.appId).toBe(ONE.id);
+    expect(found?.credential.id).toBe("jwt:partner:bob");
+    expect(found?.credential.authority?.isReadingAll).toBe(true);
+    expect(found?.credential.authority?.isWritingAll).toBe(false);
+    expect(found?.credential.mayUpload).toBe(false);
+  });
+
+  test("must be about the app of the path", async () => {
+    const setting = new Setting();
+    const session = await sessionOf(ONE);
+    for (let i = 0; i < 2; i++) {
+      expect((await setting.find(session, ONE.id.toUpperCase()))?.appId).toBe(ONE.id);
+      expect(await setting.find(session, TWO.id)).toBeUndefined();
+    }
+    const both = secretToken({ aud: [ONE.id, TWO.id], sub: "bob", exp: NOW_S + 600 }, SECRET);
+    for (const { id } of [ONE, TWO, ONE]) expect((await setting.find(both, id))?.appId).toBe(id);
+  });
+
+  test("of one app opens no other, whoever signed it", async () => {
+    const setting = new Setting();
+    const [key] = TWO.sessionKeys;
+    const claims = { iss: "bigpeer", aud: ONE.id, sub: "ann", provider: "login", exp: NOW_S + 60 };
+    const permissions = { read: { everything: true }, write: { everything: true } };
+    const forged = secretToken({ ...claims, permissions }, key?.secret ?? "", { kid: "s1" });
+    expect(await setting.find(forged)).toBeUndefined();
+    for (const text of ["", "abc", "a.b.c", secretToken({ aud: "nobody" }, SECRET)]) {
+      expect(await setting.find(text)).toBeUndefined();
+    }
+  });
+});
+
+describe("[A19] a session ends", () => {
+  test("at its expiry, without leeway", async () => {
+    const setting = new Setting();
+    const session = await sessionOf(ONE, { expiresAt: NOW_S + 60 });
+    setting.nowS = NOW_S + 59;
+    expect(await setting.find(session)).toBeDefined();
+    setting.nowS = NOW_S + 60;
+    expect(await setting.find(session)).toBeUndefined();
+    expect(setting.count).toBe(0);
+  });
+
+  test("when its provider is gone", async () => {
+    const setting = new Setting();
+    const session = await sessionOf(ONE);
+    expect(await setting.find(session)).toBeDefined();
+    setting.apps.set(ONE.id, { ...ONE, authProviders: {} });
+    expect(await setting.find(session)).toBeUndefined();
+  });
+
+  test("when its key has been replaced twice", async () => {
+    const setting = new Setting();
+    const session = await sessionOf(ONE);
+    const [first] = ONE.sessionKeys;
+    const [second, third] = ["s2", "s3"].map((id) => ({ id, secret: new Uint8Array(32).fill(9) }));
+    if (!first || !second || !third) throw new Error("expected three keys");
+    const rotated = { ...ONE, sessionKeys: [second, first] };
+    setting.apps.set(ONE.id, rotated);
+    expect(await setting.find(session)).toBeDefined();
+    expect(await setting.find(await sessionOf(rotated))).toBeDefined();
+    setting.apps.set(ONE.id, { ...ONE, sessionKeys: [third, second] });
+    expect(await setting.find(session)).toBeUndefined();
+    expect(await setting.find(await sessionOf(rotated))).toBeDefined();
+  });
+});
+
+describe("a token that was verified", () => {
+  test("is a look-up from then on, until the registry changes", async () => {
+    const setting = new Setting();
+    const session = await sessionOf(ONE);
+    const first = await setting.find(session);
+    expect(setting.find(session)).toBe(first);
+    expect(setting.find(session, ONE.id)).toBe(first);
+    setting.apps.set(ONE.id, { ...ONE });
+    const again = setting.find(session);
+    expect(again).toBeInstanceOf(Promise);
+    expect(await again).toEqual(first);
+  });
+
+  test("is verified again after ten minutes", async () => {
+    const setting = new Setting();
+    const session = await sessionOf(ONE);
+    await setting.find(session);
+    setting.nowS += 599;
+    expect(setting.find(session)).not.toBeInstanceOf(Promise);
+    setting.nowS += 1;
+    expect(setting.find(session)).toBeInstanceOf(Promise);
+  });
+
+  test("is forgotten when there are too many others, or too long ones", async () => {
+    const setting = new Setting();
+    const claims = { aud: ONE.id, exp: NOW_S + 600 };
+    const tokens = Array.from({ length: 40 }, (_, i) => {
+      return secretToken({ ...claims, sub: `user ${i}`, filler: "x".repeat(500_000) }, SECRET);
+    });
+    for (const token of tokens) await setting.find(token);
+    expect(setting.count).toBeLessThan(30);
+    expect(setting.count).toBeGreaterThan(20);
+    expect(setting.find(tokens.at(-1) ?? "")).not.toBeInstanceOf(Promise);
+    const first = setting.find(tokens[0] ?? "");
+    expect(first).toBeInstanceOf(Promise);
+    expect((await first)?.credential.id).toBe("jwt:partner:user 0");
+  });
+
+  test("leaves nothing behind when it is not valid", async () => {
+    const setting = new Setting();
+    for (let i = 0; i < 10; i++) {
+      await setting.find(secretToken({ aud: ONE.id, sub: "x", exp: NOW_S + 60 }, `wrong ${i}`));
+    }
+    expect(setting.count).toBe(0);
+  });
+});
+
+test("[A9] a provider whose keys cannot be had does not keep out what another has signed", async () => {
+  const server = await answeringServer(() => ({ status: 500 }));
+  const broken = { type: "jwt", keys: { jwksUrl: server.url } } as const;
+  const setting = new Setting();
+  setting.apps.set(ONE.id, { ...ONE, authProviders: { broken, ...PROVIDERS } });
+  const claims = { aud: ONE.id, sub: "bob", exp: NOW_S + 600 };
+  expect(await setting.find(secretToken(claims, SECRET))).toBeDefined();
+  const unknown = signerWith("ES256", "k1").token(claims);
+  await expect(setting.find(unknown)).rejects.toMatchObject({ status: 503 });
+});
+
+test("no two users have one id, however they and their providers are called", () => {
+  const names = ["a", "a:b", "b", "#", "%3A"];
+  const users = ["a", "b", "b:a", "x".repeat(200), "y".repeat(200), "#"];
+  const ids = names.flatMap((name) => users.map((user) => userCredentialId("session", name, user)));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.every((id) => id.length <= 128)).toBe(true);
+});

@@ -1,0 +1,322 @@
+/**
+ * The login of a real server: a token for a session, and what that opens.
+ */
+
+import type { ValueObject } from "@bigpeer/protocol";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { readProviders } from "../../src/auth/auth-provider.ts";
+import { nodePlatform } from "../../src/node-platform.ts";
+import { startServer } from "../../src/server.ts";
+import { answeringServer } from "../support/answering-server.ts";
+import { DataApi } from "../support/data-api.ts";
+import { secretToken } from "../support/signed-token.ts";
+import { testHost } from "../support/store-host.ts";
+import { folderOfFile } from "../support/temporary-folder.ts";
+import { testConfig } from "../support/test-config.ts";
+
+const AUTHOR = { actor: "test" };
+const SECRET = "a secret of thirty-two bytes, or more";
+const BLUE = { queriesByCollection: { cars: ["color == 'blue'"] } };
+const REFUSED = "the app, the provider or the token is not known";
+
+let lateMs = 0;
+const platform = {
+  ...nodePlatform,
+  now: () => nodePlatform.now() + lateMs,
+  elapsed: () => nodePlatform.elapsed() + lateMs,
+};
+const random = (size: number): Uint8Array => nodePlatform.random(size);
+const host = testHost();
+const config = testConfig({ dataDir: folderOfFile(), webhookTimeoutMs: 500 });
+const server = await startServer(config, { ...host, platform });
+afterAll(() => server.close());
+const api = new DataApi(server, config);
+const { appId } = api.quickstart;
+await api.upsert("cars", { c1: { color: "blue" }, c2: { color: "red" } });
+
+beforeEach(() => {
+  // The failures of one test do not count for the next.
+  lateMs += 61_000;
+});
+
+async function provide(providers: ValueObject): Promise<void> {
+  const read = () => readProviders(providers, {}, random);
+  await server.registry.apps.setProviders("default", read, AUTHOR);
+}
+
+interface Login {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: {
+    readonly accessToken?: string;
+    readonly accessExpiry?: string;
+    readonly userId?: string;
+    readonly clientInfo?: unknown;
+    readonly message?: string;
+  };
+}
+
+interface LoginOptions {
+  readonly app?: string;
+  readonly headers?: Record<string, string>;
+}
+
+async function send(
+  body: string,
+  { app = appId, headers = {} }: LoginOptions = {},
+): Promise<Login> {
+  const response = await fetch(`${server.url}/${app}/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body,
+  });
+  const { status } = response;
+  return { status, headers: response.headers, body: (await response.json()) as Login["body"] };
+}
+
+function logIn(provider: string, token: string, options?: LoginOptions): Promise<Login> {
+  return send(JSON.stringify({ provider, token }), options);
+}
+
+function execute(token: string, statement: string) {
+  const headers = { authorization: `Bearer ${token}` };
+  return api.call("execute", { statement }, { headers });
+}
+
+/** Seconds until a session ends. */
+function secondsLeft({ body }: Login): number {
+  return Math.round((Date.parse(body.accessExpiry ?? "") - platform.now()) / 1000);
+}
+
+const ANONYMOUS = {
+  type: "anonymous",
+  permission: { read: BLUE },
+  sessionLength: 120,
+  sharedToken: "shared",
+};
+
+describe("[A12] an anonymous login", () => {
+  test("gives a session with the permission of the provider, for its length", async () => {
+    await provide({ guest: ANONYMOUS });
+    const login = await logIn("guest", "shared");
+    expect(login.status).toBe(200);
+    expect(login.headers.get("cache-control")).toBe("no-store");
+    expect(Object.keys(login.body)).toEqual([
+      "accessToken",
+      "accessExpiry",
+      "userId",
+      "clientInfo",
+    ]);
+    expect(login.body.clientInfo).toBe(null);
+    expect(login.body.accessExpiry).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/);
+    expect([119, 120]).toContain(secondsLeft(login));
+    const token = login.body.accessToken ?? "";
+    const { body } = await execute(token, "SELECT _id FROM cars");
+    expect((body as ValueObject)["items"]).toEqual([{ _id: "c1" }]);
+    lateMs += 121_000;
+    expect((await execute(token, "SELECT _id FROM cars")).status).toBe(401);
+  });
+
+  test("is somebody new each time", async () => {
+    await provide({ guest: ANONYMOUS });
+    const [one, two] = [await logIn("guest", "shared"), await logIn("guest", "shared")];
+    expect(one.body.userId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(one.body.userId).not.toBe(two.body.userId);
+  });
+
+  test("with another token is refused", async () => {
+    await provide({ guest: ANONYMOUS });
+    for (const token of ["Shared", "shared ", "x"]) {
+      const { status, headers, body } = await logIn("guest", token);
+      expect(status).toBe(401);
+      expect(headers.get("www-authenticate")).toBe("Bearer");
+      expect(body).toEqual({ message: REFUSED });
+    }
+  });
+
+  test("[A13] that is for this machine is refused when the request came by way of others", async () => {
+    await provide({ guest: { ...ANONYMOUS, loopbackOnly: true } });
+    expect((await logIn("guest", "shared")).status).toBe(200);
+    for (const headers of [
+      { "x-forwarded-for": "127.0.0.1" },
+      { forwarded: "for=127.0.0.1" },
+      { "x-real-ip": "127.0.0.1" },
+    ]) {
+      expect((await logIn("guest", "shared", { headers })).status).toBe(401);
+    }
+  });
+});
+
+describe("[A14] a token of a jwt provider", () => {
+  const claims = (): Record<string, unknown> => {
+    const exp = Math.floor(platform.now() / 1000) + 60;
+    return { aud: appId, sub: "bob", exp };
+  };
+
+  test("is exchanged for a session that ends with it", async () => {
+    await provide({ partner: { type: "jwt", secret: SECRET, permission: { read: BLUE } } });
+    const login = await logIn("partner", secretToken(claims(), SECRET));
+    expect(login.status).toBe(200);
+    expect(login.body.userId).toBe("bob");
+    expect(secondsLeft(login)).toBeLessThanOrEqual(60);
+    const { status } = await execute(login.body.accessToken ?? "", "SELECT * FROM cars");
+    expect(status).toBe(200);
+  });
+
+  test("is refused when it is wrong, or good by the leeway alone", async () => {
+    await provide({ partner: { type: "jwt", secret: SECRET, permission: { read: BLUE } } });
+    const late = { ...claims(), exp: Math.floor(platform.now() / 1000) - 30 };
+    for (const token of [secretToken(claims(), `${SECRET}!`), secretToken(late, SECRET), "abc"]) {
+      expect((await logIn("partner", token)).status).toBe(401);
+    }
+  });
+
+  test("without permissions anywhere is told so", async () => {
+    await provide({ partner: { type: "jwt", secret: SECRET } });
+    const { status, body } = await logIn("partner", secretToken(claims(), SECRET));
+    expect(status).toBe(401);
+    expect(body.message).toContain("the token has no claim `permissions`");
+  });
+});
+
+describe("a login by a webhook", () => {
+  const YES = {
+    authenticated: true,
+    userID: "ann",
+    expirationSeconds: 300,
+    permissions: { read: BLUE },
+    clientInfo: { name: "Ann" },
+  };
+
+  test("[A16] gives the user, the time and the permissions that it says", async () => {
+    const webhook = await answeringServer(() => ({ body: YES }));
+    await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
+    const login = await logIn("hook", "token-of-ann");
+    expect(login.status).toBe(200);
+    expect(login.body.userId).toBe("ann");
+    expect(login.body.clientInfo).toEqual({ name: "Ann" });
+    expect(secondsLeft(login)).toBeLessThanOrEqual(300);
+    const token = login.body.accessToken ?? "";
+    expect((await execute(token, "SELECT * FROM cars")).status).toBe(200);
+    expect((await execute(token, "SELECT * FROM people")).status).toBe(401);
+    expect(webhook.asked).toHaveLength(1);
+  });
+
+  test("[A16] a no is 401, with what it has to say", async () => {
+    const webhook = await answeringServer(() => ({
+      body: { authenticated: false, clientInfo: { reason: "blocked" } },
+    }));
+    await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
+    const { status, body } = await logIn("hook", "token-of-ann");
+    expect(status).toBe(401);
+    expect(body).toEqual({ message: REFUSED, clientInfo: { reason: "blocked" } });
+  });
+
+  test("[A17] one that fails is 503, and the log does not have the token", async () => {
+    const webhook = await answeringServer(() => ({ status: 500 }));
+    await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
+    const { status, headers, body } = await logIn("hook", "token-of-ann");
+    expect(status).toBe(503);
+    expect(headers.get("retry-after")).toBe("5");
+    expect(body).toEqual({ message: "the provider cannot be asked now" });
+    const line = "warn the webhook of a provider failed: expected the status 200, found 500";
+    expect(host.lines).toContain(line);
+    expect(host.lines.join("\n")).not.toContain("token-of-ann");
+  });
+
+  test("whose permissions do not fit into a header is refused", async () => {
+    const query = `color == '${"x".repeat(20_000)}'`;
+    const permissions = { read: { queriesByCollection: { cars: [query] } } };
+    const webhook = await answeringServer(() => ({ body: { ...YES, permissions } }));
+    await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
+    const { status, body } = await logIn("hook", "token-of-ann");
+    expect(status).toBe(500);
+    expect(body).toEqual({ message: "the permissions of this user are too large for a token" });
+  });
+});
+
+describe("[A10] the body of a login", () => {
+  test("may be a form, which may name the app", async () => {
+    await provide({ guest: ANONYMOUS });
+    const headers = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
+    for (const form of [
+      "provider=guest&token=shared",
+      `appId=${appId.toUpperCase()}&provider=guest&token=shared&siteId=1`,
+    ]) {
+      expect((await send(form, { headers })).status).toBe(200);
+    }
+    const other = "appId=00000000-0000-4000-8000-000000000000&provider=guest&token=shared";
+    expect((await send(other, { headers })).status).toBe(401);
+  });
+
+  test.each([
+    ["{", 400],
+    ["[]", 400],
+    ["{}", 400],
+    ['{"provider":"guest"}', 400],
+    ['{"provider":"guest","token":1}', 400],
+    ['{"provider":"","token":"shared"}', 400],
+    [`{"provider":"guest","token":"${"x".repeat(70_000)}"}`, 413],
+  ])("that does not fit is told: %.30s", async (body, expected) => {
+    await provide({ guest: ANONYMOUS });
+    const { status, body: answer } = await send(body);
+    expect(status).toBe(expected);
+    expect(Object.keys(answer)).toEqual(["message"]);
+  });
+
+  test("of another type is 415, and one without length 411", async () => {
+    expect((await send("x", { headers: { "content-type": "text/plain" } })).status).toBe(415);
+    const response = await fetch(`${server.url}/${appId}/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: new Blob(["{}"]).stream(),
+      duplex: "half",
+    } as RequestInit);
+    expect(response.status).toBe(411);
+  });
+});
+
+describe("[A11] a login that is refused", () => {
+  test("does not tell which apps and providers there are", async () => {
+    await provide({ guest: ANONYMOUS });
+    const answers = [
+      await logIn("guest", "wrong"),
+      await logIn("nobody", "shared"),
+      await logIn("__proto__", "shared"),
+      await logIn("guest", "shared", { app: "00000000-0000-4000-8000-000000000000" }),
+      await logIn("guest", "shared", { app: "default" }),
+    ];
+    for (const { status, body } of answers) {
+      expect({ status, body }).toEqual({ status: 401, body: { message: REFUSED } });
+    }
+    expect((await logIn("guest", "shared", { app: appId.toUpperCase() })).status).toBe(200);
+  });
+
+  test("counts as a wrong credential: after 20 within a minute it is 429", async () => {
+    await provide({ guest: ANONYMOUS });
+    for (let i = 0; i < 20; i++) expect((await logIn("guest", `wrong ${i}`)).status).toBe(401);
+    const { status, headers } = await logIn("guest", "wrong");
+    expect(status).toBe(429);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    // Whoever has the right one is let in.
+    expect((await logIn("guest", "shared")).status).toBe(200);
+  });
+});
+
+test("[A2] a session that is over, and one of an app that was deleted, is 401 like any other", async () => {
+  const { id } = await server.registry.apps.create(
+    { name: "second", authProviders: readProviders({ guest: ANONYMOUS }, {}, random) },
+    AUTHOR,
+  );
+  const { body } = await logIn("guest", "shared", { app: id });
+  const token = body.accessToken ?? "";
+  const headers = { authorization: `Bearer ${token}` };
+  const ask = { statement: "SELECT * FROM cars" };
+  expect((await api.call("execute", ask, { headers })).status).toBe(200);
+  await server.registry.apps.remove("second", AUTHOR);
+  const reply = await api.call("execute", ask, { headers });
+  expect(reply.status).toBe(401);
+  expect((reply.body as ValueObject)["error"]).toEqual({
+    description: "the credential is not known, has expired, or is not for this app",
+  });
+});

@@ -1,0 +1,56 @@
+/**
+ * What a server shows when it has started.
+ */
+
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { runCommand } from "../src/commands.ts";
+import { SERVER } from "../src/registry/audit-log.ts";
+import { Registry } from "../src/registry/registry.ts";
+import type { StopSignal } from "../src/signals.ts";
+import { testHost } from "./support/store-host.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+/** The lines about addresses, folder and apps that the server of a folder prints; then it stops. */
+async function bannerLines(dataDir: string, ...words: string[]): Promise<string[]> {
+  let stop = (): void => {};
+  let printed = "";
+  const code = await runCommand(["serve", "--data-dir", dataDir, "--port", "0", ...words], {
+    env: {},
+    print: (text) => {
+      printed += text;
+      stop();
+    },
+    printError: () => {},
+    isTerminal: true,
+    signals: {
+      on: (name: string, listener: (signal: StopSignal) => void) => {
+        if (name === "SIGTERM") stop = () => listener("SIGTERM");
+      },
+      exit: () => {},
+    },
+  });
+  expect(code).toBe(0);
+  return printed.split("\n").filter((line) => /^ {2}(url|manage|data|app| ) /.test(line));
+}
+
+test("the apps of a server are shown by id and name, and of many the first ten", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  const off = ["--management-port", "off"];
+  expect(await bannerLines(dataDir, ...off)).toEqual([
+    expect.stringMatching(/^ {2}url {4}http:/),
+    `  data   ${dataDir}`,
+    expect.stringMatching(/^ {2}app {4}[0-9a-f-]{36} \(default\)$/),
+  ]);
+  const registry = await Registry.open(dataDir, testHost());
+  for (let i = 0; i < 11; i++) await registry.apps.create({ name: `a${10 + i}` }, SERVER);
+  const names = registry.apps.list().map(({ id, name }) => `  app    ${id} (${name})`);
+  await registry.close();
+  const lines = await bannerLines(dataDir, ...off);
+  expect(lines.slice(2)).toEqual([...names.slice(0, 10), "         and 2 more"]);
+});
+
+test("the address of the management API is shown when there is one", async () => {
+  const lines = await bannerLines(join(temporaryFolder(), "data"), "--management-port", "0");
+  expect(lines[1]).toMatch(/^ {2}manage http:\/\/127\.0\.0\.1:\d+$/);
+});

@@ -1,0 +1,57 @@
+/**
+ * The table of paths: what a path names, with and without parameters.
+ */
+
+import { expect, test } from "vitest";
+import { PathTable } from "../../src/http/path-table.ts";
+
+const table = new PathTable(
+  ["/files/upload", "/files/{id}", "/shelf/{shelf}/book/{book}", "/shelf/{shelf}/book", "/"].map(
+    (path) => ({ path }),
+  ),
+);
+
+function find(path: string): unknown {
+  const match = table.find(path);
+  if (match === undefined) return undefined;
+  const { entry, isExact, parameters } = match;
+  return { path: entry.path, isExact, parameters };
+}
+
+test.each([
+  ["/files/upload", "/files/upload", {}],
+  ["/files/other", "/files/{id}", { id: "other" }],
+  ["/files/uploads", "/files/{id}", { id: "uploads" }],
+  ["/shelf/a/book", "/shelf/{shelf}/book", { shelf: "a" }],
+  ["/shelf/a/book/b", "/shelf/{shelf}/book/{book}", { shelf: "a", book: "b" }],
+  ["/shelf/__proto__/book/..", "/shelf/{shelf}/book/{book}", { shelf: "__proto__", book: ".." }],
+  ["/", "/", {}],
+])("%s is %s", (given, path, parameters) => {
+  expect(find(given)).toEqual({ path, isExact: true, parameters });
+});
+
+test("parameters are decoded part by part: a slash that was encoded separates nothing", () => {
+  expect(find("/shelf/a%2Fbook%2Fb/book/%C3%A4%25")).toEqual({
+    path: "/shelf/{shelf}/book/{book}",
+    isExact: true,
+    parameters: { shelf: "a/book/b", book: "ä%" },
+  });
+});
+
+test.each([
+  ["/files/", "/files/{id}"],
+  ["/files/%E4", "/files/{id}"],
+  ["/files/%", "/files/{id}"],
+  ["/files/upload/more", "/files/upload"],
+  ["/shelf/a/book/b/", "/shelf/{shelf}/book/{book}"],
+  ["/shelf//book", "/shelf/{shelf}/book"],
+])("%s names nothing, and lies under %s", (given, path) => {
+  expect(find(given)).toEqual({ path, isExact: false, parameters: {} });
+});
+
+test.each(["/files", "/shelf/a", "/Files/a", "/fi%6Ces/a", "files/a", "", "/else/where"])(
+  "%j is unknown",
+  (given) => {
+    expect(find(given)).toBeUndefined();
+  },
+);

@@ -1,0 +1,242 @@
+/**
+ * The management API over the wire: who may ask, in which form, and what is told of failures.
+ */
+
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PeerError } from "@bigpeer/protocol";
+import { expect, onTestFinished, test } from "vitest";
+import type { Config } from "../../src/config.ts";
+import { RESOURCES, startManagement } from "../../src/management/management-server.ts";
+import { nodePlatform } from "../../src/node-platform.ts";
+import { BIG_PEER, openManagement, sendTo } from "../support/management-api.ts";
+import { testConfig } from "../support/test-config.ts";
+
+const TOKEN = "a-token-of-the-administrator";
+const api = await openManagement();
+const guarded = await openManagement({ adminToken: TOKEN });
+
+/** With headers that fetch does not let through. */
+function statusOf(url: string, path: string, headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url + path, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+test("[M1] health is told without a credential", async () => {
+  for (const { server } of [api, guarded]) {
+    expect(await sendTo(server.url, "GET", "/health/live")).toMatchObject({
+      status: 200,
+      body: { status: "live" },
+    });
+    expect(await sendTo(server.url, "GET", "/health/ready")).toMatchObject({
+      status: 200,
+      body: { status: "ready" },
+    });
+  }
+});
+
+/** Starts one that must not come so far as to look at its registry. */
+function start(changes: Partial<Config>): Promise<unknown> {
+  const config = testConfig({ managementPort: 0, ...changes });
+  const { registry, apps } = api;
+  return startManagement({ config, registry, apps, log: () => {}, platform: nodePlatform });
+}
+
+test("[M2] on an address that others reach it does not start without a token", async () => {
+  for (const managementHost of ["0.0.0.0", "::", "192.0.2.1", "example.com"]) {
+    const error = await start({ managementHost }).catch((caught: unknown) => caught);
+    expect(error, managementHost).toBeInstanceOf(PeerError);
+    expect((error as PeerError).code).toBe("config.invalid");
+    expect((error as PeerError).message).toContain("BIGPEER_ADMIN_TOKEN");
+  }
+});
+
+test("a port that is taken is told with the setting that chooses another", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await new Promise((resolve) => other.once("listening", resolve));
+  const { port } = other.address() as AddressInfo;
+  await expect(start({ managementPort: port })).rejects.toThrow(
+    `port ${port} of 127.0.0.1 is in use by another program; choose one with --management-port`,
+  );
+});
+
+test("[M3] a name that leads here, and a page of another origin, are 403", async () => {
+  const { url } = api.server;
+  const path = `${BIG_PEER}/app`;
+  expect(await statusOf(url, path, { host: "localhost" })).toBe(200);
+  expect(await statusOf(url, path, { host: "rebound.example.com" })).toBe(403);
+  expect(await statusOf(url, path, { origin: url })).toBe(200);
+  expect(await statusOf(url, path, { origin: "https://example.com" })).toBe(403);
+  const reply = await api.send("POST", `${BIG_PEER}/app`, '{"name": "evil"}', {
+    origin: "https://example.com",
+    "content-type": "application/json",
+  });
+  expect(reply).toMatchObject({ status: 403, body: { title: "OriginNotAllowed" } });
+});
+
+test("[M4] with a token every resource asks for it", async () => {
+  for (const { path, methods } of RESOURCES) {
+    for (const method of Object.keys(methods)) {
+      const target = BIG_PEER + path.replaceAll(/\{\w+\}/g, "x");
+      expect(await guarded.send(method, target), `${method} ${path}`).toMatchObject({
+        status: 401,
+        body: { title: "Unauthorized" },
+      });
+    }
+  }
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const path = `${BIG_PEER}/app`;
+  const reply = await sendTo(guarded.server.url, "GET", path, { headers });
+  expect(reply.status).toBe(200);
+});
+
+test("[M4] wrong tokens are 401 with a challenge, and many of them 429", async () => {
+  const headers = { authorization: "Bearer wrong" };
+  const found: unknown[] = [];
+  for (let i = 0; i < 21; i++) {
+    const reply = await sendTo(guarded.server.url, "GET", `${BIG_PEER}/app`, { headers });
+    const { headers: told } = reply;
+    found.push([reply.status, told.get("www-authenticate"), told.get("retry-after") !== null]);
+  }
+  expect(found.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => [401, "Bearer", false]));
+  expect(found[20]).toEqual([429, null, true]);
+});
+
+test("[M5] who asks is checked before the form, the body, and the name of the Big Peer", async () => {
+  const huge = "x".repeat(2_000_000);
+  const headers = { "content-type": "text/plain" };
+  for (const path of [`${BIG_PEER}/app`, "/namespace/x/bigPeer/y/app"]) {
+    expect(await guarded.send("POST", path, huge, headers)).toMatchObject({ status: 401 });
+  }
+});
+
+test.each([
+  "/namespace/other/bigPeer/big-peer/app",
+  "/namespace/default/bigPeer/other/app",
+  "/namespace/default/bigPeer/BIG-PEER/app",
+  "/namespace/default/bigPeer/other/app/default/apiKey",
+  "/namespace/default/bigPeer/other/audit",
+])("[M6] %s is of another Big Peer", async (path) => {
+  expect(await api.send("GET", path)).toMatchObject({
+    status: 404,
+    body: {
+      title: "BigPeerNotFound",
+      detail: "expected the Big Peer big-peer in the namespace default: there is no other here",
+    },
+  });
+});
+
+test("[M6] names that a server was given are those of its paths", async () => {
+  const named = await openManagement({ namespace: "shops", name: "north" });
+  const reply = await named.send("GET", "/namespace/shops/bigPeer/north/app");
+  expect(reply.status).toBe(200);
+  expect((await named.ask("GET", "/app")).status).toBe(404);
+});
+
+test.each([
+  [undefined, "none"],
+  ["text/plain", "text/plain"],
+  ["application/cbor", "application/cbor"],
+  ["application/jsonp", "application/jsonp"],
+  ["application/x-www-form-urlencoded", "application/x-www-form-urlencoded"],
+])("[M7] a body of the type %s is 415", async (type, found) => {
+  const headers = type === undefined ? undefined : { "content-type": type };
+  const body = new TextEncoder().encode("{}");
+  expect(await api.send("POST", `${BIG_PEER}/app`, body, headers ?? {})).toMatchObject({
+    status: 415,
+    body: {
+      title: "UnsupportedMediaType",
+      detail: `expected the content type application/json, found ${found}`,
+    },
+  });
+});
+
+test("[M7] a body in another charset, or compressed, is 415", async () => {
+  for (const headers of [
+    { "content-type": "application/json; charset=latin1" },
+    { "content-type": "application/json", "content-encoding": "gzip" },
+  ]) {
+    const reply = await api.send("POST", `${BIG_PEER}/app`, "{}", headers);
+    expect(reply).toMatchObject({ status: 415, body: { title: "UnsupportedMediaType" } });
+  }
+});
+
+test("[M7] a body of more than 1 MiB is 413, also when it comes in chunks", async () => {
+  const text = JSON.stringify({ name: "x".repeat(1024 * 1024) });
+  const problem = {
+    status: 413,
+    body: { title: "BodyTooLarge", detail: "expected a body of at most 1048576 bytes" },
+  };
+  expect(await api.send("POST", `${BIG_PEER}/app`, text)).toMatchObject(problem);
+  const chunked = new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(new TextEncoder().encode(text));
+      controller.close();
+    },
+  });
+  const init = { body: chunked, duplex: "half", headers: { "content-type": "application/json" } };
+  const path = `${BIG_PEER}/app`;
+  expect(await sendTo(api.server.url, "POST", path, init as RequestInit)).toMatchObject(problem);
+});
+
+test.each([
+  ["", "expected a value, found the end of the text at line 1, column 1 (json.syntax)"],
+  ['{"name": }', 'expected a value, found "}" at line 1, column 10 (json.syntax)'],
+  ["[]", "expected an object, found an array at the body (value.invalid)"],
+  ["{}", "expected text, found nothing at name (value.invalid)"],
+  ['{"name": 1}', "expected text, found the number 1 at name (value.invalid)"],
+  [
+    '{"name": "a", "extra": 1}',
+    "expected no other fields than name, appId, authProviders at extra (value.invalid)",
+  ],
+  [
+    '{"name": "a", "__proto__": 1}',
+    "expected no other fields than name, appId, authProviders at __proto__ (value.invalid)",
+  ],
+  ['{"name": "a", "appId": "1"}', 'expected a UUID, found "1" at appId (value.invalid)'],
+])("[M7] the body %j is 400, with the place", async (body, detail) => {
+  expect(await api.send("POST", `${BIG_PEER}/app`, body)).toMatchObject({
+    status: 400,
+    body: { title: "InvalidRequest", detail },
+  });
+  expect(await api.fail("GET", "/app/a")).toBe("404 AppNotFound");
+});
+
+test.each(["/", "/app", "/namespace", BIG_PEER, `${BIG_PEER}/app/`, `${BIG_PEER}/x`, "/api/v4/x"])(
+  "[M8] %s is 404 with a title",
+  async (path) => {
+    expect(await api.send("GET", path)).toMatchObject({
+      status: 404,
+      body: { title: "NotFound", detail: `there is nothing at ${path}` },
+    });
+  },
+);
+
+test("[M8] a method that is not served is 405 with those that are", async () => {
+  const reply = await api.ask("DELETE", "/app");
+  expect(reply).toMatchObject({ status: 405, body: { title: "MethodNotAllowed" } });
+  expect(reply.headers.get("allow")).toBe("GET, POST, HEAD");
+  expect((await api.ask("GET", "/app/default/sessionKey/rotate")).headers.get("allow")).toBe(
+    "POST",
+  );
+});
+
+test("[M8] answers are JSON whatever is accepted, and every one has the id of its request", async () => {
+  const headers = { accept: "application/cbor" };
+  const reply = await api.send("GET", `${BIG_PEER}/app`, undefined, headers);
+  expect(reply.headers.get("content-type")).toBe("application/json");
+  expect(reply.headers.get("x-request-id")).not.toBeNull();
+  expect(reply.headers.get("access-control-allow-origin")).toBeNull();
+});
+
+test("HEAD is GET without its body", async () => {
+  const reply = await api.ask("HEAD", "/app/default");
+  expect({ status: reply.status, body: reply.body }).toEqual({ status: 200, body: null });
+});

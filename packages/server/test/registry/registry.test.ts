@@ -1,0 +1,196 @@
+/**
+ * The registry as a whole: the first start, later ones, what was lost, and folders of the version
+ * before it knew more than names.
+ */
+
+import { cpSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FULL_PERMISSIONS, verify } from "@bigpeer/engine";
+import { expect, test } from "vitest";
+import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { registryFolder } from "../../src/data-folder.ts";
+import { readApps } from "../../src/registry/app.ts";
+import { Registry } from "../../src/registry/registry.ts";
+import { createStore, readStore } from "../../src/store-folder.ts";
+import { openRegistry } from "../support/open-registry.ts";
+import { testHost } from "../support/store-host.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const GOLDEN = fileURLToPath(new URL("../golden/format-1", import.meta.url));
+const DAY_MS = 86_400_000;
+const AUTHOR = { actor: "ann" };
+
+test("the first start makes one app named default, the next one finds it", async () => {
+  const { registry, dataDir, reopen } = await openRegistry();
+  const apps = registry.apps.list();
+  expect(apps).toEqual([
+    {
+      id: expect.stringMatching(UUID),
+      name: "default",
+      settings: { isV4Strict: false, isUnknownEmpty: false },
+      authProviders: {
+        development: {
+          type: "anonymous",
+          permission: FULL_PERMISSIONS,
+          sessionLength: 604_800,
+          sharedToken: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+          isLoopbackOnly: true,
+        },
+      },
+      sessionKeys: [
+        { id: expect.stringMatching(/^[0-9a-f]{16}$/), secret: expect.any(Uint8Array) },
+      ],
+      createdAt: expect.any(Number),
+    },
+  ]);
+  expect(apps[0]?.sessionKeys[0]?.secret).toHaveLength(32);
+  const again = await reopen();
+  expect(again.apps.list()).toEqual(apps);
+  expect(readdirSync(join(dataDir, "apps"))).toEqual([apps[0]?.id]);
+});
+
+test("an app that was deleted does not come back at the next start", async () => {
+  const { registry, reopen } = await openRegistry();
+  const { id } = await registry.apps.remove("default", AUTHOR);
+  await registry.apps.forget(id);
+  const again = await reopen();
+  expect(again.apps.list()).toEqual([]);
+  expect(again.apps.deleted()).toEqual([]);
+});
+
+test("what was changed is the same after a restart", async () => {
+  const { registry, reopen } = await openRegistry();
+  const { id } = await registry.apps.create({ name: "shop" }, AUTHOR);
+  const text = await registry.keys.create(
+    id,
+    { name: "till", permissions: FULL_PERMISSIONS },
+    AUTHOR,
+  );
+  const given = {
+    name: "north",
+    connections: ["north:4040"],
+    queriesByCollection: { cars: ["true"] },
+  };
+  await registry.replications.create(id, given, AUTHOR);
+  const before = stateOf(registry, id);
+  const again = await reopen();
+  expect(stateOf(again, id)).toEqual(before);
+  expect(again.keys.find(text)?.appId).toBe(id);
+});
+
+function stateOf({ apps, keys, replications, audit }: Registry, appId: string): unknown {
+  return [
+    apps.list(),
+    keys.list(appId),
+    replications.list(appId),
+    audit.list({ page: 1, size: 100 }),
+  ];
+}
+
+test("a registry that was lost is told, not begun anew", async () => {
+  const dataDir = temporaryFolder();
+  await (await Registry.open(dataDir, testHost())).close();
+  rmSync(join(dataDir, "registry"), { recursive: true });
+  await expect(Registry.open(dataDir, testHost())).rejects.toMatchObject({
+    code: "store.corrupt",
+    message: `expected the registry of the apps in ${join(dataDir, "registry")}, found none`,
+  });
+});
+
+test("an id that is no UUID never becomes the name of a folder", async () => {
+  const { registry } = await openRegistry();
+  await registry.storeFolder.store.transact((transaction) => {
+    const fields = { name: "x" };
+    transaction.apply([{ kind: "insert", collection: "apps", id: "../../etc", fields }]);
+  });
+  const message = "expected apps with a UUID and a name in the registry";
+  expect(() => registry.apps.list()).toThrow(message);
+  expect(() => registry.apps.named("x")).toThrow(message);
+  expect(registry.apps.get("../../etc")).toBeUndefined();
+});
+
+test("the store of the registry has no faults after changes of every kind", async () => {
+  const { registry, dataDir } = await openRegistry();
+  const { id } = await registry.apps.create({ name: "shop" }, AUTHOR);
+  await registry.keys.create(id, { name: "till", permissions: FULL_PERMISSIONS }, AUTHOR);
+  await registry.keys.rotate(id, "till", { graceSeconds: 10 }, AUTHOR);
+  await registry.replications.create(id, { name: "north" }, AUTHOR);
+  await registry.apps.setSettings("shop", { isV4Strict: true }, AUTHOR);
+  await registry.apps.remove("shop", AUTHOR);
+  await registry.close();
+  const report = await readStore(registryFolder(dataDir), (view) => verify(view.reader));
+  expect(report.problems).toEqual([]);
+});
+
+interface FirstVersion {
+  readonly dataDir: string;
+  readonly appId: string;
+  /** Of a key. */
+  readonly text: string;
+  readonly platform: TestPlatform;
+  readonly open: () => Promise<Registry>;
+}
+
+/** A folder of the first version, with a key as it wrote them. */
+async function firstVersion(): Promise<FirstVersion> {
+  const dataDir = join(temporaryFolder(), "data");
+  cpSync(GOLDEN, dataDir, { recursive: true });
+  const platform = testPlatform();
+  const host = { ...testHost(), platform };
+  const opened = await createStore(registryFolder(dataDir), host);
+  const [app] = opened.store.read(readApps);
+  if (app === undefined) throw new Error("expected an app");
+  expect(app.sessionKeys).toEqual([]);
+  const text = `bp_0a1b2c3d_${"x".repeat(43)}`;
+  const permissions = {
+    read: { everything: true },
+    write: { everything: true },
+    remoteQuery: true,
+  };
+  const hash = host.platform.sha256(new Uint8Array(Buffer.from(text)));
+  const fields = { appId: app.id, hash, permissions, createdAt: 1 };
+  await opened.store.transact((transaction) => {
+    transaction.apply([{ kind: "insert", collection: "api_keys", id: "0a1b2c3d", fields }]);
+  });
+  await opened.close();
+  const open = (): Promise<Registry> => Registry.open(dataDir, host);
+  return { dataDir, appId: app.id, text, platform, open };
+}
+
+test("an app of the first version gets a session key, once, and a key gets a name", async () => {
+  const { appId, text, open } = await firstVersion();
+  const registry = await open();
+  const app = registry.apps.named("default");
+  expect(app).toEqual({
+    id: appId,
+    name: "default",
+    settings: { isV4Strict: false, isUnknownEmpty: false },
+    authProviders: {},
+    sessionKeys: [{ id: expect.any(String), secret: expect.any(Uint8Array) }],
+    createdAt: 0,
+  });
+  expect(registry.keys.find(text)).toEqual({
+    id: "0a1b2c3d",
+    appId,
+    permissions: FULL_PERMISSIONS,
+  });
+  expect(registry.keys.get(appId, "key-0a1b2c3d").createdAt).toBe(1);
+  await registry.close();
+  const again = await open();
+  expect(again.apps.named("default")).toEqual(app);
+  await again.close();
+});
+
+test("a registry of the first version can be read while its clock is not confirmed", async () => {
+  const { appId, text, platform, open } = await firstVersion();
+  platform.nowMs += 40 * DAY_MS;
+  const registry = await open();
+  expect(registry.apps.named("default").id).toBe(appId);
+  expect(registry.keys.find(text)?.appId).toBe(appId);
+  expect(registry.keys.list(appId).map(({ name }) => name)).toEqual(["key-0a1b2c3d"]);
+  const created = registry.apps.create({ name: "shop" }, AUTHOR);
+  await expect(created).rejects.toMatchObject({ code: "clock.ahead" });
+  await registry.close();
+});

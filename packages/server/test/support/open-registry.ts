@@ -1,0 +1,30 @@
+/**
+ * A registry that is open for one test, on a clock that the test may set.
+ */
+
+import { onTestFinished } from "vitest";
+import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { Registry } from "../../src/registry/registry.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export interface OpenRegistry {
+  readonly registry: Registry;
+  readonly dataDir: string;
+  readonly platform: TestPlatform;
+  /** Closes it and opens it again. */
+  readonly reopen: () => Promise<Registry>;
+}
+
+export async function openRegistry(): Promise<OpenRegistry> {
+  const dataDir = temporaryFolder();
+  const platform = testPlatform();
+  const host = { platform, log: () => {}, options: {} };
+  let registry = await Registry.open(dataDir, host);
+  onTestFinished(() => registry.close());
+  const reopen = async (): Promise<Registry> => {
+    await registry.close();
+    registry = await Registry.open(dataDir, host);
+    return registry;
+  };
+  return { registry, dataDir, platform, reopen };
+}
