@@ -41,6 +41,7 @@ import { AnswerRoom } from "./answer-room.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { keepTickShape } from "./tick.ts";
 import { readTls } from "./tls.ts";
 
 export interface HttpOptions {
@@ -78,6 +79,7 @@ export interface Answered {
  * of HTTPS are not what they should be.
  */
 export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
+  keepTickShape();
   const server = new HttpServer(options);
   await server.listen();
   return server;
