@@ -78,6 +78,10 @@ class HeldSnapshot implements Snapshot {
     siblings.add(this);
   }
 
+  get state(): object | undefined {
+    return this.#view;
+  }
+
   get(key: Key): Value | undefined {
     const view = this.#view ?? this.#fail();
     try {
