@@ -42,6 +42,8 @@ import { runAlterSystem, runShow } from "./setting.ts";
 import { type Prepared, quickRead, type RunRead, type RunWrite, type Work } from "./work.ts";
 
 export interface PreparedStatement extends Prepared {
+  /** What it was made from; undefined for a part of another one. */
+  readonly text?: string;
   readonly kind: Statement["kind"];
   /** Those that must be given. */
   readonly parameters: readonly ParameterNode[];
@@ -57,7 +59,7 @@ export function prepareStatement(
   const parsed = parseStatement(text);
   const parseMs = elapsed() - start;
   onParsed?.();
-  return prepareParsed(parsed, elapsed, parseMs);
+  return { ...prepareParsed(parsed, elapsed, parseMs), text };
 }
 
 /** The same for a statement that was read already, be it a part of another one. */

@@ -64,23 +64,23 @@ export interface RequestTotals {
 }
 
 /** What is told of a request. For the history it is all that is left: a row is made when asked for. */
-interface RequestFacts {
-  readonly id: string;
-  readonly appId: string;
-  readonly text: string;
-  readonly requestType: string;
-  readonly startMs: number;
-  readonly state: ActiveState | FinalState;
-  readonly resultCount: number;
-  readonly queryType: string | undefined;
-  readonly error: string | undefined;
-  readonly elapsedMs: number;
-  readonly parseMs: number;
-  readonly planMs: number;
-  readonly runMs: number;
-  readonly plan: Value | undefined;
+class RequestFacts {
+  id = "";
+  appId = "";
+  text = "";
+  requestType = "";
+  startMs = 0;
+  state: ActiveState | FinalState = "parsing";
+  resultCount = 0;
+  queryType: string | undefined;
+  error: string | undefined;
+  elapsedMs = 0;
+  parseMs = 0;
+  planMs = 0;
+  runMs = 0;
+  plan: Value | undefined;
   /** What made a finished request worth keeping. */
-  readonly qualifier: string | undefined;
+  qualifier: string | undefined;
 }
 
 export class Requests {
@@ -89,6 +89,11 @@ export class Requests {
   /** Oldest first, from #first on: what is before it was dropped and waits for the next tidying. */
   #finished: RequestFacts[] = [];
   #first = 0;
+  /**
+   * The last one that was dropped, to be written anew. Objects that live for thousands of requests
+   * and then die cost the collector more than all else that a request does here.
+   */
+  #spare: RequestFacts | undefined;
   #bytes = 0;
   #completed = 0;
   #failed = 0;
@@ -168,7 +173,9 @@ export class Requests {
     if (slowMs !== undefined && request.elapsedMs >= slowMs) onSlow?.(request.row());
     const qualifier = qualifierOf(request, settings.historyQualifiers);
     if (qualifier === undefined || settings.historySize === 0) return;
-    const facts = request.factsToKeep(qualifier);
+    const facts = this.#spare ?? new RequestFacts();
+    this.#spare = undefined;
+    request.keepIn(facts, qualifier);
     this.#finished.push(facts);
     this.#bytes += bytesOf(facts);
     this.#trim();
@@ -179,7 +186,9 @@ export class Requests {
     const finished = this.#finished;
     while (finished.length - this.#first > historySize || this.#bytes > HISTORY_BYTES_MAX) {
       const dropped = finished[this.#first++];
-      if (dropped !== undefined) this.#bytes -= bytesOf(dropped);
+      if (dropped === undefined) continue;
+      this.#bytes -= bytesOf(dropped);
+      this.#spare = dropped;
     }
     // Moving the rest each time would cost the whole length for each request.
     if (this.#first > 16 && this.#first > finished.length / 2) {
@@ -200,6 +209,7 @@ export class ActiveRequest implements RequestInfo {
   readonly appId: string;
   readonly startMs: number;
   readonly #start: RequestStart;
+  #text: string;
   readonly #requests: Requests;
   readonly #beginMs: number;
   /** Milliseconds spent in each state that was left. */
@@ -219,6 +229,7 @@ export class ActiveRequest implements RequestInfo {
     this.appId = start.appId;
     this.startMs = platform.now();
     this.#start = start;
+    this.#text = start.text;
     this.#requests = requests;
     this.#beginMs = platform.elapsed();
     this.#stateMs = this.#beginMs;
@@ -249,6 +260,11 @@ export class ActiveRequest implements RequestInfo {
     if (!this.isFinished) this.#leaveFor(state);
   }
 
+  /** The same text, as it is kept elsewhere: so the history has not a copy of it for each request. */
+  setText(text: string): void {
+    this.#text = text;
+  }
+
   /** `select`, `insert`…, as soon as the statement is parsed. */
   setQueryType(queryType: string): void {
     this.#queryType = queryType;
@@ -275,35 +291,34 @@ export class ActiveRequest implements RequestInfo {
   }
 
   row(): StoredDocument {
-    return rowOf(this.#facts(this.#plan?.(), undefined));
+    const facts = new RequestFacts();
+    this.#tell(facts);
+    facts.plan = this.#plan?.();
+    return rowOf(facts);
   }
 
-  /** What the history keeps; `qualifier` says why. */
-  factsToKeep(qualifier: string): RequestFacts {
-    const plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
-    return this.#facts(plan, qualifier);
+  /** Writes what the history keeps; `qualifier` says why. */
+  keepIn(facts: RequestFacts, qualifier: string): void {
+    this.#tell(facts);
+    facts.plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
+    facts.qualifier = qualifier;
   }
 
-  #facts(plan: Value | undefined, qualifier: string | undefined): RequestFacts {
-    const { text, requestType = "execute" } = this.#start;
+  #tell(facts: RequestFacts): void {
     const { parsing, planning, running } = this.#phases;
-    return {
-      id: this.id,
-      appId: this.appId,
-      text: cut(text, REQUEST_TEXT_MAX),
-      requestType,
-      startMs: this.startMs,
-      state: this.#state,
-      resultCount: this.#resultCount,
-      queryType: this.#queryType,
-      error: this.#error,
-      elapsedMs: this.elapsedMs,
-      parseMs: parsing,
-      planMs: planning,
-      runMs: running,
-      plan,
-      qualifier,
-    };
+    facts.id = this.id;
+    facts.appId = this.appId;
+    facts.text = cut(this.#text, REQUEST_TEXT_MAX);
+    facts.requestType = this.#start.requestType ?? "execute";
+    facts.startMs = this.startMs;
+    facts.state = this.#state;
+    facts.resultCount = this.#resultCount;
+    facts.queryType = this.#queryType;
+    facts.error = this.#error;
+    facts.elapsedMs = this.elapsedMs;
+    facts.parseMs = parsing;
+    facts.planMs = planning;
+    facts.runMs = running;
   }
 
   #leaveFor(state: ActiveState | FinalState): void {
