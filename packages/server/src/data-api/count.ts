@@ -13,7 +13,8 @@ export const COUNT: Operation<CountRequest> = {
   run: async ({ collection, query, args }, call) => {
     const { app, request } = call;
     const isUnknownRefused = !app.settings.isUnknownEmpty;
-    const { count, transactionId } = await whileWanted(call, () =>
+    const { count, transactionId } = await whileWanted(
+      call,
       app.statements.count({ collection, query, args, isUnknownRefused, requestId: request.id }),
     );
     return { body: { count, txnId: transactionId } };
