@@ -114,13 +114,9 @@ function prepare(statement: Statement, options: Options): Prepared {
 
 function prepareSelect(statement: SelectStatement, { joinsMax }: Options): Prepared {
   const plan = planSelect(statement, joinsMax);
-  const rows = compileSelect(plan);
-  const run: RunRead = function* run(execution) {
-    return { items: yield* rows(execution), ids: [] };
-  };
   return {
     queryType: "select",
-    work: { kind: "read", run },
+    work: { kind: "read", run: compileSelect(plan, (items) => ({ items, ids: [] })) },
     plan: () => explainSequence(explainSelect(plan)),
   };
 }

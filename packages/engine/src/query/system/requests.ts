@@ -7,6 +7,7 @@
 
 import { PeerError, stringifyJson, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
+import { type Placed, Roster } from "../../roster.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { RequestInfo } from "../frame/frame.ts";
@@ -85,7 +86,7 @@ class RequestFacts {
 
 export class Requests {
   readonly #options: RequestsOptions;
-  readonly #active = new Map<string, ActiveRequest>();
+  readonly #active = new Roster<ActiveRequest>();
   /** Oldest first, from #first on: what is before it was dropped and waits for the next tidying. */
   #finished: RequestFacts[] = [];
   #first = 0;
@@ -108,15 +109,17 @@ export class Requests {
 
   /** A request begins. Whoever holds it must call `finish`, whatever happens. */
   begin(start: RequestStart): ActiveRequest {
-    const id = start.id ?? `${this.#idPrefix}-${++this.#begun}`;
-    const request = new ActiveRequest(id, start, this);
-    this.#active.set(id, request);
+    const number = ++this.#begun;
+    const id = start.id ?? `${this.#idPrefix}-${number}`;
+    const request = new ActiveRequest(id, number, start, this);
+    this.#active.add(request);
     return request;
   }
 
   /** Stops a running request at its next look at the budget. False when there is none. */
   cancel(id: string, reason: string = "the request was cancelled"): boolean {
-    const request = this.#active.get(id);
+    // One after the other: requests are cancelled seldom, and begin and end all the time.
+    const request = this.#active.list().find((each) => each.id === id);
     request?.cancel(reason);
     return request !== undefined;
   }
@@ -126,8 +129,10 @@ export class Requests {
     return Array.from(ids).filter((id) => typeof id === "string" && this.cancel(id));
   }
 
+  /** In the order in which they began. */
   activeRows(): readonly StoredDocument[] {
-    return Array.from(this.#active.values(), (request) => request.row());
+    const active = this.#active.list().sort((a, b) => a.number - b.number);
+    return active.map((request) => request.row());
   }
 
   /** Oldest first. */
@@ -166,7 +171,7 @@ export class Requests {
   /** Called by a request when it is over. */
   end(request: ActiveRequest): void {
     const { settings, onSlow } = this.#options;
-    this.#active.delete(request.id);
+    this.#active.remove(request);
     if (request.isCompleted) this.#completed++;
     else this.#failed++;
     const slowMs = settings.slowRequestMs;
@@ -204,8 +209,11 @@ export class Requests {
 }
 
 /** A request from its beginning to its end; it is also what a Run knows of it. */
-export class ActiveRequest implements RequestInfo {
+export class ActiveRequest implements RequestInfo, Placed {
+  place = -1;
   readonly id: string;
+  /** The how-manieth of its store. */
+  readonly number: number;
   readonly appId: string;
   readonly startMs: number;
   readonly #start: RequestStart;
@@ -223,15 +231,15 @@ export class ActiveRequest implements RequestInfo {
   #error: string | undefined;
   #isCancelled = false;
 
-  constructor(id: string, start: RequestStart, requests: Requests) {
-    const { platform } = requests;
+  constructor(id: string, number: number, start: RequestStart, requests: Requests) {
     this.id = id;
+    this.number = number;
     this.appId = start.appId;
-    this.startMs = platform.now();
+    this.startMs = requests.platform.now();
     this.#start = start;
     this.#text = start.text;
     this.#requests = requests;
-    this.#beginMs = platform.elapsed();
+    this.#beginMs = start.budget.startMs;
     this.#stateMs = this.#beginMs;
   }
 
