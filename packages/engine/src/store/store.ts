@@ -145,10 +145,9 @@ export class Store {
     this.identity = identity;
     const clock = options.clock ?? DEFAULT_CLOCK;
     const isClockAccepted = options.isClockAccepted === true;
-    const { txnId } = headOf(storage);
     this.#known = {
       numbers: new Map(),
-      progress: new Progress(txnId),
+      progress: new Progress(headOf(storage).txnId),
       heads: new LastHead(),
     };
     this.#queue = new CommitQueue(storage, {

@@ -195,7 +195,7 @@ export class HttpServer {
       const exchanges: Exchange[] = [];
       this.#connections.set(socket, { remoteAddress: socket.remoteAddress ?? "", exchanges });
       socket.once("close", () => {
-        for (const exchange of [...exchanges]) this.#end(exchange);
+        for (const exchange of exchanges.slice()) this.#end(exchange);
         this.#connections.delete(socket);
       });
     };
