@@ -67,6 +67,7 @@ export {
 } from "./query/statement-runner.ts";
 export { PARAMETERS } from "./query/system/settings.ts";
 export type { InfoFact, SystemFacts, SystemRow } from "./query/system/system-collections.ts";
+export { type Placed, Roster } from "./roster.ts";
 export type { OperationOutcome } from "./store/applier.ts";
 export {
   type ChangesSince,

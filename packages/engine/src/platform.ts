@@ -65,6 +65,11 @@ export interface Reader {
  * than its set time: then every read of it throws `store.snapshot_expired`.
  */
 export interface Snapshot extends Reader {
+  /**
+   * One object for all open snapshots of the same state, so that what one has read need not be read
+   * by the next. Undefined when it is closed, or where the adapter does not know.
+   */
+  readonly state?: object | undefined;
   close(): void;
 }
 

@@ -229,8 +229,8 @@ export class RunningServer {
 
   #note({ request, operation, status, elapsedMs, requestBytes, responseBytes }: Answered): void {
     const { id: requestId, method } = request;
-    const bytes = { requestBytes, responseBytes };
-    this.#metrics.answered({ operation, method, status, elapsedMs, ...bytes });
+    const counted = { operation, method, status, elapsedMs, requestBytes, responseBytes };
+    this.#metrics.answered(counted);
     requestLine(this.#host.log, { requestId, operation, method, status, elapsedMs });
   }
 

@@ -108,7 +108,7 @@ export async function readStore<T>(folder: string, work: (view: View) => T): Pro
   try {
     const identity = readIdentity(storage);
     if (identity === undefined) throw missingStore(folder);
-    const snapshot = new StoreSnapshot(storage.snapshot(), identity, new Map());
+    const snapshot = new StoreSnapshot(storage.snapshot(), identity);
     try {
       return work(snapshot);
     } finally {

@@ -40,7 +40,7 @@ import {
 } from "./statement/find.ts";
 import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
 import { StatementCache } from "./statement/statement-cache.ts";
-import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
+import type { QueryType, StatementOutput, Steps, Work } from "./statement/work.ts";
 import type { ParameterNode } from "./syntax/tree.ts";
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
@@ -60,7 +60,7 @@ export interface RequestOptions {
 /** What those that write may bring. */
 export interface WriteOptions extends RequestOptions {
   /** The same request under the same name is told again what it was told first. */
-  readonly repeat?: RepeatKey;
+  readonly repeat?: RepeatKey | undefined;
 }
 
 export interface StatementRequest extends WriteOptions {
@@ -68,7 +68,7 @@ export interface StatementRequest extends WriteOptions {
   /** An object with a value for each parameter. */
   readonly args?: unknown;
   /** Overrides the setting DQL_STRICT_MODE. */
-  readonly isStrict?: boolean;
+  readonly isStrict?: boolean | undefined;
 }
 
 export interface StatementResult {
@@ -181,6 +181,8 @@ interface Task<T> {
 }
 
 interface Ready<T> {
+  /** What the trace shows, as it is kept for the next time; undefined when it is not. */
+  readonly text?: string;
   readonly kind: string;
   readonly plan: (() => ValueObject) | undefined;
   readonly parameters: readonly ParameterNode[];
@@ -194,10 +196,21 @@ interface Done<T> extends Answer<T> {
   readonly isRepeated: boolean;
 }
 
+/** What is left to do when a task is over, be it with an error. */
+interface Trace<T> {
+  /** What its faults have their places in. */
+  readonly text: string;
+  readonly active: ActiveRequest;
+  readonly budget: Budget;
+  readonly countOf: (result: T) => number;
+}
+
 type FilterRequest = CountRequest & FilterQuery;
 
 /** What is done with the documents that a filter chooses. */
-type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Generator<void, T, void>;
+type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Steps<T>;
+
+type Read<T> = Extract<Work<T>, { kind: "read" }>["run"];
 
 /** How long one judgement may take that holds up everything else. */
 const JUDGING_MS_MAX = 1000;
@@ -240,6 +253,14 @@ export class StatementRunner {
 
   /** Rejects with a PeerError; its code says whose fault it is, its place where it lies. */
   async execute(request: StatementRequest): Promise<StatementResult> {
+    return this.start(request);
+  }
+
+  /**
+   * As execute, without a promise when there is nothing to wait for: most reads end in their first
+   * slice. What execute rejects with may then be thrown.
+   */
+  start(request: StatementRequest): StatementResult | Promise<StatementResult> {
     const { statement, args, timeoutMs, isStrict, requestId, authority, repeat } = request;
     let queryType: QueryType = "select";
     const prepare = (onParsed: () => void): PreparedStatement => {
@@ -260,16 +281,10 @@ export class StatementRunner {
       repeat,
       prepare,
     };
-    const done = await this.#perform(task, countOfResult);
-    const result: StatementResult = {
-      queryType,
-      items: done.result.items,
-      mutatedDocumentIds: done.result.ids,
-      warnings: done.warnings,
-      totalWarningsCount: done.totalWarnings,
-      transactionId: done.txnId,
-    };
-    return done.isRepeated ? { ...result, isRepeated: true } : result;
+    const done = this.#perform(task, countOfResult);
+    return done instanceof Promise
+      ? done.then((late) => resultOf(late, queryType))
+      : resultOf(done, queryType);
   }
 
   /** The documents that a filter of the data API chooses. */
@@ -398,7 +413,7 @@ export class StatementRunner {
     const prepare = (): Ready<T> => {
       checkCollectionName(collection, "collection");
       const prepared = this.#prepareFind(request);
-      const run = (execution: Execution): Generator<void, T, void> => {
+      const run = (execution: Execution): Steps<T> => {
         if (isUnknownRefused === true) refuseUnknown(execution.view, collection);
         return filtering(prepared, execution);
       };
@@ -427,12 +442,15 @@ export class StatementRunner {
     });
   }
 
-  async #perform<T>(task: Task<T>, countOf: (result: T) => number): Promise<Done<T>> {
+  /** A promise only when there is something to wait for. */
+  #perform<T>(task: Task<T>, countOf: (result: T) => number): Done<T> | Promise<Done<T>> {
     const budget = this.#budget(task.timeoutMs);
     const active = this.#begin(task, budget);
+    const trace: Trace<T> = { text: task.text, active, budget, countOf };
     try {
       const ready = task.prepare(() => active.setState("planning"));
-      const { kind, plan, parameters, work } = ready;
+      const { kind, plan, parameters, work, text } = ready;
+      if (text !== undefined) active.setText(text);
       active.setQueryType(kind);
       // Before anything is looked at: what there is no rule for may exist or not.
       task.authority?.require(ready.access);
@@ -442,17 +460,11 @@ export class StatementRunner {
       active.setState("running");
       const run: Run = { args, platform: this.#platform, budget, request: active };
       const begin = this.#beginner(task, run);
-      const done = await (work.kind === "read"
-        ? this.#read(work.run, begin)
-        : this.#write(work.run, begin, task));
-      active.finish({ resultCount: countOf(done.result) });
-      return done;
+      const done =
+        work.kind === "read" ? this.#read(work.run, begin) : this.#write(work.run, begin, task);
+      return done instanceof Promise ? completeLater(done, trace) : complete(done, trace);
     } catch (error) {
-      const placed = locate(error, task.text);
-      active.finish({ error: placed });
-      throw placed;
-    } finally {
-      budget.end();
+      throw failed(error, trace);
     }
   }
 
@@ -499,31 +511,48 @@ export class StatementRunner {
     };
   }
 
-  async #read<T>(
-    run: (execution: Execution) => Generator<void, T, void>,
-    begin: Begin,
-  ): Promise<Done<T>> {
+  #read<T>(run: Read<T>, begin: Begin): Done<T> | Promise<Done<T>> {
     const snapshot = this.#store.snapshot();
+    let isHeld = false;
     try {
       const execution = begin(snapshot);
-      const result = await this.#inSlices(run(execution), execution.run.budget);
-      return doneWith(answerOf(result, execution), snapshot.txnId, false);
+      const steps = run(execution);
+      const { done, value } = this.#slice(steps, execution.run.budget);
+      if (done === true) return doneWith(answerOf(value, execution), snapshot.txnId, false);
+      isHeld = true;
+      return this.#readOn(steps, execution, snapshot);
+    } finally {
+      if (!isHeld) snapshot.close();
+    }
+  }
+
+  /** Lets others have their turn before each further slice, and closes the snapshot at the end. */
+  async #readOn<T>(
+    steps: Steps<T>,
+    execution: Execution,
+    snapshot: StoreSnapshot,
+  ): Promise<Done<T>> {
+    try {
+      for (;;) {
+        await this.#turns.wait();
+        const { done, value } = this.#slice(steps, execution.run.budget);
+        if (done === true) return doneWith(answerOf(value, execution), snapshot.txnId, false);
+      }
     } finally {
       snapshot.close();
     }
   }
 
-  /** Lets others have their turn after each slice of time. */
-  async #inSlices<T>(steps: Generator<void, T, void>, budget: Budget): Promise<T> {
-    const next = (): IteratorResult<void, T> => steps.next();
-    let sliceEnd = this.#elapsed() + SLICE_MS;
-    for (;;) {
-      const { done, value } = underMeter(budget, next);
-      if (done === true) return value;
-      if (this.#elapsed() < sliceEnd) continue;
-      await this.#turns.wait();
-      sliceEnd = this.#elapsed() + SLICE_MS;
-    }
+  /** Goes on until all is done, or for a slice of time. */
+  #slice<T>(steps: Steps<T>, budget: Budget): IteratorResult<void, T> {
+    return underMeter(budget, () => {
+      let result = steps.next();
+      // Most are done with their first step, and a look at the clock costs as much as some of them.
+      if (result.done === true) return result;
+      const end = this.#elapsed() + SLICE_MS;
+      while (result.done !== true && this.#elapsed() < end) result = steps.next();
+      return result;
+    });
   }
 
   async #write<T>(
@@ -562,6 +591,40 @@ export class StatementRunner {
   }
 }
 
+function resultOf(done: Done<StatementOutput>, queryType: QueryType): StatementResult {
+  const result: StatementResult = {
+    queryType,
+    items: done.result.items,
+    mutatedDocumentIds: done.result.ids,
+    warnings: done.warnings,
+    totalWarningsCount: done.totalWarnings,
+    transactionId: done.txnId,
+  };
+  return done.isRepeated ? { ...result, isRepeated: true } : result;
+}
+
+function complete<T>(done: Done<T>, { active, budget, countOf }: Trace<T>): Done<T> {
+  active.finish({ resultCount: countOf(done.result) });
+  budget.end();
+  return done;
+}
+
+async function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promise<Done<T>> {
+  try {
+    return complete(await done, trace);
+  } catch (error) {
+    throw failed(error, trace);
+  }
+}
+
+/** What the caller is told of an error. */
+function failed<T>(error: unknown, { text, active, budget }: Trace<T>): unknown {
+  const placed = locate(error, text);
+  active.finish({ error: placed });
+  budget.end();
+  return placed;
+}
+
 function answerOf<T>(result: T, { warnings }: Execution): Answer<T> {
   return { result, warnings: warnings.list, totalWarnings: warnings.total };
 }
@@ -572,7 +635,7 @@ function doneWith<T>(answer: Answer<T>, txnId: number, isRepeated: boolean): Don
   return { result, warnings, totalWarnings, txnId, isRepeated };
 }
 
-function countAll(prepared: PreparedFind, execution: Execution): Generator<void, number, void> {
+function countAll(prepared: PreparedFind, execution: Execution): Steps<number> {
   return prepared.count(execution);
 }
 

@@ -65,6 +65,10 @@ class MemorySnapshot implements Snapshot {
     this.#life = life;
   }
 
+  get state(): object | undefined {
+    return isAlive(this.#life) ? this.#tree : undefined;
+  }
+
   get(key: Key): Value | undefined {
     return this.#use().get(key);
   }
@@ -107,8 +111,12 @@ class MemorySnapshot implements Snapshot {
   }
 }
 
+function isAlive({ isClosed, mount }: Life): boolean {
+  return !isClosed && mount.isAlive;
+}
+
 function checkAlive(life: Life): void {
-  if (life.isClosed || !life.mount.isAlive) throw closedError();
+  if (!isAlive(life)) throw closedError();
 }
 
 function closedError(): PeerError {

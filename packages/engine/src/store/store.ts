@@ -19,9 +19,16 @@ import {
 } from "./change-log.ts";
 import { CommitQueue, type Committed, type Evaluate, type Flush } from "./commit-queue.ts";
 import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
+import { HEAD_KEY } from "./keys.ts";
 import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./maintenance.ts";
 import { Progress, type Wait } from "./progress.ts";
-import type { Identity, UploadOutcome, UploadRecord } from "./records.ts";
+import {
+  type Head,
+  type Identity,
+  readHead,
+  type UploadOutcome,
+  type UploadRecord,
+} from "./records.ts";
 import {
   answerFromRecord,
   applyUpload,
@@ -54,29 +61,50 @@ export interface StoreFigures {
   readonly waiterCount: number;
 }
 
+/** What a store knows without reading, for all of its snapshots. */
+interface Known {
+  readonly numbers: Map<string, number>;
+  readonly progress: Progress;
+  readonly heads: LastHead;
+}
+
+/** The head of the state that was asked last: between two commits all snapshots are of one. */
+class LastHead {
+  #state: object | undefined;
+  #head: Head | undefined;
+
+  of(snapshot: Snapshot): Head {
+    const { state } = snapshot;
+    const isKnown = state !== undefined && state === this.#state;
+    if (this.#head !== undefined && isKnown) return this.#head;
+    this.#head = readHead(snapshot.get(HEAD_KEY));
+    this.#state = state;
+    return this.#head;
+  }
+}
+
 /** A durable state to read from. It must be closed. */
 export class StoreSnapshot extends View {
   readonly #snapshot: Snapshot;
   readonly #identity: Identity;
-  readonly #progress: Progress | undefined;
+  readonly #known: Known | undefined;
 
-  constructor(
-    snapshot: Snapshot,
-    identity: Identity,
-    numbers: Map<string, number>,
-    progress?: Progress,
-  ) {
-    super(snapshot, numbers);
+  constructor(snapshot: Snapshot, identity: Identity, known?: Known) {
+    super(snapshot, known?.numbers ?? new Map());
     this.#snapshot = snapshot;
     this.#identity = identity;
-    this.#progress = progress;
+    this.#known = known;
+  }
+
+  override get head(): Head {
+    return this.#known?.heads.of(this.#snapshot) ?? super.head;
   }
 
   /** The transaction that this state includes last. */
   get txnId(): number {
     const { txnId } = this.head;
     // Durable before the queue has heard of it: whoever is told this id finds the store as far.
-    this.#progress?.reach(txnId);
+    this.#known?.progress.reach(txnId);
     return txnId;
   }
 
@@ -100,8 +128,7 @@ export class Store {
   readonly #platform: Platform;
   readonly #options: StoreOptions;
   readonly #queue: CommitQueue;
-  readonly #numbers = new Map<string, number>();
-  readonly #progress: Progress;
+  readonly #known: Known;
   readonly #commitListeners = new Set<(txnId: number) => void>();
   readonly #flushListeners = new Set<(flush: Flush) => void>();
   readonly identity: Identity;
@@ -118,11 +145,15 @@ export class Store {
     this.identity = identity;
     const clock = options.clock ?? DEFAULT_CLOCK;
     const isClockAccepted = options.isClockAccepted === true;
-    this.#progress = new Progress(this.read((snapshot) => snapshot.head.txnId));
+    this.#known = {
+      numbers: new Map(),
+      progress: new Progress(headOf(storage).txnId),
+      heads: new LastHead(),
+    };
     this.#queue = new CommitQueue(storage, {
       context: () => ({ site: identity.site, nowMs: platform.now(), clock, isClockAccepted }),
       elapsed: () => platform.elapsed(),
-      onDurable: (txnId) => this.#progress.reach(txnId),
+      onDurable: (txnId) => this.#known.progress.reach(txnId),
       onFlush: (flush) => this.#flushed(flush),
     });
   }
@@ -147,8 +178,7 @@ export class Store {
   }
 
   snapshot(): StoreSnapshot {
-    const snapshot = this.#storage.snapshot();
-    return new StoreSnapshot(snapshot, this.identity, this.#numbers, this.#progress);
+    return new StoreSnapshot(this.#storage.snapshot(), this.identity, this.#known);
   }
 
   /** Runs `work` on a snapshot that is closed afterwards. */
@@ -175,17 +205,17 @@ export class Store {
 
   /** The last durable transaction: never less than any answer has told. */
   get txnId(): number {
-    return this.#progress.txnId;
+    return this.#known.progress.txnId;
   }
 
   /** Waits until a transaction is durable. Whoever waits no longer cancels it. */
   whenReached(txnId: number | bigint): Wait {
     // Rounding is no matter: it begins above every transaction that will ever be.
-    return this.#progress.whenReached(Number(txnId));
+    return this.#known.progress.whenReached(Number(txnId));
   }
 
   figures(): StoreFigures {
-    return { queueLength: this.#queue.length, waiterCount: this.#progress.waiterCount };
+    return { queueLength: this.#queue.length, waiterCount: this.#known.progress.waiterCount };
   }
 
   /** Calls `listener` with each txnId that became durable. Returns the way to stop it. */
@@ -220,7 +250,7 @@ export class Store {
   /** Finishes what was accepted. The storage stays open: it belongs to whoever opened it. */
   async close(): Promise<void> {
     await this.#queue.close();
-    this.#progress.end();
+    this.#known.progress.end();
   }
 
   /** Takes an upload by its number: with its checked steps, or as refused. */
@@ -246,7 +276,7 @@ export class Store {
 
   #flushed(flush: Flush): void {
     announce(this.#flushListeners, flush);
-    if (!flush.isFailed) announce(this.#commitListeners, this.#progress.txnId);
+    if (!flush.isFailed) announce(this.#commitListeners, this.#known.progress.txnId);
   }
 }
 
@@ -263,4 +293,13 @@ function isRefusal(error: unknown): error is PeerError {
       error.code === "value.invalid" ||
       error.code === "id.invalid")
   );
+}
+
+function headOf(storage: KeyValue): Head {
+  const snapshot = storage.snapshot();
+  try {
+    return readHead(snapshot.get(HEAD_KEY));
+  } finally {
+    snapshot.close();
+  }
 }

@@ -283,6 +283,25 @@ function checkSnapshots(check: Check): void {
     after.close();
   });
 
+  check(
+    "snapshots that name one state read the same, and closed ones name none",
+    async (context) => {
+      await context.put({ a: 1 });
+      const [first, second] = [context.storage.snapshot(), context.storage.snapshot()];
+      await context.put({ a: 2 });
+      const third = context.storage.snapshot();
+      expect(first.state).toBe(second.state);
+      expect(first.state === undefined || first.state !== third.state).toBe(true);
+      const state = first.state;
+      first.close();
+      expect(first.state).toBeUndefined();
+      expect(second.state).toBe(state);
+      second.close();
+      third.close();
+      expect([second.state, third.state]).toEqual([undefined, undefined]);
+    },
+  );
+
   check("a walk goes on in its snapshot while commits change what lies ahead", async (context) => {
     await context.put({ a: 1, b: 1, c: 1 });
     const snapshot = context.storage.snapshot();

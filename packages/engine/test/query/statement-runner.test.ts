@@ -25,6 +25,23 @@ describe("results", () => {
     expect(read.transactionId).toBe(written.transactionId);
   });
 
+  test("a short read starts and ends at once, a write and a long read are waited for", async () => {
+    let ms = 0;
+    // Every look at the clock takes longer than a slice.
+    const { runner, execute } = await openStatements({}, { elapsed: () => (ms += 100) });
+    const written = runner.start({ statement: INSERT, args: { documents: numbered(100) } });
+    expect(written).toBeInstanceOf(Promise);
+    await written;
+    const short = runner.start({ statement: "SELECT n FROM c WHERE _id = 7" });
+    expect(short).not.toBeInstanceOf(Promise);
+    expect(short).toEqual(await execute("SELECT n FROM c WHERE _id = 7"));
+    const long = runner.start({ statement: "SELECT n FROM c" });
+    expect(long).toBeInstanceOf(Promise);
+    expect((await long).items).toHaveLength(100);
+    expect(() => runner.start({ statement: "SELECT" })).toThrow("line 1");
+    expect(runner.requests.totals).toMatchObject({ active: 0, completed: 4, failed: 1 });
+  });
+
   test("a mutation that finds nothing succeeds and takes no transaction", async () => {
     const { execute } = await openStatements();
     const { transactionId } = await execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");

@@ -12,7 +12,8 @@ export const COUNT: Operation<CountRequest> = {
   unreachedStatus: 400,
   run: async ({ collection, query, args }, call) => {
     const { app, request, credential } = call;
-    const { count, transactionId } = await whileWanted(call, () =>
+    const { count, transactionId } = await whileWanted(
+      call,
       app.statements.count({
         collection,
         query,

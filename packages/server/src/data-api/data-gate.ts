@@ -98,7 +98,8 @@ export class DataGate<App extends DataApp> {
       this.#bodiesSize -= size - bytes.length;
       size = bytes.length;
       const body = decode(bytes);
-      return await operation({ app, credential, request, place, body, bytes });
+      const result = operation({ app, credential, request, place, body, bytes });
+      return result instanceof Promise ? await result : result;
     } finally {
       if (size !== undefined) this.#giveBack(size);
       use.release();

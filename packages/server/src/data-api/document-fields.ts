@@ -15,30 +15,32 @@ import {
 } from "@bigpeer/protocol";
 import type { DocumentForm } from "./schemas.ts";
 
-export interface FieldsForm extends DocumentForm {
-  /** Where the content of an attachment can be fetched. */
-  readonly linkOf: (attachmentId: string) => string;
-}
+/** Where the content of an attachment can be fetched. */
+type LinkOf = (attachmentId: string) => string;
 
-export function documentFields(document: StoredDocument, form: FieldsForm): ValueObject {
+export function documentFields(
+  document: StoredDocument,
+  form: DocumentForm,
+  linkOf: LinkOf,
+): ValueObject {
   const { types } = document;
   const isLinked = form.formatAttachment === true && types !== undefined;
-  const fields = isLinked ? linkFields(document.fields, types, form) : document.fields;
+  const fields = isLinked ? linkFields(document.fields, types, linkOf) : document.fields;
   return form.serializedAs === "latestValuesAndTypes" ? typedFields({ fields, types }) : fields;
 }
 
-function linkFields(fields: ValueObject, types: Types, form: FieldsForm): ValueObject {
+function linkFields(fields: ValueObject, types: Types, linkOf: LinkOf): ValueObject {
   const linked: MutableObject = {};
   for (const name of Object.keys(fields)) {
     const mark = Object.hasOwn(types, name) ? types[name] : undefined;
-    setField(linked, name, linkValue(fields[name] as Value, mark, form));
+    setField(linked, name, linkValue(fields[name] as Value, mark, linkOf));
   }
   return linked;
 }
 
-function linkValue(value: Value, mark: TypeMark | undefined, form: FieldsForm): Value {
+function linkValue(value: Value, mark: TypeMark | undefined, linkOf: LinkOf): Value {
   if (!isObject(value)) return value;
-  if (typeof mark === "object") return linkFields(value, mark, form);
+  if (typeof mark === "object") return linkFields(value, mark, linkOf);
   if (mark !== "attachment" || typeof value["id"] !== "string") return value;
-  return { ...value, url: form.linkOf(value["id"]) };
+  return { ...value, url: linkOf(value["id"]) };
 }

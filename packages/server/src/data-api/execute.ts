@@ -7,7 +7,7 @@
 
 import type { StatementResult, Warning } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
-import { type Call, type Operation, whileWanted } from "./operation.ts";
+import { type Call, type Operation, type Result, whileWanted } from "./operation.ts";
 import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
 import { checkQueryRequest, type QueryRequest } from "./schemas.ts";
 
@@ -20,24 +20,26 @@ export const EXECUTE: Operation<QueryRequest> = {
   unreachedStatus: 404,
   isJsonOnly: true,
   failureBody: failedResponse,
-  run: async ({ statement, args }, call) => {
+  run: ({ statement, args }, call) => {
     const { app, request, credential } = call;
     const repeat = repeatKeyOf(call, PATH);
-    const result = await whileWanted(call, () =>
-      app.statements.execute({
-        statement,
-        args,
-        requestId: request.id,
-        authority: credential.authority,
-        ...(isStrict(call) && { isStrict: true }),
-        ...(repeat && { repeat }),
-      }),
-    );
-    const body = queryResponse(result);
-    const isApplied = result.queryType === "mutation";
-    return { body, isApplied, ...(result.isRepeated && { headers: REPEATED }) };
+    const result = app.statements.start({
+      statement,
+      args,
+      requestId: request.id,
+      isStrict: isStrict(call) ? true : undefined,
+      authority: credential.authority,
+      repeat,
+    });
+    return result instanceof Promise ? whileWanted(call, result).then(resultOf) : resultOf(result);
   },
 };
+
+function resultOf(result: StatementResult): Result {
+  const body = queryResponse(result);
+  const isApplied = result.queryType === "mutation";
+  return { body, isApplied, headers: result.isRepeated === true ? REPEATED : undefined };
+}
 
 /** Clients of before know `/api/v4` as strict; an app may want it so. */
 function isStrict({ app, place }: Call): boolean {

@@ -20,8 +20,7 @@ export const FIND_BY_ID: Operation<FindByIdRequest> = {
     const found = statements.findById({ collection, id, isUnknownRefused, authority });
     const { document, transactionId: txnId } = found;
     if (document === undefined) return { body: { id: found.id, fields: null, txnId } };
-    const linkOf = attachmentLinks(call, publicUrl);
-    const fields = documentFields(document, { ...asked, linkOf });
+    const fields = documentFields(document, asked, attachmentLinks(call, publicUrl));
     return { body: { id: document.id, fields, txnId } };
   },
 };

@@ -18,7 +18,8 @@ export const FIND: Operation<FindRequest> = {
   unreachedStatus: 400,
   run: async (find, call, { publicUrl }) => {
     const { app, request, credential } = call;
-    const { documents, plan, transactionId } = await whileWanted(call, () =>
+    const { documents, plan, transactionId } = await whileWanted(
+      call,
       app.statements.find({
         collection: find.collection,
         query: find.query,
@@ -35,8 +36,11 @@ export const FIND: Operation<FindRequest> = {
         authority: credential.authority,
       }),
     );
-    const form = { ...find, linkOf: attachmentLinks(call, publicUrl) };
-    const found = documents.map((each) => ({ id: each.id, fields: documentFields(each, form) }));
+    const linkOf = attachmentLinks(call, publicUrl);
+    const found = documents.map((each) => ({
+      id: each.id,
+      fields: documentFields(each, find, linkOf),
+    }));
     const details = plan === undefined ? [] : [queryDetails(plan)];
     return { body: { documents: [...details, ...found], txnId: transactionId } };
   },

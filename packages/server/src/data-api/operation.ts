@@ -24,7 +24,7 @@ export type Call = DataCall<OperatedApp>;
 /** What an operation answers with status 200. */
 export interface Result {
   readonly body: Value;
-  readonly headers?: Headers;
+  readonly headers?: Headers | undefined;
   /** Whether something was written, see Answer. */
   readonly isApplied?: boolean;
 }
@@ -56,21 +56,14 @@ export function operationEndpoint<Request>(
 ): Endpoint {
   const { gate, transactionWaitMs: waitMs } = host;
   const { name, path, check, run, unreachedStatus: status, isJsonOnly = false } = operation;
-  const perform = async (call: Call): Promise<Answer> => {
+  // Most calls have nothing to wait for once their body is there, so none of this makes a promise.
+  const perform = (call: Call): Answer | Promise<Answer> => {
     const request = check(call.body);
     const wanted = status === undefined ? undefined : wantedTransaction(call.request.headers);
-    if (wanted !== undefined && status !== undefined) {
-      const onHangUp = (leave: () => void): (() => void) => call.request.onHangUp(leave);
-      await awaitTransaction(call.app.store, wanted, { waitMs, status, onHangUp });
-    }
-    const result = run(request, call, host);
-    const { body, headers, isApplied = false } = result instanceof Promise ? await result : result;
-    return {
-      status: 200,
-      headers: headers ?? NO_HEADERS,
-      body: { kind: "value", value: body },
-      isApplied,
-    };
+    if (wanted === undefined || status === undefined) return answerOf(run(request, call, host));
+    const onHangUp = (leave: () => void): (() => void) => call.request.onHangUp(leave);
+    const isThere = awaitTransaction(call.app.store, wanted, { waitMs, status, onHangUp });
+    return isThere.then(() => answerOf(run(request, call, host)));
   };
   return {
     name,
@@ -82,12 +75,17 @@ export function operationEndpoint<Request>(
   };
 }
 
-/** Runs `work`; a client that leaves meanwhile stops it, unless it is a write on its way. */
-export async function whileWanted<T>(call: Call, work: () => Promise<T>): Promise<T> {
-  const { app, request } = call;
+function answerOf(result: Result | Promise<Result>): Answer | Promise<Answer> {
+  if (result instanceof Promise) return result.then(answerOf);
+  const { body, headers = NO_HEADERS, isApplied = false } = result;
+  return { status: 200, headers, body: { kind: "value", value: body }, isApplied };
+}
+
+/** Waits for `work`; a client that leaves meanwhile stops it, unless it is a write on its way. */
+export async function whileWanted<T>({ app, request }: Call, work: Promise<T>): Promise<T> {
   const stop = request.onHangUp(() => app.statements.cancel(request.id, "the client left"));
   try {
-    return await work();
+    return await work;
   } finally {
     stop();
   }

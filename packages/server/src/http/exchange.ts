@@ -5,7 +5,6 @@
  * than what they do. What is seldom asked for is found when it is.
  */
 
-import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { AnswerRoom } from "./answer-room.ts";
@@ -17,22 +16,29 @@ import {
   openBody,
   readBody,
 } from "./http-request.ts";
+import { nextRequestId } from "./request-id.ts";
 
 /** What the buffers of a connection take at once: such an answer waits for nobody. */
 export const SHORT_ANSWER: number = 64 * 1024;
 
+export interface ExchangeOptions {
+  /** Whether the client waits to be told to send its body. */
+  readonly isAsking: boolean;
+  /** Of the connection, which may be gone when it is asked for. */
+  readonly remoteAddress: string;
+  readonly room: AnswerRoom;
+}
+
 export class Exchange implements HttpRequest {
-  readonly id: string = randomUUID();
+  readonly id: string = nextRequestId();
   readonly startMs: number = performance.now();
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of the connection, which may be gone when it is asked for. */
   readonly remoteAddress: string;
   readonly bodySizeMax: number;
-  /** Whether the client waits to be told to send its body. */
   #isAsking: boolean;
   readonly #room: AnswerRoom;
   #reserved = 0;
@@ -43,7 +49,7 @@ export class Exchange implements HttpRequest {
   constructor(
     incoming: IncomingMessage,
     response: ServerResponse,
-    { isAsking, room }: { readonly isAsking: boolean; readonly room: AnswerRoom },
+    { isAsking, remoteAddress, room }: ExchangeOptions,
   ) {
     this.#room = room;
     this.incoming = incoming;
@@ -51,7 +57,7 @@ export class Exchange implements HttpRequest {
     this.method = incoming.method ?? "";
     this.target = incoming.url ?? "";
     this.headers = incoming.headers;
-    this.remoteAddress = incoming.socket.remoteAddress ?? "";
+    this.remoteAddress = remoteAddress;
     this.bodySizeMax = bodySizeMaxOf(incoming);
     this.#isAsking = isAsking;
   }
@@ -125,6 +131,7 @@ export class Exchange implements HttpRequest {
 
   #bodyOptions(): BodyOptions {
     return {
+      startMs: this.startMs,
       begin: () => {
         if (this.#isAsking) this.response.writeContinue();
         this.#isAsking = false;

@@ -5,6 +5,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Readable, Transform } from "node:stream";
+import { type Placed, Roster } from "@bigpeer/engine";
 import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -55,13 +56,15 @@ export interface BodyOptions {
   readonly begin?: () => void;
   /** Told of all that comes. */
   readonly onBytes?: (count: number) => void;
+  /** When the time of the body begins, on the clock of `performance`; now unless it is said. */
+  readonly startMs?: number;
   readonly timeMsMax?: number;
 }
 
 /** The whole body, within its bounds of size and time. The connection stays usable either way. */
 export function readBody(
   request: IncomingMessage,
-  { begin, onBytes, timeMsMax = BODY_MS_MAX }: BodyOptions = {},
+  { begin, onBytes, startMs = performance.now(), timeMsMax = BODY_MS_MAX }: BodyOptions = {},
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (bodySizeMaxOf(request) > BODY_SIZE_MAX) return reject(tooLarge());
@@ -84,7 +87,8 @@ export function readBody(
       if (deadlines.remove(deadline)) arrivals.add(() => resolve(join(chunks, size)));
     };
     const leave = (): void => refuse(cutOff);
-    const deadline = deadlines.add(timeMsMax, () => refuse(() => tooSlow(timeMsMax)));
+    const tooLate = (): void => refuse(() => tooSlow(timeMsMax));
+    const deadline = deadlines.add(startMs + timeMsMax, tooLate);
     // They stay when the body is there: taking them off costs more than reading it.
     request.on("data", take).on("end", end).on("error", leave).on("close", leave);
   });
@@ -133,7 +137,7 @@ class Arrivals {
 
 const arrivals = new Arrivals();
 
-interface Deadline {
+interface Deadline extends Placed {
   readonly atMs: number;
   readonly pass: () => void;
 }
@@ -143,11 +147,11 @@ interface Deadline {
  * head, and a timer for each would cost more than reading it.
  */
 class Deadlines {
-  readonly #deadlines = new Set<Deadline>();
+  readonly #deadlines = new Roster<Deadline>();
   #timer: NodeJS.Timeout | undefined;
 
-  add(timeMs: number, pass: () => void): Deadline {
-    const deadline = { atMs: performance.now() + timeMs, pass };
+  add(atMs: number, pass: () => void): Deadline {
+    const deadline = { atMs, pass, place: -1 };
     this.#deadlines.add(deadline);
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
     return deadline;
@@ -155,7 +159,7 @@ class Deadlines {
 
   /** False when it was removed before. */
   remove(deadline: Deadline): boolean {
-    return this.#deadlines.delete(deadline);
+    return this.#deadlines.remove(deadline);
   }
 
   #look(): void {
@@ -164,7 +168,7 @@ class Deadlines {
       this.#timer = undefined;
     }
     const now = performance.now();
-    for (const { atMs, pass } of this.#deadlines) if (now >= atMs) pass();
+    for (const { atMs, pass } of this.#deadlines.list()) if (now >= atMs) pass();
   }
 }
 
@@ -173,15 +177,10 @@ const LOOK_MS = 250;
 
 const deadlines = new Deadlines();
 
-/** A plain array: a Buffer would be a value of another class than the one that storage gives. */
+/** Nearly always there is one chunk, and memory of its own would cost more than all else here. */
 function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const bytes = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
+  const first = chunks[0];
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, size);
 }
 
 function cutOff(): Refusal {

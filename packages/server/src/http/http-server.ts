@@ -6,7 +6,6 @@
  * needs it; a client that is refused while it sends a long one gets time to see why.
  */
 
-import { randomUUID } from "node:crypto";
 import {
   createServer,
   type IncomingMessage,
@@ -41,6 +40,8 @@ import { AnswerRoom } from "./answer-room.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { nextRequestId } from "./request-id.ts";
+import { keepTickShape } from "./tick.ts";
 import { readTls } from "./tls.ts";
 
 export interface HttpOptions {
@@ -73,11 +74,18 @@ export interface Answered {
   readonly responseBytes: number;
 }
 
+interface Connection {
+  readonly remoteAddress: string;
+  /** Requests under way: hardly ever more than one. */
+  readonly exchanges: Exchange[];
+}
+
 /**
  * Starts to listen. Throws PeerError `config.invalid` when the address cannot be had, or the files
  * of HTTPS are not what they should be.
  */
 export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
+  keepTickShape();
   const server = new HttpServer(options);
   await server.listen();
   return server;
@@ -87,8 +95,7 @@ export class HttpServer {
   readonly #options: HttpOptions;
   readonly #server: Server;
   readonly #secureServer: SecureServer | undefined;
-  /** Requests under way, by connection. */
-  readonly #exchanges = new Map<Socket, Set<Exchange>>();
+  readonly #connections = new Map<Socket, Connection>();
   /** Connections that are not yet encrypted, by their other end. */
   readonly #handshakes = new Map<string, Socket>();
   readonly #room = new AnswerRoom(ANSWERS_SIZE_MAX);
@@ -174,7 +181,9 @@ export class HttpServer {
   async #close(): Promise<void> {
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     // Node's own closeIdleConnections leaves those on which nothing was ever asked.
-    for (const [socket, exchanges] of this.#exchanges) if (exchanges.size === 0) socket.destroy();
+    for (const [socket, { exchanges }] of this.#connections) {
+      if (exchanges.length === 0) socket.destroy();
+    }
     for (const socket of this.#handshakes.values()) socket.destroy();
     const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS_MAX);
     await closed;
@@ -183,10 +192,11 @@ export class HttpServer {
 
   #watchConnections(): void {
     const watch = (socket: Socket): void => {
-      this.#exchanges.set(socket, new Set());
+      const exchanges: Exchange[] = [];
+      this.#connections.set(socket, { remoteAddress: socket.remoteAddress ?? "", exchanges });
       socket.once("close", () => {
-        for (const exchange of this.#exchanges.get(socket) ?? []) this.#end(exchange);
-        this.#exchanges.delete(socket);
+        for (const exchange of exchanges.slice()) this.#end(exchange);
+        this.#connections.delete(socket);
       });
     };
     if (this.#secureServer === undefined) {
@@ -208,49 +218,64 @@ export class HttpServer {
   }
 
   #take(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean): void {
-    const { socket } = incoming;
-    const exchange = new Exchange(incoming, response, { isAsking, room: this.#room });
-    this.#exchanges.get(socket)?.add(exchange);
+    const connection = this.#connections.get(incoming.socket);
+    const remoteAddress = connection?.remoteAddress ?? "";
+    const exchange = new Exchange(incoming, response, {
+      isAsking,
+      remoteAddress,
+      room: this.#room,
+    });
+    connection?.exchanges.push(exchange);
     this.#requestCount++;
     response.on("close", () => this.#end(exchange));
-    this.#serve(exchange).catch((error: unknown) => {
-      this.#options.log("error", `expected an answer for a request: ${describeError(error)}`);
-      socket.destroy();
-    });
+    void this.#serve(exchange);
   }
 
   #end(exchange: Exchange): void {
     if (!exchange.end()) return;
     this.#requestCount--;
     const { socket } = exchange.incoming;
-    const exchanges = this.#exchanges.get(socket);
-    exchanges?.delete(exchange);
-    if (exchanges?.size === 0 && this.#closing !== undefined) socket.end();
+    const exchanges = this.#connections.get(socket)?.exchanges;
+    if (exchanges === undefined) return;
+    // Answers go out in the order of their requests.
+    if (exchanges[0] === exchange) exchanges.shift();
+    else exchanges.splice(exchanges.indexOf(exchange), 1);
+    if (exchanges.length === 0 && this.#closing !== undefined) socket.end();
   }
 
+  /** Never rejects. */
   async #serve(exchange: Exchange): Promise<void> {
     const { incoming, response } = exchange;
-    const answer = await this.#options.answer(exchange);
-    const { status, content, endpoint } = answer;
-    const isCut = exchange.isCutOff(status);
-    const isLast = isCut || this.#closing !== undefined;
-    response.writeHead(status, headerList(answer, exchange.id, isLast));
-    if (content.kind === "stream") await this.#stream(content, exchange);
-    else if (isCut) sendOpen(content, response);
-    else send(content, response);
+    try {
+      const answer = await this.#options.answer(exchange);
+      const { status, content } = answer;
+      const isCut = exchange.isCutOff(status);
+      const isLast = isCut || this.#closing !== undefined;
+      response.writeHead(status, headerList(answer, exchange.id, isLast));
+      if (content.kind === "stream") await this.#stream(content, exchange);
+      else if (isCut) sendOpen(content, response);
+      else send(content, response);
+      this.#tell(exchange, answer);
+      if (isCut) {
+        // Closing while the client still sends would take the answer away from it.
+        await skipRest(incoming);
+        response.end();
+      } else if (!incoming.complete) dropUnread(incoming);
+    } catch (error) {
+      this.#options.log("error", `expected an answer for a request: ${describeError(error)}`);
+      incoming.socket.destroy();
+    }
+  }
+
+  #tell(exchange: Exchange, { status, content, endpoint }: NamedAnswer): void {
     this.#options.onAnswered?.({
       request: exchange,
       operation: endpoint?.name ?? "none",
       status,
       elapsedMs: performance.now() - exchange.startMs,
       requestBytes: exchange.requestBytes,
-      responseBytes: incoming.method === "HEAD" ? 0 : sizeOf(content),
+      responseBytes: exchange.method === "HEAD" ? 0 : sizeOf(content),
     });
-    if (isCut) {
-      // Closing while the client still sends would take the answer away from it.
-      await skipRest(incoming);
-      response.end();
-    } else if (!incoming.complete) dropUnread(incoming);
   }
 
   /** A client that leaves is no failure; content that ends before its size is one. */
@@ -280,7 +305,7 @@ export class HttpServer {
   #refuse(error: ReadError, socket: Socket): void {
     // It was told so, and goes on sending.
     if (socket.writableEnded) return;
-    const id = randomUUID();
+    const id = nextRequestId();
     const answer = brokenRequestAnswer(error, id);
     if (answer === undefined || !socket.writable || !this.#isUnanswered(socket)) {
       socket.destroy();
@@ -293,7 +318,7 @@ export class HttpServer {
 
   /** Whether what is written now cannot be taken for the answer of a request before. */
   #isUnanswered(socket: Socket): boolean {
-    const exchanges = [...(this.#exchanges.get(socket) ?? [])];
+    const exchanges = this.#connections.get(socket)?.exchanges ?? [];
     return exchanges.every(({ incoming, response }) => !incoming.complete && !response.headersSent);
   }
 }

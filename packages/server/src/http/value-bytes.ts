@@ -46,8 +46,13 @@ export function writeValue(
     return collect(form === "json" ? jsonPieces(value) : cborPieces(value), bounds);
   }
   const written = form === "json" ? `${stringifyJson(value)}\n` : encodeCbor(value);
-  if (Buffer.byteLength(written) > bounds.sizeMax) throw tooLarge(bounds);
+  if (isLarger(written, bounds.sizeMax)) throw tooLarge(bounds);
   return written;
+}
+
+/** A character has at most three bytes, so those of a short text need not be counted. */
+function isLarger(written: string | Uint8Array, size: number): boolean {
+  return 3 * written.length > size && Buffer.byteLength(written) > size;
 }
 
 function isLong(value: Value): value is ValueObject {

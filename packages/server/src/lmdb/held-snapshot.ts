@@ -6,7 +6,14 @@
  * counted, whose cursors must all be closed before it is.
  */
 
-import type { Key, KeyEntry, KeyRange, Snapshot } from "@bigpeer/engine";
+import {
+  type Key,
+  type KeyEntry,
+  type KeyRange,
+  type Placed,
+  Roster,
+  type Snapshot,
+} from "@bigpeer/engine";
 import { PeerError, type Value } from "@bigpeer/protocol";
 
 /**
@@ -27,8 +34,7 @@ export type EndReason = "store.closed" | "store.snapshot_expired";
 /** All open snapshots of one storage. Ends those that are held longer than `lifeMs`. */
 export class SnapshotHolder {
   readonly #lifeMs: number;
-  /** In the order in which they were taken, so the oldest is the first. */
-  readonly #snapshots = new Set<HeldSnapshot>();
+  readonly #snapshots = new Roster<HeldSnapshot>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(lifeMs: number) {
@@ -45,7 +51,7 @@ export class SnapshotHolder {
   endAll(reason: EndReason): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const snapshot of this.#snapshots) snapshot.end(reason);
+    for (const snapshot of this.#snapshots.list()) snapshot.end(reason);
   }
 
   #arm(delayMs: number): void {
@@ -56,26 +62,33 @@ export class SnapshotHolder {
   #endOld(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const snapshot of this.#snapshots) {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const snapshot of this.#snapshots.list()) {
       const leftMs = snapshot.takenAtMs + this.#lifeMs - now;
-      if (leftMs > 0) return this.#arm(Math.ceil(leftMs));
-      snapshot.end("store.snapshot_expired");
+      if (leftMs <= 0) snapshot.end("store.snapshot_expired");
+      else if (leftMs < nextMs) nextMs = leftMs;
     }
+    if (nextMs < Number.POSITIVE_INFINITY) this.#arm(Math.ceil(nextMs));
   }
 }
 
-class HeldSnapshot implements Snapshot {
+class HeldSnapshot implements Snapshot, Placed {
+  place = -1;
   readonly takenAtMs: number = performance.now();
-  readonly #siblings: Set<HeldSnapshot>;
+  readonly #siblings: Roster<HeldSnapshot>;
   #view: View | undefined;
   #iterators: Set<HeldIterator<unknown>> | undefined;
   #endReason: EndReason = "store.closed";
 
   /** Is in `siblings` as long as it is open. */
-  constructor(view: View, siblings: Set<HeldSnapshot>) {
+  constructor(view: View, siblings: Roster<HeldSnapshot>) {
     this.#view = view;
     this.#siblings = siblings;
     siblings.add(this);
+  }
+
+  get state(): object | undefined {
+    return this.#view;
   }
 
   get(key: Key): Value | undefined {
@@ -114,7 +127,7 @@ class HeldSnapshot implements Snapshot {
     if (view === undefined) return;
     this.#view = undefined;
     this.#endReason = reason;
-    this.#siblings.delete(this);
+    this.#siblings.remove(this);
     for (const iterator of this.#iterators ?? []) iterator.return();
     view.release();
   }

@@ -30,6 +30,8 @@ export interface BudgetOptions {
 export class Budget {
   readonly #elapsed: () => number;
   readonly #timeMsMax: number;
+  /** When it began, by its clock. */
+  readonly startMs: number;
   readonly #endMs: number;
   readonly #bytesMax: number;
   #pool: MemoryPool | undefined;
@@ -46,7 +48,8 @@ export class Budget {
   constructor({ elapsed, timeMsMax, bytesMax, pool }: BudgetOptions) {
     this.#elapsed = elapsed;
     this.#timeMsMax = timeMsMax;
-    this.#endMs = elapsed() + timeMsMax;
+    this.startMs = elapsed();
+    this.#endMs = this.startMs + timeMsMax;
     this.#bytesMax = bytesMax;
     this.#pool = pool;
     this.#room = this.#firstRoom();

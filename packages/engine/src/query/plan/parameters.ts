@@ -21,8 +21,7 @@ export function checkArguments(input: unknown): ValueObject {
   if (input === undefined || input === null) return {};
   const args = checked(input);
   if (!isObject(args)) throw refusal("expected an object with a value for each parameter at args");
-  const place = findUnbounded(args, "args");
-  if (place !== undefined) throw refusal(`expected a finite number at ${place}`);
+  if (!isBounded(args)) throw refusal(`expected a finite number at ${findUnbounded(args, "args")}`);
   return args;
 }
 
@@ -40,6 +39,15 @@ function refusal(message: string): PeerError {
 }
 
 /** NaN and the infinities are no arguments: JSON has none, so they can only be a mistake. */
+function isBounded(value: Value): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return true;
+  if (isArray(value)) return value.every(isBounded);
+  for (const key of Object.keys(value)) if (!isBounded(value[key] as Value)) return false;
+  return true;
+}
+
+/** Where the first of them stands. Only for whoever is told so: the places are made on the way. */
 function findUnbounded(value: Value, at: string): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : at;
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return undefined;

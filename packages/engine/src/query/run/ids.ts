@@ -15,8 +15,7 @@ export function compileIds({ ids, keepsRepeats }: Extract<Access, { kind: "ids" 
   return (frame) => {
     const values = evaluate(frame);
     frame.run.budget.step(values.length);
-    const found = values.flatMap((value) => toId(value) ?? []);
-    return keepsRepeats ? found.map(({ id }) => id) : distinct(found);
+    return keepsRepeats || values.length < 2 ? validIds(values) : distinct(values);
   };
 }
 
@@ -32,10 +31,22 @@ function compileNamed(named: NamedIds): (frame: Frame) => readonly Outcome[] {
   return (frame) => ids.map((id) => id(frame));
 }
 
+function validIds(values: readonly Outcome[]): Value[] {
+  const ids: Value[] = [];
+  for (const value of values) {
+    const found = toId(value);
+    if (found !== undefined) ids.push(found.id);
+  }
+  return ids;
+}
+
 /** Each once, in the order in which a scan would find them. */
-function distinct(ids: readonly { readonly id: Value; readonly key: string }[]): Value[] {
-  if (ids.length < 2) return ids.map(({ id }) => id);
-  const byKey = new Map(ids.map(({ id, key }) => [key, id]));
+function distinct(values: readonly Outcome[]): Value[] {
+  const byKey = new Map<string, Value>();
+  for (const value of values) {
+    const found = toId(value);
+    if (found !== undefined) byKey.set(found.key, found.id);
+  }
   const keys = [...byKey.keys()].sort();
   return keys.map((key) => byKey.get(key) as Value);
 }

@@ -130,7 +130,12 @@ function compileReader(source: SourcePlan): DocumentReader {
   return ({ view, isStrict }, frame) => {
     const typing = { isStrict, types };
     const place = { view, collection: name };
-    return lookUp(ids(frame), (id) => getDocument(id, typing, place));
+    const wanted = ids(frame);
+    const only = wanted[0];
+    if (wanted.length > 1) return lookUp(wanted, (id) => getDocument(id, typing, place));
+    // What most statements ask for, without a generator.
+    const document = only === undefined ? undefined : getDocument(only, typing, place);
+    return document === undefined ? [] : [document];
   };
 }
 

@@ -61,7 +61,7 @@ interface InsertSource {
 function compileInsertSource({ source }: InsertStatement, joinsMax: number): InsertSource {
   if (source.kind === "select") {
     const select = planSelect(source, joinsMax);
-    const run = compileSelect(select);
+    const run = compileSelect(select, (rows) => rows);
     return { select, rows: (execution) => finish(run(execution)) };
   }
   const slots = new Slots();

@@ -43,6 +43,8 @@ import { runAlterSystem, runShow } from "./setting.ts";
 import { type Prepared, quickRead, type RunRead, type RunWrite, type Work } from "./work.ts";
 
 export interface PreparedStatement extends Prepared {
+  /** What it was made from; undefined for a part of another one. */
+  readonly text?: string;
   readonly kind: Statement["kind"];
   /** Those that must be given. */
   readonly parameters: readonly ParameterNode[];
@@ -60,7 +62,7 @@ export function prepareStatement(
   const parsed = parseStatement(text);
   const parseMs = elapsed() - start;
   onParsed?.();
-  return prepareParsed(parsed, elapsed, parseMs);
+  return { ...prepareParsed(parsed, elapsed, parseMs), text };
 }
 
 /** The same for a statement that was read already, be it a part of another one. */
@@ -116,13 +118,9 @@ function prepare(statement: Statement, options: Options): Prepared {
 
 function prepareSelect(statement: SelectStatement, { joinsMax }: Options): Prepared {
   const plan = planSelect(statement, joinsMax);
-  const rows = compileSelect(plan);
-  const run: RunRead = function* run(execution) {
-    return { items: yield* rows(execution), ids: [] };
-  };
   return {
     queryType: "select",
-    work: { kind: "read", run },
+    work: { kind: "read", run: compileSelect(plan, (items) => ({ items, ids: [] })) },
     plan: () => explainSequence(explainSelect(plan)),
   };
 }

@@ -22,11 +22,13 @@ import {
 } from "../run/sort.ts";
 import { firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
+import type { Steps } from "./work.ts";
 
-/** Gives the rows of a SELECT. */
-export type RunSelect = (execution: Execution) => Generator<void, Value[], void>;
-
-export function compileSelect(plan: SelectPlan): RunSelect {
+/** `give` makes of the rows what is given back. */
+export function compileSelect<T>(
+  plan: SelectPlan,
+  give: (rows: Value[]) => T,
+): (execution: Execution) => Steps<T> {
   const found = compileRows(plan.rows);
   const collect = compileCollector(plan.output, plan.terms, plan.isDistinct);
   const window = compileWindow(plan.limit, plan.offset);
@@ -34,7 +36,7 @@ export function compileSelect(plan: SelectPlan): RunSelect {
     const frame = newFrame(execution.run, plan.slots);
     const collector = collect(execution, window(frame));
     yield* driveRows(found, execution, frame, collector.sink);
-    return collector.items;
+    return give(collector.items);
   };
 }
 

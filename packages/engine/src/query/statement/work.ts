@@ -14,9 +14,12 @@ export interface StatementOutput {
   readonly ids: readonly Value[];
 }
 
+/** Work with pauses: whoever takes the steps may let others have their turn between any two. */
+export type Steps<T> = Generator<void, T, void>;
+
 /** Reads pause now and then; writes run inside a transaction, from beginning to end. */
 export type Work<T = StatementOutput> =
-  | { readonly kind: "read"; readonly run: (execution: Execution) => Generator<void, T, void> }
+  | { readonly kind: "read"; readonly run: (execution: Execution) => Steps<T> }
   | { readonly kind: "write"; readonly run: (execution: Execution) => T };
 
 export type RunRead = Extract<Work, { kind: "read" }>["run"];

@@ -7,6 +7,7 @@
 
 import { PeerError, stringifyJson, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
+import { type Placed, Roster } from "../../roster.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { RequestInfo } from "../frame/frame.ts";
@@ -66,32 +67,37 @@ export interface RequestTotals {
 }
 
 /** What is told of a request. For the history it is all that is left: a row is made when asked for. */
-interface RequestFacts {
-  readonly id: string;
-  readonly credential: string | undefined;
-  readonly appId: string;
-  readonly text: string;
-  readonly requestType: string;
-  readonly startMs: number;
-  readonly state: ActiveState | FinalState;
-  readonly resultCount: number;
-  readonly queryType: string | undefined;
-  readonly error: string | undefined;
-  readonly elapsedMs: number;
-  readonly parseMs: number;
-  readonly planMs: number;
-  readonly runMs: number;
-  readonly plan: Value | undefined;
+class RequestFacts {
+  id = "";
+  credential: string | undefined;
+  appId = "";
+  text = "";
+  requestType = "";
+  startMs = 0;
+  state: ActiveState | FinalState = "parsing";
+  resultCount = 0;
+  queryType: string | undefined;
+  error: string | undefined;
+  elapsedMs = 0;
+  parseMs = 0;
+  planMs = 0;
+  runMs = 0;
+  plan: Value | undefined;
   /** What made a finished request worth keeping. */
-  readonly qualifier: string | undefined;
+  qualifier: string | undefined;
 }
 
 export class Requests {
   readonly #options: RequestsOptions;
-  readonly #active = new Map<string, ActiveRequest>();
+  readonly #active = new Roster<ActiveRequest>();
   /** Oldest first, from #first on: what is before it was dropped and waits for the next tidying. */
   #finished: RequestFacts[] = [];
   #first = 0;
+  /**
+   * The last one that was dropped, to be written anew. Objects that live for thousands of requests
+   * and then die cost the collector more than all else that a request does here.
+   */
+  #spare: RequestFacts | undefined;
   #bytes = 0;
   #completed = 0;
   #failed = 0;
@@ -106,15 +112,17 @@ export class Requests {
 
   /** A request begins. Whoever holds it must call `finish`, whatever happens. */
   begin(start: RequestStart): ActiveRequest {
-    const id = start.id ?? `${this.#idPrefix}-${++this.#begun}`;
-    const request = new ActiveRequest(id, start, this);
-    this.#active.set(id, request);
+    const number = ++this.#begun;
+    const id = start.id ?? `${this.#idPrefix}-${number}`;
+    const request = new ActiveRequest(id, number, start, this);
+    this.#active.add(request);
     return request;
   }
 
   /** Stops a running request at its next look at the budget. False when there is none. */
   cancel(id: string, reason: string = "the request was cancelled"): boolean {
-    const request = this.#active.get(id);
+    // One after the other: requests are cancelled seldom, and begin and end all the time.
+    const request = this.#active.list().find((each) => each.id === id);
     request?.cancel(reason);
     return request !== undefined;
   }
@@ -128,13 +136,13 @@ export class Requests {
     });
   }
 
-  /** Those of a credential; without one, those of everybody. So it is with all that follows. */
+  /**
+   * In the order in which they began. Those of a credential; without one, those of everybody: so it is
+   * with all that follows.
+   */
   activeRows(credential?: string): readonly StoredDocument[] {
-    const rows: StoredDocument[] = [];
-    for (const request of this.#active.values()) {
-      if (isOf(credential, request)) rows.push(request.row());
-    }
-    return rows;
+    const active = this.#active.list().filter((request) => isOf(credential, request));
+    return active.sort((a, b) => a.number - b.number).map((request) => request.row());
   }
 
   /** Oldest first. */
@@ -175,14 +183,16 @@ export class Requests {
   /** Called by a request when it is over. */
   end(request: ActiveRequest): void {
     const { settings, onSlow } = this.#options;
-    this.#active.delete(request.id);
+    this.#active.remove(request);
     if (request.isCompleted) this.#completed++;
     else this.#failed++;
     const slowMs = settings.slowRequestMs;
     if (slowMs !== undefined && request.elapsedMs >= slowMs) onSlow?.(request.row());
     const qualifier = qualifierOf(request, settings.historyQualifiers);
     if (qualifier === undefined || settings.historySize === 0) return;
-    const facts = request.factsToKeep(qualifier);
+    const facts = this.#spare ?? new RequestFacts();
+    this.#spare = undefined;
+    request.keepIn(facts, qualifier);
     this.#finished.push(facts);
     this.#bytes += bytesOf(facts);
     this.#trim();
@@ -193,7 +203,9 @@ export class Requests {
     const finished = this.#finished;
     while (finished.length - this.#first > historySize || this.#bytes > HISTORY_BYTES_MAX) {
       const dropped = finished[this.#first++];
-      if (dropped !== undefined) this.#bytes -= bytesOf(dropped);
+      if (dropped === undefined) continue;
+      this.#bytes -= bytesOf(dropped);
+      this.#spare = dropped;
     }
     // Moving the rest each time would cost the whole length for each request.
     if (this.#first > 16 && this.#first > finished.length / 2) {
@@ -209,11 +221,15 @@ export class Requests {
 }
 
 /** A request from its beginning to its end; it is also what a Run knows of it. */
-export class ActiveRequest implements RequestInfo {
+export class ActiveRequest implements RequestInfo, Placed {
+  place = -1;
   readonly id: string;
+  /** The how-manieth of its store. */
+  readonly number: number;
   readonly appId: string;
   readonly startMs: number;
   readonly #start: RequestStart;
+  #text: string;
   readonly #requests: Requests;
   readonly #beginMs: number;
   /** Milliseconds spent in each state that was left. */
@@ -227,14 +243,15 @@ export class ActiveRequest implements RequestInfo {
   #error: string | undefined;
   #isCancelled = false;
 
-  constructor(id: string, start: RequestStart, requests: Requests) {
-    const { platform } = requests;
+  constructor(id: string, number: number, start: RequestStart, requests: Requests) {
     this.id = id;
+    this.number = number;
     this.appId = start.appId;
-    this.startMs = platform.now();
+    this.startMs = requests.platform.now();
     this.#start = start;
+    this.#text = start.text;
     this.#requests = requests;
-    this.#beginMs = platform.elapsed();
+    this.#beginMs = start.budget.startMs;
     this.#stateMs = this.#beginMs;
   }
 
@@ -267,6 +284,11 @@ export class ActiveRequest implements RequestInfo {
     if (!this.isFinished) this.#leaveFor(state);
   }
 
+  /** The same text, as it is kept elsewhere: so the history has not a copy of it for each request. */
+  setText(text: string): void {
+    this.#text = text;
+  }
+
   /** `select`, `insert`…, as soon as the statement is parsed. */
   setQueryType(queryType: string): void {
     this.#queryType = queryType;
@@ -293,36 +315,35 @@ export class ActiveRequest implements RequestInfo {
   }
 
   row(): StoredDocument {
-    return rowOf(this.#facts(this.#plan?.(), undefined));
+    const facts = new RequestFacts();
+    this.#tell(facts);
+    facts.plan = this.#plan?.();
+    return rowOf(facts);
   }
 
-  /** What the history keeps; `qualifier` says why. */
-  factsToKeep(qualifier: string): RequestFacts {
-    const plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
-    return this.#facts(plan, qualifier);
+  /** Writes what the history keeps; `qualifier` says why. */
+  keepIn(facts: RequestFacts, qualifier: string): void {
+    this.#tell(facts);
+    facts.plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
+    facts.qualifier = qualifier;
   }
 
-  #facts(plan: Value | undefined, qualifier: string | undefined): RequestFacts {
-    const { text, requestType = "execute" } = this.#start;
+  #tell(facts: RequestFacts): void {
     const { parsing, planning, running } = this.#phases;
-    return {
-      id: this.id,
-      credential: this.credential,
-      appId: this.appId,
-      text: cut(text, REQUEST_TEXT_MAX),
-      requestType,
-      startMs: this.startMs,
-      state: this.#state,
-      resultCount: this.#resultCount,
-      queryType: this.#queryType,
-      error: this.#error,
-      elapsedMs: this.elapsedMs,
-      parseMs: parsing,
-      planMs: planning,
-      runMs: running,
-      plan,
-      qualifier,
-    };
+    facts.id = this.id;
+    facts.credential = this.credential;
+    facts.appId = this.appId;
+    facts.text = cut(this.#text, REQUEST_TEXT_MAX);
+    facts.requestType = this.#start.requestType ?? "execute";
+    facts.startMs = this.startMs;
+    facts.state = this.#state;
+    facts.resultCount = this.#resultCount;
+    facts.queryType = this.#queryType;
+    facts.error = this.#error;
+    facts.elapsedMs = this.elapsedMs;
+    facts.parseMs = parsing;
+    facts.planMs = planning;
+    facts.runMs = running;
   }
 
   #leaveFor(state: ActiveState | FinalState): void {

@@ -195,11 +195,18 @@ export function parameterOf(name: string): Parameter {
   throw refusal(`unknown parameter ${unknownName(name, BY_NAME.keys())}`);
 }
 
+/** What every statement asks for. It is found anew when a parameter changes, not each time. */
+type Current = Pick<
+  Settings,
+  "historyQualifiers" | "historySize" | "isStrict" | "requestTimeoutMs" | "slowRequestMs"
+>;
+
 export class Settings {
   /** Of every parameter. */
   readonly #defaults: ReadonlyMap<string, Value>;
   /** Only what differs from the default was ever set. */
   readonly #values = new Map<string, Value>();
+  #current: Current;
 
   /** `defaults`: what the host wants instead of the defaults of the table, by name. */
   constructor(defaults: ValueObject = {}) {
@@ -209,29 +216,30 @@ export class Settings {
       initial.set(parameter.name, checked(parameter, value));
     }
     this.#defaults = initial;
+    this.#current = this.#readCurrent();
   }
 
   /** What is not declared in a statement is a register. */
   get isStrict(): boolean {
-    return this.#read("dql_strict_mode") === true;
+    return this.#current.isStrict;
   }
 
   /** How long a statement may run; undefined when only the limit of the host counts. */
   get requestTimeoutMs(): number | undefined {
-    return millisecondsOf(this.#read("dql_request_timeout_seconds"));
+    return this.#current.requestTimeoutMs;
   }
 
   /** From when on a statement is reported as slow; undefined when none is. */
   get slowRequestMs(): number | undefined {
-    return millisecondsOf(this.#read("dql_slow_request_warn_seconds"));
+    return this.#current.slowRequestMs;
   }
 
   get historySize(): number {
-    return Number(this.#read("dql_request_history_size"));
+    return this.#current.historySize;
   }
 
   get historyQualifiers(): HistoryQualifiers {
-    return this.#read("dql_request_history_qualifiers") as HistoryQualifiers;
+    return this.#current.historyQualifiers;
   }
 
   /** Beyond it a document is written with a warning. */
@@ -252,12 +260,14 @@ export class Settings {
   set(name: string, datum: Datum): void {
     const parameter = parameterOf(name);
     this.#values.set(parameter.name, checked(parameter, datum));
+    this.#current = this.#readCurrent();
   }
 
   /** Back to the default: one parameter or all. */
   reset(name?: string): void {
     if (name === undefined) this.#values.clear();
     else this.#values.delete(parameterOf(name).name);
+    this.#current = this.#readCurrent();
   }
 
   /** One parameter as a row. */
@@ -275,6 +285,16 @@ export class Settings {
   /** Those that were set and not reset, by name. */
   changed(): ReadonlyMap<string, Value> {
     return this.#values;
+  }
+
+  #readCurrent(): Current {
+    return {
+      isStrict: this.#read("dql_strict_mode") === true,
+      requestTimeoutMs: millisecondsOf(this.#read("dql_request_timeout_seconds")),
+      slowRequestMs: millisecondsOf(this.#read("dql_slow_request_warn_seconds")),
+      historySize: Number(this.#read("dql_request_history_size")),
+      historyQualifiers: this.#read("dql_request_history_qualifiers") as HistoryQualifiers,
+    };
   }
 
   #read(name: string): Value {

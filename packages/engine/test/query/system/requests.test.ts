@@ -180,6 +180,33 @@ describe("the history", () => {
     expect(state.requests.totals).toMatchObject({ completed: 100, remembered: 3 });
   });
 
+  test("tells of no request what one before it left, and rows that were given stay", () => {
+    const state = bench();
+    state.settings.set("dql_request_history_size", 1);
+    const failing = state.begin("first");
+    failing.setQueryType("select");
+    failing.setPlan(() => ({ "#operator": "scan" }));
+    state.elapsedMs += 5000;
+    failing.finish({ resultCount: 7, error: new Error("no") });
+    const [first] = state.requests.historyRows();
+    const before = structuredClone(first);
+    for (const text of ["second", "third"]) finish(state, text);
+    expect(first).toEqual(before);
+    const [last] = state.requests.historyRows();
+    const { app_id, requestType, requestTime } = before?.fields ?? {};
+    const times = { elapsed: 0 };
+    const same = { app_id, requestType, requestTime };
+    expect(last?.fields).toEqual({
+      ...same,
+      text: "third",
+      state: "completed",
+      resultCount: 0,
+      times,
+      "~qualifier": "all",
+    });
+    expect(last?.id).not.toBe(first?.id);
+  });
+
   test("shrinks at once when the setting does, and is empty at 0", () => {
     const state = bench();
     for (let i = 0; i < 10; i++) finish(state, `s${i}`);

@@ -1,0 +1,21 @@
+/**
+ * Ids of requests: UUIDs, of which each draw of random bytes makes 4,096. They differ in their last
+ * three digits. A draw for each request would cost more than all else that it begins with.
+ */
+
+import { randomUUID } from "node:crypto";
+
+const ENDS: readonly string[] = Array.from({ length: 4096 }, (_, i) =>
+  i.toString(16).padStart(3, "0"),
+);
+
+let start = "";
+let count = ENDS.length;
+
+export function nextRequestId(): string {
+  if (count === ENDS.length) {
+    start = randomUUID().slice(0, -3);
+    count = 0;
+  }
+  return start + ENDS[count++];
+}
