@@ -38,6 +38,7 @@ import {
   type MapState,
   type Node,
   type Reset,
+  registerNode,
 } from "./state.ts";
 
 /** A state in its two records. */
@@ -51,16 +52,21 @@ const HEAD = { alive: 1, aliveIsDefault: 2, dead: 4, seeded: 8, kids: 16, stamps
 /** One writer for all: making one costs more than most metadata does. Encoding is synchronous. */
 const scratch = new ByteWriter(256);
 
-export function encodeState(state: DocumentState): EncodedState {
+/** The metadata begins with the version when there is one: so it lies in a store. */
+export function encodeState(state: DocumentState, version?: number): EncodedState {
   const shown = show(state);
   scratch.reset();
+  if (version !== undefined) scratch.varint(version);
   writeMeta(scratch, state, shown !== undefined);
   return { shown, meta: scratch.finish() };
 }
 
-/** The state of the two records. Throws `state.malformed` when they do not belong together. */
-export function decodeState(shown: Shown | undefined, meta: Uint8Array): DocumentState {
-  const reader = new ByteReader(meta, "state.malformed");
+/**
+ * The state of the two records, the second from `offset` on. Throws `state.malformed` when they do
+ * not belong together.
+ */
+export function decodeState(shown: Shown | undefined, meta: Uint8Array, offset = 0): DocumentState {
+  const reader = new ByteReader(meta, "state.malformed", offset);
   const state = readMeta(reader, shown);
   reader.end();
   if (isAfter(state.alive, state.dead) !== (shown !== undefined)) {
@@ -179,7 +185,7 @@ function isImpliedMap(map: MapState, table: StampTable): boolean {
 
 function impliedNode(value: Value, mark: ReturnType<typeof markOf>, stamp: Stamp): Node {
   if (mark === "attachment") return { ...EMPTY_NODE, att: { stamp, value } };
-  if (!isObject(value) || mark === "register") return { ...EMPTY_NODE, reg: { stamp, value } };
+  if (!isObject(value) || mark === "register") return registerNode({ stamp, value });
   const kids = new Map<string, Node>();
   const types = typeof mark === "object" ? mark : undefined;
   for (const name of Object.keys(value)) {

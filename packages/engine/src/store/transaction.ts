@@ -72,8 +72,9 @@ export class Transaction {
 
   /** Reads a document for a decision about a write: the write holds only while it is unchanged. */
   get(collection: string, id: Value): StoredDocument | undefined {
-    this.#applier.guard(collection, id);
-    return this.view.get(collection, id);
+    const shown = this.#applier.guard(collection, id);
+    if (shown === undefined) return undefined;
+    return { id: documentId(id).id, fields: shown.fields, types: shown.types };
   }
 
   /** Applies the operations of one statement or command: one tick for all of them. */
