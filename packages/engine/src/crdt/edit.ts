@@ -162,7 +162,7 @@ function writeKids(
   types: Types | undefined,
   stamp: Stamp,
 ): void {
-  for (const name of Object.keys(fields)) {
+  for (const name in fields) {
     writeNode(kidOf(kids, name), fields[name] as Value, markOf(types, name), stamp);
   }
 }

@@ -113,14 +113,15 @@ class StampCounts {
 
   /** The most frequent first, then the others from the latest to the oldest. */
   order(): Stamp[] {
-    if (this.#all.length < 2) return this.#all.map((entry) => entry.stamp);
-    const counts = this.#all.sort((a, b) => compareStamps(b.stamp, a.stamp));
-    let best = 0;
-    for (const [i, entry] of counts.entries()) {
-      if (entry.count > (counts[best]?.count ?? 0)) best = i;
-    }
-    const first = counts.splice(best, 1);
-    return [...first, ...counts].map((entry) => entry.stamp);
+    const counts = this.#all;
+    let best: StampCount | undefined;
+    for (const entry of counts) if (isBefore(entry, best)) best = entry;
+    if (best === undefined) return [];
+    const stamps = [best.stamp];
+    for (const entry of counts) if (entry !== best) stamps.push(entry.stamp);
+    if (stamps.length < 3) return stamps;
+    const [first, ...others] = stamps as [Stamp, ...Stamp[]];
+    return [first, ...others.sort((a, b) => compareStamps(b, a))];
   }
 
   #find(stamp: Stamp): StampCount {
@@ -141,6 +142,12 @@ class StampCounts {
     this.#named ??= new Map(this.#all.map((entry) => [stampName(entry.stamp), entry]));
     return this.#named.get(stampName(stamp));
   }
+}
+
+/** Whether a stamp is rather the default than another one: more frequent, on a tie later. */
+function isBefore(a: StampCount, b: StampCount | undefined): boolean {
+  if (b === undefined || a.count !== b.count) return a.count > (b?.count ?? 0);
+  return compareStamps(a.stamp, b.stamp) > 0;
 }
 
 /** So many stamps are looked through one by one: that is cheaper than to name them. */

@@ -160,10 +160,10 @@ type NamedNode = readonly [name: string, node: Node];
 /** The fields that the shown values do not already tell, in order of their names. */
 function explicitKids(kids: Kids, table: StampTable, isShown: boolean): NamedNode[] {
   const explicit: NamedNode[] = [];
-  for (const entry of kids) {
-    if (!isShown || !isImplied(entry[1], table)) explicit.push(entry);
+  for (const [name, node] of kids) {
+    if (!isShown || !isImplied(node, table)) explicit.push([name, node]);
   }
-  return explicit.sort((a, b) => compareText(a[0], b[0]));
+  return explicit.length < 2 ? explicit : explicit.sort((a, b) => compareText(a[0], b[0]));
 }
 
 /** Whether a node is what impliedNode makes of its shown value. */
@@ -188,7 +188,7 @@ function impliedNode(value: Value, mark: ReturnType<typeof markOf>, stamp: Stamp
   if (!isObject(value) || mark === "register") return registerNode({ stamp, value });
   const kids = new Map<string, Node>();
   const types = typeof mark === "object" ? mark : undefined;
-  for (const name of Object.keys(value)) {
+  for (const name in value) {
     kids.set(name, impliedNode(value[name] as Value, markOf(types, name), stamp));
   }
   return { ...EMPTY_NODE, map: { touch: stamp, kids } };
@@ -241,10 +241,10 @@ function readKids(source: Source, hasExplicit: boolean, shown: Shown | undefined
   }
   if (count > 0) source.depth--;
   if (shown === undefined) return kids;
-  for (const name of Object.keys(shown.fields)) {
-    if (kids.has(name)) continue;
-    const mark = markOf(shown.types, name);
-    kids.set(name, impliedNode(shown.fields[name] as Value, mark, table.default));
+  const { fields, types } = shown;
+  for (const name in fields) {
+    if (count > 0 && kids.has(name)) continue;
+    kids.set(name, impliedNode(fields[name] as Value, markOf(types, name), table.default));
   }
   return kids;
 }

@@ -153,7 +153,7 @@ export class Applier {
     // The head's time: the step of another site may be old, its effect here is not.
     this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
-    this.#steps.push({ ...step, time });
+    this.#steps.push(time === step.time ? step : { ...step, time });
     return outcomes;
   }
 
@@ -515,7 +515,7 @@ export class Applier {
       const before = beforeImage(document.before, document.shown);
       changes.push([document.operation, document.previous, before]);
     }
-    return changes.sort((a, b) => a[0] - b[0]);
+    return changes.length < 2 ? changes : changes.sort((a, b) => a[0] - b[0]);
   }
 }
 
@@ -570,10 +570,12 @@ function beforeImage(before: Shown | undefined, after: Shown | undefined): Befor
   const types = equalValues(before.types, after?.types) ? {} : { types: before.types ?? {} };
   if (after === undefined) return { fields: before.fields, added: [], ...types };
   const fields: MutableObject = {};
-  for (const name of Object.keys(before.fields)) {
-    const old = before.fields[name] as Value;
+  const { fields: olds } = before;
+  for (const name in olds) {
+    const old = olds[name] as Value;
     if (!equalValues(old, getField(after.fields, name))) setField(fields, name, old);
   }
-  const added = Object.keys(after.fields).filter((name) => !Object.hasOwn(before.fields, name));
+  const added: string[] = [];
+  for (const name in after.fields) if (!Object.hasOwn(olds, name)) added.push(name);
   return { fields, added, ...types };
 }

@@ -137,24 +137,20 @@ export class CommitQueue {
     const group = this.#next;
     group.requests.push(request);
     try {
-      this.#base.during(() => {
-        request.outcome = this.#outcomeOf(request, group);
-      });
+      this.#base.begin();
+      request.outcome = this.#outcomeOf(request, group);
     } catch (error) {
       request.outcome = { kind: "failed", error };
+    } finally {
+      this.#base.end();
     }
   }
 
   #outcomeOf(request: Request, group: Group): Outcome {
     const seen = readHead(group.overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
-    const { requestId } = request;
     const context = this.#host.context();
-    const transaction = new Transaction(
-      group.overlay,
-      txnId,
-      requestId === undefined ? context : { ...context, requestId },
-    );
+    const transaction = new Transaction(group.overlay, txnId, context, request.requestId);
     const result = request.evaluate(transaction);
     assert(!(result instanceof Promise), "a request that is evaluated synchronously");
     const finished = transaction.finish();
@@ -250,14 +246,13 @@ class BaseReader implements Reader {
     this.#storage = storage;
   }
 
-  during(work: () => void): void {
+  begin(): void {
     this.#snapshot = this.#storage.snapshot();
-    try {
-      work();
-    } finally {
-      this.#snapshot.close();
-      this.#snapshot = undefined;
-    }
+  }
+
+  end(): void {
+    this.#snapshot?.close();
+    this.#snapshot = undefined;
   }
 
   /** A group is durable: what is remembered follows it. */

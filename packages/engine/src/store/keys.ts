@@ -304,7 +304,18 @@ function uint16Key(value: number): string {
 }
 
 function uint64Key(value: number): string {
-  return uint32Key(Math.floor(value / 0x100000000)) + uint32Key(value % 0x100000000);
+  const high = Math.floor(value / 0x100000000);
+  const low = value % 0x100000000;
+  return String.fromCharCode(
+    high >>> 24,
+    (high >>> 16) & 255,
+    (high >>> 8) & 255,
+    high & 255,
+    low >>> 24,
+    (low >>> 16) & 255,
+    (low >>> 8) & 255,
+    low & 255,
+  );
 }
 
 function numberOfKey(key: Key, offset: number): number {

@@ -197,7 +197,7 @@ export function approximateSize(value: Value): number {
       if (value instanceof Uint8Array) return value.length + 3;
       let size = 3;
       if (isArray(value)) for (const element of value) size += approximateSize(element);
-      else for (const key of Object.keys(value)) size += approximateSize(value[key] as Value) + 1;
+      else for (const key in value) size += approximateSize(value[key] as Value) + 1;
       return size;
     }
     default:

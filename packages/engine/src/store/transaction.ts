@@ -34,7 +34,6 @@ export interface TransactionContext {
   readonly clock: ClockLimits;
   /** Whether an operator has confirmed the wall clock. */
   readonly isClockAccepted: boolean;
-  readonly requestId?: string;
 }
 
 export class Transaction {
@@ -50,13 +49,13 @@ export class Transaction {
   #kind: "documents" | "housekeeping" | undefined;
   #isEnded = false;
 
-  constructor(parent: Reader, txnId: number, context: TransactionContext) {
+  constructor(parent: Reader, txnId: number, context: TransactionContext, requestId?: string) {
     this.#context = context;
     this.txnId = txnId;
     this.#overlay = new Overlay(parent);
     this.#applier = new Applier(this.#overlay, txnId, context.site);
     this.view = new View(this.#overlay);
-    const { nowMs, requestId } = context;
+    const { nowMs } = context;
     this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
   }
 

@@ -32,6 +32,7 @@ export const WRITE: Operation<WriteRequest> = {
 /** What may be left out is null for some clients; the engine knows only that it is not there. */
 function engineCommand(command: WriteCommand, index: number): EngineCommand {
   if (command.method !== "upsert") return command;
+  if (command.valueTypeOverrides === undefined) return command as EngineCommand;
   const { valueTypeOverrides, ...rest } = command;
   // To a schema, binary without content is an object without fields.
   if (valueTypeOverrides instanceof Uint8Array) {

@@ -250,10 +250,8 @@ export class ValueEncoder {
   }
 
   #writeObject(object: ValueObject): void {
-    const keys = Object.keys(object);
-    if (keys.length === 0) return this.#writeByte(0x80);
-    const shape = this.#shapes.find(keys);
-    if (shape < 0) return this.#writeMap(object, keys);
+    const shape = this.#shapes.find(object);
+    if (shape < 0) return this.#writeMap(object, Object.keys(object));
     // A record: the number of its shape in one byte or two, then the values of its fields.
     this.#reserve(2);
     if (shape < 0x20) this.#chunk[this.#end++] = 0x40 + shape;
@@ -261,7 +259,7 @@ export class ValueEncoder {
       this.#chunk[this.#end++] = 0x60 + ((shape - 0x20) & 0x1f);
       this.#chunk[this.#end++] = (shape - 0x20) >> 5;
     }
-    for (let i = 0; i < keys.length; i++) this.#write(object[keys[i] as string] as Value);
+    for (const key in object) this.#write(object[key] as Value);
   }
 
   #writeMap(object: ValueObject, keys: string[]): void {

@@ -83,10 +83,10 @@ export function writeGiven(
     const write = decide(document, plan, execution);
     if (write === undefined) continue;
     written.push(document.id);
-    writes.push(write);
+    // An update without edits writes nothing, but the document counts as written all the same.
+    if (hasEffect(write)) writes.push(write);
   }
-  // An update without edits writes nothing, but the document counts as written all the same.
-  const outcomes = applyWrites(writes.filter(hasEffect), execution, plan.at);
+  const outcomes = applyWrites(writes, execution, plan.at);
   const ids = plan.isInitial ? written.filter((_, i) => outcomes[i] === "applied") : written;
   const place = { view, collection: plan.collection };
   return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
