@@ -44,6 +44,8 @@ export interface QueueHost {
   context(): TransactionContext;
   /** Milliseconds on a clock that never goes back. */
   elapsed(): number;
+  /** Lets everything else that waits have its turn. */
+  pause(): Promise<void>;
   /** Told of the last durable transaction, before any request hears of it. */
   onDurable(txnId: number): void;
   /** Told of each flush that wrote something, after its requests were answered. */
@@ -175,6 +177,8 @@ export class CommitQueue {
       else this.#failed(group, error);
       this.#report(group, elapsedMs, error !== undefined);
       this.#drainOverflow();
+      // What has come in meanwhile joins the next group: a commit costs the same for few as for many.
+      if (this.#next.requests.length > 0) await this.#host.pause();
     }
     this.#loop = undefined;
   }

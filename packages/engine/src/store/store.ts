@@ -121,6 +121,7 @@ export class Store {
     this.#progress = new Progress(this.read((snapshot) => snapshot.head.txnId));
     this.#queue = new CommitQueue(storage, {
       context: () => ({ site: identity.site, nowMs: platform.now(), clock, isClockAccepted }),
+      pause: () => platform.pause(),
       elapsed: () => platform.elapsed(),
       onDurable: (txnId) => this.#progress.reach(txnId),
       onFlush: (flush) => this.#flushed(flush),
