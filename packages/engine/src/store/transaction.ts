@@ -71,6 +71,7 @@ export class Transaction {
 
   /** Reads a document for a decision about a write: the write holds only while it is unchanged. */
   get(collection: string, id: Value): StoredDocument | undefined {
+    if (this.#isEnded) throw endedError();
     const shown = this.#applier.guard(collection, id);
     if (shown === undefined) return undefined;
     return { id: documentId(id).id, fields: shown.fields, types: shown.types };
@@ -110,7 +111,7 @@ export class Transaction {
   }
 
   #admit(operations: readonly Operation[]): void {
-    if (this.#isEnded) throw new PeerError("store.closed", "the transaction has ended");
+    if (this.#isEnded) throw endedError();
     this.#operations += operations.length;
     if (this.#operations > OPERATIONS_MAX) {
       const message = `expected at most ${OPERATIONS_MAX} operations in a transaction`;
@@ -148,6 +149,10 @@ export class Transaction {
       checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
     });
   }
+}
+
+function endedError(): PeerError {
+  return new PeerError("store.closed", "the transaction has ended");
 }
 
 /** One tick cannot order two operations on one document. States merge in any order. */
