@@ -8,13 +8,12 @@
  * comes and goes. `--documents N`, `--seconds N` and `--rounds N` change the size of the run.
  */
 
-import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MemoryKeyValue, Store } from "@bigpeer/engine";
-import { openLmdb } from "@bigpeer/server";
+import { nodePlatform, openLmdb } from "@bigpeer/server";
 import { fieldsOf, idOf } from "./floor/cars.mjs";
 import { openRaw, putGroup, Recorder } from "./floor/raw-lmdb.mjs";
 
@@ -30,12 +29,6 @@ const DOCUMENTS = Number(options.documents);
 const PHASE_MS = Number(options.seconds) * 1000;
 const ROUNDS = Number(options.rounds);
 const LOAD_BATCH = 1000;
-
-const platform = {
-  now: () => Date.now(),
-  random: (size) => new Uint8Array(randomBytes(size)),
-  sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
-};
 
 function insert(i) {
   return { kind: "insert", collection: "cars", id: idOf(i), fields: fieldsOf(i) };
@@ -89,7 +82,7 @@ async function rawCommits(raw, writers, groups) {
 /** What groups of `writers` transactions write, recorded beforehand from a store in memory. */
 async function recordGroups(writers, operations) {
   const recorder = new Recorder(new MemoryKeyValue());
-  const store = await Store.open(recorder, platform);
+  const store = await Store.open(recorder, nodePlatform);
   recorder.groups = [];
   for (let i = 0; i < operations.length; i += writers) {
     await Promise.all(
@@ -184,7 +177,7 @@ async function rounds(ours, floor) {
 const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
 const storage = openLmdb(join(folder, "store"));
 const recorder = new Recorder(storage);
-const store = await Store.open(recorder, platform);
+const store = await Store.open(recorder, nodePlatform);
 const raw = openRaw(join(folder, "raw"));
 let counter = DOCUMENTS;
 const next = () => counter++;

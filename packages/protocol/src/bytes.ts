@@ -109,18 +109,20 @@ export class ByteWriter {
 
 export class ByteReader {
   readonly #bytes: Uint8Array;
-  readonly #view: DataView;
   readonly #code: ErrorCode;
-  #offset = 0;
+  /** Made when it is needed: most of what is read is short and has single bytes only. */
+  #view: DataView | undefined;
+  #offset: number;
 
-  constructor(bytes: Uint8Array, code: ErrorCode) {
+  /** Reads from `offset` on. */
+  constructor(bytes: Uint8Array, code: ErrorCode, offset = 0) {
     // A subclass may slice without a copy, as Node's Buffer does; raw() promises one.
     this.#bytes =
       bytes.constructor === Uint8Array
         ? bytes
         : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#code = code;
+    this.#offset = offset;
   }
 
   get offset(): number {
@@ -136,33 +138,43 @@ export class ByteReader {
   }
 
   byte(): number {
-    return this.#view.getUint8(this.#take(1));
+    return this.#bytes[this.#take(1)] as number;
   }
 
   /** The next byte without taking it. */
   peek(): number {
     if (this.left < 1) this.fail("expected more bytes, found the end");
-    return this.#view.getUint8(this.#offset);
+    return this.#bytes[this.#offset] as number;
+  }
+
+  /** Takes these bytes if they come next. */
+  isNext(bytes: Uint8Array): boolean {
+    if (this.left < bytes.length) return false;
+    for (let i = 0; i < bytes.length; i++) {
+      if (this.#bytes[this.#offset + i] !== bytes[i]) return false;
+    }
+    this.#offset += bytes.length;
+    return true;
   }
 
   uint16(): number {
-    return this.#view.getUint16(this.#take(2));
+    return this.#wide().getUint16(this.#take(2));
   }
 
   uint32(): number {
-    return this.#view.getUint32(this.#take(4));
+    return this.#wide().getUint32(this.#take(4));
   }
 
   uint64(): bigint {
-    return this.#view.getBigUint64(this.#take(8));
+    return this.#wide().getBigUint64(this.#take(8));
   }
 
   float32(): number {
-    return this.#view.getFloat32(this.#take(4));
+    return this.#wide().getFloat32(this.#take(4));
   }
 
   float64(): number {
-    return this.#view.getFloat64(this.#take(8));
+    return this.#wide().getFloat64(this.#take(8));
   }
 
   varint(): number {
@@ -208,6 +220,12 @@ export class ByteReader {
 
   end(): void {
     if (this.left > 0) this.fail(`expected the end, found ${this.left} more bytes`);
+  }
+
+  #wide(): DataView {
+    const { buffer, byteOffset, byteLength } = this.#bytes;
+    this.#view ??= new DataView(buffer, byteOffset, byteLength);
+    return this.#view;
   }
 
   #take(size: number): number {

@@ -24,9 +24,14 @@ export interface DocumentId {
   readonly key: string;
 }
 
+/** The last plain text: on its way through a write, the same id is asked for several times. */
+let last: DocumentId = { id: "", key: plainTextKey("") };
+
 export function documentId(input: unknown): DocumentId {
+  if (input === last.id) return last;
   if (typeof input === "string" && isShortPlain(input)) {
-    return { id: input, key: plainTextKey(input) };
+    last = { id: input, key: plainTextKey(input) };
+    return last;
   }
   const id = checkValue(input, "_id");
   if (id === null) throw new PeerError("id.invalid", "expected an id, found null", { at: "_id" });

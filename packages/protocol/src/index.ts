@@ -57,6 +57,7 @@ export {
   checkOperation,
   checkUpload,
   INDEX_KEYS_MAX,
+  isRootSet,
   NAME_SIZE_MAX,
   UPLOADER_SIZE_MAX,
 } from "./operation-check.ts";

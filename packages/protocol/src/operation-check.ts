@@ -130,6 +130,7 @@ function checkContent({ len, by }: AttachOperation): void {
 }
 
 function checkOwnEdit(edit: Edit): Edit {
+  if (isRootSet(edit)) return checkRootSet(edit);
   const at = edit.path.join(".");
   for (const name of checkPath(edit.path, "path")) checkValue(name, "path");
   switch (edit.kind) {
@@ -148,6 +149,17 @@ function checkOwnEdit(edit: Edit): Edit {
     default:
       return edit;
   }
+}
+
+/** Whether an edit sets fields of the document itself. */
+export function isRootSet(edit: Edit): edit is SetEdit & { readonly value: ValueObject } {
+  return edit.kind === "set" && edit.path.length === 0 && isMapWrite(edit.value, edit.types);
+}
+
+function checkRootSet(edit: SetEdit): SetEdit {
+  const value = checkValue(edit.value, "fields");
+  if (edit.types !== undefined) checkTyped(value, edit.types, "fields");
+  return value === edit.value ? edit : { ...edit, value };
 }
 
 /** What a path and a value show together must not be deeper than a value may be. */
@@ -291,16 +303,9 @@ function checkDeclared(input: Value | undefined, at: string): { isDeclared?: tru
 
 function checkEdit(input: Value, at: string): Edit {
   const edit = expectObject(input, at);
+  if (edit["kind"] === "set") return checkSet(edit, at);
   const path = checkPath(edit["path"], `${at}.path`);
   switch (edit["kind"]) {
-    case "set": {
-      const value = expectPresent(edit["value"], `${at}.value`);
-      checkLevels(path, value, `${at}.value`);
-      const types =
-        edit["types"] === undefined ? undefined : checkMark(edit["types"], `${at}.types`);
-      if (types !== undefined) checkTyped(value, types, `${at}.value`);
-      return { kind: "set", path, value, ...(types === undefined ? {} : { types }) };
-    }
     case "unset":
       return { kind: "unset", path, ...checkDeclared(edit["isDeclared"], `${at}.isDeclared`) };
     case "increment": {
@@ -318,6 +323,17 @@ function checkEdit(input: Value, at: string): Edit {
     default:
       return refuse("set, unset, increment or restart", `${at}.kind`);
   }
+}
+
+function checkSet(edit: ValueObject, at: string): SetEdit {
+  const isOfRoot = isArray(edit["path"]) && edit["path"].length === 0;
+  const path = isOfRoot ? [] : checkPath(edit["path"], `${at}.path`);
+  const value = expectPresent(edit["value"], `${at}.value`);
+  checkLevels(path, value, `${at}.value`);
+  const types = edit["types"] === undefined ? undefined : checkMark(edit["types"], `${at}.types`);
+  if (types !== undefined) checkTyped(value, types, `${at}.value`);
+  if (isOfRoot && !isMapWrite(value, types)) refuse("a path of field names", `${at}.path`);
+  return { kind: "set", path, value, ...(types === undefined ? {} : { types }) };
 }
 
 function checkPath(input: Value | Path | undefined, at: string): Path {

@@ -20,6 +20,7 @@ export type Path = readonly string[];
 
 export type SetEdit = {
   readonly kind: "set";
+  /** Empty for the document itself: then `value` is an object, and each of its fields is set. */
   readonly path: Path;
   readonly value: Value;
   readonly types?: TypeMark;

@@ -138,6 +138,18 @@ test("a reader never reads past its end and says where it stood", () => {
   expect(failureOf(() => readerOf("0102").end()).message).toContain("found 2 more bytes");
 });
 
+test("a reader takes bytes that it is asked for only when all of them come next", () => {
+  const reader = new ByteReader(new Uint8Array([9, 1, 2, 3]), "state.malformed", 1);
+  expect(reader.isNext(new Uint8Array([1, 3]))).toBe(false);
+  expect(reader.isNext(new Uint8Array([1, 2, 3, 4]))).toBe(false);
+  expect([reader.isNext(new Uint8Array([1, 2])), reader.offset, reader.byte()]).toEqual([
+    true,
+    3,
+    3,
+  ]);
+  expect(reader.isNext(new Uint8Array([1]))).toBe(false);
+});
+
 test("a reader of a window on a buffer stays inside the window", () => {
   const window = bytesOfHex("ff 0102 ff").subarray(1, 3);
   const reader = readerOf(window);

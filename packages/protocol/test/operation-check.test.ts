@@ -118,6 +118,31 @@ test("whatever is wrong in an upload is refused with its place", () => {
   }
 });
 
+test("only a set of an object may do without a path: it sets each of the fields", () => {
+  const whole = { kind: "set", path: [], value: { a: 1, m: { x: 1 } }, types: { a: "counter" } };
+  expect(checkUpload(update(whole), "x")).toEqual(update(whole));
+  expect(checkOperation(update(whole) as Operation)).toEqual(update(whole));
+  const others = [
+    { kind: "set", path: [], value: 1 },
+    { kind: "set", path: [], value: [] },
+    { ...whole, types: "register" },
+    { kind: "unset", path: [] },
+    { kind: "increment", path: [], by: 1 },
+  ];
+  for (const edit of others) {
+    expect(failureOf(() => checkUpload(update(edit), "x")).at).toBe("x.edits[0].path");
+    expect(() => checkOperation(update(edit) as Operation)).toThrow(PeerError);
+  }
+  const counter = { ...whole, types: { m: "counter" } };
+  expect(failureOf(() => checkUpload(update(counter), "x")).at).toBe("x.edits[0].value.m");
+  for (const path of [["a"], ["m"], ["m", "x"]]) {
+    const edits = [whole, { kind: "set", path, value: 2 }];
+    expect(failureOf(() => checkUpload(update(...edits), "x")).at).toBe("x.edits[1].path");
+  }
+  const apart = [whole, { kind: "set", path: ["m", "y"], value: 2 }];
+  expect(checkUpload(update(...apart), "x")).toEqual(update(...apart));
+});
+
 test("a path that is written twice in one operation is refused: one tick cannot order them (A13)", () => {
   const twice = [
     [

@@ -41,7 +41,8 @@ export function mayDifferInAttachments(before: DocumentState, after: DocumentSta
 
 function mayDiffer(before: Kids, after: Kids): boolean {
   if (before === after) return false;
-  if (before.size === 0) return hasToken(after);
+  // Most documents have no token at all.
+  if (!hasToken(before)) return hasToken(after);
   let kept = 0;
   for (const [name, kid] of after) {
     const known = before.get(name);

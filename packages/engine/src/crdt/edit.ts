@@ -18,6 +18,7 @@ import {
   type InsertOperation,
   isAfter,
   isObject,
+  isRootSet,
   latest,
   levelsOf,
   NONE,
@@ -136,6 +137,10 @@ function nodeAt(root: MutableKids, path: Path): MutableNode {
 }
 
 function setEdit(edit: SetEdit, stamp: Stamp, root: MutableKids): void {
+  if (isRootSet(edit)) {
+    const { value, types } = edit;
+    return writeKids(root, value, typeof types === "object" ? types : undefined, stamp);
+  }
   // Each part may have as many levels as a value; what shows must not have more (V7).
   if (edit.path.length + levelsOf(edit.value) > DEPTH_MAX) {
     throw new PeerError("operation.invalid", `expected at most ${DEPTH_MAX} levels of nesting`, {
@@ -157,7 +162,7 @@ function writeKids(
   types: Types | undefined,
   stamp: Stamp,
 ): void {
-  for (const name of Object.keys(fields)) {
+  for (const name in fields) {
     writeNode(kidOf(kids, name), fields[name] as Value, markOf(types, name), stamp);
   }
 }

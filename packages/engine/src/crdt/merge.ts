@@ -81,6 +81,7 @@ function mergeKids(a: Kids, b: Kids, floor: Stamp): Kids {
 
 function mergeNodes(a: Node, b: Node, floor: Stamp): Node {
   if (a === b) return a;
+  if (isRegisterAlone(a) && isRegisterAlone(b)) return mergeRegisters(a, b, floor);
   const isRaised = isAfter(b.removed, latest(a.removed, floor));
   const removed = isRaised ? b.removed : a.removed;
   const ours = isRaised ? pruneNode(a, removed) : a;
@@ -98,6 +99,26 @@ function mergeNodes(a: Node, b: Node, floor: Stamp): Node {
     pn === a.pn &&
     map === a.map;
   return isSame ? a : { removed, reg, att, ctr, pn, map };
+}
+
+/** The common case: of two plain fields the whole node of one is what is left. */
+function isRegisterAlone(node: Node): node is Node & { readonly reg: Entry } {
+  return (
+    node.reg !== undefined &&
+    node.removed === NONE &&
+    node.map === undefined &&
+    node.att === undefined &&
+    node.ctr === undefined &&
+    node.pn === undefined
+  );
+}
+
+function mergeRegisters(
+  a: Node & { readonly reg: Entry },
+  b: Node & { readonly reg: Entry },
+  floor: Stamp,
+): Node {
+  return mergeEntries(a.reg, b.reg, floor) === a.reg ? a : b;
 }
 
 function mergeEntries<T extends Entry>(

@@ -26,7 +26,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import type { Counter, DocumentState, Kids, MapState, Node } from "./state.ts";
+import type { Counter, DocumentState, Entry, Kids, MapState, Node } from "./state.ts";
 import { eachStamp } from "./state.ts";
 
 export interface Shown {
@@ -53,6 +53,10 @@ function showKids(kids: Kids, declared: Types | undefined): Shown {
   const fields: MutableObject = {};
   let types: { [field: string]: TypeMark } | undefined;
   for (const [name, kid] of kids) {
+    if (declared === undefined && isPlainRegister(kid) && !isObject(kid.reg.value)) {
+      setField(fields, name, kid.reg.value);
+      continue;
+    }
     const shown = showNode(kid, markOf(declared, name));
     if (shown === undefined) continue;
     setField(fields, name, shown.value);
@@ -120,7 +124,7 @@ export function visibleType(node: Node): FieldType | undefined {
 }
 
 /** The common case, without looking further. */
-function isPlainRegister(node: Node): boolean {
+function isPlainRegister(node: Node): node is Node & { readonly reg: Entry } {
   return (
     node.reg !== undefined &&
     node.att === undefined &&

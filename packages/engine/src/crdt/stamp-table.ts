@@ -11,6 +11,7 @@ import {
   type ByteReader,
   type ByteWriter,
   compareStamps,
+  NO_SITE,
   NONE,
   type Site,
   type Stamp,
@@ -99,40 +100,58 @@ interface StampCount {
 
 /** How often each stamp occurs. Most states have one stamp, as one object: that costs no table. */
 class StampCounts {
+  readonly #all: StampCount[] = [];
   #last: StampCount | undefined;
-  #all: Map<string, StampCount> | undefined;
+  /** The same by name, once there are many. */
+  #named: Map<string, StampCount> | undefined;
 
   add(stamp: Stamp): void {
-    let entry = this.#last;
-    if (entry === undefined) entry = { stamp, count: 0 };
-    else if (entry.stamp !== stamp) entry = this.#find(stamp, entry);
+    const entry = this.#last?.stamp === stamp ? this.#last : this.#find(stamp);
     entry.count++;
     this.#last = entry;
   }
 
   /** The most frequent first, then the others from the latest to the oldest. */
   order(): Stamp[] {
-    if (this.#all === undefined) return this.#last === undefined ? [] : [this.#last.stamp];
-    const counts = [...this.#all.values()].sort((a, b) => compareStamps(b.stamp, a.stamp));
-    let best = 0;
-    for (const [i, entry] of counts.entries()) {
-      if (entry.count > (counts[best]?.count ?? 0)) best = i;
-    }
-    const first = counts.splice(best, 1);
-    return [...first, ...counts].map((entry) => entry.stamp);
+    const counts = this.#all;
+    let best: StampCount | undefined;
+    for (const entry of counts) if (isBefore(entry, best)) best = entry;
+    if (best === undefined) return [];
+    const stamps = [best.stamp];
+    for (const entry of counts) if (entry !== best) stamps.push(entry.stamp);
+    if (stamps.length < 3) return stamps;
+    const [first, ...others] = stamps as [Stamp, ...Stamp[]];
+    return [first, ...others.sort((a, b) => compareStamps(b, a))];
   }
 
-  #find(stamp: Stamp, first: StampCount): StampCount {
-    this.#all ??= new Map([[stampName(first.stamp), first]]);
-    const name = stampName(stamp);
-    let entry = this.#all.get(name);
-    if (entry === undefined) {
-      entry = { stamp, count: 0 };
-      this.#all.set(name, entry);
-    }
+  #find(stamp: Stamp): StampCount {
+    const known = this.#all.length > FEW ? this.#byName(stamp) : this.#amongFew(stamp);
+    if (known !== undefined) return known;
+    const entry = { stamp, count: 0 };
+    this.#all.push(entry);
+    this.#named?.set(stampName(stamp), entry);
     return entry;
   }
+
+  #amongFew(stamp: Stamp): StampCount | undefined {
+    for (const entry of this.#all) if (compareStamps(entry.stamp, stamp) === 0) return entry;
+    return undefined;
+  }
+
+  #byName(stamp: Stamp): StampCount | undefined {
+    this.#named ??= new Map(this.#all.map((entry) => [stampName(entry.stamp), entry]));
+    return this.#named.get(stampName(stamp));
+  }
 }
+
+/** Whether a stamp is rather the default than another one: more frequent, on a tie later. */
+function isBefore(a: StampCount, b: StampCount | undefined): boolean {
+  if (b === undefined || a.count !== b.count) return a.count > (b?.count ?? 0);
+  return compareStamps(a.stamp, b.stamp) > 0;
+}
+
+/** So many stamps are looked through one by one: that is cheaper than to name them. */
+const FEW = 8;
 
 function stampName(stamp: Stamp): string {
   return `${stamp.time}/${stamp.site}`;
@@ -155,7 +174,7 @@ function writeStamp(writer: ByteWriter, stamp: Stamp): void {
   writer.raw(siteBytes(stamp.site));
 }
 
-let lastSite: Site = "";
+let lastSite: Site = NO_SITE;
 let lastSiteBytes = new Uint8Array(8);
 
 /** A store writes its own site nearly always, so one remembered answer is enough. */
@@ -168,6 +187,7 @@ function siteBytes(site: Site): Uint8Array {
   return bytes;
 }
 
+/** The same remembered answer, the other way round. */
 function readSite(reader: ByteReader): Site {
-  return reader.uint64().toString(16).padStart(16, "0");
+  return reader.isNext(lastSiteBytes) ? lastSite : reader.uint64().toString(16).padStart(16, "0");
 }

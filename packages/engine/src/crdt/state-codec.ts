@@ -38,6 +38,7 @@ import {
   type MapState,
   type Node,
   type Reset,
+  registerNode,
 } from "./state.ts";
 
 /** A state in its two records. */
@@ -51,16 +52,21 @@ const HEAD = { alive: 1, aliveIsDefault: 2, dead: 4, seeded: 8, kids: 16, stamps
 /** One writer for all: making one costs more than most metadata does. Encoding is synchronous. */
 const scratch = new ByteWriter(256);
 
-export function encodeState(state: DocumentState): EncodedState {
+/** The metadata begins with the version when there is one: so it lies in a store. */
+export function encodeState(state: DocumentState, version?: number): EncodedState {
   const shown = show(state);
   scratch.reset();
+  if (version !== undefined) scratch.varint(version);
   writeMeta(scratch, state, shown !== undefined);
   return { shown, meta: scratch.finish() };
 }
 
-/** The state of the two records. Throws `state.malformed` when they do not belong together. */
-export function decodeState(shown: Shown | undefined, meta: Uint8Array): DocumentState {
-  const reader = new ByteReader(meta, "state.malformed");
+/**
+ * The state of the two records, the second from `offset` on. Throws `state.malformed` when they do
+ * not belong together.
+ */
+export function decodeState(shown: Shown | undefined, meta: Uint8Array, offset = 0): DocumentState {
+  const reader = new ByteReader(meta, "state.malformed", offset);
   const state = readMeta(reader, shown);
   reader.end();
   if (isAfter(state.alive, state.dead) !== (shown !== undefined)) {
@@ -154,10 +160,10 @@ type NamedNode = readonly [name: string, node: Node];
 /** The fields that the shown values do not already tell, in order of their names. */
 function explicitKids(kids: Kids, table: StampTable, isShown: boolean): NamedNode[] {
   const explicit: NamedNode[] = [];
-  for (const entry of kids) {
-    if (!isShown || !isImplied(entry[1], table)) explicit.push(entry);
+  for (const [name, node] of kids) {
+    if (!isShown || !isImplied(node, table)) explicit.push([name, node]);
   }
-  return explicit.sort((a, b) => compareText(a[0], b[0]));
+  return explicit.length < 2 ? explicit : explicit.sort((a, b) => compareText(a[0], b[0]));
 }
 
 /** Whether a node is what impliedNode makes of its shown value. */
@@ -179,10 +185,10 @@ function isImpliedMap(map: MapState, table: StampTable): boolean {
 
 function impliedNode(value: Value, mark: ReturnType<typeof markOf>, stamp: Stamp): Node {
   if (mark === "attachment") return { ...EMPTY_NODE, att: { stamp, value } };
-  if (!isObject(value) || mark === "register") return { ...EMPTY_NODE, reg: { stamp, value } };
+  if (!isObject(value) || mark === "register") return registerNode({ stamp, value });
   const kids = new Map<string, Node>();
   const types = typeof mark === "object" ? mark : undefined;
-  for (const name of Object.keys(value)) {
+  for (const name in value) {
     kids.set(name, impliedNode(value[name] as Value, markOf(types, name), stamp));
   }
   return { ...EMPTY_NODE, map: { touch: stamp, kids } };
@@ -235,10 +241,10 @@ function readKids(source: Source, hasExplicit: boolean, shown: Shown | undefined
   }
   if (count > 0) source.depth--;
   if (shown === undefined) return kids;
-  for (const name of Object.keys(shown.fields)) {
-    if (kids.has(name)) continue;
-    const mark = markOf(shown.types, name);
-    kids.set(name, impliedNode(shown.fields[name] as Value, mark, table.default));
+  const { fields, types } = shown;
+  for (const name in fields) {
+    if (count > 0 && kids.has(name)) continue;
+    kids.set(name, impliedNode(fields[name] as Value, markOf(types, name), table.default));
   }
   return kids;
 }

@@ -37,7 +37,7 @@ import { sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
 import { decodeState, encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
-import type { Reader } from "../platform.ts";
+import type { Key, Reader } from "../platform.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
 import { IndexWriter } from "./index-writer.ts";
 import {
@@ -67,7 +67,6 @@ import {
   documentRecord,
   type Guard,
   type Head,
-  metaRecord,
   type Origin,
   readHead,
   readMetaRecord,
@@ -86,6 +85,8 @@ export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
 interface OpenDocument {
   readonly collection: number;
   readonly idKey: string;
+  readonly metaKey: Key;
+  readonly documentKey: Key;
   /** Whether anything of it is kept: shown, hidden or a tombstone. */
   isHeld: boolean;
   /** The version before this transaction. */
@@ -109,6 +110,9 @@ export class Applier {
   readonly #head: { -readonly [K in keyof Head]: Head[K] };
   readonly #indexes: IndexWriter;
   readonly #attachments: AttachmentWriter;
+  /** The last collection that was asked for: most transactions know only one. */
+  #lastName: string | undefined;
+  #lastNumber: number | undefined;
   #operations = 0;
   #aside = 0;
   #isChanged = false;
@@ -149,20 +153,24 @@ export class Applier {
     // The head's time: the step of another site may be old, its effect here is not.
     this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
-    this.#steps.push({ ...step, time });
+    this.#steps.push(time === step.time ? step : { ...step, time });
     return outcomes;
   }
 
-  /** Notes that the outcome of this transaction rests on a document as it was before it. */
-  guard(collection: string, id: Value): void {
+  /**
+   * Notes that the outcome of this transaction rests on a document as it was before it. Returns what
+   * of the document shows now.
+   */
+  guard(collection: string, id: Value): Shown | undefined {
     const idKey = documentId(id).key;
     const number = this.#numberOf(collection);
     if (number === undefined) {
       this.#guards.set(`?${collection}/${idKey}`, [collection, id, 0]);
-    } else {
-      const { previous } = this.#open(number, idKey);
-      this.#guards.set(metaKey(number, idKey), [collection, id, previous]);
+      return undefined;
     }
+    const document = this.#open(number, idKey);
+    this.#guards.set(document.metaKey, [collection, id, document.previous]);
+    return document.shown;
   }
 
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
@@ -278,7 +286,13 @@ export class Applier {
   }
 
   #numberOf(collection: string): number | undefined {
-    return this.#overlay.get(collectionKey(collection)) as number | undefined;
+    if (collection === this.#lastName) return this.#lastNumber;
+    const number = this.#overlay.get(collectionKey(collection)) as number | undefined;
+    if (number !== undefined) {
+      this.#lastName = collection;
+      this.#lastNumber = number;
+    }
+    return number;
   }
 
   #makeCollection(collection: string): number {
@@ -296,19 +310,24 @@ export class Applier {
     if (known !== undefined) return known;
     const record = this.#overlay.get(key);
     const document =
-      record === undefined ? newDocument(collection, idKey) : this.#read(collection, idKey, record);
+      record === undefined
+        ? newDocument(collection, idKey, key)
+        : this.#read(collection, idKey, key, record);
     this.#documents.set(key, document);
     return document;
   }
 
-  #read(collection: number, idKey: string, record: Value): OpenDocument {
-    const { version, meta } = readMetaRecord(record);
-    const shownRecord = this.#overlay.get(documentKey(collection, idKey));
+  #read(collection: number, idKey: string, key: Key, record: Value): OpenDocument {
+    const shownKey = documentKey(collection, idKey);
+    const { version, bytes, offset } = readMetaRecord(record);
+    const shownRecord = this.#overlay.get(shownKey);
     const before = shownRecord === undefined ? undefined : shownOfRecord(shownRecord);
-    const state = decodeState(before, meta);
+    const state = decodeState(before, bytes, offset);
     return {
       collection,
       idKey,
+      metaKey: key,
+      documentKey: shownKey,
       isHeld: true,
       previous: version,
       before,
@@ -320,15 +339,17 @@ export class Applier {
   }
 
   #save(document: OpenDocument, state: DocumentState): void {
-    const { collection, idKey } = document;
-    const { shown, meta } = encodeState(state);
-    this.#overlay.put(metaKey(collection, idKey), metaRecord(this.#txnId, meta));
+    const { shown, meta } = encodeState(state, this.#txnId);
+    this.#overlay.put(document.metaKey, meta);
     if (shown !== undefined) {
-      this.#overlay.put(documentKey(collection, idKey), documentRecord(shown));
+      this.#overlay.put(document.documentKey, documentRecord(shown));
     } else if (document.shown !== undefined) {
-      this.#overlay.remove(documentKey(collection, idKey));
+      this.#overlay.remove(document.documentKey);
     }
-    this.#count(collection, Number(shown !== undefined) - Number(document.shown !== undefined));
+    this.#count(
+      document.collection,
+      Number(shown !== undefined) - Number(document.shown !== undefined),
+    );
     this.#indexes.move(document, shown);
     this.#attachments.move(document, state);
     this.#moveGrave(document, oldestGrave(state));
@@ -341,9 +362,9 @@ export class Applier {
   /** Removes every trace of a document but the log's. */
   #forget(document: OpenDocument): void {
     const { collection, idKey } = document;
-    this.#overlay.remove(metaKey(collection, idKey));
+    this.#overlay.remove(document.metaKey);
     if (document.shown !== undefined) {
-      this.#overlay.remove(documentKey(collection, idKey));
+      this.#overlay.remove(document.documentKey);
       this.#count(collection, -1);
     }
     this.#indexes.move(document, undefined);
@@ -452,11 +473,10 @@ export class Applier {
     this.#moveGrave(document, oldestGrave(state));
     // What shows is the same, so the document keeps its version: this is no change to send.
     if (isEmptyState(state)) {
-      this.#overlay.remove(metaKey(collection, idKey));
+      this.#overlay.remove(document.metaKey);
       this.#overlay.remove(changedKey(collection, document.previous, idKey));
     } else {
-      const record = metaRecord(document.previous, encodeState(state).meta);
-      this.#overlay.put(metaKey(collection, idKey), record);
+      this.#overlay.put(document.metaKey, encodeState(state, document.previous).meta);
     }
     document.state = state;
     document.isHeld = !isEmptyState(state);
@@ -495,7 +515,7 @@ export class Applier {
       const before = beforeImage(document.before, document.shown);
       changes.push([document.operation, document.previous, before]);
     }
-    return changes.sort((a, b) => a[0] - b[0]);
+    return changes.length < 2 ? changes : changes.sort((a, b) => a[0] - b[0]);
   }
 }
 
@@ -528,10 +548,12 @@ export function* collectableGraves(
   }
 }
 
-function newDocument(collection: number, idKey: string): OpenDocument {
+function newDocument(collection: number, idKey: string, key: Key): OpenDocument {
   return {
     collection,
     idKey,
+    metaKey: key,
+    documentKey: documentKey(collection, idKey),
     isHeld: false,
     previous: 0,
     before: undefined,
@@ -548,10 +570,12 @@ function beforeImage(before: Shown | undefined, after: Shown | undefined): Befor
   const types = equalValues(before.types, after?.types) ? {} : { types: before.types ?? {} };
   if (after === undefined) return { fields: before.fields, added: [], ...types };
   const fields: MutableObject = {};
-  for (const name of Object.keys(before.fields)) {
-    const old = before.fields[name] as Value;
+  const { fields: olds } = before;
+  for (const name in olds) {
+    const old = olds[name] as Value;
     if (!equalValues(old, getField(after.fields, name))) setField(fields, name, old);
   }
-  const added = Object.keys(after.fields).filter((name) => !Object.hasOwn(before.fields, name));
+  const added: string[] = [];
+  for (const name in after.fields) if (!Object.hasOwn(olds, name)) added.push(name);
   return { fields, added, ...types };
 }

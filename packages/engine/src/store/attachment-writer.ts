@@ -18,7 +18,7 @@ import { type AttachmentRecord, UPLOADERS_MAX } from "./records.ts";
 export class AttachmentWriter {
   readonly #overlay: Overlay;
   /** Contents that this step brought, or gained or lost a reference to. */
-  readonly #touched = new Set<string>();
+  #touched: Set<string> | undefined;
 
   constructor(overlay: Overlay) {
     this.#overlay = overlay;
@@ -40,12 +40,12 @@ export class AttachmentWriter {
     for (const id of from) {
       if (to.has(id)) continue;
       this.#overlay.remove(referenceKey(id, collection, idKey));
-      this.#touched.add(id);
+      this.#touch(id);
     }
     for (const id of to) {
       if (from.has(id)) continue;
       this.#overlay.put(referenceKey(id, collection, idKey), true);
-      this.#touched.add(id);
+      this.#touch(id);
     }
   }
 
@@ -65,7 +65,7 @@ export class AttachmentWriter {
     const isSame = before !== undefined && isSameRecord(before, after);
     if (isSame && this.isReferenced(id)) return false;
     if (!isSame) this.#overlay.put(attachmentKey(id), after);
-    this.#touched.add(id);
+    this.#touch(id);
     return true;
   }
 
@@ -78,15 +78,20 @@ export class AttachmentWriter {
 
   /** Ends a step: what it touched and nobody refers to now is an orphan since `time`. */
   settle(time: number): void {
-    if (this.#touched.size === 0) return;
+    if (this.#touched === undefined) return;
     const due: [id: string, record: AttachmentRecord, isReferenced: boolean][] = [];
     // All looks before all writes: reading a range that was just written to is slow.
     for (const id of this.#touched) {
       const record = this.#read(id);
       if (record !== undefined) due.push([id, record, this.isReferenced(id)]);
     }
-    this.#touched.clear();
+    this.#touched = undefined;
     for (const [id, record, isInUse] of due) this.#mark(id, record, isInUse ? undefined : time);
+  }
+
+  #touch(id: string): void {
+    this.#touched ??= new Set();
+    this.#touched.add(id);
   }
 
   #mark(id: string, { len, by, orphanedAt: before }: AttachmentRecord, after?: number): void {

@@ -44,6 +44,8 @@ export interface QueueHost {
   context(): TransactionContext;
   /** Milliseconds on a clock that never goes back. */
   elapsed(): number;
+  /** Lets everything else that waits have its turn. */
+  pause(): Promise<void>;
   /** Told of the last durable transaction, before any request hears of it. */
   onDurable(txnId: number): void;
   /** Told of each flush that wrote something, after its requests were answered. */
@@ -137,24 +139,20 @@ export class CommitQueue {
     const group = this.#next;
     group.requests.push(request);
     try {
-      this.#base.during(() => {
-        request.outcome = this.#outcomeOf(request, group);
-      });
+      this.#base.begin();
+      request.outcome = this.#outcomeOf(request, group);
     } catch (error) {
       request.outcome = { kind: "failed", error };
+    } finally {
+      this.#base.end();
     }
   }
 
   #outcomeOf(request: Request, group: Group): Outcome {
     const seen = readHead(group.overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
-    const { requestId } = request;
     const context = this.#host.context();
-    const transaction = new Transaction(
-      group.overlay,
-      txnId,
-      requestId === undefined ? context : { ...context, requestId },
-    );
+    const transaction = new Transaction(group.overlay, txnId, context, request.requestId);
     const result = request.evaluate(transaction);
     assert(!(result instanceof Promise), "a request that is evaluated synchronously");
     const finished = transaction.finish();
@@ -179,6 +177,8 @@ export class CommitQueue {
       else this.#failed(group, error);
       this.#report(group, elapsedMs, error !== undefined);
       this.#drainOverflow();
+      // What has come in meanwhile joins the next group: a commit costs the same for few as for many.
+      if (this.#next.requests.length > 0) await this.#host.pause();
     }
     this.#loop = undefined;
   }
@@ -250,14 +250,13 @@ class BaseReader implements Reader {
     this.#storage = storage;
   }
 
-  during(work: () => void): void {
+  begin(): void {
     this.#snapshot = this.#storage.snapshot();
-    try {
-      work();
-    } finally {
-      this.#snapshot.close();
-      this.#snapshot = undefined;
-    }
+  }
+
+  end(): void {
+    this.#snapshot?.close();
+    this.#snapshot = undefined;
   }
 
   /** A group is durable: what is remembered follows it. */

@@ -15,7 +15,8 @@ import { type IndexRecord, readIndexList, shownOfRecord } from "./records.ts";
 
 export class IndexWriter {
   readonly #overlay: Overlay;
-  readonly #lists = new Map<number, readonly IndexRecord[]>();
+  /** Made when it is needed: most stores have no index. */
+  #lists: Map<number, readonly IndexRecord[]> | undefined;
   /** Whether the store has or had an index. */
   #isUsed: boolean;
 
@@ -71,6 +72,7 @@ export class IndexWriter {
   }
 
   #listOf(collection: number): readonly IndexRecord[] {
+    this.#lists ??= new Map();
     let list = this.#lists.get(collection);
     if (list === undefined) {
       list = readIndexList(this.#overlay.get(indexListKey(collection)));
@@ -82,6 +84,6 @@ export class IndexWriter {
   #setList(collection: number, list: readonly IndexRecord[]): void {
     if (list.length === 0) this.#overlay.remove(indexListKey(collection));
     else this.#overlay.put(indexListKey(collection), list);
-    this.#lists.set(collection, list);
+    this.#lists?.set(collection, list);
   }
 }

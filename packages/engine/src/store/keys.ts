@@ -45,19 +45,27 @@ export function countKey(collection: number): Key {
 }
 
 export function documentKey(collection: number, idKey: string): Key {
-  return documentPrefix(collection) + idKey;
+  return prefixesOf(collection).document + idKey;
 }
 
-const documentPrefixes = new Map<number, string>();
+/** What the keys of a collection's documents begin with. */
+interface Prefixes {
+  readonly document: string;
+  readonly meta: string;
+  readonly changed: string;
+}
 
-/** Remembered, because every read of a document begins with it; collections are few. */
-function documentPrefix(collection: number): string {
-  let prefix = documentPrefixes.get(collection);
-  if (prefix === undefined) {
-    prefix = `d${uint32Key(collection)}`;
-    documentPrefixes.set(collection, prefix);
+const prefixes = new Map<number, Prefixes>();
+
+/** Remembered, because every read and write of a document begins with it; collections are few. */
+function prefixesOf(collection: number): Prefixes {
+  let known = prefixes.get(collection);
+  if (known === undefined) {
+    const number = uint32Key(collection);
+    known = { document: `d${number}`, meta: `m${number}`, changed: `v${number}` };
+    prefixes.set(collection, known);
   }
-  return prefix;
+  return known;
 }
 
 export function documentRange(collection: number): KeyRange {
@@ -96,7 +104,7 @@ function idPlace({ value }: Bound, isBehind: boolean): string {
 export const ID_OFFSET = 5;
 
 export function metaKey(collection: number, idKey: string): Key {
-  return `m${uint32Key(collection)}${idKey}`;
+  return prefixesOf(collection).meta + idKey;
 }
 
 export function transactionKey(txnId: number): Key {
@@ -113,7 +121,7 @@ export function txnIdOfKey(key: Key): number {
 }
 
 export function changedKey(collection: number, txnId: number, idKey: string): Key {
-  return `v${uint32Key(collection)}${uint64Key(txnId)}${idKey}`;
+  return prefixesOf(collection).changed + uint64Key(txnId) + idKey;
 }
 
 /** Documents of a collection whose last change is above `after`, oldest change first. */
@@ -296,7 +304,18 @@ function uint16Key(value: number): string {
 }
 
 function uint64Key(value: number): string {
-  return uint32Key(Math.floor(value / 0x100000000)) + uint32Key(value % 0x100000000);
+  const high = Math.floor(value / 0x100000000);
+  const low = value % 0x100000000;
+  return String.fromCharCode(
+    high >>> 24,
+    (high >>> 16) & 255,
+    (high >>> 8) & 255,
+    high & 255,
+    low >>> 24,
+    (low >>> 16) & 255,
+    (low >>> 8) & 255,
+    low & 255,
+  );
 }
 
 function numberOfKey(key: Key, offset: number): number {

@@ -7,7 +7,6 @@
 
 import {
   ByteReader,
-  ByteWriter,
   type IndexKey,
   isArray,
   type Operation,
@@ -99,15 +98,9 @@ export type AttachmentRecord = {
 export interface MetaRecord {
   /** The transaction that changed the document last. */
   readonly version: number;
-  readonly meta: Uint8Array;
-}
-
-const scratch = new ByteWriter(256);
-
-export function metaRecord(version: number, meta: Uint8Array): Uint8Array {
-  scratch.varint(version);
-  scratch.raw(meta);
-  return scratch.finish();
+  readonly bytes: Uint8Array;
+  /** Where the metadata begin in `bytes`: behind the version. */
+  readonly offset: number;
 }
 
 export function readMetaRecord(record: Value): MetaRecord {
@@ -116,7 +109,7 @@ export function readMetaRecord(record: Value): MetaRecord {
   }
   const reader = new ByteReader(record, "store.corrupt");
   const version = reader.varint();
-  return { version, meta: record.subarray(reader.offset) };
+  return { version, bytes: record, offset: reader.offset };
 }
 
 /** Operations of one statement or command: one tick of the clock. */
@@ -204,7 +197,7 @@ export function approximateSize(value: Value): number {
       if (value instanceof Uint8Array) return value.length + 3;
       let size = 3;
       if (isArray(value)) for (const element of value) size += approximateSize(element);
-      else for (const key of Object.keys(value)) size += approximateSize(value[key] as Value) + 1;
+      else for (const key in value) size += approximateSize(value[key] as Value) + 1;
       return size;
     }
     default:

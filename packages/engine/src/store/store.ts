@@ -152,6 +152,7 @@ export class Store {
     };
     this.#queue = new CommitQueue(storage, {
       context: () => ({ site: identity.site, nowMs: platform.now(), clock, isClockAccepted }),
+      pause: () => platform.pause(),
       elapsed: () => platform.elapsed(),
       onDurable: (txnId) => this.#known.progress.reach(txnId),
       onFlush: (flush) => this.#flushed(flush),

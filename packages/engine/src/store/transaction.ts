@@ -34,7 +34,6 @@ export interface TransactionContext {
   readonly clock: ClockLimits;
   /** Whether an operator has confirmed the wall clock. */
   readonly isClockAccepted: boolean;
-  readonly requestId?: string;
 }
 
 export class Transaction {
@@ -50,13 +49,13 @@ export class Transaction {
   #kind: "documents" | "housekeeping" | undefined;
   #isEnded = false;
 
-  constructor(parent: Reader, txnId: number, context: TransactionContext) {
+  constructor(parent: Reader, txnId: number, context: TransactionContext, requestId?: string) {
     this.#context = context;
     this.txnId = txnId;
     this.#overlay = new Overlay(parent);
     this.#applier = new Applier(this.#overlay, txnId, context.site);
     this.view = new View(this.#overlay);
-    const { nowMs, requestId } = context;
+    const { nowMs } = context;
     this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
   }
 
@@ -72,8 +71,10 @@ export class Transaction {
 
   /** Reads a document for a decision about a write: the write holds only while it is unchanged. */
   get(collection: string, id: Value): StoredDocument | undefined {
-    this.#applier.guard(collection, id);
-    return this.view.get(collection, id);
+    if (this.#isEnded) throw endedError();
+    const shown = this.#applier.guard(collection, id);
+    if (shown === undefined) return undefined;
+    return { id: documentId(id).id, fields: shown.fields, types: shown.types };
   }
 
   /** Applies the operations of one statement or command: one tick for all of them. */
@@ -110,7 +111,7 @@ export class Transaction {
   }
 
   #admit(operations: readonly Operation[]): void {
-    if (this.#isEnded) throw new PeerError("store.closed", "the transaction has ended");
+    if (this.#isEnded) throw endedError();
     this.#operations += operations.length;
     if (this.#operations > OPERATIONS_MAX) {
       const message = `expected at most ${OPERATIONS_MAX} operations in a transaction`;
@@ -148,6 +149,10 @@ export class Transaction {
       checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
     });
   }
+}
+
+function endedError(): PeerError {
+  return new PeerError("store.closed", "the transaction has ended");
 }
 
 /** One tick cannot order two operations on one document. States merge in any order. */

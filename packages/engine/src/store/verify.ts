@@ -18,6 +18,7 @@ import {
   idOfKey,
   isDocumentOperation,
   isObject,
+  isRootSet,
   latest,
   NONE,
   stringifyJson,
@@ -213,11 +214,12 @@ class Verifier {
 
   #checkMeta(key: Key, value: Value): void {
     const place: DocumentKey = { collection: collectionOfKey(key), idKey: key.slice(ID_OFFSET) };
-    const { version, meta } = readMetaRecord(value);
+    const { version, bytes, offset } = readMetaRecord(value);
     const record = this.#reader.get(documentKey(place.collection, place.idKey));
-    const state = decodeState(record === undefined ? undefined : shownOfRecord(record), meta);
-    const again = encodeState(state);
-    if (compareBytes(again.meta, meta) !== 0)
+    const shown = record === undefined ? undefined : shownOfRecord(record);
+    const state = decodeState(shown, bytes, offset);
+    const again = encodeState(state, version);
+    if (compareBytes(again.meta, bytes) !== 0)
       this.#report(key, "expected metadata in canonical form");
     if (compareBytes(stateToBytes(normalize(state)), stateToBytes(state)) !== 0) {
       this.#report(key, "expected a state in normal form");
@@ -261,15 +263,8 @@ class Verifier {
 
   #checkGrave(key: Key): void {
     const { time, collection, idKey } = readGraveKey(key);
-    const record = this.#reader.get(metaKey(collection, idKey));
-    const shown = this.#reader.get(documentKey(collection, idKey));
-    const state =
-      record === undefined
-        ? undefined
-        : decodeState(
-            shown === undefined ? undefined : shownOfRecord(shown),
-            readMetaRecord(record).meta,
-          );
+    const isHeld = this.#reader.has(metaKey(collection, idKey));
+    const state = isHeld ? this.#view.stateByKey(collection, idKey).state : undefined;
     if (state === undefined || oldestGrave(state) !== time) {
       this.#report(key, "expected a document with this floor");
     }
@@ -424,7 +419,14 @@ function isStampedBy(
 
 function isWhatWasSet(edit: Edit, shown: ValueObject | undefined): boolean {
   // A document that does not show took no edit; a map merges with what is there.
-  if (edit.kind !== "set" || shown === undefined || isObject(edit.value)) return true;
+  if (edit.kind !== "set" || shown === undefined) return true;
+  if (isRootSet(edit)) {
+    const { value: fields } = edit;
+    const isShown = (name: string): boolean =>
+      isObject(fields[name]) || equalValues(fields[name], getField(shown, name));
+    return Object.keys(fields).every(isShown);
+  }
+  if (isObject(edit.value)) return true;
   let value: Value | undefined = shown;
   for (const name of edit.path) value = isObject(value) ? getField(value, name) : undefined;
   return equalValues(value, edit.value);

@@ -199,8 +199,8 @@ export class View {
   stateByKey(number: number, idKey: string): VersionedState {
     const record = this.#reader.get(metaKey(number, idKey));
     if (record === undefined) return NEVER_HELD;
-    const { version, meta } = readMetaRecord(record);
-    return { state: decodeState(this.shownByKey(number, idKey), meta), version };
+    const { version, bytes, offset } = readMetaRecord(record);
+    return { state: decodeState(this.shownByKey(number, idKey), bytes, offset), version };
   }
 
   shownByKey(number: number, idKey: string): Shown | undefined {

@@ -2,7 +2,15 @@
  * Edit: what each operation comes to, by what its writer sees; and the cases of the model.
  */
 
-import { DEPTH_MAX, NONE, type Path, PeerError, type Value, ZERO } from "@bigpeer/protocol";
+import {
+  DEPTH_MAX,
+  NONE,
+  type Path,
+  PeerError,
+  type TypeMark,
+  type Value,
+  ZERO,
+} from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { deltaOf, findNode, type StateOperation } from "../../src/crdt/edit.ts";
 import { merge } from "../../src/crdt/merge.ts";
@@ -335,6 +343,26 @@ test("[D8] SET of an object writes a map and each of its fields, and merges with
       m: { a: 1, b: { c: 1, d: 1 }, e: 1 },
     },
   );
+});
+
+test("[D8] SET without a path is SET of each field of its object, types included", () => {
+  const before = peerAfter(insert(BASE)).state;
+  const fields = { a: 2, o: { p: { q: 3 } }, n: [1], k: 4 };
+  const types = { k: "counter", o: { p: "register" } } as const;
+  const edits = Object.entries(fields).map(([name, value]) => {
+    const mark = (types as { [field: string]: TypeMark })[name];
+    const edit = { kind: "set", path: [name], value } as const;
+    return mark === undefined ? edit : { ...edit, types: mark };
+  });
+  const place = { kind: "update", collection: "c", id: 1 } as const;
+  const whole = { ...place, edits: [{ kind: "set", path: [], value: fields, types }] } as const;
+  const delta = deltaOf(before, whole, stampAt(5, 1)) ?? EMPTY_STATE;
+  const single = deltaOf(before, { ...place, edits }, stampAt(5, 1)) ?? EMPTY_STATE;
+  expect(describeState(delta)).toBe(describeState(single));
+  expect(show(merge(before, delta))).toEqual({
+    fields: { a: 2, o: { p: { q: 3 }, t: "k" }, n: [1], k: 4 },
+    types: { k: "counter", o: { p: "register" } },
+  });
 });
 
 test("[D8] SET of any other value, or of an object declared a register, writes the register", () => {

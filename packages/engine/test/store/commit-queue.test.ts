@@ -46,6 +46,22 @@ test("[K22] requests that come during a flush form the next group, evaluated ove
   expect(fieldsOf(store, "c", "x")).toEqual({ n: 3 });
 });
 
+test("[K22] requests that come while the answers of a group go out join the next one", async () => {
+  const platform = testPlatform();
+  const { store, disk } = await openStore({}, platform);
+  await put(store, "x", 0);
+  disk.holdSyncs();
+  const first = increment(store, "x");
+  await Promise.resolve();
+  await Promise.resolve();
+  const second = increment(store, "x");
+  const before = disk.syncCount;
+  disk.releaseSyncs();
+  await first;
+  expect(await Promise.all([second, increment(store, "x")])).toEqual([2, 3]);
+  expect(disk.syncCount - before).toBe(2);
+});
+
 test("[K23] neither answer, error nor read shows an unflushed write", async () => {
   const { store, disk } = await openStore();
   disk.holdSyncs();
@@ -114,12 +130,14 @@ test("a request whose evaluation throws an odd thing fails alone", async () => {
 
 test("a transaction is dead once its request returned", async () => {
   const { store } = await openStore();
+  await put(store, "b");
   let kept: unknown;
   await store.transact((transaction) => {
+    transaction.get("c", "b");
     kept = transaction;
   });
   const transaction = kept as { get(collection: string, id: string): unknown };
-  expect(() => transaction.get("c", "a")).toThrow(PeerError);
+  for (const id of ["a", "b"]) expect(() => transaction.get("c", id)).toThrow(PeerError);
 });
 
 test("more requests than the queue holds are refused as busy, and none is lost", async () => {

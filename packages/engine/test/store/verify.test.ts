@@ -79,6 +79,21 @@ function spoiled(key: Key, value: Value): Value {
   return key.startsWith("d") ? { other: "content" } : null;
 }
 
+test("[K30] a document that does not show what its last update set is found", async () => {
+  const { store, storage } = await openStore();
+  const place = { collection: "c", id: "a" } as const;
+  const edits = [{ kind: "set", path: [], value: { n: 2, m: { y: 1 } } }] as const;
+  const insert = { kind: "insert", ...place, fields: { n: 1, m: { x: 1 } } } as const;
+  await store.transact((transaction) => transaction.apply([insert]));
+  await store.transact((transaction) => transaction.apply([{ kind: "update", ...place, edits }]));
+  expect(problems(storage)).toEqual([]);
+  const [key, record] = [...dump(storage)].findLast(([each]) => each.startsWith("t")) ?? [];
+  const text = JSON.stringify(record).replace('"n":2', '"n":3');
+  await storage.commit(new Map([[key ?? "", JSON.parse(text) as Value]]));
+  const message = 'expected its document "a" to show what it wrote';
+  expect(problems(storage)).toEqual([`t:0000000000000002 ${message}`]);
+});
+
 test("[K30] a key that nobody writes is found", async () => {
   const { storage } = await sample();
   await storage.commit(new Map([["zz", 1]]));

@@ -48,6 +48,7 @@ async function write(commands: readonly WriteCommand[], call: Call): Promise<Bat
 /** What may be left out is null for some clients; the engine knows only that it is not there. */
 function engineCommand(command: WriteCommand, index: number): EngineCommand {
   if (command.method !== "upsert") return command;
+  if (command.valueTypeOverrides === undefined) return command as EngineCommand;
   const { valueTypeOverrides, ...rest } = command;
   // To a schema, binary without content is an object without fields.
   if (valueTypeOverrides instanceof Uint8Array) {

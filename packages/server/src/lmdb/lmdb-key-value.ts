@@ -11,7 +11,8 @@
  * second process from writing. One process at a time may open a folder without `readOnly`.
  *
  * Habits of lmdb that shape this code:
- * - put() looks for a marker field inside the value, so it is only ever given bytes.
+ * - put() looks for a marker field inside the value, so it is only ever given bytes, or the place
+ *   of bytes in a larger buffer: then what its encoder returns has a start and an end.
  * - After a failed write of the meta page its environment is dead, and the next commit would wait
  *   for ever. So after each failure inside LMDB everything is closed, and opened again when used.
  * - A cursor must be closed before its transaction, and an iterator that is left half-way never is.
@@ -49,7 +50,7 @@ import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
 import { checkLmdbFile } from "./lmdb-file.ts";
 import type { EntrySize } from "./page-estimate.ts";
 import { ShapeTable } from "./shape-table.ts";
-import { ValueDecoder, ValueEncoder } from "./stored-value.ts";
+import { type LentBytes, ValueDecoder, ValueEncoder } from "./stored-value.ts";
 
 export interface LmdbOptions {
   /** To read, or copy, beside a running server. Then commit() may not be called. */
@@ -231,7 +232,7 @@ export class LmdbKeyValue implements KeyValue {
     const encoded = this.#encode(writes);
     const unsaved = this.#table.unsaved();
     try {
-      await environment.room?.take(encoded.map(entrySize));
+      await environment.room?.take(encoded);
       await queueWrites(environment, encoded, unsaved);
     } catch (error) {
       throw error instanceof PeerError ? error : await this.#afterFailure(error);
@@ -248,8 +249,8 @@ export class LmdbKeyValue implements KeyValue {
     const encoded: EncodedWrite[] = [];
     for (const [key, value] of writes) {
       assertKey(key);
-      const bytes = value === undefined ? undefined : this.#encoder.encode(value, key);
-      encoded.push({ key, bytes });
+      const lent = value === undefined ? undefined : this.#encoder.encode(value, key);
+      encoded.push({ key, keySize: key.length, lent, size: lent?.size ?? 0 });
     }
     return encoded;
   }
@@ -400,7 +401,8 @@ function openNamed(
 ): ValueDatabase | undefined {
   const encoder = {
     // Values come as bytes already.
-    encode: (bytes: Uint8Array): Uint8Array => bytes,
+    encode: (bytes: Uint8Array | LentBytes): Uint8Array =>
+      bytes instanceof Uint8Array ? bytes : partOf(bytes),
     // What lmdb lends is a longer buffer; an iterator says the size, get() sets the length.
     decode: (bytes: Uint8Array, size: unknown): Value =>
       decode(bytes, typeof size === "number" ? size : bytes.length),
@@ -408,6 +410,14 @@ function openNamed(
   // lmdb's types know neither `create` nor that openDB then may give undefined.
   const options = { name, create, keyEncoder, encoder, encoding: "msgpack" as const };
   return root.openDB<Value | undefined, Key>(options);
+}
+
+/** lmdb takes a part of a buffer when it has a start and an end. */
+function partOf({ chunk, start, size }: LentBytes): Uint8Array {
+  const part: Buffer & { start?: number; end?: number } = chunk;
+  part.start = start;
+  part.end = start + size;
+  return part;
 }
 
 /** Finds what would make lmdb's open fail, because then it often takes the process with it. */
@@ -443,12 +453,18 @@ function openRoot(folder: string, readOnly: boolean): RootDatabase {
   });
 }
 
+/** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
+interface Latin1Buffer {
+  latin1Write(text: string, start: number): number;
+  latin1Slice(start: number, end: number): string;
+}
+
 /** Keys are byte strings, and lie in LMDB as these bytes: so its order is theirs. */
 const keyEncoder = {
-  writeKey: (key: Key, target: Buffer, start: number): number =>
-    start + target.write(key, start, "latin1"),
-  readKey: (source: Buffer, start: number, end: number): Key =>
-    source.toString("latin1", start, end),
+  writeKey: (key: Key, target: Buffer & Latin1Buffer, start: number): number =>
+    start + target.latin1Write(key, start),
+  readKey: (source: Buffer & Latin1Buffer, start: number, end: number): Key =>
+    source.latin1Slice(start, end),
 };
 
 function decodeShape(bytes: Uint8Array, size: number): Value {
@@ -469,13 +485,10 @@ function shapeKey(number: number): Key {
   return String.fromCharCode(number >> 8, number & 0xff);
 }
 
-interface EncodedWrite {
+interface EncodedWrite extends EntrySize {
   readonly key: Key;
-  readonly bytes: Uint8Array | undefined;
-}
-
-function entrySize({ key, bytes }: EncodedWrite): EntrySize {
-  return { keySize: key.length, size: bytes?.length ?? 0 };
+  /** Undefined for a removal. */
+  readonly lent: LentBytes | undefined;
 }
 
 function queueWrites(
@@ -486,9 +499,9 @@ function queueWrites(
   const shapeBytes = unsaved.shapes.map(encodeCbor);
   // Nothing in here may throw: lmdb would commit what was queued before.
   return values.batch(() => {
-    for (const { key, bytes } of encoded) {
-      if (bytes === undefined) void values.remove(key);
-      else void values.put(key, bytes);
+    for (const { key, lent } of encoded) {
+      if (lent === undefined) void values.remove(key);
+      else void values.put(key, lent as unknown as Value);
     }
     for (const [i, bytes] of shapeBytes.entries()) {
       void shapes.put(shapeKey(unsaved.first + i), bytes);

@@ -19,6 +19,10 @@ const EXTENSION_CBOR = 0x43;
 const EXTENSION_TYPED_ARRAY = 0x74;
 const TYPED_ARRAY_UINT8 = 1;
 
+/** Before the content of binary below 256 bytes: extension, its size, its type, the kind of array. */
+const SHORT_EXTENSION = 0xc7;
+const BINARY_HEAD_SIZE = 4;
+
 /** The space that stays allocated between commits; larger values get more for one commit. */
 const CHUNK_SIZE = 256 * 1024;
 const BYTE_ORDER_MARK = 0xfeff;
@@ -41,8 +45,34 @@ export class ValueDecoder {
 
   /** `bytes` may be a lent buffer that is longer than the value of `size` bytes. */
   decode(bytes: Uint8Array, size: number): Value {
-    return this.#unpackr.unpack(bytes, size) as Value;
+    return isShortBinary(bytes, size)
+      ? shortBinary(bytes, size)
+      : (this.#unpackr.unpack(bytes, size) as Value);
   }
+}
+
+/** As the metadata of a document, which every write reads: msgpackr makes several objects of it. */
+function isShortBinary(bytes: Uint8Array, size: number): boolean {
+  return (
+    bytes[0] === SHORT_EXTENSION &&
+    bytes[1] === size - BINARY_HEAD_SIZE + 1 &&
+    bytes[2] === EXTENSION_TYPED_ARRAY &&
+    bytes[3] === TYPED_ARRAY_UINT8
+  );
+}
+
+function shortBinary(bytes: Uint8Array, size: number): Uint8Array {
+  const binary = new Uint8Array(size - BINARY_HEAD_SIZE);
+  for (let i = BINARY_HEAD_SIZE; i < size; i++) binary[i - BINARY_HEAD_SIZE] = bytes[i] as number;
+  return binary;
+}
+
+/** Bytes inside a larger piece: a buffer of its own for each value costs more than most values do. */
+export interface LentBytes {
+  /** The first one in its memory, so that places in both are the same. */
+  readonly chunk: Buffer;
+  readonly start: number;
+  readonly size: number;
 }
 
 /**
@@ -60,11 +90,11 @@ export class ValueEncoder {
   }
 
   /** `owner` is the key under which the value will lie: shapes are counted by owner. */
-  encode(value: Value, owner: string): Uint8Array {
+  encode(value: Value, owner: string): LentBytes {
     this.#shapes.beginValue(owner);
     this.#start = this.#end;
     this.#write(value);
-    return this.#chunk.subarray(this.#start, this.#end);
+    return { chunk: this.#chunk, start: this.#start, size: this.#end - this.#start };
   }
 
   release(): void {
@@ -220,10 +250,8 @@ export class ValueEncoder {
   }
 
   #writeObject(object: ValueObject): void {
-    const keys = Object.keys(object);
-    if (keys.length === 0) return this.#writeByte(0x80);
-    const shape = this.#shapes.find(keys);
-    if (shape < 0) return this.#writeMap(object, keys);
+    const shape = this.#shapes.find(object);
+    if (shape < 0) return this.#writeMap(object, Object.keys(object));
     // A record: the number of its shape in one byte or two, then the values of its fields.
     this.#reserve(2);
     if (shape < 0x20) this.#chunk[this.#end++] = 0x40 + shape;
@@ -231,7 +259,7 @@ export class ValueEncoder {
       this.#chunk[this.#end++] = 0x60 + ((shape - 0x20) & 0x1f);
       this.#chunk[this.#end++] = (shape - 0x20) >> 5;
     }
-    for (let i = 0; i < keys.length; i++) this.#write(object[keys[i] as string] as Value);
+    for (const key in object) this.#write(object[key] as Value);
   }
 
   #writeMap(object: ValueObject, keys: string[]): void {

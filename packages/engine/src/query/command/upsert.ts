@@ -7,7 +7,7 @@
 import {
   assert,
   checkValue,
-  equalValues,
+  type DocumentId,
   getField,
   isObject,
   type MutableObject,
@@ -19,7 +19,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { type InsertPlan, insertDocuments } from "../mutate/insert.ts";
+import { givenDocument, type InsertPlan, withoutId, writeGiven } from "../mutate/insert.ts";
 import type { Execution } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";
 import { type AttachmentToken, attachmentToken, checkUploaded } from "./attachment-token.ts";
@@ -40,7 +40,9 @@ export function prepareUpsert(
     const message = `expected a document (an object), found ${describeType(value)}`;
     throw new PeerError("value.invalid", message, { at: `${at}.value` });
   }
-  const { document, types, tokens } = overridden(withId(value, command.id, at), command, at);
+  const id = idOf(value, command.id, at);
+  const given = getField(value, "_id") === undefined ? value : (withoutId(value) as ValueObject);
+  const { fields, types, tokens } = overridden(given, command, at);
   const typing = { isStrict: false, types };
   const plan: InsertPlan = {
     collection,
@@ -53,27 +55,28 @@ export function prepareUpsert(
   };
   return (execution) => {
     for (const token of tokens) checkUploaded(token, execution);
-    const { ids } = within(`${at}.value`, () => insertDocuments(plan, [document], execution));
-    const [id] = ids;
-    assert(id !== undefined, "an upsert that writes its document");
-    return { method: "upsert", id };
+    const { ids } = within(`${at}.value`, () =>
+      writeGiven(plan, [givenDocument(id, fields, plan, execution)], execution),
+    );
+    const [written] = ids;
+    assert(written !== undefined, "an upsert that writes its document");
+    return { method: "upsert", id: written };
   };
 }
 
-/** The document with its id in it, if it has one. */
-function withId(value: ValueObject, id: Value | undefined, at: string): ValueObject {
+/** The id beside the document or in it, if there is one. */
+function idOf(value: ValueObject, id: Value | undefined, at: string): DocumentId | undefined {
   const inside = getField(value, "_id");
-  const own = inside === undefined ? undefined : idAt(inside, `${at}.value._id`).id;
-  if (id === undefined) return value;
-  const given = idAt(id, `${at}.id`).id;
-  if (own === undefined) return { ...value, _id: given };
-  if (equalValues(own, given)) return value;
+  const own = inside === undefined ? undefined : idAt(inside, `${at}.value._id`);
+  if (id === undefined) return own;
+  const given = idAt(id, `${at}.id`);
+  if (own === undefined || own.key === given.key) return given;
   const message = "expected the same id as in `value._id`";
   throw new PeerError("id.invalid", message, { at: `${at}.id` });
 }
 
 interface Overridden {
-  readonly document: ValueObject;
+  readonly fields: ValueObject;
   readonly types: Types | undefined;
   readonly tokens: readonly AttachmentToken[];
 }
@@ -85,13 +88,13 @@ function overridden(
   at: string,
 ): Overridden {
   const names = Object.keys(overrides);
-  if (names.length === 0) return { document: value, types: undefined, tokens: [] };
-  const document: MutableObject = { ...value };
+  if (names.length === 0) return { fields: value, types: undefined, tokens: [] };
+  const fields: MutableObject = { ...value };
   const types: { [field: string]: TypeMark } = {};
   const tokens: AttachmentToken[] = [];
   for (const name of names) {
     const type = overrides[name] as TypeOverride;
-    const field = name === "_id" ? undefined : getField(value, name);
+    const field = getField(value, name);
     if (field === undefined) {
       const message = "expected the name of a field of `value`";
       throw new PeerError("value.invalid", message, { at: `${at}.valueTypeOverrides.${name}` });
@@ -100,9 +103,9 @@ function overridden(
     const token = checkOverride(field, type, `${at}.value.${name}`);
     if (token === undefined) continue;
     tokens.push(token);
-    setField(document, name, token.value);
+    setField(fields, name, token.value);
   }
-  return { document, types, tokens };
+  return { fields, types, tokens };
 }
 
 function checkOverride(field: Value, type: TypeOverride, at: string): AttachmentToken | undefined {

@@ -49,11 +49,7 @@ export function applyWrites(
       budget.step();
       budget.take(checkDocumentSize(write, limits, view, execution.warnings));
     }
-    return applyOperations(
-      writes.map(({ operation }) => operation),
-      execution,
-      at,
-    );
+    return transactionOf(execution).apply(writes.map(({ operation }) => operation));
   });
 }
 

@@ -14,6 +14,7 @@ import {
   TIME_MAX,
   unreachable,
   type Value,
+  type ValueObject,
 } from "@bigpeer/protocol";
 import { deltaOf, type StateOperation } from "../../crdt/edit.ts";
 import { merge } from "../../crdt/merge.ts";
@@ -142,17 +143,21 @@ export function encodedSize(value: Value): number {
   }
 }
 
-function containerSize(value: Exclude<Value, null>): number {
+function containerSize(value: Uint8Array | readonly Value[] | ValueObject): number {
   if (value instanceof Uint8Array) return headSize(value.length) + value.length;
   if (isArray(value)) {
     let size = headSize(value.length);
     for (const element of value) size += encodedSize(element);
     return size;
   }
+  return fieldsSize(value);
+}
+
+function fieldsSize(fields: ValueObject): number {
   let size = 0;
   let count = 0;
-  for (const [name, field] of Object.entries(value)) {
-    size += textSize(name) + encodedSize(field);
+  for (const name in fields) {
+    size += textSize(name) + encodedSize(fields[name] as Value);
     count++;
   }
   return size + headSize(count);

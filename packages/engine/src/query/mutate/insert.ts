@@ -17,7 +17,6 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault, semanticFault } from "../fault.ts";
 import { readDocument } from "../run/declared-read.ts";
@@ -54,8 +53,8 @@ export interface InsertPlan {
   readonly at: number;
 }
 
-/** A document that the statement brings. */
-interface Given {
+/** A document that a statement or a command brings. */
+export interface Given {
   readonly id: Value;
   readonly key: string;
   /** The id was made here: nobody else has it. */
@@ -69,18 +68,26 @@ export function insertDocuments(
   rows: readonly Outcome[],
   execution: MutationContext,
 ): MutationOutcome {
+  return writeGiven(plan, checkRows(plan, rows, execution), execution);
+}
+
+/** Writes documents whose ids are all different. */
+export function writeGiven(
+  plan: InsertPlan,
+  given: readonly Given[],
+  execution: MutationContext,
+): MutationOutcome {
   const { view } = execution;
-  const given = checkRows(plan, rows, execution);
   const writes: Write[] = [];
   const written: Value[] = [];
   for (const document of given) {
     const write = decide(document, plan, execution);
     if (write === undefined) continue;
     written.push(document.id);
-    writes.push(write);
+    // An update without edits writes nothing, but the document counts as written all the same.
+    if (hasEffect(write)) writes.push(write);
   }
-  // An update without edits writes nothing, but the document counts as written all the same.
-  const outcomes = applyWrites(writes.filter(hasEffect), execution, plan.at);
+  const outcomes = applyWrites(writes, execution, plan.at);
   const ids = plan.isInitial ? written.filter((_, i) => outcomes[i] === "applied") : written;
   const place = { view, collection: plan.collection };
   return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
@@ -131,14 +138,22 @@ function expectObject(datum: Exclude<Outcome, Failure>, at: number): DatumObject
 }
 
 function checkDocument(datum: DatumObject, plan: InsertPlan, execution: MutationContext): Given {
-  const { typing, isTokenInferred = true, at } = plan;
+  const { at } = plan;
+  const id = Object.hasOwn(datum, "_id") ? checkId(datum["_id"] as PresentDatum, at) : undefined;
+  return givenDocument(id, id === undefined ? datum : withoutId(datum), plan, execution);
+}
+
+/** A document to be written; without an id one is made. */
+export function givenDocument(
+  known: DocumentId | undefined,
+  fields: DatumObject,
+  { typing, isTokenInferred = true, at }: InsertPlan,
+  { run }: MutationContext,
+): Given {
+  const { id, key } = known ?? documentId(uuidOf((size) => run.platform.random(size)));
   const writer: Writer = { typing, clause: "insert", isTokenInferred, at };
-  const isNew = !Object.hasOwn(datum, "_id");
-  const { id, key } = isNew
-    ? documentId(uuidOf((size) => execution.run.platform.random(size)))
-    : checkId(datum["_id"] as PresentDatum, at);
-  const fields = isNew ? datum : withoutId(datum);
   const types = writeMarks(fields, typing.types ?? {}, [], writer);
+  const isNew = known === undefined;
   return { id, key, isNew, fields: toValue(fields) as ValueObject, types };
 }
 
@@ -154,7 +169,7 @@ function checkId(datum: PresentDatum, at: number): DocumentId {
   }
 }
 
-function withoutId(datum: DatumObject): DatumObject {
+export function withoutId(datum: DatumObject): DatumObject {
   const fields: MutableDatumObject = {};
   for (const name of Object.keys(datum)) {
     if (name !== "_id") setField(fields, name, datum[name] as PresentDatum);
@@ -213,7 +228,5 @@ function meet(
 
 /** An upsert of a document that shows is an update: a delete that nobody here knew of wins. */
 function setEdits({ fields, types }: Given): SetEdit[] {
-  return Object.keys(fields).map((name) =>
-    setEdit([name], fields[name] as Value, markOf(types, name)),
-  );
+  return Object.keys(fields).length === 0 ? [] : [setEdit([], fields, types)];
 }

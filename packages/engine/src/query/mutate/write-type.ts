@@ -60,10 +60,10 @@ export function writeMarks(
   writer: Writer,
 ): Types | undefined {
   let marks: { [field: string]: TypeMark } | undefined;
-  for (const name of Object.keys(fields)) {
+  for (const name in fields) {
     const value = fields[name] as PresentDatum;
     const type = markOf(declared, name);
-    if (type === undefined && typeof value !== "object") continue;
+    if (type === undefined && !isDatumObject(value)) continue;
     const mark = writeMark(value, type, [...path, name], writer);
     if (mark === undefined) continue;
     marks ??= {};

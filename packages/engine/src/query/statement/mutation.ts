@@ -43,11 +43,11 @@ export function compileInsert(statement: InsertStatement, joinsMax: number): Com
   const collection = storedName(into);
   const { rows, select } = compileInsertSource(statement, joinsMax);
   const returning = compileReturning(statement.returning, into.name);
+  const isReturning = returning !== undefined;
   const run: RunWrite = (execution) => {
     const typing = { isStrict: execution.isStrict, types: into.types };
-    const plan = { collection, typing, isInitial, conflict, at };
-    const isReturning = statement.returning !== undefined;
-    const outcome = insertDocuments({ ...plan, isReturning }, rows(execution), execution);
+    const plan = { collection, typing, isInitial, conflict, isReturning, at };
+    const outcome = insertDocuments(plan, rows(execution), execution);
     return resultOf(outcome, returning, execution);
   };
   return { run, select };

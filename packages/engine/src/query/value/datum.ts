@@ -161,7 +161,16 @@ function objectValue(datum: DatumObject): ValueObject {
 export function hasFloat(datum: PresentDatum): boolean {
   if (typeof datum !== "object" || datum === null || datum instanceof Uint8Array) return false;
   if (datum instanceof Float) return true;
-  const parts = isDatumArray(datum) ? datum : Object.values(datum);
-  spend(parts.length);
-  return parts.some(hasFloat);
+  let count = 0;
+  if (isDatumArray(datum)) {
+    count = datum.length;
+    for (const part of datum) if (hasFloat(part)) return true;
+  } else {
+    for (const key in datum) {
+      count++;
+      if (hasFloat(datum[key] as PresentDatum)) return true;
+    }
+  }
+  spend(count);
+  return false;
 }
