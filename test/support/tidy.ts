@@ -65,6 +65,7 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["mutate"],
   ["statement"],
   ["command"],
+  ["request.ts"],
   ["statement-runner.ts"],
 ];
 

@@ -45,25 +45,27 @@ export {
   permissionsValue,
   readPermissions,
 } from "./query/permission/permissions.ts";
+export type {
+  BatchResult,
+  CountRequest,
+  CountResult,
+  FindByIdRequest,
+  FindByIdResult,
+  FindRequest,
+  FindResult,
+  RemoteRequest,
+  RequestOptions,
+  StatementRequest,
+  StatementResult,
+  WriteOptions,
+  WriteRequest,
+} from "./query/request.ts";
 export type { Warning } from "./query/run/execution.ts";
 export type { SortKey } from "./query/statement/find.ts";
 export {
-  type BatchResult,
-  type CountRequest,
-  type CountResult,
-  type FindByIdRequest,
-  type FindByIdResult,
-  type FindRequest,
-  type FindResult,
-  type RemoteRequest,
-  type RequestOptions,
   type StatementLimits,
-  type StatementRequest,
-  type StatementResult,
   StatementRunner,
   type StatementRunnerOptions,
-  type WriteOptions,
-  type WriteRequest,
 } from "./query/statement-runner.ts";
 export { PARAMETERS } from "./query/system/settings.ts";
 export type { InfoFact, SystemFacts, SystemRow } from "./query/system/system-collections.ts";

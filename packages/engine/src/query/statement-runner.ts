@@ -7,7 +7,7 @@
  * memory, and leaves a trace in `system:request_history`.
  */
 
-import { PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import { RESULT_BYTES_MAX, SLICE_MS, STATEMENT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { RepeatKey } from "../store/remembered-answer.ts";
@@ -16,7 +16,7 @@ import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument, View } from "../store/view.ts";
 import { type Answer, permissionDigest, recalled, remember } from "./command/answer.ts";
 import { documentsOf, labelOf, prepareBatch, usesOfCommands } from "./command/batch.ts";
-import type { WriteCommand, WriteResult } from "./command/command.ts";
+import type { WriteResult } from "./command/command.ts";
 import { checkCollectionName, refuseUnknown } from "./command/known-collection.ts";
 import { idAt } from "./command/place.ts";
 import { checkRemoteStatement } from "./command/remote.ts";
@@ -29,7 +29,20 @@ import type { CollectionUse } from "./permission/collection-use.ts";
 import { Judge } from "./permission/judge.ts";
 import { NarrowedView } from "./permission/narrowed-view.ts";
 import { checkArguments, requireParameters } from "./plan/parameters.ts";
-import { type Execution, type Warning, Warnings } from "./run/execution.ts";
+import type {
+  BatchResult,
+  CountRequest,
+  CountResult,
+  FindByIdRequest,
+  FindByIdResult,
+  FindRequest,
+  FindResult,
+  RemoteRequest,
+  StatementRequest,
+  StatementResult,
+  WriteRequest,
+} from "./request.ts";
+import { type Execution, Warnings } from "./run/execution.ts";
 import { Turns } from "./run/turns.ts";
 import {
   type FilterQuery,
@@ -46,43 +59,6 @@ import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
 import type { SystemFacts } from "./system/system-collections.ts";
 import { underMeter } from "./value/effort.ts";
-
-/** What all requests that take time may bring. */
-export interface RequestOptions {
-  /** A shorter deadline than the runner's own. */
-  readonly timeoutMs?: number;
-  /** Kept in the change log with what the request wrote, and in the history of requests. */
-  readonly requestId?: string;
-  /** What the caller may do; everything when it is absent. */
-  readonly authority?: Authority | undefined;
-}
-
-/** What those that write may bring. */
-export interface WriteOptions extends RequestOptions {
-  /** The same request under the same name is told again what it was told first. */
-  readonly repeat?: RepeatKey | undefined;
-}
-
-export interface StatementRequest extends WriteOptions {
-  readonly statement: string;
-  /** An object with a value for each parameter. */
-  readonly args?: unknown;
-  /** Overrides the setting DQL_STRICT_MODE. */
-  readonly isStrict?: boolean | undefined;
-}
-
-export interface StatementResult {
-  readonly queryType: QueryType;
-  readonly items: readonly Value[];
-  readonly mutatedDocumentIds: readonly Value[];
-  /** The first few; `totalWarningsCount` counts all. */
-  readonly warnings: readonly Warning[];
-  readonly totalWarningsCount: number;
-  /** The state that was read, or the transaction that was made. */
-  readonly transactionId: number;
-  /** Present when this was told before, under the same name. */
-  readonly isRepeated?: true;
-}
 
 export interface StatementLimits {
   readonly timeMs: number;
@@ -102,65 +78,6 @@ export interface StatementRunnerOptions {
   readonly settings?: ValueObject;
   /** Told of each request that took longer than DQL_SLOW_REQUEST_WARN_SECONDS. */
   readonly onSlow?: (request: StoredDocument) => void;
-}
-
-export interface CountRequest extends RequestOptions {
-  readonly collection: string;
-  readonly query: string;
-  readonly args?: unknown;
-  /** Whether a collection that is not known is an error rather than empty. */
-  readonly isUnknownRefused?: boolean;
-}
-
-export interface CountResult {
-  readonly count: number;
-  readonly transactionId: number;
-}
-
-export interface FindRequest extends CountRequest, FilterQuery {
-  readonly offset?: number;
-  readonly limit?: number;
-  readonly isPlanWanted?: boolean;
-}
-
-export interface FindResult {
-  readonly documents: readonly StoredDocument[];
-  /** How the documents were found, if wanted. */
-  readonly plan?: ValueObject;
-  readonly transactionId: number;
-}
-
-export interface FindByIdRequest {
-  readonly collection: string;
-  readonly id: unknown;
-  readonly isUnknownRefused?: boolean;
-  readonly authority?: Authority | undefined;
-}
-
-export interface FindByIdResult {
-  /** In its canonical form. */
-  readonly id: Value;
-  readonly document: StoredDocument | undefined;
-  readonly transactionId: number;
-}
-
-export interface WriteRequest extends WriteOptions {
-  readonly commands: readonly WriteCommand[];
-  /** Whether update and remove refuse a collection that is not known. */
-  readonly isUnknownRefused?: boolean;
-}
-
-export interface BatchResult {
-  /** One for each command, in their order. */
-  readonly results: readonly WriteResult[];
-  readonly transactionId: number;
-  readonly isRepeated: boolean;
-}
-
-export interface RemoteRequest {
-  readonly statement: string;
-  readonly args?: unknown;
-  readonly authority?: Authority | undefined;
 }
 
 /** Anything that runs under a budget and leaves a trace: a statement, a filter, a batch. */

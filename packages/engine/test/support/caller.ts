@@ -6,7 +6,8 @@ import type { PeerError, Value, ValueObject } from "@bigpeer/protocol";
 import type { WriteCommand, WriteResult } from "../../src/query/command/command.ts";
 import { Authority } from "../../src/query/permission/authority.ts";
 import { type AccessRule, readPermissions } from "../../src/query/permission/permissions.ts";
-import type { StatementResult, StatementRunner } from "../../src/query/statement-runner.ts";
+import type { StatementResult } from "../../src/query/request.ts";
+import type { StatementRunner } from "../../src/query/statement-runner.ts";
 import { rejection } from "./run-commands.ts";
 
 /** Queries by collection; true for everything. */

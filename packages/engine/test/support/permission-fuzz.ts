@@ -422,7 +422,7 @@ export class RequestSource {
     const name = this.#collection();
     const into = random.oneIn(3) ? `COLLECTION ${name} (hits COUNTER)` : name;
     const given = Array.from({ length: random.pick([1, 1, 2, 3]) }, () => this.#newDocument());
-    const isInitial = random.oneIn(4);
+    const isInitial = random.oneIn(3);
     const middle = isInitial ? "INITIAL " : "";
     const policy = isInitial ? "" : this.#policy();
     const prefix = random.pick(["", "", "", "", "", "", "EXPLAIN ", "PROFILE "]);

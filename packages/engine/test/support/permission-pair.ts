@@ -12,8 +12,8 @@ import { isObject, type Value, type ValueObject } from "@bigpeer/protocol";
 import { Budget } from "../../src/query/frame/budget.ts";
 import { Authority } from "../../src/query/permission/authority.ts";
 import { FULL_PERMISSIONS } from "../../src/query/permission/permissions.ts";
+import type { StatementResult } from "../../src/query/request.ts";
 import type { Warning } from "../../src/query/run/execution.ts";
-import type { StatementResult } from "../../src/query/statement-runner.ts";
 import { dump } from "./open-store.ts";
 import {
   BY_NATURE,

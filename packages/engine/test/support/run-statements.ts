@@ -5,12 +5,8 @@
 import type { Value } from "@bigpeer/protocol";
 import { PeerError } from "@bigpeer/protocol";
 import type { Platform } from "../../src/platform.ts";
-import {
-  type StatementLimits,
-  type StatementRequest,
-  type StatementResult,
-  StatementRunner,
-} from "../../src/query/statement-runner.ts";
+import type { StatementRequest, StatementResult } from "../../src/query/request.ts";
+import { type StatementLimits, StatementRunner } from "../../src/query/statement-runner.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 
 export interface Statements extends OpenStore {

@@ -49,7 +49,8 @@ export function applyWrites(
       budget.step();
       budget.take(checkDocumentSize(write, limits, view, execution.warnings));
     }
-    return transactionOf(execution).apply(writes.map(({ operation }) => operation));
+    const operations = writes.map(({ operation }) => operation);
+    return applyOperations(operations, execution, at);
   });
 }
 

@@ -87,6 +87,8 @@ class RequestFacts {
   qualifier: string | undefined;
 }
 
+const CANCELLED = "the request was cancelled";
+
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #active = new Roster<ActiveRequest>();
@@ -120,9 +122,8 @@ export class Requests {
   }
 
   /** Stops a running request at its next look at the budget. False when there is none. */
-  cancel(id: string, reason: string = "the request was cancelled"): boolean {
-    // One after the other: requests are cancelled seldom, and begin and end all the time.
-    const request = this.#active.list().find((each) => each.id === id);
+  cancel(id: string, reason: string = CANCELLED): boolean {
+    const request = this.#find(id);
     request?.cancel(reason);
     return request !== undefined;
   }
@@ -131,8 +132,9 @@ export class Requests {
   cancelAll(ids: Iterable<Value>, credential?: string): readonly Value[] {
     return Array.from(ids).filter((id) => {
       if (typeof id !== "string") return false;
-      const request = this.#active.get(id);
-      return request !== undefined && isOf(credential, request) && this.cancel(id);
+      const request = this.#find(id, credential);
+      request?.cancel(CANCELLED);
+      return request !== undefined;
     });
   }
 
@@ -196,6 +198,11 @@ export class Requests {
     this.#finished.push(facts);
     this.#bytes += bytesOf(facts);
     this.#trim();
+  }
+
+  #find(id: string, credential?: string): ActiveRequest | undefined {
+    // One after the other: requests are cancelled seldom, and begin and end all the time.
+    return this.#active.list().find((each) => each.id === id && isOf(credential, each));
   }
 
   #trim(): void {

@@ -83,10 +83,12 @@ describe("requests", () => {
     expect(() => own.look()).toThrow(/cancelled/);
     other.look();
     unknown.look();
-    // An id is chosen by its caller: one that is taken over does not open the request.
-    begin("r1", "bob").look();
-    expect(runner.requests.cancelAll(["r1"], "ada")).toEqual([]);
-    expect(runner.requests.cancelAll(["r1"])).toEqual(["r1"]);
+    // An id is chosen by its caller: of two requests with one id each caller means his own.
+    const namesake = begin("r1", "bob");
+    expect(runner.requests.cancelAll(["r1"], "ada")).toEqual(["r1"]);
+    namesake.look();
+    expect(runner.requests.cancelAll(["r1"], "bob")).toEqual(["r1"]);
+    expect(() => namesake.look()).toThrow(/cancelled/);
   });
 
   test("[P18] of others are not deleted from the history", async () => {

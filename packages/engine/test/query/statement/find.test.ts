@@ -6,8 +6,9 @@ import type { Value, ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MemoryPool } from "../../../src/query/frame/memory-pool.ts";
+import type { FindRequest } from "../../../src/query/request.ts";
 import { prepareFind } from "../../../src/query/statement/find.ts";
-import { type FindRequest, StatementRunner } from "../../../src/query/statement-runner.ts";
+import { StatementRunner } from "../../../src/query/statement-runner.ts";
 import { rejection } from "../../support/run-commands.ts";
 import { openStatements, type Statements } from "../../support/run-statements.ts";
 
