@@ -18,6 +18,7 @@ export {
   type KeyRange,
   type KeyValue,
   type Pattern,
+  type PatternMatch,
   type Platform,
   type Reader,
   type Snapshot,

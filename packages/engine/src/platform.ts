@@ -28,6 +28,15 @@ export interface Platform {
 export interface Pattern {
   /** Whether the pattern is found anywhere in the text. Throws `query.too_large` beyond its bounds. */
   isFoundIn(text: string): boolean;
+  /** All matches from left to right, none within another. Throws as above, also on the way. */
+  matchesIn(text: string): Iterable<PatternMatch>;
+}
+
+export interface PatternMatch {
+  readonly start: number;
+  readonly end: number;
+  /** What each group of the pattern matched, the whole first; undefined for one that took no part. */
+  readonly groups: readonly (string | undefined)[];
 }
 
 /**

@@ -7,7 +7,7 @@
  * many of them keeps no memory.
  */
 
-import type { Pattern } from "@bigpeer/engine";
+import type { Pattern, PatternMatch } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import { RE2JS, RE2JSException } from "re2js";
 
@@ -59,13 +59,30 @@ export class PatternCompiler {
         const compiled = this.#obtain(key, make);
         return compiled !== undefined && this.#match(compiled, text);
       },
+      matchesIn: (text) => {
+        const compiled = this.#obtain(key, make);
+        return compiled === undefined ? [] : this.#matches(compiled, text);
+      },
     };
   }
 
   #match({ expression, size }: Compiled, text: string): boolean {
     if (size * text.length <= this.#limits.workMax) return expression.test(text);
-    const message = `expected a smaller pattern for a text of ${text.length} characters`;
-    throw new PeerError("query.too_large", message);
+    throw tooLarge(text);
+  }
+
+  /** Each match may have looked at all that follows it, so that many of them cost as many matches. */
+  *#matches({ expression, size }: Compiled, text: string): Iterable<PatternMatch> {
+    const { workMax } = this.#limits;
+    if (size * text.length > workMax) throw tooLarge(text);
+    const matcher = expression.matcher(text);
+    let work = 0;
+    while (matcher.find()) {
+      const [start, end] = [matcher.start(), matcher.end()];
+      work += size * (text.length - start);
+      if (work > MATCHES_WORK * workMax) throw tooLarge(text);
+      yield { start, end, groups: groupsOf(matcher) };
+    }
   }
 
   #obtain(key: string, make: () => Compiled | undefined): Compiled | undefined {
@@ -79,6 +96,20 @@ export class PatternCompiler {
     }
     return compiled;
   }
+}
+
+/** All matches of one text may cost so many times what one of them may. */
+const MATCHES_WORK = 16;
+
+function groupsOf(matcher: ReturnType<RE2JS["matcher"]>): (string | undefined)[] {
+  const groups: (string | undefined)[] = [];
+  for (let i = 0; i <= matcher.groupCount(); i++) groups.push(matcher.group(i) ?? undefined);
+  return groups;
+}
+
+function tooLarge({ length }: string): PeerError {
+  const message = `expected a smaller pattern for a text of ${length} characters`;
+  return new PeerError("query.too_large", message);
 }
 
 function compilePattern(

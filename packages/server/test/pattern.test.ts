@@ -138,3 +138,19 @@ test("the clock for what has passed never goes back", () => {
   const first = nodePlatform.elapsed();
   expect(nodePlatform.elapsed()).toBeGreaterThanOrEqual(first);
 });
+
+test("all matches are found from left to right, with what their groups matched", () => {
+  const found = nodePlatform.pattern("(\\w)(\\d)?", "")?.matchesIn("a1 😀b") ?? [];
+  expect([...found]).toEqual([
+    { start: 0, end: 2, groups: ["a1", "a", "1"] },
+    { start: 5, end: 6, groups: ["b", "b", undefined] },
+  ]);
+});
+
+test("matches that look at the whole text again and again are refused", () => {
+  const limits = { ...PATTERN_LIMITS, workMax: 100_000 };
+  const pattern = new PatternCompiler(limits).compile("a.*b|a", "");
+  expect([...(pattern?.matchesIn("a".repeat(10)) ?? [])]).toHaveLength(10);
+  expect(() => [...(pattern?.matchesIn("a".repeat(10_000)) ?? [])]).toThrow("smaller pattern");
+  expect(() => [...(pattern?.matchesIn("a".repeat(100_000)) ?? [])]).toThrow("smaller pattern");
+});

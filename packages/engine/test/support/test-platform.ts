@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { RE2JS } from "re2js";
-import type { Pattern, Platform } from "../../src/platform.ts";
+import type { Pattern, PatternMatch, Platform } from "../../src/platform.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const START_MS = 1_767_225_600_000;
@@ -41,9 +41,21 @@ export function testPlatform(seed = 1): TestPlatform {
 function compilePattern(source: string, flags: string): Pattern | undefined {
   try {
     const expression = RE2JS.compile(flags === "" ? source : `(?${flags})${source}`);
-    return { isFoundIn: (text) => expression.test(text) };
+    return {
+      isFoundIn: (text) => expression.test(text),
+      matchesIn: (text) => allMatches(expression, text),
+    };
   } catch {
     return undefined;
+  }
+}
+
+function* allMatches(expression: RE2JS, text: string): Iterable<PatternMatch> {
+  const matcher = expression.matcher(text);
+  while (matcher.find()) {
+    const count = matcher.groupCount() + 1;
+    const groups = Array.from({ length: count }, (_, i) => matcher.group(i) ?? undefined);
+    yield { start: matcher.start(), end: matcher.end(), groups };
   }
 }
 

@@ -18,6 +18,7 @@ import {
   isNumeric,
   MISSING,
   type Outcome,
+  type PresentDatum,
 } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 
@@ -38,6 +39,7 @@ const AGGREGATES: ReadonlyMap<string, (run: Run) => Accumulator> = new Map<
   ["max", (run) => new Extreme(1, run)],
   ["median", (run) => new Median(run)],
   ["mid", (run) => new Middle(run)],
+  ["array_agg", (run) => new Collected(run)],
 ]);
 
 export function isAggregate(name: string): boolean {
@@ -190,6 +192,26 @@ class Middle implements Accumulator {
 
   result(): Outcome {
     return halfway(this.#least.result(), this.#greatest.result());
+  }
+}
+
+/** All of them in an array, in the order of the rows. */
+class Collected implements Accumulator {
+  readonly #values: PresentDatum[] = [];
+  readonly #run: Run;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  add(datum: Datum): void {
+    if (datum === MISSING || datum === null) return;
+    this.#run.budget.take(KEPT_BYTES + memorySize(datum));
+    this.#values.push(datum);
+  }
+
+  result(): Outcome {
+    return this.#values.length === 0 ? MISSING : this.#values;
   }
 }
 

@@ -69,6 +69,7 @@ interface Dated {
 
 export const DATE_FUNCTIONS: readonly FunctionSpec[] = [
   { name: "clock", arity: [0, 2], nulls: "pass", apply: clock },
+  { name: "now", arity: [0, 0], nulls: "pass", apply: (_args, run) => formatIso(startOf(run)) },
   { name: "date_cast", arity: [1, 2], nulls: "pass", apply: dateCast },
   { name: "date_format", arity: [2, 3], nulls: "see", apply: dateFormat },
   { name: "date_add", arity: [3, 5], nulls: "pass", apply: (args) => dateAdd(args, 1) },
@@ -84,8 +85,12 @@ export const DATE_FUNCTIONS: readonly FunctionSpec[] = [
 
 /** clock([format[, zone]]): when the statement began. */
 function clock([format, zone]: readonly Datum[], run: Run): Outcome {
-  const moment = { ms: Math.floor(run.request.startMs), nanos: 0, offset: 0 };
-  return show({ moment, kind: "integer" }, format, zone);
+  return show({ moment: startOf(run), kind: "integer" }, format, zone);
+}
+
+/** One reading of the clock for the whole statement. */
+function startOf({ request }: Run): Moment {
+  return { ms: Math.floor(request.startMs), nanos: 0, offset: 0 };
 }
 
 /** date_cast(date[, format]): milliseconds. The format says how a text is to be read. */

@@ -1,11 +1,15 @@
 /**
- * regexp_like: whether a regular expression is found in a text.
+ * regexp_like: whether a regular expression is found in a text. regexp_replace: the text with other
+ * text where it is found.
  */
 
+import type { Pattern } from "../../platform.ts";
 import type { Run } from "../frame/frame.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/arithmetic.ts";
 import { type Datum, Failure, type Outcome } from "../value/datum.ts";
-import { makePattern, matchPattern } from "../value/user-pattern.ts";
+import { eachMatch, makePattern, matchPattern } from "../value/user-pattern.ts";
 import type { FunctionSpec } from "./function.ts";
+import { chargeCopy, chargeGrowth } from "./growth.ts";
 
 const NO_TEXT = new Failure("expected a text, a pattern and flags as strings");
 const BAD_FLAGS = new Failure("expected flags out of i, c, m, s and x");
@@ -13,16 +17,70 @@ const FLAGS_LENGTH_MAX = 16;
 
 export const REGEXP_FUNCTIONS: readonly FunctionSpec[] = [
   { name: "regexp_like", arity: [2, 3], nulls: "pass", apply: regexpLike },
+  { name: "regexp_replace", arity: [3, 4], nulls: "pass", apply: regexpReplace },
 ];
 
 function regexpLike([text, source, flags = ""]: readonly Datum[], run: Run): Outcome {
-  if (typeof text !== "string" || typeof source !== "string" || typeof flags !== "string") {
-    return NO_TEXT;
-  }
+  if (typeof text !== "string") return NO_TEXT;
+  const pattern = patternOf(source, flags, run);
+  return pattern instanceof Failure ? pattern : matchPattern(pattern, text, run);
+}
+
+function patternOf(source: Datum, flags: Datum, run: Run): Pattern | Failure {
+  if (typeof source !== "string" || typeof flags !== "string") return NO_TEXT;
   const known = flags.length > FLAGS_LENGTH_MAX ? undefined : readFlags(flags);
   if (known === undefined) return BAD_FLAGS;
-  const pattern = makePattern(known.isExtended ? withoutBlanks(source) : source, known.flags, run);
-  return pattern instanceof Failure ? pattern : matchPattern(pattern, text, run);
+  return makePattern(known.isExtended ? withoutBlanks(source) : source, known.flags, run);
+}
+
+/** Rough bytes of one piece of a text that is put together. */
+const PIECE_BYTES = 16;
+
+/** What is counted at once. */
+const KEPT_BYTES = 64 * 1024;
+
+/** regexp_replace(text, pattern, replacement[, flags]): every match, from left to right. */
+function regexpReplace([text, source, by, flags = ""]: readonly Datum[], run: Run): Outcome {
+  if (typeof text !== "string" || typeof by !== "string") return NO_TEXT;
+  const pattern = patternOf(source, flags, run);
+  if (pattern instanceof Failure) return pattern;
+  const replacement = readReplacement(by);
+  const pieces: string[] = [];
+  let length = text.length;
+  let start = 0;
+  let kept = 0;
+  const failure = eachMatch(pattern, text, run, (match) => {
+    // The answer is known already: nothing more is kept.
+    if (length > TEXT_LENGTH_MAX) return;
+    kept += PIECE_BYTES * (replacement.length + 1);
+    if (kept > KEPT_BYTES) {
+      chargeGrowth(run, kept);
+      kept = 0;
+    }
+    pieces.push(text.slice(start, match.start));
+    for (const part of replacement) {
+      const piece = typeof part === "string" ? part : (match.groups[part] ?? "");
+      length += piece.length;
+      pieces.push(piece);
+    }
+    start = match.end;
+  });
+  if (failure !== undefined) return failure;
+  if (length > TEXT_LENGTH_MAX) return TEXT_TOO_LONG;
+  pieces.push(text.slice(start));
+  chargeCopy(run, length);
+  return pieces.join("");
+}
+
+/** Text, and numbers of groups: `$1` to `$9`, `$0` for all; `$$` is a `$`, as is one before all else. */
+function readReplacement(by: string): (string | number)[] {
+  const parts: (string | number)[] = [];
+  for (const part of by.match(/\$[0-9$]|[^$]+|\$/g) ?? []) {
+    const isGroup = part.length === 2 && part.startsWith("$") && part !== "$$";
+    if (isGroup) parts.push(Number(part[1]));
+    else parts.push(part === "$$" ? "$" : part);
+  }
+  return parts;
 }
 
 interface PatternFlags {

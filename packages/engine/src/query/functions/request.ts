@@ -1,7 +1,8 @@
 /**
- * What a statement may know about itself.
+ * What a statement may know about itself, and ids that it makes.
  */
 
+import { uuidOf } from "../uuid.ts";
 import type { FunctionSpec } from "./function.ts";
 
 export const REQUEST_FUNCTIONS: readonly FunctionSpec[] = [
@@ -14,5 +15,11 @@ export const REQUEST_FUNCTIONS: readonly FunctionSpec[] = [
       request_id: request.id,
       start_time: request.startMs,
     }),
+  },
+  {
+    name: "uuid",
+    arity: [0, 0],
+    nulls: "pass",
+    apply: (_args, { platform }) => uuidOf((size) => platform.random(size)),
   },
 ];

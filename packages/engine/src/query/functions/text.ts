@@ -22,6 +22,7 @@ import { trimText } from "./trim.ts";
 
 /** Rough bytes of a short text of its own. */
 const PIECE_BYTES = 32;
+const PIECES_COUNTED = 1024;
 
 export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   onText("upper", (text) => text.toUpperCase()),
@@ -50,6 +51,7 @@ export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   // SUBSTRING(s FROM a FOR b) is substring(s, a, b), without FROM it begins at 0.
   { name: "substr", arity: [2, 3], nulls: "pass", apply: substring },
   { name: "substring", arity: [1, 3], nulls: "pass", apply: substring },
+  { name: "replace", arity: [3, 4], nulls: "pass", apply: replace },
   { name: "repeat", arity: [2, 2], nulls: "pass", apply: repeat },
   { name: "lpad", arity: [2, 3], nulls: "pass", apply: (args, run) => pad(args, run, "start") },
   { name: "rpad", arity: [2, 3], nulls: "pass", apply: (args, run) => pad(args, run, "end") },
@@ -144,6 +146,27 @@ function repeat([text, times]: readonly Datum[], run: Run): Outcome {
   const count = readCount(times);
   if (count instanceof Failure) return count;
   return repeated(text, text === "" ? 0 : count, run);
+}
+
+/** replace(text, old, new[, count]): from the left, at most so often. Nothing is found by no text. */
+function replace([text, old, by, times]: readonly Datum[], run: Run): Outcome {
+  const wrong = findNotText([text, old, by]);
+  if (wrong !== undefined) return wrong;
+  const most = times === undefined ? Infinity : readCount(times);
+  if (most instanceof Failure) return most;
+  if (old === "") return text as string;
+  const pieces: string[] = [];
+  let start = 0;
+  const search = searchFor(old as string);
+  while (pieces.length < most) {
+    const end = search(text as string, start);
+    if (end < 0) break;
+    pieces.push((text as string).slice(start, end));
+    start = end + (old as string).length;
+    // Counted while they are made: a long text may have as many of them as characters.
+    if (pieces.length % PIECES_COUNTED === 0) chargeGrowth(run, PIECES_COUNTED * PIECE_BYTES);
+  }
+  return join([...pieces, (text as string).slice(start)], by as string, run);
 }
 
 /** Only the first character of the padding is used, a blank if there is none. Nothing is cut. */

@@ -25,7 +25,12 @@ export interface PermissionFilter {
 }
 
 /** Functions that read more than their arguments. */
-export const UNSTEADY_FUNCTIONS: ReadonlySet<string> = new Set(["clock", "request_info"]);
+export const UNSTEADY_FUNCTIONS: ReadonlySet<string> = new Set([
+  "clock",
+  "now",
+  "request_info",
+  "uuid",
+]);
 
 /** Throws a PeerError at `at` unless the text is a query that a permission may hold. */
 export function checkFilter(text: string, at: string): void {

@@ -1,10 +1,10 @@
 /**
- * Patterns that users wrote, for SIMILAR TO and regexp_like: made ready by the host, matched under the
+ * Patterns that users wrote, for SIMILAR TO and the functions on regular expressions: made ready by the host, matched under the
  * budget of the statement.
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import type { Pattern, Platform } from "../../platform.ts";
+import type { Pattern, PatternMatch, Platform } from "../../platform.ts";
 import { BoundedCache } from "../bounded-cache.ts";
 import { Failure, type Outcome } from "./datum.ts";
 
@@ -46,10 +46,34 @@ export function makePattern(
 
 export function matchPattern(pattern: Pattern, text: string, { budget }: Matching): Outcome {
   budget.step(Math.ceil(text.length / STEP_LENGTH));
+  return bounded(() => pattern.isFoundIn(text));
+}
+
+/** Calls `visit` for all matches from left to right; undefined when all went well. */
+export function eachMatch(
+  pattern: Pattern,
+  text: string,
+  { budget }: Matching,
+  visit: (match: PatternMatch) => void,
+): Failure | undefined {
+  budget.step(Math.ceil(text.length / STEP_LENGTH));
+  const matches = bounded(() => pattern.matchesIn(text)[Symbol.iterator]());
+  if (matches instanceof Failure) return matches;
+  for (;;) {
+    const next = bounded(() => matches.next());
+    if (next instanceof Failure) return next;
+    if (next.done === true) return undefined;
+    // What follows may be looked at again for the next one.
+    budget.step(1 + (text.length - next.value.end) / STEP_LENGTH);
+    visit(next.value);
+  }
+}
+
+/** One document with a long text is no reason to end a scan. */
+function bounded<T>(work: () => T): T | Failure {
   try {
-    return pattern.isFoundIn(text);
+    return work();
   } catch (error) {
-    // One document with a long text is no reason to end a scan.
     if (error instanceof PeerError && error.code === "query.too_large") return TEXT_TOO_LONG;
     throw error;
   }

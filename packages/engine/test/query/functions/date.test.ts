@@ -11,6 +11,10 @@ import { START_MS } from "../../support/test-platform.ts";
 const TEXT = "2024-05-17T08:09:10.123+02:00";
 const MS = 1_715_926_150_123;
 
+test("now is when the statement began, as text", () => {
+  expect(call("now")).toBe("2026-01-01T00:00:00+00:00");
+});
+
 test("clock is when the statement began, as a number or as a format and a zone say", () => {
   expect(call("clock")).toBe(START_MS);
   expect(call("clock", "")).toBe("2026-01-01T00:00:00+00:00");

@@ -107,3 +107,38 @@ test("long texts use up the time of the statement", () => {
     for (let i = 0; i < 1000; i++) callFunction("regexp_like", [text, "b"], run);
   }).toThrow(expect.objectContaining({ code: "query.timeout" }));
 });
+
+function replaced(text: string, pattern: string, by: string, flags = ""): unknown {
+  return call("regexp_replace", text, pattern, by, flags);
+}
+
+test("regexp_replace replaces every match, from left to right", () => {
+  expect(replaced("a1b22c", "[0-9]+", "-")).toBe("a-b-c");
+  expect(replaced("abc", "x", "-")).toBe("abc");
+  expect(replaced("abc", "", "-")).toBe("-a-b-c-");
+  expect(replaced("AbA", "a", "x", "i")).toBe("xbx");
+  expect(call("regexp_replace", "aa", "a", "b")).toBe("bb");
+});
+
+test("a replacement names groups of the pattern; other dollars stand for themselves", () => {
+  expect(replaced("Ada Lovelace", "(\\w+) (\\w+)", "$2, $1")).toBe("Lovelace, Ada");
+  expect(replaced("ab", "b", "<$0>")).toBe("a<b>");
+  expect(replaced("ab", "(x)?b", "[$1$7]")).toBe("a[]");
+  expect(replaced("5", "5", "$$5 $x $")).toBe("$5 $x $");
+});
+
+test("regexp_replace takes text, a valid pattern and known flags", () => {
+  expect(reasonOf(call("regexp_replace", 1, "a", "b"))).toContain("expected a text");
+  expect(reasonOf(call("regexp_replace", "a", "a", 1))).toContain("expected a text");
+  expect(reasonOf(call("regexp_replace", "a", "(", "b"))).toContain("expected a valid pattern");
+  expect(reasonOf(call("regexp_replace", "a", "a", "b", "z"))).toContain("expected flags");
+  expect(call("regexp_replace", null, "a", "b")).toBeNull();
+  expect(call("regexp_replace", "a", MISSING, "b")).toBe(MISSING);
+});
+
+test("a text that regexp_replace makes counts before it is there", () => {
+  const long = "a".repeat(100_000);
+  const run = testRun({ bytesMax: 2 ** 22 });
+  expect(() => callFunction("regexp_replace", [long, "a", "$0$0$0$0"], run)).toThrow("memory");
+  expect(reasonOf(call("regexp_replace", "a".repeat(1000), "a", long))).toContain("at most");
+});

@@ -240,3 +240,23 @@ describe("repeat, lpad, rpad", () => {
     expect(reasonOf(callFunction("concat", [half, half, "x"], run))).toBe(TEXT_TOO_LONG.reason);
   });
 });
+
+test("replace puts one text for another, from the left, as often as it may", () => {
+  expect(call("replace", "banana", "an", "AN")).toBe("bANANa");
+  expect(call("replace", "banana", "an", "", 1)).toBe("bana");
+  expect(call("replace", "aaa", "aa", "b")).toBe("ba");
+  expect(call("replace", "abc", "", "x")).toBe("abc");
+  expect(call("replace", "abc", "b", "$&", 0)).toBe("abc");
+  expect(call("replace", "a.c", ".", "$&")).toBe("a$&c");
+  expect(call("replace", "abc", null, "x")).toBeNull();
+  expect(reasonOf(call("replace", "abc", 1, "x"))).toBe("expected text, found an integer");
+  expect(reasonOf(call("replace", "abc", "b", "x", -1))).toBe("expected an integer of 0 or more");
+});
+
+test("what replace makes counts before it is there", () => {
+  const long = "a".repeat(2 ** 20);
+  expect(() => callFunction("replace", [long, "a", "b"], testRun({ bytesMax: 2 ** 22 }))).toThrow(
+    "memory",
+  );
+  expect(() => call("replace", "a".repeat(1000), "a", long)).toThrow("memory");
+});

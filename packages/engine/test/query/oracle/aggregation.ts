@@ -21,6 +21,7 @@ export const AGGREGATES: ReadonlySet<string> = new Set([
   "min",
   "max",
   "median",
+  "array_agg",
 ]);
 
 /** `values` are those of the argument, one for each row. */
@@ -37,6 +38,10 @@ export function aggregate(name: string, values: readonly Datum[], isDistinct: bo
       return numbers.length === 0 ? undefined : toFloat(total(numbers) / numbers.length);
     case "median":
       return median(numbers);
+    case "array_agg": {
+      const kept = counted.filter((value) => value !== null);
+      return kept.length === 0 ? undefined : kept;
+    }
     case "min":
       return counted.toSorted(byValue)[0];
     case "max":

@@ -110,6 +110,8 @@ describe("queries of permissions", () => {
     ["a == $args.x", "query.semantic", "line 1, column 6, near `$args.x`"],
     ["t < clock()", "query.semantic", "line 1, column 5, near `clock()`"],
     ["a = 1 OR request_info().app_id = 'x'", "query.semantic", "line 1, column 10"],
+    ["a = uuid()", "query.semantic", "line 1, column 5, near `uuid()`"],
+    ["t < now()", "query.semantic", "line 1, column 5, near `now()`"],
     ["nosuch(a)", "query.semantic", "line 1, column 1, near `nosuch(a)`"],
     ["count(*) > 1", "query.semantic", "line 1, column 1, near `count(*) > 1`"],
   ])("[P2] %s is refused with its place", (query, code, place) => {

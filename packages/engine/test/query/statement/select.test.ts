@@ -2,7 +2,7 @@
  * SELECT where clauses meet: names in ORDER BY, aggregates and variables, outer joins, what fails.
  */
 import { describe, expect, test } from "vitest";
-import { openStatements, type Statements } from "../../support/run-statements.ts";
+import { numbered, openStatements, type Statements } from "../../support/run-statements.ts";
 
 async function openSales(): Promise<Statements> {
   const statements = await openStatements();
@@ -129,4 +129,48 @@ test("one prepared statement runs several times at once, each with its own rows"
     runner.execute({ statement, args: { p, from } }).then(({ items }) => items);
   const apart = [await run("x1%", 0), await run("%", 2990), await run("_2", 100)];
   expect(await Promise.all([run("x1%", 0), run("%", 2990), run("_2", 100)])).toEqual(apart);
+});
+
+describe("array_agg", () => {
+  test("the values of a group, in the order of the rows, without null and MISSING", async () => {
+    const { rows, execute } = await openSales();
+    await execute(
+      "INSERT INTO c DOCUMENTS ({'_id': 4, 'k': 'a', 'n': null}), ({'_id': 5, 'k': 'd'})",
+    );
+    await execute("UPDATE c SET n = 10 WHERE _id = 3");
+    expect(await rows("SELECT k, array_agg(n) AS a FROM c GROUP BY k ORDER BY k")).toEqual([
+      { k: "a", a: [10, 20] },
+      { k: "b", a: [10] },
+      { k: "d" },
+    ]);
+    expect(
+      await rows("SELECT array_agg(DISTINCT n) AS a, array_length(array_agg(n)) AS l FROM c"),
+    ).toEqual([{ a: [10, 20], l: 3 }]);
+  });
+
+  test("over nothing it is MISSING, as the others are", async () => {
+    const { rows } = await openSales();
+    expect(await rows("SELECT array_agg(n) AS a FROM c WHERE false")).toEqual([{}]);
+  });
+
+  test("what it keeps counts", async () => {
+    const { execute, failure } = await openStatements({ bytes: 200_000 });
+    await execute("INSERT INTO c DOCUMENTS (:d)", { d: numbered(3000) });
+    expect((await failure("SELECT array_agg(n) AS a FROM c")).code).toBe("query.too_large");
+  });
+});
+
+test("uuid is new at each call, now is the same for all of a statement", async () => {
+  const { rows } = await openSales();
+  const found = (await rows("SELECT uuid() AS a, uuid() AS b, now() AS t FROM c")) as {
+    a: string;
+    b: string;
+    t: string;
+  }[];
+  expect(new Set(found.flatMap(({ a, b }) => [a, b])).size).toBe(6);
+  for (const { a } of found) expect(a).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-/);
+  expect(found.map(({ t }) => t)).toEqual(Array(3).fill("2026-01-01T00:00:00+00:00"));
+  expect(await rows("SELECT date_diff(now(), clock(), 'hour') AS h FROM system:dual")).toEqual([
+    { h: 0 },
+  ]);
 });
