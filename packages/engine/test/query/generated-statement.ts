@@ -36,7 +36,17 @@ function aliased(expressions: readonly string[], first = 1): string {
   return expressions.map((expression, i) => `${expression} AS c${first + i}`).join(", ");
 }
 
-const direction = fc.constantFrom("", "ASC", "DESC");
+const direction = fc.constantFrom(
+  "",
+  "",
+  "ASC",
+  "DESC",
+  "DESC",
+  "NULLS FIRST",
+  "ASC NULLS LAST",
+  "DESC NULLS FIRST",
+  "DESC NULLS LAST",
+);
 
 const bounds: Text = fc.oneof(
   { weight: 3, arbitrary: fc.constant("") },
@@ -137,6 +147,8 @@ function aggregates(prefix: string): Text {
       number,
       ")",
     ),
+    // In which order the rows come is not promised.
+    join("array_sort( array_agg(", fc.constantFrom("", "DISTINCT"), path, "))"),
   );
   return fc.oneof(
     { weight: 5, arbitrary: plain },
@@ -297,6 +309,7 @@ export function anyMutation(): Text {
     "",
     "ORDER BY a, _id LIMIT 2",
     "ORDER BY b DESC, _id LIMIT 3 OFFSET 1",
+    "ORDER BY a NULLS FIRST, _id LIMIT 2",
   );
   return fc.oneof(
     { weight: 3, arbitrary: join("UPDATE things", set, where(condition), rest) },

@@ -44,9 +44,10 @@ export function explainWindow(
 }
 
 export function explainOrder(order: readonly OrderTerm[]): ValueObject {
-  const keys = order.map(({ expression, isDescending }) => ({
+  const keys = order.map(({ expression, isDescending, nulls }) => ({
     expression: printExpression(expression),
     direction: isDescending ? "desc" : "asc",
+    ...(nulls && { nulls }),
   }));
   return operator("sort", { keys });
 }

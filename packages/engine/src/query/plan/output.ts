@@ -237,9 +237,10 @@ function bindOrder(
     return isGrouped || scope.terms.length !== 1 ? named : fieldOr(bindField(node, scope), named);
   };
   const withNames: Scope = { ...scope, resolve };
-  return terms.map(({ expression, isDescending }) => {
-    const isOfKeys = isGrouped && reducesToKeys(expression, scope, keys);
-    return { expression: bindExpression(expression, isOfKeys ? scope : withNames), isDescending };
+  return terms.map((term) => {
+    const isOfKeys = isGrouped && reducesToKeys(term.expression, scope, keys);
+    const expression = bindExpression(term.expression, isOfKeys ? scope : withNames);
+    return { ...term, expression };
   });
 }
 

@@ -7,7 +7,7 @@ import { semanticFault } from "../fault.ts";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import { compareData } from "../value/compare.ts";
-import { type Datum, Failure, isInteger, type Outcome } from "../value/datum.ts";
+import { type Datum, Failure, isInteger, MISSING, type Outcome } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 
 export interface Sorter<T> {
@@ -24,19 +24,34 @@ export interface Sortable<T> {
 export function compileSorter<T>(terms: readonly OrderTerm[]): Sorter<T> | undefined {
   if (terms.length === 0) return undefined;
   const keys = terms.map(({ expression }) => compile(expression));
-  const directions = terms.map(({ isDescending }) => (isDescending ? -1 : 1));
+  const compare = terms.map(comparisonOf);
   return {
     keysOf: (frame) => keys.map((key) => settled(key(frame))),
     sort(rows, run) {
       rows.sort((a, b) => {
         run.budget.step();
-        for (let i = 0; i < directions.length; i++) {
-          const order = compareData(a.keys[i], b.keys[i]);
-          if (order !== 0) return order * (directions[i] ?? 1);
+        for (let i = 0; i < compare.length; i++) {
+          const order = compare[i]?.(a.keys[i], b.keys[i]) ?? 0;
+          if (order !== 0) return order;
         }
         return 0;
       });
     },
+  };
+}
+
+type Comparison = (a: Datum, b: Datum) => number;
+
+/** Null and MISSING go where they were asked to; among themselves the direction decides. */
+function comparisonOf({ isDescending, nulls }: OrderTerm): Comparison {
+  const directed: Comparison = isDescending ? (a, b) => compareData(b, a) : compareData;
+  if (nulls === undefined) return directed;
+  const side = nulls === "first" ? -1 : 1;
+  return (a, b) => {
+    const isNullA = a === null || a === MISSING;
+    const isNullB = b === null || b === MISSING;
+    if (isNullA === isNullB) return directed(a, b);
+    return isNullA ? side : -side;
   };
 }
 

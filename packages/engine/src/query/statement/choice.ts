@@ -52,9 +52,9 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
   const { term, where } = selection;
   const clauses = { from: term, purpose, ...(where && { where }) };
   const { rows: plan, scope } = planRows(clauses, slots);
-  const order = selection.orderBy.map(({ expression, isDescending }) => ({
-    expression: bindExpression(expression, scope),
-    isDescending,
+  const order = selection.orderBy.map((each) => ({
+    ...each,
+    expression: bindExpression(each.expression, scope),
   }));
   const sorter = compileSorter<Frame>(order);
   const limit = bindConstant(selection.limit);

@@ -137,9 +137,18 @@ export function parseOrderBy(cursor: TokenCursor): readonly OrderTerm[] {
   do {
     const expression = parseExpression(cursor);
     const isDescending = !cursor.acceptWord("ASC") && cursor.acceptWord("DESC");
-    terms.push({ expression, isDescending });
+    const nulls = parseNulls(cursor);
+    terms.push({ expression, isDescending, ...(nulls && { nulls }) });
   } while (cursor.acceptComma());
   return terms;
+}
+
+/** `NULLS FIRST` or `NULLS LAST`. */
+function parseNulls(cursor: TokenCursor): OrderTerm["nulls"] {
+  if (!cursor.acceptWord("NULLS")) return undefined;
+  if (cursor.acceptWord("FIRST")) return "first";
+  cursor.expectWord("LAST");
+  return "last";
 }
 
 export interface Bounds {

@@ -177,10 +177,12 @@ function printJoin({ type, term, on }: Join): string {
 
 function printOrderBy(terms: readonly OrderTerm[]): string {
   if (terms.length === 0) return "";
-  const printed = terms.map(
-    ({ expression, isDescending }) => `${print(expression, 0)}${isDescending ? " DESC" : ""}`,
-  );
-  return `ORDER BY ${printed.join(", ")}`;
+  return `ORDER BY ${terms.map(printOrderTerm).join(", ")}`;
+}
+
+function printOrderTerm({ expression, isDescending, nulls }: OrderTerm): string {
+  const direction = isDescending ? "DESC" : "";
+  return join(print(expression, 0), direction, nulls ? `NULLS ${nulls.toUpperCase()}` : "");
 }
 
 function printInsertSource(source: InsertStatement["source"]): string {

@@ -252,6 +252,8 @@ export interface ColumnProjection extends Located {
 export interface OrderTerm {
   readonly expression: Expression;
   readonly isDescending: boolean;
+  /** Where null and MISSING go; without it they are the greatest of all values. */
+  readonly nulls?: "first" | "last";
 }
 
 export interface SelectStatement extends Located {

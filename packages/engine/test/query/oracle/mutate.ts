@@ -1,7 +1,7 @@
 /**
  * The slow obvious evaluator: UPDATE and DELETE of top-level scalars.
  */
-import { compareValues, type Value, type ValueObject } from "@bigpeer/protocol";
+import { type Value, type ValueObject } from "@bigpeer/protocol";
 import type { Run } from "../../../src/query/frame/frame.ts";
 import type {
   RemoveStatement,
@@ -10,6 +10,7 @@ import type {
 } from "../../../src/query/syntax/tree.ts";
 import { Failure, toValue } from "../../../src/query/value/datum.ts";
 import { evaluate, holds, type Scope } from "./expression.ts";
+import { compareKeys } from "./order.ts";
 
 export interface Mutated {
   /** What the collection holds afterwards. */
@@ -52,14 +53,7 @@ function choose(statement: Selection, documents: readonly ValueObject[], run: Ru
       const key = evaluate(expression, scopeOf(statement, document, run));
       return key instanceof Failure ? null : key === undefined ? undefined : toValue(key);
     });
-  const sorted = found.toSorted((a, b) => {
-    const [x, y] = [keyOf(a), keyOf(b)];
-    for (const [i, { isDescending }] of orderBy.entries()) {
-      const order = compareValues(x[i], y[i]);
-      if (order !== 0) return isDescending ? -order : order;
-    }
-    return 0;
-  });
+  const sorted = found.toSorted((a, b) => compareKeys(keyOf(a), keyOf(b), orderBy));
   const bound = (node: typeof limit, absent: number): number =>
     node?.kind === "literal" ? Number(node.value) : absent;
   const start = bound(offset, 0);

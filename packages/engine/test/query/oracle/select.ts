@@ -6,7 +6,6 @@
  * among themselves, so that an answer can be checked without asking for more than was promised.
  */
 import {
-  compareValues,
   equalValues,
   type MutableObject,
   setField,
@@ -24,16 +23,11 @@ import type {
   Projection,
   SelectStatement,
 } from "../../../src/query/syntax/tree.ts";
-import {
-  type Datum,
-  Failure,
-  isDatumObject,
-  type Outcome,
-  toValue,
-} from "../../../src/query/value/datum.ts";
+import { Failure, isDatumObject, type Outcome, toValue } from "../../../src/query/value/datum.ts";
 import { textOf } from "../../conformance/runner.ts";
 import { AGGREGATES } from "./aggregation.ts";
 import { evaluate, holds, type Scope } from "./expression.ts";
+import { compareKeys } from "./order.ts";
 
 export type Documents = (collection: CollectionRef) => readonly ValueObject[];
 
@@ -272,20 +266,18 @@ function withoutDuplicateRows(rows: readonly ProjectedRow[]): ProjectedRow[] {
   });
 }
 
+interface Keyed {
+  readonly keys: readonly (Value | undefined)[];
+}
+
 function orderRows(rows: readonly ProjectedRow[], orderBy: readonly OrderTerm[]): Value[][] {
   const keyed = rows.map(({ row, scope }) => ({
     row,
     keys: orderBy.map(({ expression }) => sortKey(evaluate(expression, scope))),
   }));
-  const compare = (a: { keys: Datum[] }, b: { keys: Datum[] }): number => {
-    for (const [i, { isDescending }] of orderBy.entries()) {
-      const order = compareValues(a.keys[i] as Value, b.keys[i] as Value);
-      if (order !== 0) return isDescending ? -order : order;
-    }
-    return 0;
-  };
+  const compare = (a: Keyed, b: Keyed): number => compareKeys(a.keys, b.keys, orderBy);
   const runs: Value[][] = [];
-  let before: { keys: Datum[] } | undefined;
+  let before: Keyed | undefined;
   for (const each of keyed.sort(compare)) {
     if (before !== undefined && compare(before, each) === 0) runs.at(-1)?.push(each.row);
     else runs.push([each.row]);

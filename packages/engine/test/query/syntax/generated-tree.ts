@@ -295,7 +295,14 @@ const anyProjection: fc.Arbitrary<Projection> = fc.oneof(
 const anyProjections = fc.array(anyProjection, { minLength: 1, maxLength: 3 });
 
 const anyOrder: fc.Arbitrary<OrderTerm[]> = fc.array(
-  fc.record({ expression: anyExpression, isDescending: fc.boolean() }),
+  fc.record(
+    {
+      expression: anyExpression,
+      isDescending: fc.boolean(),
+      nulls: fc.constantFrom("first" as const, "last" as const),
+    },
+    { requiredKeys: ["expression", "isDescending"] },
+  ),
   { maxLength: 2 },
 );
 
