@@ -62,6 +62,10 @@ export const TERMS_MAX = 64;
 export const JOINS_MAX = 10;
 export const JOINS_LIMIT = 64;
 
+/** Queries inside of each other, and all of them in one statement, arms of UNION included. */
+export const SUBQUERY_DEPTH_MAX = 8;
+export const SUBQUERIES_MAX = 64;
+
 /** How long a statement may run, and the memory for its rows, groups and sorting. */
 export const STATEMENT_MS_MAX = 30_000;
 export const RESULT_BYTES_MAX: number = 256 * 1024 * 1024;

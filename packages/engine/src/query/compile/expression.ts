@@ -14,10 +14,9 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
-import { wholeDocument } from "../frame/whole-document.ts";
+import { type RowDocument, wholeDocument } from "../frame/whole-document.ts";
 import type {
   ArrayNode,
   CaseNode,
@@ -49,6 +48,7 @@ import { compileLikeNode } from "./like.ts";
 import { compileComprehension, compileQuantifier } from "./loop.ts";
 import { compileBetween, compileBinary, compileIn, compileIs, compileUnary } from "./operator.ts";
 import { placer } from "./placer.ts";
+import { compileSubquery } from "./subquery.ts";
 
 export function compile(node: Expression): Evaluate {
   assert(node.kind !== "name", "an expression that is bound");
@@ -93,6 +93,8 @@ export function compile(node: Expression): Evaluate {
       return compileComprehension(node, compile);
     case "call":
       return compileCall(node, compile);
+    case "subquery":
+      return compileSubquery(node);
     default:
       return unreachable(node);
   }
@@ -109,7 +111,7 @@ function compileParameter({ name, at }: ParameterNode): Evaluate {
 function compileSlot({ slot, holds }: SlotNode): Evaluate {
   if (holds !== "document") return ({ slots }) => slots[slot] as Outcome;
   return ({ slots }) => {
-    const document = slots[slot] as StoredDocument | undefined;
+    const document = slots[slot] as RowDocument | undefined;
     return document === undefined ? MISSING : wholeDocument(document);
   };
 }
@@ -134,10 +136,10 @@ function compileField(node: FieldNode): Evaluate {
 }
 
 function compileDocumentField(slot: number, name: string): Evaluate {
-  if (name === "_id") return ({ slots }) => (slots[slot] as StoredDocument | undefined)?.id;
+  if (name === "_id") return ({ slots }) => (slots[slot] as RowDocument | undefined)?.id;
   const read = fieldReader(name);
   return ({ slots }) => {
-    const document = slots[slot] as StoredDocument | undefined;
+    const document = slots[slot] as RowDocument | undefined;
     return document === undefined ? MISSING : read(document.fields);
   };
 }

@@ -15,6 +15,7 @@ import type {
   Expression,
   InNode,
   IsNode,
+  SubqueryNode,
   UnaryNode,
 } from "../syntax/tree.ts";
 import { add, concat, divide, multiply, negate, remainder, subtract } from "../value/arithmetic.ts";
@@ -23,6 +24,7 @@ import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../val
 import { grow, spend } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { placer } from "./placer.ts";
+import { compileMembers } from "./subquery.ts";
 
 type Compile = (node: Expression) => Evaluate;
 
@@ -220,7 +222,9 @@ export function compileBetween(node: BetweenNode, compile: Compile): Evaluate {
   };
 }
 
-export function compileIn({ operand, list, isNegated, at }: InNode, compile: Compile): Evaluate {
+export function compileIn(node: InNode, compile: Compile): Evaluate {
+  const { operand, list, isNegated, at } = node;
+  if (list.kind === "subquery") return compileInQuery(node, list, compile);
   const value = compile(operand);
   const members = compile(list);
   const place = placer(at);
@@ -232,6 +236,26 @@ export function compileIn({ operand, list, isNegated, at }: InNode, compile: Com
     if (x === MISSING || array === MISSING) return MISSING;
     if (!isDatumArray(array)) return place(mismatch("an array after IN", array));
     const found = isMember(x, array);
+    return typeof found === "boolean" ? found !== isNegated : place(found);
+  };
+}
+
+/** As with a list that is written; a table of the members only makes it quicker. */
+function compileInQuery(
+  { operand, isNegated, at }: InNode,
+  list: SubqueryNode,
+  compile: Compile,
+): Evaluate {
+  const value = compile(operand);
+  const membersOf = compileMembers(list);
+  const place = placer(at);
+  return (frame) => {
+    const x = value(frame);
+    if (x instanceof Failure) return x;
+    if (x === MISSING) return MISSING;
+    const { values, find } = membersOf(frame);
+    const known = find?.(x);
+    const found = known === undefined ? isMember(x, values) : known;
     return typeof found === "boolean" ? found !== isNegated : place(found);
   };
 }

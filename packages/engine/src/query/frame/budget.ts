@@ -93,6 +93,33 @@ export class Budget {
     this.#borrowed = 0;
   }
 
+  /** Memory that was taken, without what is borrowed. */
+  get taken(): number {
+    return this.#bytes;
+  }
+
+  /** Memory that was taken and is free again. */
+  give(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+
+  /**
+   * Rows of another kind are at work before the row at hand is done: what it borrowed stays counted.
+   * Answers how much that is, for `resume`.
+   */
+  hold(): number {
+    const held = this.#borrowed;
+    this.#bytes += held;
+    this.#borrowed = 0;
+    return held;
+  }
+
+  /** Goes on with the row whose memory was held. */
+  resume(held: number): void {
+    this.#bytes -= held;
+    this.#borrowed = held;
+  }
+
   #checkBytes(): void {
     const bytes = this.#bytes + this.#borrowed;
     if (bytes <= this.#room) return;

@@ -4,9 +4,12 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import type { Platform } from "../../platform.ts";
-import type { StoredDocument } from "../../store/view.ts";
+import type { BoundQuery } from "../syntax/tree.ts";
 import type { Outcome } from "../value/datum.ts";
+import type { Members } from "../value/members.ts";
 import type { Budget } from "./budget.ts";
+import type { Found } from "./document-view.ts";
+import type { RowDocument } from "./whole-document.ts";
 
 export interface RequestInfo {
   readonly id: string;
@@ -20,10 +23,32 @@ export interface Run {
   readonly platform: Platform;
   readonly budget: Budget;
   readonly request: RequestInfo;
+  /** Only where the statement holds queries. */
+  readonly subqueries?: Subqueries;
+}
+
+/** Runs the queries inside of a statement. `frame` is that of the row around the query. */
+export interface Subqueries {
+  exists(query: BoundQuery, frame: Frame): boolean;
+  members(query: BoundQuery, frame: Frame): Members;
+  /** The rows of a query in FROM. */
+  documents(query: BoundQuery): Found<RowDocument>;
+  /**
+   * Evaluates something about one row. A query in it that takes long is gone on with in pauses;
+   * then `work` is called again. So it must change nothing before it has evaluated everything;
+   * its warnings are taken back.
+   */
+  attempt<T>(work: () => T, warnings: RowWarnings): Generator<void, T, void>;
+}
+
+/** Warnings about rows, which can be taken back. */
+export interface RowWarnings {
+  mark(): number;
+  rewind(mark: number): void;
 }
 
 /** A document of a FROM term (undefined where an outer join found none), or a value. */
-export type Slot = StoredDocument | Outcome;
+export type Slot = RowDocument | Outcome;
 
 export interface Frame {
   readonly run: Run;

@@ -4,7 +4,8 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
-import type { CollectionRef, SelectStatement, Statement } from "../syntax/tree.ts";
+import { armsOf, isQueryTerm, subqueriesOf, termsOf } from "../syntax/statement-walk.ts";
+import type { CollectionRef, Query, Statement } from "../syntax/tree.ts";
 
 export type CollectionUse =
   | {
@@ -18,12 +19,18 @@ export type CollectionUse =
 
 /** System collections are not among them: they are free, and show each caller what is his. */
 export function usesOf(statement: Statement): readonly CollectionUse[] {
+  return [...ownUsesOf(statement), ...subqueriesOf(statement).flatMap(usesOf)];
+}
+
+/** Those of queries inside of it are not among them. */
+function ownUsesOf(statement: Statement): readonly CollectionUse[] {
   switch (statement.kind) {
     case "select":
-      return usesOfSelect(statement);
+    case "union":
+      return usesOfQuery(statement);
     case "insert": {
       const { into, source, returning } = statement;
-      const sources = source.kind === "select" ? usesOfSelect(source) : [];
+      const sources = source.kind === "documents" ? [] : usesOfQuery(source);
       const back = returning === undefined ? [] : useOf("read", into);
       return [...useOf("write", into), ...back, ...sources];
     }
@@ -49,10 +56,9 @@ export function usesOf(statement: Statement): readonly CollectionUse[] {
   }
 }
 
-function usesOfSelect({ from, joins }: SelectStatement): CollectionUse[] {
-  return [from, ...joins.map(({ term }) => term)].flatMap(({ collection }) =>
-    useOf("read", collection),
-  );
+function usesOfQuery(query: Query): CollectionUse[] {
+  const terms = armsOf(query).flatMap(termsOf);
+  return terms.flatMap((term) => (isQueryTerm(term) ? [] : useOf("read", term.collection)));
 }
 
 function useOf(kind: "read" | "write", { namespace, name }: CollectionRef): CollectionUse[] {

@@ -14,6 +14,7 @@ import type {
   NameNode,
   OrderTerm,
   Projection,
+  SlotNode,
 } from "../syntax/tree.ts";
 import { isSameExpression, mapChildren } from "../syntax/tree-walk.ts";
 import {
@@ -164,9 +165,7 @@ function checkStar(columns: readonly OutputColumn[], projections: readonly Proje
 function checkRaw(columns: readonly OutputColumn[], projections: readonly Projection[]): void {
   const [only, ...others] = columns;
   const isDocument =
-    only?.kind === "column" &&
-    only.expression.kind === "slot" &&
-    only.expression.holds === "document";
+    only?.kind === "column" && only.expression.kind === "slot" && isOfRow(only.expression.holds);
   if (isDocument && others.length === 0) return;
   const message = "expected the alias of a whole document after RAW, VALUE or ELEMENT";
   throw semanticFault(message, projections[0]?.at);
@@ -234,7 +233,8 @@ function bindOrder(
     if (scope.terms.some(({ alias }) => alias === node.name)) return undefined;
     const named = names.find(node.name, node.at);
     if (named === undefined) return undefined;
-    return isGrouped || scope.terms.length !== 1 ? named : fieldOr(bindField(node, scope), named);
+    const documents = scope.terms.filter(({ isElement }) => isElement !== true);
+    return isGrouped || documents.length !== 1 ? named : fieldOr(bindField(node, scope), named);
   };
   const withNames: Scope = { ...scope, resolve };
   return terms.map((term) => {
@@ -284,11 +284,21 @@ function reduceToKeys(expression: Expression, keys: readonly GroupKey[]): Expres
   if (key !== undefined) {
     return { kind: "slot", slot: key.slot, holds: "value", name: "key", at: expression.at };
   }
-  if (expression.kind === "slot" && expression.holds === "document") {
+  if (expression.kind === "slot" && isOfRow(expression.holds)) {
     const message = "expected only group keys and aggregates, found a field of the document";
     throw semanticFault(message, expression.at);
   }
+  if (expression.kind === "subquery" && expression.bound?.imports.some((i) => isOfRow(i.holds))) {
+    const message =
+      "expected only group keys and aggregates, found a SELECT that reads the document";
+    throw semanticFault(message, expression.at);
+  }
   return mapChildren(expression, (child) => reduceToKeys(child, keys));
+}
+
+/** Whether a slot holds a part of the row itself rather than what was computed from it. */
+function isOfRow(holds: SlotNode["holds"]): boolean {
+  return holds === "document" || holds === "element";
 }
 
 function findKey(expression: Expression, keys: readonly GroupKey[]): GroupKey | undefined {

@@ -82,6 +82,7 @@ export function parametersIn(expression: Expression): ParameterNode[] {
   const found: ParameterNode[] = [];
   eachNode(expression, (node) => {
     if (node.kind === "parameter") found.push(node);
+    else if (node.kind === "subquery") found.push(...parametersOf(node.query));
   });
   return found;
 }

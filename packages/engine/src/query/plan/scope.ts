@@ -2,8 +2,10 @@
  * Scope: what the names of an expression stand for, and binding: the replacement of names by slots.
  *
  * A name is a range variable, else the alias of a FROM term, else a field of the one FROM term.
- * With several terms a field must say whose it is. What binding refuses is wrong for every document:
- * unknown functions, wrong numbers of arguments, aggregates where there is nothing to aggregate.
+ * With several terms a field must say whose it is. A query inside of an expression also sees the
+ * variables and aliases around it, which go before fields. What binding refuses is wrong for every
+ * document: unknown functions, wrong numbers of arguments, aggregates where there is nothing to
+ * aggregate.
  */
 
 import { type Fault, semanticFault } from "../fault.ts";
@@ -11,14 +13,18 @@ import { AGGREGATE_NAMES, isAggregate } from "../functions/aggregate.ts";
 import { FUNCTION_NAMES, findFunction } from "../functions/table.ts";
 import type {
   Binding,
+  BoundQuery,
   CallNode,
   ComprehensionNode,
   Expression,
   NameNode,
   QuantifierNode,
+  Query,
+  QueryImport,
   SlotNode,
+  SubqueryNode,
 } from "../syntax/tree.ts";
-import { eachNode, expressionKey, mapChildren } from "../syntax/tree-walk.ts";
+import { eachNode, expressionKey, mapChildren, slotsOf } from "../syntax/tree-walk.ts";
 import { quoteName, unknownName } from "../unknown-name.ts";
 
 export interface ScopeTerm {
@@ -26,6 +32,8 @@ export interface ScopeTerm {
   readonly slot: number;
   /** Every name is a field of its documents, also one that is spelt as the alias. */
   readonly isUnnamed?: boolean;
+  /** An element of UNNEST: a value of any kind, whose fields are written with the alias. */
+  readonly isElement?: boolean;
 }
 
 /** An aggregate of a statement, and the slot that holds its result. */
@@ -68,6 +76,44 @@ export class Aggregates {
   }
 }
 
+/** Plans a query that stands inside of the scope. */
+export type BindQuery = (
+  query: Query,
+  purpose: SubqueryNode["purpose"],
+  around: Scope,
+) => BoundQuery;
+
+/** What a query inside of an expression reads of the row around it, and where it keeps that. */
+export class OuterNames {
+  readonly #around: Scope;
+  readonly #slots: Slots;
+  readonly #imports = new Map<number, QueryImport>();
+
+  constructor(around: Scope, slots: Slots) {
+    this.#around = around;
+    this.#slots = slots;
+  }
+
+  get imports(): readonly QueryImport[] {
+    return [...this.#imports.values()];
+  }
+
+  /** Whether all that an expression reads is known before the first row. */
+  isKnown(node: Expression): boolean {
+    const known = new Set(this.imports.map(({ inner }) => inner));
+    return [...slotsOf(node)].every((slot) => known.has(slot));
+  }
+
+  find(node: NameNode): SlotNode | undefined {
+    const found = findNamed(node, this.#around);
+    if (found === undefined) return undefined;
+    const { slot: outer, holds } = found;
+    const known = this.#imports.get(outer) ?? { outer, inner: this.#slots.take(), holds };
+    this.#imports.set(outer, known);
+    return { ...found, slot: known.inner };
+  }
+}
+
 export interface Scope {
   readonly slots: Slots;
   readonly terms: readonly ScopeTerm[];
@@ -76,6 +122,10 @@ export interface Scope {
   readonly aggregates?: Aggregates;
   /** What a name stands for before anything else is tried: the aliases of ORDER BY. */
   readonly resolve?: (node: NameNode) => Expression | undefined;
+  /** Undefined where no query can be. */
+  readonly bindQuery?: BindQuery;
+  /** Only inside of a query that stands in an expression. */
+  readonly outer?: OuterNames | undefined;
 }
 
 /** The scope of an expression that may read no document. */
@@ -93,6 +143,8 @@ export function bindExpression(node: Expression, scope: Scope): Expression {
       return bindQuantifier(node, scope);
     case "comprehension":
       return bindComprehension(node, scope);
+    case "subquery":
+      return bindSubquery(node, scope);
     default:
       return mapChildren(node, (child) => bindExpression(child, scope));
   }
@@ -104,11 +156,32 @@ function bindName(node: NameNode, scope: Scope): Expression {
   return scope.resolve?.(node) ?? bindField(node, scope);
 }
 
-/** A name as a FROM term or a field of it. */
-export function bindField(node: NameNode, { terms }: Scope): Expression {
+function bindSubquery(node: SubqueryNode, scope: Scope): Expression {
+  if (scope.bindQuery === undefined) throw semanticFault("a SELECT cannot be used here", node.at);
+  return { ...node, bound: scope.bindQuery(node.query, node.purpose, scope) };
+}
+
+function findTerm(name: string, { terms }: Scope): ScopeTerm | undefined {
+  return terms.find(({ alias, isUnnamed }) => alias === name && isUnnamed !== true);
+}
+
+/** What a name stands for by itself, in a scope or around it. */
+function findNamed(node: NameNode, scope: Scope): SlotNode | undefined {
   const { name, at } = node;
-  const term = terms.find(({ alias, isUnnamed }) => alias === name && isUnnamed !== true);
-  if (term !== undefined) return slotNode(term, "document", at);
+  const variable = scope.variables.find(({ alias }) => alias === name);
+  if (variable !== undefined) return slotNode(variable, "variable", at);
+  const term = findTerm(name, scope);
+  return term === undefined ? scope.outer?.find(node) : termNode(term, at);
+}
+
+/** A name as a FROM term or a field of it. */
+export function bindField(node: NameNode, scope: Scope): Expression {
+  const { name, at } = node;
+  const term = findTerm(name, scope);
+  if (term !== undefined) return termNode(term, at);
+  const around = scope.outer?.find(node);
+  if (around !== undefined) return around;
+  const terms = scope.terms.filter(({ isElement }) => isElement !== true);
   const [only, ...others] = terms;
   if (only === undefined)
     throw semanticFault(
@@ -134,9 +207,13 @@ function fieldNode(term: ScopeTerm, name: string, at: number): Expression {
   return { kind: "field", of: slotNode(term, "document", at), name, at };
 }
 
+function termNode(term: ScopeTerm, at: number): SlotNode {
+  return slotNode(term, term.isElement === true ? "element" : "document", at);
+}
+
 function slotNode(
   { alias, slot }: ScopeTerm,
-  holds: "document" | "variable",
+  holds: "document" | "element" | "variable",
   at: number,
 ): SlotNode {
   return { kind: "slot", slot, holds, name: alias, at };
@@ -172,8 +249,12 @@ function bindAggregate(node: CallNode, scope: Scope): Expression {
 /** While rows are aggregated there is no loop around: its variable has no value. */
 function refuseVariables(arg: Expression, slots: ReadonlySet<number>): void {
   eachNode(arg, (node) => {
-    if (node.kind !== "slot" || !slots.has(node.slot)) return;
-    throw semanticFault(`the variable ${node.name} cannot be used in an aggregate`, node.at);
+    if (node.kind === "slot" && slots.has(node.slot)) {
+      throw semanticFault(`the variable ${node.name} cannot be used in an aggregate`, node.at);
+    }
+    if (node.kind === "subquery" && node.bound?.imports.some(({ outer }) => slots.has(outer))) {
+      throw semanticFault("the variable of a loop cannot be used in an aggregate", node.at);
+    }
   });
 }
 

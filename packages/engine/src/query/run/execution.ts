@@ -7,7 +7,8 @@ import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { placeOf } from "../fault.ts";
 import type { DocumentView } from "../frame/document-view.ts";
-import type { Run, Slot } from "../frame/frame.ts";
+import type { RowWarnings, Run, Slot } from "../frame/frame.ts";
+import type { RowDocument } from "../frame/whole-document.ts";
 import type { Judge } from "../permission/judge.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
@@ -21,9 +22,25 @@ export interface Warning {
 const WARNINGS_LISTED = 10;
 
 /** Counts every warning and keeps the first few. */
-export class Warnings {
+export class Warnings implements RowWarnings {
   readonly list: Warning[] = [];
   total = 0;
+
+  mark(): number {
+    return this.total;
+  }
+
+  /** Forgets all warnings since the mark. */
+  rewind(mark: number): void {
+    this.total = mark;
+    if (this.list.length > mark) this.list.length = mark;
+  }
+
+  /** Those of a part of the statement, behind what is there. */
+  absorb({ list, total }: Warnings): void {
+    for (const warning of list) if (!this.isFull) this.list.push(warning);
+    this.total += total;
+  }
 
   /** Whether the next one would only be counted: then its text need not be made. */
   get isFull(): boolean {
@@ -73,7 +90,7 @@ export function warnOf(execution: Execution, failure: Failure, slot: Slot): void
     return;
   }
   const place = failure.at === undefined ? "" : ` at ${describeOffset(execution.text, failure.at)}`;
-  const document = slot as StoredDocument | undefined;
+  const document = slot as RowDocument | undefined;
   execution.warnings.add(failure.reason + place, document?.id);
 }
 

@@ -9,8 +9,8 @@ import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import { type Accumulator, startAggregate } from "../functions/aggregate.ts";
 import type { Grouping } from "../plan/output.ts";
 import { dataKey, joinKeys } from "../value/compare.ts";
-import { type Datum, Failure, MISSING } from "../value/datum.ts";
-import { type Execution, warnOf } from "./execution.ts";
+import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
+import { warnOf } from "./execution.ts";
 import type { Stage } from "./rows.ts";
 
 interface Group {
@@ -25,13 +25,20 @@ const ACCUMULATOR_BYTES = 96;
 /** Hands on one row for each group, with keys and aggregates in their slots. */
 export function compileGroups(grouping: Grouping, slot: number): Stage {
   const keys = grouping.keys.map(({ expression }) => compile(expression));
-  const collect = compileCollect(grouping, slot);
+  const args = grouping.aggregates.map(compileArgument);
   const aggregateCount = grouping.aggregates.length;
   const having = grouping.having === undefined ? undefined : compile(grouping.having);
   return (execution, next) => {
     const groups = new Map<string, Group>();
     const { run } = execution;
     const frame: Frame = { run, slots: [] };
+    /** The arguments of one row: a row may be tried again until all of them are there. */
+    const given: Outcome[] = args.map(() => MISSING);
+    const pass = (): boolean => {
+      const outcome = having === undefined || having(frame);
+      if (outcome instanceof Failure) warnOf(execution, outcome, MISSING);
+      return outcome !== true || next.row(frame);
+    };
     return {
       row(row) {
         const values = keys.map((key) => {
@@ -40,6 +47,7 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
           warnOf(execution, value, row.slots[slot]);
           return MISSING;
         });
+        for (let i = 0; i < args.length; i++) given[i] = args[i]?.(row);
         const name = joinKeys(values.map(dataKey));
         let group = groups.get(name);
         if (group === undefined) {
@@ -47,7 +55,11 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
           group = startGroup(grouping, values, run);
           groups.set(name, group);
         }
-        collect(group, row, execution);
+        for (let i = 0; i < given.length; i++) {
+          const value = given[i];
+          if (value instanceof Failure) warnOf(execution, value, row.slots[slot]);
+          else group.accumulators[i]?.add(value);
+        }
         return true;
       },
       *end() {
@@ -56,9 +68,10 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
           run.budget.step();
           run.budget.endRow();
           fill(frame, group, grouping);
-          const outcome = having === undefined || having(frame);
-          if (outcome instanceof Failure) warnOf(execution, outcome, MISSING);
-          if (outcome === true && !next.row(frame)) break;
+          const { subqueries } = run;
+          const goesOn =
+            subqueries === undefined ? pass() : yield* subqueries.attempt(pass, execution.warnings);
+          if (!goesOn) break;
           yield;
         }
         yield* next.end();
@@ -74,21 +87,10 @@ function startGroup(grouping: Grouping, keys: readonly Datum[], run: Run): Group
   return { keys, accumulators };
 }
 
-type Collect = (group: Group, row: Frame, execution: Execution) => void;
-
-function compileCollect({ aggregates }: Grouping, slot: number): Collect {
-  const args = aggregates.map(({ call }): Evaluate => {
-    const [arg] = call.args;
-    // COUNT(*) counts every row.
-    return arg === undefined ? () => true : compile(arg);
-  });
-  return (group, row, execution) => {
-    for (let i = 0; i < args.length; i++) {
-      const value = args[i]?.(row);
-      if (value instanceof Failure) warnOf(execution, value, row.slots[slot]);
-      else group.accumulators[i]?.add(value);
-    }
-  };
+function compileArgument({ call }: Grouping["aggregates"][number]): Evaluate {
+  const [arg] = call.args;
+  // COUNT(*) counts every row.
+  return arg === undefined ? () => true : compile(arg);
 }
 
 function fill({ slots }: Frame, group: Group, { keys, aggregates }: Grouping): void {

@@ -7,21 +7,23 @@
  */
 
 import { assert } from "@bigpeer/protocol";
-import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
-import { present } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
+import type { RowDocument } from "../frame/whole-document.ts";
 import type { JoinMethod, JoinPlan } from "../plan/plan.ts";
 import { dataKey, joinKeys } from "../value/compare.ts";
 import { Failure, MISSING } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
+import { attempt } from "./attempt.ts";
 import { getDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { toId } from "./ids.ts";
 import type { DocumentReader, Pull } from "./rows.ts";
 
+type Steps<T> = Generator<void, T, void>;
+
 /** The documents that may join a row. */
-type Candidates = (frame: Frame) => Iterable<StoredDocument>;
+type Candidates = (frame: Frame) => Iterable<RowDocument>;
 
 /** Joins the rows that come from the left. */
 export type JoinStep = (execution: Execution, frame: Frame, left: Pull) => Pull;
@@ -35,7 +37,7 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   const { slot } = plan.source;
   const isOuter = plan.type === "left";
   return function* join(execution, frame, left) {
-    const { budget } = execution.run;
+    const { budget, subqueries } = execution.run;
     let candidates: Candidates | undefined;
     let looks = 0;
     for (const isRow of left) {
@@ -43,14 +45,19 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
         yield false;
         continue;
       }
-      // Only now: without a left row the right side is never read.
-      candidates ??= start(execution, frame);
+      if (candidates === undefined) {
+        // Only now: without a left row the right side is never read.
+        const beginning = start(execution, frame);
+        let step = beginning.next();
+        for (; step.done !== true; step = beginning.next()) yield false;
+        candidates = step.value;
+      }
       let isMatched = false;
       for (const document of candidates(frame)) {
         budget.step();
         budget.endRow();
         frame.slots[slot] = document;
-        const outcome = on(frame);
+        const outcome = subqueries === undefined ? on(frame) : yield* attempt(on, frame, execution);
         if (outcome === true) {
           isMatched = true;
           yield true;
@@ -64,7 +71,7 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   };
 }
 
-type Start = (execution: Execution, frame: Frame) => Candidates;
+type Start = (execution: Execution, frame: Frame) => Steps<Candidates>;
 
 function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
   const { method, source } = plan;
@@ -72,11 +79,11 @@ function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
     return lookUpStart(plan, compile(method.id));
   }
   const filter = plan.filter.map(compile);
-  const read = (execution: Execution, frame: Frame): StoredDocument[] =>
+  const read: ReadRight = (execution, frame) =>
     readRight(execution, frame, { right, filter, slot: source.slot });
   if (method.kind !== "hash") {
-    return (execution, frame) => {
-      const documents = read(execution, { ...frame, slots: [...frame.slots] });
+    return function* start(execution, frame) {
+      const documents = yield* read(execution, { ...frame, slots: [...frame.slots] });
       return () => documents;
     };
   }
@@ -87,7 +94,8 @@ function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
   const { collection } = source;
   assert(collection.kind === "stored", "a lookup by id only in what is stored");
   const { name } = collection;
-  return (execution) => {
+  // oxlint-disable-next-line require-yield -- nothing is read before the first row
+  return function* start(execution) {
     const { view, isStrict } = execution;
     const typing = { isStrict, types: source.types };
     const place = { view, collection: name };
@@ -99,6 +107,8 @@ function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
   };
 }
 
+type ReadRight = (execution: Execution, frame: Frame) => Steps<RowDocument[]>;
+
 interface Right {
   readonly right: DocumentReader;
   readonly filter: readonly Evaluate[];
@@ -106,10 +116,13 @@ interface Right {
 }
 
 /** Reads the right side into memory, without what its own conditions leave out. */
-function readRight(execution: Execution, frame: Frame, side: Right): StoredDocument[] {
+function* readRight(execution: Execution, frame: Frame, side: Right): Steps<RowDocument[]> {
   const { budget } = execution.run;
-  const documents: StoredDocument[] = [];
-  for (const document of present(side.right(execution, frame))) {
+  const documents: RowDocument[] = [];
+  let looks = 0;
+  for (const document of side.right(execution, frame)) {
+    if (document === undefined || ++looks % LOOKS_PER_PAUSE === 0) yield;
+    if (document === undefined) continue;
     budget.step();
     budget.endRow();
     frame.slots[side.slot] = document;
@@ -123,15 +136,15 @@ function readRight(execution: Execution, frame: Frame, side: Right): StoredDocum
 function hashStart(
   method: Extract<JoinMethod, { kind: "hash" }>,
   slot: number,
-  read: (execution: Execution, frame: Frame) => StoredDocument[],
+  read: ReadRight,
 ): Start {
   const leftKey = compileKey(method.left.map(compile));
   const rightKey = compileKey(method.right.map(compile));
-  return (execution, frame) => {
+  return function* start(execution, frame) {
     // The frame at hand holds a left row; the right side is read beside it.
     const beside: Frame = { ...frame, slots: [...frame.slots] };
-    const table = new Map<string, StoredDocument[]>();
-    for (const document of read(execution, beside)) {
+    const table = new Map<string, RowDocument[]>();
+    for (const document of yield* read(execution, beside)) {
       beside.slots[slot] = document;
       const key = rightKey(beside);
       if (key === undefined) continue;

@@ -9,10 +9,9 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import type { Frame } from "../frame/frame.ts";
-import { wholeDocument } from "../frame/whole-document.ts";
+import { type RowDocument, wholeDocument } from "../frame/whole-document.ts";
 import type { Output, OutputColumn } from "../plan/output.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { Expression } from "../syntax/tree.ts";
@@ -26,8 +25,12 @@ export function compileProjection(output: Output, terms: readonly ScopeTerm[]): 
   if (first?.kind === "all" && others.length === 0) return wholeRow(terms);
   if (output.isRaw && first?.kind === "column") {
     const evaluate = compile(first.expression);
-    // The side of an outer join that found nothing.
-    return (frame) => (evaluate(frame) as Value | undefined) ?? null;
+    const settle = isStored(first.expression) ? (datum: PresentDatum) => datum as Value : toValue;
+    return (frame) => {
+      const datum = evaluate(frame);
+      // The side of an outer join that found nothing.
+      return datum === MISSING || datum instanceof Failure ? null : settle(datum);
+    };
   }
   const slot = terms[0]?.slot ?? 0;
   const put = output.columns.map((column) => compileColumn(column, slot));
@@ -43,13 +46,15 @@ function wholeRow(terms: readonly ScopeTerm[]): Project {
   const [only, ...others] = terms;
   if (only !== undefined && others.length === 0) {
     const { slot } = only;
-    return ({ slots }) => wholeDocument(slots[slot] as StoredDocument);
+    return ({ slots }) => wholeDocument(slots[slot] as RowDocument);
   }
   return ({ slots }) => {
     const row: MutableObject = {};
-    for (const { alias, slot } of terms) {
-      const document = slots[slot] as StoredDocument | undefined;
-      if (document !== undefined) setField(row, alias, wholeDocument(document));
+    for (const { alias, slot, isElement } of terms) {
+      const held = slots[slot];
+      if (held === undefined) continue;
+      const value = isElement ? toValue(held as PresentDatum) : wholeDocument(held as RowDocument);
+      setField(row, alias, value);
     }
     return row;
   };

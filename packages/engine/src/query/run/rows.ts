@@ -7,17 +7,19 @@
  * out. Each document looked at counts against the budget.
  */
 
-import { documentId, type Value } from "@bigpeer/protocol";
+import { assert, documentId, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import { type Found, present } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
+import type { RowDocument } from "../frame/whole-document.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import { Failure } from "../value/datum.ts";
 import { getDocument, readDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { compileIds } from "./ids.ts";
 import { compileJoin } from "./join.ts";
+import { compileUnnest } from "./unnest.ts";
 
 export interface Sink {
   /** Takes a row; false when it wants no more. */
@@ -41,12 +43,14 @@ export interface RowSource {
 }
 
 /** The documents of one term, as the statement sees them. */
-export type DocumentReader = (execution: Execution, frame: Frame) => Found<StoredDocument>;
+export type DocumentReader = (execution: Execution, frame: Frame) => Found<RowDocument>;
 
 export function compileRows({ source, joins, where }: RowsPlan): RowSource {
   const stages = where === undefined ? [] : [filterStage(compile(where), source.slot)];
   const documents = compileReader(source);
-  const steps = joins.map((join) => compileJoin(join, compileReader(join.source)));
+  const steps = joins.map((join) =>
+    join.type === "unnest" ? compileUnnest(join) : compileJoin(join, compileReader(join.source)),
+  );
   const pull = (execution: Execution, frame: Frame): Pull =>
     steps.reduce(
       (left, step) => step(execution, frame, left),
@@ -55,7 +59,7 @@ export function compileRows({ source, joins, where }: RowsPlan): RowSource {
   return { pull, stages };
 }
 
-function* pullDocuments(documents: Found<StoredDocument>, slot: number, frame: Frame): Pull {
+function* pullDocuments(documents: Found<RowDocument>, slot: number, frame: Frame): Pull {
   for (const document of documents) {
     if (document !== undefined) frame.slots[slot] = document;
     yield document !== undefined;
@@ -86,13 +90,20 @@ export function* driveRows(
   last: Sink,
 ): Generator<void, void, void> {
   const sink = source.stages.reduceRight((next, stage) => stage(execution, next), last);
-  const { budget } = execution.run;
+  const { budget, subqueries } = execution.run;
+  const { warnings } = execution;
   let rows = 0;
   let paused = budget.work;
-  for (const isRow of source.pull(execution, frame)) {
+  const start = (): Pull => source.pull(execution, frame);
+  const give = (): boolean => sink.row(frame);
+  const pull = subqueries === undefined ? start() : yield* subqueries.attempt(start, warnings);
+  for (const isRow of pull) {
     budget.step();
     budget.endRow();
-    if (isRow && !sink.row(frame)) break;
+    if (isRow) {
+      const goesOn = subqueries === undefined ? give() : yield* subqueries.attempt(give, warnings);
+      if (!goesOn) break;
+    }
     if (isRow && ++rows % ROWS_PER_PAUSE !== 0 && budget.work - paused < WORK_PER_PAUSE) continue;
     paused = budget.work;
     yield;
@@ -115,6 +126,13 @@ function compileReader(source: SourcePlan): DocumentReader {
     if (access.kind === "scan") return ({ system }) => rows(system);
     const ids = compileIds(access);
     return (execution, frame) => pick(rows(execution.system), ids(frame));
+  }
+  if (collection.kind === "query") {
+    const { plan } = collection;
+    return ({ run }) => {
+      assert(run.subqueries !== undefined, "a statement whose queries can run");
+      return run.subqueries.documents(plan);
+    };
   }
   const { name } = collection;
   if (access.kind === "scan") {

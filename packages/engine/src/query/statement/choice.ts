@@ -8,7 +8,7 @@ import { type Frame, newFrame } from "../frame/frame.ts";
 import type { CollectionPurpose } from "../plan/collection.ts";
 import { planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
 import { bindExpression, type Scope, Slots } from "../plan/scope.ts";
-import { bindConstant } from "../plan/select-plan.ts";
+import { bindConstant, queryOptions } from "../plan/select-plan.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileRows, driveRows } from "../run/rows.ts";
 import {
@@ -51,7 +51,7 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
   const slots = new Slots();
   const { term, where } = selection;
   const clauses = { from: term, purpose, ...(where && { where }) };
-  const { rows: plan, scope } = planRows(clauses, slots);
+  const { rows: plan, scope } = planRows(clauses, slots, queryOptions());
   const order = selection.orderBy.map((each) => ({
     ...each,
     expression: bindExpression(each.expression, scope),

@@ -3,7 +3,7 @@
  * were chosen is in mutate/.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { assert, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import { evaluationFault, Fault } from "../fault.ts";
@@ -13,8 +13,9 @@ import { removeDocuments } from "../mutate/remove.ts";
 import { updateDocuments } from "../mutate/update.ts";
 import { storedName } from "../plan/collection.ts";
 import { bindOutput } from "../plan/output.ts";
+import type { QueryPlan } from "../plan/plan.ts";
 import { bindExpression, constantScope, type Scope, type ScopeTerm, Slots } from "../plan/scope.ts";
-import { planSelect, type SelectPlan } from "../plan/select-plan.ts";
+import { planQuery, queryOptions } from "../plan/select-plan.ts";
 import type { Execution, MutationOutcome } from "../run/execution.ts";
 import { finish } from "../run/rows.ts";
 import type {
@@ -27,13 +28,13 @@ import type {
 import type { SystemCollection } from "../system/system-collections.ts";
 import type { Outcome } from "../value/datum.ts";
 import { type Choice, compileChoice } from "./choice.ts";
-import { compileCollector, compileSelect, WHOLE } from "./select.ts";
+import { compileCollector, compileQuery, WHOLE } from "./select.ts";
 import type { RunWrite, StatementOutput } from "./work.ts";
 
 export interface CompiledInsert {
   readonly run: RunWrite;
   /** Where the documents come from, when it is a SELECT. */
-  readonly select: SelectPlan | undefined;
+  readonly select: QueryPlan | undefined;
 }
 
 export function compileInsert(statement: InsertStatement, joinsMax: number): CompiledInsert {
@@ -55,19 +56,18 @@ export function compileInsert(statement: InsertStatement, joinsMax: number): Com
 
 interface InsertSource {
   readonly rows: (execution: Execution) => readonly Outcome[];
-  readonly select: SelectPlan | undefined;
+  readonly select: QueryPlan | undefined;
 }
 
 function compileInsertSource({ source }: InsertStatement, joinsMax: number): InsertSource {
-  if (source.kind === "select") {
-    const select = planSelect(source, joinsMax);
-    const run = compileSelect(select, (rows) => rows);
+  if (source.kind !== "documents") {
+    const select = planQuery(source, joinsMax);
+    const run = compileQuery(select);
     return { select, rows: (execution) => finish(run(execution)) };
   }
   const slots = new Slots();
-  const documents = source.documents.map((each) =>
-    compile(bindExpression(each, constantScope(slots))),
-  );
+  const scope: Scope = { ...constantScope(slots), ...queryOptions(joinsMax) };
+  const documents = source.documents.map((each) => compile(bindExpression(each, scope)));
   const rows = ({ run }: Execution): Outcome[] => {
     const frame = newFrame(run, slots.count);
     return documents.map((document) => document(frame));
@@ -126,6 +126,7 @@ export function compileRemove(statement: RemoveStatement): CompiledMutation {
   const { method } = statement;
   const run: RunWrite = (execution) => {
     const rows = finish(chosen.rows(execution));
+    assert(collection.kind !== "query", "a collection to remove from");
     const outcome =
       collection.kind === "stored"
         ? removeDocuments({ collection: collection.name, slot, method }, rows, execution)
@@ -157,7 +158,8 @@ function compileReturning(
   if (projections === undefined) return undefined;
   const slots = new Slots();
   const terms: ScopeTerm[] = [{ alias, slot: slots.take() }];
-  const output = bindOutput({ projections }, { slots, terms, variables: [] });
+  const { bindQuery } = queryOptions();
+  const output = bindOutput({ projections }, { slots, terms, variables: [], bindQuery });
   const collect = compileCollector(output, terms, false);
   return (documents, execution) => {
     const { sink, items } = collect(execution, WHOLE);

@@ -12,16 +12,17 @@ import { newFrame } from "../frame/frame.ts";
 import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
 import {
   explainOrder,
+  explainQuery,
   explainRows,
-  explainSelect,
   explainSequence,
   explainWindow,
 } from "../plan/explain.ts";
 import { parametersOf } from "../plan/parameters.ts";
 import { bindExpression, constantScope, Slots } from "../plan/scope.ts";
-import { planSelect } from "../plan/select-plan.ts";
+import { planQuery } from "../plan/select-plan.ts";
 import type { Execution } from "../run/execution.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
+import { subqueriesOf } from "../syntax/statement-walk.ts";
 import type {
   AlterSystemStatement,
   ExecuteFunctionStatement,
@@ -30,7 +31,7 @@ import type {
   ParameterNode,
   ParsedStatement,
   ProfileStatement,
-  SelectStatement,
+  Query,
   Statement,
 } from "../syntax/tree.ts";
 import { Failure, MISSING, toValue } from "../value/datum.ts";
@@ -38,8 +39,9 @@ import { compileCreateIndex, compileDropIndex } from "./definition.ts";
 import { joinsMaxOf } from "./directive.ts";
 import { advisePrepared, explainPrepared, profilePrepared } from "./explain.ts";
 import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } from "./mutation.ts";
-import { compileSelect } from "./select.ts";
+import { compileResult } from "./select.ts";
 import { runAlterSystem, runShow } from "./setting.ts";
+import { hostSubqueries } from "./subquery-host.ts";
 import { type Prepared, quickRead, type RunRead, type RunWrite, type Work } from "./work.ts";
 
 export interface PreparedStatement extends Prepared {
@@ -71,9 +73,36 @@ export function prepareParsed(
   elapsed: () => number,
   parseMs: number = 0,
 ): PreparedStatement {
-  const prepared = prepare(statement, { joinsMax: joinsMaxOf(directives), elapsed, parseMs });
+  const plain = prepare(statement, { joinsMax: joinsMaxOf(directives), elapsed, parseMs });
+  const prepared = hasSubqueries(statement) ? { ...plain, work: hostedWork(plain.work) } : plain;
   const parameters = parametersOf(statement);
   return { ...prepared, kind: statement.kind, parameters, access: usesOf(statement) };
+}
+
+/** Also in the statement that it is about. */
+function hasSubqueries(statement: Statement): boolean {
+  if (subqueriesOf(statement).length > 0) return true;
+  return "statement" in statement && hasSubqueries(statement.statement);
+}
+
+/** Work of a statement that holds queries. */
+function hostedWork(work: Work): Work {
+  if (work.kind === "write") {
+    const run: RunWrite = (execution) => {
+      const { hosted, finish } = hostSubqueries(execution);
+      const output = work.run(hosted);
+      finish();
+      return output;
+    };
+    return { kind: "write", run };
+  }
+  const run: RunRead = function* run(execution) {
+    const { hosted, finish } = hostSubqueries(execution);
+    const output = yield* work.run(hosted);
+    finish();
+    return output;
+  };
+  return { kind: "read", run };
 }
 
 interface Options {
@@ -86,7 +115,8 @@ interface Options {
 function prepare(statement: Statement, options: Options): Prepared {
   switch (statement.kind) {
     case "select":
-      return prepareSelect(statement, options);
+    case "union":
+      return prepareQuery(statement, options);
     case "insert":
       return prepareInsert(statement, options);
     case "update":
@@ -116,18 +146,18 @@ function prepare(statement: Statement, options: Options): Prepared {
   }
 }
 
-function prepareSelect(statement: SelectStatement, { joinsMax }: Options): Prepared {
-  const plan = planSelect(statement, joinsMax);
+function prepareQuery(query: Query, { joinsMax }: Options): Prepared {
+  const plan = planQuery(query, joinsMax);
   return {
     queryType: "select",
-    work: { kind: "read", run: compileSelect(plan, (items) => ({ items, ids: [] })) },
-    plan: () => explainSequence(explainSelect(plan)),
+    work: { kind: "read", run: compileResult(plan, (items) => ({ items, ids: [] })) },
+    plan: () => explainSequence(explainQuery(plan)),
   };
 }
 
 function prepareInsert(statement: InsertStatement, { joinsMax }: Options): Prepared {
   const { run, select: source } = compileInsert(statement, joinsMax);
-  const steps = (): ValueObject[] => (source === undefined ? [] : explainSelect(source));
+  const steps = (): ValueObject[] => (source === undefined ? [] : explainQuery(source));
   const last = { "#operator": "insert", collection: statement.into.name };
   return {
     queryType: "mutation",

@@ -1,13 +1,14 @@
 /**
- * SELECT: a plan compiled and run: rows, groups, projection, DISTINCT, order, window.
+ * SELECT and UNION: a plan compiled and run: rows, groups, projection, DISTINCT, order, window.
  */
 
 import type { Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
+import { rowDocument } from "../frame/whole-document.ts";
 import type { Output, SharedColumn } from "../plan/output.ts";
+import type { QueryPlan, SelectPlan, UnionPlan } from "../plan/plan.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
-import type { SelectPlan } from "../plan/select-plan.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileGroups } from "../run/group.ts";
 import { compileProjection, type Project } from "../run/project.ts";
@@ -25,18 +26,79 @@ import { memorySize } from "../value/memory-size.ts";
 import type { Steps } from "./work.ts";
 
 /** `give` makes of the rows what is given back. */
-export function compileSelect<T>(
-  plan: SelectPlan,
+export function compileResult<T>(
+  plan: QueryPlan,
   give: (rows: Value[]) => T,
 ): (execution: Execution) => Steps<T> {
+  const run = compileQuery(plan);
+  return function* result(execution) {
+    return give(yield* run(execution));
+  };
+}
+
+export interface QueryOptions {
+  /** The row around a query in an expression. */
+  readonly around?: Frame;
+  /** How many rows are wanted at most. */
+  readonly rowsMax?: number;
+}
+
+export type RunQuery = (execution: Execution, options?: QueryOptions) => Steps<Value[]>;
+
+export function compileQuery(plan: QueryPlan): RunQuery {
+  return plan.kind === "select" ? compileSelect(plan) : compileUnion(plan);
+}
+
+function compileSelect(plan: SelectPlan): RunQuery {
   const found = compileRows(plan.rows);
   const collect = compileCollector(plan.output, plan.terms, plan.isDistinct);
   const window = compileWindow(plan.limit, plan.offset);
-  return function* run(execution) {
+  const { imports } = plan;
+  return function* run(execution, { around, rowsMax = Infinity } = {}) {
     const frame = newFrame(execution.run, plan.slots);
-    const collector = collect(execution, window(frame));
+    for (const { outer, inner } of imports) frame.slots[inner] = around?.slots[outer];
+    const collector = collect(execution, narrowed(window(frame), rowsMax));
     yield* driveRows(found, execution, frame, collector.sink);
-    return give(collector.items);
+    return collector.items;
+  };
+}
+
+function narrowed({ offset, limit }: Window, rowsMax: number): Window {
+  return { offset, limit: Math.min(limit, rowsMax) };
+}
+
+/** Rows after which a pause is offered. */
+const ROWS_PER_PAUSE = 256;
+
+function compileUnion(plan: UnionPlan): RunQuery {
+  const arms = plan.arms.map(compileSelect);
+  const sorter = compileSorter<Value>(plan.order);
+  const window = compileWindow(plan.limit, plan.offset);
+  return function* run(execution, { around, rowsMax = Infinity } = {}) {
+    const { budget } = execution.run;
+    const frame = newFrame(execution.run, plan.slots);
+    const { offset, limit } = narrowed(window(frame), rowsMax);
+    const enough = sorter === undefined ? offset + limit : Infinity;
+    const isNew = firstOfEquals((bytes) => budget.take(bytes));
+    const rows: Sortable<Value>[] = [];
+    for (const [i, arm] of arms.entries()) {
+      if (rows.length >= enough) break;
+      const isDistinct = i < plan.distinctCount;
+      const wanted = isDistinct ? Infinity : enough - rows.length;
+      const found = yield* arm(execution, { ...(around && { around }), rowsMax: wanted });
+      for (const [count, row] of found.entries()) {
+        if (count % ROWS_PER_PAUSE === ROWS_PER_PAUSE - 1) yield;
+        budget.step();
+        budget.endRow();
+        if (isDistinct && !isNew(row)) continue;
+        frame.slots[0] = rowDocument(row);
+        const keys = sorter?.keysOf(frame) ?? [];
+        budget.take(sizeOfKeys(keys));
+        rows.push({ keys, row });
+      }
+    }
+    sorter?.sort(rows, execution.run);
+    return rows.slice(offset, offset + limit).map(({ row }) => row);
   };
 }
 

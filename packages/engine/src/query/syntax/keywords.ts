@@ -87,6 +87,7 @@ export const QUOTED_WORDS: ReadonlySet<string> = new Set([
   "DEFAULT",
   "DISTINCT",
   "ELEMENT",
+  "EXISTS",
   "EVERY",
   "FALSE",
   "IF",

@@ -5,8 +5,9 @@
 import { type MutableObject, setField, type TypeMark, type Types } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
 import { parseExpression } from "./parse-expression.ts";
+import { parseQueryTerm } from "./parse-subquery.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { CollectionRef, Expression, FromTerm, Use } from "./tree.ts";
+import type { CollectionRef, Expression, FromTerm, SourceTerm, Use } from "./tree.ts";
 
 /** `collection [[AS] alias] [USE …]`. */
 export function parseTerm(cursor: TokenCursor): FromTerm {
@@ -14,6 +15,13 @@ export function parseTerm(cursor: TokenCursor): FromTerm {
   const alias = cursor.acceptAlias();
   const use = cursor.acceptWord("USE") ? parseUse(cursor) : undefined;
   return { collection, ...(alias !== undefined && { alias }), ...(use && { use }) };
+}
+
+/** A term of SELECT, which may also be a query. */
+export function parseSource(cursor: TokenCursor): SourceTerm {
+  return cursor.token.type === "(" && cursor.peek().word === "SELECT"
+    ? parseQueryTerm(cursor)
+    : parseTerm(cursor);
 }
 
 /** `[COLLECTION] [namespace:]name`, and with the keyword `(field TYPE, …)`. */

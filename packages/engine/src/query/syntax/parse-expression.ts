@@ -13,6 +13,7 @@ import { parseCall } from "./parse-call.ts";
 import { parseCase, parseComprehension, parseQuantifier } from "./parse-construct.ts";
 import { parsePredicate } from "./parse-predicate.ts";
 import { parseNot, parseSigned } from "./parse-prefix.ts";
+import { parseSubquery } from "./parse-subquery.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { BinaryOperator, Expression, LiteralNode, ObjectEntry } from "./tree.ts";
@@ -41,7 +42,7 @@ function parse(cursor: TokenCursor, floor: number = 0, given?: Expression): Expr
       const right = parse(cursor, precedence);
       left = { kind: "binary", at: left.at, operator, left, right };
     } else {
-      left = parsePredicate(cursor, left, { parse, parseElement });
+      left = parsePredicate(cursor, left, { parse, parseElement, isAtQuery });
     }
   }
   if (floor === 0) cursor.note("an operator");
@@ -244,12 +245,20 @@ function parseParenthesis(cursor: TokenCursor): Expression {
 
 /** A message of its own: what follows could otherwise only be called unexpected. */
 function refuseSubquery(cursor: TokenCursor): void {
-  const { word, at } = cursor.token;
-  if (word !== "SELECT") return;
-  const { type } = cursor.peek();
-  if (type === "*" || startsOperand(cursor.peek())) {
-    throw semanticFault("a SELECT inside an expression is not supported", at);
-  }
+  if (!isSelect(cursor)) return;
+  const message = "a SELECT inside an expression stands only after IN or EXISTS, by itself";
+  throw semanticFault(message, cursor.token.at);
+}
+
+/** Whether a SELECT begins here; otherwise it is a name. */
+function isSelect(cursor: TokenCursor): boolean {
+  if (cursor.token.word !== "SELECT") return false;
+  const next = cursor.peek();
+  return next.type === "*" || startsOperand(next);
+}
+
+function isAtQuery(cursor: TokenCursor): boolean {
+  return cursor.parseQuery !== undefined && isSelect(cursor);
 }
 
 function parseArray(cursor: TokenCursor): Expression {
@@ -315,6 +324,8 @@ function parseWord(cursor: TokenCursor): Expression {
       return { kind: "missing", at };
     case "CASE":
       return beginsCase(cursor.peek()) ? parseCase(cursor, parse) : parseName(cursor);
+    case "EXISTS":
+      return cursor.peek().type === "(" ? parseExists(cursor) : parseName(cursor);
     case "ANY":
     case "EVERY":
       if (!startsOperand(cursor.peek()) && cursor.peek().word !== "AND") return parseName(cursor);
@@ -325,6 +336,15 @@ function parseWord(cursor: TokenCursor): Expression {
     default:
       return parseName(cursor);
   }
+}
+
+/** `EXISTS (query)`; with anything else in the parentheses it would be a function. */
+function parseExists(cursor: TokenCursor): Expression {
+  const { at } = cursor.advance();
+  cursor.advance();
+  if (isAtQuery(cursor)) return parseSubquery(cursor, "exists", at);
+  if (cursor.parseQuery === undefined) refuseSubquery(cursor);
+  throw semanticFault("expected a SELECT in the parentheses after EXISTS", at);
 }
 
 function beginsCase(next: Token): boolean {

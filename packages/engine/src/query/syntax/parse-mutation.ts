@@ -10,7 +10,7 @@ import {
   parseBounds,
   parseOrderBy,
   parseProjections,
-  parseSelect,
+  parseQuery,
   parseWhere,
 } from "./parse-select.ts";
 import type { TokenCursor } from "./token-cursor.ts";
@@ -46,7 +46,7 @@ function parseSource(cursor: TokenCursor, isInitial: boolean): InsertStatement["
   if (cursor.acceptWord("DOCUMENTS") || cursor.acceptWord("VALUES")) return parseDocuments(cursor);
   if (isInitial) throw cursor.fault("DOCUMENTS");
   if (cursor.token.word !== "SELECT") throw cursor.fault("SELECT");
-  return parseSelect(cursor);
+  return parseQuery(cursor);
 }
 
 function parseDocuments(cursor: TokenCursor): InsertDocuments {

@@ -5,6 +5,7 @@
 
 import { semanticFault } from "../fault.ts";
 import type { ParseExpression } from "./parse-construct.ts";
+import { parseSubquery } from "./parse-subquery.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { Expression, LikeNode } from "./tree.ts";
@@ -13,6 +14,8 @@ export interface PredicateParsers {
   readonly parse: ParseExpression;
   /** One element of the list behind IN. */
   readonly parseElement: (cursor: TokenCursor) => Expression;
+  /** Whether a query stands where elements may stand. */
+  readonly isAtQuery?: (cursor: TokenCursor) => boolean;
 }
 
 export function parsePredicate(
@@ -84,10 +87,12 @@ function parseIs(cursor: TokenCursor, operand: Expression): Expression {
 }
 
 /** Parentheses behind IN hold the elements of a list, also when there is only one. */
-function parseList(cursor: TokenCursor, { parse, parseElement }: PredicateParsers): Expression {
+function parseList(cursor: TokenCursor, parsers: PredicateParsers): Expression {
+  const { parse, parseElement, isAtQuery } = parsers;
   const { type, at } = cursor.token;
   if (type !== "(") return parse(cursor, PRECEDENCE.comparison);
   cursor.advance();
+  if (isAtQuery?.(cursor) === true) return parseSubquery(cursor, "members", at);
   cursor.enter();
   const elements: Expression[] = [];
   do {

@@ -3,24 +3,48 @@
  */
 
 import { NO_ALIAS } from "./keywords.ts";
-import { parseTerm } from "./parse-collection.ts";
+import { parseSource } from "./parse-collection.ts";
 import { parseExpression, parseParameter } from "./parse-expression.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { Expression, Join, OrderTerm, Projection, SelectStatement } from "./tree.ts";
+import type {
+  Expression,
+  Join,
+  OrderTerm,
+  Projection,
+  Query,
+  SelectStatement,
+  UnionArm,
+  Unnest,
+} from "./tree.ts";
 
-export function parseSelect(cursor: TokenCursor): SelectStatement {
+/** `SELECT … [UNION [ALL] SELECT …]`; what comes after the last arm is about all of them. */
+export function parseQuery(cursor: TokenCursor): Query {
+  const first = parseSelect(cursor);
+  const others: UnionArm[] = [];
+  while (cursor.acceptWord("UNION")) {
+    cursor.countQuery();
+    const isAll = cursor.acceptWord("ALL");
+    others.push({ isAll, select: parseSelect(cursor) });
+  }
+  const orderBy = parseOrderBy(cursor);
+  const bounds = parseBounds(cursor);
+  if (others.length === 0) return { ...first, orderBy, ...bounds };
+  return { kind: "union", at: first.at, first, others, orderBy, ...bounds };
+}
+
+/** All but order and window. */
+function parseSelect(cursor: TokenCursor): SelectStatement {
   const { at } = cursor.expectWord("SELECT");
   const isDistinct = cursor.acceptWord("DISTINCT");
   if (!isDistinct) skipAll(cursor);
   const isRaw = acceptRaw(cursor);
   const projections = parseProjections(cursor);
   cursor.expectWord("FROM");
-  const from = parseTerm(cursor);
+  const from = parseSource(cursor);
   const joins = parseJoins(cursor);
   const where = parseWhere(cursor);
   const groupBy = parseGroupBy(cursor);
   const having = cursor.acceptWord("HAVING") ? parseExpression(cursor) : undefined;
-  const orderBy = parseOrderBy(cursor);
   return {
     kind: "select",
     at,
@@ -32,8 +56,7 @@ export function parseSelect(cursor: TokenCursor): SelectStatement {
     ...(where && { where }),
     ...(groupBy && { groupBy }),
     ...(having && { having }),
-    orderBy,
-    ...parseBounds(cursor),
+    orderBy: [],
   };
 }
 
@@ -93,31 +116,42 @@ function isPath({ kind }: Expression): boolean {
   );
 }
 
-function parseJoins(cursor: TokenCursor): Join[] {
-  const joins: Join[] = [];
-  for (;;) {
-    const { at } = cursor.token;
-    const type = acceptJoin(cursor);
-    if (type === undefined) return joins;
-    const term = parseTerm(cursor);
-    cursor.expectWord("ON");
-    joins.push({ at, type, term, on: parseExpression(cursor) });
+function parseJoins(cursor: TokenCursor): (Join | Unnest)[] {
+  const joins: (Join | Unnest)[] = [];
+  for (let join = acceptJoin(cursor); join !== undefined; join = acceptJoin(cursor)) {
+    joins.push(join);
   }
+  return joins;
 }
 
-function acceptJoin(cursor: TokenCursor): Join["type"] | undefined {
-  if (cursor.acceptWord("JOIN")) return "inner";
-  const type = cursor.acceptWord("INNER")
-    ? "inner"
-    : cursor.acceptWord("LEFT")
-      ? "left"
-      : cursor.acceptWord("RIGHT")
-        ? "right"
-        : undefined;
+function acceptJoin(cursor: TokenCursor): Join | Unnest | undefined {
+  const { at } = cursor.token;
+  if (cursor.acceptWord("JOIN")) return parseJoin(cursor, "inner", at);
+  if (cursor.acceptWord("UNNEST")) return parseUnnest(cursor, false, at);
+  const type = acceptJoinType(cursor);
   if (type === undefined) return undefined;
   if (type !== "inner") cursor.acceptWord("OUTER");
+  if (type === "left" && cursor.acceptWord("UNNEST")) return parseUnnest(cursor, true, at);
   cursor.expectWord("JOIN");
-  return type;
+  return parseJoin(cursor, type, at);
+}
+
+function acceptJoinType(cursor: TokenCursor): Join["type"] | undefined {
+  if (cursor.acceptWord("INNER")) return "inner";
+  if (cursor.acceptWord("LEFT")) return "left";
+  return cursor.acceptWord("RIGHT") ? "right" : undefined;
+}
+
+function parseJoin(cursor: TokenCursor, type: Join["type"], at: number): Join {
+  const term = parseSource(cursor);
+  cursor.expectWord("ON");
+  return { at, type, term, on: parseExpression(cursor) };
+}
+
+function parseUnnest(cursor: TokenCursor, isOuter: boolean, at: number): Unnest {
+  const of = parseExpression(cursor);
+  const alias = cursor.acceptAlias();
+  return { at, type: "unnest", isOuter, of, ...(alias !== undefined && { alias }) };
 }
 
 export function parseWhere(cursor: TokenCursor): Expression | undefined {

@@ -9,9 +9,9 @@ import { parsePlainCall } from "./parse-call.ts";
 import { parseExpression } from "./parse-expression.ts";
 import { parseCreateIndex, parseDropIndex } from "./parse-index.ts";
 import { parseInsert, parseRemove, parseUpdate } from "./parse-mutation.ts";
-import { parseSelect, parseWhere } from "./parse-select.ts";
+import { parseQuery, parseWhere } from "./parse-select.ts";
 import { parseAlterSystem, parseShow } from "./parse-setting.ts";
-import { TokenCursor } from "./token-cursor.ts";
+import { type ParseQuery, TokenCursor } from "./token-cursor.ts";
 import type {
   ExecuteFunctionStatement,
   Expression,
@@ -22,7 +22,7 @@ import type {
 
 /** Throws a Fault with the offset of what is wrong. */
 export function parseStatement(text: string): ParsedStatement {
-  const cursor = openText(text);
+  const cursor = openText(text, parseQuery);
   const statement = parseAny(cursor);
   cursor.accept(";");
   cursor.expectEnd("the end of the statement");
@@ -31,14 +31,14 @@ export function parseStatement(text: string): ParsedStatement {
 
 /** A condition by itself, as it could stand behind WHERE. */
 export function parseCondition(text: string): Expression {
-  const cursor = openText(text);
+  const cursor = openText(text, parseQuery);
   const condition = parseExpression(cursor);
   cursor.expectEnd("the end of the condition");
   return condition;
 }
 
 /** A cursor at the beginning of a text that is worth reading. */
-export function openText(text: string): TokenCursor {
+export function openText(text: string, queries?: ParseQuery): TokenCursor {
   if (text.length > STATEMENT_LENGTH_MAX) {
     const message = `the text is longer than ${STATEMENT_LENGTH_MAX} characters; send data as parameters`;
     throw new Fault("query.too_large", message);
@@ -47,13 +47,13 @@ export function openText(text: string): TokenCursor {
     const offset = text.search(/\p{Cs}/u);
     throw syntaxFault("text of whole characters", "half of a surrogate pair", offset);
   }
-  return new TokenCursor(text);
+  return new TokenCursor(text, queries);
 }
 
 function parseAny(cursor: TokenCursor): Statement {
   switch (cursor.token.word) {
     case "SELECT":
-      return parseSelect(cursor);
+      return parseQuery(cursor);
     case "INSERT":
       return parseInsert(cursor);
     case "UPDATE":

@@ -7,6 +7,7 @@ import { type TypeMark, type Types, unreachable } from "@bigpeer/protocol";
 import { Float } from "../value/datum.ts";
 import { QUOTED_WORDS } from "./keywords.ts";
 import { PRECEDENCE } from "./precedence.ts";
+import { isQueryTerm } from "./statement-walk.ts";
 import type {
   AlterSystemStatement,
   ApplyItem,
@@ -19,7 +20,6 @@ import type {
   CreateIndexStatement,
   DropIndexStatement,
   Expression,
-  FromTerm,
   InNode,
   InsertStatement,
   Join,
@@ -33,9 +33,12 @@ import type {
   Selection,
   SelectStatement,
   ShowStatement,
+  SourceTerm,
   Statement,
   SyncContextStatement,
   UnaryNode,
+  UnionStatement,
+  Unnest,
   UpdateStatement,
   Use,
 } from "./tree.ts";
@@ -44,6 +47,8 @@ export function printStatement(statement: Statement): string {
   switch (statement.kind) {
     case "select":
       return printSelect(statement);
+    case "union":
+      return printUnion(statement);
     case "insert":
       return printInsert(statement);
     case "update":
@@ -91,7 +96,7 @@ function printSelect(select: SelectStatement): string {
     "SELECT",
     select.isDistinct ? "DISTINCT" : "",
     select.isRaw ? "VALUE" : "",
-    printProjections(select.projections),
+    printSelected(select.projections),
     "FROM",
     printTerm(select.from),
     ...select.joins.map(printJoin),
@@ -104,8 +109,31 @@ function printSelect(select: SelectStatement): string {
   );
 }
 
+function printUnion({ first, others, orderBy, limit, offset }: UnionStatement): string {
+  const arms = others.map(
+    ({ isAll, select }) => `UNION ${isAll ? "ALL " : ""}${printSelect(select)}`,
+  );
+  return join(
+    printSelect(first),
+    ...arms,
+    printOrderBy(orderBy),
+    printClause("LIMIT", limit),
+    printClause("OFFSET", offset),
+  );
+}
+
 function printProjections(projections: readonly Projection[]): string {
   return projections.map(printProjection).join(", ");
+}
+
+/** Behind IN, a SELECT before a sign would be a name. */
+function printSelected(projections: readonly Projection[]): string {
+  const [first, ...others] = projections;
+  if (first?.kind !== "column" || !/^[-+]/.test(print(first.expression, 0))) {
+    return printProjections(projections);
+  }
+  const begin = printProjection({ ...first, isWrapped: true });
+  return [begin, ...others.map(printProjection)].join(", ");
 }
 
 function printProjection(projection: Projection): string {
@@ -128,7 +156,9 @@ function printAlias(alias: string | undefined): string {
   return alias === undefined ? "" : `AS ${printName(alias)}`;
 }
 
-function printTerm({ collection, alias, use }: FromTerm): string {
+function printTerm(term: SourceTerm): string {
+  if (isQueryTerm(term)) return `(${printStatement(term.query)}) ${printAlias(term.alias)}`;
+  const { collection, alias, use } = term;
   return join(
     printCollection(collection),
     printAlias(alias),
@@ -170,7 +200,12 @@ function printUse(use: Use): string {
   }
 }
 
-function printJoin({ type, term, on }: Join): string {
+function printJoin(joined: Join | Unnest): string {
+  if (joined.type === "unnest") {
+    const { isOuter, of, alias } = joined;
+    return join(isOuter ? "LEFT UNNEST" : "UNNEST", print(of, 0), printAlias(alias));
+  }
+  const { type, term, on } = joined;
   const word = type === "inner" ? "JOIN" : `${type.toUpperCase()} JOIN`;
   return `${word} ${printTerm(term)} ON ${print(on, 0)}`;
 }
@@ -186,7 +221,7 @@ function printOrderTerm({ expression, isDescending, nulls }: OrderTerm): string 
 }
 
 function printInsertSource(source: InsertStatement["source"]): string {
-  if (source.kind === "select") return printSelect(source);
+  if (source.kind !== "documents") return printStatement(source);
   return `DOCUMENTS ${source.documents.map(printDocument).join(", ")}`;
 }
 
@@ -396,6 +431,10 @@ function printBare(expression: Expression): string {
       return `CAST(${print(expression.operand, 0)} AS ${expression.type.toUpperCase()})`;
     case "call":
       return printCall(expression);
+    case "subquery": {
+      const query = `(${printStatement(expression.query)})`;
+      return expression.purpose === "exists" ? `EXISTS ${query}` : query;
+    }
     default:
       return printConstruct(expression);
   }

@@ -1,16 +1,19 @@
 /**
- * Walks over whole statements: the expressions in their clauses.
+ * Walks over whole statements: the expressions in their clauses, the queries inside of them.
  */
 
 import { unreachable } from "@bigpeer/protocol";
 import type {
   Expression,
-  FromTerm,
   Projection,
+  Query,
+  QueryTerm,
   Selection,
   SelectStatement,
+  SourceTerm,
   Statement,
 } from "./tree.ts";
+import { eachNode } from "./tree-walk.ts";
 
 type Parts = readonly (Expression | undefined)[];
 
@@ -25,10 +28,11 @@ export function expressionsOf(statement: Statement): Expression[] {
 function partsOf(statement: Statement): Parts {
   switch (statement.kind) {
     case "select":
-      return selectParts(statement);
+    case "union":
+      return queryParts(statement);
     case "insert": {
       const { source, returning } = statement;
-      const parts = source.kind === "select" ? selectParts(source) : source.documents;
+      const parts = source.kind === "documents" ? source.documents : queryParts(source);
       return [...parts, ...projectionParts(returning ?? [])];
     }
     case "update":
@@ -54,11 +58,24 @@ function partsOf(statement: Statement): Parts {
   }
 }
 
+function queryParts(query: Query): Parts {
+  if (query.kind === "select") return selectParts(query);
+  return [
+    ...selectParts(query.first),
+    ...query.others.flatMap(({ select }) => selectParts(select)),
+    ...query.orderBy.map(({ expression }) => expression),
+    query.limit,
+    query.offset,
+  ];
+}
+
 function selectParts(select: SelectStatement): Parts {
   return [
     ...projectionParts(select.projections),
     ...termParts(select.from),
-    ...select.joins.flatMap(({ term, on }) => [...termParts(term), on]),
+    ...select.joins.flatMap((join) =>
+      join.type === "unnest" ? [join.of] : [...termParts(join.term), join.on],
+    ),
     select.where,
     ...(select.groupBy ?? []),
     select.having,
@@ -86,7 +103,68 @@ function projectionParts(projections: readonly Projection[]): Parts {
   });
 }
 
-function termParts({ use }: FromTerm): Parts {
+function termParts(term: SourceTerm): Parts {
+  if (isQueryTerm(term)) return queryParts(term.query);
+  const { use } = term;
   if (use?.kind === "ids") return use.ids;
   return use?.kind === "id_list" ? [use.list] : [];
+}
+
+export function isQueryTerm(term: SourceTerm): term is QueryTerm {
+  return "query" in term;
+}
+
+/** The arms of a query, in their order. */
+export function armsOf(query: Query): readonly SelectStatement[] {
+  if (query.kind === "select") return [query];
+  return [query.first, ...query.others.map(({ select }) => select)];
+}
+
+/** The FROM terms of one SELECT. */
+export function termsOf({ from, joins }: SelectStatement): SourceTerm[] {
+  return [from, ...joins.flatMap((join) => (join.type === "unnest" ? [] : [join.term]))];
+}
+
+/**
+ * The queries that a statement holds and that are none of its own arms: those in its expressions,
+ * the right sides of SET among them, and those in FROM. Not those inside of them, and nothing of a
+ * statement that another one is about.
+ */
+export function subqueriesOf(statement: Statement): Query[] {
+  const found: Query[] = [];
+  for (const part of ownParts(statement)) {
+    if (part === undefined) continue;
+    eachNode(part, (node) => {
+      if (node.kind === "subquery") found.push(node.query);
+    });
+  }
+  for (const select of selectsOf(statement)) {
+    for (const term of termsOf(select)) if (isQueryTerm(term)) found.push(term.query);
+  }
+  return found;
+}
+
+function ownParts(statement: Statement): Parts {
+  switch (statement.kind) {
+    case "update":
+      return [...partsOf(statement), ...statement.set.map(({ value }) => value)];
+    case "profile":
+      return [];
+    case "sync_context":
+      return [statement.where];
+    default:
+      return partsOf(statement);
+  }
+}
+
+function selectsOf(statement: Statement): readonly SelectStatement[] {
+  switch (statement.kind) {
+    case "select":
+    case "union":
+      return armsOf(statement);
+    case "insert":
+      return statement.source.kind === "documents" ? [] : armsOf(statement.source);
+    default:
+      return [];
+  }
 }

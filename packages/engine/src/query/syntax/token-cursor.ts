@@ -6,11 +6,13 @@
  */
 
 import { nearest } from "@bigpeer/protocol";
-import { NESTING_MAX } from "../../limits.ts";
+import { NESTING_MAX, SUBQUERIES_MAX, SUBQUERY_DEPTH_MAX } from "../../limits.ts";
 import { Fault, syntaxFault } from "../fault.ts";
 import { CLAUSE_WORDS, NO_ALIAS, OPERATOR_WORDS } from "./keywords.ts";
 import { Lexer, shorten, type Token, type TokenType } from "./lexer.ts";
-import type { LiteralNode } from "./tree.ts";
+import type { LiteralNode, Query } from "./tree.ts";
+
+export type ParseQuery = (cursor: TokenCursor) => Query;
 
 export class TokenCursor {
   readonly #text: string;
@@ -31,8 +33,14 @@ export class TokenCursor {
   /** The last literal that a sign was folded into: a second sign before it is a mistake. */
   signed: LiteralNode | undefined;
 
-  constructor(text: string) {
+  /** How queries inside of expressions are read; undefined where there are none. */
+  readonly parseQuery: ParseQuery | undefined;
+  #queries = 0;
+  #queryDepth = 0;
+
+  constructor(text: string, parseQuery?: ParseQuery) {
     this.#text = text;
+    this.parseQuery = parseQuery;
     this.#lexer = new Lexer(text);
     this.token = this.#lexer.next();
   }
@@ -160,6 +168,26 @@ export class TokenCursor {
 
   leave(): void {
     this.#nesting--;
+  }
+
+  /** A query inside of another, or beside it in a UNION: they are few, and not deep. */
+  countQuery(): void {
+    if (++this.#queries <= SUBQUERIES_MAX) return;
+    const message = `the statement holds more than ${SUBQUERIES_MAX} queries`;
+    throw new Fault("query.too_large", message, this.token.at);
+  }
+
+  enterQuery(): void {
+    this.countQuery();
+    this.enter();
+    if (++this.#queryDepth <= SUBQUERY_DEPTH_MAX) return;
+    const message = `the statement nests queries deeper than ${SUBQUERY_DEPTH_MAX} levels`;
+    throw new Fault("query.too_large", message, this.token.at);
+  }
+
+  leaveQuery(): void {
+    this.#queryDepth--;
+    this.leave();
   }
 
   #found(): string {

@@ -4,7 +4,14 @@
 
 import { unreachable } from "@bigpeer/protocol";
 import { Float } from "../value/datum.ts";
-import type { Binding, Expression, ObjectEntry, SlotNode, WhenClause } from "./tree.ts";
+import type {
+  Binding,
+  Expression,
+  ObjectEntry,
+  SlotNode,
+  SubqueryNode,
+  WhenClause,
+} from "./tree.ts";
 
 type Change = (expression: Expression) => Expression;
 
@@ -16,6 +23,8 @@ export function mapChildren(node: Expression, change: Change): Expression {
     case "parameter":
     case "name":
     case "slot":
+    // A query has names of its own: whoever wants to see into it does so by himself.
+    case "subquery":
       return node;
     case "field":
       return { ...node, of: change(node.of) };
@@ -118,9 +127,22 @@ export function expressionKey(node: Expression): string {
     if (value instanceof Float) return { float: value.value };
     // JSON has no infinities: they would be nulls.
     if (typeof value === "number" && !Number.isFinite(value)) return { number: String(value) };
+    if (isSubquery(value))
+      return { query: value.query, purpose: value.purpose, reads: readsOf(value) };
     // Two equal comprehensions have variables of equal names in different slots.
     return isVariable(value) ? { variable: value.name } : value;
   });
+}
+
+function isSubquery(value: unknown): value is SubqueryNode {
+  const node = value as Partial<SubqueryNode> | null;
+  return typeof node === "object" && node?.kind === "subquery";
+}
+
+/** What its names stand for, where that is something around it; a variable is known by its name. */
+function readsOf({ bound }: SubqueryNode): string {
+  const imports = bound?.imports ?? [];
+  return imports.map(({ holds, outer }) => (holds === "variable" ? holds : outer)).join();
 }
 
 function isVariable(value: unknown): value is SlotNode {
@@ -133,6 +155,10 @@ export function isSameExpression(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (isVariable(a) && isVariable(b)) return a.name === b.name;
+  if (isSubquery(a) && isSubquery(b)) {
+    const isSameUse = a.purpose === b.purpose && readsOf(a) === readsOf(b);
+    return isSameUse && isSameExpression(a.query, b.query);
+  }
   const keysA = Object.keys(a).filter(isMeaning);
   const keysB = Object.keys(b).filter(isMeaning);
   if (keysA.length !== keysB.length) return false;
@@ -156,11 +182,22 @@ export function conjuncts(condition: Expression | undefined): Expression[] {
   return parts;
 }
 
-/** The slots that an expression reads. */
+/** The slots that an expression reads, be it for a query in it. */
 export function slotsOf(node: Expression): ReadonlySet<number> {
   const slots = new Set<number>();
   eachNode(node, (found) => {
     if (found.kind === "slot") slots.add(found.slot);
+    else if (found.kind === "subquery") {
+      for (const { outer } of found.bound?.imports ?? []) slots.add(outer);
+    }
   });
   return slots;
+}
+
+export function hasSubquery(node: Expression): boolean {
+  let isFound = false;
+  eachNode(node, ({ kind }) => {
+    isFound ||= kind === "subquery";
+  });
+  return isFound;
 }

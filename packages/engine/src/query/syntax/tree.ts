@@ -31,7 +31,8 @@ export type Expression =
   | CastNode
   | QuantifierNode
   | ComprehensionNode
-  | CallNode;
+  | CallNode
+  | SubqueryNode;
 
 interface Located {
   readonly at: number;
@@ -64,10 +65,11 @@ export interface SlotNode extends Located {
   readonly kind: "slot";
   readonly slot: number;
   /**
-   * `document`: a whole document of a FROM term. `variable`: one of a quantifier or comprehension.
-   * `value`: what was computed before, a group key or an aggregate.
+   * `document`: a whole document of a FROM term, or a row of a query there. `element`: one of UNNEST.
+   * `variable`: one of a quantifier or comprehension. `value`: what was computed before, a group
+   * key or an aggregate.
    */
-  readonly holds: "document" | "variable" | "value";
+  readonly holds: "document" | "element" | "variable" | "value";
   /** For EXPLAIN: the alias, the variable, or the text of what was computed. */
   readonly name: string;
 }
@@ -206,6 +208,29 @@ export interface CallNode extends Located {
   readonly isStar?: boolean;
 }
 
+/** `EXISTS (query)`, or the query of `IN (query)`, which gives the members of the list. */
+export interface SubqueryNode extends Located {
+  readonly kind: "subquery";
+  readonly purpose: "exists" | "members";
+  readonly query: Query;
+  /** After binding: its plan. */
+  readonly bound?: BoundQuery;
+}
+
+/** What all stages may know of the plan of a query. */
+export interface BoundQuery {
+  /** What it reads of the rows around it; with none of it, it gives the same for all of them. */
+  readonly imports: readonly QueryImport[];
+}
+
+export interface QueryImport {
+  /** Its place in the frame of the row around the query. */
+  readonly outer: number;
+  /** Its place in the frames of the query. */
+  readonly inner: number;
+  readonly holds: SlotNode["holds"];
+}
+
 export interface CollectionRef extends Located {
   /** Undefined stands for `default`. */
   readonly namespace?: string;
@@ -229,10 +254,28 @@ export interface FromTerm {
   readonly use?: Use;
 }
 
+/** `(query) [AS] alias`: its rows take the place of documents. */
+export interface QueryTerm extends Located {
+  readonly query: Query;
+  readonly alias: string;
+}
+
+export type SourceTerm = FromTerm | QueryTerm;
+
 export interface Join extends Located {
   readonly type: "inner" | "left" | "right";
-  readonly term: FromTerm;
+  readonly term: SourceTerm;
   readonly on: Expression;
+}
+
+/** `[LEFT] UNNEST path [AS] alias`: a row for each element. */
+export interface Unnest extends Located {
+  readonly type: "unnest";
+  /** LEFT: also a row where there is no element. */
+  readonly isOuter: boolean;
+  readonly of: Expression;
+  /** Undefined stands for the last step of the path. */
+  readonly alias?: string;
 }
 
 export type Projection =
@@ -262,8 +305,8 @@ export interface SelectStatement extends Located {
   /** RAW, VALUE, ELEMENT: the rows are the values themselves. */
   readonly isRaw: boolean;
   readonly projections: readonly Projection[];
-  readonly from: FromTerm;
-  readonly joins: readonly Join[];
+  readonly from: SourceTerm;
+  readonly joins: readonly (Join | Unnest)[];
   readonly where?: Expression;
   readonly groupBy?: readonly Expression[];
   readonly having?: Expression;
@@ -271,6 +314,25 @@ export interface SelectStatement extends Located {
   readonly limit?: Expression;
   readonly offset?: Expression;
 }
+
+/** `SELECT … UNION [ALL] SELECT …`: order and window are of the whole, no arm has its own. */
+export interface UnionStatement extends Located {
+  readonly kind: "union";
+  readonly first: SelectStatement;
+  /** At least one. */
+  readonly others: readonly UnionArm[];
+  readonly orderBy: readonly OrderTerm[];
+  readonly limit?: Expression;
+  readonly offset?: Expression;
+}
+
+export interface UnionArm {
+  readonly select: SelectStatement;
+  /** UNION ALL: its rows are added as they are. Without it all rows until then differ. */
+  readonly isAll: boolean;
+}
+
+export type Query = SelectStatement | UnionStatement;
 
 export type ConflictPolicy = "fail" | "nothing" | "update" | "merge" | "update_local_diff";
 
@@ -284,7 +346,7 @@ export interface InsertStatement extends Located {
   readonly kind: "insert";
   readonly into: CollectionRef;
   readonly isInitial: boolean;
-  readonly source: InsertDocuments | SelectStatement;
+  readonly source: InsertDocuments | Query;
   readonly conflict: ConflictPolicy;
   readonly returning?: readonly Projection[];
 }
@@ -398,6 +460,7 @@ export interface SyncContextStatement extends Located {
 
 export type Statement =
   | SelectStatement
+  | UnionStatement
   | InsertStatement
   | UpdateStatement
   | RemoveStatement
