@@ -11,10 +11,11 @@ import { compareLists } from "../conformance/runner.ts";
 import { openStore } from "../support/open-store.ts";
 import { anyDocuments, anyIndexes } from "./generated-documents.ts";
 import { anyArguments } from "./generated-expression.ts";
+import { anyNestedMutation, anyNestedQuery } from "./generated-query.ts";
 import { anyMutation, anySelect } from "./generated-statement.ts";
 import { mutate } from "./oracle/mutate.ts";
 import { oracleRun } from "./oracle/oracle-run.ts";
-import { checkRows, selectRows } from "./oracle/select.ts";
+import { checkRows, type Documents, queryRows } from "./oracle/select.ts";
 
 const DATABASES = 60;
 const STATEMENTS = 40;
@@ -61,41 +62,50 @@ async function selectDifference(
   database: Database,
   runner: StatementRunner,
 ): Promise<string | undefined> {
-  const { args, things, others } = database;
+  const { args } = database;
   const { items } = await runner.execute({ statement: text, args });
   const { statement } = parseStatement(text);
-  if (statement.kind !== "select") return "expected a SELECT";
-  const documents = { things, others };
-  const expected = selectRows(
-    statement,
-    ({ name }) => documents[name as keyof typeof documents],
-    oracleRun(args),
-  );
-  return checkRows(expected, items);
+  if (statement.kind !== "select" && statement.kind !== "union") return "expected a query";
+  return checkRows(queryRows(statement, documentsOf(database), oracleRun(args)), items);
 }
 
-test("the engine gives the rows that the slow obvious evaluator gives", async () => {
-  let count = 0;
-  const statements = fc.array(anySelect(), { minLength: STATEMENTS, maxLength: STATEMENTS });
-  await fc.assert(
-    fc.asyncProperty(anyDatabase(), statements, async (database, texts) => {
-      const runner = await fill(database);
-      for (const text of texts) {
-        count++;
-        const difference = await selectDifference(text, database, runner);
-        if (difference !== undefined) throw new Error(`${text}\n${difference}`);
-      }
-    }),
-    { numRuns: DATABASES, interruptAfterTimeLimit: 60_000 },
-  );
-  expect(count).toBeGreaterThanOrEqual(DATABASES * STATEMENTS);
-}, 120_000);
+function documentsOf({ things, others }: Database): Documents {
+  const documents = { things, others };
+  return ({ name }) => documents[name as keyof typeof documents];
+}
+
+test.each([
+  ["a SELECT", anySelect()],
+  ["a statement with queries inside", anyNestedQuery()],
+])(
+  "for %s the engine gives the rows that the slow obvious evaluator gives",
+  async (_, anyText) => {
+    let count = 0;
+    const statements = fc.array(anyText, { minLength: STATEMENTS, maxLength: STATEMENTS });
+    await fc.assert(
+      fc.asyncProperty(anyDatabase(), statements, async (database, texts) => {
+        const runner = await fill(database);
+        for (const text of texts) {
+          count++;
+          const difference = await selectDifference(text, database, runner);
+          if (difference !== undefined) throw new Error(`${text}\n${difference}`);
+        }
+      }),
+      { numRuns: DATABASES, interruptAfterTimeLimit: 60_000 },
+    );
+    expect(count).toBeGreaterThanOrEqual(DATABASES * STATEMENTS);
+  },
+  120_000,
+);
 
 async function mutationDifference(text: string, database: Database): Promise<string | undefined> {
   const runner = await fill(database);
   const { statement } = parseStatement(text);
   if (statement.kind !== "update" && statement.kind !== "remove") return "expected a mutation";
-  const expected = mutate(statement, database.things, oracleRun(database.args));
+  const expected = mutate(statement, database.things, {
+    run: oracleRun(database.args),
+    all: documentsOf(database),
+  });
   let ids: readonly Value[] | undefined;
   try {
     ids = (await runner.execute({ statement: text, args: database.args })).mutatedDocumentIds;
@@ -111,9 +121,14 @@ async function mutationDifference(text: string, database: Database): Promise<str
   return compareLists(expected?.ids ?? [], ids ?? [], false);
 }
 
+const anyChange = fc.oneof(
+  { weight: 2, arbitrary: anyMutation() },
+  { weight: 1, arbitrary: anyNestedMutation() },
+);
+
 test("a mutation leaves what the slow obvious evaluator leaves", async () => {
   await fc.assert(
-    fc.asyncProperty(anyDatabase(), anyMutation(), async (database, text) => {
+    fc.asyncProperty(anyDatabase(), anyChange, async (database, text) => {
       const difference = await mutationDifference(text, database);
       if (difference !== undefined) throw new Error(`${text}\n${difference}`);
     }),

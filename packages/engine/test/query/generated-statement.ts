@@ -24,7 +24,7 @@ export function anySelect(): Text {
 }
 
 /** Nothing, as often as something. */
-function optional(text: Text): Text {
+export function optional(text: Text): Text {
   return fc.oneof(fc.constant(""), text);
 }
 
@@ -32,11 +32,11 @@ function listOf(text: Text, maxLength: number): Text {
   return fc.array(text, { minLength: 1, maxLength }).map((parts) => parts.join(", "));
 }
 
-function aliased(expressions: readonly string[], first = 1): string {
+export function aliased(expressions: readonly string[], first = 1): string {
   return expressions.map((expression, i) => `${expression} AS c${first + i}`).join(", ");
 }
 
-const direction = fc.constantFrom(
+export const direction: Text = fc.constantFrom(
   "",
   "",
   "ASC",
@@ -48,7 +48,7 @@ const direction = fc.constantFrom(
   "DESC NULLS LAST",
 );
 
-const bounds: Text = fc.oneof(
+export const bounds: Text = fc.oneof(
   { weight: 3, arbitrary: fc.constant("") },
   {
     weight: 2,
@@ -57,7 +57,7 @@ const bounds: Text = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("LIMIT 0", "LIMIT 100", "OFFSET 100", "LIMIT 1") },
 );
 
-function where(condition: Text): Text {
+export function where(condition: Text): Text {
   return fc.oneof(
     { weight: 1, arbitrary: fc.constant("") },
     { weight: 4, arbitrary: join("WHERE", condition) },
@@ -226,7 +226,8 @@ function aggregateSelect({ from, prefix }: (typeof TERMS)[number]): Text {
   );
 }
 
-const LINKS = [
+/** Conditions that join `x` and `y`. */
+export const LINKS: readonly string[] = [
   "x.link = y._id",
   "y._id = x.link",
   "y._id = x.link AND y.b > 0",

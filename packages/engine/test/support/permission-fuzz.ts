@@ -18,6 +18,7 @@ import type { AccessRule } from "../../src/query/permission/permissions.ts";
 import type { SortKey } from "../../src/query/statement/find.ts";
 import { anyDocuments, anyIndexes } from "../query/generated-documents.ts";
 import { anyArguments, anyExpressions } from "../query/generated-expression.ts";
+import { anyNestedMutation, anyNestedQuery } from "../query/generated-query.ts";
 import { anyMutation, anySelect } from "../query/generated-statement.ts";
 import { Random } from "./random.ts";
 
@@ -265,8 +266,9 @@ export class RequestSource {
 
   constructor(seed: number, count: number) {
     this.#random = new Random(seed ^ 0x5eed);
-    this.#selects = samples(anySelect(), seed, count);
-    this.#mutations = samples(anyMutation(), seed, Math.ceil(count / 4));
+    this.#selects = samples(fc.oneof(anySelect(), anyNestedQuery()), seed, count);
+    const mutation = fc.oneof(anyMutation(), anyMutation(), anyNestedMutation());
+    this.#mutations = samples(mutation, seed, Math.ceil(count / 4));
     this.#conditions = samples(anyExpressions("").condition, seed + 1, count);
     this.#queries = queriesOf(seed + 2);
     this.#args = samples(anyArguments(), seed, 1)[0] ?? {};
@@ -342,6 +344,11 @@ export class RequestSource {
       `SELECT x._id AS c1, count(y._id) AS c2 FROM ${one} x JOIN ${two} y ON x.owner = y.owner GROUP BY x._id`,
       `SELECT pic, pic.id AS c1 FROM ${one} WHERE pic.len > 0 ORDER BY pic.id, _id LIMIT 3 OFFSET 1`,
       `SELECT * FROM ${one} ORDER BY s DESC, _id LIMIT 2`,
+      `SELECT _id FROM ${one} WHERE owner IN (SELECT owner FROM ${two} WHERE ${condition})`,
+      `SELECT x._id AS c1 FROM ${one} x WHERE EXISTS (SELECT 1 FROM ${two} y WHERE y.link = x._id)`,
+      `SELECT owner FROM ${one} UNION SELECT owner FROM ${two} ORDER BY owner LIMIT 5`,
+      `SELECT t.owner, count(*) AS c1 FROM (SELECT owner FROM ${one}) t GROUP BY t.owner`,
+      `SELECT x._id AS c1, e FROM ${one} x UNNEST x.t AS e ORDER BY x._id, e`,
       `SELECT * FROM ${one} LIMIT b`,
       `SELECT nothing( FROM ${one}`,
       `SELECT a FROM ${one} WHERE a = :absent`,
@@ -440,6 +447,8 @@ export class RequestSource {
       `SELECT 'new' AS _id, 'ada' AS owner, count(*) AS hits FROM ${from} ${where}`,
       `SELECT 'ada' AS owner, o, pic FROM ${from} ${where} LIMIT 3`,
       `SELECT x._id AS _id, y.owner AS owner FROM ${from} x JOIN ${into} y ON y._id = x.link`,
+      `SELECT _id, owner FROM ${from} WHERE _id IN (SELECT link FROM ${into})`,
+      `SELECT _id, owner FROM ${from} UNION SELECT 'new' AS _id, owner FROM ${into} WHERE false`,
     ]);
     const end = `${this.#policy()} ${this.#returning()}`;
     return this.#statement(`INSERT INTO ${into} ${source} ${end}`, { source });
@@ -476,6 +485,7 @@ export class RequestSource {
       `WHERE ${AMONG}`,
       `WHERE ${random.pick(this.#conditions)}`,
       "WHERE owner = 'ada'",
+      `WHERE owner IN (SELECT owner FROM ${this.#collection()} WHERE b > 0)`,
       "WHERE hits > 0 ORDER BY hits DESC, _id LIMIT 2",
       "ORDER BY s, _id LIMIT 1",
     ]);

@@ -28,6 +28,8 @@ import type {
   LikeNode,
   ObjectNode,
   QuantifierNode,
+  Query,
+  SubqueryNode,
   UnaryNode,
 } from "../../../src/query/syntax/tree.ts";
 import {
@@ -51,7 +53,13 @@ import { matchText } from "./text-match.ts";
 export interface Scope {
   readonly run: Run;
   /** The FROM terms by alias; undefined where an outer join found nothing. */
-  readonly documents: ReadonlyMap<string, ValueObject | undefined>;
+  readonly documents: ReadonlyMap<string, Datum>;
+  /** Which of them are elements of UNNEST. */
+  readonly elements?: ReadonlySet<string>;
+  /** The row around a query in an expression. */
+  readonly around?: Scope;
+  /** The rows of a query in an expression of this row. */
+  readonly rowsOf?: (query: Query, around: Scope) => readonly Value[];
   /** Range variables, innermost first. */
   readonly variables: readonly (readonly [name: string, value: Datum])[];
   /** Columns by alias: only ORDER BY sees them. */
@@ -102,6 +110,8 @@ export function evaluate(node: Expression, scope: Scope): Outcome {
       return comprehend(node, scope);
     case "call":
       return call(node, scope);
+    case "subquery":
+      return subquery(node, scope);
     case "slot":
       throw new Error("expected a tree that is not bound");
     default:
@@ -143,13 +153,25 @@ function lookUp(name: string, scope: Scope): Outcome {
   const variable = scope.variables.find(([known]) => known === name);
   if (variable !== undefined) return variable[1];
   if (scope.documents.has(name)) return scope.documents.get(name);
-  if (scope.documents.size > 1 && scope.columns?.has(name) !== true) {
+  for (let outer = scope.around; outer !== undefined; outer = outer.around) {
+    const found = outer.variables.find(([known]) => known === name);
+    if (found !== undefined) return found[1];
+    if (outer.documents.has(name)) return outer.documents.get(name);
+  }
+  const documents = [...scope.documents].filter(([alias]) => !scope.elements?.has(alias));
+  if (documents.length > 1 && scope.columns?.has(name) !== true) {
     throw new Error(`expected a field of one FROM term, found ${name}`);
   }
-  const [document] = scope.documents.values();
-  const field =
-    document === undefined || scope.documents.size > 1 ? undefined : fieldOf(document, name);
+  const field = documents.length > 1 ? undefined : fieldOf(documents[0]?.[1], name);
   return field === undefined ? scope.columns?.get(name) : field;
+}
+
+function subquery({ purpose, query }: SubqueryNode, scope: Scope): Outcome {
+  if (scope.rowsOf === undefined) throw new Error("expected no query here");
+  const rows = scope.rowsOf(query, scope);
+  if (purpose === "exists") return rows.length > 0;
+  const select = query.kind === "select" ? query : query.first;
+  return rows.map((row) => (select.isRaw ? row : (Object.values(row as ValueObject)[0] ?? null)));
 }
 
 function fieldOf(datum: Datum, name: string): Datum {

@@ -4,12 +4,13 @@
 import { isArray, type Value, type ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { parseStatement } from "../../../src/query/syntax/parse-statement.ts";
-import type { CollectionRef, FromTerm, SelectStatement } from "../../../src/query/syntax/tree.ts";
+import { isQueryTerm, termsOf } from "../../../src/query/syntax/statement-walk.ts";
+import type { CollectionRef, SelectStatement } from "../../../src/query/syntax/tree.ts";
 import { type Case, nameCollections, readCases } from "../../conformance/cases.ts";
 import { DIFFERENCES } from "../../conformance/differences.ts";
 import { compareLists } from "../../conformance/runner.ts";
 import { oracleRun } from "./oracle-run.ts";
-import { checkRows, type Documents, selectRows } from "./select.ts";
+import { checkRows, type Documents, queryRows } from "./select.ts";
 
 /** Functions are shared with the engine and have tests of their own. */
 const AREAS = ["literals", "operators", "select"];
@@ -40,8 +41,8 @@ function questionOf(given: Case): Question | undefined {
   if (!inserts.every((step) => PLAIN_INSERT.test(step.statement))) return undefined;
   const { statement } = parseStatement(text);
   if (statement.kind !== "select") return undefined;
-  const terms: FromTerm[] = [statement.from, ...statement.joins.map(({ term }) => term)];
-  if (!terms.every(({ collection }) => isPlain(collection))) return undefined;
+  const terms = termsOf(statement);
+  if (!terms.every((term) => !isQueryTerm(term) && isPlain(term.collection))) return undefined;
   const documents: Documents = ({ name }) => {
     if (name === "dual") return [{ _id: "1", dummy: "X" }];
     const steps = inserts.filter((step) => PLAIN_INSERT.exec(step.statement)?.[1] === name);
@@ -66,7 +67,7 @@ const questions = readCases()
   .filter((question) => question !== undefined);
 
 function answer({ statement, args, documents, expected }: Question): string | undefined {
-  const rows = selectRows(statement, documents, oracleRun(args));
+  const rows = queryRows(statement, documents, oracleRun(args));
   const items = expected.items ?? [];
   const all = rows.runs.flat();
   const isCut = rows.offset > 0 || rows.limit < all.length;

@@ -1,5 +1,5 @@
 /**
- * The slow obvious evaluator: SELECT over plain arrays of documents.
+ * The slow obvious evaluator: SELECT and UNION over plain arrays of documents.
  *
  * Every step is done in full before the next: all pairs of a join, all filters, all groups, all
  * rows, then the order. What comes out is not one list but runs of rows that may stand in any order
@@ -17,13 +17,23 @@ import type { Run } from "../../../src/query/frame/frame.ts";
 import type {
   CollectionRef,
   Expression,
-  FromTerm,
   Join,
   OrderTerm,
   Projection,
+  Query,
   SelectStatement,
+  SourceTerm,
+  UnionStatement,
+  Unnest,
 } from "../../../src/query/syntax/tree.ts";
-import { Failure, isDatumObject, type Outcome, toValue } from "../../../src/query/value/datum.ts";
+import {
+  type Datum,
+  Failure,
+  isDatumArray,
+  isDatumObject,
+  type Outcome,
+  toValue,
+} from "../../../src/query/value/datum.ts";
 import { textOf } from "../../conformance/runner.ts";
 import { AGGREGATES } from "./aggregation.ts";
 import { evaluate, holds, type Scope } from "./expression.ts";
@@ -38,22 +48,54 @@ export interface ExpectedRows {
   readonly limit: number;
 }
 
-export function selectRows(
-  statement: SelectStatement,
+/** `around`: the row that the query stands in. */
+export function queryRows(
+  query: Query,
   documents: Documents,
   run: Run,
+  around?: Scope,
 ): ExpectedRows {
-  const rows = filter(statement.where, joinAll(statement, documents, run));
-  const scopes = filter(statement.having, groupRows(statement, rows, run));
-  const projected = scopes.map((scope) => projectRow(statement, scope));
-  const distinct = statement.isDistinct ? withoutDuplicateRows(projected) : projected;
+  const world: World = { documents, run, around };
+  const rows = query.kind === "select" ? selectRows(query, world) : unionRows(query, world);
   const bound = (node: Expression | undefined, absent: number): number =>
-    node === undefined ? absent : Number(evaluate(node, emptyScope(run)));
+    node === undefined ? absent : Number(evaluate(node, emptyScope(world)));
   return {
-    runs: orderRows(distinct, statement.orderBy),
-    offset: bound(statement.offset, 0),
-    limit: bound(statement.limit, Number.POSITIVE_INFINITY),
+    runs: orderRows(rows, query.orderBy),
+    offset: bound(query.offset, 0),
+    limit: bound(query.limit, Number.POSITIVE_INFINITY),
   };
+}
+
+/** What holds for all rows of a query. */
+interface World {
+  readonly documents: Documents;
+  readonly run: Run;
+  readonly around: Scope | undefined;
+}
+
+function plainRows(query: Query, { documents, run }: World, around?: Scope): readonly Value[] {
+  const { runs, offset, limit } = queryRows(query, documents, run, around);
+  return runs.flat().slice(offset, offset + limit);
+}
+
+function selectRows(statement: SelectStatement, world: World): ProjectedRow[] {
+  const rows = filter(statement.where, joinAll(statement, world));
+  const scopes = filter(statement.having, groupRows(statement, rows, world));
+  const projected = scopes.map((scope) => projectRow(statement, scope));
+  return statement.isDistinct ? withoutDuplicateRows(projected) : projected;
+}
+
+/** The names in ORDER BY are those of the columns. */
+function unionRows({ first, others }: UnionStatement, world: World): ProjectedRow[] {
+  let rows = selectRows(first, world);
+  for (const { select, isAll } of others) {
+    rows = [...rows, ...selectRows(select, world)];
+    if (!isAll) rows = withoutDuplicateRows(rows);
+  }
+  return rows.map(({ row }) => {
+    const scope = { ...emptyScope(world), documents: new Map([["", row]]) };
+    return { row, scope };
+  });
 }
 
 /** How an answer differs from what may be expected. */
@@ -85,39 +127,59 @@ function describeRuns(runs: ExpectedRows["runs"]): string {
   return runs.map((run) => `(${run.map(textOf).join(", ")})`).join(" then ");
 }
 
-function emptyScope(run: Run): Scope {
-  return { run, documents: new Map(), variables: [] };
+function emptyScope(world: World): Scope {
+  const { run, around } = world;
+  return {
+    run,
+    documents: new Map(),
+    variables: [],
+    rowsOf: (query, scope) => plainRows(query, world, scope),
+    ...(around && { around }),
+  };
 }
 
 function filter(condition: Expression | undefined, scopes: readonly Scope[]): readonly Scope[] {
   return condition === undefined ? scopes : scopes.filter((scope) => holds(condition, scope));
 }
 
-function joinAll(statement: SelectStatement, documents: Documents, run: Run): readonly Scope[] {
-  let rows: readonly Scope[] = termDocuments(statement.from, documents, run).map((document) =>
-    withDocument(emptyScope(run), statement.from, document),
+function joinAll(statement: SelectStatement, world: World): readonly Scope[] {
+  const { from } = statement;
+  let rows: readonly Scope[] = termDocuments(from, world).map((document) =>
+    withDocument(emptyScope(world), aliasOf(from), document),
   );
-  const aliases = [aliasOf(statement.from)];
+  const aliases = [aliasOf(from)];
   for (const join of statement.joins) {
-    const others = termDocuments(join.term, documents, run);
-    rows = joinRows(rows, join, others, nowhere(aliases, run));
-    aliases.push(aliasOf(join.term));
+    if (join.type === "unnest") rows = rows.flatMap((row) => unnest(row, join));
+    else {
+      rows = joinRows(rows, join, termDocuments(join.term, world), nowhere(aliases, world));
+      aliases.push(aliasOf(join.term));
+    }
   }
   return rows;
 }
 
-function aliasOf(term: FromTerm): string {
-  return term.alias ?? term.collection.name;
+function aliasOf(term: SourceTerm): string {
+  return "query" in term ? term.alias : (term.alias ?? term.collection.name);
 }
 
-function withDocument(scope: Scope, term: FromTerm, document: ValueObject | undefined): Scope {
-  return { ...scope, documents: new Map([...scope.documents, [aliasOf(term), document]]) };
+function withDocument(scope: Scope, alias: string, document: Datum): Scope {
+  return { ...scope, documents: new Map([...scope.documents, [alias, document]]) };
+}
+
+/** The row once for each element of an array, or not at all. */
+function unnest(row: Scope, { of, alias, isOuter }: Unnest): Scope[] {
+  const name = alias ?? (of.kind === "field" || of.kind === "name" ? of.name : "");
+  const array = evaluate(of, row);
+  const elements: Datum[] = isDatumArray(array) ? [...array] : [];
+  if (elements.length === 0 && isOuter) elements.push(undefined);
+  const named = { ...row, elements: new Set([...(row.elements ?? []), name]) };
+  return elements.map((element) => withDocument(named, name, element));
 }
 
 /** A row in which nothing was found. */
-function nowhere(aliases: readonly string[], run: Run): Scope {
+function nowhere(aliases: readonly string[], world: World): Scope {
   const documents = new Map(aliases.map((alias) => [alias, undefined] as const));
-  return { ...emptyScope(run), documents };
+  return { ...emptyScope(world), documents };
 }
 
 /** Every row with every document. */
@@ -129,33 +191,36 @@ function joinRows(
 ): Scope[] {
   const joined: Scope[] = [];
   const matched = new Set<ValueObject>();
+  const alias = aliasOf(term);
   for (const row of rows) {
     const before = joined.length;
     for (const other of others) {
-      const pair = withDocument(row, term, other);
+      const pair = withDocument(row, alias, other);
       if (!holds(on, pair)) continue;
       joined.push(pair);
       matched.add(other);
     }
     if (joined.length === before && type === "left")
-      joined.push(withDocument(row, term, undefined));
+      joined.push(withDocument(row, alias, undefined));
   }
   if (type !== "right") return joined;
   const alone = others.filter((other) => !matched.has(other));
-  return [...joined, ...alone.map((other) => withDocument(unmatched, term, other))];
+  return [...joined, ...alone.map((other) => withDocument(unmatched, alias, other))];
 }
 
-function termDocuments(term: FromTerm, documents: Documents, run: Run): readonly ValueObject[] {
-  const found = documents(term.collection);
+function termDocuments(term: SourceTerm, world: World): readonly ValueObject[] {
+  // It sees nothing of what stands around it.
+  if ("query" in term) return plainRows(term.query, world) as readonly ValueObject[];
+  const found = world.documents(term.collection);
   if (term.use === undefined) return found;
   switch (term.use.kind) {
     case "ids":
       return byIds(
         found,
-        term.use.ids.map((node) => evaluate(node, emptyScope(run))),
+        term.use.ids.map((node) => evaluate(node, emptyScope(world))),
       );
     case "id_list":
-      return byIds(found, evaluate(term.use.list, emptyScope(run)) as Outcome[]);
+      return byIds(found, evaluate(term.use.list, emptyScope(world)) as Outcome[]);
     case "index":
     case "directives":
       return found;
@@ -177,11 +242,11 @@ function byIds(found: readonly ValueObject[], ids: readonly Outcome[]): readonly
 function groupRows(
   { groupBy, projections, having, orderBy }: SelectStatement,
   rows: readonly Scope[],
-  run: Run,
+  world: World,
 ): readonly Scope[] {
   if (groupBy === undefined) {
     const nodes = [...projections, having, ...orderBy];
-    return nodes.some(hasAggregate) ? [{ ...(rows[0] ?? emptyScope(run)), group: rows }] : rows;
+    return nodes.some(hasAggregate) ? [{ ...(rows[0] ?? emptyScope(world)), group: rows }] : rows;
   }
   const groups = new Map<string, Scope[]>();
   for (const row of rows) {
@@ -189,13 +254,15 @@ function groupRows(
     groups.set(key, [...(groups.get(key) ?? []), row]);
   }
   // Whatever is not aggregated is made of the keys, so any row of the group will do for it.
-  return [...groups.values()].map((group) => ({ ...(group[0] ?? emptyScope(run)), group }));
+  return [...groups.values()].map((group) => ({ ...(group[0] ?? emptyScope(world)), group }));
 }
 
 function hasAggregate(node: unknown): boolean {
   if (typeof node !== "object" || node === null) return false;
   const { kind, name } = node as { kind?: unknown; name?: unknown };
   if (kind === "call" && AGGREGATES.has(String(name))) return true;
+  // A query has aggregates of its own.
+  if (kind === "subquery") return false;
   return Object.values(node).some(hasAggregate);
 }
 

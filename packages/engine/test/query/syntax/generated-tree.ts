@@ -16,9 +16,11 @@ import type {
   OrderTerm,
   Projection,
   SelectStatement,
+  SourceTerm,
   Statement,
   Use,
 } from "../../../src/query/syntax/tree.ts";
+import { anyUnnest, hasFewQueries, smallQuery, unionOf } from "./generated-query-tree.ts";
 
 const at = 0;
 
@@ -125,6 +127,8 @@ const trees = fc.letrec<Trees>((tie: fc.LetrecTypedTie<Trees>) => {
       operand,
       list: kind("array", { elements: fc.array(any, { maxLength: 3 }) }),
     }),
+    kind("in", { isNegated, operand, list: subquery("members") }),
+    subquery("exists"),
     kind("between", { isNegated, operand, low: any, high: any }),
     kind(
       "like",
@@ -196,6 +200,12 @@ function signed([sign, operand]: readonly ["-" | "+", Expression]): Expression {
 
 function isPlain(value: unknown): boolean {
   return value === null || typeof value === "string" || typeof value === "boolean";
+}
+
+/** A query whose expressions are small. */
+function subquery(purpose: "exists" | "members"): fc.Arbitrary<Expression> {
+  const query = smallQuery({ expression: fc.oneof(...leaves()), name: anyName });
+  return kind("subquery", { purpose: fc.constant(purpose), query });
 }
 
 /** Keys are strings, each once, or expressions. */
@@ -311,13 +321,31 @@ const anyBound: fc.Arbitrary<Expression> = fc.oneof(
   anyName.map((name): Expression => ({ kind: "parameter", at, name })),
 );
 
+const anySource: fc.Arbitrary<SourceTerm> = fc.oneof(
+  { weight: 5, arbitrary: anyTerm },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      at: fc.constant(at),
+      query: smallQuery({ expression: anyExpression, name: anyName }),
+      alias: anyName,
+    }),
+  },
+);
+
 const anyJoins = fc.array(
-  fc.record({
-    at: fc.constant(at),
-    type: fc.constantFrom("inner" as const, "left" as const, "right" as const),
-    term: anyTerm,
-    on: anyExpression,
-  }),
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        at: fc.constant(at),
+        type: fc.constantFrom("inner" as const, "left" as const, "right" as const),
+        term: anySource,
+        on: anyExpression,
+      }),
+    },
+    { weight: 1, arbitrary: anyUnnest({ expression: anyExpression, name: anyName }) },
+  ),
   { maxLength: 2 },
 );
 
@@ -329,7 +357,7 @@ const anySelect: fc.Arbitrary<SelectStatement> = fc
       isDistinct: fc.boolean(),
       isRaw: fc.boolean(),
       projections: anyProjections,
-      from: anyTerm,
+      from: anySource,
       joins: anyJoins,
       where: anyExpression,
       groupBy: fc.array(anyExpression, { minLength: 1, maxLength: 2 }),
@@ -354,8 +382,9 @@ const anySelect: fc.Arbitrary<SelectStatement> = fc
   .map((select) => (select.isRaw ? { ...select, projections: [wholeRow(select.from)] } : select));
 
 /** The only projection of SELECT VALUE. */
-function wholeRow({ alias, collection }: FromTerm): Projection {
-  const expression: Expression = { kind: "name", at, name: alias ?? collection.name };
+function wholeRow(term: SourceTerm): Projection {
+  const name = "query" in term ? term.alias : (term.alias ?? term.collection.name);
+  const expression: Expression = { kind: "name", at, name };
   return { kind: "column", at, expression };
 }
 
@@ -394,6 +423,7 @@ const anyMutation: fc.Arbitrary<Statement>[] = [
             documents: fc.array(anyExpression, { minLength: 1, maxLength: 2 }),
           }),
           anySelect,
+          unionOf(anySelect),
         ),
         conflict: fc.constantFrom(
           "fail" as const,
@@ -488,10 +518,11 @@ const anySetting: fc.Arbitrary<Statement>[] = [
   fc.constant({ kind: "alter_system", at }),
 ];
 
-const anyPlanned = fc.oneof(anySelect, ...anyMutation, ...anyDefinition);
+const anyPlanned = fc.oneof(anySelect, unionOf(anySelect), ...anyMutation, ...anyDefinition);
 
-export const anyStatement: fc.Arbitrary<Statement> = fc.oneof(
+const anyOfAll: fc.Arbitrary<Statement> = fc.oneof(
   { weight: 4, arbitrary: anySelect },
+  { weight: 2, arbitrary: unionOf(anySelect) },
   ...anyMutation.map((arbitrary) => ({ weight: 3, arbitrary })),
   ...anyDefinition,
   ...anySetting,
@@ -520,3 +551,5 @@ export const anyStatement: fc.Arbitrary<Statement> = fc.oneof(
     { requiredKeys: ["kind", "at", "statement"] },
   ),
 );
+
+export const anyStatement: fc.Arbitrary<Statement> = anyOfAll.filter(hasFewQueries);

@@ -174,7 +174,9 @@ test.each([
   ["- 'x'", "- stands before a number or a field"],
   ["a.f(1)", "the name of a function is a single word"],
   ["f() OVER (ORDER BY a)", "window functions are not supported"],
-  ["a IN (SELECT b FROM c)", "a SELECT inside an expression is not supported"],
+  ["a = (SELECT b FROM c)", "a SELECT inside an expression stands only after IN or EXISTS"],
+  ["a IN (1, SELECT b FROM c)", "a SELECT inside an expression stands only after IN or EXISTS"],
+  ["EXISTS (b)", "expected a SELECT in the parentheses after EXISTS"],
 ])("%s can be read but means nothing: %s", (text, message) => {
   expect(fault(text)).toMatchObject({ code: "query.semantic" });
   expect(fault(text).message).toContain(message);

@@ -145,6 +145,7 @@ const DIFFERENT: Partial<Record<Expression["kind"], Look>> = {
   array: () => true,
   object: () => true,
   missing: () => true,
+  subquery: () => true,
   element: (node) => node.kind === "element" && node.index.kind === "literal",
   call: (node) => node.kind === "call" && ["contains", "regex"].includes(node.name),
   binary: (node) => node.kind === "binary" && (node.operator === "||" || node.operator === "!="),

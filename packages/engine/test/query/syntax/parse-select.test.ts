@@ -2,6 +2,7 @@
  * SELECT: its clauses, their order, and which words are names.
  */
 import { expect, test } from "vitest";
+import type { SelectStatement, UnionStatement } from "../../../src/query/syntax/tree.ts";
 import { faultOf, parsed } from "./parsed.ts";
 
 const name = (text: string): unknown => ({ kind: "name", name: text });
@@ -147,7 +148,9 @@ test("joins have a kind, a term and a condition", () => {
     ],
   });
   expect(faultOf("SELECT a FROM b JOIN c").message).toBe("expected AS, USE or ON, found the end");
-  expect(faultOf("SELECT a FROM b LEFT c ON x").message).toBe('expected OUTER or JOIN, found "c"');
+  expect(faultOf("SELECT a FROM b LEFT c ON x").message).toBe(
+    'expected OUTER, UNNEST or JOIN, found "c"',
+  );
 });
 
 test("USE names ids, a list of ids, an index, none, or directives", () => {
@@ -177,4 +180,27 @@ test.each([
   const fault = faultOf(text);
   expect(fault.code).toBe("query.syntax");
   expect(fault.message).toContain(message);
+});
+
+test("UNION joins the arms before it; order and window are of the whole", () => {
+  const text = "SELECT a FROM b UNION SELECT c FROM d UNION ALL SELECT e FROM f ORDER BY a LIMIT 1";
+  const { first, others, orderBy, limit } = parsed(text) as UnionStatement;
+  expect([first.orderBy, first.limit]).toEqual([[], undefined]);
+  expect(others.map(({ isAll }) => isAll)).toEqual([false, true]);
+  expect([orderBy.length, limit]).toEqual([1, { kind: "literal", value: 1 }]);
+  expect(faultOf("SELECT a FROM b LIMIT 1 UNION SELECT c FROM d").message).toContain(
+    'found "UNION"',
+  );
+  expect(faultOf("SELECT a FROM b UNION").message).toBe("expected ALL or SELECT, found the end");
+});
+
+test("words of queries inside are names elsewhere", () => {
+  for (const text of [
+    "SELECT exists, unnest, nulls FROM c",
+    "SELECT a FROM c WHERE exists = 1 AND select IN (1, select)",
+    "SELECT a FROM c WHERE a IN (select - 1)",
+    "SELECT first, last FROM c ORDER BY first, last",
+  ]) {
+    expect((parsed(text) as SelectStatement).kind, text).toBe("select");
+  }
 });
