@@ -8,7 +8,7 @@ import type { Random } from "../support/random.ts";
 const TOKEN = /\s+|[A-Za-z_]\w*|\d+(?:\.\d+)?|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|./gsu;
 
 const WORDS = [
-  ..."SELECT FROM WHERE AND OR NOT IN IS NULL MISSING LIKE BETWEEN CASE WHEN THEN ELSE END".split(
+  ..."SELECT FROM WHERE UNION ALL UNNEST EXISTS AND OR NOT IN IS NULL MISSING LIKE BETWEEN CASE WHEN THEN ELSE END".split(
     " ",
   ),
   ..."GROUP BY HAVING ORDER LIMIT OFFSET ASC DESC DISTINCT JOIN LEFT RIGHT ON AS USE IDS".split(
@@ -128,6 +128,11 @@ const PLACES: readonly ((expression: string) => string)[] = [
   (expression) => `UPDATE things SET fresh = ${expression} WHERE a > 2`,
   (expression) => `DELETE FROM things WHERE ${expression} IS MISSING RETURNING ${expression}`,
   (expression) => `INSERT INTO things DOCUMENTS ({'v': ${expression}})`,
+  (expression) => `SELECT _id FROM things WHERE a IN (SELECT ${expression} AS r FROM others)`,
+  (expression) => `SELECT EXISTS (SELECT 1 FROM others WHERE a = ${expression}) AS r FROM things`,
+  (expression) => `SELECT * FROM (SELECT ${expression} AS r FROM things) t WHERE r = 1`,
+  (expression) => `SELECT e FROM things UNNEST ${expression} AS e ORDER BY e NULLS FIRST`,
+  (expression) => `SELECT ${expression} AS r FROM things UNION SELECT b FROM others ORDER BY r`,
   (expression) => `EXPLAIN SELECT * FROM things WHERE a = ${expression}`,
   (expression) => `EXECUTE FUNCTION type(${expression})`,
 ];

@@ -99,9 +99,9 @@ function usesOf(statement: string): Uses {
     return { reads: [...readNames, ...back], writes: [into] };
   }
   const [, updated] = /^UPDATE (?:COLLECTION )?(\w+)/.exec(text) ?? [];
-  if (updated !== undefined) return { reads: [updated], writes: [updated] };
+  if (updated !== undefined) return { reads: [updated, ...readNames], writes: [updated] };
   const isRemove = /^(DELETE|EVICT|TOMBSTONE) /.test(text);
-  return { reads: readNames, writes: isRemove ? readNames : [] };
+  return { reads: readNames, writes: isRemove ? readNames.slice(0, 1) : [] };
 }
 
 const WRITES = /^(PROFILE )?(INSERT|UPDATE|DELETE|EVICT|TOMBSTONE) /;

@@ -94,14 +94,18 @@ export function* driveRows(
   const { warnings } = execution;
   let rows = 0;
   let paused = budget.work;
-  const start = (): Pull => source.pull(execution, frame);
-  const give = (): boolean => sink.row(frame);
-  const pull = subqueries === undefined ? start() : yield* subqueries.attempt(start, warnings);
+  const pull =
+    subqueries === undefined
+      ? source.pull(execution, frame)
+      : yield* subqueries.attempt(() => source.pull(execution, frame), warnings);
   for (const isRow of pull) {
     budget.step();
     budget.endRow();
     if (isRow) {
-      const goesOn = subqueries === undefined ? give() : yield* subqueries.attempt(give, warnings);
+      const goesOn =
+        subqueries === undefined
+          ? sink.row(frame)
+          : yield* subqueries.attempt(() => sink.row(frame), warnings);
       if (!goesOn) break;
     }
     if (isRow && ++rows % ROWS_PER_PAUSE !== 0 && budget.work - paused < WORK_PER_PAUSE) continue;

@@ -25,17 +25,6 @@ import { firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
 import type { Steps } from "./work.ts";
 
-/** `give` makes of the rows what is given back. */
-export function compileResult<T>(
-  plan: QueryPlan,
-  give: (rows: Value[]) => T,
-): (execution: Execution) => Steps<T> {
-  const run = compileQuery(plan);
-  return function* result(execution) {
-    return give(yield* run(execution));
-  };
-}
-
 export interface QueryOptions {
   /** The row around a query in an expression. */
   readonly around?: Frame;
@@ -43,38 +32,45 @@ export interface QueryOptions {
   readonly rowsMax?: number;
 }
 
-export type RunQuery = (execution: Execution, options?: QueryOptions) => Steps<Value[]>;
+export type RunQuery<T = Value[]> = (execution: Execution, options?: QueryOptions) => Steps<T>;
 
-export function compileQuery(plan: QueryPlan): RunQuery {
-  return plan.kind === "select" ? compileSelect(plan) : compileUnion(plan);
+/** `give` makes of the rows what is given back. */
+export function compileResult<T>(plan: QueryPlan, give: (rows: Value[]) => T): RunQuery<T> {
+  return plan.kind === "select" ? compileSelect(plan, give) : compileUnion(plan, give);
 }
 
-function compileSelect(plan: SelectPlan): RunQuery {
+/** The rows themselves. */
+export function compileQuery(plan: QueryPlan): RunQuery {
+  return compileResult(plan, (rows) => rows);
+}
+
+function compileSelect<T>(plan: SelectPlan, give: (rows: Value[]) => T): RunQuery<T> {
   const found = compileRows(plan.rows);
   const collect = compileCollector(plan.output, plan.terms, plan.isDistinct);
   const window = compileWindow(plan.limit, plan.offset);
   const { imports } = plan;
-  return function* run(execution, { around, rowsMax = Infinity } = {}) {
+  return function* run(execution, options) {
     const frame = newFrame(execution.run, plan.slots);
-    for (const { outer, inner } of imports) frame.slots[inner] = around?.slots[outer];
-    const collector = collect(execution, narrowed(window(frame), rowsMax));
+    for (const { outer, inner } of imports) frame.slots[inner] = options?.around?.slots[outer];
+    const collector = collect(execution, narrowed(window(frame), options?.rowsMax));
     yield* driveRows(found, execution, frame, collector.sink);
-    return collector.items;
+    return give(collector.items);
   };
 }
 
-function narrowed({ offset, limit }: Window, rowsMax: number): Window {
-  return { offset, limit: Math.min(limit, rowsMax) };
+function narrowed(window: Window, rowsMax: number = Infinity): Window {
+  const { offset, limit } = window;
+  return rowsMax < limit ? { offset, limit: rowsMax } : window;
 }
 
 /** Rows after which a pause is offered. */
 const ROWS_PER_PAUSE = 256;
 
-function compileUnion(plan: UnionPlan): RunQuery {
-  const arms = plan.arms.map(compileSelect);
+function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<T> {
+  const arms = plan.arms.map(compileQuery);
   const sorter = compileSorter<Value>(plan.order);
   const window = compileWindow(plan.limit, plan.offset);
-  return function* run(execution, { around, rowsMax = Infinity } = {}) {
+  return function* run(execution, { around, rowsMax } = {}) {
     const { budget } = execution.run;
     const frame = newFrame(execution.run, plan.slots);
     const { offset, limit } = narrowed(window(frame), rowsMax);
@@ -98,7 +94,7 @@ function compileUnion(plan: UnionPlan): RunQuery {
       }
     }
     sorter?.sort(rows, execution.run);
-    return rows.slice(offset, offset + limit).map(({ row }) => row);
+    return give(rows.slice(offset, offset + limit).map(({ row }) => row));
   };
 }
 
