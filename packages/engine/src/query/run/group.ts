@@ -53,14 +53,15 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
       *end() {
         if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
         for (const group of groups.values()) {
+          run.budget.startRow();
           run.budget.step();
-          run.budget.endRow();
           fill(frame, group, grouping);
           const outcome = having === undefined || having(frame);
           if (outcome instanceof Failure) warnOf(execution, outcome, MISSING);
           if (outcome === true && !next.row(frame)) break;
           yield;
         }
+        run.budget.endPiece();
         yield* next.end();
       },
     };

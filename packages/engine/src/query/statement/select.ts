@@ -5,6 +5,7 @@
 import type { Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { Output, SharedColumn } from "../plan/output.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { SelectPlan } from "../plan/select-plan.ts";
@@ -22,7 +23,6 @@ import {
 } from "../run/sort.ts";
 import { firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
-import type { Steps } from "./work.ts";
 
 /** `give` makes of the rows what is given back. */
 export function compileSelect<T>(
