@@ -74,6 +74,12 @@ export const RESULT_BYTES_MAX: number = 256 * 1024 * 1024;
 export const SLICE_MS = 10;
 
 /**
+ * How long the expressions of one row, or the judgement on one document, may take: nobody else has a
+ * turn meanwhile, and a few nested loops over a small array could take all the time of a statement.
+ */
+export const ROW_MS_MAX = 1000;
+
+/**
  * Changes of one update command that build on each other: each of them costs as much as the whole
  * document, so that a small request could hold up the writer for long.
  */
@@ -81,6 +87,12 @@ export const UPDATE_ROUNDS_MAX = 64;
 
 /** Characters of all names and queries in the permissions of one credential. */
 export const PERMISSION_LENGTH_MAX: number = 256 * 1024;
+
+/**
+ * Documents with a token of an attachment that a write judges to find one that the caller may read:
+ * nobody else has a turn meanwhile. A download takes turns, and goes on until its time is over.
+ */
+export const REFERENCES_JUDGED_MAX = 10_000;
 
 /** Answers that are remembered for requests sent again: how large, and for how long. */
 export const REMEMBERED_ANSWER_BYTES_MAX: number = 1024 * 1024;

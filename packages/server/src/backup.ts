@@ -7,7 +7,9 @@
  * from, which may still be running.
  *
  * The registry is copied first, and then the stores of the apps that the copy knows: so a copy has
- * the store of every app in it. Stores are not of one instant; no transaction spans two.
+ * the store of every app in it. Stores are not of one instant; no transaction spans two. The server
+ * may remove the data of a deleted app in between; then the registry is copied once more, which knows
+ * it no longer.
  *
  * After each store come the contents of the attachments that the copy of it names. The server may
  * delete one of them in between; then the store is copied once more, which knows it no longer.
@@ -22,6 +24,7 @@ import { copyAttachments } from "./attachments/attachment-copy.ts";
 import { attachmentPath } from "./attachments/attachment-files.ts";
 import {
   appAttachmentsFolder,
+  appFolder,
   appStoreFolder,
   checkDataFolder,
   DATA_FILE,
@@ -31,14 +34,14 @@ import {
 } from "./data-folder.ts";
 import { makeFolder, syncFolder } from "./disk.ts";
 import { openLmdb } from "./lmdb/lmdb-key-value.ts";
-import { type App, readApps } from "./registry/app.ts";
+import { type AppName, readAppNames } from "./registry/app.ts";
 import { openStore, readStore } from "./store-folder.ts";
 
 /** How often a store is copied while contents that it names are being deleted. */
 const ATTEMPTS_MAX = 100;
 
 export interface CopyReport {
-  readonly apps: readonly App[];
+  readonly apps: readonly AppName[];
   readonly sizeBytes: number;
 }
 
@@ -63,12 +66,48 @@ export async function restore(from: string, to: string, platform: Platform): Pro
 }
 
 async function copyStores(from: string, to: string): Promise<CopyReport> {
-  await copyStore(registryFolder(from), registryFolder(to));
-  const apps = await readStore(registryFolder(to), readApps);
+  const sizes = new Map<string, number>();
+  let apps: readonly AppName[] | undefined;
+  while (apps === undefined) {
+    apps = await copyRegistry(from, to);
+    for (const { id } of apps) {
+      if (sizes.has(id)) continue;
+      const size = await copyKnownApp(from, to, id);
+      if (size === undefined) apps = undefined;
+      else sizes.set(id, size);
+      if (apps === undefined) break;
+    }
+  }
+  const known = new Set(apps.map(({ id }) => id));
+  for (const id of sizes.keys()) if (!known.has(id)) removeCopy(to, id);
   let sizeBytes = 0;
-  for (const { id } of apps) sizeBytes += await copyApp(from, to, id);
+  for (const id of known) sizeBytes += sizes.get(id) ?? 0;
   for (const folder of storeFolders(to, apps)) sizeBytes += statSync(join(folder, DATA_FILE)).size;
   return { apps, sizeBytes };
+}
+
+/** Copies it again where there is a copy already. */
+async function copyRegistry(from: string, to: string): Promise<readonly AppName[]> {
+  const copy = registryFolder(to);
+  rmSync(copy, { recursive: true, force: true });
+  await copyStore(registryFolder(from), copy);
+  return readStore(copy, readAppNames);
+}
+
+/** As copyApp; undefined when the app is not one of the server's any more. */
+async function copyKnownApp(from: string, to: string, appId: string): Promise<number | undefined> {
+  try {
+    return await copyApp(from, to, appId);
+  } catch (error) {
+    const names = await readStore(registryFolder(from), readAppNames);
+    if (names.some(({ id }) => id === appId)) throw error;
+    removeCopy(to, appId);
+    return undefined;
+  }
+}
+
+function removeCopy(to: string, appId: string): void {
+  rmSync(appFolder(to, appId), { recursive: true, force: true });
 }
 
 /** Returns the size of its attachments. */
@@ -104,7 +143,7 @@ async function copyStore(from: string, to: string): Promise<void> {
   }
 }
 
-function storeFolders(dataDir: string, apps: readonly App[]): string[] {
+function storeFolders(dataDir: string, apps: readonly AppName[]): string[] {
   return [registryFolder(dataDir), ...apps.map(({ id }) => appStoreFolder(dataDir, id))];
 }
 

@@ -20,7 +20,7 @@ import {
 import { createLog, describeError, type Log, type LogOptions } from "./log.ts";
 import { nodePlatform } from "./node-platform.ts";
 import { curlLines, type Quickstart } from "./quickstart.ts";
-import type { App } from "./registry/app.ts";
+import type { AppName } from "./registry/app.ts";
 import { type RunningServer, startServer } from "./server.ts";
 import { type SignalSource, waitForStop } from "./signals.ts";
 import { verifyDataFolder } from "./verify-command.ts";
@@ -131,14 +131,14 @@ function banner(server: RunningServer, dataDir: string): string {
     `  url    ${server.url}\n`,
     ...(managementUrl === undefined ? [] : [`  manage ${managementUrl}\n`]),
     `  data   ${dataDir}\n`,
-    ...appLines(server.registry.apps.list()),
+    ...appLines(server.registry.apps.names()),
     ...quickstartLine(server.quickstart),
     `  stop   Ctrl-C, or kill ${process.pid}\n`,
     ...firstSteps(server.quickstart),
   ].join("");
 }
 
-function appLines(apps: readonly Pick<App, "id" | "name">[]): string[] {
+function appLines(apps: readonly AppName[]): string[] {
   const shown = apps.slice(0, APPS_SHOWN_MAX).map(({ id, name }) => `  app    ${id} (${name})\n`);
   const left = apps.length - shown.length;
   return left === 0 ? shown : [...shown, `         and ${left} more\n`];

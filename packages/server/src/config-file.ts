@@ -4,8 +4,8 @@
  *   { "data-dir": "data", "port": 9000, "cors-origins": ["https://app.example.com"] }
  *
  * Here it is decided which keys there are and what kind of value each has; the values themselves
- * are checked with those of flags and variables (config.ts). A value is never repeated in an error:
- * the file may hold the admin token. A relative path is one of the file's folder, so that the file
+ * are checked with those of flags and variables (config.ts). None of them is repeated in an error
+ * about the file: it may hold the admin token, under a wrong key as well. A relative path is one of the file's folder, so that the file
  * means the same wherever the server is started.
  */
 
@@ -34,8 +34,11 @@ export interface ConfigFile {
 /** `source` is the flag or variable that names the file. Throws PeerError `config.invalid`. */
 export function readConfigFile(given: string, source: string): ConfigFile {
   const path = resolve(given);
-  const content = parseContent(path, readText(path, source));
+  const text = readText(path, source);
+  const content = parseContent(path, text);
   if (!isObject(content)) throw invalid(path, `expected an object, found ${describe(content)}`);
+  const repeated = repeatedKey(text);
+  if (repeated !== undefined) throw invalid(path, `${repeated}: expected it once`);
   const texts = new Map<SettingName, string>();
   for (const [key, value] of Object.entries(content)) {
     const setting = findSetting(path, key);
@@ -60,6 +63,23 @@ function parseContent(path: string, text: string): Value {
     if (!(error instanceof PeerError)) throw error;
     throw invalid(path, `not JSON: ${error.message}`);
   }
+}
+
+/** A key that the object in `text`, which is JSON, has more than once. Of two, a reader sees one. */
+function repeatedKey(text: string): string | undefined {
+  const keys = new Set<string>();
+  let depth = 0;
+  for (const [token, quoted] of text.matchAll(
+    /("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[[\]{}]/g,
+  )) {
+    if (token === "{" || token === "[") depth++;
+    if (token === "}" || token === "]") depth--;
+    if (quoted === undefined || depth !== 1) continue;
+    const key = JSON.parse(quoted) as string;
+    if (keys.has(key)) return key;
+    keys.add(key);
+  }
+  return undefined;
 }
 
 function findSetting(path: string, key: string): Setting {

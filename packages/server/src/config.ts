@@ -2,13 +2,14 @@
  * Configuration: how the values of settings (settings.ts) are found and checked.
  *
  * A setting is given by a flag, else by a variable of the environment, else in the file that
- * `--config` names, else by its default. All of them are checked once, here; what is wrong is told
- * with the name under which it was given.
+ * `--config` names, else by its default. All of them are checked here, also those of the file that
+ * a flag or a variable wins over; what is wrong is told with the name under which it was given.
  */
 
 import { resolve } from "node:path";
 import { assert, nearest, PeerError } from "@bigpeer/protocol";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { isLoopbackHost } from "./http/loopback.ts";
 import { STATEMENT_TIMEOUT_MS_MAX } from "./limits.ts";
 import type { LogLevel } from "./log.ts";
 import { isName } from "./registry/name.ts";
@@ -68,29 +69,30 @@ export function readConfig(
   const file = findFile(flags, env);
   for (const sentence of findUnknownVariables(env)) warn(sentence);
   if (file?.warning !== undefined) warn(file.warning);
+  if (file !== undefined) checkFile(file);
   const given = (name: SettingName): Given => findGiven(name, flags, env, file);
   return {
-    dataDir: resolve(checkText(given("data-dir"), "a folder")),
-    namespace: checkLabel(given("namespace")),
-    name: checkLabel(given("name")),
-    port: checkPort(given("port")),
-    host: checkText(given("host"), "an address"),
+    dataDir: CHECKS["data-dir"](given("data-dir")),
+    namespace: CHECKS.namespace(given("namespace")),
+    name: CHECKS.name(given("name")),
+    port: CHECKS.port(given("port")),
+    host: CHECKS.host(given("host")),
     tls: checkTls(given("tls-cert"), given("tls-key")),
-    publicUrl: checkPublicUrl(given("public-url")),
-    corsOrigins: checkOrigins(given("cors-origins")),
-    managementPort: checkPortOrOff(given("management-port")),
-    managementHost: checkText(given("management-host"), "an address"),
-    adminToken: checkToken(given("admin-token")),
-    appIdleMs: checkNumber(given("app-idle"), APP_IDLE) * 1000,
-    appGraceMs: checkNumber(given("app-grace"), APP_GRACE) * 1000,
-    statementTimeoutMs: checkNumber(given("statement-timeout"), STATEMENT_TIMEOUT),
-    transactionWaitMs: checkNumber(given("transaction-wait"), TRANSACTION_WAIT),
-    webhookTimeoutMs: checkNumber(given("webhook-timeout"), WEBHOOK_TIMEOUT),
-    attachmentSizeMax: checkNumber(given("attachment-size-max"), ATTACHMENT_SIZE),
-    attachmentGraceMs: checkNumber(given("attachment-grace"), ATTACHMENT_GRACE) * 1000,
-    logLevel: checkChoice(given("log-level"), LOG_LEVELS),
-    logFormat: checkChoice(given("log-format"), LOG_FORMATS),
-    isClockAccepted: checkSwitch(given("accept-clock")),
+    publicUrl: CHECKS["public-url"](given("public-url")),
+    corsOrigins: CHECKS["cors-origins"](given("cors-origins")),
+    managementPort: CHECKS["management-port"](given("management-port")),
+    managementHost: CHECKS["management-host"](given("management-host")),
+    adminToken: CHECKS["admin-token"](given("admin-token")),
+    appIdleMs: CHECKS["app-idle"](given("app-idle")) * 1000,
+    appGraceMs: CHECKS["app-grace"](given("app-grace")) * 1000,
+    statementTimeoutMs: CHECKS["statement-timeout"](given("statement-timeout")),
+    transactionWaitMs: CHECKS["transaction-wait"](given("transaction-wait")),
+    webhookTimeoutMs: CHECKS["webhook-timeout"](given("webhook-timeout")),
+    attachmentSizeMax: CHECKS["attachment-size-max"](given("attachment-size-max")),
+    attachmentGraceMs: CHECKS["attachment-grace"](given("attachment-grace")) * 1000,
+    logLevel: CHECKS["log-level"](given("log-level")),
+    logFormat: CHECKS["log-format"](given("log-format")),
+    isClockAccepted: CHECKS["accept-clock"](given("accept-clock")),
   };
 }
 
@@ -98,7 +100,9 @@ export function readConfig(
  * What a server needs beyond values that are right one by one; other commands work without it, so
  * that a backup does not need the admin token. Throws PeerError `config.invalid`.
  */
-export function checkServable({ managementPort, managementHost, adminToken }: Config): void {
+export function checkServable(config: Config): void {
+  checkPorts(config);
+  const { managementPort, managementHost, adminToken } = config;
   const isOpen = managementPort !== undefined && adminToken === undefined;
   if (!isOpen || isLoopbackHost(managementHost)) return;
   throw new PeerError(
@@ -109,9 +113,19 @@ export function checkServable({ managementPort, managementHost, adminToken }: Co
   );
 }
 
-/** Whether only this machine reaches a listener on it. A name is not looked up, but for one. */
-function isLoopbackHost(host: string): boolean {
-  return /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i.test(host);
+/** Two listeners cannot have one port, unless they are on addresses that do not meet. */
+function checkPorts({ port, host, managementPort, managementHost }: Config): void {
+  if (port === 0 || port !== managementPort) return;
+  if (!meets(host, managementHost) && !meets(managementHost, host)) return;
+  const message = `the data API and the management API have the same port, ${port}`;
+  const remedy = "choose another one with --port or --management-port";
+  throw new PeerError("config.invalid", `${message}; ${remedy}`);
+}
+
+/** Whether a listener on `one` has the address `other` too. What names stand for is not looked up. */
+function meets(one: string, other: string): boolean {
+  const isAll = one === "::" || (one === "0.0.0.0" && !other.includes(":"));
+  return isAll || one.toLowerCase() === other.toLowerCase();
 }
 
 /** A sentence for each variable that looks like ours and is none. */
@@ -135,6 +149,8 @@ interface Given {
   readonly source: string;
   /** Nobody said anything: the text is the default. */
   readonly isDefault?: true;
+  /** It came from the file: what is there under a wrong name may be the admin token. */
+  readonly isHidden?: true;
 }
 
 function findFile(flags: ReadonlyMap<string, string>, env: Environment): ConfigFile | undefined {
@@ -153,8 +169,17 @@ function findGiven(
   const named = findNamed(setting, flags, env);
   if (named !== undefined) return named;
   const text = file?.texts.get(name);
-  if (file !== undefined && text !== undefined) return { text, source: `${file.path}: ${name}` };
+  if (file !== undefined && text !== undefined) return givenInFile(file, name, text);
   return { text: setting.default, source: setting.flag ?? setting.env, isDefault: true };
+}
+
+function givenInFile({ path }: ConfigFile, name: SettingName, text: string): Given {
+  return { text, source: `${path}: ${name}`, isHidden: true };
+}
+
+/** All of it: what a flag wins over today is in use again tomorrow. */
+function checkFile(file: ConfigFile): void {
+  for (const [name, text] of file.texts) CHECKS[name](givenInFile(file, name, text));
 }
 
 /** By flag or variable. */
@@ -176,20 +201,20 @@ function settingOf(name: SettingName): Setting {
   return setting;
 }
 
-function checkText({ text, source }: Given, expected: string): string {
-  if (text.trim() === "") throw invalid(source, expected, text);
-  return text;
+function checkText(given: Given, expected: string): string {
+  if (given.text.trim() === "") throw invalid(given, expected);
+  return given.text;
 }
 
-function checkPort({ text, source }: Given): number {
-  if (!isPort(text)) throw invalid(source, "a port from 0 to 65535", text);
-  return Number(text);
+function checkPort(given: Given): number {
+  if (!isPort(given.text)) throw invalid(given, "a port from 0 to 65535");
+  return Number(given.text);
 }
 
-function checkPortOrOff({ text, source }: Given): number | undefined {
-  if (text === "off") return undefined;
-  if (!isPort(text)) throw invalid(source, 'a port from 0 to 65535 or "off"', text);
-  return Number(text);
+function checkPortOrOff(given: Given): number | undefined {
+  if (given.text === "off") return undefined;
+  if (!isPort(given.text)) throw invalid(given, 'a port from 0 to 65535 or "off"');
+  return Number(given.text);
 }
 
 function isPort(text: string): boolean {
@@ -197,10 +222,9 @@ function isPort(text: string): boolean {
 }
 
 /** It stands in paths of the management API, as the names of apps do. */
-function checkLabel({ text, source }: Given): string {
-  if (isName(text)) return text;
-  const expected = "1 to 63 of a-z, 0-9 and - (not first or last)";
-  throw invalid(source, expected, text);
+function checkLabel(given: Given): string {
+  if (isName(given.text)) return given.text;
+  throw invalid(given, "1 to 63 of a-z, 0-9 and - (not first or last)");
 }
 
 /** It comes back in a header, so it has no spaces and nothing beyond ASCII. */
@@ -235,17 +259,44 @@ const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_4
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 const LOG_FORMATS = ["auto", "json", "text"] as const;
 
-function checkNumber({ text, source }: Given, { unit, min, max }: NumberRange): number {
-  const number = Number(text);
-  if (!/^\d{1,15}$/.test(text) || number < min || number > max) {
-    throw invalid(source, `${unit} from ${min} to ${max}`, text);
+/** What a value of each setting becomes. */
+const CHECKS = {
+  config: (given: Given) => checkText(given, "a file"),
+  "data-dir": (given: Given) => resolve(checkText(given, "a folder")),
+  namespace: checkLabel,
+  name: checkLabel,
+  port: checkPort,
+  host: (given: Given) => checkText(given, "an address"),
+  "tls-cert": ({ text }: Given) => text,
+  "tls-key": ({ text }: Given) => text,
+  "public-url": checkPublicUrl,
+  "cors-origins": checkOrigins,
+  "management-port": checkPortOrOff,
+  "management-host": (given: Given) => checkText(given, "an address"),
+  "admin-token": checkToken,
+  "app-idle": (given: Given) => checkNumber(given, APP_IDLE),
+  "app-grace": (given: Given) => checkNumber(given, APP_GRACE),
+  "statement-timeout": (given: Given) => checkNumber(given, STATEMENT_TIMEOUT),
+  "transaction-wait": (given: Given) => checkNumber(given, TRANSACTION_WAIT),
+  "webhook-timeout": (given: Given) => checkNumber(given, WEBHOOK_TIMEOUT),
+  "attachment-size-max": (given: Given) => checkNumber(given, ATTACHMENT_SIZE),
+  "attachment-grace": (given: Given) => checkNumber(given, ATTACHMENT_GRACE),
+  "log-level": (given: Given) => checkChoice(given, LOG_LEVELS),
+  "log-format": (given: Given) => checkChoice(given, LOG_FORMATS),
+  "accept-clock": checkSwitch,
+} satisfies { readonly [name in SettingName]: (given: Given) => unknown };
+
+function checkNumber(given: Given, { unit, min, max }: NumberRange): number {
+  const number = Number(given.text);
+  if (!/^\d{1,15}$/.test(given.text) || number < min || number > max) {
+    throw invalid(given, `${unit} from ${min} to ${max}`);
   }
   return number;
 }
 
-function checkChoice<T extends string>({ text, source }: Given, choices: readonly T[]): T {
-  const found = choices.find((choice) => choice === text.toLowerCase());
-  if (found === undefined) throw invalid(source, `one of ${choices.join(", ")}`, text);
+function checkChoice<T extends string>(given: Given, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === given.text.toLowerCase());
+  if (found === undefined) throw invalid(given, `one of ${choices.join(", ")}`);
   return found;
 }
 
@@ -255,18 +306,19 @@ function checkTls(cert: Given, key: Given): TlsFiles | undefined {
   return { certFile, keyFile: resolve(checkText(key, "a file, because --tls-cert has one")) };
 }
 
-function checkPublicUrl({ text, source }: Given): string | undefined {
+function checkPublicUrl(given: Given): string | undefined {
+  const { text } = given;
   if (text === "") return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isWeb = url?.protocol === "http:" || url?.protocol === "https:";
   if (url === undefined || !isWeb || url.search !== "" || url.hash !== "") {
-    throw invalid(source, "an address that begins with http:// or https://", text);
+    throw invalid(given, "an address that begins with http:// or https://");
   }
   return url.href.replace(/\/$/, "");
 }
 
-function checkOrigins({ text, source }: Given): CorsOrigins {
-  const words = text.split(",").map((word) => word.trim().toLowerCase());
+function checkOrigins(given: Given): CorsOrigins {
+  const words = given.text.split(",").map((word) => word.trim().toLowerCase());
   const [only = "", second] = words;
   if (second === undefined) {
     if (only === "*" || only === "loopback") return only;
@@ -274,17 +326,19 @@ function checkOrigins({ text, source }: Given): CorsOrigins {
   }
   for (const word of words) {
     const isOrigin = URL.canParse(word) && new URL(word).origin === word;
-    if (!isOrigin) throw invalid(source, "origins like https://app.example.com", word);
+    if (!isOrigin) throw invalid(given, "origins like https://app.example.com", word);
   }
   return words;
 }
 
-function checkSwitch({ text, source }: Given): boolean {
+function checkSwitch(given: Given): boolean {
+  const { text } = given;
   if (text === "1" || text === "true") return true;
   if (text === "0" || text === "false") return false;
-  throw invalid(source, "1 or 0", text);
+  throw invalid(given, "1 or 0");
 }
 
-function invalid(source: string, expected: string, found: string): PeerError {
-  return new PeerError("config.invalid", `${source}: expected ${expected}, found "${found}"`);
+function invalid({ text, source, isHidden }: Given, expected: string, found = text): PeerError {
+  const shown = isHidden === true ? "another value" : `"${found}"`;
+  return new PeerError("config.invalid", `${source}: expected ${expected}, found ${shown}`);
 }

@@ -6,6 +6,7 @@
  */
 
 import { isIPv6 } from "node:net";
+import { Refusal } from "./http/refusal.ts";
 import { WRONG_CREDENTIALS_MAX } from "./limits.ts";
 
 const WINDOW_MS = 60_000;
@@ -33,7 +34,16 @@ export class FailedCredentials {
     return this.#windows.size;
   }
 
-  /** To be called for every failure, before retryAfterSeconds says how to answer it. */
+  /** To be called for every failure with a wrong `what`. Throws a Refusal, 429, after too many. */
+  refuse(address: string, what: string): void {
+    this.note(address);
+    const seconds = this.retryAfterSeconds(address);
+    if (seconds === undefined) return;
+    const message = `too many requests with a wrong ${what} came from this address`;
+    throw new Refusal(429, message, { "retry-after": String(seconds) });
+  }
+
+  /** Counts a failure, before retryAfterSeconds says how to answer it. */
   note(address: string): void {
     const network = networkOf(address);
     const window = this.#window(network);
@@ -69,7 +79,7 @@ export class FailedCredentials {
 }
 
 /** Who has one IPv6 address has 2^64 of them: they count as one. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
   const [front = "", back] = address.replace(/%.*$/, "").split("::");

@@ -63,9 +63,16 @@ export const COMPRESSIONS_MAX = 8;
 /** Wrong credentials of one address within a minute that are answered 401; then it is 429. */
 export const WRONG_CREDENTIALS_MAX = 20;
 
-/** The body of a login, and logins at once, each of which may wait for somebody else's server. */
+/**
+ * The body of a login, and how long it may take to arrive: nobody is known yet. All of them in memory
+ * at once: beyond it the answer is 503.
+ */
 export const LOGIN_SIZE_MAX: number = 64 * 1024;
-export const LOGINS_MAX = 500;
+export const LOGIN_BODY_MS_MAX = 5_000;
+export const LOGIN_BODIES_SIZE_MAX: number = 64 * 1024 * 1024;
+
+/** Questions to webhooks that are under way, each with a connection: beyond it the answer is 503. */
+export const QUESTIONS_MAX = 500;
 
 /** How long a client may go on sending what will not be read, so that it sees the answer. */
 export const LINGER_MS_MAX = 2_000;

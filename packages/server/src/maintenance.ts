@@ -2,7 +2,8 @@
  * Maintenance: what every store gets in the background. It forgets what its retention allows, and
  * attachments that nobody refers to are deleted.
  *
- *   the registry           at the start and every hour, and the data of deleted apps with it
+ *   the registry           at the start and every hour
+ *   data of deleted apps   when its grace is over (apps/deleted-apps.ts)
  *   an app that is open    soon after it was opened, and every hour
  *   an app that is not     once a day: opened, maintained and closed, one after the other
  *
@@ -11,7 +12,7 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import { type DeletedAppsHost, removeDeletedApps } from "./apps/deleted-apps.ts";
+import { DeletedApps, type DeletedAppsHost } from "./apps/deleted-apps.ts";
 import type { OpenApp } from "./apps/open-app.ts";
 import type { OpenApps } from "./apps/open-apps.ts";
 import { type CollectorOptions, collectAttachments } from "./attachments/attachment-collector.ts";
@@ -36,6 +37,7 @@ const DAY_MS: number = 24 * HOUR_MS;
 /** Begins at once. To be stopped before the stores are closed, which ends what is under way. */
 export class Maintenance {
   readonly #host: MaintenanceHost;
+  readonly #deleted: DeletedApps;
   readonly #pass: RepeatedPass;
   /** Apps that were opened and wait for their turn. */
   readonly #opened = new Set<string>();
@@ -47,6 +49,7 @@ export class Maintenance {
 
   constructor(host: MaintenanceHost) {
     this.#host = host;
+    this.#deleted = new DeletedApps(host);
     this.#pass = new RepeatedPass(() => this.#maintainAll(), host.everyMs);
   }
 
@@ -61,8 +64,7 @@ export class Maintenance {
   /** Begins nothing more; resolves when what is under way is over. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await this.#pass.stop();
-    await this.#running;
+    await Promise.all([this.#deleted.stop(), this.#pass.stop(), this.#running]);
   }
 
   async #maintainOpened(): Promise<void> {
@@ -77,14 +79,9 @@ export class Maintenance {
   }
 
   async #maintainAll(): Promise<void> {
-    const { registry, apps, log } = this.#host;
-    const isStopped = (): boolean => this.#isStopped;
-    await this.#maintainStore(registry.storeFolder, isStopped);
-    try {
-      await removeDeletedApps(this.#host, isStopped);
-    } catch (error) {
-      log("error", `expected to read the deleted apps: ${describeError(error)}`);
-    }
+    const { registry, apps } = this.#host;
+    await this.#maintainStore(registry.storeFolder, () => this.#isStopped);
+    await this.#deleted.removeDue();
     for (const { id } of apps.open) await this.#visit(id, "open");
     // A server that has just begun has other things to do than to open all that it has.
     if (!this.#isFirstPass) await this.#visitResting();
@@ -93,7 +90,7 @@ export class Maintenance {
 
   async #visitResting(): Promise<void> {
     const { registry, dataDir, now, visitEveryMs = DAY_MS } = this.#host;
-    const known = new Set(registry.apps.list().map(({ id }) => id));
+    const known = new Set(registry.apps.names().map(({ id }) => id));
     for (const id of this.#turns.keys()) if (!known.has(id)) this.#turns.delete(id);
     for (const id of known) {
       if (this.#isStopped) return;
@@ -103,7 +100,7 @@ export class Maintenance {
   }
 
   async #visit(id: string, which: "open" | "any"): Promise<void> {
-    const { apps, now } = this.#host;
+    const { registry, apps, now, log } = this.#host;
     const work = async (app: OpenApp, isOver: () => boolean): Promise<void> => {
       const isStopped = (): boolean => this.#isStopped || isOver();
       if (isStopped()) return;
@@ -113,8 +110,11 @@ export class Maintenance {
     };
     try {
       await (which === "open" ? apps.visitOpen(id, work) : apps.visit(id, work));
-    } catch {
-      // Why it could not be opened is in the log already.
+    } catch (error) {
+      // Why it could not be opened is in the log already, and one that is gone needs nothing.
+      const isGone = this.#isStopped || registry.apps.get(id) === undefined;
+      if (isGone || apps.hasFailed(id)) return;
+      log("error", `maintenance of app ${id} failed: ${describeError(error)}`);
     }
   }
 

@@ -4,8 +4,9 @@
  * The first start draws an API key for the app, writes it to `quickstart.json` in the data folder,
  * readable by its owner alone, and shows two commands to paste. The file is written before the key
  * is added: a crash in between leaves a text that opens nothing and is replaced at the next start,
- * never a key that nobody knows. Later starts correct the addresses in the file. Whoever deletes the
- * file keeps the key and is not given another.
+ * never a key that nobody knows. Later starts correct the addresses in the file, and do not point to
+ * it any more when its key opens nothing. Whoever deletes the file keeps the key and is not given
+ * another.
  */
 
 import { chmodSync } from "node:fs";
@@ -51,7 +52,7 @@ const KEY_NAME = "quickstart";
 /** Only its owner may read a key. */
 const FILE_MODE = 0o600;
 
-/** Undefined when the file is gone, or is of no use. */
+/** Undefined when the file is gone, or its key is of no use. */
 export async function prepareQuickstart(host: QuickstartHost): Promise<Quickstart | undefined> {
   const path = join(host.dataDir, QUICKSTART_FILE);
   if (host.registry.keys.isUnused) return { path, shown: await makeKey(path, host) };
@@ -84,7 +85,7 @@ export function curlLines({ dataUrl, apiKey }: QuickstartContent): string[] {
 
 async function makeKey(path: string, host: QuickstartHost): Promise<QuickstartContent> {
   const { registry, url, managementUrl } = host;
-  const app = findApp(registry.apps.list());
+  const app = findApp(registry);
   const apiKey = registry.keys.draw();
   const developmentToken = findToken(app);
   const content = {
@@ -101,8 +102,8 @@ async function makeKey(path: string, host: QuickstartHost): Promise<QuickstartCo
   return content;
 }
 
-function findApp(apps: readonly App[]): App {
-  const app = apps.find(({ name }) => name === DEFAULT_APP_NAME) ?? apps[0];
+function findApp({ apps }: Registry): App {
+  const app = apps.find(DEFAULT_APP_NAME) ?? apps.get(apps.names()[0]?.id ?? "");
   if (app === undefined) throw new PeerError("store.corrupt", "expected an app in the registry");
   return app;
 }
@@ -112,8 +113,8 @@ function findToken({ authProviders }: App): string | undefined {
   return provider?.type === "anonymous" ? provider.sharedToken : undefined;
 }
 
-/** Corrects the addresses and who may read the file. False when there is no file. */
-function refreshFile(path: string, { url, managementUrl }: QuickstartHost): boolean {
+/** Corrects the addresses and who may read the file. False when there is no file, or no use of it. */
+function refreshFile(path: string, { registry, url, managementUrl, log }: QuickstartHost): boolean {
   const content = readJsonFile(path);
   if (content === undefined) return false;
   if (!isObject(content)) throw new PeerError("json.syntax", "expected an object");
@@ -121,7 +122,10 @@ function refreshFile(path: string, { url, managementUrl }: QuickstartHost): bool
     getField(content, "dataUrl") === url && getField(content, "managementUrl") === managementUrl;
   if (isRight) chmodSync(path, FILE_MODE);
   else writeJsonFile(path, withAddresses(content, url, managementUrl), FILE_MODE);
-  return true;
+  const apiKey = getField(content, "apiKey");
+  if (typeof apiKey === "string" && registry.keys.opens(apiKey)) return true;
+  log("info", `the key in ${path} opens nothing any more: it, or its app, is gone`);
+  return false;
 }
 
 function withAddresses(

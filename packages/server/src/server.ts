@@ -87,7 +87,7 @@ export class RunningServer {
       version: VERSION,
       requestsInFlight: () =>
         (this.#http?.requestCount ?? 0) + (this.#management?.requestCount ?? 0),
-      appsKnown: () => this.#opened?.registry.apps.list().length ?? 0,
+      appsKnown: () => this.#opened?.registry.apps.count ?? 0,
     });
   }
 
@@ -121,7 +121,7 @@ export class RunningServer {
     return this.#opened.apps;
   }
 
-  /** Where the key of the first start is; undefined when its file was deleted. */
+  /** Where the key of the first start is; undefined when its file is gone or its key is. */
   get quickstart(): Quickstart | undefined {
     return this.#quickstart;
   }

@@ -6,6 +6,7 @@
  */
 
 import { verify } from "@bigpeer/engine";
+import { stringifyJson } from "@bigpeer/protocol";
 import { checkContents } from "./attachments/content-check.ts";
 import {
   appAttachmentsFolder,
@@ -15,7 +16,13 @@ import {
   registryFolder,
 } from "./data-folder.ts";
 import { describeError } from "./log.ts";
-import { type App, type DeletedApp, readApps, readDeletedApps } from "./registry/app.ts";
+import {
+  type AppName,
+  type DeletedApp,
+  readAppNames,
+  readDeletedApps,
+  unreadableApps,
+} from "./registry/app.ts";
 import { readStore } from "./store-folder.ts";
 
 type Print = (line: string) => void;
@@ -23,7 +30,7 @@ type Print = (line: string) => void;
 /** Hands each line, without its end, to `print`. Returns the number of problems. */
 export async function verifyDataFolder(dataDir: string, print: Print): Promise<number> {
   checkDataFolder(dataDir);
-  let problems = await verifyPart("registry", print, verifyStore(registryFolder(dataDir)));
+  let problems = await verifyPart("registry", print, verifyRegistry(dataDir));
   const apps = await findApps(dataDir);
   for (const { id, name } of apps) {
     problems += await verifyPart(`app ${id} (${name})`, print, verifyApp(dataDir, id));
@@ -62,6 +69,15 @@ async function verifyPart(
     print(`${label}: problem: ${describeError(error)}`);
     return problems + 1;
   }
+}
+
+async function* verifyRegistry(dataDir: string): AsyncGenerator<Finding> {
+  const folder = registryFolder(dataDir);
+  yield* verifyStore(folder);
+  const unreadable = await readStore(folder, (view) => [...unreadableApps(view)]);
+  yield* unreadable.map(({ id, error }) => {
+    return problem(`problem at the app ${stringifyJson(id)}: ${describeError(error)}`);
+  });
 }
 
 async function* verifyApp(dataDir: string, appId: string): AsyncGenerator<Finding> {
@@ -105,9 +121,9 @@ async function findDeletedApps(dataDir: string): Promise<readonly DeletedApp[]> 
 }
 
 /** The apps that the registry knows; where it cannot be read, those that have a folder. */
-async function findApps(dataDir: string): Promise<Pick<App, "id" | "name">[]> {
+async function findApps(dataDir: string): Promise<AppName[]> {
   try {
-    return await readStore(registryFolder(dataDir), readApps);
+    return await readStore(registryFolder(dataDir), readAppNames);
   } catch {
     return appIdsInFolder(dataDir).map((id) => ({ id, name: "name not known" }));
   }

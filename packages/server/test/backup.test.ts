@@ -166,9 +166,9 @@ test("a backup has every app, and no folder that belongs to none", async () => {
   await apps.remove("deleted", SERVER);
   mkdirSync(join(parent, "data", "apps", "left-over"));
   const report = await backup(join(parent, "data"), join(parent, "copy"));
-  expect(report.apps).toEqual(apps.list().toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+  expect(report.apps).toEqual(apps.names());
   expect(readdirSync(join(parent, "copy", "apps")).toSorted()).toEqual(
-    report.apps.map(({ id }) => id),
+    report.apps.map(({ id }) => id).toSorted(),
   );
   await closeFolder(source);
 });
@@ -219,6 +219,32 @@ test("a backup beside a server that deletes attachments has a file for each reco
   );
   const { code, stderr } = await running.ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(await problemsOf(copy)).toBe(0);
+  await closeFolder(source);
+});
+
+test("a backup beside a server that removes the data of a deleted app has the other apps", async () => {
+  const parent = temporaryFolder();
+  const data = join(parent, "data");
+  const copy = join(parent, "copy");
+  const source = await openFolder(data);
+  const { apps } = source.registry;
+  for (let i = 0; i < 100; i++) await attach(source, `content ${i}`);
+  // The apps are copied in the order of their names: these two after the one with attachments.
+  const kept = await apps.create({ name: "kept" }, SERVER);
+  const gone = await apps.create({ name: "zone" }, SERVER);
+  const running = new BigpeerProcess(script, ["backup", "--data-dir", data, "--to", copy]);
+  const isBegun = (): boolean =>
+    readdirSync(parent).some(
+      (name) => name !== "data" && existsSync(join(parent, name, "registry", "data.mdb")),
+    );
+  while (!isBegun()) await new Promise((resolve) => setImmediate(resolve));
+  await apps.remove("zone", SERVER);
+  rmSync(join(data, "apps", gone.id), { recursive: true });
+  const { code, stdout, stderr } = await running.ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain("registry, apps 2, ");
+  expect(readdirSync(join(copy, "apps")).toSorted()).toEqual([source.app.id, kept.id].toSorted());
   expect(await problemsOf(copy)).toBe(0);
   await closeFolder(source);
 });

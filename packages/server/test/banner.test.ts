@@ -31,7 +31,7 @@ async function bannerLines(dataDir: string, ...words: string[]): Promise<string[
     },
   });
   expect(code).toBe(0);
-  return printed.split("\n").filter((line) => /^ {2}(url|manage|data|app| ) /.test(line));
+  return printed.split("\n").filter((line) => /^ {2}(url|manage|data|app|key| ) /.test(line));
 }
 
 test("the apps of a server are shown by id and name, and of many the first ten", async () => {
@@ -41,13 +41,26 @@ test("the apps of a server are shown by id and name, and of many the first ten",
     expect.stringMatching(/^ {2}url {4}http:/),
     `  data   ${dataDir}`,
     expect.stringMatching(/^ {2}app {4}[0-9a-f-]{36} \(default\)$/),
+    `  key    in ${join(dataDir, "quickstart.json")}`,
   ]);
   const registry = await Registry.open(dataDir, testHost());
   for (let i = 0; i < 11; i++) await registry.apps.create({ name: `a${10 + i}` }, SERVER);
-  const names = registry.apps.list().map(({ id, name }) => `  app    ${id} (${name})`);
+  const names = registry.apps.names().map(({ id, name }) => `  app    ${id} (${name})`);
   await registry.close();
   const lines = await bannerLines(dataDir, ...off);
-  expect(lines.slice(2)).toEqual([...names.slice(0, 10), "         and 2 more"]);
+  expect(lines.slice(2, -1)).toEqual([...names.slice(0, 10), "         and 2 more"]);
+});
+
+test("the file with the first key is not shown when its app is gone", async () => {
+  const dataDir = join(temporaryFolder(), "data");
+  expect(await bannerLines(dataDir)).toContain(`  key    in ${join(dataDir, "quickstart.json")}`);
+  const registry = await Registry.open(dataDir, testHost());
+  await registry.apps.remove("default", SERVER);
+  await registry.close();
+  expect(await bannerLines(dataDir, "--management-port", "off")).toEqual([
+    expect.stringMatching(/^ {2}url {4}http:/),
+    `  data   ${dataDir}`,
+  ]);
 });
 
 test("the address of the management API is shown when there is one", async () => {

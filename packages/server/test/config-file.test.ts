@@ -32,6 +32,16 @@ function invalid(message: string): PeerError {
   return new PeerError("config.invalid", message);
 }
 
+/** What is told when `work` fails; nothing when it does not. */
+function messageOf(work: () => unknown): string {
+  try {
+    work();
+    return "";
+  } catch (error) {
+    return String(error);
+  }
+}
+
 const DEFAULTS: Config = readConfig(new Map(), {});
 
 test("an empty object changes nothing", () => {
@@ -161,11 +171,11 @@ test.each([
 });
 
 test.each([
-  ["port", 65_536, 'a port from 0 to 65535, found "65536"'],
-  ["app-idle", 1.5, 'seconds from 1 to 31622400, found "1.5"'],
-  ["app-idle", -1, 'seconds from 1 to 31622400, found "-1"'],
-  ["name", "A", '1 to 63 of a-z, 0-9 and - (not first or last), found "A"'],
-  ["data-dir", "", 'a folder, found ""'],
+  ["port", 65_536, "a port from 0 to 65535, found another value"],
+  ["app-idle", 1.5, "seconds from 1 to 31622400, found another value"],
+  ["app-idle", -1, "seconds from 1 to 31622400, found another value"],
+  ["name", "A", "1 to 63 of a-z, 0-9 and - (not first or last), found another value"],
+  ["data-dir", "", "a folder, found another value"],
   ["admin-token", "hush", "16 to 1024 ASCII characters without spaces; the value is not shown"],
   ["admin-token", "", "16 to 1024 ASCII characters without spaces; the value is not shown"],
 ])(
@@ -174,6 +184,50 @@ test.each([
     expect(() => read({ [key]: value })).toThrow(invalid(`${path}: ${key}: expected ${expected}`));
   },
 );
+
+test("no value of the file is in an error about it, under whatever key: it may be the token", () => {
+  const token = "S3cret-0123456789abcdef";
+  const keys = [...SETTINGS.map(({ name }) => name), "admin-tokn", "token", "__proto__"];
+  for (const key of keys) {
+    for (const value of [token, [token], { [token]: token }, `${token} `, 1_234_567_890_123_456]) {
+      const shown = messageOf(() => read(`{"${key}": ${JSON.stringify(value)}}`));
+      expect(shown, key).not.toContain("S3cret");
+      expect(shown, key).not.toContain("s3cret");
+      expect(shown, key).not.toContain("1234567890123456");
+    }
+  }
+});
+
+test("all of the file is checked, also what a flag or a variable wins over", () => {
+  const expected = invalid(`${path}: port: expected a port from 0 to 65535, found another value`);
+  expect(() => read({ port: 70_000 }, {}, { "--port": "1" })).toThrow(expected);
+  expect(() => read({ port: 70_000 }, { BIGPEER_PORT: "1" })).toThrow(expected);
+  expect(() => read({ "admin-token": "hush" }, { BIGPEER_ADMIN_TOKEN: "0".repeat(16) })).toThrow(
+    `${path}: admin-token: expected `,
+  );
+  // The two of TLS belong together wherever they come from.
+  const tls = { certFile: "/etc/cert.pem", keyFile: "/etc/key.pem" };
+  const flags = { "--tls-key": "/etc/key.pem" };
+  expect(read({ "tls-cert": "/etc/cert.pem" }, {}, flags)).toEqual({ ...DEFAULTS, tls });
+});
+
+test.each([
+  ['{"port": 1, "port": 2}', "port"],
+  ['{"port": 1, "name": "a", "p\\u006frt": 1}', "port"],
+  ['{"admin-token": "0123456789abcdef", "admin-token" : "0123456789abcdef"}', "admin-token"],
+])("a key that the file has twice is refused: %s", (text, key) => {
+  expect(() => read(text)).toThrow(invalid(`${path}: ${key}: expected it once`));
+});
+
+test("what looks like a second key inside a value is none", () => {
+  const content = { name: "a", "data-dir": '/srv/"name": {', host: "name" };
+  expect(read(content)).toEqual({
+    ...DEFAULTS,
+    name: "a",
+    dataDir: '/srv/"name": {',
+    host: "name",
+  });
+});
 
 test("a file that is not JSON is refused with line and column", () => {
   const message = 'not JSON: expected a key in double quotes, found "}" at line 3, column 1';

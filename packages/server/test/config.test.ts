@@ -256,3 +256,34 @@ test.each(["127.0.0.1", "127.8.0.1", "::1", "localhost", "LOCALHOST"])(
     expect(() => checkServable(read({ "--management-host": host }))).not.toThrow();
   },
 );
+
+test.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["localhost", "LOCALHOST"],
+  ["0.0.0.0", "127.0.0.1"],
+  ["127.0.0.1", "0.0.0.0"],
+  ["::", "127.0.0.1"],
+  ["::1", "::"],
+])("a server does not serve data on %s and manage on %s with one port", (host, managementHost) => {
+  const hosts = { "--host": host, "--management-host": managementHost };
+  const env = { BIGPEER_ADMIN_TOKEN: "0123456789abcdef" };
+  const same = { ...hosts, "--port": "17777", "--management-port": "17777" };
+  expect(() => checkServable(read(same, env))).toThrow(
+    new PeerError(
+      "config.invalid",
+      "the data API and the management API have the same port, 17777; " +
+        "choose another one with --port or --management-port",
+    ),
+  );
+  checkServable(read({ ...same, "--port": "17778" }, env));
+  checkServable(read({ ...same, "--port": "0", "--management-port": "0" }, env));
+});
+
+test("two addresses that do not meet may have one port", () => {
+  const env = { BIGPEER_ADMIN_TOKEN: "0123456789abcdef" };
+  for (const host of ["10.0.0.1", "::1"]) {
+    checkServable(read({ "--management-host": host, "--management-port": "8080" }, env));
+  }
+  const flags = { "--host": "0.0.0.0", "--management-host": "::1", "--management-port": "8080" };
+  expect(() => checkServable(read(flags))).not.toThrow();
+});

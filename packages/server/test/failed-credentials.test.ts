@@ -30,6 +30,20 @@ test("twenty failures in a minute are answered as usual, the next have to wait f
   expect(clock.fail("10.0.0.1")).toBe(60);
 });
 
+test("who has failed too often is refused with 429, and told when to come again", () => {
+  const clock = new Clock();
+  for (let i = 0; i < 20; i++) clock.failed.refuse("10.0.0.1", "token");
+  clock.now += 20_500;
+  expect(() => clock.failed.refuse("10.0.0.1", "token")).toThrow(
+    expect.objectContaining({
+      status: 429,
+      message: "too many requests with a wrong token came from this address",
+      headers: { "retry-after": "40" },
+    }),
+  );
+  expect(() => clock.failed.refuse("10.0.0.2", "token")).not.toThrow();
+});
+
 test("an address that did not fail has nothing to do with it", () => {
   const clock = new Clock();
   clock.fail("10.0.0.1", 100);

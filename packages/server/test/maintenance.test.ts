@@ -4,8 +4,9 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { OpenApp } from "../src/apps/open-app.ts";
+import { OpenApps } from "../src/apps/open-apps.ts";
 import { appStoreFolder } from "../src/data-folder.ts";
 import type { StoreFolder } from "../src/store-folder.ts";
 import { DAY_MS, type MaintainedFolder, openMaintained } from "./support/maintained-folder.ts";
@@ -75,7 +76,7 @@ test("what fails is logged and tried again", async () => {
 test("apps that nobody opens are visited once a day, and are closed after it", async () => {
   const folder = await openMaintained("second", "third");
   const { registry, platform, openings, apps, dataDir, host } = folder;
-  const ids = registry.apps.list().map(({ id }) => id);
+  const ids = registry.apps.names().map(({ id }) => id);
   let passes = 0;
   const now = (): number => {
     passes++;
@@ -112,7 +113,7 @@ test("the first pass of a server visits no app", async () => {
 test("an app that cannot be opened does not keep the others from their visit", async () => {
   const folder = await openMaintained("second");
   const { registry, platform, openings, apps, host } = folder;
-  const [broken, other] = registry.apps.list().map(({ id }) => id);
+  const [broken, other] = registry.apps.names().map(({ id }) => id);
   const file = join(appStoreFolder(folder.dataDir, broken ?? ""), "data.mdb");
   writeFileSync(file, "not a store".repeat(1_000));
   platform.nowMs += DAY_MS;
@@ -120,6 +121,21 @@ test("an app that cannot be opened does not keep the others from their visit", a
   await vi.waitFor(() => expect(openings).toEqual([other]));
   await vi.waitFor(() => expect(apps.open).toEqual([]));
   expect(host.lines).toEqual([expect.stringContaining(`error app ${broken} could not be opened`)]);
+});
+
+test("a visit for which there is no room now is told in the log", async () => {
+  const folder = await openMaintained("second");
+  const { registry, platform, host } = folder;
+  const apps = new OpenApps({ known: registry.apps, host, idleMs: DAY_MS, openMax: 1 });
+  onTestFinished(() => apps.close());
+  const { id } = registry.apps.named("second");
+  await apps.use(registry.apps.named("default").id);
+  platform.nowMs += DAY_MS;
+  folder.maintain({ everyMs: 5, apps });
+  await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(0));
+  expect(host.lines[0]).toBe(
+    `error maintenance of app ${id} failed: expected at most 1 apps in use at a time`,
+  );
 });
 
 test("a pass that meets the closing of its stores ends without a word", async () => {

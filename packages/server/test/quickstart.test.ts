@@ -129,6 +129,24 @@ test("[H16] a file that was deleted stays so, and its key works on", async () =>
   expect(registry.keys.find(apiKey)).toBeDefined();
 });
 
+test("[H16] a file whose key opens nothing any more is not pointed to, and the log says so", async () => {
+  const { path, registry, host, prepare } = await openFolder();
+  await prepare();
+  const said = `info the key in ${path} opens nothing any more: it, or its app, is gone`;
+  const { id } = registry.apps.named("default");
+  const text = await registry.keys.rotate(id, "quickstart", {}, SERVER);
+  expect(await prepare(URL_TWO)).toBeUndefined();
+  expect(host.lines).toEqual([said]);
+  // Its addresses are still of use.
+  expect(readContent(path).dataUrl).toBe(URL_TWO);
+  writeFileSync(path, JSON.stringify({ ...readContent(path), apiKey: text }));
+  expect(await prepare()).toEqual({ path, shown: undefined });
+  expect(registry.keys.get(id, "quickstart").lastUsedAt).toBeUndefined();
+  await registry.apps.remove("default", SERVER);
+  expect(await prepare()).toBeUndefined();
+  expect(host.lines).toEqual([said, said]);
+});
+
 test("a crash before the key was added leaves a file that the next start replaces", async () => {
   const { path, registry, prepare } = await openFolder();
   writeFileSync(path, '{"apiKey":"bp_00000000_never-added"}', { mode: 0o644 });

@@ -58,13 +58,33 @@ test("a sound folder has no problems, and each store is told with what it holds"
   expect(await run(dataDir)).toEqual({
     count: 0,
     lines: [
-      expect.stringMatching(/^registry: keys \d+, documents 2, transactions 2$/),
+      expect.stringMatching(/^registry: keys \d+, documents 3, transactions 2$/),
       expect.stringMatching(
         new RegExp(`^app ${app.id} \\(default\\): keys \\d+, documents 1, transactions 1$`),
       ),
       "no problems found",
     ],
   });
+});
+
+test("an app whose document cannot be read is a problem of the registry, and is read itself", async () => {
+  const { dataDir, app } = await dataFolder();
+  const registry = await Registry.open(dataDir, testHost());
+  const { store } = registry.storeFolder;
+  await store.transact((transaction) => {
+    const edits = [{ kind: "set" as const, path: ["authProviders"], value: "none" }];
+    transaction.apply([{ kind: "update", collection: "apps", id: app.id, edits }]);
+  });
+  await registry.close();
+  const { count, lines } = await run(dataDir);
+  expect(count).toBe(1);
+  expect(lines.slice(1)).toEqual([
+    expect.stringContaining(
+      `registry: problem at the app "${app.id}": expected auth providers in the registry`,
+    ),
+    expect.stringMatching(`^app ${app.id} \\(default\\): keys \\d+, documents 1, transactions 1$`),
+    "problems found: 1",
+  ]);
 });
 
 test("each problem of a store is one line with its key", async () => {

@@ -8,10 +8,10 @@
  */
 
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
-import { RESULT_BYTES_MAX, SLICE_MS, STATEMENT_MS_MAX } from "../limits.ts";
+import { RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { RepeatKey } from "../store/remembered-answer.ts";
-import type { Store, StoreSnapshot } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument, View } from "../store/view.ts";
 import { type Answer, permissionDigest, recalled, remember } from "./command/answer.ts";
@@ -21,9 +21,10 @@ import { checkCollectionName, refuseUnknown } from "./command/known-collection.t
 import { idAt } from "./command/place.ts";
 import { checkRemoteStatement } from "./command/remote.ts";
 import { locate, located } from "./fault.ts";
-import { Budget } from "./frame/budget.ts";
+import { Budget, isTimeout } from "./frame/budget.ts";
 import type { Run } from "./frame/frame.ts";
 import type { MemoryPool } from "./frame/memory-pool.ts";
+import type { Steps } from "./frame/steps.ts";
 import type { Authority } from "./permission/authority.ts";
 import type { CollectionUse } from "./permission/collection-use.ts";
 import { Judge } from "./permission/judge.ts";
@@ -53,7 +54,7 @@ import {
 } from "./statement/find.ts";
 import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
 import { StatementCache } from "./statement/statement-cache.ts";
-import type { QueryType, StatementOutput, Steps, Work } from "./statement/work.ts";
+import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
 import type { ParameterNode } from "./syntax/tree.ts";
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
@@ -129,9 +130,6 @@ type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Steps<T>;
 
 type Read<T> = Extract<Work<T>, { kind: "read" }>["run"];
 
-/** How long one judgement may take that holds up everything else. */
-const JUDGING_MS_MAX = 1000;
-
 type Begin = (view: View, transaction?: Transaction) => Execution;
 
 export class StatementRunner {
@@ -157,7 +155,7 @@ export class StatementRunner {
     this.#limits = { timeMs: STATEMENT_MS_MAX, bytes: RESULT_BYTES_MAX, ...limits };
     this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
-    this.#turns = new Turns(() => platform.pause());
+    this.#turns = new Turns(() => platform.pause(), this.#elapsed);
     this.settings = new Settings(options.settings);
     const { settings } = this;
     this.requests = new Requests({ platform, settings, ...(onSlow && { onSlow }) });
@@ -249,30 +247,36 @@ export class StatementRunner {
   /** The collection counts as known: the caller has a rule for it. */
   #findReadable(collection: string, id: unknown, authority: Authority): FindByIdResult {
     const wanted = idAt(id, "id");
-    return this.#judging(authority, (judge, snapshot) => {
-      const document = new NarrowedView(snapshot, judge).get(collection, wanted.id);
-      return { id: wanted.id, document, transactionId: snapshot.txnId };
-    });
-  }
-
-  /** Whether the caller uploaded the content, or may read a document that refers to it. */
-  mayReadAttachment(id: string, authority: Authority | undefined): boolean {
-    if (authority === undefined || authority.isReadingAll) return true;
-    return this.#judging(authority, (judge, snapshot) => judge.mayReadAttachment(id, snapshot));
-  }
-
-  /** Judges at once, without a trace; it does not take turns, so its time is short. */
-  #judging<T>(authority: Authority, work: (judge: Judge, snapshot: StoreSnapshot) => T): T {
-    const budget = this.#budget(JUDGING_MS_MAX);
-    const request = { id: "", appId: this.#appId, startMs: this.#platform.now() };
-    const judge = new Judge(authority, { args: {}, platform: this.#platform, budget, request });
+    const { judge } = this.#judging(authority);
     const snapshot = this.#store.snapshot();
     try {
-      return underMeter(budget, () => work(judge, snapshot));
+      const view = new NarrowedView(snapshot, judge);
+      // An error would tell that there is a document.
+      const document = inTime(() => view.get(collection, wanted.id));
+      return { id: wanted.id, document, transactionId: snapshot.txnId };
     } finally {
       snapshot.close();
-      budget.end();
     }
+  }
+
+  /**
+   * Whether the caller uploaded the content, or may read a document that refers to it. A promise only
+   * when there are many of them to judge.
+   */
+  mayReadAttachment(id: string, authority: Authority | undefined): boolean | Promise<boolean> {
+    if (authority === undefined || authority.isReadingAll) return true;
+    const { judge, budget } = this.#judging(authority);
+    const snapshot = this.#store.snapshot();
+    return this.#turns.take(judge.judgeAttachment(id, snapshot), budget, snapshot);
+  }
+
+  /** A judge for what leaves no trace. */
+  #judging(authority: Authority): { judge: Judge; budget: Budget } {
+    const { timeMs, bytes } = this.#limits;
+    const budget = new Budget({ elapsed: this.#elapsed, timeMsMax: timeMs, bytesMax: bytes });
+    const request = { id: "", appId: this.#appId, startMs: this.#platform.now() };
+    const run: Run = { args: {}, platform: this.#platform, budget, request };
+    return { judge: new Judge(authority, run), budget };
   }
 
   /** Writes commands of the data API, all or none. */
@@ -417,6 +421,7 @@ export class StatementRunner {
         system: {
           view,
           store: isNarrowed ? undefined : whole,
+          isFull: judge === undefined,
           credential: authority?.credential,
           settings: this.settings,
           requests: this.requests,
@@ -432,44 +437,18 @@ export class StatementRunner {
     const snapshot = this.#store.snapshot();
     let isHeld = false;
     try {
+      const { txnId } = snapshot;
       const execution = begin(snapshot);
       const steps = run(execution);
-      const { done, value } = this.#slice(steps, execution.run.budget);
-      if (done === true) return doneWith(answerOf(value, execution), snapshot.txnId, false);
+      // From here on the snapshot is closed with the last step.
       isHeld = true;
-      return this.#readOn(steps, execution, snapshot);
+      const result = this.#turns.take(steps, execution.run.budget, snapshot);
+      return result instanceof Promise
+        ? result.then((late) => doneWith(answerOf(late, execution), txnId, false))
+        : doneWith(answerOf(result, execution), txnId, false);
     } finally {
       if (!isHeld) snapshot.close();
     }
-  }
-
-  /** Lets others have their turn before each further slice, and closes the snapshot at the end. */
-  async #readOn<T>(
-    steps: Steps<T>,
-    execution: Execution,
-    snapshot: StoreSnapshot,
-  ): Promise<Done<T>> {
-    try {
-      for (;;) {
-        await this.#turns.wait();
-        const { done, value } = this.#slice(steps, execution.run.budget);
-        if (done === true) return doneWith(answerOf(value, execution), snapshot.txnId, false);
-      }
-    } finally {
-      snapshot.close();
-    }
-  }
-
-  /** Goes on until all is done, or for a slice of time. */
-  #slice<T>(steps: Steps<T>, budget: Budget): IteratorResult<void, T> {
-    return underMeter(budget, () => {
-      let result = steps.next();
-      // Most are done with their first step, and a look at the clock costs as much as some of them.
-      if (result.done === true) return result;
-      const end = this.#elapsed() + SLICE_MS;
-      while (result.done !== true && this.#elapsed() < end) result = steps.next();
-      return result;
-    });
   }
 
   async #write<T>(
@@ -531,6 +510,16 @@ async function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promis
     return complete(await done, trace);
   } catch (error) {
     throw failed(error, trace);
+  }
+}
+
+/** Undefined for what ran out of time. */
+function inTime<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (isTimeout(error)) return undefined;
+    throw error;
   }
 }
 

@@ -1,11 +1,11 @@
 /**
- * Unknown names in error messages: quoted, cut, and with the known name that was probably meant.
+ * Names from outside in error messages: cut, quoted, and with the known name that was probably meant.
  */
 
 import { nearest } from "@bigpeer/protocol";
 
-/** The name comes from outside and may be as long as a statement. */
-const QUOTED_MAX = 64;
+/** The name comes from outside and may be as long as a request. */
+const LENGTH_MAX = 64;
 
 /** `'x'; did you mean y?`, or the quoted name alone when no known one is near. */
 export function unknownName(name: string, known: Iterable<string>): string {
@@ -14,5 +14,11 @@ export function unknownName(name: string, known: Iterable<string>): string {
 }
 
 export function quoteName(name: string): string {
-  return `'${name.length > QUOTED_MAX ? `${name.slice(0, QUOTED_MAX)}…` : name}'`;
+  return `'${cutName(name)}'`;
+}
+
+/** The name, or its beginning. */
+export function cutName(name: string): string {
+  const cut = name.length > LENGTH_MAX ? `${name.slice(0, LENGTH_MAX)}…` : name;
+  return cut.toWellFormed();
 }

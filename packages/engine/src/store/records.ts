@@ -83,8 +83,11 @@ export function readIndexList(record: Value | undefined): readonly IndexRecord[]
   return record === undefined ? [] : (record as readonly IndexRecord[]);
 }
 
-/** Uploaders of one attachment that are remembered: the last ones. */
-export const UPLOADERS_MAX = 16;
+/**
+ * Uploaders of one attachment that are remembered: the last ones. Enough that nobody is forgotten
+ * between his upload and the document that he writes with it; the record is rewritten for each.
+ */
+export const UPLOADERS_MAX = 64;
 
 /** An attachment whose content is kept beside the store. */
 export type AttachmentRecord = {

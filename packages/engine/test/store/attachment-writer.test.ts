@@ -189,9 +189,9 @@ test("[K45] a content is recorded with its length and uploader, and forgotten ag
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K45] the last 16 uploaders are remembered, each once", async () => {
+test("[K45] the last 64 uploaders are remembered, each once", async () => {
   const { store } = await openStore();
-  const names = Array.from({ length: 18 }, (_, i) => `u${i}`);
+  const names = Array.from({ length: 66 }, (_, i) => `u${i}`);
   await run(store, ...names.map((name) => attach("a", name)), attach("a", "u5"));
   const by = store.read((snapshot) => snapshot.attachment("a")?.by);
   expect(by).toEqual([...names.slice(2).filter((name) => name !== "u5"), "u5"]);

@@ -11,6 +11,7 @@ import {
   readOrphanKey,
   referenceKey,
 } from "../../src/store/keys.ts";
+import { UPLOADERS_MAX } from "../../src/store/records.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
 import { dump, type OpenStore, openStore, problems } from "../support/open-store.ts";
 
@@ -220,7 +221,7 @@ test("[K30] [K45] a record of an attachment that is not well-formed, and a wrong
     { ...record, len: 1.5 },
     { ...record, by: [] },
     { ...record, by: [1] },
-    { ...record, by: Array.from({ length: 17 }, String) },
+    { ...record, by: Array.from({ length: UPLOADERS_MAX + 1 }, String) },
     { ...record, orphanedAt: "now" },
   ];
   for (const value of malformed) {

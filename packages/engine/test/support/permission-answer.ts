@@ -23,7 +23,7 @@ export const BY_NATURE = {
   history: "His own requests are compared with what he was told: denials are among them.",
   emptied: "A collection without documents stays known; so the other store is made anew.",
   grave: "INITIAL does not bring back what was deleted; the other store has never held it.",
-  figures: "Figures of the store as a whole are nothing to him.",
+  figures: "Figures of the store as a whole, and texts of others, are nothing to him.",
 } as const;
 
 export type Nature = keyof typeof BY_NATURE;

@@ -177,7 +177,16 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
 const JUDGE_LEAKS: readonly PlantedLeak[] = [
   {
     name: "every content may be read",
-    plant: () => replace(Judge.prototype, "mayReadAttachment", () => () => true),
+    plant: () =>
+      replace(
+        Judge.prototype,
+        "judgeAttachment",
+        () =>
+          // oxlint-disable-next-line require-yield -- nothing is looked at
+          function* allowed() {
+            return true;
+          },
+      ),
   },
   {
     name: "writing is not judged",

@@ -4,6 +4,7 @@
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
+import type { Platform } from "../../src/platform.ts";
 import type {
   FieldCommand,
   UpdateCommand,
@@ -31,8 +32,11 @@ export interface Commands extends Statements {
   readonly attach: (id: string, len: number) => Promise<void>;
 }
 
-export async function openCommands(limits: Partial<StatementLimits> = {}): Promise<Commands> {
-  const opened = await openStatements(limits);
+export async function openCommands(
+  limits: Partial<StatementLimits> = {},
+  change: Partial<Platform> = {},
+): Promise<Commands> {
+  const opened = await openStatements(limits, change);
   const { runner, store } = opened;
   const write: Commands["write"] = async (...commands) =>
     (await runner.write({ commands, isUnknownRefused: true })).results;

@@ -1,18 +1,20 @@
 /**
  * Deleted apps: their data is kept for a grace, for whoever deleted the wrong one, and then removed.
  *
- * The folder goes first and then the note in the registry, so what a crash leaves is done again. A
- * folder of which the registry has no such note is never touched, whatever is in it.
+ * That it begins is written first, with the time by which it is due: from then on the app cannot be
+ * brought back. The folder goes next, and then the note in the registry, so what a crash leaves is
+ * done again. A folder of which the registry has no such note is never touched, whatever is in it.
  */
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { msOfTime } from "@bigpeer/protocol";
+import { PeerError } from "@bigpeer/protocol";
 import { appFolder, appIdsInFolder } from "../data-folder.ts";
 import { syncFolder } from "../disk.ts";
 import { describeError, type Log } from "../log.ts";
 import type { DeletedApp } from "../registry/app.ts";
 import type { Registry } from "../registry/registry.ts";
+import { HOUR_MS } from "../repeated-pass.ts";
 import type { OpenApps } from "./open-apps.ts";
 
 export interface DeletedAppsHost {
@@ -26,38 +28,111 @@ export interface DeletedAppsHost {
   readonly log: Log;
 }
 
-/** Removes what is due. What fails is logged, and is there for the next time. */
-export async function removeDeletedApps(
-  host: DeletedAppsHost,
-  isStopped: () => boolean,
-): Promise<void> {
-  const { registry, log } = host;
-  for (const app of registry.apps.deleted()) {
-    if (isStopped()) return;
-    if (!isDue(app, host)) continue;
-    try {
-      await removeApp(app.id, host);
-      log("info", "the data of a deleted app was removed", { appId: app.id });
-    } catch (error) {
-      log("error", `the data of the deleted app ${app.id} is not gone: ${describeError(error)}`);
+/** Removes the data of deleted apps when its time has come. To be stopped before the registry is closed. */
+export class DeletedApps {
+  readonly #host: DeletedAppsHost;
+  readonly #stopWatching: () => void;
+  /** Those that could not be removed: they wait for the next call of `removeDue`. */
+  readonly #failed = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(host: DeletedAppsHost) {
+    this.#host = host;
+    // An app may have been deleted. While there is a timer, that of another one is earlier.
+    this.#stopWatching = host.registry.storeFolder.store.onCommit(() => this.#plan());
+  }
+
+  /** Removes what is due now, and what could not be removed before. What fails is logged. */
+  async removeDue(): Promise<void> {
+    this.#failed.clear();
+    await this.#begin();
+  }
+
+  /** Begins nothing more; resolves when what is under way is over. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#stopWatching();
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  #begin(): Promise<void> {
+    this.#running ??= this.#pass().finally(() => {
+      this.#running = undefined;
+      this.#plan();
+    });
+    return this.#running;
+  }
+
+  async #pass(): Promise<void> {
+    for (const app of this.#read()) {
+      if (this.#isStopped) return;
+      if (this.#failed.has(app.id) || this.#dueMs(app) > this.#host.now()) continue;
+      // Until it is gone, so that nothing is tried again and again.
+      this.#failed.add(app.id);
+      if (await this.#remove(app.id)) this.#failed.delete(app.id);
     }
   }
+
+  /** Sets a timer for the next one, unless there is one. */
+  #plan(): void {
+    if (this.#isStopped || this.#timer !== undefined || this.#running !== undefined) return;
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const app of this.#read()) {
+      if (!this.#failed.has(app.id)) dueMs = Math.min(dueMs, this.#dueMs(app));
+    }
+    if (dueMs === Number.POSITIVE_INFINITY) return;
+    // The wall clock may be set meanwhile, and timers do not notice.
+    const waitMs = Math.min(Math.max(0, dueMs - this.#host.now()), HOUR_MS);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#begin();
+    }, waitMs);
+    this.#timer.unref();
+  }
+
+  #read(): readonly DeletedApp[] {
+    try {
+      return this.#host.registry.apps.deleted();
+    } catch (error) {
+      this.#logUnlessClosed("expected to read the deleted apps", error);
+      return [];
+    }
+  }
+
+  #dueMs({ deletedAt, isBeingRemoved }: DeletedApp): number {
+    return isBeingRemoved === true ? 0 : deletedAt + this.#host.appGraceMs;
+  }
+
+  async #remove(id: string): Promise<boolean> {
+    const { registry, appGraceMs, log } = this.#host;
+    try {
+      if (!(await registry.apps.beginRemoval(id, appGraceMs))) return false;
+      await removeData(id, this.#host);
+      await registry.apps.forget(id);
+      log("info", "the data of a deleted app was removed", { appId: id });
+      return true;
+    } catch (error) {
+      this.#logUnlessClosed(`the data of the deleted app ${id} is not gone`, error);
+      return false;
+    }
+  }
+
+  #logUnlessClosed(what: string, error: unknown): void {
+    const isClosed = error instanceof PeerError && error.code === "store.closed";
+    if (this.#isStopped && isClosed) return;
+    this.#host.log("error", `${what}: ${describeError(error)}`);
+  }
 }
 
-function isDue({ deletedAt }: DeletedApp, { registry, appGraceMs, now }: DeletedAppsHost): boolean {
-  const lastMs = msOfTime(registry.storeFolder.store.read((view) => view.head.time));
-  // Never ahead of the last write: a wall clock that leapt must not remove early.
-  return Math.min(now(), lastMs) - deletedAt >= appGraceMs;
-}
-
-async function removeApp(id: string, { dataDir, registry, apps }: DeletedAppsHost): Promise<void> {
+async function removeData(id: string, { dataDir, apps }: DeletedAppsHost): Promise<void> {
   // It was closed when it was deleted, unless the server ended in between.
   await apps.closeApp(id);
+  if (!appIdsInFolder(dataDir).includes(id)) return;
   const folder = appFolder(dataDir, id);
-  if (appIdsInFolder(dataDir).includes(id)) {
-    await rm(folder, { recursive: true });
-    // Else a power loss could bring back what nobody knows any more.
-    syncFolder(dirname(folder));
-  }
-  await registry.apps.forget(id);
+  await rm(folder, { recursive: true });
+  // Else a power loss could bring back what nobody knows any more.
+  syncFolder(dirname(folder));
 }

@@ -74,7 +74,7 @@ export class OpenApp implements OperatedApp {
     return this.#current.settings;
   }
 
-  /** Finishes uploads and writes that were accepted, then closes the files. */
+  /** Ends uploads, finishes writes that were accepted, then closes the files. */
   async close(): Promise<void> {
     try {
       await this.attachments.close();

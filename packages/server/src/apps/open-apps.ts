@@ -75,6 +75,11 @@ export class OpenApps {
     return Array.from(this.#open.values(), ({ app }) => app);
   }
 
+  /** Whether the last attempt to open an app failed; the log has the reason. */
+  hasFailed(id: string): boolean {
+    return this.#failures.has(id);
+  }
+
   /** A use of an app that is open. Undefined when it must be opened. On the way of every request. */
   tryUse(id: string): AppUse | undefined {
     return this.#open.get(id)?.hold().want();
@@ -107,7 +112,7 @@ export class OpenApps {
 
   /**
    * Closes an app that was deleted from the registry. Nobody gets it from now on; those who have it
-   * get a little time to end, and their statements are stopped.
+   * get a little time to end, and their statements are stopped. What goes wrong is logged.
    */
   async closeApp(id: string): Promise<void> {
     const opening = this.#openings.get(id);
@@ -162,9 +167,7 @@ export class OpenApps {
   async #openInPlace(id: string): Promise<void> {
     await this.#takePlace();
     try {
-      const app = await this.#openStore(id);
-      const onClosing = this.#options.onOpened?.(app);
-      this.#open.set(id, new HeldApp(app, onClosing ?? (() => {})));
+      this.#open.set(id, await this.#openStore(id));
     } catch (error) {
       this.#places--;
       throw error;
@@ -191,21 +194,31 @@ export class OpenApps {
     return found;
   }
 
-  async #openStore(id: string): Promise<OpenApp> {
+  async #openStore(id: string): Promise<HeldApp> {
     const { known, host } = this.#options;
     const app = known.get(id);
     // It may have been deleted while a place was made for it.
     if (app === undefined) throw closedError(`expected the app ${id}, found it deleted`);
     try {
       const opened = await OpenApp.open(app, host, known);
-      const { settings } = opened.statements;
-      for (const [name, value] of this.#parameters.get(id) ?? []) settings.set(name, value);
-      return opened;
+      try {
+        return this.#prepare(opened);
+      } catch (error) {
+        // Its place is given back, so its files must be as well.
+        await opened.close();
+        throw error;
+      }
     } catch (error) {
       this.#failures.set(id, { error, atMs: host.platform.elapsed() });
       host.log("error", `app ${id} could not be opened: ${describeError(error)}`);
       throw error;
     }
+  }
+
+  #prepare(app: OpenApp): HeldApp {
+    const { settings } = app.statements;
+    for (const [name, value] of this.#parameters.get(app.id) ?? []) settings.set(name, value);
+    return new HeldApp(app, this.#options.onOpened?.(app) ?? (() => {}));
   }
 
   #closeIdle(): void {
@@ -229,17 +242,25 @@ export class OpenApps {
   }
 
   async #closeStore(held: HeldApp, waitMs: number | undefined): Promise<void> {
-    const { app } = held;
-    const { log } = this.#options.host;
+    const { id } = held.app;
     try {
-      await held.end(waitMs);
-      const changed = app.statements.settings.changed();
-      if (changed.size > 0) this.#parameters.set(app.id, new Map(changed));
-      else this.#parameters.delete(app.id);
-      await app.close();
+      await this.#endUses(held, waitMs);
     } catch (error) {
-      log("error", `expected to close the store of app ${app.id}: ${describeError(error)}`);
+      this.#options.host.log("error", `expected to end the uses of ${id}: ${describeError(error)}`);
     }
+    try {
+      await held.app.close();
+    } catch (error) {
+      this.#options.host.log("error", `expected to close the app ${id}: ${describeError(error)}`);
+    }
+  }
+
+  async #endUses(held: HeldApp, waitMs: number | undefined): Promise<void> {
+    await held.end(waitMs);
+    const { id, statements } = held.app;
+    const changed = statements.settings.changed();
+    if (changed.size > 0) this.#parameters.set(id, new Map(changed));
+    else this.#parameters.delete(id);
   }
 }
 

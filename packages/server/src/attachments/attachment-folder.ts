@@ -10,6 +10,7 @@
  */
 
 import { createHash, randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { rmSync } from "node:fs";
 import { open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -38,12 +39,16 @@ export class AttachmentFolder {
   readonly #sizeMax: number;
   readonly #turns = new ContentTurns();
   readonly #uploads = new Set<Promise<unknown>>();
+  /** Aborted when the folder is closed. */
+  readonly #closing = new AbortController();
 
   /** Removes what a crash left of uploads. Nobody else has the folder open. */
   constructor({ folder, store, sizeMax }: AttachmentFolderOptions) {
     this.#folder = folder;
     this.#store = store;
     this.#sizeMax = sizeMax;
+    // Each upload listens to it, and there is a bound for those.
+    setMaxListeners(0, this.#closing.signal);
     rmSync(partialFolder(folder), { recursive: true, force: true });
   }
 
@@ -54,7 +59,7 @@ export class AttachmentFolder {
 
   /**
    * Keeps a content, brought by the credential `by`; durable when it resolves. When `content` fails
-   * or is too large, nothing of it is left.
+   * or is too large, or the folder is closed before it is there, nothing of it is left.
    */
   async add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
     const upload = this.#add(content, by);
@@ -96,12 +101,14 @@ export class AttachmentFolder {
     }
   }
 
-  /** Resolves when no upload is under way any more. */
+  /** Ends uploads whose content is not there yet, and waits for the others. */
   async close(): Promise<void> {
+    this.#closing.abort(new PeerError("store.closed", "expected an open folder of attachments"));
     await Promise.allSettled(this.#uploads);
   }
 
   async #add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
+    this.#closing.signal.throwIfAborted();
     const folder = partialFolder(this.#folder);
     const partial = join(folder, randomBytes(12).toString("hex"));
     try {
@@ -119,10 +126,11 @@ export class AttachmentFolder {
 
   async #write(content: AsyncIterable<Uint8Array>, partial: string): Promise<Attachment> {
     const sizeMax = this.#sizeMax;
+    const { signal } = this.#closing;
     const hash = createHash("sha256");
     let len = 0;
     async function* measured(): AsyncGenerator<Uint8Array> {
-      for await (const chunk of content) {
+      for await (const chunk of until(signal, content)) {
         len += chunk.length;
         if (len > sizeMax) throw tooLarge(sizeMax);
         hash.update(chunk);
@@ -177,6 +185,36 @@ export class AttachmentFolder {
   #withoutRecord(ids: readonly string[]): string[] {
     return this.#store.read((view) => ids.filter((id) => view.attachment(id) === undefined));
   }
+}
+
+/** What `source` yields. When `signal` is aborted that ends, also while a piece is waited for. */
+async function* until<T>(signal: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
+  const pieces = source[Symbol.asyncIterator]();
+  let isOver = false;
+  try {
+    for (;;) {
+      const piece = await nextUnless(signal, pieces);
+      isOver = piece.done === true;
+      if (piece.done === true) return;
+      yield piece.value;
+    }
+  } finally {
+    // Not waited for: it ends after the piece that is on its way, whenever that comes.
+    if (!isOver) void pieces.return?.().catch(() => {});
+  }
+}
+
+function nextUnless<T>(
+  signal: AbortSignal,
+  pieces: AsyncIterator<T>,
+): Promise<IteratorResult<T, unknown>> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const stop = (): void => signal.removeEventListener("abort", onAbort);
+    return void pieces.next().then(resolve, reject).finally(stop);
+  });
 }
 
 export function tooLarge(sizeMax: number): PeerError {

@@ -42,7 +42,7 @@ export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
     answer: async (request, place) => {
       const { use, app, credential } = await gate.authenticate(request, place);
       try {
-        const attachment = findAttachment(app, credential, place.parameters["id"] ?? "");
+        const attachment = await findAttachment(app, credential, place.parameters["id"] ?? "");
         const path = app.attachments.path(attachment.id);
         await checkFile(path, attachment);
         return answerWith(attachment, path, request);
@@ -54,13 +54,13 @@ export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
 }
 
 /** What a caller may not read is not there for him. */
-function findAttachment(
+async function findAttachment(
   { store, statements }: DownloadApp,
   { authority }: Credential,
   id: string,
-): Attachment {
+): Promise<Attachment> {
   const record = isAttachmentId(id) ? store.read((view) => view.attachment(id)) : undefined;
-  const mayRead = authority === undefined || statements.mayReadAttachment(id, authority);
+  const mayRead = authority === undefined || (await statements.mayReadAttachment(id, authority));
   if (record === undefined || !mayRead) {
     throw new Refusal(404, "there is no attachment with this id");
   }

@@ -20,7 +20,7 @@ export interface UploadApp extends DataApp {
 }
 
 export interface UploadHost {
-  readonly gate: Pick<DataGate<UploadApp>, "authenticate">;
+  readonly gate: Pick<DataGate<UploadApp>, "authenticate" | "failureOf">;
   /** Bytes of one content. */
   readonly sizeMax: number;
   /** How long a body may pause. */
@@ -48,6 +48,8 @@ export function uploadEndpoint(host: UploadHost): Endpoint {
         const body = arriving(request.openBody(), sizeMax, idleMsMax);
         const { id, len } = await app.attachments.add(formFile(body, type), credential.id);
         return createAnswer(200, { id, len });
+      } catch (error) {
+        throw gate.failureOf(error, app.id);
       } finally {
         underWay--;
         use.release();

@@ -8,6 +8,7 @@ import { FailedCredentials } from "../failed-credentials.ts";
 import { Refusal } from "../http/refusal.ts";
 import type { Log } from "../log.ts";
 import { Credentials } from "./credentials.ts";
+import { KeysRefusal } from "./key-set.ts";
 import { ProviderTokens } from "./provider-tokens.ts";
 import { Webhooks } from "./webhook.ts";
 
@@ -46,10 +47,20 @@ export class Authentication {
    */
   noteFailure(address: string): void {
     this.#onFailed?.();
-    this.#failed.note(address);
-    const seconds = this.#failed.retryAfterSeconds(address);
-    if (seconds === undefined) return;
-    const message = "too many requests with a wrong credential came from this address";
-    throw new Refusal(429, message, { "retry-after": String(seconds) });
+    this.#failed.refuse(address, "credential");
+  }
+
+  /**
+   * As noteFailure, where `error` says that a credential opened nothing. One that cannot be verified
+   * now is counted, too: whoever makes tokens up must not do so without end meanwhile.
+   */
+  noteError(error: unknown, address: string): void {
+    const isWrong = error instanceof Refusal && error.status === 401;
+    if (isWrong || error instanceof KeysRefusal) this.noteFailure(address);
+  }
+
+  /** Whether so many failures came from there that the next one is 429. */
+  isSuspect(address: string): boolean {
+    return this.#failed.retryAfterSeconds(address) !== undefined;
   }
 }

@@ -8,22 +8,17 @@
 
 import type { Permissions } from "@bigpeer/engine";
 import { Refusal } from "../http/refusal.ts";
+import type { ApiKeys, KnownKey } from "../registry/api-keys.ts";
+import { providerNamed } from "../registry/auth-provider.ts";
 import { type Credential, createCredential, userCredentialId } from "./credential.ts";
 import { peekToken } from "./json-web-token.ts";
 import type { ProviderTokens } from "./provider-tokens.ts";
 import { type AuthApp, verifySession } from "./session.ts";
+import { unauthorized } from "./unauthorized.ts";
 
-/** A key as the registry finds it: the same object for the same text until the registry changes. */
-export interface FoundKey {
-  readonly id: string;
-  readonly appId: string;
-  readonly permissions: Permissions;
-}
-
-/** The registry as authentication sees it. */
+/** The registry as authentication sees it: keys and apps are the same objects until it changes. */
 export interface AuthRegistry {
-  readonly keys: { find(text: string): FoundKey | undefined };
-  /** An app is the same object until the registry changes. */
+  readonly keys: Pick<ApiKeys, "find">;
   readonly apps: { get(id: string): AuthApp | undefined };
 }
 
@@ -40,6 +35,9 @@ export interface CredentialsHost {
 }
 
 const KEY_START = "bp_";
+
+const SEVERAL_APPS =
+  "the token is for several apps: the path must name one, as in /{appId}/api/v4/…";
 
 /** Tokens that are remembered, and their characters; beyond it the first are forgotten. */
 const KNOWN_MAX = 10_000;
@@ -64,7 +62,8 @@ interface Verified {
 
 export class Credentials {
   readonly #host: CredentialsHost;
-  readonly #ofKeys = new WeakMap<FoundKey, Bearer>();
+  readonly #ofKeys = new WeakMap<KnownKey, Bearer>();
+  /** By text; those for several apps by app and text, see keyFor(). */
   readonly #known = new Map<string, KnownToken>();
   #knownLength = 0;
 
@@ -94,7 +93,7 @@ export class Credentials {
     return this.#remembered(registry, text, app) ?? this.#verify(registry, text, app);
   }
 
-  #ofKey(key: FoundKey | undefined): Bearer | undefined {
+  #ofKey(key: KnownKey | undefined): Bearer | undefined {
     if (key === undefined) return undefined;
     const known = this.#ofKeys.get(key);
     if (known !== undefined) return known;
@@ -105,12 +104,17 @@ export class Credentials {
   }
 
   #remembered(registry: AuthRegistry, text: string, appId: string | undefined): Bearer | undefined {
-    const known = this.#known.get(text);
+    let key = text;
+    let known = this.#known.get(key);
+    if (known === undefined && appId !== undefined) {
+      key = keyFor(appId, text);
+      known = this.#known.get(key);
+    }
     if (known === undefined) return undefined;
     const { app, bearer, untilMs } = known;
     if (appId !== undefined && appId !== app.id) return undefined;
     if (this.#host.now() < untilMs && registry.apps.get(app.id) === app) return bearer;
-    this.#forget(text);
+    this.#forget(key);
     return undefined;
   }
 
@@ -120,25 +124,32 @@ export class Credentials {
     appId: string | undefined,
   ): Promise<Bearer | undefined> {
     const { audiences = [], issuer } = peekToken(text) ?? {};
-    const id = audiences.find((one) => {
-      return (appId === undefined || one === appId) && registry.apps.get(one) !== undefined;
-    });
-    const app = id === undefined ? undefined : registry.apps.get(id);
-    if (app === undefined) return undefined;
-    const verified =
-      (await this.#session(app, text)) ?? (await this.#ofProvider(app, text, issuer));
-    if (verified === undefined) return undefined;
-    const credential = createCredential(verified.id, verified.permissions);
-    const bearer = { appId: app.id, credential };
-    this.#remember(text, { bearer, app, untilMs: this.#untilMs(verified) });
-    return bearer;
+    const apps = [...new Set(audiences)].flatMap((one) => registry.apps.get(one) ?? []);
+    const isForSeveral = apps.length > 1;
+    for (const app of apps) {
+      if (appId !== undefined && appId !== app.id) continue;
+      const verified =
+        (await this.#session(app, text)) ?? (await this.#ofProvider(app, text, issuer));
+      if (verified === undefined) continue;
+      // Not before: whoever made it up must not learn which apps there are.
+      if (isForSeveral && appId === undefined) throw unauthorized(SEVERAL_APPS);
+      const credential = createCredential(verified.id, verified.permissions);
+      const bearer = { appId: app.id, credential };
+      const key = isForSeveral ? keyFor(app.id, text) : text;
+      this.#remember(key, { bearer, app, untilMs: this.#untilMs(verified) });
+      return bearer;
+    }
+    return undefined;
   }
 
   async #session(app: AuthApp, text: string): Promise<Verified | undefined> {
     const session = await verifySession(app, text, this.#host.now());
     if (session === undefined) return undefined;
     const { provider, userId, permissions, expiresAt } = session;
-    return { id: userCredentialId("session", provider, userId), permissions, expiresAt };
+    // A user is the same with his token and with the session that he got for it.
+    const isJwt = providerNamed(app.authProviders, provider)?.type === "jwt";
+    const id = userCredentialId(isJwt ? "jwt" : "session", provider, userId);
+    return { id, permissions, expiresAt };
   }
 
   /** One provider that cannot be asked must not keep out what another has signed. */
@@ -169,19 +180,24 @@ export class Credentials {
     return Math.min(expiresAt * 1000, this.#host.now() + KNOWN_MS_MAX);
   }
 
-  #remember(text: string, known: KnownToken): void {
+  #remember(key: string, known: KnownToken): void {
     if (known.untilMs <= this.#host.now()) return;
     // Another request may have been faster.
-    this.#forget(text);
-    this.#known.set(text, known);
-    this.#knownLength += text.length;
+    this.#forget(key);
+    this.#known.set(key, known);
+    this.#knownLength += key.length;
     for (const first of this.#known.keys()) {
       if (this.#known.size <= KNOWN_MAX && this.#knownLength <= KNOWN_LENGTH_MAX) return;
       this.#forget(first);
     }
   }
 
-  #forget(text: string): void {
-    if (this.#known.delete(text)) this.#knownLength -= text.length;
+  #forget(key: string): void {
+    if (this.#known.delete(key)) this.#knownLength -= key.length;
   }
+}
+
+/** What a token for several apps opens depends on which is asked for. No text has a space in it. */
+function keyFor(appId: string, text: string): string {
+  return `${appId} ${text}`;
 }

@@ -17,6 +17,7 @@ import {
   jwtVerify,
   SignJWT,
 } from "jose";
+import type { SessionKey } from "../registry/app.ts";
 
 const SECRET_ALGORITHMS = ["HS256"];
 const PUBLIC_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
@@ -32,7 +33,7 @@ export interface TokenDemand {
 
 export interface Claims {
   readonly [name: string]: unknown;
-  /** Seconds since 1970: always there, see verify(). */
+  /** Seconds since 1970: always there and finite, see verify(). */
   readonly exp: number;
 }
 
@@ -61,13 +62,8 @@ export function peekToken(token: string): UnverifiedToken | undefined {
   }
 }
 
-export interface SigningKey {
-  readonly id: string;
-  readonly secret: Uint8Array;
-}
-
 /** A token with these claims, which name their times themselves. */
-export function signToken(claims: Claims, { id, secret }: SigningKey): Promise<string> {
+export function signToken(claims: Claims, { id, secret }: SessionKey): Promise<string> {
   const header = { alg: "HS256", typ: "JWT", kid: id };
   return new SignJWT(claims).setProtectedHeader(header).sign(secret);
 }
@@ -118,6 +114,8 @@ async function verify(
 ): Promise<Verdict> {
   try {
     const { payload } = await jwtVerify(token, key as JWTVerifyGetKey, options);
+    // JSON has numbers beyond all numbers.
+    if (!Number.isFinite(payload.exp)) return { kind: "invalid" };
     return { kind: "valid", claims: payload as Claims };
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknownKey" };

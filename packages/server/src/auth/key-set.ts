@@ -4,10 +4,11 @@
  *
  * They are fetched again after a while, and when a token names a key that is not among them; not
  * more often than the cool-down allows, whatever tokens are sent. When their server does not
- * answer, that is no fault of the token: whoever asks is told to come again.
+ * answer, that is no fault of the token: the keys of before are used, and where they do not help,
+ * whoever asks is told to come again.
  */
 
-import { type Refusal, unavailable } from "../http/refusal.ts";
+import { Refusal } from "../http/refusal.ts";
 import type { Log } from "../log.ts";
 import { PublicKeys, type TokenDemand, type Verdict } from "./json-web-token.ts";
 import { OutgoingFault, sendRequest } from "./outgoing-request.ts";
@@ -25,12 +26,23 @@ const FRESH_MS = 10 * 60_000;
 /** How long they are used while their server cannot be asked. */
 const STALE_MS_MAX = 24 * 60 * 60_000;
 
+/** How long a token waits for newer keys when there are some that may do. */
+const PATIENCE_MS = 1_000;
+
 /** How long the server is left alone after it answered, and after it did not. */
 const COOL_DOWN_MS = 30_000;
 const FAILED_COOL_DOWN_MS = 5_000;
 
 /** Bytes of a key set. */
 const SIZE_MAX = 256 * 1024;
+
+/** The keys cannot be had now, so nothing is known of the token. */
+export class KeysRefusal extends Refusal {
+  constructor() {
+    const headers = { "retry-after": String(FAILED_COOL_DOWN_MS / 1000) };
+    super(503, "the keys that verify this token cannot be had now", headers);
+  }
+}
 
 export class KeySet {
   readonly #url: string;
@@ -39,6 +51,8 @@ export class KeySet {
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #isFailed = false;
+  /** Whether somebody has waited in vain for the request that is under way. */
+  #isSlow = false;
   #fetching: Promise<PublicKeys> | undefined;
 
   constructor(url: string, host: KeySetHost) {
@@ -57,21 +71,38 @@ export class KeySet {
     return (await this.#obtain()).verify(token, demand);
   }
 
+  /** New ones where they are needed; else those that there are, if their server is not quick. */
   async #current(): Promise<PublicKeys> {
+    const known = this.#keys;
     const age = this.#host.elapsed() - this.#fetchedAt;
-    if (this.#keys !== undefined && age < FRESH_MS) return this.#keys;
+    if (known !== undefined && age < FRESH_MS) return known;
+    const obtained = this.#obtain();
+    if (known === undefined || age >= STALE_MS_MAX) return await obtained;
+    const orKnown = obtained.catch(() => known);
+    // A key may have been taken back meanwhile: so the server gets a moment to say it.
+    return this.#isFailed || this.#isSlow ? known : await this.#soon(orKnown, known);
+  }
+
+  /** What `obtained` becomes within a moment, else `known`; then nobody waits again. */
+  async #soon(obtained: Promise<PublicKeys>, known: PublicKeys): Promise<PublicKeys> {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<PublicKeys>((resolve) => {
+      timer = setTimeout(() => {
+        this.#isSlow = true;
+        resolve(known);
+      }, PATIENCE_MS);
+    });
     try {
-      return await this.#obtain();
-    } catch (error) {
-      if (this.#keys !== undefined && age < STALE_MS_MAX) return this.#keys;
-      throw error;
+      return await Promise.race([obtained, patience]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
   /** All who want them at the same time share one request. */
   async #obtain(): Promise<PublicKeys> {
     if (this.#fetching === undefined) {
-      if (this.#isFailed && this.#isCool()) throw noKeys();
+      if (this.#isFailed && this.#isCool()) throw new KeysRefusal();
       this.#fetching = this.#fetch().finally(() => {
         this.#fetching = undefined;
       });
@@ -92,9 +123,10 @@ export class KeySet {
       this.#isFailed = true;
       const reason = error instanceof Error ? error.message : String(error);
       log("warn", `the key set at ${this.#url} could not be read: ${reason}`);
-      throw noKeys();
+      throw new KeysRefusal();
     } finally {
       this.#triedAt = elapsed();
+      this.#isSlow = false;
     }
   }
 
@@ -111,11 +143,4 @@ function keysOf(bytes: Uint8Array): PublicKeys {
   } catch (cause) {
     throw new OutgoingFault("expected a JWK set in JSON", cause);
   }
-}
-
-function noKeys(): Refusal {
-  return unavailable(
-    "the keys that verify this token cannot be had now",
-    FAILED_COOL_DOWN_MS / 1000,
-  );
 }

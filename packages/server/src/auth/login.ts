@@ -6,12 +6,17 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
 import { createAnswer } from "../http/answer.ts";
+import { ByteRoom } from "../http/byte-room.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
-import { decoderOf } from "../http/request-format.ts";
+import { checkUncoded, type Decode, decoderOf } from "../http/request-format.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import { LOGIN_SIZE_MAX, LOGINS_MAX } from "../limits.ts";
-import { type AnonymousProvider, providerNamed, SESSION_LENGTH_MAX } from "./auth-provider.ts";
+import { LOGIN_BODIES_SIZE_MAX, LOGIN_BODY_MS_MAX, LOGIN_SIZE_MAX } from "../limits.ts";
+import {
+  type AnonymousProvider,
+  providerNamed,
+  SESSION_LENGTH_MAX,
+} from "../registry/auth-provider.ts";
 import type { Authentication } from "./authentication.ts";
 import type { AuthRegistry } from "./credentials.ts";
 import { isFromThisMachine } from "./loopback-request.ts";
@@ -21,7 +26,7 @@ import { unauthorized } from "./unauthorized.ts";
 export interface LoginHost {
   /** Undefined until the server is open, and from the first step of closing on. */
   readonly registry: () => Pick<AuthRegistry, "apps"> | undefined;
-  readonly auth: Pick<Authentication, "tokens" | "webhooks" | "now" | "noteFailure">;
+  readonly auth: Pick<Authentication, "tokens" | "webhooks" | "now" | "noteError" | "isSuspect">;
 }
 
 interface LoginRequest {
@@ -51,8 +56,11 @@ class LoginRefusal extends Refusal {
   }
 }
 
+const FORM = "application/x-www-form-urlencoded";
+
 export function loginEndpoint(host: LoginHost): Endpoint {
-  let underWay = 0;
+  // What has come counts, not what was announced: a body that does not come keeps nobody out.
+  const room = new ByteRoom(LOGIN_BODIES_SIZE_MAX);
   return {
     name: "login",
     path: "/{appId}/auth/login",
@@ -65,18 +73,19 @@ export function loginEndpoint(host: LoginHost): Endpoint {
     answer: async (request, { parameters }) => {
       const registry = host.registry();
       if (registry === undefined) throw unavailable("the server is starting or closing", 1);
-      if (underWay >= LOGINS_MAX) throw unavailable("the server has too many logins under way", 1);
-      underWay++;
+      const decode = decoderFor(request.headers);
+      checkAnnounced(request);
+      const bytes = await request.readBody(room, LOGIN_BODY_MS_MAX);
       try {
-        const appId = (parameters["appId"] ?? "").toLowerCase();
-        const body = await logIn(host.auth, registry.apps.get(appId), request);
+        const app = registry.apps.get((parameters["appId"] ?? "").toLowerCase());
+        const login = readLogin(decode(bytes), app?.id);
+        const body = await logIn(host.auth, app, request, login);
         return createAnswer(200, body, { "cache-control": "no-store" });
       } catch (error) {
-        const isWrong = error instanceof Refusal && error.status === 401;
-        if (isWrong) host.auth.noteFailure(request.remoteAddress);
+        host.auth.noteError(error, request.remoteAddress);
         throw error;
       } finally {
-        underWay--;
+        room.give(bytes.length);
       }
     },
   };
@@ -86,19 +95,17 @@ async function logIn(
   auth: LoginHost["auth"],
   app: AuthApp | undefined,
   request: HttpRequest,
+  login: LoginRequest,
 ): Promise<Value> {
-  const { provider: name, token } = await readLogin(request, app?.id);
   if (app === undefined) throw new LoginRefusal(undefined);
-  const { clientInfo = null, ...user } = await findUser(auth, app, request, {
-    provider: name,
-    token,
-  });
+  const { clientInfo = null, ...user } = await findUser(auth, app, request, login);
   const nowMs = auth.now();
   const longest = Math.floor(nowMs / 1000) + SESSION_LENGTH_MAX;
   const expiresAt = Math.min(Math.floor(user.expiresAt), longest);
   // A token that was good by the leeway alone would give a session that is over.
   if (expiresAt * 1000 <= nowMs) throw new LoginRefusal(undefined);
-  const accessToken = await signSession(app, { ...user, provider: name, expiresAt }, nowMs);
+  const session = { ...user, provider: login.provider, expiresAt };
+  const accessToken = await signSession(app, session, nowMs);
   if (accessToken.length > SESSION_TOKEN_LENGTH_MAX) {
     throw new Refusal(500, "the permissions of this user are too large for a token");
   }
@@ -124,7 +131,10 @@ async function findUser(
         expiresAt: auth.now() / 1000 + provider.sessionLength,
       };
     case "tokenWebhook": {
-      const verdict = await auth.webhooks.ask({ appId: app.id, name, provider, token });
+      const { remoteAddress: address } = request;
+      const question = { appId: app.id, name, provider, token };
+      const asker = { address, isSuspect: auth.isSuspect(address) };
+      const verdict = await auth.webhooks.ask(question, asker);
       if (!verdict.isAuthenticated) throw new LoginRefusal(verdict.clientInfo);
       return verdict;
     }
@@ -151,13 +161,22 @@ function digestOf(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
 
-/** JSON, or a form as browsers and older clients send it; it may name the app once more. */
-async function readLogin(request: HttpRequest, appId: string | undefined): Promise<LoginRequest> {
-  const { headers } = request;
-  const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
-  const decode = type === "application/x-www-form-urlencoded" ? formFields : decoderOf(headers);
-  checkAnnounced(request);
-  const body = decode(await request.readBody());
+/** JSON, or a form as browsers and older clients send it. */
+function decoderFor(headers: HttpRequest["headers"]): Decode {
+  checkUncoded(headers);
+  const given = headers["content-type"] ?? "";
+  const [type, ...parameters] = given.split(";").map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((one) => one.startsWith("charset="));
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+  if (isUtf8 && type === FORM) return formFields;
+  if (isUtf8 && type === "application/json") return decoderOf(headers);
+  const expected = `application/json or ${FORM}, in UTF-8`;
+  const found = given === "" ? "none" : given;
+  throw new Refusal(415, `expected the content type ${expected}, found ${found}`);
+}
+
+/** A form may name the app once more. */
+function readLogin(body: Value, appId: string | undefined): LoginRequest {
   if (!isObject(body)) throw new Refusal(400, "expected an object as body (value.invalid)");
   const named = getField(body, "appId");
   if (named !== undefined && (typeof named !== "string" || named.toLowerCase() !== appId)) {

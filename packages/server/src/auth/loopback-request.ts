@@ -3,19 +3,20 @@
  */
 
 import type { HttpRequest } from "../http/http-request.ts";
+import { isLoopbackAddress, isLoopbackAuthority, isLoopbackOrigin } from "../http/loopback.ts";
 
-/** What a proxy adds: then the request is somebody else's. */
-const FORWARDED = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
-
-const LOOPBACK_ADDRESS = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/i;
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+/** What proxies add: then the request is somebody else's. */
+const OF_PROXIES =
+  /^(?:forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip|x-forwarded(?:-.*)?)$/;
 
 /**
  * Whether a request was made on this machine, and for it: a page of the web can let its own name
- * lead here, but then that name is the host.
+ * lead here, but then that name is the host, or have the browser of its reader ask, but then it is
+ * the origin.
  */
 export function isFromThisMachine({ remoteAddress, headers }: HttpRequest): boolean {
-  if (!LOOPBACK_ADDRESS.test(remoteAddress)) return false;
-  if (FORWARDED.some((name) => headers[name] !== undefined)) return false;
-  return LOOPBACK_HOST.test(headers.host ?? "");
+  if (!isLoopbackAddress(remoteAddress)) return false;
+  if (Object.keys(headers).some((name) => OF_PROXIES.test(name))) return false;
+  const { host = "", origin } = headers;
+  return isLoopbackAuthority(host) && (origin === undefined || isLoopbackOrigin(origin));
 }

@@ -5,7 +5,7 @@
 
 import { type Permissions, readPermissions } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import type { JwtProvider } from "./auth-provider.ts";
+import type { JwtProvider } from "../registry/auth-provider.ts";
 import { type Claims, PublicKeys, type Verdict, verifyWithSecret } from "./json-web-token.ts";
 import { KeySet, type KeySetHost } from "./key-set.ts";
 import { unauthorized } from "./unauthorized.ts";
@@ -18,6 +18,13 @@ const KEY_SETS_MAX = 1_000;
 
 /** Characters of a user's id. */
 export const USER_ID_LENGTH_MAX = 1_024;
+
+/** Users are told apart by their ids; lone surrogates would all be written in the same way. */
+export function isUserId(id: unknown): id is string {
+  return (
+    typeof id === "string" && id !== "" && id.length <= USER_ID_LENGTH_MAX && id.isWellFormed()
+  );
+}
 
 export interface TokenUser {
   readonly userId: string;
@@ -81,7 +88,7 @@ export class ProviderTokens {
 
 /** The signature is good: so what is wrong with the rest may be told. */
 function userOf({ sub, permissions, exp }: Claims, provider: JwtProvider): TokenUser {
-  if (typeof sub !== "string" || sub === "" || sub.length > USER_ID_LENGTH_MAX) {
+  if (!isUserId(sub)) {
     throw unauthorized("expected the id of a user as claim `sub` of the token");
   }
   return { userId: sub, permissions: permissionsOf(permissions, provider), expiresAt: exp };

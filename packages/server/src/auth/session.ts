@@ -4,18 +4,14 @@
  */
 
 import { type Permissions, permissionsValue, readPermissions } from "@bigpeer/engine";
-import { type AuthProviders, providerNamed } from "./auth-provider.ts";
-import { peekToken, type SigningKey, signToken, verifyWithSecret } from "./json-web-token.ts";
+import type { App } from "../registry/app.ts";
+import { providerNamed } from "../registry/auth-provider.ts";
+import { peekToken, signToken, verifyWithSecret } from "./json-web-token.ts";
 
 const ISSUER = "bigpeer";
 
 /** An app as authentication sees it. */
-export interface AuthApp {
-  readonly id: string;
-  readonly authProviders: AuthProviders;
-  /** The first signs, all verify. */
-  readonly sessionKeys: readonly SigningKey[];
-}
+export type AuthApp = Pick<App, "id" | "authProviders" | "sessionKeys">;
 
 export interface Session {
   readonly provider: string;
@@ -29,11 +25,14 @@ export function signSession(app: AuthApp, session: Session, nowMs: number): Prom
   const [key] = app.sessionKeys;
   if (key === undefined) throw new Error(`the app ${app.id} has no key for sessions`);
   const { provider, userId, permissions, expiresAt } = session;
+  const providerId = providerNamed(app.authProviders, provider)?.id;
+  if (providerId === undefined) throw new Error(`the app ${app.id} has no provider ${provider}`);
   const claims = {
     iss: ISSUER,
     aud: app.id,
     sub: userId,
     provider,
+    providerId,
     permissions: permissionsValue(permissions),
     iat: Math.floor(nowMs / 1000),
     exp: expiresAt,
@@ -43,7 +42,7 @@ export function signSession(app: AuthApp, session: Session, nowMs: number): Prom
 
 /**
  * Undefined when the token is no session of the app, or one that is over. A session is over, too,
- * when its provider is not there any more.
+ * when its provider is not there any more; another of the same name is not it.
  */
 export async function verifySession(
   app: AuthApp,
@@ -57,8 +56,9 @@ export async function verifySession(
   const demand = { audience: app.id, issuer: ISSUER, nowMs, leewaySeconds: 0 };
   const verdict = await verifyWithSecret(token, key.secret, demand);
   if (verdict.kind !== "valid") return undefined;
-  const { sub, provider, permissions, exp } = verdict.claims;
+  const { sub, provider, providerId, permissions, exp } = verdict.claims;
   if (typeof sub !== "string" || typeof provider !== "string") return undefined;
-  if (providerNamed(app.authProviders, provider) === undefined) return undefined;
+  const known = providerNamed(app.authProviders, provider);
+  if (known === undefined || known.id !== providerId) return undefined;
   return { userId: sub, provider, permissions: readPermissions(permissions), expiresAt: exp };
 }

@@ -9,6 +9,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { type Permissions, readPermissions } from "@bigpeer/engine";
 import {
+  checkValue,
   getField,
   isObject,
   PeerError,
@@ -16,11 +17,13 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
+import { networkOf } from "../failed-credentials.ts";
 import { type Refusal, unavailable } from "../http/refusal.ts";
+import { QUESTIONS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
-import type { WebhookProvider } from "./auth-provider.ts";
+import type { WebhookProvider } from "../registry/auth-provider.ts";
 import { OutgoingFault, sendRequest } from "./outgoing-request.ts";
-import { USER_ID_LENGTH_MAX } from "./provider-tokens.ts";
+import { isUserId, USER_ID_LENGTH_MAX } from "./provider-tokens.ts";
 
 export interface WebhooksHost {
   /** Milliseconds since 1970. */
@@ -35,6 +38,13 @@ export interface WebhookQuestion {
   readonly name: string;
   readonly provider: WebhookProvider;
   readonly token: string;
+}
+
+/** On whose behalf it is asked. */
+export interface Asker {
+  readonly address: string;
+  /** Whether many wrong credentials came from there. */
+  readonly isSuspect: boolean;
 }
 
 export type WebhookVerdict =
@@ -60,6 +70,13 @@ const KNOWN_MAX = 10_000;
 /** Questions to one webhook that are under way: beyond it the answer is 503. */
 const ASKED_MAX = 64;
 
+/** Those of one address, which must not keep out all others; and when it guesses. */
+const ADDRESS_SHARE = 16;
+const SUSPECT_SHARE = 4;
+
+/** Under which all questions are counted. */
+const ALL = "all";
+
 const EXPIRATION_MAX = 2 ** 32 - 1;
 const RETRY_SECONDS = 5;
 
@@ -72,27 +89,25 @@ export class Webhooks {
   readonly #host: WebhooksHost;
   readonly #known = new Map<string, KnownUser>();
   readonly #asking = new Map<string, Promise<WebhookVerdict>>();
-  readonly #askedCounts = new Map<string, number>();
+  /** Questions under way: all, by webhook, and by webhook and address. */
+  readonly #counts = new Map<string, number>();
 
   constructor(host: WebhooksHost) {
     this.#host = host;
   }
 
   /** Throws a Refusal, 503, when the webhook does not say it. */
-  async ask(question: WebhookQuestion): Promise<WebhookVerdict> {
+  async ask(question: WebhookQuestion, asker: Asker): Promise<WebhookVerdict> {
     const key = keyOf(question);
     const known = this.#known.get(key);
     if (known !== undefined && this.#host.now() < known.untilMs) return known.user;
     this.#known.delete(key);
-    const asking = this.#asking.get(key) ?? this.#askOnce(key, question);
+    const asking = this.#asking.get(key) ?? this.#askOnce(key, question, asker);
     return await asking;
   }
 
-  async #askOnce(key: string, question: WebhookQuestion): Promise<WebhookVerdict> {
-    const asked = JSON.stringify([question.appId, question.name]);
-    const count = this.#askedCounts.get(asked) ?? 0;
-    if (count >= ASKED_MAX) throw unavailable("too many logins wait for this provider", 1);
-    this.#askedCounts.set(asked, count + 1);
+  async #askOnce(key: string, question: WebhookQuestion, asker: Asker): Promise<WebhookVerdict> {
+    const counted = this.#enter(question, asker);
     const answer = this.#send(question);
     this.#asking.set(key, answer);
     try {
@@ -101,10 +116,36 @@ export class Webhooks {
       return verdict;
     } finally {
       this.#asking.delete(key);
-      const left = (this.#askedCounts.get(asked) ?? 1) - 1;
-      if (left === 0) this.#askedCounts.delete(asked);
-      else this.#askedCounts.set(asked, left);
+      for (const name of counted) this.#count(name, -1);
     }
+  }
+
+  /** Takes a place among the questions; returns under which names. */
+  #enter({ appId, name }: WebhookQuestion, { address, isSuspect }: Asker): readonly string[] {
+    const ofWebhook = JSON.stringify([appId, name]);
+    const ofAddress = JSON.stringify([appId, name, networkOf(address)]);
+    if (this.#countOf(ofAddress) >= (isSuspect ? SUSPECT_SHARE : ADDRESS_SHARE)) {
+      throw unavailable("too many logins from this address wait for this provider", 1);
+    }
+    if (this.#countOf(ofWebhook) >= ASKED_MAX) {
+      throw unavailable("too many logins wait for this provider", 1);
+    }
+    if (this.#countOf(ALL) >= QUESTIONS_MAX) {
+      throw unavailable("too many logins wait for their providers", 1);
+    }
+    const names = [ALL, ofWebhook, ofAddress];
+    for (const one of names) this.#count(one, 1);
+    return names;
+  }
+
+  #countOf(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  #count(name: string, by: number): void {
+    const count = this.#countOf(name) + by;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
   }
 
   async #send(question: WebhookQuestion): Promise<WebhookVerdict> {
@@ -184,7 +225,7 @@ function userOf(answer: ValueObject, nowMs: number): Omit<WebhookUser, "clientIn
     throw unexpected(`an integer from 1 to ${EXPIRATION_MAX}`, "expirationSeconds");
   }
   const userId = field(answer, "userID", "userId");
-  if (typeof userId !== "string" || userId === "" || userId.length > USER_ID_LENGTH_MAX) {
+  if (!isUserId(userId)) {
     throw unexpected(`text of 1 to ${USER_ID_LENGTH_MAX} characters`, "userID");
   }
   const permissions = readPermissions(getField(answer, "permissions") ?? null);
@@ -193,7 +234,8 @@ function userOf(answer: ValueObject, nowMs: number): Omit<WebhookUser, "clientIn
 }
 
 function parsed(bytes: Uint8Array): ValueObject {
-  const value = parseJson(Buffer.from(bytes).toString());
+  // A part of it goes on to the client: so it must be something that can be written again.
+  const value = checkValue(parseJson(Buffer.from(bytes).toString()), "its answer");
   if (isObject(value)) return value;
   throw new OutgoingFault("expected an object in JSON as answer");
 }

@@ -4,16 +4,18 @@
  * a credential makes us read a body.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { type ErrorCode, PeerError, type Value } from "@bigpeer/protocol";
 import type { Authentication } from "../auth/authentication.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
+import { bearerOf } from "../http/bearer.ts";
+import { ByteRoom } from "../http/byte-room.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { Refusal, unavailable } from "../http/refusal.ts";
+import { type Refusal, unavailable } from "../http/refusal.ts";
 import { decoderOf } from "../http/request-format.ts";
 import type { Place } from "../http/router.ts";
-import { BODIES_SIZE_MAX, BODY_SIZE_MAX, CALLS_MAX } from "../limits.ts";
+import { BODIES_SIZE_MAX, CALLS_MAX } from "../limits.ts";
 
 /** An app as the gate sees it. */
 export interface DataApp {
@@ -40,7 +42,7 @@ export interface DataSource<App extends DataApp> {
 export interface DataGateOptions<App extends DataApp> {
   /** Undefined until the server is open, and from the first step of closing on. */
   readonly source: () => DataSource<App> | undefined;
-  readonly auth: Pick<Authentication, "credentials" | "noteFailure">;
+  readonly auth: Pick<Authentication, "credentials" | "noteFailure" | "noteError">;
 }
 
 /** Who asks, and about which app. */
@@ -63,17 +65,19 @@ export interface DataCall<App extends DataApp> extends Caller<App> {
   readonly bytes: Uint8Array;
 }
 
-const BEARER = /^bearer +(\S+) *$/i;
-
 const EXPECTED = "expected the header `Authorization: Bearer <API key or JWT>`";
 
 /** One sentence for all: a credential must not tell which apps there are. */
 const UNKNOWN = "the credential is not known, has expired, or is not for this app";
 
+/** How calls end whose app is closed under them. */
+const ENDED_CODES = new Set<ErrorCode>(["store.closed", "query.timeout"]);
+
 export class DataGate<App extends DataApp> {
   readonly #options: DataGateOptions<App>;
-  /** Bytes of bodies in memory, as far as they were announced. */
-  #bodiesSize = 0;
+  /** Of bodies: as much as has come of each, until its call is answered. */
+  readonly #room = new ByteRoom(BODIES_SIZE_MAX);
+  /** Those whose body is there: one that does not come must not keep others out. */
   #calls = 0;
 
   constructor(options: DataGateOptions<App>) {
@@ -88,20 +92,23 @@ export class DataGate<App extends DataApp> {
   ): Promise<T> {
     const admitted = this.authenticate(request, place);
     const { use, app, credential } = admitted instanceof Promise ? await admitted : admitted;
-    let size: number | undefined;
+    let bytes: Uint8Array | undefined;
+    let isCounted = false;
     try {
       const decode = decoderOf(request.headers);
-      // What is larger will not be read.
-      size = this.#take(Math.min(request.bodySizeMax, BODY_SIZE_MAX));
-      const bytes = await request.readBody();
-      // One that came in chunks may have been much smaller than it could have been.
-      this.#bodiesSize -= size - bytes.length;
-      size = bytes.length;
+      this.#checkCalls();
+      bytes = await request.readBody(this.#room);
+      this.#checkCalls();
+      this.#calls++;
+      isCounted = true;
       const body = decode(bytes);
       const result = operation({ app, credential, request, place, body, bytes });
       return result instanceof Promise ? await result : result;
+    } catch (error) {
+      throw this.failureOf(error, app.id);
     } finally {
-      if (size !== undefined) this.#giveBack(size);
+      if (isCounted) this.#calls--;
+      if (bytes !== undefined) this.#room.give(bytes.length);
       use.release();
     }
   }
@@ -116,12 +123,20 @@ export class DataGate<App extends DataApp> {
     const { authorization } = request.headers;
     // Where none was tried, none has failed.
     if (authorization === undefined) throw unauthorized(`${EXPECTED}, found none`);
-    const text = BEARER.exec(authorization)?.[1];
+    const text = bearerOf(authorization);
     if (text === undefined) throw this.#failed(request, EXPECTED);
     const bearer = this.#options.auth.credentials.find(source.registry, text, place.appId);
     if (bearer instanceof Promise) return this.#verify(source, bearer, request);
     if (bearer === undefined) throw this.#failed(request, UNKNOWN);
-    return enter(source, bearer);
+    return this.#enter(source, bearer);
+  }
+
+  /** What a failed call is told. One whose app was deleted meanwhile is nobody's any more: 401. */
+  failureOf(error: unknown, appId: string): unknown {
+    if (!(error instanceof PeerError && ENDED_CODES.has(error.code))) return error;
+    const registry = this.#options.source()?.registry;
+    const isDeleted = registry !== undefined && registry.apps.get(appId) === undefined;
+    return isDeleted ? unauthorized(UNKNOWN) : error;
   }
 
   /** As authenticate, for a token that is still being looked at. */
@@ -131,13 +146,11 @@ export class DataGate<App extends DataApp> {
     request: HttpRequest,
   ): Promise<Admitted<App>> {
     const bearer = await verifying.catch((error: unknown) => {
-      if (error instanceof Refusal && error.status === 401) {
-        throw this.#failed(request, error.message);
-      }
+      this.#options.auth.noteError(error, request.remoteAddress);
       throw error;
     });
     if (bearer === undefined) throw this.#failed(request, UNKNOWN);
-    return enter(source, bearer);
+    return this.#enter(source, bearer);
   }
 
   /** Who tries many is told to wait. */
@@ -146,28 +159,23 @@ export class DataGate<App extends DataApp> {
     return unauthorized(message);
   }
 
-  /** A call takes its room from before its body is read until it is answered. */
-  #take(size: number): number {
-    if (this.#calls >= CALLS_MAX || this.#bodiesSize + size > BODIES_SIZE_MAX) {
-      throw unavailable("the server has too many requests under way", 1);
-    }
-    this.#calls++;
-    this.#bodiesSize += size;
-    return size;
+  #checkCalls(): void {
+    if (this.#calls < CALLS_MAX) return;
+    throw unavailable("the server has too many requests under way", 1);
   }
 
-  #giveBack(size: number): void {
-    this.#calls--;
-    this.#bodiesSize -= size;
+  /** The app of a known credential; opened, when nobody has used it for a while. */
+  #enter(
+    { apps }: DataSource<App>,
+    { appId, credential }: Bearer,
+  ): Admitted<App> | Promise<Admitted<App>> {
+    const use = apps.tryUse(appId);
+    if (use !== undefined) return { use, app: use.app, credential };
+    return apps.use(appId).then(
+      (opened) => ({ use: opened, app: opened.app, credential }),
+      (error: unknown) => {
+        throw this.failureOf(error, appId);
+      },
+    );
   }
-}
-
-/** The app of a known credential; opened, when nobody has used it for a while. */
-function enter<App extends DataApp>(
-  { apps }: DataSource<App>,
-  { appId, credential }: Bearer,
-): Admitted<App> | Promise<Admitted<App>> {
-  const use = apps.tryUse(appId);
-  if (use !== undefined) return { use, app: use.app, credential };
-  return apps.use(appId).then((opened) => ({ use: opened, app: opened.app, credential }));
 }

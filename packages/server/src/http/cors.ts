@@ -9,6 +9,7 @@ import type { CorsOrigins } from "../config.ts";
 import { type Answer, contentAnswer, type Headers } from "./answer.ts";
 import { withVary } from "./answer-encoding.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { isLoopbackOrigin } from "./loopback.ts";
 
 const ALLOWED_HEADERS = [
   "Authorization",
@@ -48,7 +49,7 @@ export class Cors {
     this.#isForAll = origins === "*";
     this.#isForNone = origins.length === 0;
     if (origins === "*") this.#allows = () => true;
-    else if (origins === "loopback") this.#allows = isLoopback;
+    else if (origins === "loopback") this.#allows = isLoopbackOrigin;
     else this.#allows = (origin) => origins.includes(origin);
   }
 
@@ -94,14 +95,4 @@ function exposed(origin: string): Headers {
     "access-control-allow-origin": origin,
     "access-control-expose-headers": EXPOSED_HEADERS,
   };
-}
-
-const LOOPBACK_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
-/** An origin of this machine. Only in the one form in which browsers write it. */
-function isLoopback(origin: string): boolean {
-  if (!URL.canParse(origin)) return false;
-  const url = new URL(origin);
-  const isWeb = url.protocol === "http:" || url.protocol === "https:";
-  return isWeb && url.origin === origin && LOOPBACK_HOST.test(url.hostname);
 }

@@ -7,7 +7,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import type { AnswerRoom } from "./answer-room.ts";
+import type { ByteRoom } from "./byte-room.ts";
 import {
   type BodyOptions,
   bodySizeMaxOf,
@@ -26,7 +26,7 @@ export interface ExchangeOptions {
   readonly isAsking: boolean;
   /** Of the connection, which may be gone when it is asked for. */
   readonly remoteAddress: string;
-  readonly room: AnswerRoom;
+  readonly room: ByteRoom;
 }
 
 export class Exchange implements HttpRequest {
@@ -40,7 +40,7 @@ export class Exchange implements HttpRequest {
   readonly remoteAddress: string;
   readonly bodySizeMax: number;
   #isAsking: boolean;
-  readonly #room: AnswerRoom;
+  readonly #room: ByteRoom;
   #reserved = 0;
   #isOver = false;
   #requestBytes = 0;
@@ -100,8 +100,8 @@ export class Exchange implements HttpRequest {
     return true;
   }
 
-  readBody(): Promise<Uint8Array> {
-    return readBody(this.incoming, this.#bodyOptions());
+  readBody(room?: ByteRoom, timeMsMax?: number): Promise<Uint8Array> {
+    return readBody(this.incoming, this.#bodyOptions(room, timeMsMax));
   }
 
   openBody(): Readable {
@@ -129,8 +129,10 @@ export class Exchange implements HttpRequest {
     return true;
   }
 
-  #bodyOptions(): BodyOptions {
+  #bodyOptions(room?: ByteRoom, timeMsMax?: number): BodyOptions {
     return {
+      room,
+      timeMsMax,
       startMs: this.startMs,
       begin: () => {
         if (this.#isAsking) this.response.writeContinue();

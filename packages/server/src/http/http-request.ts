@@ -7,7 +7,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Readable, Transform } from "node:stream";
 import { type Placed, Roster } from "@bigpeer/engine";
 import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
-import { Refusal } from "./refusal.ts";
+import type { ByteRoom } from "./byte-room.ts";
+import { Refusal, unavailable } from "./refusal.ts";
 
 export interface HttpRequest {
   /** Made here, for the log and for whoever asks about a failure. */
@@ -28,8 +29,13 @@ export interface HttpRequest {
   onHangUp(listener: () => void): () => void;
   /** Takes the memory for an answer until it is sent; false when there is none left. */
   reserveAnswer(size: number): boolean;
-  /** To be called once. Rejects with a Refusal when the body is too large or does not come. */
-  readBody(): Promise<Uint8Array>;
+  /**
+   * To be called once. Rejects with a Refusal when the body is too large or does not come. What comes
+   * is taken from `room`: whoever gets the body gives its size back. When there is none left, this
+   * is a refusal too; after a refusal nothing is taken any more. `timeMsMax` is its time, where it is
+   * to be less than for others.
+   */
+  readBody(room?: ByteRoom, timeMsMax?: number): Promise<Uint8Array>;
   /**
    * Instead of readBody: the body as it comes, without any bound. To be called once. It fails with a
    * Refusal when the client leaves; whoever destroys it can still answer.
@@ -56,32 +62,42 @@ export interface BodyOptions {
   readonly begin?: () => void;
   /** Told of all that comes. */
   readonly onBytes?: (count: number) => void;
+  /** Of what is read; see HttpRequest. */
+  readonly room?: ByteRoom | undefined;
   /** When the time of the body begins, on the clock of `performance`; now unless it is said. */
   readonly startMs?: number;
-  readonly timeMsMax?: number;
+  readonly timeMsMax?: number | undefined;
 }
 
 /** The whole body, within its bounds of size and time. The connection stays usable either way. */
 export function readBody(
   request: IncomingMessage,
-  { begin, onBytes, startMs = performance.now(), timeMsMax = BODY_MS_MAX }: BodyOptions = {},
+  { begin, onBytes, room, startMs = performance.now(), timeMsMax = BODY_MS_MAX }: BodyOptions = {},
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (bodySizeMaxOf(request) > BODY_SIZE_MAX) return reject(tooLarge());
     begin?.();
     const chunks: Uint8Array[] = [];
+    let looseCount = 0;
     let size = 0;
     const refuse = (why: () => Refusal): void => {
       if (!deadlines.remove(deadline)) return;
       // The listener of errors stays: one that comes when nobody listens would end the process.
       request.off("data", take).off("end", end).off("close", leave).pause();
+      // And it would keep them while the rest of the body is let pass.
+      chunks.length = 0;
+      room?.give(size);
       reject(why());
     };
     const take = (chunk: Uint8Array): void => {
+      onBytes?.(chunk.length);
+      if (room?.take(chunk.length) === false) return refuse(noRoom);
       chunks.push(chunk);
       size += chunk.length;
-      onBytes?.(chunk.length);
-      if (size > BODY_SIZE_MAX) refuse(tooLarge);
+      if (size > BODY_SIZE_MAX) return refuse(tooLarge);
+      if (++looseCount < LOOSE_MAX) return;
+      chunks.push(Buffer.concat(chunks.splice(-looseCount)));
+      looseCount = 0;
     };
     const end = (): void => {
       if (deadlines.remove(deadline)) arrivals.add(() => resolve(join(chunks, size)));
@@ -93,6 +109,12 @@ export function readBody(
     request.on("data", take).on("end", end).on("error", leave).on("close", leave);
   });
 }
+
+/**
+ * Chunks that are kept one by one; then they are joined. Each costs some hundred bytes beside its
+ * own, and a client may send a body byte by byte.
+ */
+const LOOSE_MAX = 1_024;
 
 /**
  * The body as a stream of its own: destroying the request would take the connection, and with it
@@ -178,9 +200,17 @@ const LOOK_MS = 250;
 const deadlines = new Deadlines();
 
 /** Nearly always there is one chunk, and memory of its own would cost more than all else here. */
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
+function join(chunks: Uint8Array[], size: number): Uint8Array {
   const first = chunks[0];
-  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, size);
+  if (first !== undefined && chunks.length === 1) return first;
+  const whole = Buffer.concat(chunks, size);
+  // The listeners of the request would keep them beside the whole.
+  chunks.length = 0;
+  return whole;
+}
+
+function noRoom(): Refusal {
+  return unavailable("the bodies of all requests have taken all memory there is for them", 1);
 }
 
 function cutOff(): Refusal {

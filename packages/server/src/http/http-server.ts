@@ -36,8 +36,8 @@ import {
   type StreamContent,
   type TextContent,
 } from "./answer.ts";
-import { AnswerRoom } from "./answer-room.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
+import { ByteRoom } from "./byte-room.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { nextRequestId } from "./request-id.ts";
@@ -98,7 +98,7 @@ export class HttpServer {
   readonly #connections = new Map<Socket, Connection>();
   /** Connections that are not yet encrypted, by their other end. */
   readonly #handshakes = new Map<string, Socket>();
-  readonly #room = new AnswerRoom(ANSWERS_SIZE_MAX);
+  readonly #room = new ByteRoom(ANSWERS_SIZE_MAX);
   #requestCount = 0;
   #url = "";
   #closing: Promise<void> | undefined;

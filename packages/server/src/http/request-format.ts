@@ -15,10 +15,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map([
 
 /** How to read a body with these headers. Throws a Refusal, 415, when it is in no form of ours. */
 export function decoderOf(headers: IncomingHttpHeaders): Decode {
-  const coding = headers["content-encoding"];
-  if (coding !== undefined && coding.toLowerCase() !== "identity") {
-    throw new Refusal(415, `expected a body without content encoding, found ${coding}`);
-  }
+  checkUncoded(headers);
   const given = headers["content-type"] ?? "";
   // What nearly all clients send, letter by letter.
   if (given === "application/json") return decodeJson;
@@ -28,8 +25,15 @@ export function decoderOf(headers: IncomingHttpHeaders): Decode {
   return decode;
 }
 
+/** Throws a Refusal, 415, when a body is compressed. */
+export function checkUncoded(headers: IncomingHttpHeaders): void {
+  const coding = headers["content-encoding"];
+  if (coding === undefined || coding.toLowerCase() === "identity") return;
+  throw new Refusal(415, `expected a body without content encoding, found ${coding}`);
+}
+
 /** Parameters other than the charset say nothing about these two types. */
-function isUtf8(parameter: string): boolean {
+export function isUtf8(parameter: string): boolean {
   const [name, value = ""] = parameter.split("=");
   return name !== "charset" || /^"?utf-?8"?$/.test(value);
 }

@@ -112,10 +112,23 @@ export class Router {
       return routed;
     } catch (error) {
       const refusal = this.#refusal(error, request.id);
-      const body = (endpoint?.failureBody ?? this.#failureBody)(refusal.message, refusal);
-      const answer = createAnswer(refusal.status, body, refusal.headers);
-      return await this.#encode(answer, request, endpoint);
+      try {
+        return await this.#refuse(refusal, request, endpoint);
+      } catch (second) {
+        // What a failure has to tell may be somebody else's word, too.
+        return await this.#refuse(this.#unexpected(second, request.id), request, endpoint);
+      }
     }
+  }
+
+  async #refuse(
+    refusal: Refusal,
+    request: HttpRequest,
+    endpoint: Endpoint | undefined,
+  ): Promise<RoutedAnswer> {
+    const body = (endpoint?.failureBody ?? this.#failureBody)(refusal.message, refusal);
+    const answer = createAnswer(refusal.status, body, refusal.headers);
+    return await this.#encode(answer, request, endpoint);
   }
 
   #ask({ endpoint, place }: Found, request: HttpRequest): Answer | Promise<Answer> {
@@ -160,8 +173,10 @@ export class Router {
 
   /** What may be told of an error; what may not is logged. */
   #refusal(error: unknown, requestId: string): Refusal {
-    const known = refusalOf(error);
-    if (known !== undefined) return known;
+    return refusalOf(error) ?? this.#unexpected(error, requestId);
+  }
+
+  #unexpected(error: unknown, requestId: string): Refusal {
     this.#log("error", `a request failed: ${describeError(error)}`, { requestId });
     const message = `an unexpected error of the server; its log has more about request ${requestId}`;
     return new Refusal(500, message);

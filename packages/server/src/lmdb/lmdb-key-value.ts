@@ -57,6 +57,8 @@ export interface LmdbOptions {
   readonly readOnly?: boolean;
   /** How long a snapshot may be held. While it is, space that is freed cannot be used again. */
   readonly snapshotLifeMs?: number;
+  /** How large the file may grow before it is mapped again. */
+  readonly mapSize?: number;
 }
 
 const SNAPSHOT_LIFE_MS = 60_000;
@@ -107,6 +109,7 @@ export function openLmdb(folder: string, options: LmdbOptions = {}): LmdbKeyValu
 export class LmdbKeyValue implements KeyValue {
   readonly #folder: string;
   readonly #readOnly: boolean;
+  readonly #mapSize: number;
   readonly #table = new ShapeTable();
   readonly #encoder: ValueEncoder = new ValueEncoder(this.#table);
   readonly #decoder: ValueDecoder = new ValueDecoder(() => this.#allShapes());
@@ -123,6 +126,7 @@ export class LmdbKeyValue implements KeyValue {
 
   constructor(folder: string, options: LmdbOptions) {
     this.#readOnly = options.readOnly ?? false;
+    this.#mapSize = options.mapSize ?? MAP_SIZE;
     this.#snapshots = new SnapshotHolder(options.snapshotLifeMs ?? SNAPSHOT_LIFE_MS);
     if (!this.#readOnly) makeFolder(folder);
     this.#folder = realFolder(folder);
@@ -201,6 +205,7 @@ export class LmdbKeyValue implements KeyValue {
     if (state === "absent" && this.#readOnly) throw foreignError(this.#folder);
     const environment = openDatabases(this.#folder, {
       readOnly: this.#readOnly,
+      mapSize: this.#mapSize,
       create: state !== "used",
       decode: (bytes, size) => this.#decoder.decode(bytes, size),
     });
@@ -369,15 +374,17 @@ function realFolder(folder: string): string {
 
 interface OpenOptions {
   readonly readOnly: boolean;
+  readonly mapSize: number;
   readonly create: boolean;
   readonly decode: (bytes: Uint8Array, size: number) => Value;
 }
 
-function openDatabases(folder: string, { readOnly, create, decode }: OpenOptions): Environment {
+function openDatabases(folder: string, options: OpenOptions): Environment {
+  const { readOnly, create, decode } = options;
   let root: RootDatabase | undefined;
   try {
     prepareFiles(folder, { readOnly, create });
-    root = openRoot(folder, readOnly);
+    root = openRoot(folder, options);
     const values = openNamed(root, VALUES, { create, decode });
     const shapes = openNamed(root, SHAPES, { create, decode: decodeShape });
     if (values === undefined || shapes === undefined) throw foreignError(folder);
@@ -439,7 +446,10 @@ function prepareFiles(
   }
 }
 
-function openRoot(folder: string, readOnly: boolean): RootDatabase {
+function openRoot(
+  folder: string,
+  { readOnly, mapSize }: Pick<OpenOptions, "readOnly" | "mapSize">,
+): RootDatabase {
   return open({
     path: folder,
     noSubdir: false,
@@ -447,7 +457,7 @@ function openRoot(folder: string, readOnly: boolean): RootDatabase {
     encoding: "binary",
     overlappingSync: false,
     eventTurnBatching: false,
-    mapSize: MAP_SIZE,
+    mapSize,
     maxDbs: 2,
     maxReaders: READER_COUNT_MAX,
   });

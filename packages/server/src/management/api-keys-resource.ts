@@ -8,7 +8,7 @@ import type { Value } from "@bigpeer/protocol";
 import type { ApiKey, ApiKeyContent } from "../registry/api-key.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
-import { checkKeyContent, checkNewKey, checkRotation, type KeyContent } from "./schemas.ts";
+import { checkKeyChange, checkNewKey, checkRotation, type KeyContent } from "./schemas.ts";
 import { readTime, showOptionalTime, showTime } from "./time-text.ts";
 
 export const API_KEY_RESOURCES: readonly Resource[] = [
@@ -55,9 +55,11 @@ async function createKey(call: ManagementCall): Promise<Value> {
 
 async function replaceKey(call: ManagementCall): Promise<Value> {
   const appId = call.appId();
-  const content = readContent(await call.body(checkKeyContent));
+  const key = call.parameter("key");
+  const { name, ...content } = await call.body(checkKeyChange);
+  call.checkSame(name, key, "name");
   const { keys } = call.registry;
-  return showKey(await keys.replace(appId, call.parameter("key"), content, call.author));
+  return showKey(await keys.replace(appId, key, readContent(content), call.author));
 }
 
 async function deleteKey(call: ManagementCall): Promise<Value> {

@@ -2,16 +2,13 @@
  * Apps: `…/app` and `…/app/{app}`.
  */
 
-import { PeerError, type Value } from "@bigpeer/protocol";
-import { readProviders, shownProviders } from "../auth/auth-provider.ts";
+import type { Value } from "@bigpeer/protocol";
 import { describeError } from "../log.ts";
 import type { App } from "../registry/app.ts";
-import { kindOf } from "../schema-fault.ts";
+import { readProviders, shownProviders } from "../registry/auth-provider.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
 import { checkAppChange, checkNewApp } from "./schemas.ts";
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const APP_RESOURCES: readonly Resource[] = [
   {
@@ -20,7 +17,7 @@ export const APP_RESOURCES: readonly Resource[] = [
     methods: {
       // Without the providers: they may be long, and an app alone shows them.
       GET: ({ registry, query }) =>
-        pageBody(registry.apps.list(), query, ({ name, id }) => ({ name, appId: id })),
+        pageBody(registry.apps.names(), query, ({ name, id }) => ({ name, appId: id })),
       POST: createApp,
     },
   },
@@ -45,7 +42,7 @@ async function createApp(call: ManagementCall): Promise<Value> {
   const app = await call.registry.apps.create(
     {
       name,
-      ...(typeof appId === "string" && { id: checkAppId(appId) }),
+      ...(typeof appId === "string" && { id: appId }),
       ...(authProviders && { authProviders: readProviders(authProviders, {}, call.random) }),
     },
     call.author,
@@ -54,28 +51,24 @@ async function createApp(call: ManagementCall): Promise<Value> {
 }
 
 async function changeApp(call: ManagementCall): Promise<Value> {
-  const { authProviders } = await call.body(checkAppChange);
+  const { name, appId, authProviders } = await call.body(checkAppChange);
+  const named = call.registry.apps.named(call.parameter("app"));
+  call.checkSame(name, named.name, "name");
+  call.checkSame(appId?.toLowerCase(), named.id, "appId");
   const app = await call.registry.apps.setProviders(
-    call.parameter("app"),
+    named.name,
     (before) => readProviders(authProviders, before, call.random),
     call.author,
   );
   return showApp(app);
 }
 
-/** The app is gone when the registry does not know it; that its store closes is the server's affair. */
+/** The app is gone with the commit; nobody waits until requests under way have ended. */
 async function deleteApp(call: ManagementCall): Promise<Value> {
   const { apps, log } = call.host;
   const { id } = await call.registry.apps.remove(call.parameter("app"), call.author);
-  try {
-    await apps.closeApp(id);
-  } catch (error) {
+  void apps.closeApp(id).catch((error: unknown) => {
     log("error", `expected to close the deleted app ${id}: ${describeError(error)}`);
-  }
+  });
   return null;
-}
-
-function checkAppId(given: string): string {
-  if (UUID.test(given)) return given.toLowerCase();
-  throw new PeerError("value.invalid", `expected a UUID, found ${kindOf(given)}`, { at: "appId" });
 }

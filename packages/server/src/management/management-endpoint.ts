@@ -4,14 +4,14 @@
  */
 
 import type { Platform } from "@bigpeer/engine";
-import { assert, type Value } from "@bigpeer/protocol";
+import { assert, PeerError, type Value } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
 import type { Config } from "../config.ts";
 import { type Answer, NO_HEADERS } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { PathParameters } from "../http/path-table.ts";
 import { Refusal } from "../http/refusal.ts";
-import { decoderOf } from "../http/request-format.ts";
+import { decoderOf, isUtf8 } from "../http/request-format.ts";
 import type { Endpoint, Place } from "../http/router.ts";
 import { MANAGEMENT_BODY_SIZE_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -23,7 +23,7 @@ import { Problem, problemBody, problemOf } from "./problem.ts";
 
 /** What resources work on. */
 export interface ManagementHost {
-  readonly config: Pick<Config, "namespace" | "name">;
+  readonly config: Pick<Config, "namespace" | "name" | "appGraceMs">;
   readonly registry: Registry;
   readonly apps: Pick<OpenApps, "closeApp">;
   readonly gate: ManagementGate;
@@ -120,6 +120,13 @@ export class ManagementCall {
     throw new Problem("BigPeerNotFound", detail);
   }
 
+  /** Refuses a body that names something else at `field` than the path does. */
+  checkSame(given: string | null | undefined, expected: string, field: string): void {
+    if (given === undefined || given === null || given === expected) return;
+    const message = `expected ${expected}, which cannot be changed, found another text`;
+    throw new PeerError("value.invalid", message, { at: field });
+  }
+
   /** The body, which must be JSON. */
   async body<T>(check: Check<T>): Promise<T> {
     const { headers } = this.#request;
@@ -140,9 +147,12 @@ export class ManagementCall {
 }
 
 function checkJson(contentType: string | undefined): void {
-  if (/^\s*application\/json\s*(?:;|$)/i.test(contentType ?? "")) return;
-  const message = `expected the content type application/json, found ${contentType ?? "none"}`;
-  throw new Refusal(415, message);
+  const [type, ...parameters] = (contentType ?? "")
+    .split(";")
+    .map((part) => part.trim().toLowerCase());
+  if (type === "application/json" && parameters.every(isUtf8)) return;
+  const expected = "expected the content type application/json (in UTF-8)";
+  throw new Refusal(415, `${expected}, found ${contentType ?? "none"}`);
 }
 
 function checkSize(size: number): void {

@@ -10,7 +10,9 @@ import { timingSafeEqual } from "node:crypto";
 import type { Platform } from "@bigpeer/engine";
 import { encodeText } from "@bigpeer/protocol";
 import type { FailedCredentials } from "../failed-credentials.ts";
+import { bearerOf } from "../http/bearer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
+import { isLoopbackAuthority } from "../http/loopback.ts";
 import { Refusal } from "../http/refusal.ts";
 import { Problem } from "./problem.ts";
 
@@ -20,9 +22,6 @@ export interface ManagementGateOptions {
   readonly failed: FailedCredentials;
   readonly platform: Pick<Platform, "sha256">;
 }
-
-/** What a browser may call this machine; no name that somebody else's server could answer for. */
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 export class ManagementGate {
   readonly #options: ManagementGateOptions;
@@ -47,11 +46,11 @@ export class ManagementGate {
 
   #checkToken({ headers, remoteAddress }: HttpRequest, hash: Uint8Array): void {
     const { authorization } = headers;
-    const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
     // Hashes have one length: the time to compare them tells nothing of the token.
-    const given = this.#hash(token ?? "");
+    const given = this.#hash(bearerOf(authorization) ?? "");
     if (timingSafeEqual(given, hash)) return;
-    if (authorization !== undefined) this.#throttle(remoteAddress);
+    // Whoever sends none guesses nothing.
+    if (authorization !== undefined) this.#options.failed.refuse(remoteAddress, "token");
     const expected = "expected the header `Authorization: Bearer <admin token>`";
     const found = authorization === undefined ? "found none" : "found another token";
     throw new Refusal(401, `${expected}, ${found}`, { "www-authenticate": "Bearer" });
@@ -60,20 +59,11 @@ export class ManagementGate {
   #hash(token: string): Uint8Array {
     return this.#options.platform.sha256(encodeText(token));
   }
-
-  #throttle(address: string): void {
-    const { failed } = this.#options;
-    failed.note(address);
-    const seconds = failed.retryAfterSeconds(address);
-    if (seconds === undefined) return;
-    const message = "too many requests with a wrong token came from this address";
-    throw new Refusal(429, message, { "retry-after": String(seconds) });
-  }
 }
 
 /** The name of another machine here means that its owner let it lead to this one. */
 function checkHost({ headers: { host = "" } }: HttpRequest): void {
-  if (LOOPBACK_HOST.test(host)) return;
+  if (isLoopbackAuthority(host)) return;
   const expected = "expected localhost or an address of this machine in the header Host";
   throw new Problem("HostNotAllowed", `${expected}; without an admin token no other may call`);
 }

@@ -17,6 +17,7 @@ import type { Registry } from "../registry/registry.ts";
 import { API_KEY_RESOURCES } from "./api-keys-resource.ts";
 import { APP_RESOURCES } from "./apps-resource.ts";
 import { AUDIT_RESOURCES } from "./audit-resource.ts";
+import { DELETED_APP_RESOURCES } from "./deleted-apps-resource.ts";
 import { managementEndpoint, type Resource } from "./management-endpoint.ts";
 import { ManagementGate } from "./management-gate.ts";
 import { problemBody } from "./problem.ts";
@@ -27,6 +28,7 @@ import { SETTING_RESOURCES } from "./settings-resource.ts";
 
 export const RESOURCES: readonly Resource[] = [
   ...APP_RESOURCES,
+  ...DELETED_APP_RESOURCES,
   ...API_KEY_RESOURCES,
   ...REPLICATION_RESOURCES,
   ...PROVIDER_RESOURCES,

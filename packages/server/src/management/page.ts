@@ -43,10 +43,12 @@ export function pageMeta({ page, size }: PageRequest, total: number): Value {
 }
 
 function readNumber(parameters: URLSearchParams, name: string, max: number): number | undefined {
-  const text = parameters.get(name);
-  if (text === null) return undefined;
+  const [text, ...others] = parameters.getAll(name);
+  if (text === undefined) return undefined;
+  const at = `the parameter ${name}`;
+  if (others.length > 0) throw new PeerError("value.invalid", "expected it once", { at });
   const number = /^\d{1,7}$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= max) return number;
   const message = `expected a number from 1 to ${max}, found "${text.slice(0, 40)}"`;
-  throw new PeerError("value.invalid", message, { at: `the parameter ${name}` });
+  throw new PeerError("value.invalid", message, { at });
 }

@@ -3,9 +3,9 @@
  * set and has its status here, and a `detail` for people.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { PeerError, type Value } from "@bigpeer/protocol";
 import type { Headers } from "../http/answer.ts";
-import { Refusal } from "../http/refusal.ts";
+import { Refusal, refusalOf } from "../http/refusal.ts";
 import { RegistryFault, type RegistryTitle } from "../registry/registry-fault.ts";
 
 /** Titles of what fails whatever the resource; other refusals of HTTP have them by their status. */
@@ -88,7 +88,14 @@ function titleOf(refusal: Refusal): Title {
   return TITLE_OF_STATUS.get(refusal.status) ?? "InvalidRequest";
 }
 
-/** What the registry does not do becomes a problem; other errors stay what they are. */
+/**
+ * What the registry does not do becomes a problem. Here the title is what programs look at, so a
+ * code is not told beside it. What is a matter of the server's log stays what it is.
+ */
 export function problemOf(error: unknown): unknown {
-  return error instanceof RegistryFault ? new Problem(error.title, error.detail) : error;
+  if (error instanceof RegistryFault) return new Problem(error.title, error.detail);
+  const refusal = refusalOf(error);
+  if (refusal === undefined || !(error instanceof PeerError)) return error;
+  const detail = refusal.message.replace(` (${error.code})`, "");
+  return new Refusal(refusal.status, detail, refusal.headers);
 }

@@ -12,12 +12,15 @@ import {
   readProvider,
   shownProviders,
   withNewSecret,
-} from "../auth/auth-provider.ts";
+} from "../registry/auth-provider.ts";
 import { RegistryFault, shown } from "../registry/registry-fault.ts";
 import { showApp } from "./apps-resource.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
 import { checkNewProvider, checkProviderChange } from "./schemas.ts";
+
+/** Where a body has a provider. */
+const PLACES = { name: "name", config: "config" };
 
 export const PROVIDER_RESOURCES: readonly Resource[] = [
   {
@@ -63,8 +66,9 @@ async function putProvider(call: ManagementCall): Promise<Value> {
   const app = await call.registry.apps.setProviders(
     call.parameter("app"),
     (before) => {
-      const provider = readProvider(name, config, providerNamed(before, name), call.random);
-      return withProvider(before, name, provider);
+      const old = providerNamed(before, name);
+      const reading = { before: old, random: call.random, places: PLACES };
+      return withProvider(before, name, readProvider(name, config, reading));
     },
     call.author,
   );
@@ -72,8 +76,11 @@ async function putProvider(call: ManagementCall): Promise<Value> {
 }
 
 async function replaceProvider(call: ManagementCall): Promise<Value> {
-  const { config } = await call.body(checkProviderChange);
-  return changeProvider(call, (before, name) => readProvider(name, config, before, call.random));
+  const { name: given, config } = await call.body(checkProviderChange);
+  call.checkSame(given, call.parameter("provider"), "name");
+  return changeProvider(call, (before, name) =>
+    readProvider(name, config, { before, random: call.random, places: PLACES }),
+  );
 }
 
 async function deleteProvider(call: ManagementCall): Promise<Value> {
@@ -120,6 +127,6 @@ function withProvider(before: AuthProviders, name: string, provider: AuthProvide
 function providerOf(providers: AuthProviders, name: string): AuthProvider {
   const provider = providerNamed(providers, name);
   if (provider !== undefined) return provider;
-  const detail = `expected the name of an auth provider, found ${shown(name)}`;
+  const detail = `there is no auth provider named ${shown(name)}`;
   throw new RegistryFault("AuthProviderNotFound", detail);
 }

@@ -56,13 +56,14 @@ async function createReplication(call: ManagementCall): Promise<Value> {
 }
 
 async function changeReplication(call: ManagementCall): Promise<Value> {
-  const change = await call.body(checkReplicationChange);
+  const { name: given, ...change } = await call.body(checkReplicationChange);
+  const [appId, name] = nameOf(call);
+  call.checkSame(given, name, "name");
   const { replications } = call.registry;
-  return showReplication(await replications.update(...nameOf(call), change, call.author));
+  return showReplication(await replications.update(appId, name, change, call.author));
 }
 
 function nameOf(call: ManagementCall): [appId: string, name: string] {
-  const appName = call.parameter("app");
-  const app = call.registry.apps.list().find(({ name }) => name === appName);
+  const app = call.registry.apps.find(call.parameter("app"));
   return [app?.id ?? NO_APP, call.parameter("replication")];
 }

@@ -1,19 +1,29 @@
 /**
  * The bodies of the management API, with their checks. Nothing else may be in them: a field that is
  * misspelt would be a setting that silently does not hold. What may be left out may also be null.
+ *
+ * What an answer shows may be sent back: so bodies of changes may have the name, which then is the
+ * one of the path, and what only the server sets.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { KEY_GRACE_SECONDS_MAX } from "../limits.ts";
+import type { ReplicationChange } from "../registry/replications.ts";
 import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../schema.ts";
 
-export interface NewApp {
+/** The name in the body of a change. */
+export interface Named {
+  readonly name?: string | null;
+}
+
+export interface AppBody {
   readonly name: string;
   readonly appId?: string | null;
   readonly authProviders?: ValueObject | null;
 }
 
-export interface AppChange {
+export interface AppChangeBody extends Named {
+  readonly appId?: string | null;
   readonly authProviders: ValueObject;
 }
 
@@ -23,42 +33,43 @@ export interface KeyContent {
   readonly description?: string | null;
 }
 
-export interface NewKey extends KeyContent {
+export interface KeyBody extends KeyContent {
   readonly name: string;
 }
 
-export interface Rotation {
+export interface KeyChangeBody extends KeyContent, Named {}
+
+export interface RotationBody {
   readonly graceSeconds?: number | null;
 }
 
-export interface QueriesByCollection {
-  readonly [collection: string]: readonly string[];
-}
-
-/** Null empties a field; what is absent stays. */
-export interface ReplicationChange {
-  readonly connections?: readonly string[] | null;
-  readonly queriesByCollection?: QueriesByCollection | null;
-}
-
-export interface NewReplication extends ReplicationChange {
+export interface ReplicationBody extends ReplicationChange {
   readonly name: string;
 }
 
-export interface ProviderChange {
+export interface ReplicationChangeBody extends ReplicationChange, Named {}
+
+export interface ProviderBody {
+  readonly name: string;
   readonly config: ValueObject;
 }
 
-export interface NewProvider extends ProviderChange {
-  readonly name: string;
+export interface ProviderChangeBody extends Named {
+  readonly config: ValueObject;
 }
 
-export interface ShownSettings {
+export interface SettingsBody {
   readonly strictV4: boolean;
   readonly unknownCollectionsAreEmpty: boolean;
 }
 
+export interface SettingsChangeBody {
+  readonly strictV4?: boolean | null;
+  readonly unknownCollectionsAreEmpty?: boolean | null;
+}
+
 const NAME = Type.String();
+const SAME_NAME = optional(Type.String());
 const ANY_OBJECT = Type.Record(Type.String(), AnyValue);
 
 const KEY_CONTENT = {
@@ -75,35 +86,40 @@ const REPLICATION_CHANGE = {
 const SETTINGS = { strictV4: Type.Boolean(), unknownCollectionsAreEmpty: Type.Boolean() };
 
 const SETTINGS_CHANGE = {
-  strictV4: Type.Optional(Type.Boolean()),
-  unknownCollectionsAreEmpty: Type.Optional(Type.Boolean()),
+  strictV4: optional(Type.Boolean()),
+  unknownCollectionsAreEmpty: optional(Type.Boolean()),
 };
 
-export const checkNewApp: Check<NewApp> = compileCheck(
+/** What a key shows of itself and nobody can set. */
+const KEY_TIMES = { createdAt: optional(Type.String()), lastUsedAt: optional(Type.String()) };
+
+export const checkNewApp: Check<AppBody> = compileCheck(
   closed({ name: NAME, appId: optional(Type.String()), authProviders: optional(ANY_OBJECT) }),
 );
-export const checkAppChange: Check<AppChange> = compileCheck(closed({ authProviders: ANY_OBJECT }));
-export const checkNewKey: Check<NewKey> = compileCheck(closed({ name: NAME, ...KEY_CONTENT }));
-export const checkKeyContent: Check<KeyContent> = compileCheck(closed(KEY_CONTENT));
-export const checkRotation: Check<Rotation> = compileCheck(
+export const checkAppChange: Check<AppChangeBody> = compileCheck(
+  closed({ name: SAME_NAME, appId: optional(Type.String()), authProviders: ANY_OBJECT }),
+);
+export const checkNewKey: Check<KeyBody> = compileCheck(closed({ name: NAME, ...KEY_CONTENT }));
+export const checkKeyChange: Check<KeyChangeBody> = compileCheck(
+  closed({ name: SAME_NAME, ...KEY_CONTENT, ...KEY_TIMES }),
+);
+export const checkRotation: Check<RotationBody> = compileCheck(
   closed({ graceSeconds: optional(Type.Integer({ minimum: 0, maximum: KEY_GRACE_SECONDS_MAX })) }),
 );
-export const checkNewReplication: Check<NewReplication> = compileCheck(
+export const checkNewReplication: Check<ReplicationBody> = compileCheck(
   closed({ name: NAME, ...REPLICATION_CHANGE }),
 );
-export const checkReplicationChange: Check<ReplicationChange> = compileCheck(
-  closed(REPLICATION_CHANGE),
+export const checkReplicationChange: Check<ReplicationChangeBody> = compileCheck(
+  closed({ name: SAME_NAME, ...REPLICATION_CHANGE }),
 );
-export const checkNewProvider: Check<NewProvider> = compileCheck(
+export const checkNewProvider: Check<ProviderBody> = compileCheck(
   closed({ name: NAME, config: ANY_OBJECT }),
 );
-export const checkProviderChange: Check<ProviderChange> = compileCheck(
-  closed({ config: ANY_OBJECT }),
+export const checkProviderChange: Check<ProviderChangeBody> = compileCheck(
+  closed({ name: SAME_NAME, config: ANY_OBJECT }),
 );
-export const checkSettings: Check<ShownSettings> = compileCheck(closed(SETTINGS));
-export const checkSettingsChange: Check<Partial<ShownSettings>> = compileCheck(
-  closed(SETTINGS_CHANGE),
-);
+export const checkSettings: Check<SettingsBody> = compileCheck(closed(SETTINGS));
+export const checkSettingsChange: Check<SettingsChangeBody> = compileCheck(closed(SETTINGS_CHANGE));
 
 function closed<P extends Record<string, TSchema>>(properties: P) {
   return Type.Object(properties, { additionalProperties: false });

@@ -6,7 +6,7 @@ import type { Value } from "@bigpeer/protocol";
 import type { AppSettings } from "../registry/app.ts";
 import type { Check } from "../schema.ts";
 import type { Handler, Resource } from "./management-endpoint.ts";
-import { checkSettings, checkSettingsChange, type ShownSettings } from "./schemas.ts";
+import { checkSettings, checkSettingsChange, type SettingsChangeBody } from "./schemas.ts";
 
 export const SETTING_RESOURCES: readonly Resource[] = [
   {
@@ -20,7 +20,7 @@ export const SETTING_RESOURCES: readonly Resource[] = [
   },
 ];
 
-function changeSettings(check: Check<Partial<ShownSettings>>): Handler {
+function changeSettings(check: Check<SettingsChangeBody>): Handler {
   return async (call) => {
     const change = readSettings(await call.body(check));
     const { apps } = call.registry;
@@ -32,10 +32,12 @@ function showSettings({ isV4Strict, isUnknownEmpty }: AppSettings): Value {
   return { strictV4: isV4Strict, unknownCollectionsAreEmpty: isUnknownEmpty };
 }
 
-function readSettings(given: Partial<ShownSettings>): Partial<AppSettings> {
+function readSettings(given: SettingsChangeBody): Partial<AppSettings> {
   const { strictV4, unknownCollectionsAreEmpty } = given;
   return {
-    ...(strictV4 !== undefined && { isV4Strict: strictV4 }),
-    ...(unknownCollectionsAreEmpty !== undefined && { isUnknownEmpty: unknownCollectionsAreEmpty }),
+    ...(typeof strictV4 === "boolean" && { isV4Strict: strictV4 }),
+    ...(typeof unknownCollectionsAreEmpty === "boolean" && {
+      isUnknownEmpty: unknownCollectionsAreEmpty,
+    }),
   };
 }

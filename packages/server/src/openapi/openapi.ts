@@ -4,11 +4,13 @@
  */
 
 import { type MutableObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
+import { LOGIN_SCHEMAS } from "../auth/login-schemas.ts";
 import { type AnyOperation, OPERATIONS } from "../data-api/data-endpoints.ts";
 import { SCHEMAS } from "../data-api/schemas.ts";
 import { REPEAT_KEY_LENGTH_MAX } from "../limits.ts";
 import { ATTACHMENT_PATHS } from "./attachment-paths.ts";
 import { componentSchemas, schemaReference } from "./component-schemas.ts";
+import { loginPaths } from "./login-path.ts";
 import { OPERATION_TEXTS, type OperationText } from "./operation-texts.ts";
 import { examplesOf, failureResponses, responseOf, valueContent } from "./responses.ts";
 
@@ -40,9 +42,9 @@ export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): Va
     servers: serversAt(serverUrl),
     security: [{ bearer: [] }],
     tags: TAGS,
-    paths: { ...paths, ...ATTACHMENT_PATHS },
+    paths: { ...paths, ...ATTACHMENT_PATHS, ...loginPaths(serverUrl) },
     components: {
-      schemas: componentSchemas(SCHEMAS),
+      schemas: componentSchemas([...SCHEMAS, ...LOGIN_SCHEMAS]),
       parameters: PARAMETERS,
       headers: HEADERS,
       securitySchemes: {
@@ -64,6 +66,7 @@ const TAGS: Value = [
   { name: "store", description: "Documents, in collections." },
   { name: "sync", description: "Statements on connected peers." },
   { name: "attachments", description: "Files that documents refer to." },
+  { name: "auth", description: "Sessions for users of an app." },
 ];
 
 function serversAt(serverUrl: string): Value {

@@ -8,9 +8,14 @@
  */
 
 import { timingSafeEqual } from "node:crypto";
-import type { Platform, Store, StoredDocument, Transaction, View } from "@bigpeer/engine";
+import type { Platform, View } from "@bigpeer/engine";
 import { permissionsValue, readPermissions } from "@bigpeer/engine";
-import { PeerError, type UpdateOperation } from "@bigpeer/protocol";
+import {
+  type Operation,
+  PeerError,
+  type UpdateOperation,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import { API_KEYS_MAX, DESCRIPTION_LENGTH_MAX, KEY_GRACE_SECONDS_MAX } from "../limits.ts";
 import {
   type ApiKey,
@@ -25,11 +30,11 @@ import {
   type StoredKey,
 } from "./api-key.ts";
 import { checkApp, nameOfApp, targetOfApp } from "./apps.ts";
-import { type Author, recordDeed, SERVER } from "./audit-log.ts";
+import { type Author, changedFields, SERVER } from "./audit-log.ts";
 import { checkName, isName } from "./name.ts";
-import { checked, checkRoom, RegistryFault, shown } from "./registry-fault.ts";
+import { checked, checkRoom, checkSize, RegistryFault, shown } from "./registry-fault.ts";
 import { API_KEYS, countBy, documentsBy, KEYS_BY_NAME } from "./registry-index.ts";
-import { RegistryState } from "./registry-state.ts";
+import { type Change, noChange, type RegistryStore } from "./registry-store.ts";
 
 /** A key that was found by its text: `id` names it without giving it away. */
 export type KnownKey = Pick<ApiKey, "id" | "appId" | "permissions">;
@@ -56,25 +61,23 @@ const NO_HASH = new Uint8Array(32);
 const EVER_ADDED = { section: "registry", name: "has_had_keys" };
 
 export class ApiKeys {
-  readonly #store: Store;
+  readonly #store: RegistryStore;
   readonly #platform: Platform;
-  readonly #state: RegistryState;
   /** By text, as of one state of the registry. */
   readonly #known = new Map<string, KnownText>();
   #version = -1;
   /** When each key was used last, by id, as far as it is not written yet. */
-  #uses = new Map<string, number>();
+  readonly #uses = new Map<string, number>();
 
-  constructor(store: Store, platform: Platform, state: RegistryState = new RegistryState(store)) {
+  constructor(store: RegistryStore, platform: Platform) {
     this.#store = store;
     this.#platform = platform;
-    this.#state = state;
   }
 
   /** The keys of an app in the order of their names. */
   list(appId: string): readonly ApiKey[] {
     const documents = this.#store.read((view) => documentsBy(view, KEYS_BY_NAME, appId));
-    return documents.map((document) => this.#shown(document));
+    return documents.map((document) => this.#shown(keyOf(document)));
   }
 
   /** Throws ApiKeyNotFound. */
@@ -93,34 +96,31 @@ export class ApiKeys {
     given: ApiKeyContent & { readonly name: string },
     author: Author,
   ): Promise<string> {
-    return this.#change(author, (transaction) => {
-      checkApp(transaction.view, appId);
-      const text = drawKeyText(this.#platform, transaction.view);
-      this.#insert(transaction, text, { ...given, appId }, author);
-      return text;
+    return this.#store.change(author, (view, nowMs) => {
+      checkApp(view, appId);
+      const text = drawKeyText(this.#platform, view);
+      return { ...this.#insertion(view, text, { ...given, appId }, nowMs), result: text };
     });
   }
 
   /** Replaces all but the name and the text; what is left out is gone. */
-  replace(appId: string, name: string, content: ApiKeyContent, author: Author): Promise<ApiKey> {
-    return this.#change(author, (transaction) => {
-      const document = keyNamed(transaction.view, appId, name);
-      const { id, hash, previous, createdAt, lastUsedAt } = keyOf(document);
-      const key: StoredKey = {
-        ...checkedContent(content, transaction.nowMs),
-        id,
-        appId,
-        name,
-        hash,
-        createdAt,
-        ...(lastUsedAt !== undefined && { lastUsedAt }),
-        ...(previous && { previous }),
-      };
-      putKey(transaction, key);
-      const target = targetOf(transaction.view, key);
-      recordDeed(transaction, author, { action: "apiKey.replace", target });
-      return shownKey(key);
+  async replace(
+    appId: string,
+    name: string,
+    content: ApiKeyContent,
+    author: Author,
+  ): Promise<ApiKey> {
+    const key = await this.#store.change(author, (view, nowMs) => {
+      const before = keyNamed(view, appId, name);
+      const { permissions: _permissions, expiresAt: _until, description: _text, ...rest } = before;
+      const after: StoredKey = { ...rest, ...checkedContent(content, nowMs) };
+      const fields = changedFields(contentValue(before), contentValue(after));
+      if (fields.length === 0) return noChange(before);
+      const detail = fields.join(", ");
+      const deed = { action: "apiKey.replace", target: targetOf(view, after), detail };
+      return { operations: [putOperation(after)], deeds: [deed], result: after };
     });
+    return this.#shown(key);
   }
 
   /** The same key with a new text, which is returned. An earlier text that still worked does not. */
@@ -130,30 +130,28 @@ export class ApiKeys {
     { graceSeconds = 0 }: Rotation,
     author: Author,
   ): Promise<string> {
-    return this.#change(author, (transaction) => {
+    return this.#store.change(author, (view, nowMs) => {
       checkGrace(graceSeconds);
-      const { previous: _previous, ...before } = keyOf(keyNamed(transaction.view, appId, name));
+      const { previous: _previous, ...before } = keyNamed(view, appId, name);
       const text = keyText(this.#platform, before.id);
-      const until = transaction.nowMs + graceSeconds * 1000;
+      const until = nowMs + graceSeconds * 1000;
       const key: StoredKey = {
         ...before,
         hash: hashOfKeyText(this.#platform, text),
         ...(graceSeconds > 0 && { previous: { hash: before.hash, until } }),
       };
-      putKey(transaction, key);
-      const target = targetOf(transaction.view, key);
       const detail = `grace ${graceSeconds} s`;
-      recordDeed(transaction, author, { action: "apiKey.rotate", target, detail });
-      return text;
+      const deed = { action: "apiKey.rotate", target: targetOf(view, key), detail };
+      return { operations: [putOperation(key)], deeds: [deed], result: text };
     });
   }
 
   remove(appId: string, name: string, author: Author): Promise<void> {
-    return this.#change(author, (transaction) => {
-      const { id } = keyNamed(transaction.view, appId, name);
-      transaction.apply([{ kind: "delete", collection: API_KEYS, id }]);
-      const target = targetOf(transaction.view, { appId, name });
-      recordDeed(transaction, author, { action: "apiKey.delete", target });
+    return this.#store.change(author, (view) => {
+      const { id } = keyNamed(view, appId, name);
+      const deed = { action: "apiKey.delete", target: targetOf(view, { appId, name }) };
+      const operation: Operation = { kind: "delete", collection: API_KEYS, id };
+      return { operations: [operation], deeds: [deed], result: undefined };
     });
   }
 
@@ -168,12 +166,12 @@ export class ApiKeys {
     given: ApiKeyContent & { readonly appId: string; readonly name?: string },
     author: Author = SERVER,
   ): Promise<void> {
-    return this.#change(author, (transaction) => this.#insert(transaction, text, given, author));
+    return this.#store.change(author, (view, nowMs) => this.#insertion(view, text, given, nowMs));
   }
 
   /** The key with this text; undefined when there is none, or no longer. Notes the use. */
   find(text: string): KnownKey | undefined {
-    const { version } = this.#state;
+    const { version } = this.#store;
     if (version !== this.#version || this.#known.size >= KNOWN_MAX) {
       this.#known.clear();
       this.#version = version;
@@ -190,36 +188,28 @@ export class ApiKeys {
     return known.key;
   }
 
+  /** Whether a text opens something. That is no use of it. */
+  opens(text: string): boolean {
+    return this.#platform.now() < (this.#lookUp(text)?.until ?? 0);
+  }
+
   /** Writes when keys were used last, as far as find noted it. */
   async flushUses(): Promise<void> {
-    const uses = this.#uses;
-    if (uses.size === 0) return;
-    this.#uses = new Map();
-    try {
-      const { txnId, result } = await this.#store.transact((transaction) => {
-        transaction.apply([...uses].map(([id, at]) => useOperation(id, at)));
-        return transaction.txnId;
-      });
-      // No key opens anything else after it. What wrote nothing is told the last change of others.
-      if (result === txnId) this.#state.passOver(txnId);
-    } catch (error) {
-      this.#uses = new Map([...uses, ...this.#uses]);
-      throw error;
-    }
+    const uses = [...this.#uses];
+    if (uses.length === 0) return;
+    const operations = uses.map(([id, at]) => useOperation(id, at));
+    // No key opens anything else after it.
+    await this.#store.note(() => ({ operations, result: undefined }));
+    // Not before: until it is written, it is known from here alone.
+    for (const [id, at] of uses) if (this.#uses.get(id) === at) this.#uses.delete(id);
   }
 
-  async #change<T>({ requestId }: Author, work: (transaction: Transaction) => T): Promise<T> {
-    const { result } = await this.#store.transact(work, requestId);
-    return result;
-  }
-
-  #insert(
-    transaction: Transaction,
+  #insertion(
+    view: View,
     text: string,
     given: ApiKeyContent & { readonly appId: string; readonly name?: string },
-    author: Author,
-  ): void {
-    const { view, nowMs } = transaction;
+    nowMs: number,
+  ): Change<void> {
     const id = idOfKeyText(text);
     if (id === undefined) throw new PeerError("value.invalid", "expected the text of an API key");
     if (view.get(API_KEYS, id) !== undefined) {
@@ -230,10 +220,12 @@ export class ApiKeys {
     const content = checkedContent(given, nowMs);
     const hash = hashOfKeyText(this.#platform, text);
     const key = { ...content, id, appId, name, hash, createdAt: nowMs };
-    putKey(transaction, key);
-    if (!hasHadKeys(view)) transaction.apply([{ kind: "catalog", ...EVER_ADDED, value: true }]);
-    const target = targetOf(view, key);
-    recordDeed(transaction, author, { action: "apiKey.create", target, detail: `id ${id}` });
+    const everAdded: Operation = { kind: "catalog", ...EVER_ADDED, value: true };
+    return {
+      operations: [putOperation(key), ...(hasHadKeys(view) ? [] : [everAdded])],
+      deeds: [{ action: "apiKey.create", target: targetOf(view, key), detail: `id ${id}` }],
+      result: undefined,
+    };
   }
 
   #lookUp(text: string): KnownText | undefined {
@@ -250,8 +242,8 @@ export class ApiKeys {
     return { key: { id, appId, permissions }, until };
   }
 
-  #shown(document: StoredDocument): ApiKey {
-    const key = shownKey(keyOf(document));
+  #shown(stored: StoredKey): ApiKey {
+    const { hash: _hash, previous: _previous, ...key } = stored;
     const usedAt = this.#uses.get(key.id);
     return usedAt === undefined ? key : { ...key, lastUsedAt: usedAt };
   }
@@ -263,21 +255,29 @@ function useOperation(id: string, at: number): UpdateOperation {
   return { kind: "update", collection: API_KEYS, id, edits };
 }
 
-function shownKey(stored: StoredKey): ApiKey {
-  const { hash: _hash, previous: _previous, ...key } = stored;
-  return key;
-}
-
 /** Replaces all of the document. */
-function putKey(transaction: Transaction, key: StoredKey): void {
-  const fields = fieldsOfKey(key);
-  const { id } = key;
-  transaction.apply([{ kind: "insert", collection: API_KEYS, id, fields, clean: true }]);
+function putOperation(key: StoredKey): Operation {
+  return {
+    kind: "insert",
+    collection: API_KEYS,
+    id: key.id,
+    fields: fieldsOfKey(key),
+    clean: true,
+  };
 }
 
-function keyNamed(view: View, appId: string, name: string): StoredDocument {
+/** What may be replaced, to be compared. */
+function contentValue({ permissions, expiresAt, description }: ApiKeyContent): ValueObject {
+  return {
+    permissions: permissionsValue(permissions),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(description !== undefined && { description }),
+  };
+}
+
+function keyNamed(view: View, appId: string, name: string): StoredKey {
   const [document] = isName(name) ? documentsBy(view, KEYS_BY_NAME, appId, name) : [];
-  if (document !== undefined) return document;
+  if (document !== undefined) return keyOf(document);
   const message = `expected the name of an API key of the app, found ${shown(name)}`;
   throw new RegistryFault("ApiKeyNotFound", message);
 }
@@ -307,7 +307,7 @@ function checkedContent(content: ApiKeyContent, nowMs: number): ApiKeyContent {
   if (expiresAt !== undefined) checkExpiry(expiresAt, nowMs);
   if (description !== undefined) {
     const what = "characters at description";
-    checkRoom(description.length, DESCRIPTION_LENGTH_MAX, what);
+    checkSize(description.length, DESCRIPTION_LENGTH_MAX, what);
   }
   return {
     permissions,
@@ -327,5 +327,5 @@ function checkGrace(graceSeconds: number): void {
     const message = "expected a whole number of seconds, 0 or more, at graceSeconds";
     throw new RegistryFault("InvalidRequest", message);
   }
-  checkRoom(graceSeconds, KEY_GRACE_SECONDS_MAX, "seconds at graceSeconds");
+  checkSize(graceSeconds, KEY_GRACE_SECONDS_MAX, "seconds at graceSeconds");
 }

@@ -5,8 +5,8 @@
 
 import type { Platform, StoredDocument, View } from "@bigpeer/engine";
 import { isArray, isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
-import { type AuthProviders, providersOfStore, storedProviders } from "../auth/auth-provider.ts";
-import { APPS, DELETED_APPS } from "./registry-index.ts";
+import { type AuthProviders, providersOfStore, storedProviders } from "./auth-provider.ts";
+import { APPS, APPS_BY_NAME, DELETED_APPS, namesBy } from "./registry-index.ts";
 
 export interface App {
   readonly id: string;
@@ -32,11 +32,14 @@ export interface SessionKey {
   readonly secret: Uint8Array;
 }
 
+/** What an app is called, by people and by all else. */
+export type AppName = Pick<App, "id" | "name">;
+
 /** An app that is gone, while its data is still there. */
-export interface DeletedApp {
-  readonly id: string;
-  readonly name: string;
+export interface DeletedApp extends AppName {
   readonly deletedAt: number;
+  /** From then on it cannot be brought back. */
+  readonly isBeingRemoved?: true;
 }
 
 export const DEFAULT_APP_SETTINGS: AppSettings = { isV4Strict: false, isUnknownEmpty: false };
@@ -54,18 +57,33 @@ export function drawSessionKey(platform: Platform): SessionKey {
   return { id, secret: platform.random(SESSION_SECRET_SIZE) };
 }
 
-/** The apps in one state of the registry's store, in the order of their ids. */
-export function readApps(view: View): App[] {
-  return [...view.scan(APPS)].map(appOf);
+/** The apps in one state of the registry's store, in the order of their names. */
+export function readAppNames(view: View): AppName[] {
+  const names: AppName[] = [];
+  for (const { id, name } of namesBy(view, APPS_BY_NAME)) {
+    // The id becomes the name of a folder: nothing else may.
+    if (isAppId(id)) names.push({ id, name: typeof name === "string" ? name : id });
+  }
+  return names.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The apps whose data is still to be removed. */
-export function readDeletedApps(view: View): DeletedApp[] {
-  return [...view.scan(DELETED_APPS)].map(({ id, fields: { name, deletedAt } }) => {
-    if (!isAppId(id) || typeof name !== "string" || typeof deletedAt !== "number") {
-      throw new PeerError("store.corrupt", "expected deleted apps with a UUID in the registry");
+/** Why the documents of apps cannot be read, one by one; nothing when all can. */
+export function* unreadableApps(view: View): Iterable<{ id: Value; error: unknown }> {
+  for (const document of view.scan(APPS)) {
+    try {
+      appOf(document);
+    } catch (error) {
+      yield { id: document.id, error };
     }
-    return { id, name, deletedAt };
+  }
+}
+
+/** The apps whose data is still there. What cannot be read is nobody's: it stays as it is. */
+export function readDeletedApps(view: View): DeletedApp[] {
+  return [...view.scan(DELETED_APPS)].flatMap(({ id, fields }) => {
+    const { name, deletedAt, isBeingRemoved } = fields;
+    if (!isAppId(id) || typeof name !== "string" || typeof deletedAt !== "number") return [];
+    return [{ id, name, deletedAt, ...(isBeingRemoved === true && { isBeingRemoved }) }];
   });
 }
 

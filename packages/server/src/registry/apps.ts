@@ -4,20 +4,22 @@
  * Each change is one transaction of the registry's store, its entry in the audit log included. The
  * store of an app is made before its document, so an app that the registry knows has a store; where
  * it has none, it was lost. A crash between the two leaves an empty store that no document names,
- * and that the next app with this id takes over. Of a deleted app a document in `deleted_apps` stays
- * until its data is gone.
+ * and that the next app with this id takes over. The document of a deleted app moves to
+ * `deleted_apps`, from where it can be brought back, and stays there until its data is gone.
  */
 
 import { randomUUID } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
-import type { Store, Transaction, View } from "@bigpeer/engine";
-import { type ErrorCode, PeerError } from "@bigpeer/protocol";
-import type { AuthProviders } from "../auth/auth-provider.ts";
-import { appAttachmentsFolder, appFolder, appStoreFolder } from "../data-folder.ts";
+import { join } from "node:path";
+import type { View } from "@bigpeer/engine";
+import { type ErrorCode, type Operation, PeerError } from "@bigpeer/protocol";
+import { appAttachmentsFolder, appFolder, appStoreFolder, DATA_FILE } from "../data-folder.ts";
 import { APPS_MAX, PROVIDERS_MAX } from "../limits.ts";
+import { describeError } from "../log.ts";
 import { createStore, type StoreHost } from "../store-folder.ts";
 import {
   type App,
+  type AppName,
   type AppSettings,
   appOf,
   DEFAULT_APP_SETTINGS,
@@ -25,24 +27,26 @@ import {
   drawSessionKey,
   fieldsOfApp,
   isAppId,
-  readApps,
+  readAppNames,
   readDeletedApps,
 } from "./app.ts";
-import { type Author, recordDeed, SERVER } from "./audit-log.ts";
+import { type Author, changedFields, type Deed, SERVER } from "./audit-log.ts";
+import type { AuthProviders } from "./auth-provider.ts";
 import { checkName, isName } from "./name.ts";
+import { providerDeeds } from "./provider-deeds.ts";
 import { checkRoom, RegistryFault, shown } from "./registry-fault.ts";
 import {
   API_KEYS,
   APPS,
   APPS_BY_NAME,
+  countBy,
   DELETED_APPS,
-  documentsBy,
   idsBy,
   KEYS_BY_NAME,
   REPLICATIONS,
   REPLICATIONS_BY_APP,
 } from "./registry-index.ts";
-import type { RegistryState } from "./registry-state.ts";
+import { noChange, type RegistryStore } from "./registry-store.ts";
 
 export interface NewApp {
   readonly name: string;
@@ -52,14 +56,13 @@ export interface NewApp {
 
 export interface AppsHost extends StoreHost {
   readonly dataDir: string;
-  readonly state: RegistryState;
 }
 
 /** What a change makes of an app, and how the audit log calls it. */
 interface AppChange {
-  readonly action: string;
-  readonly detail?: string;
   readonly changed: Partial<App>;
+  /** None when nothing changes. */
+  readonly deeds: readonly Deed[];
 }
 
 /** Session keys that verify: the newest and the one before. */
@@ -69,25 +72,44 @@ const SESSION_KEYS_MAX = 2;
 const EARLY_CODES = new Set<ErrorCode>(["clock.ahead", "store.busy", "store.closed"]);
 
 export class Apps {
-  readonly #store: Store;
+  readonly #store: RegistryStore;
   readonly #host: AppsHost;
   /** Ids whose stores are being made: two at once would open one file twice. */
   readonly #making = new Set<string>();
   /** What was read of one state of the registry. */
   readonly #known = new Map<string, App>();
-  #list: readonly App[] | undefined;
+  #names: readonly AppName[] | undefined;
   #version = -1;
 
-  constructor(store: Store, host: AppsHost) {
+  constructor(store: RegistryStore, host: AppsHost) {
     this.#store = store;
     this.#host = host;
   }
 
+  get count(): number {
+    return this.#store.read((view) => view.count(APPS));
+  }
+
   /** In the order of their names. */
-  list(): readonly App[] {
+  names(): readonly AppName[] {
     this.#forgetOld();
-    this.#list ??= this.#store.read(readApps).toSorted(byName);
-    return this.#list;
+    this.#names ??= this.#store.read(readAppNames);
+    return this.#names;
+  }
+
+  /**
+   * All of all apps, for whoever needs that: it takes its time where there are many. One that cannot
+   * be read is logged and left out.
+   */
+  list(): readonly App[] {
+    return this.names().flatMap(({ id }) => {
+      try {
+        return this.get(id) ?? [];
+      } catch (error) {
+        this.#host.log("error", `expected to read the app ${id}: ${describeError(error)}`);
+        return [];
+      }
+    });
   }
 
   /** Remembered while the registry does not change. */
@@ -102,9 +124,15 @@ export class Apps {
     return app;
   }
 
-  /** Throws AppNotFound. */
+  /** The app of this name, as get has it. */
+  find(name: string): App | undefined {
+    const id = this.#store.read((view) => idOfApp(view, name));
+    return id === undefined ? undefined : this.get(id);
+  }
+
+  /** As find; throws AppNotFound. */
   named(name: string): App {
-    return this.#store.read((view) => appNamed(view, name));
+    return this.find(name) ?? refuseName(name);
   }
 
   async create(given: NewApp, author: Author): Promise<App> {
@@ -113,16 +141,16 @@ export class Apps {
     const id = checkId(given.id);
     checkProviders(authProviders);
     this.#store.read((view) => checkNew(view, id, name));
-    return this.#withStore(id, async () => {
+    return this.#withStore(id, () => {
       const sessionKeys = [drawSessionKey(this.#host.platform)];
       const fixed = { id, name, settings: DEFAULT_APP_SETTINGS, authProviders, sessionKeys };
-      return this.#change(author, (transaction) => {
-        checkNew(transaction.view, id, name);
-        const app = { ...fixed, createdAt: transaction.nowMs };
-        putApp(transaction, app);
-        const deed = { action: "app.create", target: targetOfApp(name), detail: `id ${id}` };
-        recordDeed(transaction, author, deed);
-        return app;
+      return this.#store.change(author, (view, nowMs) => {
+        checkNew(view, id, name);
+        const app = { ...fixed, createdAt: nowMs };
+        const target = targetOfApp(name);
+        const created = { action: "app.create", target, detail: `id ${id}` };
+        const deeds = [created, ...providerDeeds(target, {}, authProviders)];
+        return { operations: [putOperation(app)], deeds, result: app };
       });
     });
   }
@@ -136,9 +164,8 @@ export class Apps {
     return this.#changeApp(name, author, (app) => {
       const authProviders = change(app.authProviders);
       checkProviders(authProviders);
-      const names = Object.keys(authProviders).join(", ");
-      const detail = names === "" ? "no providers" : `providers ${names}`;
-      return { action: "app.setProviders", detail, changed: { authProviders } };
+      const deeds = providerDeeds(targetOfApp(name), app.authProviders, authProviders);
+      return { changed: { authProviders }, deeds };
     });
   }
 
@@ -149,9 +176,9 @@ export class Apps {
   ): Promise<AppSettings> {
     const app = await this.#changeApp(name, author, (before) => {
       const settings = { ...before.settings, ...given };
-      const { isV4Strict, isUnknownEmpty } = settings;
-      const detail = `isV4Strict ${isV4Strict}, isUnknownEmpty ${isUnknownEmpty}`;
-      return { action: "app.setSettings", detail, changed: { settings } };
+      const detail = settingsDetail(before.settings, settings);
+      const deed = { action: "app.setSettings", target: targetOfApp(name), detail };
+      return { changed: { settings }, deeds: detail === "" ? [] : [deed] };
     });
     return app.settings;
   }
@@ -161,27 +188,32 @@ export class Apps {
     const key = drawSessionKey(this.#host.platform);
     await this.#changeApp(name, author, ({ sessionKeys: before }) => {
       const sessionKeys = [key, ...before].slice(0, SESSION_KEYS_MAX);
-      return { action: "app.rotateSessionKey", changed: { sessionKeys } };
+      const deed = { action: "app.rotateSessionKey", target: targetOfApp(name) };
+      return { changed: { sessionKeys }, deeds: [deed] };
     });
   }
 
   /** The app, its keys and its replications are gone at once; its data is removed by others. */
   remove(name: string, author: Author): Promise<App> {
-    return this.#change(author, (transaction) => {
-      const { view } = transaction;
+    return this.#store.change(author, (view, nowMs) => {
       const app = appNamed(view, name);
-      const keys = [...idsBy(view, KEYS_BY_NAME, app.id)];
-      const replications = [...idsBy(view, REPLICATIONS_BY_APP, app.id)];
-      const fields = { name, deletedAt: transaction.nowMs };
-      transaction.apply([
-        { kind: "delete", collection: APPS, id: app.id },
-        ...keys.map((id) => ({ kind: "delete" as const, collection: API_KEYS, id })),
-        ...replications.map((id) => ({ kind: "delete" as const, collection: REPLICATIONS, id })),
-        { kind: "insert", collection: DELETED_APPS, id: app.id, fields },
-      ]);
-      const detail = `id ${app.id}, keys ${keys.length}, replications ${replications.length}`;
-      recordDeed(transaction, author, { action: "app.delete", target: targetOfApp(name), detail });
-      return app;
+      const { id } = app;
+      const keys = [...idsBy(view, KEYS_BY_NAME, id)];
+      const replications = [...idsBy(view, REPLICATIONS_BY_APP, id)];
+      const fields = { ...fieldsOfApp(app), deletedAt: nowMs };
+      const detail = `id ${id}, keys ${keys.length}, replications ${replications.length}`;
+      return {
+        operations: [
+          { kind: "delete", collection: APPS, id },
+          ...keys.map((key) => ({ kind: "delete" as const, collection: API_KEYS, id: key })),
+          ...replications.map((each) => {
+            return { kind: "delete" as const, collection: REPLICATIONS, id: each };
+          }),
+          { kind: "insert", collection: DELETED_APPS, id, fields, clean: true },
+        ],
+        deeds: [{ action: "app.delete", target: targetOfApp(name), detail }],
+        result: app,
+      };
     });
   }
 
@@ -190,32 +222,78 @@ export class Apps {
     return this.#store.read(readDeletedApps);
   }
 
+  /**
+   * Brings back a deleted app with its providers, settings and sessions; its keys and replications
+   * are gone. Throws AppNotFound when there is no such, or its data is being removed.
+   */
+  restore(given: string, author: Author): Promise<App> {
+    const id = given.toLowerCase();
+    const freshKey = drawSessionKey(this.#host.platform);
+    return this.#store.change(author, (view) => {
+      const document = isAppId(id) ? view.get(DELETED_APPS, id) : undefined;
+      const isLeft = document !== undefined && document.fields["isBeingRemoved"] !== true;
+      // A copy of the folder has the registry, and no data of deleted apps.
+      if (!isLeft || !this.#hasStore(id)) {
+        const message = `there is no deleted app with the id ${shown(given)} whose data is there`;
+        throw new RegistryFault("AppNotFound", message);
+      }
+      const kept = appOf(document);
+      const { name } = kept;
+      checkNewName(view, name);
+      // An earlier version kept the name alone.
+      const app = kept.sessionKeys.length > 0 ? kept : { ...kept, sessionKeys: [freshKey] };
+      return {
+        operations: [{ kind: "delete", collection: DELETED_APPS, id }, putOperation(app)],
+        deeds: [{ action: "app.restore", target: targetOfApp(name), detail: `id ${id}` }],
+        result: app,
+      };
+    });
+  }
+
+  /**
+   * Whether the data of a deleted app may be removed now, because it is older than `graceMs`. Then it
+   * cannot be brought back any more: that is written, and with it the time by which it was decided,
+   * so a wall clock that leapt is refused as with every write.
+   */
+  beginRemoval(id: string, graceMs: number): Promise<boolean> {
+    return this.#store.note((view, nowMs) => {
+      const { deletedAt, isBeingRemoved } = view.get(DELETED_APPS, id)?.fields ?? {};
+      const isBegun = isBeingRemoved === true;
+      const isDue = typeof deletedAt === "number" && nowMs - deletedAt >= graceMs;
+      if (isBegun || !isDue) return { operations: [], result: isBegun };
+      const edits = [{ kind: "set" as const, path: ["isBeingRemoved"], value: true }];
+      return {
+        operations: [{ kind: "update", collection: DELETED_APPS, id, edits }],
+        result: true,
+      };
+    });
+  }
+
   /** Tells that the data of a deleted app is gone. Its id may be used again from then on. */
   async forget(id: string): Promise<void> {
-    await this.#change(SERVER, (transaction) => {
-      const { name } = transaction.view.get(DELETED_APPS, id)?.fields ?? {};
-      if (typeof name !== "string") return;
-      transaction.apply([{ kind: "delete", collection: DELETED_APPS, id }]);
-      const target = targetOfApp(name);
-      recordDeed(transaction, SERVER, { action: "app.purge", target, detail: `id ${id}` });
+    await this.#store.change(SERVER, (view) => {
+      const { name } = view.get(DELETED_APPS, id)?.fields ?? {};
+      if (typeof name !== "string") return noChange(undefined);
+      return {
+        operations: [{ kind: "delete", collection: DELETED_APPS, id }],
+        deeds: [{ action: "app.purge", target: targetOfApp(name), detail: `id ${id}` }],
+        result: undefined,
+      };
     });
   }
 
   #changeApp(name: string, author: Author, evaluate: (before: App) => AppChange): Promise<App> {
-    return this.#change(author, (transaction) => {
-      const before = appNamed(transaction.view, name);
-      const { action, detail, changed } = evaluate(before);
+    return this.#store.change(author, (view) => {
+      const before = appNamed(view, name);
+      const { changed, deeds } = evaluate(before);
+      if (deeds.length === 0) return noChange(before);
       const app = { ...before, ...changed };
-      putApp(transaction, app);
-      const target = targetOfApp(name);
-      recordDeed(transaction, author, { action, target, ...(detail && { detail }) });
-      return app;
+      return { operations: [putOperation(app)], deeds, result: app };
     });
   }
 
-  async #change<T>({ requestId }: Author, work: (transaction: Transaction) => T): Promise<T> {
-    const { result } = await this.#store.transact(work, requestId);
-    return result;
+  #hasStore(id: string): boolean {
+    return existsSync(join(appStoreFolder(this.#host.dataDir, id), DATA_FILE));
   }
 
   /** Makes the store of an app and then does `work`; if that is refused, the store goes again. */
@@ -247,11 +325,11 @@ export class Apps {
   }
 
   #forgetOld(): void {
-    const { version } = this.#host.state;
+    const { version } = this.#store;
     if (version === this.#version) return;
     this.#version = version;
     this.#known.clear();
-    this.#list = undefined;
+    this.#names = undefined;
   }
 }
 
@@ -260,11 +338,22 @@ export function targetOfApp(name: string): string {
   return `app/${name}`;
 }
 
+/** The app of this name, of which there is one at the most. */
+function idOfApp(view: View, name: string): string | undefined {
+  if (!isName(name)) return undefined;
+  for (const id of idsBy(view, APPS_BY_NAME, name)) if (isAppId(id)) return id;
+  return undefined;
+}
+
 /** Throws AppNotFound. */
-export function appNamed(view: View, name: string): App {
-  const [document] = isName(name) ? documentsBy(view, APPS_BY_NAME, name) : [];
-  if (document !== undefined) return appOf(document);
-  throw new RegistryFault("AppNotFound", `expected the name of an app, found ${shown(name)}`);
+function appNamed(view: View, name: string): App {
+  const id = idOfApp(view, name);
+  const document = id === undefined ? undefined : view.get(APPS, id);
+  return document === undefined ? refuseName(name) : appOf(document);
+}
+
+function refuseName(name: string): never {
+  throw new RegistryFault("AppNotFound", `there is no app named ${shown(name)}`);
 }
 
 /** Undefined when there is no such app. */
@@ -276,13 +365,24 @@ export function nameOfApp(view: View, id: string): string | undefined {
 /** Throws AppNotFound: an app may go at any moment before something is added to it. */
 export function checkApp(view: View, id: string): void {
   if (nameOfApp(view, id) !== undefined) return;
-  throw new RegistryFault("AppNotFound", `expected the id of an app, found ${shown(id)}`);
+  throw new RegistryFault("AppNotFound", `there is no app with the id ${shown(id)}`);
 }
 
 /** Replaces all of the document. */
-function putApp(transaction: Transaction, app: App): void {
-  const fields = fieldsOfApp(app);
-  transaction.apply([{ kind: "insert", collection: APPS, id: app.id, fields, clean: true }]);
+function putOperation(app: App): Operation {
+  return { kind: "insert", collection: APPS, id: app.id, fields: fieldsOfApp(app), clean: true };
+}
+
+/** Those that change, by the names that the management API has for them. */
+function settingsDetail(before: AppSettings, after: AppSettings): string {
+  const [old, now] = [namedSettings(before), namedSettings(after)];
+  return changedFields(old, now)
+    .map((name) => `${name} ${String(now[name])}`)
+    .join(", ");
+}
+
+function namedSettings({ isV4Strict, isUnknownEmpty }: AppSettings): { [name: string]: boolean } {
+  return { strictV4: isV4Strict, unknownCollectionsAreEmpty: isUnknownEmpty };
 }
 
 function checkId(given: string | undefined): string {
@@ -297,11 +397,15 @@ function checkProviders(providers: AuthProviders): void {
 }
 
 function checkNew(view: View, id: string, name: string): void {
-  if (documentsBy(view, APPS_BY_NAME, name).length > 0) {
-    throw new RegistryFault("AppNameNotUnique", `there is an app with the name ${shown(name)}`);
-  }
+  checkNewName(view, name);
   if (view.get(APPS, id) !== undefined || view.get(DELETED_APPS, id) !== undefined) {
     throw idTaken(id);
+  }
+}
+
+function checkNewName(view: View, name: string): void {
+  if (countBy(view, APPS_BY_NAME, name) > 0) {
+    throw new RegistryFault("AppNameNotUnique", `there is an app with the name ${shown(name)}`);
   }
   checkRoom(view.count(APPS) + 1, APPS_MAX, "apps");
 }
@@ -315,8 +419,4 @@ function isRefusal(error: unknown): boolean {
 function idTaken(id: string): RegistryFault {
   const message = `there is an app with the id ${id}, or data of one that was deleted`;
   return new RegistryFault("AppIdNotUnique", message);
-}
-
-function byName(a: App, b: App): number {
-  return a.name < b.name ? -1 : 1;
 }

@@ -7,7 +7,13 @@
  */
 
 import type { Store, StoredDocument, Transaction, View } from "@bigpeer/engine";
-import { PeerError, stringifyJson, type ValueObject } from "@bigpeer/protocol";
+import {
+  equalValues,
+  getField,
+  PeerError,
+  stringifyJson,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import { AUDIT_ENTRIES_MAX } from "../limits.ts";
 
 /** Who changes something. */
@@ -23,7 +29,7 @@ export interface AuditEntry {
   /** In milliseconds since 1970. */
   readonly at: number;
   readonly actor: string;
-  /** What was done: `app.create`, `apiKey.rotate`. */
+  /** What was done: `app.create`, `apiKey.rotate`, `provider.replace`. */
   readonly action: string;
   /** To what: `app/shop/apiKey/till`. */
   readonly target: string;
@@ -69,7 +75,7 @@ export function isUntouched(view: View): boolean {
   return view.count(AUDIT) === 0;
 }
 
-/** Adds the entry of the change that `transaction` makes. */
+/** Adds the entry of the change that `transaction` makes. Only RegistryStore does. */
 export function recordDeed(transaction: Transaction, author: Author, deed: Deed): void {
   const id = lastNumber(transaction.view) + 1;
   const { actor, requestId } = author;
@@ -89,6 +95,12 @@ export function recordDeed(transaction: Transaction, author: Author, deed: Deed)
     // Nobody else has a copy that would have to hear of it: no tombstones.
     ...forgotten.map((old) => ({ kind: "evict" as const, collection: AUDIT, id: old })),
   ]);
+}
+
+/** What a deed tells of a change: the names of the fields that one has and the other has not so. */
+export function changedFields(before: ValueObject, after: ValueObject): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].filter((name) => !equalValues(getField(before, name), getField(after, name)));
 }
 
 /** 0 before the first entry. */

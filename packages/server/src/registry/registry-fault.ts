@@ -56,7 +56,12 @@ export function checked<T>(work: () => T): T {
   }
 }
 
-/** Refuses what would be more than `max`. */
+/** Refuses one more where there are as many as there may be. */
 export function checkRoom(count: number, max: number, what: string): void {
   if (count > max) throw new RegistryFault("LimitReached", `expected at most ${max} ${what}`);
+}
+
+/** Refuses a part of a request that is too long. `what` has its place. */
+export function checkSize(size: number, max: number, what: string): void {
+  if (size > max) throw new RegistryFault("InvalidRequest", `expected at most ${max} ${what}`);
 }

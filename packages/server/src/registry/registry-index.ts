@@ -7,7 +7,7 @@
  */
 
 import type { StoredDocument, Transaction, View } from "@bigpeer/engine";
-import type { Value } from "@bigpeer/protocol";
+import { getField, type Value, type ValueObject } from "@bigpeer/protocol";
 
 interface RegistryIndex {
   readonly collection: string;
@@ -61,6 +61,25 @@ export function* idsBy(view: View, by: RegistryIndex, ...equal: string[]): Itera
   }
   for (const { id, fields } of view.scan(by.collection)) {
     if (equal.every((value, i) => fields[by.fields[i] ?? ""] === value)) yield id;
+  }
+}
+
+/** The first indexed field of each document beside its id; the document itself is not read for it. */
+export function* namesBy(
+  view: View,
+  by: RegistryIndex,
+): Iterable<{ readonly id: Value; readonly name: Value | undefined }> {
+  const index = view.index(by.collection, by.name);
+  const nameOf = (fields: ValueObject | undefined): Value | undefined =>
+    fields && getField(fields, by.fields[0] ?? "");
+  if (index === undefined) {
+    for (const { id, fields } of view.scan(by.collection)) yield { id, name: nameOf(fields) };
+    return;
+  }
+  for (const entry of view.scanIndex(index)) {
+    const { id } = entry;
+    const [name] = entry.values() ?? [nameOf(view.get(by.collection, id)?.fields)];
+    yield { id, name };
   }
 }
 

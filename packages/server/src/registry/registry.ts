@@ -10,7 +10,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FULL_PERMISSIONS, type Platform, type Transaction } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import type { AuthProviders } from "../auth/auth-provider.ts";
 import { appIdsInFolder, DATA_FILE, registryFolder } from "../data-folder.ts";
 import { createStore, type StoreFolder, type StoreHost } from "../store-folder.ts";
 import { nameOfUnnamed } from "./api-key.ts";
@@ -18,8 +17,9 @@ import { ApiKeys } from "./api-keys.ts";
 import { drawSessionKey } from "./app.ts";
 import { Apps } from "./apps.ts";
 import { AuditLog, isUntouched, SERVER } from "./audit-log.ts";
+import { type AuthProviders, drawProviderId } from "./auth-provider.ts";
 import { API_KEYS, APPS, hasIndexes, makeIndexes } from "./registry-index.ts";
-import { RegistryState } from "./registry-state.ts";
+import { RegistryStore } from "./registry-store.ts";
 import { Replications } from "./replications.ts";
 
 export const DEFAULT_APP_NAME = "default";
@@ -39,13 +39,12 @@ export class Registry {
   readonly audit: AuditLog;
 
   private constructor(dataDir: string, host: StoreHost, opened: StoreFolder) {
-    const { store } = opened;
-    const state = new RegistryState(store);
+    const store = new RegistryStore(opened.store);
     this.storeFolder = opened;
-    this.apps = new Apps(store, { ...host, dataDir, state });
-    this.keys = new ApiKeys(store, host.platform, state);
+    this.apps = new Apps(store, { ...host, dataDir });
+    this.keys = new ApiKeys(store, host.platform);
     this.replications = new Replications(store);
-    this.audit = new AuditLog(store);
+    this.audit = new AuditLog(opened.store);
   }
 
   /** Opens the registry of a data folder; the first time, it makes the app `default`. */
@@ -110,6 +109,7 @@ function developmentProviders(platform: Platform): AuthProviders {
   const sharedToken = Buffer.from(platform.random(DEVELOPMENT_TOKEN_SIZE)).toString("base64url");
   return {
     [DEVELOPMENT_PROVIDER]: {
+      id: drawProviderId((size) => platform.random(size)),
       type: "anonymous",
       permission: FULL_PERMISSIONS,
       sessionLength: DEVELOPMENT_SESSION_LENGTH,

@@ -6,12 +6,13 @@
  * included.
  */
 
-import { checkFilter, type Store, type Transaction, type View } from "@bigpeer/engine";
+import { checkFilter, type View } from "@bigpeer/engine";
 import {
   checkCollection,
   getField,
   isArray,
   isObject,
+  type Operation,
   PeerError,
   setField,
   stringifyJson,
@@ -21,10 +22,14 @@ import {
 import { REPLICATION_ADDRESSES_MAX, REPLICATION_QUERIES_MAX, REPLICATIONS_MAX } from "../limits.ts";
 import { checkAddress } from "./address.ts";
 import { checkApp, nameOfApp, targetOfApp } from "./apps.ts";
-import { type Author, recordDeed } from "./audit-log.ts";
+import { type Author, changedFields } from "./audit-log.ts";
 import { checkName, isName } from "./name.ts";
-import { checked, checkRoom, RegistryFault, shown } from "./registry-fault.ts";
+import { checked, checkRoom, checkSize, RegistryFault, shown } from "./registry-fault.ts";
 import { countBy, documentsBy, REPLICATIONS, REPLICATIONS_BY_APP } from "./registry-index.ts";
+import { noChange, type RegistryStore } from "./registry-store.ts";
+
+/** Collections that the server makes up; nobody else has them. */
+const SYSTEM = /^system:/;
 
 export interface Replication {
   readonly name: string;
@@ -45,9 +50,9 @@ export interface ReplicationChange {
 }
 
 export class Replications {
-  readonly #store: Store;
+  readonly #store: RegistryStore;
 
-  constructor(store: Store) {
+  constructor(store: RegistryStore) {
     this.#store = store;
   }
 
@@ -68,16 +73,17 @@ export class Replications {
     author: Author,
   ): Promise<Replication> {
     const { name } = given;
-    return this.#change(author, (transaction) => {
-      const { view } = transaction;
+    return this.#store.change(author, (view) => {
       checkApp(view, appId);
       checkNew(view, appId, name);
       const none = { name, appId, connections: [], queriesByCollection: {} };
       const replication = changed(none, given);
-      putReplication(transaction, replication);
       const target = targetOf(view, replication);
-      recordDeed(transaction, author, { action: "bigPeerReplication.create", target });
-      return replication;
+      return {
+        operations: [putOperation(replication)],
+        deeds: [{ action: "bigPeerReplication.create", target }],
+        result: replication,
+      };
     });
   }
 
@@ -87,35 +93,30 @@ export class Replications {
     change: ReplicationChange,
     author: Author,
   ): Promise<Replication> {
-    return this.#change(author, (transaction) => {
-      const { view } = transaction;
-      const replication = changed(replicationNamed(view, appId, name), change);
-      putReplication(transaction, replication);
-      const { connections, queriesByCollection } = change;
-      const parts = Object.entries({ connections, queriesByCollection });
-      const names = parts.flatMap(([part, value]) => (value === undefined ? [] : [part]));
-      recordDeed(transaction, author, {
-        action: "bigPeerReplication.update",
-        target: targetOf(view, replication),
-        detail: names.length === 0 ? "nothing" : names.join(", "),
-      });
-      return replication;
+    return this.#store.change(author, (view) => {
+      const before = replicationNamed(view, appId, name);
+      const replication = changed(before, change);
+      const fields = changedFields(fieldsOf(before), fieldsOf(replication));
+      if (fields.length === 0) return noChange(before);
+      const target = targetOf(view, replication);
+      const detail = fields.join(", ");
+      return {
+        operations: [putOperation(replication)],
+        deeds: [{ action: "bigPeerReplication.update", target, detail }],
+        result: replication,
+      };
     });
   }
 
   remove(appId: string, name: string, author: Author): Promise<void> {
-    return this.#change(author, (transaction) => {
-      const { view } = transaction;
-      const replication = replicationNamed(view, appId, name);
-      transaction.apply([{ kind: "delete", collection: REPLICATIONS, id: name }]);
-      const target = targetOf(view, replication);
-      recordDeed(transaction, author, { action: "bigPeerReplication.delete", target });
+    return this.#store.change(author, (view) => {
+      const target = targetOf(view, replicationNamed(view, appId, name));
+      return {
+        operations: [{ kind: "delete", collection: REPLICATIONS, id: name }],
+        deeds: [{ action: "bigPeerReplication.delete", target }],
+        result: undefined,
+      };
     });
-  }
-
-  async #change<T>({ requestId }: Author, work: (transaction: Transaction) => T): Promise<T> {
-    const { result } = await this.#store.transact(work, requestId);
-    return result;
   }
 }
 
@@ -125,16 +126,19 @@ function targetOf(view: View, { appId, name }: Replication): string {
 }
 
 /** Replaces all of the document. */
-function putReplication(transaction: Transaction, replication: Replication): void {
-  const { name: id, appId, connections, queriesByCollection } = replication;
-  const fields = { appId, connections, queriesByCollection };
-  transaction.apply([{ kind: "insert", collection: REPLICATIONS, id, fields, clean: true }]);
+function putOperation(replication: Replication): Operation {
+  const fields = fieldsOf(replication);
+  return { kind: "insert", collection: REPLICATIONS, id: replication.name, fields, clean: true };
+}
+
+function fieldsOf({ appId, connections, queriesByCollection }: Replication): ValueObject {
+  return { appId, connections, queriesByCollection };
 }
 
 function replicationNamed(view: View, appId: string, name: string): Replication {
   const document = isName(name) ? view.get(REPLICATIONS, name) : undefined;
   if (document === undefined) {
-    const message = `expected the name of a replication, found ${shown(name)}`;
+    const message = `there is no replication named ${shown(name)}`;
     throw new RegistryFault("BigPeerReplicationNotFound", message);
   }
   const replication = replicationOf(document.id, document.fields);
@@ -172,19 +176,28 @@ function checkedAddresses(given: readonly string[]): readonly string[] {
     const key = address.toLowerCase();
     if (!addresses.has(key)) addresses.set(key, address);
   }
-  checkRoom(addresses.size, REPLICATION_ADDRESSES_MAX, "addresses at connections");
+  checkSize(addresses.size, REPLICATION_ADDRESSES_MAX, "addresses at connections");
   return [...addresses.values()];
 }
 
 function checkedQueries(given: QueriesByCollection): QueriesByCollection {
   const queries = Object.values(given).flat();
-  checkRoom(queries.length, REPLICATION_QUERIES_MAX, "queries at queriesByCollection");
+  checkSize(queries.length, REPLICATION_QUERIES_MAX, "queries at queriesByCollection");
   for (const [collection, texts] of Object.entries(given)) {
-    const at = `queriesByCollection.${collection}`;
+    const at = `queriesByCollection${placeOf(collection)}`;
     checked(() => checkCollection(collection, at));
+    if (SYSTEM.test(collection)) {
+      const expected = "a collection of documents, found one of the system";
+      throw new RegistryFault("InvalidRequest", `expected ${expected} at ${at}`);
+    }
     for (const [i, text] of texts.entries()) checked(() => checkFilter(text, `${at}[${i}]`));
   }
   return given;
+}
+
+/** A field of an object, as the place of an error has it: what is no word is quoted. */
+function placeOf(name: string): string {
+  return /^\w+$/.test(name) ? `.${name}` : `[${shown(name)}]`;
 }
 
 function replicationOf(id: Value, fields: ValueObject): Replication {

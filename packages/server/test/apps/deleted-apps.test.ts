@@ -4,8 +4,8 @@
 
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { removeDeletedApps } from "../../src/apps/deleted-apps.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { DeletedApps } from "../../src/apps/deleted-apps.ts";
 import { appAttachmentsFolder, appFolder, appStoreFolder } from "../../src/data-folder.ts";
 import { SERVER } from "../../src/registry/audit-log.ts";
 import { DAY_MS, type MaintainedFolder, openMaintained } from "../support/maintained-folder.ts";
@@ -13,13 +13,13 @@ import { DAY_MS, type MaintainedFolder, openMaintained } from "../support/mainta
 interface Deleted extends MaintainedFolder {
   /** The app that was deleted. */
   readonly id: string;
-  readonly remove: (isStopped?: () => boolean) => Promise<void>;
+  readonly deletedApps: DeletedApps;
 }
 
 /** A folder of two apps, one of which was deleted a moment ago. */
-async function openDeleted(): Promise<Deleted> {
+async function openDeleted(graceMs = DAY_MS): Promise<Deleted> {
   const folder = await openMaintained("gone");
-  const { dataDir, registry, apps, platform, host } = folder;
+  const { dataDir, registry, apps } = folder;
   const { id } = registry.apps.named("gone");
   (await apps.use(id)).release();
   const attachments = appAttachmentsFolder(dataDir, id);
@@ -27,29 +27,29 @@ async function openDeleted(): Promise<Deleted> {
   writeFileSync(join(attachments, "content"), "a photo");
   await registry.apps.remove("gone", SERVER);
   await apps.closeApp(id);
-  const now = (): number => platform.nowMs;
-  const { log } = host;
-  const remove = (isStopped = () => false): Promise<void> =>
-    removeDeletedApps({ dataDir, registry, apps, appGraceMs: DAY_MS, now, log }, isStopped);
-  return { ...folder, id, remove };
+  return { ...folder, id, deletedApps: watchDeleted(folder, graceMs) };
 }
 
-/** Lets time pass, which the registry notes as it does with every change. */
-async function pass({ platform, registry }: Deleted, ms: number): Promise<void> {
-  platform.nowMs += ms;
-  await registry.apps.setSettings("default", {}, SERVER);
+function watchDeleted(folder: MaintainedFolder, appGraceMs: number): DeletedApps {
+  const { dataDir, registry, apps, platform, host } = folder;
+  const now = (): number => platform.nowMs;
+  const { log } = host;
+  const deletedApps = new DeletedApps({ dataDir, registry, apps, appGraceMs, now, log });
+  onTestFinished(() => deletedApps.stop());
+  return deletedApps;
 }
 
 test("the data of a deleted app is kept for the grace and then removed, all of it", async () => {
   const deleted = await openDeleted();
-  const { dataDir, id, registry, host } = deleted;
+  const { dataDir, id, registry, platform, deletedApps, host } = deleted;
   const other = registry.apps.named("default").id;
-  await pass(deleted, DAY_MS - 1);
-  await deleted.remove();
+  platform.nowMs += DAY_MS - 1;
+  await deletedApps.removeDue();
   expect(existsSync(join(appStoreFolder(dataDir, id), "data.mdb"))).toBe(true);
   expect(registry.apps.deleted()).toHaveLength(1);
-  await pass(deleted, 1);
-  await deleted.remove();
+  // Nothing else is written meanwhile.
+  platform.nowMs += 1;
+  await deletedApps.removeDue();
   expect(readdirSync(join(dataDir, "apps"))).toEqual([other]);
   expect(registry.apps.deleted()).toEqual([]);
   expect(host.lines).toEqual(["info the data of a deleted app was removed"]);
@@ -58,9 +58,9 @@ test("the data of a deleted app is kept for the grace and then removed, all of i
 test("what a crash left half removed is removed", async () => {
   const deleted = await openDeleted();
   const { dataDir, id, registry } = deleted;
-  await pass(deleted, DAY_MS);
+  deleted.platform.nowMs += DAY_MS;
   rmSync(appStoreFolder(dataDir, id), { recursive: true });
-  await deleted.remove();
+  await deleted.deletedApps.removeDue();
   expect(existsSync(appFolder(dataDir, id))).toBe(false);
   expect(registry.apps.deleted()).toEqual([]);
 });
@@ -68,9 +68,9 @@ test("what a crash left half removed is removed", async () => {
 test("where the folder is gone already, only the note of it is left to remove", async () => {
   const deleted = await openDeleted();
   const { dataDir, id, registry } = deleted;
-  await pass(deleted, DAY_MS);
+  deleted.platform.nowMs += DAY_MS;
   rmSync(appFolder(dataDir, id), { recursive: true });
-  await deleted.remove();
+  await deleted.deletedApps.removeDue();
   expect(registry.apps.deleted()).toEqual([]);
 });
 
@@ -80,27 +80,67 @@ test("a folder that the registry says nothing of is never touched", async () => 
   const foreign = join(dataDir, "apps", "00000000-0000-4000-8000-00000000cafe", "store");
   mkdirSync(foreign, { recursive: true });
   writeFileSync(join(foreign, "data.mdb"), "whatever");
-  await pass(deleted, 3 * DAY_MS);
-  await deleted.remove();
+  deleted.platform.nowMs += 3 * DAY_MS;
+  await deleted.deletedApps.removeDue();
   expect(readdirSync(foreign)).toEqual(["data.mdb"]);
 });
 
-test("a wall clock that leaps removes nothing before the registry has seen the time", async () => {
-  const deleted = await openDeleted();
-  const { dataDir, id, platform } = deleted;
-  platform.nowMs += 20 * DAY_MS;
-  await deleted.remove();
+test("a wall clock that leaps removes nothing: that is refused like every write", async () => {
+  const { dataDir, id, platform, registry, deletedApps, host } = await openDeleted();
+  const { txnId } = registry.storeFolder.store;
+  platform.nowMs += 40 * DAY_MS;
+  await deletedApps.removeDue();
   expect(existsSync(appFolder(dataDir, id))).toBe(true);
+  expect(registry.storeFolder.store.txnId).toBe(txnId);
+  expect(host.lines).toEqual([
+    expect.stringContaining(`error the data of the deleted app ${id} is not gone: the wall clock`),
+  ]);
+  platform.nowMs -= 40 * DAY_MS;
+  expect((await registry.apps.restore(id, SERVER)).name).toBe("gone");
+});
+
+test("removal that began is ended after a restart, and whoever comes late is told so", async () => {
+  const { dataDir, id, platform, registry, deletedApps } = await openDeleted();
+  platform.nowMs += DAY_MS;
+  expect(await registry.apps.beginRemoval(id, DAY_MS)).toBe(true);
+  await expect(registry.apps.restore(id, SERVER)).rejects.toMatchObject({ title: "AppNotFound" });
+  // Whatever the clock says then.
+  platform.nowMs -= DAY_MS;
+  await deletedApps.removeDue();
+  expect(existsSync(appFolder(dataDir, id))).toBe(false);
+  expect(registry.apps.deleted()).toEqual([]);
+});
+
+test("an app that was brought back keeps its data, whatever is due", async () => {
+  const { dataDir, id, platform, registry, deletedApps, apps } = await openDeleted();
+  await registry.apps.restore(id, SERVER);
+  platform.nowMs += 2 * DAY_MS;
+  await deletedApps.removeDue();
+  expect(existsSync(join(appAttachmentsFolder(dataDir, id), "content"))).toBe(true);
+  const use = await apps.use(id);
+  expect(use.app.name).toBe("gone");
+  use.release();
+});
+
+test("a removal that meets the closing of the registry ends without a word", async () => {
+  const { platform, registry, deletedApps, host, id } = await openDeleted();
+  platform.nowMs += DAY_MS;
+  await registry.apps.beginRemoval(id, DAY_MS);
+  const removing = deletedApps.removeDue();
+  const stopped = deletedApps.stop();
+  await registry.close();
+  await Promise.all([removing, stopped]);
+  expect(host.lines).toEqual([]);
 });
 
 test("what cannot be removed is logged and stays to be done", async () => {
   const deleted = await openDeleted();
   const { dataDir, id, registry, host } = deleted;
-  await pass(deleted, DAY_MS);
+  deleted.platform.nowMs += DAY_MS;
   const apps = join(dataDir, "apps");
   rmSync(apps, { recursive: true });
   writeFileSync(apps, "a file where the folder should be");
-  await deleted.remove();
+  await deleted.deletedApps.removeDue();
   expect(host.lines).toEqual([
     expect.stringContaining(`error the data of the deleted app ${id} is not gone: `),
   ]);
@@ -109,18 +149,37 @@ test("what cannot be removed is logged and stays to be done", async () => {
 
 test("an app that is still open is closed first", async () => {
   const folder = await openMaintained("gone");
-  const { dataDir, registry, apps, platform, host } = folder;
+  const { dataDir, registry, apps } = folder;
   const { id } = registry.apps.named("gone");
   (await apps.use(id)).release();
   await registry.apps.remove("gone", SERVER);
-  const now = (): number => platform.nowMs;
-  const { log } = host;
-  const options = { dataDir, registry, apps, appGraceMs: 0, now, log };
-  await removeDeletedApps(options, () => true);
-  expect(registry.apps.deleted()).toHaveLength(1);
-  await removeDeletedApps(options, () => false);
+  await watchDeleted(folder, 0).removeDue();
   expect(apps.open).toEqual([]);
   expect(existsSync(appFolder(dataDir, id))).toBe(false);
+});
+
+test("one that was stopped removes nothing more", async () => {
+  const { dataDir, id, platform, deletedApps } = await openDeleted();
+  await deletedApps.stop();
+  platform.nowMs += DAY_MS;
+  await deletedApps.removeDue();
+  expect(existsSync(appFolder(dataDir, id))).toBe(true);
+});
+
+test("an app that is deleted later is removed when its time has come, though nothing else is written", async () => {
+  const folder = await openMaintained("one", "two");
+  const { registry, platform, host } = folder;
+  watchDeleted(folder, 50);
+  await registry.apps.remove("one", SERVER);
+  platform.nowMs += 50;
+  await vi.waitFor(() => expect(registry.apps.deleted()).toEqual([]));
+  await registry.apps.remove("two", SERVER);
+  const { txnId } = registry.storeFolder.store;
+  platform.nowMs += 50;
+  await vi.waitFor(() => expect(registry.apps.deleted()).toEqual([]));
+  // That it began, and that it is done.
+  expect(registry.storeFolder.store.txnId).toBe(txnId + 2);
+  expect(host.lines).toHaveLength(2);
 });
 
 test("a new app may have the id of one whose data is gone, and not before", async () => {
@@ -130,8 +189,8 @@ test("a new app may have the id of one whose data is gone, and not before", asyn
   await expect(registry.apps.create(again, SERVER)).rejects.toMatchObject({
     title: "AppIdNotUnique",
   });
-  await pass(deleted, DAY_MS);
-  await deleted.remove();
+  deleted.platform.nowMs += DAY_MS;
+  await deleted.deletedApps.removeDue();
   await registry.apps.create(again, SERVER);
   const { app } = await apps.use(id);
   expect(app.store.read((view) => view.txnId)).toBe(0);

@@ -219,6 +219,47 @@ describe("a store that cannot be opened", () => {
   });
 });
 
+describe("an app that is open, and then something else fails", () => {
+  test("is closed again, and takes no place", async () => {
+    const { openApps, dataDir, host } = await makeAppFolders(2);
+    let isBroken = true;
+    const onOpened = () => {
+      if (isBroken) throw new Error("nobody can watch it");
+      return () => {};
+    };
+    let nowMs = 0;
+    const platform = { ...host.platform, elapsed: () => nowMs };
+    const apps = openApps({ onOpened, openMax: 1, host: { ...host, platform } });
+    await expect(apps.use(ONE)).rejects.toThrow("nobody can watch it");
+    if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
+    expect(apps.hasFailed(ONE)).toBe(true);
+    expect(host.lines).toEqual([
+      expect.stringContaining(`error app ${ONE} could not be opened: Error: nobody can watch it`),
+    ]);
+    isBroken = false;
+    (await apps.use(TWO)).release();
+    nowMs = 5_000;
+    expect((await apps.use(ONE)).app.id).toBe(ONE);
+    expect(apps.hasFailed(ONE)).toBe(false);
+  });
+
+  test("is closed with its files though whoever watched it fails", async () => {
+    const { openApps, dataDir, host } = await makeAppFolders(1);
+    const onOpened = () => () => {
+      throw new Error("nobody was watching");
+    };
+    const apps = openApps({ onOpened });
+    (await apps.use(ONE)).release();
+    await apps.close();
+    if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
+    expect(host.lines).toEqual([
+      expect.stringContaining(
+        `error expected to end the uses of ${ONE}: Error: nobody was watching`,
+      ),
+    ]);
+  });
+});
+
 describe("where as many are open as may be", () => {
   test("the quietest one that nobody uses makes room", async () => {
     const { openApps } = await makeAppFolders(3);
@@ -287,6 +328,23 @@ describe("an app that is deleted", () => {
     await apps.closeApp(ONE);
     expect(() => countOf(use.app)).toThrow(expect.objectContaining({ code: "store.closed" }));
     use.release();
+  });
+
+  test("is closed after a while also while an upload trickles, which ends", async () => {
+    const { openApps, known, dataDir, host } = await makeAppFolders(1);
+    const apps = openApps({ closeMsMax: 10 });
+    const use = await apps.use(ONE);
+    async function* trickle(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from("begun");
+      await new Promise(() => {});
+    }
+    const uploading = use.app.attachments.add(trickle(), "ann");
+    known.delete(ONE);
+    const [ended] = await Promise.allSettled([uploading, apps.closeApp(ONE)]);
+    expect(ended).toMatchObject({ status: "rejected", reason: { code: "store.closed" } });
+    use.release();
+    if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
+    expect(host.lines).toEqual([]);
   });
 
   test("while it is being opened does not stay open", async () => {

@@ -2,16 +2,18 @@
  * The apps of a running server, as its clients and its operator see them come and go.
  */
 
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Config } from "../../src/config.ts";
-import { appFolder } from "../../src/data-folder.ts";
+import { appAttachmentsFolder, appFolder } from "../../src/data-folder.ts";
 import { SERVER } from "../../src/registry/audit-log.ts";
 import { startServer } from "../../src/server.ts";
 import { DataApi } from "../support/data-api.ts";
 import { type Exposition, readExposition } from "../support/exposition.ts";
 import { hasOpenFiles, openFilesIn } from "../support/open-files.ts";
+import { contentLength, RawConnection, requestBytes } from "../support/raw-connection.ts";
 import { testHost } from "../support/store-host.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -36,7 +38,7 @@ test("an app that nobody asks for has no file open, and is there again when some
     await vi.waitFor(() => expect(openFilesIn(folder)).toEqual([]));
   }
   const { body } = await api.call("count", { collection: "cars", query: "true" });
-  expect(body).toMatchObject({ count: 1 });
+  expect(body).toEqual({ count: 1, txnId: expect.any(Number) });
 });
 
 test("the figures tell how many apps there are and how many are open, and the stores of those", async () => {
@@ -70,25 +72,91 @@ test("apps do not see each other's documents, and a key opens its own alone", as
   const headers = { authorization: `Bearer ${key}` };
   const statement = "SELECT * FROM cars";
   const { body } = await api.call("execute", { statement }, { headers });
-  expect(body).toMatchObject({ items: [] });
+  expect(body).toEqual({
+    queryType: "select",
+    items: [],
+    mutatedDocumentIds: [],
+    warnings: [],
+    totalWarningsCount: 0,
+    transactionId: 0,
+    error: {},
+  });
   const prefix = `/${api.quickstart.appId}/api/v4`;
   expect((await api.call("execute", { statement }, { headers, prefix })).status).toBe(401);
 });
 
-test("a deleted app is gone for its clients at once, and its data with the first pass after the grace", async () => {
-  const api = await serve({ appGraceMs: 0 });
+test("a deleted app is gone for its clients at once, and its data when its grace is over", async () => {
+  const api = await serve({ appGraceMs: 50 });
   const { registry, apps } = api.server;
   const { appId } = api.quickstart;
   await api.upsert("cars", { blue: {} });
   await registry.apps.remove("default", SERVER);
   await apps.closeApp(appId);
   expect((await api.call("execute", { statement: "SELECT * FROM cars" })).status).toBe(401);
-  const folder = appFolder(api.config.dataDir, appId);
+  // Nothing else is written.
+  await vi.waitFor(() => expect(registry.apps.deleted()).toEqual([]));
+  expect(existsSync(appFolder(api.config.dataDir, appId))).toBe(false);
+});
+
+test("what was due while the server did not run is removed when it starts", async () => {
+  const api = await serve({ appGraceMs: 3_600_000 });
+  const { registry } = api.server;
+  await registry.apps.remove("default", SERVER);
+  const folder = appFolder(api.config.dataDir, api.quickstart.appId);
   expect(existsSync(folder)).toBe(true);
   await api.server.close();
-  const again = await startServer(api.config, testHost());
+  const again = await startServer({ ...api.config, appGraceMs: 0 }, testHost());
   onTestFinished(() => again.close());
   await vi.waitFor(() => expect(again.registry.apps.deleted()).toEqual([]));
   expect(existsSync(folder)).toBe(false);
-  expect(again.registry.apps.list()).toEqual([]);
+  expect(again.registry.apps.count).toBe(0);
+});
+
+test("an app that was brought back has its documents, and its sessions are valid again", async () => {
+  const api = await serve();
+  const { registry, apps } = api.server;
+  const { appId, developmentToken } = api.quickstart;
+  await api.upsert("cars", { blue: {} });
+  const login = await fetch(`${api.server.url}/${appId}/auth/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ provider: "development", token: developmentToken }),
+  });
+  const { accessToken } = (await login.json()) as { readonly accessToken: string };
+  const headers = { authorization: `Bearer ${accessToken}` };
+  const count = async (options = {}): Promise<number> =>
+    (await api.call("count", { collection: "cars", query: "true" }, options)).status;
+  await registry.apps.remove("default", SERVER);
+  await apps.closeApp(appId);
+  expect(await count({ headers })).toBe(401);
+  await registry.apps.restore(appId, SERVER);
+  const { body } = await api.call("execute", { statement: "SELECT * FROM cars" }, { headers });
+  expect(body).toMatchObject({ items: [{ _id: "blue" }] });
+  // Keys do not come back.
+  expect(await count()).toBe(401);
+});
+
+test("[M14] a deletion is answered while an upload trickles, and from then on nobody gets in", async () => {
+  const api = await serve({ managementPort: 0 });
+  const { server, quickstart } = api;
+  const headers = [
+    ["Host", "x"],
+    ["Authorization", `Bearer ${quickstart.apiKey}`],
+    ["Content-Type", "multipart/form-data; boundary=edge"],
+    contentLength(1_000_000),
+  ] as const;
+  const target = "/api/v4/attachments/upload";
+  const trickle = await RawConnection.open(server.url);
+  onTestFinished(() => trickle.destroy());
+  await trickle.write(requestBytes({ method: "POST", target, headers }));
+  await trickle.write(Buffer.from("--edge\r\n"));
+  const partials = join(appAttachmentsFolder(api.config.dataDir, quickstart.appId), "partial");
+  await vi.waitFor(() => expect(readdirSync(partials)).toHaveLength(1));
+  const path = "/namespace/default/bigPeer/big-peer/app/default";
+  const deletion = await fetch(`${server.managementUrl}${path}`, { method: "DELETE" });
+  expect([deletion.status, await deletion.json()]).toEqual([200, null]);
+  expect(server.apps.open).toEqual([]);
+  expect((await api.call("execute", { statement: "SELECT 1" })).status).toBe(401);
+  // The upload has its few seconds still.
+  expect(readdirSync(partials)).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
 import { createStore, type StoreFolder } from "../../src/store-folder.ts";
 import { idOf } from "../support/attachment-client.ts";
@@ -71,6 +71,48 @@ test("a content that fails or is too large leaves nothing", async () => {
   expect(readdirSync(opened.folder)).toEqual(["partial"]);
   expect(readdirSync(join(opened.folder, "partial"))).toEqual([]);
   expect(opened.stored.store.read((view) => view.head.attachments ?? 0)).toBe(0);
+});
+
+test("a folder that is closed ends uploads that do not come, and finishes those that are there", async () => {
+  const opened = await openFolder();
+  const { attachments, folder } = opened;
+  let isLeft = false;
+  async function* trickle(): AsyncGenerator<Uint8Array> {
+    try {
+      yield Buffer.from("begun");
+      await new Promise((resolve) => setTimeout(resolve, 3_600_000).unref());
+    } finally {
+      isLeft = true;
+    }
+  }
+  const trickling = attachments.add(trickle(), "ann");
+  const partials = (): string[] => readdirSync(join(folder, "partial"));
+  await vi.waitFor(() => expect(partials()).toHaveLength(1));
+  const [ended] = await Promise.allSettled([trickling, attachments.close()]);
+  expect(ended).toMatchObject({ status: "rejected", reason: { code: "store.closed" } });
+  expect(partials()).toEqual([]);
+  expect(isLeft).toBe(false);
+  const late = attachments.add(chunksOf("late"), "ann");
+  await expect(late).rejects.toMatchObject({ code: "store.closed" });
+  await attachments.close();
+});
+
+test("a content of which the last piece is there is kept, whatever is closed", async () => {
+  const opened = await openFolder();
+  const { attachments } = opened;
+  let onLast = (): void => {};
+  const last = new Promise<void>((resolve) => {
+    onLast = resolve;
+  });
+  async function* hello(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from("hello");
+    onLast();
+  }
+  const added = attachments.add(hello(), "ann");
+  await last;
+  await new Promise((resolve) => setImmediate(resolve));
+  await attachments.close();
+  expect(recordOf(opened, (await added).id)).toBeDefined();
 });
 
 test("a content that the store does not take leaves no file", async () => {

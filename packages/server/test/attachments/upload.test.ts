@@ -216,7 +216,10 @@ describe("the endpoint", () => {
     const app = await openFirstApp(api.server);
     const use = { app, release: (): void => {} };
     const credential = createCredential("somebody", FULL_PERMISSIONS);
-    const gate = { authenticate: () => ({ use, app, credential }) };
+    const gate = {
+      authenticate: () => ({ use, app, credential }),
+      failureOf: (error: unknown) => error,
+    };
     const host = { gate, sizeMax: 1_000_000, ...(idleMsMax !== undefined && { idleMsMax }) };
     const log = (): void => {};
     const router = new Router({ endpoints: [], dataEndpoints: [uploadEndpoint(host)], log });

@@ -1,15 +1,11 @@
 import { FULL_PERMISSIONS, readPermissions } from "@bigpeer/engine";
 import { describe, expect, test } from "vitest";
-import type { AuthProviders } from "../../src/auth/auth-provider.ts";
 import { userCredentialId } from "../../src/auth/credential.ts";
-import {
-  type AuthRegistry,
-  type Bearer,
-  Credentials,
-  type FoundKey,
-} from "../../src/auth/credentials.ts";
+import { type AuthRegistry, type Bearer, Credentials } from "../../src/auth/credentials.ts";
 import { ProviderTokens } from "../../src/auth/provider-tokens.ts";
 import { type AuthApp, signSession } from "../../src/auth/session.ts";
+import type { KnownKey } from "../../src/registry/api-keys.ts";
+import type { AuthProviders } from "../../src/registry/auth-provider.ts";
 import { answeringServer } from "../support/answering-server.ts";
 import { secretToken, signerWith } from "../support/signed-token.ts";
 
@@ -17,8 +13,8 @@ const NOW_S = 1_800_000_000;
 const SECRET = "a secret of thirty-two bytes, or more";
 const READ = readPermissions({ read: { everything: true } });
 const PROVIDERS: AuthProviders = {
-  login: { type: "tokenWebhook", webhookUrl: "https://auth.example.com/", secrets: [] },
-  partner: { type: "jwt", keys: { secret: SECRET }, permission: READ },
+  login: { id: "p1", type: "tokenWebhook", webhookUrl: "https://auth.example.com/", secrets: [] },
+  partner: { id: "p2", type: "jwt", keys: { secret: SECRET }, permission: READ },
 };
 const SESSION = {
   provider: "login",
@@ -38,7 +34,7 @@ const TWO = appWith("2e90f7b2-499f-4c73-8353-bae98ff03c6c");
 /** What a registry says, and how often a token was really looked at. */
 class Setting {
   readonly apps = new Map<string, AuthApp>([ONE, TWO].map((app) => [app.id, app]));
-  readonly keys = new Map<string, FoundKey>();
+  readonly keys = new Map<string, KnownKey>();
   nowS = NOW_S;
   readonly #credentials: Credentials;
 
@@ -115,6 +111,38 @@ describe("[A1] a bearer token", () => {
     }
     const both = secretToken({ aud: [ONE.id, TWO.id], sub: "bob", exp: NOW_S + 600 }, SECRET);
     for (const { id } of [ONE, TWO, ONE]) expect((await setting.find(both, id))?.appId).toBe(id);
+    // What was asked before is remembered for its app alone.
+    for (const { id } of [ONE, TWO]) expect(setting.find(both, id)).toMatchObject({ appId: id });
+  });
+
+  test("that is about several apps needs one in the path, whatever was asked before", async () => {
+    const setting = new Setting();
+    const claims = { sub: "bob", exp: NOW_S + 600 };
+    const both = secretToken({ ...claims, aud: [ONE.id, TWO.id] }, SECRET);
+    const refusal = {
+      status: 401,
+      message: "the token is for several apps: the path must name one, as in /{appId}/api/v4/…",
+    };
+    await expect(setting.find(both)).rejects.toMatchObject(refusal);
+    for (const { id } of [ONE, TWO]) {
+      expect((await setting.find(both, id))?.appId).toBe(id);
+      await expect(setting.find(both)).rejects.toMatchObject(refusal);
+    }
+    const elsewhere = secretToken({ ...claims, aud: [ONE.id, "elsewhere", ONE.id] }, SECRET);
+    expect((await setting.find(elsewhere))?.appId).toBe(ONE.id);
+    // Whoever made it up learns nothing.
+    const forged = secretToken({ ...claims, aud: [ONE.id, TWO.id] }, `${SECRET}!`);
+    expect(await setting.find(forged)).toBeUndefined();
+  });
+
+  test("is the same user as the session that was given for it", async () => {
+    const setting = new Setting();
+    const token = secretToken({ aud: ONE.id, sub: "bob", exp: NOW_S + 600 }, SECRET);
+    const session = await sessionOf(ONE, { provider: "partner", userId: "bob" });
+    const ids = [await setting.find(token), await setting.find(session)].map(
+      (bearer) => bearer?.credential.id,
+    );
+    expect(ids).toEqual(["jwt:partner:bob", "jwt:partner:bob"]);
   });
 
   test("of one app opens no other, whoever signed it", async () => {
@@ -147,6 +175,19 @@ describe("[A19] a session ends", () => {
     expect(await setting.find(session)).toBeDefined();
     setting.apps.set(ONE.id, { ...ONE, authProviders: {} });
     expect(await setting.find(session)).toBeUndefined();
+  });
+
+  test("when its provider is another of the same name", async () => {
+    const setting = new Setting();
+    const session = await sessionOf(ONE);
+    const { login, partner } = PROVIDERS;
+    if (!login || !partner) throw new Error("expected two providers");
+    for (const other of [{ ...login, id: "p3" }, partner]) {
+      setting.apps.set(ONE.id, { ...ONE, authProviders: { ...PROVIDERS, login: other } });
+      expect(await setting.find(session)).toBeUndefined();
+    }
+    setting.apps.set(ONE.id, { ...ONE, authProviders: { login } });
+    expect(await setting.find(session)).toBeDefined();
   });
 
   test("when its key has been replaced twice", async () => {
@@ -214,7 +255,7 @@ describe("a token that was verified", () => {
 
 test("[A9] a provider whose keys cannot be had does not keep out what another has signed", async () => {
   const server = await answeringServer(() => ({ status: 500 }));
-  const broken = { type: "jwt", keys: { jwksUrl: server.url } } as const;
+  const broken = { id: "p3", type: "jwt", keys: { jwksUrl: server.url } } as const;
   const setting = new Setting();
   setting.apps.set(ONE.id, { ...ONE, authProviders: { broken, ...PROVIDERS } });
   const claims = { aud: ONE.id, sub: "bob", exp: NOW_S + 600 };

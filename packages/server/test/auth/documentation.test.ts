@@ -7,9 +7,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { isObject, parseJson } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { drawWebhookSecret } from "../../src/auth/auth-provider.ts";
 import { signatureOf } from "../../src/auth/webhook.ts";
 import { nodePlatform } from "../../src/node-platform.ts";
+import { drawWebhookSecret } from "../../src/registry/auth-provider.ts";
 import { openDataApi } from "../support/data-api.ts";
 import { readDocumentedRequests, withAnyEnds } from "../support/documented-requests.ts";
 

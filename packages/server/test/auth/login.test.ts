@@ -3,13 +3,14 @@
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { readProviders } from "../../src/auth/auth-provider.ts";
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { nodePlatform } from "../../src/node-platform.ts";
+import { type AuthProviders, readProviders } from "../../src/registry/auth-provider.ts";
 import { startServer } from "../../src/server.ts";
-import { answeringServer } from "../support/answering-server.ts";
+import { answeringServer, type Given } from "../support/answering-server.ts";
 import { DataApi } from "../support/data-api.ts";
-import { secretToken } from "../support/signed-token.ts";
+import { RawConnection, requestBytes } from "../support/raw-connection.ts";
+import { secretToken, signerWith } from "../support/signed-token.ts";
 import { testHost } from "../support/store-host.ts";
 import { folderOfFile } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
@@ -27,7 +28,7 @@ const platform = {
 };
 const random = (size: number): Uint8Array => nodePlatform.random(size);
 const host = testHost();
-const config = testConfig({ dataDir: folderOfFile(), webhookTimeoutMs: 500 });
+const config = testConfig({ dataDir: folderOfFile(), webhookTimeoutMs: 5_000 });
 const server = await startServer(config, { ...host, platform });
 afterAll(() => server.close());
 const api = new DataApi(server, config);
@@ -39,8 +40,15 @@ beforeEach(() => {
   lateMs += 61_000;
 });
 
+/** All providers of the app; those of before are gone. */
 async function provide(providers: ValueObject): Promise<void> {
   const read = () => readProviders(providers, {}, random);
+  await server.registry.apps.setProviders("default", read, AUTHOR);
+}
+
+/** As provide; one of the same name and type takes the place of the one before. */
+async function replace(providers: ValueObject): Promise<void> {
+  const read = (before: AuthProviders) => readProviders(providers, before, random);
   await server.registry.apps.setProviders("default", read, AUTHOR);
 }
 
@@ -141,6 +149,7 @@ describe("[A12] an anonymous login", () => {
       { "x-forwarded-for": "127.0.0.1" },
       { forwarded: "for=127.0.0.1" },
       { "x-real-ip": "127.0.0.1" },
+      { origin: "https://example.com" },
     ]) {
       expect((await logIn("guest", "shared", { headers })).status).toBe(401);
     }
@@ -224,6 +233,26 @@ describe("a login by a webhook", () => {
     expect(host.lines.join("\n")).not.toContain("token-of-ann");
   });
 
+  test("[A17] is asked little more from an address with many wrong tokens", async () => {
+    const webhook = await answeringServer(() => ({ body: { authenticated: false } }));
+    await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
+    for (let i = 0; i < 20; i++) expect((await logIn("hook", `wrong ${i}`)).status).toBe(401);
+    expect((await logIn("hook", "wrong")).status).toBe(429);
+    let answer: (given: Given) => void = () => {};
+    const answered = new Promise<Given>((resolve) => void (answer = resolve));
+    webhook.answering = () => answered;
+    const waiting = Array.from({ length: 4 }, (_, i) => logIn("hook", `slow ${i}`));
+    await vi.waitFor(() => expect(webhook.asked).toHaveLength(25));
+    const { status, body } = await logIn("hook", "one more");
+    const message = "too many logins from this address wait for this provider";
+    expect({ status, body }).toEqual({ status: 503, body: { message } });
+    // Whoever has the right one is let in.
+    answer({ body: YES });
+    const statuses = (await Promise.all(waiting)).map((login) => login.status);
+    expect(statuses).toEqual([200, 200, 200, 200]);
+    expect((await logIn("hook", "token-of-ann")).status).toBe(200);
+  });
+
   test("whose permissions do not fit into a header is refused", async () => {
     const query = `color == '${"x".repeat(20_000)}'`;
     const permissions = { read: { queriesByCollection: { cars: [query] } } };
@@ -264,8 +293,54 @@ describe("[A10] the body of a login", () => {
     expect(Object.keys(answer)).toEqual(["message"]);
   });
 
-  test("of another type is 415, and one without length 411", async () => {
-    expect((await send("x", { headers: { "content-type": "text/plain" } })).status).toBe(415);
+  test.each(["text/plain", "application/cbor", "application/json; charset=latin1", ""])(
+    "of the type %j is 415, and both types are named",
+    async (type) => {
+      const { status, body } = await send("x", { headers: { "content-type": type } });
+      const expected = "application/json or application/x-www-form-urlencoded, in UTF-8";
+      const message = `expected the content type ${expected}, found ${type || "none"}`;
+      expect({ status, body }).toEqual({ status: 415, body: { message } });
+    },
+  );
+
+  test.each(["application/json", "application/x-www-form-urlencoded"])(
+    "has no content encoding: %s",
+    async (type) => {
+      const headers = { "content-type": type, "content-encoding": "gzip" };
+      const { status, body } = await send("x", { headers });
+      const message = "expected a body without content encoding, found gzip";
+      expect({ status, body }).toEqual({ status: 415, body: { message } });
+    },
+  );
+
+  test("that comes in part keeps nobody else out, however often", async () => {
+    await provide({ guest: ANONYMOUS });
+    const head = requestBytes({
+      method: "POST",
+      target: `/${appId}/auth/login`,
+      headers: [
+        ["Host", "localhost"],
+        ["Content-Type", "application/json"],
+        ["Content-Length", "10"],
+      ],
+    });
+    const opening = Array.from({ length: 600 }, () => RawConnection.open(server.url));
+    const connections = await Promise.all(opening);
+    onTestFinished(() => {
+      for (const connection of connections) connection.destroy();
+    });
+    await Promise.all(connections.map((one) => one.write(Buffer.concat([head, Buffer.from("{")]))));
+    await vi.waitFor(async () => {
+      const metrics = await (await fetch(`${server.url}/metrics`)).text();
+      const underWay = /^bigpeer_http_requests_in_flight (\d+)$/m.exec(metrics)?.[1];
+      expect(Number(underWay)).toBeGreaterThan(600);
+    });
+    expect((await logIn("guest", "shared")).status).toBe(200);
+    // And it has not long to come as a whole.
+    expect((await connections[0]?.next())?.status).toBe(408);
+  });
+
+  test("without length is 411", async () => {
     const response = await fetch(`${server.url}/${appId}/auth/login`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -301,6 +376,50 @@ describe("[A11] a login that is refused", () => {
     // Whoever has the right one is let in.
     expect((await logIn("guest", "shared")).status).toBe(200);
   });
+});
+
+describe("[A19] a session ends with its provider", () => {
+  const SELECT = "SELECT * FROM cars";
+
+  test("and does not begin again when another of that name is made", async () => {
+    await provide({ guest: ANONYMOUS });
+    const token = (await logIn("guest", "shared")).body.accessToken ?? "";
+    expect((await execute(token, SELECT)).status).toBe(200);
+    await replace({});
+    expect((await execute(token, SELECT)).status).toBe(401);
+    await replace({ guest: ANONYMOUS });
+    expect((await execute(token, SELECT)).status).toBe(401);
+  });
+
+  test("and when that gets another type", async () => {
+    await provide({ guest: ANONYMOUS });
+    const token = (await logIn("guest", "shared")).body.accessToken ?? "";
+    await replace({ guest: { type: "jwt", secret: SECRET } });
+    expect((await execute(token, SELECT)).status).toBe(401);
+    await replace({ guest: ANONYMOUS });
+    expect((await execute(token, SELECT)).status).toBe(401);
+  });
+
+  test("but goes on when that is replaced by one of its type, with another token too", async () => {
+    await provide({ guest: ANONYMOUS });
+    const token = (await logIn("guest", "shared")).body.accessToken ?? "";
+    await replace({ guest: { ...ANONYMOUS, sharedToken: "another", sessionLength: 60 } });
+    expect((await execute(token, SELECT)).status).toBe(200);
+    expect((await logIn("guest", "shared")).status).toBe(401);
+  });
+});
+
+test("[A9] tokens that cannot be verified now are 503, and count like wrong ones", async () => {
+  const keys = await answeringServer(() => ({ status: 500 }));
+  await provide({ partner: { type: "jwt", jwksUrl: keys.url } });
+  const exp = Math.floor(platform.now() / 1000) + 60;
+  const token = signerWith("ES256", "k1").token({ aud: appId, sub: "bob", exp });
+  for (let i = 0; i < 10; i++) {
+    expect((await execute(token, "SELECT * FROM cars")).status).toBe(503);
+    expect((await logIn("partner", token)).status).toBe(503);
+  }
+  expect((await execute(token, "SELECT * FROM cars")).status).toBe(429);
+  expect((await logIn("partner", token)).status).toBe(429);
 });
 
 test("[A2] a session that is over, and one of an app that was deleted, is 401 like any other", async () => {

@@ -19,19 +19,40 @@ describe("[A13] a request of this machine", () => {
     },
   );
 
-  test.each(["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"])(
-    "has no header %s",
-    (name) => {
-      const headers = { ...HOST, [name]: "127.0.0.1" };
-      expect(isFromThisMachine(handMadeRequest({ headers }))).toBe(false);
-    },
-  );
+  test.each([
+    "forwarded",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-forwarded-anything",
+    "x-real-ip",
+    "via",
+    "cf-connecting-ip",
+    "true-client-ip",
+  ])("has no header %s", (name) => {
+    const headers = { ...HOST, [name]: "127.0.0.1" };
+    expect(isFromThisMachine(handMadeRequest({ headers }))).toBe(false);
+  });
+
+  test.each([
+    ["http://localhost:3000", true],
+    ["http://127.0.0.1:8080", true],
+    ["https://example.com", false],
+    ["http://localhost.example.com", false],
+    ["null", false],
+    ["", false],
+  ])("is of no other page than one of this machine: %s", (origin, isMeant) => {
+    const headers = { ...HOST, origin };
+    expect(isFromThisMachine(handMadeRequest({ headers }))).toBe(isMeant);
+  });
 
   test.each([
     ["localhost", true],
     ["LocalHost:8080", true],
     ["[::1]:8080", true],
     ["127.0.0.1", true],
+    ["127.999.1.1", false],
+    ["localhost:99999", false],
     ["evil.example", false],
     ["localhost.evil.example", false],
     ["127.0.0.1.evil.example:8080", false],

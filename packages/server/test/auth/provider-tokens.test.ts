@@ -1,8 +1,9 @@
+import { createHmac } from "node:crypto";
 import { readPermissions } from "@bigpeer/engine";
 import { describe, expect, test } from "vitest";
-import type { JwtProvider } from "../../src/auth/auth-provider.ts";
 import { ProviderTokens } from "../../src/auth/provider-tokens.ts";
-import { answeringServer } from "../support/answering-server.ts";
+import type { JwtProvider } from "../../src/registry/auth-provider.ts";
+import { answeringServer, type Given } from "../support/answering-server.ts";
 import { type KeyAlgorithm, secretToken, signerWith, tokenOf } from "../support/signed-token.ts";
 
 const APP = "6bb92a35-e1bf-41a2-afc7-2067df0c701d";
@@ -16,7 +17,7 @@ const ANN = {
   expiresAt: NOW_S + 600,
 };
 
-const WITH_SECRET: JwtProvider = { type: "jwt", keys: { secret: SECRET } };
+const WITH_SECRET: JwtProvider = { id: "p1", type: "jwt", keys: { secret: SECRET } };
 
 interface Clock {
   elapsedMs: number;
@@ -46,7 +47,11 @@ describe("[A6] the kind of key decides how a token may be signed", () => {
     async (algorithm) => {
       const signer = signerWith(algorithm, "k1");
       const other = signerWith(algorithm, "k1");
-      const provider: JwtProvider = { type: "jwt", keys: { jwks: { keys: [signer.jwk] } } };
+      const provider: JwtProvider = {
+        id: "p1",
+        type: "jwt",
+        keys: { jwks: { keys: [signer.jwk] } },
+      };
       expect(await verify(signer.token(CLAIMS), provider)).toEqual(ANN);
       expect(await verify(other.token(CLAIMS), provider)).toBeUndefined();
     },
@@ -59,7 +64,7 @@ describe("[A6] the kind of key decides how a token may be signed", () => {
       signerWith("EdDSA", "k3"),
     ];
     const keys = { jwks: { keys: signers.map(({ jwk }) => jwk) } };
-    const provider: JwtProvider = { type: "jwt", keys };
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys };
     for (const signer of signers) {
       expect(await verify(signer.token(CLAIMS, { kid: undefined }), provider)).toEqual(ANN);
     }
@@ -69,7 +74,7 @@ describe("[A6] the kind of key decides how a token may be signed", () => {
 
   test("none, and a public key as if it were a secret, are refused", async () => {
     const signer = signerWith("RS256", "k1");
-    const provider: JwtProvider = { type: "jwt", keys: { jwks: { keys: [signer.jwk] } } };
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwks: { keys: [signer.jwk] } } };
     const unsigned = tokenOf({ header: { alg: "none" }, claims: CLAIMS }, () => Buffer.alloc(0));
     const pem = signer.publicKey.export({ type: "spki", format: "pem" }).toString();
     const confused = [pem, JSON.stringify(signer.jwk)].map((key) => {
@@ -95,10 +100,19 @@ describe("[A7] what a token must say", () => {
     ["no app", { ...CLAIMS, aud: undefined }],
     ["no end", { ...CLAIMS, exp: undefined }],
     ["an end that is no number", { ...CLAIMS, exp: "tomorrow" }],
+    ["a start that is no number", { ...CLAIMS, nbf: "yesterday" }],
     ["an end before the leeway", { ...CLAIMS, exp: NOW_S - 61 }],
     ["a start behind the leeway", { ...CLAIMS, nbf: NOW_S + 61 }],
   ])("%s is refused", async (_, claims) => {
     expect(await verify(secretToken(claims, SECRET))).toBeUndefined();
+  });
+
+  test("an end beyond all numbers is refused", async () => {
+    const sign = (text: string): Buffer => createHmac("sha256", SECRET).update(text).digest();
+    const [header = ""] = secretToken(CLAIMS, SECRET).split(".");
+    const claims = JSON.stringify(CLAIMS).replace(String(CLAIMS.exp), "1e999");
+    const text = `${header}.${Buffer.from(claims).toString("base64url")}`;
+    expect(await verify(`${text}.${sign(text).toString("base64url")}`)).toBeUndefined();
   });
 
   test("clocks may differ by a minute, and the app may be one of several", async () => {
@@ -133,6 +147,7 @@ describe("[A8] permissions of a token", () => {
     [{ ...CLAIMS, permissions: null }, "expected an object, found"],
     [{ ...CLAIMS, sub: undefined }, "expected the id of a user as claim `sub`"],
     [{ ...CLAIMS, sub: "" }, "expected the id of a user as claim `sub`"],
+    [{ ...CLAIMS, sub: "ann\ud800" }, "expected the id of a user as claim `sub`"],
   ])("that cannot be used are told to whoever has the signature: %j", async (claims, message) => {
     await expect(verify(secretToken(claims, SECRET))).rejects.toMatchObject({
       status: 401,
@@ -147,7 +162,7 @@ describe("[A9] a key set at a URL", () => {
   test("is fetched once, and again when a token names a key that is not in it", async () => {
     const served = [first.jwk];
     const server = await answeringServer(() => ({ body: { keys: served } }));
-    const provider: JwtProvider = { type: "jwt", keys: { jwksUrl: server.url } };
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };
     const tokens = tokensAt(clock);
     for (let i = 0; i < 3; i++) {
@@ -165,7 +180,7 @@ describe("[A9] a key set at a URL", () => {
 
   test("is fetched by one request for all who come at once", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
-    const provider: JwtProvider = { type: "jwt", keys: { jwksUrl: server.url } };
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const tokens = tokensAt();
     const coming = Array.from({ length: 10 }, () =>
       tokens.verify(first.token(CLAIMS), provider, APP),
@@ -176,7 +191,7 @@ describe("[A9] a key set at a URL", () => {
 
   test("is fetched anew after ten minutes; while it cannot be, those of before are used", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
-    const provider: JwtProvider = { type: "jwt", keys: { jwksUrl: server.url } };
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };
     const tokens = tokensAt(clock);
     await tokens.verify(first.token(CLAIMS), provider, APP);
@@ -189,8 +204,53 @@ describe("[A9] a key set at a URL", () => {
     await expect(unknown).rejects.toMatchObject({ status: 503 });
     server.answering = () => ({ body: { keys: [second.jwk] } });
     clock.elapsedMs += 5_001;
-    expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toBeUndefined();
     expect(await tokens.verify(second.token(CLAIMS), provider, APP)).toEqual(ANN);
+    expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toBeUndefined();
+  });
+
+  test("whose server hangs does not stop tokens that the keys of before verify", async () => {
+    const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
+    const clock = { elapsedMs: 0 };
+    // Longer than a test may take.
+    const tokens = tokensAt(clock, 60_000);
+    await tokens.verify(first.token(CLAIMS), provider, APP);
+    let answer: (given: Given) => void = () => {};
+    server.answering = () => new Promise((resolve) => void (answer = resolve));
+    clock.elapsedMs = 600_001;
+    for (let i = 0; i < 10; i++) {
+      expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toEqual(ANN);
+    }
+    expect(server.asked).toHaveLength(2);
+    // One that they do not verify waits for the others.
+    const waiting = tokens.verify(second.token(CLAIMS), provider, APP);
+    answer({ body: { keys: [second.jwk] } });
+    expect(await waiting).toEqual(ANN);
+    expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toBeUndefined();
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test("is asked again before a key of long ago is believed, where its server answers", async () => {
+    const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
+    const clock = { elapsedMs: 0 };
+    const tokens = tokensAt(clock);
+    await tokens.verify(first.token(CLAIMS), provider, APP);
+    server.answering = () => ({ body: { keys: [second.jwk] } });
+    clock.elapsedMs = 600_001;
+    expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toBeUndefined();
+  });
+
+  test("whose keys are more than a day old is 503", async () => {
+    const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
+    const clock = { elapsedMs: 0 };
+    const tokens = tokensAt(clock);
+    await tokens.verify(first.token(CLAIMS), provider, APP);
+    server.answering = () => ({ status: 500 });
+    clock.elapsedMs = 24 * 60 * 60_000;
+    const late = tokens.verify(first.token(CLAIMS), provider, APP);
+    await expect(late).rejects.toMatchObject({ status: 503 });
   });
 
   test.each([
@@ -201,7 +261,7 @@ describe("[A9] a key set at a URL", () => {
     ["too much", { body: "x".repeat(300_000) }],
   ])("that answers with %s is 503 and not 401, and is left alone for a while", async (_, given) => {
     const server = await answeringServer(() => given);
-    const provider: JwtProvider = { type: "jwt", keys: { jwksUrl: server.url } };
+    const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };
     const tokens = tokensAt(clock);
     const ask = (): Promise<unknown> => tokens.verify(first.token(CLAIMS), provider, APP);
@@ -218,7 +278,7 @@ describe("[A9] a key set at a URL", () => {
     const server = await answeringServer(() => new Promise(() => {}));
     for (const jwksUrl of [server.url, "http://127.0.0.1:1/"]) {
       const tokens = tokensAt(undefined, 50);
-      const provider: JwtProvider = { type: "jwt", keys: { jwksUrl } };
+      const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl } };
       await expect(tokens.verify(first.token(CLAIMS), provider, APP)).rejects.toMatchObject({
         status: 503,
       });

@@ -1,13 +1,14 @@
 import { createHmac } from "node:crypto";
 import { readPermissions } from "@bigpeer/engine";
 import { describe, expect, test } from "vitest";
-import { drawWebhookSecret, type WebhookProvider } from "../../src/auth/auth-provider.ts";
-import { Webhooks, type WebhookVerdict } from "../../src/auth/webhook.ts";
+import { type Asker, Webhooks, type WebhookVerdict } from "../../src/auth/webhook.ts";
 import { nodePlatform } from "../../src/node-platform.ts";
+import { drawWebhookSecret, type WebhookProvider } from "../../src/registry/auth-provider.ts";
 import {
   type Answering,
   type AnsweringServer,
   answeringServer,
+  type Given,
 } from "../support/answering-server.ts";
 
 const APP = "6bb92a35-e1bf-41a2-afc7-2067df0c701d";
@@ -27,6 +28,11 @@ const ANN = {
   clientInfo: undefined,
 };
 
+/** An array in an array, so many times. */
+function nested(levels: number): string {
+  return `${"[".repeat(levels)}${"]".repeat(levels)}`;
+}
+
 function drawSecret(): string {
   return drawWebhookSecret((size) => nodePlatform.random(size));
 }
@@ -36,7 +42,7 @@ interface Asking {
   readonly provider: WebhookProvider;
   readonly lines: string[];
   nowS: number;
-  ask(token?: string, provider?: WebhookProvider): Promise<WebhookVerdict>;
+  ask(token?: string, provider?: WebhookProvider, asker?: Partial<Asker>): Promise<WebhookVerdict>;
 }
 
 async function asking(answering: Answering, timeoutMs = 5_000): Promise<Asking> {
@@ -50,6 +56,7 @@ async function asking(answering: Answering, timeoutMs = 5_000): Promise<Asking> 
     timeoutMs,
   });
   const webhook: WebhookProvider = {
+    id: "p1",
     type: "tokenWebhook",
     webhookUrl: `${server.url}check`,
     secrets,
@@ -59,8 +66,11 @@ async function asking(answering: Answering, timeoutMs = 5_000): Promise<Asking> 
     provider: webhook,
     lines,
     nowS: NOW_S,
-    ask: (token = "token-of-ann", provider = webhook) =>
-      webhooks.ask({ appId: APP, name: "hook", provider, token }),
+    ask: (token = "token-of-ann", provider = webhook, asker = {}) =>
+      webhooks.ask(
+        { appId: APP, name: "hook", provider, token },
+        { address: "10.0.0.1", isSuspect: false, ...asker },
+      ),
   };
   return one;
 }
@@ -111,6 +121,11 @@ describe("[A16] the answer of a webhook", () => {
     const one = await asking(() => given);
     expect(await one.ask()).toEqual({ isAuthenticated: false, clientInfo });
   });
+
+  test("that is no is one whatever else is in it", async () => {
+    const one = await asking(() => ({ status: 401, body: `{"clientInfo":${nested(20_000)}}` }));
+    expect(await one.ask()).toEqual({ isAuthenticated: false, clientInfo: undefined });
+  });
 });
 
 describe("[A17] a webhook that fails is 503 for the client, and a line in the log", () => {
@@ -122,6 +137,9 @@ describe("[A17] a webhook that fails is 503 for the client, and a line in the lo
     ["expected true or false at authenticated", { body: {} }],
     ["expected true or false at authenticated", { body: { ...YES, authenticated: "yes" } }],
     ["at userID of its answer", { body: { ...YES, userID: "" } }],
+    ["found a lone surrogate", { body: { ...YES, userID: "ann\ud800" } }],
+    ["at most 64 levels", { body: `{"authenticated":true,"clientInfo":${nested(20_000)}}` }],
+    ["at most 64 levels", { body: `{"authenticated":false,"clientInfo":${nested(20_000)}}` }],
     ["at expirationSeconds of its answer", { body: { ...YES, expirationSeconds: 0 } }],
     ["at expirationSeconds of its answer", { body: { ...YES, expirationSeconds: 2 ** 32 } }],
     ["at permissions", { body: { ...YES, permissions: undefined } }],
@@ -155,16 +173,59 @@ describe("[A17] a webhook that fails is 503 for the client, and a line in the lo
   });
 
   test("more than 64 questions at once", async () => {
-    const one = await asking(() => new Promise(() => {}), 200);
-    const waiting = Array.from({ length: 64 }, (_, i) => one.ask(`token ${i}`));
+    let answer: (given: Given) => void = () => {};
+    const answered = new Promise<Given>((resolve) => void (answer = resolve));
+    const one = await asking(() => answered);
+    const waiting = Array.from({ length: 64 }, (_, i) =>
+      one.ask(`token ${i}`, undefined, { address: `10.0.0.${i}` }),
+    );
     await expect(one.ask("one more")).rejects.toMatchObject({
       status: 503,
       message: "too many logins wait for this provider",
     });
-    const outcomes = await Promise.allSettled(waiting);
-    expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
-    one.server.answering = () => ({ body: YES });
+    answer({ body: YES });
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => ANN));
     expect(await one.ask("one more")).toEqual(ANN);
+  });
+});
+
+describe("[A17] those who share an address share a part of the questions", () => {
+  const TOO_MANY = {
+    status: 503,
+    message: "too many logins from this address wait for this provider",
+    headers: { "retry-after": "1" },
+  };
+
+  test.each([
+    ["16 at once", 16, false],
+    ["4 when many of its tokens were wrong", 4, true],
+  ])("%s", async (_, count, isSuspect) => {
+    let answer: (given: Given) => void = () => {};
+    const answered = new Promise<Given>((resolve) => void (answer = resolve));
+    const one = await asking(() => answered);
+    const asker = { address: "2001:db8::1", isSuspect };
+    const waiting = Array.from({ length: count }, (_each, i) =>
+      one.ask(`token ${i}`, undefined, asker),
+    );
+    const neighbour = { address: "2001:db8::2", isSuspect };
+    await expect(one.ask("one more", undefined, neighbour)).rejects.toMatchObject(TOO_MANY);
+    waiting.push(one.ask("one more", undefined, { address: "10.0.0.9" }));
+    answer({ body: YES });
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => ANN));
+    expect(one.server.asked).toHaveLength(count + 1);
+    expect(await one.ask("another", undefined, neighbour)).toEqual(ANN);
+  });
+
+  test("and what is known already is no question", async () => {
+    const one = await asking(() => ({ body: YES }));
+    await one.ask();
+    let answer: (given: Given) => void = () => {};
+    const answered = new Promise<Given>((resolve) => void (answer = resolve));
+    one.server.answering = () => answered;
+    const waiting = Array.from({ length: 16 }, (_, i) => one.ask(`token ${i}`));
+    expect(await one.ask()).toEqual(ANN);
+    answer({ body: YES });
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => ANN));
   });
 });
 

@@ -3,8 +3,10 @@
  */
 
 import { expect, test } from "vitest";
-import { ANSWER_SIZE_MAX } from "../../src/limits.ts";
+import { ANSWER_SIZE_MAX, BODIES_SIZE_MAX, BODY_SIZE_MAX } from "../../src/limits.ts";
 import { openDataApi } from "../support/data-api.ts";
+import { readExposition } from "../support/exposition.ts";
+import { RawConnection } from "../support/raw-connection.ts";
 
 const api = await openDataApi();
 
@@ -37,4 +39,33 @@ test("[H42] what was written is told, however large its answer is", async () => 
   expect((body as { mutatedDocumentIds?: unknown }).mutatedDocumentIds).toEqual(["a"]);
   const { body: after } = await api.call("count", { collection: "told", query: "n == 1" });
   expect(after).toEqual({ count: 1, txnId: expect.any(Number) });
+});
+
+async function requestsInFlight(): Promise<number | undefined> {
+  const response = await fetch(`${api.server.url}/metrics`);
+  const { samples } = readExposition(await response.text());
+  return samples.get("bigpeer_http_requests_in_flight");
+}
+
+test("[H5] clients that announce large bodies and send nothing keep nobody out", async () => {
+  const { url } = api.server;
+  const head = [
+    "POST /api/v4/store/execute HTTP/1.1",
+    `Host: ${new URL(url).host}`,
+    `Authorization: Bearer ${api.quickstart.apiKey}`,
+    "Content-Type: application/json",
+    `Content-Length: ${BODY_SIZE_MAX}`,
+  ];
+  const bytes = Buffer.from(`${head.join("\r\n")}\r\n\r\n{`);
+  const idle: RawConnection[] = [];
+  for (let i = 0; i <= BODIES_SIZE_MAX / BODY_SIZE_MAX; i++) {
+    const connection = await RawConnection.open(url);
+    await connection.write(bytes);
+    idle.push(connection);
+  }
+  // And the one that asks for it.
+  await expect.poll(requestsInFlight).toBe(idle.length + 1);
+  const { status } = await api.call("execute", { statement: "SELECT * FROM system:collections" });
+  expect(status).toBe(200);
+  for (const connection of idle) connection.destroy();
 });

@@ -4,7 +4,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { FULL_PERMISSIONS, type Permissions, readPermissions } from "@bigpeer/engine";
-import { encodeCbor } from "@bigpeer/protocol";
+import { encodeCbor, PeerError } from "@bigpeer/protocol";
 import { afterAll, expect, test, vi } from "vitest";
 import { Authentication } from "../../src/auth/authentication.ts";
 import {
@@ -99,7 +99,7 @@ test("[H1] the key decides the app", async () => {
       request,
       place: placeOf(undefined),
       body: { a: 1 },
-      bytes: new TextEncoder().encode('{"a":1}'),
+      bytes: Buffer.from('{"a":1}'),
     });
   }
 });
@@ -152,6 +152,44 @@ test("[H2] a key of an app that was deleted is 401", async () => {
   const authorization = `Bearer ${await addKey(id)}`;
   await registry.apps.remove("short-lived", AUTHOR);
   await expect(admit(post({ authorization }))).rejects.toMatchObject({ status: 401 });
+});
+
+test("[H2] a call whose app is deleted under it is 401, as if it had come later", async () => {
+  const failures = [
+    new PeerError("store.closed", "the store is closed"),
+    new PeerError("query.timeout", "the app was deleted"),
+  ];
+  for (const failure of failures) {
+    const { id } = await registry.apps.create({ name: "short-lived" }, AUTHOR);
+    const authorization = `Bearer ${await addKey(id)}`;
+    const apps = new Apps();
+    apps.tryUse = () => ({ app: { id }, release: () => {} });
+    const fail = (isDeleted: boolean): Promise<never> =>
+      gate(true, apps).admit(post({ authorization }), placeOf(undefined), async () => {
+        if (isDeleted) await registry.apps.remove("short-lived", AUTHOR);
+        throw failure;
+      });
+    // While there is the app, what failed is what it is.
+    await expect(fail(false)).rejects.toBe(failure);
+    await expect(fail(true)).rejects.toMatchObject({
+      status: 401,
+      message: "the credential is not known, has expired, or is not for this app",
+      headers: { "www-authenticate": "Bearer" },
+    });
+  }
+});
+
+test("[H2] a call whose app is deleted while it is opened is 401", async () => {
+  const { id } = await registry.apps.create({ name: "short-lived" }, AUTHOR);
+  const authorization = `Bearer ${await addKey(id)}`;
+  const apps = new Apps();
+  apps.tryUse = () => undefined;
+  apps.use = async () => {
+    await registry.apps.remove("short-lived", AUTHOR);
+    throw new PeerError("store.closed", "expected an app of this server");
+  };
+  const admitted = admit(post({ authorization }), undefined, gate(true, apps));
+  await expect(admitted).rejects.toMatchObject({ status: 401 });
 });
 
 test("[A3] a key has the authority that its permissions give, made once", async () => {
@@ -230,31 +268,41 @@ test("[H14] while the server starts or closes it is 503 for everybody", async ()
 
 test("[H5] bodies that together pass the bound are 503 until others are answered", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
-  const headers = { ...JSON_TYPE, authorization };
-  const large = (): HandMadeRequest =>
-    handMadeRequest({ headers, body: "{}", bodySizeMax: 10 * BODY_SIZE_MAX });
+  const body = JSON.stringify("x".repeat(BODY_SIZE_MAX - 2));
   const through = gate();
   const endings: (() => void)[] = [];
-  const running = Array.from({ length: BODIES_SIZE_MAX / BODY_SIZE_MAX }, () =>
-    through.admit(large(), placeOf(undefined), () => {
+  const count = BODIES_SIZE_MAX / BODY_SIZE_MAX;
+  const running = Array.from({ length: count }, () =>
+    through.admit(post({ authorization }, body), placeOf(undefined), () => {
       return new Promise<void>((resolve) => void endings.push(resolve));
     }),
   );
-  const refused = large();
-  await expect(admit(refused, undefined, through)).rejects.toMatchObject({ status: 503 });
-  expect(refused.wasRead).toBe(false);
+  await vi.waitFor(() => expect(endings).toHaveLength(count));
+  const refused = admit(post({ authorization }), undefined, through);
+  await expect(refused).rejects.toMatchObject({ status: 503, headers: { "retry-after": "1" } });
   for (const end of endings) end();
   await Promise.all(running);
-  expect((await admit(large(), undefined, through)).app).toBe(APP);
+  expect((await admit(post({ authorization }, body), undefined, through)).app).toBe(APP);
+});
+
+test("[H5] bodies that do not come take neither a place nor what they announce", async () => {
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const headers = { ...JSON_TYPE, authorization };
+  const through = gate();
+  for (let i = 0; i < CALLS_MAX; i++) {
+    const parts = { headers, body: "{", isBodyOpen: true, bodySizeMax: BODY_SIZE_MAX };
+    void admit(handMadeRequest(parts), undefined, through);
+  }
+  expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
 });
 
 test("a call that fails gives its room back", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const through = gate();
+  const body = "{".padEnd(BODY_SIZE_MAX);
   for (let i = 0; i < BODIES_SIZE_MAX / BODY_SIZE_MAX + 1; i++) {
-    const headers = { ...JSON_TYPE, authorization };
-    const request = handMadeRequest({ headers, body: "{", bodySizeMax: BODY_SIZE_MAX });
-    await expect(admit(request, undefined, through)).rejects.toMatchObject({ code: "json.syntax" });
+    const failing = admit(post({ authorization }, body), undefined, through);
+    await expect(failing).rejects.toMatchObject({ code: "json.syntax" });
   }
 });
 
@@ -287,21 +335,4 @@ test("[H43] after 20 wrong credentials within a minute it is 429, and a valid on
   expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
   // No credential is none that failed.
   await expect(admit(post({}), undefined, through)).rejects.toMatchObject({ status: 401 });
-});
-
-test("[H5] a body in chunks takes the room of what came", async () => {
-  const authorization = `Bearer ${await addKey(APP.id)}`;
-  const headers = { ...JSON_TYPE, authorization };
-  const through = gate();
-  const endings: (() => void)[] = [];
-  const count = 2 * (BODIES_SIZE_MAX / BODY_SIZE_MAX);
-  const running: Promise<void>[] = [];
-  for (let i = 0; i < count; i++) {
-    const request = handMadeRequest({ headers, body: "{}", bodySizeMax: BODY_SIZE_MAX });
-    const call = (): Promise<void> => new Promise((resolve) => void endings.push(resolve));
-    running.push(through.admit(request, placeOf(undefined), call));
-    await vi.waitFor(() => expect(endings).toHaveLength(i + 1));
-  }
-  for (const end of endings) end();
-  await Promise.all(running);
 });

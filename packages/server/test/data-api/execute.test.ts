@@ -20,6 +20,7 @@ import { Router } from "../../src/http/router.ts";
 import { nodePlatform } from "../../src/node-platform.ts";
 import { ApiKeys } from "../../src/registry/api-keys.ts";
 import { DEFAULT_APP_SETTINGS } from "../../src/registry/app.ts";
+import { RegistryStore } from "../../src/registry/registry-store.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
 import { textOf } from "../support/sent-content.ts";
 
@@ -42,7 +43,7 @@ beforeAll(async () => {
   const store = await Store.open(new MemoryKeyValue(), nodePlatform);
   const statements = new StatementRunner({ store, platform: nodePlatform, appId: APP_ID });
   app = { id: APP_ID, store, statements, settings: DEFAULT_APP_SETTINGS };
-  keys = new ApiKeys(store, nodePlatform);
+  keys = new ApiKeys(new RegistryStore(store), nodePlatform);
   const text = keys.draw();
   await keys.add(text, { appId: APP_ID, permissions: FULL_PERMISSIONS });
   authorization = `Bearer ${text}`;
@@ -52,7 +53,8 @@ beforeAll(async () => {
 async function ask(run: () => Result | Promise<Result>, body: string) {
   const use = { app, release: () => {} };
   const apps = { tryUse: () => use, use: async () => use };
-  const registry = { keys, apps: { get: () => undefined } };
+  const known = { id: APP_ID, authProviders: {}, sessionKeys: [] };
+  const registry = { keys, apps: { get: () => known } };
   const auth = new Authentication({ platform: nodePlatform, log: () => {}, webhookTimeoutMs: 1 });
   const gate = new DataGate({ source: () => ({ registry, apps }), auth });
   const host = { gate, transactionWaitMs: 0, publicUrl: undefined };

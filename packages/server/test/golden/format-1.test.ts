@@ -7,7 +7,7 @@ import { beforeAll, expect, test } from "vitest";
 import { testPlatform } from "../../../engine/test/support/test-platform.ts";
 import { appStoreFolder, registryFolder } from "../../src/data-folder.ts";
 import { recordLife } from "../../src/life.ts";
-import { type App, readApps } from "../../src/registry/app.ts";
+import { type AppName, readAppNames } from "../../src/registry/app.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { openStore, readStore, type StoreFolder } from "../../src/store-folder.ts";
 import { verifyDataFolder } from "../../src/verify-command.ts";
@@ -22,10 +22,10 @@ beforeAll(async () => {
 });
 
 /** A copy of the golden folder, since opening a store writes to it. */
-async function goldenCopy(): Promise<{ dataDir: string; app: App; appFolder: string }> {
+async function goldenCopy(): Promise<{ dataDir: string; app: AppName; appFolder: string }> {
   const dataDir = join(temporaryFolder(), "data");
   cpSync(GOLDEN, dataDir, { recursive: true });
-  const [app] = await readStore(registryFolder(dataDir), readApps);
+  const [app] = await readStore(registryFolder(dataDir), readAppNames);
   if (app === undefined) throw new Error("expected an app");
   return { dataDir, app, appFolder: appStoreFolder(dataDir, app.id) };
 }

@@ -4,7 +4,8 @@
 
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { ByteRoom } from "../../src/http/byte-room.ts";
 import { bodySizeMaxOf, readBody } from "../../src/http/http-request.ts";
 import { BODY_SIZE_MAX } from "../../src/limits.ts";
 
@@ -22,4 +23,61 @@ test("[H5] a body that does not come in time is 408", async () => {
     message: "expected the whole body within 1 ms",
   });
   expect(request.listenerCount("data")).toBe(0);
+});
+
+test("a body takes its room as it comes, and whoever gets it gives that back", async () => {
+  const room = new ByteRoom(100);
+  const request = new IncomingMessage(new Socket());
+  const body = readBody(request, { room });
+  for (const [text, taken] of [
+    ["one", 3],
+    ["two", 6],
+  ] as const) {
+    request.push(text);
+    await vi.waitFor(() => expect(room.size).toBe(taken));
+  }
+  request.push(null);
+  expect(Buffer.from(await body).toString()).toBe("onetwo");
+  expect(room.size).toBe(6);
+});
+
+test("[H5] a body for which there is no room left is 503, and nothing is taken any more", async () => {
+  const room = new ByteRoom(100);
+  room.take(95);
+  const request = new IncomingMessage(new Socket());
+  const body = readBody(request, { room });
+  request.push("four");
+  await vi.waitFor(() => expect(room.size).toBe(99));
+  request.push("more");
+  await expect(body).rejects.toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+  expect(room.size).toBe(95);
+});
+
+test.each([
+  ["that does not come in time", { timeMsMax: 1 }, () => {}, 408],
+  ["whose client leaves", {}, (request: IncomingMessage) => request.destroy(), 400],
+  [
+    "that is too large",
+    {},
+    (request: IncomingMessage) => request.push(Buffer.alloc(BODY_SIZE_MAX)),
+    413,
+  ],
+] as const)("a body %s gives back what it took", async (_, options, fail, status) => {
+  const room = new ByteRoom(2 * BODY_SIZE_MAX);
+  const request = new IncomingMessage(new Socket());
+  const body = readBody(request, { ...options, room });
+  request.push("half of it");
+  await vi.waitFor(() => expect(room.size).toBe(10));
+  fail(request);
+  await expect(body).rejects.toMatchObject({ status });
+  expect(room.size).toBe(0);
+});
+
+test("a body that comes byte by byte is put together in its order", async () => {
+  const request = new IncomingMessage(new Socket());
+  const body = readBody(request);
+  const bytes = Uint8Array.from({ length: 5_000 }, (_, i) => i % 251);
+  for (const byte of bytes) request.push(Buffer.of(byte));
+  request.push(null);
+  expect(new Uint8Array(await body)).toEqual(bytes);
 });

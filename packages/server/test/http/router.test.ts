@@ -232,6 +232,20 @@ test("[H13] an answer that cannot be written as text is an unexpected error", as
   expect({ status, count: lines.length }).toEqual({ status: 500, count: 1 });
 });
 
+test("[H13] a failure that cannot be written as text is an unexpected error in its place", async () => {
+  const circle: { [key: string]: never } = {};
+  Object.assign(circle, { circle });
+  const endpoint: Endpoint = {
+    ...failing(new Refusal(418, "no coffee here")),
+    failureBody: (message, { status }) => (status === 418 ? circle : { wrong: message }),
+  };
+  const { status, body, lines } = await ask("POST", "/api/v4/store/echo", endpoint);
+  const wrong = "an unexpected error of the server; its log has more about request request-1";
+  expect({ status, body }).toEqual({ status: 500, body: { wrong } });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain("error request-1 a request failed: ");
+});
+
 test("answers and refusals are CBOR for a client that prefers it, unless the endpoint is JSON only", async () => {
   const endpoints = [PLAIN, { ...PLAIN, path: "/json", isJsonOnly: true }];
   const router = new Router({ endpoints, dataEndpoints: [], log: () => {} });

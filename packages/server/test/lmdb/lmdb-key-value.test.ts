@@ -69,6 +69,10 @@ function fill(count: number, size: number): Map<Key, Value> {
   return new Map(Array.from({ length: count }, (_, i) => [`key ${i}`, { number: i, text }]));
 }
 
+function readAll(snapshot: Snapshot): Map<Key, Value> {
+  return new Map(Array.from(snapshot.entries(ALL), ({ key, value }) => [key, value]));
+}
+
 test("a storage is a folder with a data file and a lock file, created with those above it", async () => {
   const folder = join(newFolder(), "a", "b.c", "d");
   const storage = openStorage(folder);
@@ -295,6 +299,27 @@ test("a copied folder opens, also while its original is open", async () => {
   await storage.commit(new Map([["a", 1]]));
   cpSync(join(folder, "a", "data.mdb"), join(folder, "b", "data.mdb"));
   expect(read(openStorage(join(folder, "b")), (snapshot) => snapshot.get("a"))).toBe(1);
+});
+
+test("a file may grow past its mapping, also while a snapshot is held", async () => {
+  const folder = newFolder();
+  const mapSize = 1024 * 1024;
+  const storage = openStorage(folder, { mapSize });
+  await storage.commit(new Map([["key 0", "before"]]));
+  const held = storage.snapshot();
+  const content = fill(500, 10_000);
+  const entries = [...content];
+  // Several commits, each of which fits into the mapping alone.
+  for (let i = 0; i < entries.length; i += 50) {
+    await storage.commit(new Map(entries.slice(i, i + 50)));
+  }
+  expect(statSync(join(folder, "data.mdb")).size).toBeGreaterThan(4 * mapSize);
+  expect([held.get("key 0"), held.get("key 1")]).toEqual(["before", undefined]);
+  held.close();
+  expect(read(storage, (snapshot) => readAll(snapshot))).toEqual(content);
+  await storage.close();
+  const again = openStorage(folder, { mapSize });
+  expect(read(again, (snapshot) => readAll(snapshot))).toEqual(content);
 });
 
 test("another process reads and copies while this one writes", async () => {

@@ -2,8 +2,9 @@
  * API keys by the management API.
  */
 
+import { readPermissions } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { openManagement } from "../support/management-api.ts";
+import { openManagement, told } from "../support/management-api.ts";
 
 const api = await openManagement();
 const KEYS = "/app/default/apiKey";
@@ -14,6 +15,14 @@ const SHOWN_READ = {
   write: { everything: false, queriesByCollection: {} },
 };
 
+/** What a key opens: its id is in its text. */
+function opened(text: string, permissions: object = READ): unknown {
+  const { id: appId } = api.registry.apps.named("default");
+  return { id: text.slice(3, 11), appId, permissions: readPermissions(permissions) };
+}
+
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+
 async function create(body: object): Promise<string> {
   return (await api.must("POST", KEYS, body)) as string;
 }
@@ -21,8 +30,7 @@ async function create(body: object): Promise<string> {
 test("[M15] a key that is made is told once and opens its app", async () => {
   const text = await create({ name: "till", permissions: READ });
   expect(text).toMatch(/^bp_[0-9a-f]{8}_[\w-]{43}$/);
-  const { id } = api.registry.apps.named("default");
-  expect(api.registry.keys.find(text)).toMatchObject({ appId: id });
+  expect(api.registry.keys.find(text)).toEqual(opened(text));
   expect(JSON.stringify(await api.get(KEYS))).not.toContain(text);
   expect(JSON.stringify(await api.get("/audit"))).not.toContain(text);
   expect(await api.fail("POST", KEYS, { name: "till", permissions: READ })).toBe(
@@ -57,8 +65,15 @@ test("[M15] a key with an end works until then; one in the past is refused", asy
   const wrong = { ...past, expiresAt: "tomorrow" };
   expect(await api.fail("POST", KEYS, wrong)).toBe("400 InvalidRequest");
   const text = await create({ ...past, expiresAt: "2101-01-01T00:00:00+01:00" });
-  expect(api.registry.keys.find(text)).toBeDefined();
-  expect(await api.get(`${KEYS}/till`)).toMatchObject({ expiresAt: "2100-12-31T23:00:00.000Z" });
+  expect(api.registry.keys.find(text)).toEqual(opened(text));
+  expect(await api.get(`${KEYS}/till`)).toEqual({
+    name: "till",
+    description: null,
+    permissions: SHOWN_READ,
+    expiresAt: "2100-12-31T23:00:00.000Z",
+    createdAt: TIME,
+    lastUsedAt: TIME,
+  });
   await api.must("DELETE", `${KEYS}/till`);
 });
 
@@ -69,7 +84,7 @@ test("[M16] a key shows when it was made, and when it was used", async () => {
     description: "in the hall",
     permissions: SHOWN_READ,
     expiresAt: null,
-    createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    createdAt: TIME,
   };
   expect(await api.get(`${KEYS}/till`)).toEqual({ ...shown, lastUsedAt: null });
   api.registry.keys.find(text);
@@ -87,17 +102,16 @@ test("[M17] a key that is replaced has its text and loses what is not given", as
   });
   const permissions = { read: { everything: true }, write: { everything: true } };
   const body = { permissions, description: null };
-  expect(await api.must("PUT", `${KEYS}/till`, body)).toMatchObject({
+  expect(await api.must("PUT", `${KEYS}/till`, body)).toEqual({
     name: "till",
     description: null,
+    permissions: { ...SHOWN_READ, write: { everything: true, queriesByCollection: {} } },
     expiresAt: null,
-    permissions: { write: { everything: true } },
+    createdAt: TIME,
+    lastUsedAt: null,
   });
-  expect(api.registry.keys.find(text)?.permissions.write).toEqual({ everything: true });
+  expect(api.registry.keys.find(text)).toEqual(opened(text, permissions));
   expect(await api.fail("PUT", `${KEYS}/none`, body)).toBe("404 ApiKeyNotFound");
-  expect(await api.fail("PUT", `${KEYS}/till`, { ...body, name: "other" })).toBe(
-    "400 InvalidRequest",
-  );
   await api.must("DELETE", `${KEYS}/till`);
 });
 
@@ -112,7 +126,7 @@ test("[M18] a rotated key has a new text; the one before works for the grace tha
   expect(keys.find(second)?.id).toBe(keys.find(third)?.id);
   const fourth = await rotate({ graceSeconds: null });
   expect([keys.find(second), keys.find(third)]).toEqual([undefined, undefined]);
-  expect(keys.find(fourth)).toBeDefined();
+  expect(keys.find(fourth)).toEqual(opened(first));
   for (const graceSeconds of [-1, 1.5, 2_592_001, "1"]) {
     const path = `${KEYS}/till/rotate`;
     expect(await api.fail("POST", path, { graceSeconds })).toBe("400 InvalidRequest");
@@ -132,8 +146,15 @@ test("[M19] a deleted key opens nothing any more", async () => {
 test("[M11] keys are listed in the order of their names, those of this app alone", async () => {
   await api.must("POST", "/app", { name: "shop" });
   for (const name of ["b", "a"]) await create({ name, permissions: READ });
-  const listed = { name: "a", permissions: SHOWN_READ };
-  expect(await api.get(`${KEYS}?size=1`)).toMatchObject({
+  const listed = {
+    name: "a",
+    description: null,
+    permissions: SHOWN_READ,
+    expiresAt: null,
+    createdAt: TIME,
+    lastUsedAt: null,
+  };
+  expect(await api.get(`${KEYS}?size=1`)).toEqual({
     data: [listed],
     meta: { page: 1, size: 1, totalPages: 2 },
   });
@@ -144,4 +165,53 @@ test("[M11] keys are listed in the order of their names, those of this app alone
   expect(await api.fail("GET", "/app/shop/apiKey/a")).toBe("404 ApiKeyNotFound");
   for (const name of ["b", "a"]) await api.must("DELETE", `${KEYS}/${name}`);
   await api.must("DELETE", "/app/shop");
+});
+
+test("[M31] what GET shows of a key may be sent back, with its name and no other", async () => {
+  const text = await create({
+    name: "till",
+    permissions: READ,
+    description: "in the hall",
+    expiresAt: "2101-01-01T00:00:00Z",
+  });
+  api.registry.keys.find(text);
+  await api.registry.keys.flushUses();
+  const shown = (await api.get(`${KEYS}/till`)) as object;
+  const times = { createdAt: "2000-01-01T00:00:00Z", lastUsedAt: null };
+  for (const given of [shown, { ...shown, name: null }, { ...shown, ...times }]) {
+    expect(await api.must("PUT", `${KEYS}/till`, given)).toEqual(shown);
+  }
+  const detail = "expected till, which cannot be changed, found another text at name";
+  expect(told(await api.ask("PUT", `${KEYS}/till`, { ...shown, name: "other" }))).toEqual({
+    status: 400,
+    body: { title: "InvalidRequest", detail },
+  });
+  expect(await api.get(`${KEYS}/till`)).toEqual(shown);
+  // Nobody makes a key with a history.
+  expect(await api.fail("POST", KEYS, { ...shown, name: "new" })).toBe("400 InvalidRequest");
+  await api.must("DELETE", `${KEYS}/till`);
+});
+
+test("[M7] what may be left out of a key may also be null", async () => {
+  const nothing = { everything: false, queriesByCollection: {} };
+  for (const permissions of [
+    {},
+    { qlVersion: null, read: null, write: null, remoteQuery: null },
+    { read: { everything: null, queriesByCollection: null } },
+  ]) {
+    await create({ name: "till", permissions, description: null, expiresAt: null });
+    expect(await api.get(`${KEYS}/till`)).toEqual({
+      name: "till",
+      description: null,
+      permissions: { remoteQuery: false, read: nothing, write: nothing },
+      expiresAt: null,
+      createdAt: TIME,
+      lastUsedAt: null,
+    });
+    await api.must("DELETE", `${KEYS}/till`);
+  }
+  // Without them nobody could say what is meant.
+  expect(await api.fail("POST", KEYS, { name: "till", permissions: null })).toBe(
+    "400 InvalidRequest",
+  );
 });

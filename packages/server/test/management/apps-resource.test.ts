@@ -2,10 +2,12 @@
  * Apps by the management API.
  */
 
+import { readPermissions } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import { openManagement } from "../support/management-api.ts";
+import { openManagement, told } from "../support/management-api.ts";
 
-const api = await openManagement();
+const GRACE_MS = 3_600_000;
+const api = await openManagement({ appGraceMs: GRACE_MS });
 const ID = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
 
 const GUESTS = {
@@ -67,9 +69,24 @@ test.each(["", "Shop", "shop_1", "-shop", "shop-", "sh op", "schön", "a/b", "a"
   },
 );
 
+test("[M10] in a path what is no name is the name of nothing", async () => {
+  for (const name of ["Shop", "-shop", "%20", "sch%C3%B6n", "a".repeat(64)]) {
+    expect(await api.fail("GET", `/app/${name}`)).toBe("404 AppNotFound");
+    expect(await api.fail("GET", `/app/${name}/apiKey/till`)).toBe("404 AppNotFound");
+    expect(await api.fail("GET", `/app/default/apiKey/${name}`)).toBe("404 ApiKeyNotFound");
+    const replication = `/app/default/bigPeerReplication/${name}`;
+    expect(await api.fail("GET", replication)).toBe("404 BigPeerReplicationNotFound");
+  }
+  expect(told(await api.ask("GET", "/app/none"))).toEqual({
+    status: 404,
+    body: { title: "AppNotFound", detail: 'there is no app named "none"' },
+  });
+});
+
 test("[M10] a name may have one character, and 63", async () => {
   for (const name of ["0", `a${"-".repeat(61)}9`]) {
-    expect(await api.must("POST", "/app", { name })).toMatchObject({ name });
+    const made = { name, appId: expect.any(String), authProviders: {} };
+    expect(await api.must("POST", "/app", { name })).toEqual(made);
     await api.must("DELETE", `/app/${name}`);
   }
 });
@@ -97,14 +114,23 @@ test.each(["PUT", "PATCH"])(
       name: "shop",
       authProviders: { old: GUESTS, guests: GUESTS },
     });
+    const { id: appId } = api.registry.apps.named("shop");
     const body = { authProviders: { guests: SHOWN_GUESTS } };
-    expect(await api.must(method, "/app/shop", body)).toMatchObject(body);
-    expect(await api.get("/app/shop")).toMatchObject(body);
-    const { guests } = api.registry.apps.named("shop").authProviders;
-    expect(guests).toMatchObject({ sharedToken: "open sesame" });
-    expect(Object.keys(api.registry.apps.named("shop").authProviders)).toEqual(["guests"]);
-    await api.must(method, "/app/shop", { authProviders: {} });
-    expect(await api.get("/app/shop")).toMatchObject({ authProviders: {} });
+    expect(await api.must(method, "/app/shop", body)).toEqual({ name: "shop", appId, ...body });
+    expect(await api.get("/app/shop")).toEqual({ name: "shop", appId, ...body });
+    expect(api.registry.apps.named("shop").authProviders).toEqual({
+      guests: {
+        type: "anonymous",
+        id: expect.any(String),
+        sharedToken: "open sesame",
+        sessionLength: 60,
+        isLoopbackOnly: false,
+        permission: readPermissions(GUESTS.permission),
+      },
+    });
+    const none = { name: "shop", appId, authProviders: {} };
+    expect(await api.must(method, "/app/shop", { authProviders: {} })).toEqual(none);
+    expect(await api.get("/app/shop")).toEqual(none);
     // Nothing is left of it.
     expect(await api.fail(method, "/app/shop", body)).toBe("400 InvalidRequest");
     await api.must("DELETE", "/app/shop");
@@ -120,10 +146,10 @@ test("[M13] providers that are not right are 400 with the place, and nothing cha
     body: {
       title: "InvalidRequest",
       detail:
-        'expected one of anonymous, tokenWebhook, jwt, found "password" at authProviders.staff.type (value.invalid)',
+        'expected one of anonymous, tokenWebhook, jwt, found "password" at authProviders.staff.type',
     },
   });
-  for (const given of [{}, { authProviders: null }, { authProviders: [] }, { name: "x" }]) {
+  for (const given of [{}, { authProviders: null }, { authProviders: [] }, { name: "default" }]) {
     expect(await api.fail("PATCH", "/app/default", given)).toBe("400 InvalidRequest");
   }
   expect(await api.fail("PUT", "/app/none", { authProviders: {} })).toBe("404 AppNotFound");
@@ -147,6 +173,103 @@ test("[M14] a deleted app is gone with all it had, and its store is closed", asy
   // Names are free again.
   await api.must("POST", "/app", { name: "shop" });
   await api.must("POST", "/app/shop/bigPeerReplication", { name: "north" });
-  expect(await api.get("/app/shop/apiKey")).toMatchObject({ data: [] });
+  expect(await api.get("/app/shop/apiKey")).toEqual({
+    data: [],
+    meta: { page: 1, size: 0, totalPages: 1 },
+  });
+  await api.must("DELETE", "/app/shop");
+});
+
+test.each(["PUT", "PATCH"])(
+  "[M31] what GET shows of an app may be sent back by %s, with its name and id and no others",
+  async (method) => {
+    await api.must("POST", "/app", { name: "shop", authProviders: { guests: GUESTS } });
+    const shown = (await api.get("/app/shop")) as { readonly appId: string };
+    expect(await api.must(method, "/app/shop", shown)).toEqual(shown);
+    const upper = { ...shown, appId: shown.appId.toUpperCase() };
+    expect(await api.must(method, "/app/shop", upper)).toEqual(shown);
+    const absent = { ...shown, name: null, appId: null };
+    expect(await api.must(method, "/app/shop", absent)).toEqual(shown);
+    for (const [given, at] of [
+      [{ ...shown, name: "bar" }, "name"],
+      [{ ...shown, appId: ID }, "appId"],
+    ] as const) {
+      const expected = at === "name" ? "shop" : shown.appId;
+      const detail = `expected ${expected}, which cannot be changed, found another text at ${at}`;
+      expect(told(await api.ask(method, "/app/shop", { ...given, authProviders: {} }))).toEqual({
+        status: 400,
+        body: { title: "InvalidRequest", detail },
+      });
+    }
+    expect(await api.get("/app/shop")).toEqual(shown);
+    await api.must("DELETE", "/app/shop");
+  },
+);
+
+test("[M30] deleted apps are listed in the order of names, with when their data may go", async () => {
+  const before = (await api.get("/deletedApp")) as { readonly data: readonly object[] };
+  const made: { readonly name: string; readonly appId: string }[] = [];
+  for (const name of ["zoo", "0", "zoo"]) {
+    const { appId } = (await api.must("POST", "/app", { name })) as { readonly appId: string };
+    await api.must("DELETE", `/app/${name}`);
+    made.push({ name, appId });
+  }
+  const { data, meta } = (await api.get("/deletedApp")) as {
+    readonly data: readonly { readonly deletedAt: string; readonly removedAfter: string }[];
+    readonly meta: unknown;
+  };
+  const size = before.data.length + 3;
+  expect(meta).toEqual({ page: 1, size, totalPages: 1 });
+  const times = { deletedAt: expect.any(String), removedAfter: expect.any(String) };
+  const [first, second, third] = made.map((app) => ({ ...app, ...times }));
+  // Of those before, one has the name 0 as well.
+  expect([data[1], ...data.slice(-2)]).toEqual([second, first, third]);
+  for (const { deletedAt, removedAfter } of data) {
+    expect(Date.parse(removedAfter) - Date.parse(deletedAt)).toBe(GRACE_MS);
+  }
+  expect(await api.get("/deletedApp?size=1")).toEqual({
+    data: [data[0]],
+    meta: { page: 1, size: 1, totalPages: size },
+  });
+});
+
+test("[M30] a deleted app comes back as it was, with its name, once", async () => {
+  const { appId } = (await api.must("POST", "/app", { name: "shop" })) as { appId: string };
+  await api.must("PUT", "/app/shop", { authProviders: { guests: GUESTS } });
+  await api.must("PATCH", "/app/shop/settings", { strictV4: true });
+  await api.must("POST", "/app/shop/bigPeerReplication", { name: "south" });
+  const shown = await api.get("/app/shop");
+  const restore = `/deletedApp/${appId.toUpperCase()}/restore`;
+  expect(await api.fail("POST", restore)).toBe("404 AppNotFound");
+  await api.must("DELETE", "/app/shop");
+  await api.must("POST", "/app", { name: "shop" });
+  expect(told(await api.ask("POST", restore))).toEqual({
+    status: 409,
+    body: { title: "AppNameNotUnique", detail: 'there is an app with the name "shop"' },
+  });
+  await api.must("DELETE", "/app/shop");
+  expect(await api.must("POST", restore)).toEqual(shown);
+  expect(await api.get("/app/shop")).toEqual(shown);
+  expect(await api.get("/app/shop/settings")).toEqual({
+    strictV4: true,
+    unknownCollectionsAreEmpty: false,
+  });
+  const none = { data: [], meta: { page: 1, size: 0, totalPages: 1 } };
+  expect(await api.get("/app/shop/bigPeerReplication")).toEqual(none);
+  (await api.apps.use(appId)).release();
+  for (const id of [appId, ID.replace("5", "6"), "shop", "..%2F.."]) {
+    expect(await api.fail("POST", `/deletedApp/${id}/restore`)).toBe("404 AppNotFound");
+  }
+  const { data } = (await api.get("/audit?size=1")) as { readonly data: readonly unknown[] };
+  expect(data).toEqual([
+    {
+      at: expect.any(String),
+      actor: "loopback",
+      action: "app.restore",
+      target: "app/shop",
+      detail: `id ${appId}`,
+      requestId: expect.any(String),
+    },
+  ]);
   await api.must("DELETE", "/app/shop");
 });

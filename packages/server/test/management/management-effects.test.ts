@@ -64,7 +64,8 @@ test("[M1] quickstart.json has the address of the management API", async () => {
   const { managementUrl } = await start({ dataDir });
   expect(managementUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const text = readFileSync(join(dataDir, "quickstart.json"), "utf8");
-  expect(JSON.parse(text)).toMatchObject({ managementUrl });
+  const content = JSON.parse(text) as { readonly managementUrl: unknown };
+  expect(content.managementUrl).toBe(managementUrl);
 });
 
 test("[M1] with a certificate the management API speaks HTTPS", async () => {
@@ -136,4 +137,34 @@ test("[M28] two rotations end the sessions of an app", async () => {
     await manage(server, "POST", "/app/shop/sessionKey/rotate");
   }
   expect(found).toEqual([200, 200, 401]);
+});
+
+test("[M30] an app that was brought back has its data and its sessions, and no keys", async () => {
+  const dataDir = temporaryFolder();
+  const server = await start({ dataDir });
+  const guests = { type: "anonymous", sharedToken: "open sesame", sessionLength: 60 };
+  const authProviders = { guests: { ...guests, permission: ALL } };
+  const app = await manage(server, "POST", "/app", { name: "shop", authProviders });
+  const { appId } = app as { readonly appId: string };
+  const content = { name: "till", permissions: ALL };
+  const key = await manage(server, "POST", "/app/shop/apiKey", content);
+  const session = await logIn(server, appId, "open sesame");
+  const written = await fetch(`${server.url}/api/v4/store/execute`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key as string}`, "content-type": "application/json" },
+    body: JSON.stringify({ statement: "INSERT INTO cars DOCUMENTS ({'_id': 'a'})" }),
+  });
+  expect(written.status).toBe(200);
+  const statuses = async (from: RunningServer): Promise<number[]> => [
+    await count(from, key),
+    await count(from, session),
+  ];
+  expect(await statuses(server)).toEqual([200, 200]);
+  await manage(server, "DELETE", "/app/shop");
+  expect(await statuses(server)).toEqual([401, 401]);
+  expect(await manage(server, "POST", `/deletedApp/${appId}/restore`)).toEqual(app);
+  expect(await statuses(server)).toEqual([401, 200]);
+  await server.close();
+  const again = await start({ dataDir });
+  expect(await statuses(again)).toEqual([401, 200]);
 });

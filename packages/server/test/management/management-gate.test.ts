@@ -54,8 +54,14 @@ test.each([
   "0.0.0.0:8081",
   "localhost:8081@example.com",
   "localhost:",
-])("[M3] without a token the Host %j may not", (host) => {
-  expect(admit(makeGate(undefined), { host })).toBe("403 HostNotAllowed");
+  "localhost:99999",
+  "localhost:65536",
+  "127.999.1.1",
+  "127.0.0.1:80:80",
+])("[M3] without a token the Host %j may not, with an Origin neither", (host) => {
+  const gate = makeGate(undefined);
+  expect(admit(gate, { host })).toBe("403 HostNotAllowed");
+  expect(admit(gate, { host, origin: `http://${host}` })).toBe("403 HostNotAllowed");
 });
 
 test.each([

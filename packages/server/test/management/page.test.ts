@@ -27,6 +27,11 @@ test("[M11] a list without entries is one page without entries", () => {
   expect(pageBody([], "size=10", show)).toEqual({ data: [], meta: { ...empty, size: 10 } });
 });
 
+test.each(["page", "size"])("[M11] a %s that comes twice is refused", (name) => {
+  const error = new PeerError("value.invalid", "expected it once", { at: `the parameter ${name}` });
+  expect(() => readPageRequest(`${name}=1&${name}=1`)).toThrow(error);
+});
+
 test.each([
   ["page=0", "page", 1000000, "0"],
   ["page=1.5", "page", 1000000, "1.5"],

@@ -3,7 +3,7 @@
  */
 
 import { expect, test } from "vitest";
-import { openManagement } from "../support/management-api.ts";
+import { openManagement, told } from "../support/management-api.ts";
 
 const api = await openManagement();
 const REPLICATIONS = "/app/default/bigPeerReplication";
@@ -51,7 +51,10 @@ test.each([
       status: 400,
       body: { title: "InvalidRequest", detail: expect.stringContaining(` at ${place}`) },
     });
-    expect(await api.get(REPLICATIONS)).toMatchObject({ data: [EMPTY] });
+    expect(await api.get(REPLICATIONS)).toEqual({
+      data: [EMPTY],
+      meta: { page: 1, size: 1, totalPages: 1 },
+    });
     await api.must("DELETE", NORTH);
   }
 });
@@ -87,7 +90,23 @@ test.each(["PUT", "PATCH"])(
       ...EMPTY,
       queriesByCollection: { cars: ["true"] },
     });
-    expect(await api.get(NORTH)).toMatchObject({ queriesByCollection: { cars: ["true"] } });
+    expect(await api.get(NORTH)).toEqual({ ...EMPTY, queriesByCollection: { cars: ["true"] } });
+    await api.must("DELETE", NORTH);
+  },
+);
+
+test.each(["PUT", "PATCH"])(
+  "[M31] what GET shows of a replication may be sent back by %s, with its name and no other",
+  async (method) => {
+    await makeNorth(FULL);
+    expect(await api.must(method, NORTH, FULL)).toEqual(FULL);
+    expect(await api.must(method, NORTH, { name: null })).toEqual(FULL);
+    const detail = "expected north, which cannot be changed, found another text at name";
+    expect(told(await api.ask(method, NORTH, { ...EMPTY, name: "south" }))).toEqual({
+      status: 400,
+      body: { title: "InvalidRequest", detail },
+    });
+    expect(await api.get(NORTH)).toEqual(FULL);
     await api.must("DELETE", NORTH);
   },
 );

@@ -5,6 +5,8 @@
 
 import { isArray, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { loginEndpoint } from "../../src/auth/login.ts";
+import { LOGIN_SCHEMAS } from "../../src/auth/login-schemas.ts";
 import { dataEndpoints } from "../../src/data-api/data-endpoints.ts";
 import {
   checkCountRequest,
@@ -160,7 +162,7 @@ describe("schemas", () => {
 
   test("a title names one schema", () => {
     const texts = new Map<string, Set<string>>();
-    for (const [, schema] of objectsIn(SCHEMAS as unknown as Value)) {
+    for (const [, schema] of objectsIn([...SCHEMAS, ...LOGIN_SCHEMAS] as unknown as Value)) {
       const { title } = schema;
       if (typeof title !== "string") continue;
       texts.set(title, (texts.get(title) ?? new Set()).add(JSON.stringify(schema)));
@@ -207,7 +209,7 @@ describe("schemas", () => {
 });
 
 describe("the document is about this server", () => {
-  test("its operations are those of the data API, and the attachments", () => {
+  test("its operations are those of the data API, the attachments, and the login", () => {
     const host = { gate: undefined as never, transactionWaitMs: 0, publicUrl: undefined };
     const served = dataEndpoints(host).flatMap(({ name, path, methods }) =>
       methods.map((method) => `${method.toLowerCase()} ${path} ${name}`),
@@ -216,9 +218,11 @@ describe("the document is about this server", () => {
       ({ name, operation }) => `${name} ${operation["operationId"] as string}`,
     );
     const isAttachment = (line: string): boolean => line.includes("/attachments/");
-    expect(documented.filter((line) => !isAttachment(line))).toEqual(
-      served.filter((line) => !isAttachment(line)),
-    );
+    const login = loginEndpoint({ registry: () => undefined, auth: undefined as never });
+    expect(documented.filter((line) => !isAttachment(line))).toEqual([
+      ...served.filter((line) => !isAttachment(line)),
+      `post ${login.path} ${login.name}`,
+    ]);
     expect(documented.filter(isAttachment)).toEqual([
       "post /attachments/upload upload_attachment",
       "get /attachments/{id} download_attachment",
@@ -238,18 +242,38 @@ describe("the document is about this server", () => {
     ["upload_attachment", rpc],
     ["download_attachment", [...head, "206", "416"]],
     ["head_attachment", head],
+    ["login", [...rpc, "411"]],
   ])("%s answers with the statuses of the interface and of HTTP", (name, statuses) => {
     const found = operations.find(({ operation }) => operation["operationId"] === name);
     expect(fieldsIn(found?.operation["responses"]).toSorted()).toEqual(statuses.toSorted());
   });
 
+  /** Of those that answer in JSON alone. */
+  const OWN_FAILURES: { readonly [name: string]: string } = {
+    "post /store/execute": "QueryResponse",
+    "post /{appId}/auth/login": "LoginError",
+  };
+
+  test("the login needs no credential, and is where the server is", () => {
+    const { security, servers } = objectAt("#/paths/~1{appId}~1auth~1login/post");
+    expect(security).toEqual([]);
+    const description = "The app is in the path.";
+    expect(servers).toEqual([{ url: "/", description }]);
+    const serverUrl = "https://example.com/peer";
+    const elsewhere = openApiDocument({ version: "1.2.3", serverUrl });
+    expect(JSON.stringify(elsewhere)).toContain(
+      JSON.stringify({ servers: [{ url: serverUrl, description }] }).slice(1, -1),
+    );
+  });
+
   test.each(operations)("$name fails with a body of its own", ({ name, operation }) => {
-    const isExecute = name === "post /store/execute";
-    const $ref = `#/components/schemas/${isExecute ? "QueryResponse" : "RpcError"}`;
+    const own = OWN_FAILURES[name];
+    const $ref = `#/components/schemas/${own ?? "RpcError"}`;
     for (const [status, response] of Object.entries(operation["responses"] as ValueObject)) {
       if (Number(status) < 400 || name.startsWith("head")) continue;
       const { content } = response as { readonly content: Record<string, ValueObject> };
-      const types = isExecute ? ["application/json"] : ["application/json", "application/cbor"];
+      const types =
+        own === undefined ? ["application/json", "application/cbor"] : ["application/json"];
       expect(Object.keys(content), status).toEqual(types);
       for (const type of types) expect(content[type]?.["schema"], status).toEqual({ $ref });
     }
@@ -296,7 +320,9 @@ describe("examples", () => {
   });
 
   test("every operation has some, in its request and its answers", () => {
-    for (const { at: place, name } of operations.filter(({ path }) => path.includes("/s"))) {
+    for (const { at: place, name } of operations.filter(
+      ({ path }) => !path.startsWith("/attachments/"),
+    )) {
       const parts = ["requestBody", "responses/200", "responses/400"];
       const isShown = (part: string): boolean =>
         media.some(({ path }) => path.startsWith(`${place}/${part}/`));

@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
-import type { AuthProvider, AuthProviders } from "../../src/auth/auth-provider.ts";
 import { appAttachmentsFolder, appFolder, appStoreFolder } from "../../src/data-folder.ts";
+import type { AuthProvider, AuthProviders } from "../../src/registry/auth-provider.ts";
 import type { Registry } from "../../src/registry/registry.ts";
 import { createStore, openStore } from "../../src/store-folder.ts";
 import { openRegistry } from "../support/open-registry.ts";
@@ -17,6 +17,7 @@ const AUTHOR = { actor: "ann", requestId: "r-1" };
 const ID = "6bb92a35-e1bf-41a2-afc7-2067df0c701d";
 
 const ANONYMOUS: AuthProvider = {
+  id: "00aa",
   type: "anonymous",
   permission: FULL_PERMISSIONS,
   sessionLength: 60,
@@ -238,6 +239,104 @@ test("the name of a deleted app is free at once, its id when its data is gone", 
   await apps.forget(ID);
   expect(apps.deleted()).toEqual([]);
   expect((await apps.create({ name: "bar", id: ID }, AUTHOR)).id).toBe(ID);
+});
+
+test("a deleted app can be brought back with its providers, settings and sessions", async () => {
+  const { registry, reopen } = await openRegistry();
+  const { apps, keys, replications } = registry;
+  await apps.create({ name: "shop", id: ID, authProviders: { door: ANONYMOUS } }, AUTHOR);
+  await apps.setSettings("shop", { isV4Strict: true }, AUTHOR);
+  await apps.rotateSessionKey("shop", AUTHOR);
+  const text = await keys.create(ID, { name: "till", permissions: FULL_PERMISSIONS }, AUTHOR);
+  await replications.create(ID, { name: "north" }, AUTHOR);
+  const before = await apps.remove("shop", AUTHOR);
+  expect(apps.get(ID)).toBeUndefined();
+  expect(await apps.restore(ID.toUpperCase(), AUTHOR)).toEqual(before);
+  expect(apps.deleted()).toEqual([]);
+  expect(apps.named("shop")).toEqual(before);
+  expect([keys.find(text), keys.list(ID), replications.list(ID)]).toEqual([undefined, [], []]);
+  expect((await reopen()).apps.named("shop")).toEqual(before);
+});
+
+test("an app is not brought back where its name is taken, its data is gone or on its way", async () => {
+  const { registry, dataDir, platform } = await openRegistry();
+  const { apps } = registry;
+  const restore = (id: string): Promise<unknown> => apps.restore(id, AUTHOR);
+  for (const id of [ID, "default", "", "../../etc", apps.named("default").id]) {
+    await expect(restore(id)).rejects.toEqual(titled("AppNotFound"));
+  }
+  await apps.create({ name: "shop", id: ID }, AUTHOR);
+  await apps.remove("shop", AUTHOR);
+  await apps.create({ name: "shop" }, AUTHOR);
+  await expect(restore(ID)).rejects.toEqual(titled("AppNameNotUnique"));
+  const [deleted] = apps.deleted();
+  expect(await apps.beginRemoval(ID, 1)).toBe(false);
+  platform.nowMs += 1;
+  expect(await apps.beginRemoval(ID, 1)).toBe(true);
+  expect(await apps.beginRemoval(ID, 1)).toBe(true);
+  expect(apps.deleted()).toEqual([{ ...deleted, isBeingRemoved: true }]);
+  await apps.remove("shop", AUTHOR);
+  await expect(restore(ID)).rejects.toEqual(titled("AppNotFound"));
+  await apps.forget(ID);
+  await expect(restore(ID)).rejects.toEqual(titled("AppNotFound"));
+  expect(await apps.beginRemoval(ID, 0)).toBe(false);
+  const [other] = apps.deleted();
+  rmSync(appFolder(dataDir, other?.id ?? ""), { recursive: true });
+  await expect(restore(other?.id ?? "")).rejects.toEqual(titled("AppNotFound"));
+});
+
+test("an app that an earlier version deleted comes back with a new session key", async () => {
+  const { registry } = await openRegistry();
+  const { apps, storeFolder } = registry;
+  await apps.create({ name: "shop", id: ID }, AUTHOR);
+  await apps.remove("shop", AUTHOR);
+  await storeFolder.store.transact((transaction) => {
+    const fields = { name: "shop", deletedAt: 1 };
+    const collection = "deleted_apps";
+    transaction.apply([{ kind: "insert", collection, id: ID, fields, clean: true }]);
+  });
+  const { sessionKeys } = await apps.restore(ID, AUTHOR);
+  expect(sessionKeys).toHaveLength(1);
+  expect(apps.named("shop").sessionKeys).toEqual(sessionKeys);
+});
+
+test("of a deletion of data and a return at once, one happens", async () => {
+  const { registry } = await openRegistry();
+  const { apps } = registry;
+  await apps.create({ name: "shop", id: ID }, AUTHOR);
+  for (const isFirst of [true, false]) {
+    await apps.remove("shop", AUTHOR);
+    const begin = (): Promise<unknown> => apps.beginRemoval(ID, 0);
+    const restore = (): Promise<unknown> => apps.restore(ID, AUTHOR);
+    const [first, second] = await Promise.allSettled(
+      (isFirst ? [restore, begin] : [begin, restore]).map((each) => each()),
+    );
+    expect(first?.status).toBe("fulfilled");
+    if (isFirst) expect(second).toEqual({ status: "fulfilled", value: false });
+    else expect(second).toEqual({ status: "rejected", reason: titled("AppNotFound") });
+  }
+});
+
+test("an app is found by its name, and all are named and counted, in each state", async () => {
+  const { registry } = await openRegistry();
+  const { apps } = registry;
+  const shop = await apps.create(
+    { name: "shop", id: ID, authProviders: { door: ANONYMOUS } },
+    AUTHOR,
+  );
+  expect(apps.find("shop")).toEqual(shop);
+  expect(apps.find("shop")).toBe(apps.get(ID));
+  expect([apps.find("nobody"), apps.find("No name")]).toEqual([undefined, undefined]);
+  const { id } = apps.named("default");
+  expect(apps.names()).toEqual([
+    { id, name: "default" },
+    { id: ID, name: "shop" },
+  ]);
+  expect(apps.names()).toBe(apps.names());
+  expect(apps.count).toBe(2);
+  await apps.remove("default", AUTHOR);
+  expect(apps.names()).toEqual([{ id: ID, name: "shop" }]);
+  expect([apps.count, apps.find("default")]).toEqual([1, undefined]);
 });
 
 test("nothing is added to an app that goes at the same time", async () => {

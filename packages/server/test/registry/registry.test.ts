@@ -7,10 +7,11 @@ import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FULL_PERMISSIONS, verify } from "@bigpeer/engine";
+import type { ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
 import { registryFolder } from "../../src/data-folder.ts";
-import { readApps } from "../../src/registry/app.ts";
+import { appOf } from "../../src/registry/app.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { createStore, readStore } from "../../src/store-folder.ts";
 import { openRegistry } from "../support/open-registry.ts";
@@ -32,6 +33,7 @@ test("the first start makes one app named default, the next one finds it", async
       settings: { isV4Strict: false, isUnknownEmpty: false },
       authProviders: {
         development: {
+          id: expect.stringMatching(/^[0-9a-f]{16}$/),
           type: "anonymous",
           permission: FULL_PERMISSIONS,
           sessionLength: 604_800,
@@ -101,15 +103,42 @@ test("a registry that was lost is told, not begun anew", async () => {
 
 test("an id that is no UUID never becomes the name of a folder", async () => {
   const { registry } = await openRegistry();
-  await registry.storeFolder.store.transact((transaction) => {
-    const fields = { name: "x" };
-    transaction.apply([{ kind: "insert", collection: "apps", id: "../../etc", fields }]);
-  });
-  const message = "expected apps with a UUID and a name in the registry";
-  expect(() => registry.apps.list()).toThrow(message);
-  expect(() => registry.apps.named("x")).toThrow(message);
-  expect(registry.apps.get("../../etc")).toBeUndefined();
+  await insertApp(registry, "../../etc", { name: "x" });
+  const { apps } = registry;
+  expect(apps.names().map(({ name }) => name)).toEqual(["default"]);
+  expect(apps.list().map(({ name }) => name)).toEqual(["default"]);
+  expect(() => apps.named("x")).toThrow("AppNotFound");
+  expect(apps.get("../../etc")).toBeUndefined();
 });
+
+test("an app that cannot be read is told to those who ask for it, and breaks no other", async () => {
+  const { registry, lines } = await openRegistry();
+  const { apps } = registry;
+  const id = "6bb92a35-e1bf-41a2-afc7-2067df0c701d";
+  await insertApp(registry, id, { name: "broken", authProviders: { door: { type: "magic" } } });
+  const corrupt = expect.objectContaining({ code: "store.corrupt" });
+  expect(() => apps.named("broken")).toThrow(corrupt);
+  expect(() => apps.get(id)).toThrow(corrupt);
+  expect(apps.named("default").name).toBe("default");
+  expect(apps.names().map(({ name }) => name)).toEqual(["broken", "default"]);
+  expect(lines).toEqual([]);
+  expect(apps.list().map(({ name }) => name)).toEqual(["default"]);
+  expect(lines).toEqual([
+    expect.stringContaining(`error expected to read the app ${id}: expected auth providers in the`),
+  ]);
+  await apps.create({ name: "shop" }, AUTHOR);
+  expect(apps.count).toBe(3);
+});
+
+async function insertApp(
+  { storeFolder: { store } }: Registry,
+  id: string,
+  fields: ValueObject,
+): Promise<void> {
+  await store.transact((transaction) => {
+    transaction.apply([{ kind: "insert", collection: "apps", id, fields }]);
+  });
+}
 
 test("the store of the registry has no faults after changes of every kind", async () => {
   const { registry, dataDir } = await openRegistry();
@@ -140,7 +169,7 @@ async function firstVersion(): Promise<FirstVersion> {
   const platform = testPlatform();
   const host = { ...testHost(), platform };
   const opened = await createStore(registryFolder(dataDir), host);
-  const [app] = opened.store.read(readApps);
+  const [app] = opened.store.read((view) => [...view.scan("apps")].map(appOf));
   if (app === undefined) throw new Error("expected an app");
   expect(app.sessionKeys).toEqual([]);
   const text = `bp_0a1b2c3d_${"x".repeat(43)}`;

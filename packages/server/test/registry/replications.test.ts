@@ -65,6 +65,17 @@ test("what a change leaves out stays, and null clears", async () => {
   expect(replications.get(appId, "north").queriesByCollection).toEqual({});
 });
 
+test("what a replication is already makes no transaction", async () => {
+  const { replications, appId, registry } = await openReplications();
+  await replications.create(appId, NORTH, AUTHOR);
+  const { txnId } = registry.storeFolder.store;
+  const { connections, queriesByCollection } = NORTH;
+  for (const change of [{}, { connections }, { connections, queriesByCollection }]) {
+    await replications.update(appId, "north", change, AUTHOR);
+  }
+  expect(registry.storeFolder.store.txnId).toBe(txnId);
+});
+
 test("names are unique in the Big Peer, and each replication is of one app", async () => {
   const { replications, appId, registry } = await openReplications();
   const { id: other } = await registry.apps.create({ name: "shop" }, AUTHOR);
@@ -118,15 +129,30 @@ test("what is not right is refused with its place, and nothing is changed", asyn
     ],
     [
       { queriesByCollection: { "": ["true"] } },
-      titled("InvalidRequest", "expected the name of a collection at queriesByCollection."),
+      titled("InvalidRequest", 'expected the name of a collection at queriesByCollection[""]'),
+    ],
+    [
+      { queriesByCollection: { "system:data_sync_info": ["true"] } },
+      titled(
+        "InvalidRequest",
+        "expected a collection of documents, found one of the system" +
+          ' at queriesByCollection["system:data_sync_info"]',
+      ),
+    ],
+    [
+      { queriesByCollection: { "my-cars": ["doors >"] } },
+      expect.objectContaining({
+        title: "InvalidRequest",
+        detail: expect.stringMatching(/ at queriesByCollection\["my-cars"\]\[0\], line 1/),
+      }),
     ],
     [
       { connections: Array.from({ length: 101 }, (_, i) => `a:${i + 1}`) },
-      titled("LimitReached", "expected at most 100 addresses at connections"),
+      titled("InvalidRequest", "expected at most 100 addresses at connections"),
     ],
     [
       { queriesByCollection: { cars: Array.from({ length: 1_001 }, () => "true") } },
-      titled("LimitReached", "expected at most 1000 queries at queriesByCollection"),
+      titled("InvalidRequest", "expected at most 1000 queries at queriesByCollection"),
     ],
   ];
   for (const [change, fault] of refused) {

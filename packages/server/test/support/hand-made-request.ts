@@ -2,9 +2,10 @@
  * A request without a connection: for tests of what is decided about one.
  */
 
-import type { IncomingHttpHeaders } from "node:http";
+import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import { Readable } from "node:stream";
-import type { HttpRequest } from "../../src/http/http-request.ts";
+import { type HttpRequest, readBody } from "../../src/http/http-request.ts";
 
 export interface HandMadeRequest extends HttpRequest {
   /** Whether somebody asked for the body. */
@@ -16,6 +17,8 @@ export interface RequestParts {
   readonly target?: string;
   readonly headers?: IncomingHttpHeaders;
   readonly body?: string | Uint8Array;
+  /** Whether the client sends the body and then waits for ever. */
+  readonly isBodyOpen?: boolean;
   readonly bodySizeMax?: number;
   readonly remoteAddress?: string;
 }
@@ -35,9 +38,12 @@ export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
     wasRead: false,
     onHangUp: () => () => {},
     reserveAnswer: () => true,
-    readBody: async () => {
+    readBody: (room) => {
       request.wasRead = true;
-      return bytes;
+      const incoming = new IncomingMessage(new Socket());
+      incoming.push(bytes);
+      if (parts.isBodyOpen !== true) incoming.push(null);
+      return readBody(incoming, { room });
     },
     openBody: () => {
       request.wasRead = true;

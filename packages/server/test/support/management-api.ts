@@ -69,6 +69,11 @@ export class ManagementApi {
   }
 }
 
+/** What a reply tells, without its headers. */
+export function told({ status, body }: ManagementReply): Omit<ManagementReply, "headers"> {
+  return { status, body };
+}
+
 export async function sendTo(
   url: string,
   method: string,

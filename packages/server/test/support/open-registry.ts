@@ -5,12 +5,15 @@
 import { onTestFinished } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
 import { Registry } from "../../src/registry/registry.ts";
+import { testHost } from "./store-host.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface OpenRegistry {
   readonly registry: Registry;
   readonly dataDir: string;
   readonly platform: TestPlatform;
+  /** What it logged. */
+  readonly lines: readonly string[];
   /** Closes it and opens it again. */
   readonly reopen: () => Promise<Registry>;
 }
@@ -18,7 +21,7 @@ export interface OpenRegistry {
 export async function openRegistry(): Promise<OpenRegistry> {
   const dataDir = temporaryFolder();
   const platform = testPlatform();
-  const host = { platform, log: () => {}, options: {} };
+  const { lines, ...host } = { ...testHost(), platform };
   let registry = await Registry.open(dataDir, host);
   onTestFinished(() => registry.close());
   const reopen = async (): Promise<Registry> => {
@@ -26,5 +29,5 @@ export async function openRegistry(): Promise<OpenRegistry> {
     registry = await Registry.open(dataDir, host);
     return registry;
   };
-  return { registry, dataDir, platform, reopen };
+  return { registry, dataDir, platform, lines, reopen };
 }

@@ -3,6 +3,7 @@
  */
 
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import { transactionOf } from "../mutate/application.ts";
 import { requireAttachment } from "../mutate/judged-write.ts";
 import { isToken } from "../mutate/write-type.ts";
 import type { Execution } from "../run/execution.ts";
@@ -28,7 +29,7 @@ export function attachmentToken(value: Value, at: string): AttachmentToken {
 /** Refuses a token of content that was not uploaded, or that is of another length. */
 export function checkUploaded({ value, at }: AttachmentToken, execution: Execution): void {
   const { id, len } = value as { readonly id: string; readonly len: number | bigint };
-  const { view } = execution;
+  const { view } = transactionOf(execution);
   // First: who may not refer to it is not told whether it is here.
   requireAttachment(id, execution);
   const known = view.attachment(id);

@@ -5,12 +5,10 @@
 
 import { NAME_SIZE_MAX, nearest, PeerError } from "@bigpeer/protocol";
 import { type DocumentView, present } from "../frame/document-view.ts";
+import { cutName } from "../unknown-name.ts";
 
 /** Of so many names the nearest is suggested: a hint must not cost more than the request. */
 const NAMES_COMPARED = 1000;
-
-/** The name comes from outside and may be as long as a request. */
-const QUOTED_MAX = 64;
 
 /** Refuses a name that no collection can have: the storage has no key for it. */
 export function checkCollectionName(name: string, at: string): void {
@@ -31,6 +29,5 @@ function unknownCollection(view: DocumentView, name: string, at: string | undefi
 }
 
 function quoted(name: string): string {
-  const shown = name.length > QUOTED_MAX ? `${name.slice(0, QUOTED_MAX)}…` : name;
-  return `"${shown.toWellFormed()}"`;
+  return `"${cutName(name)}"`;
 }

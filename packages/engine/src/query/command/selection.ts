@@ -4,9 +4,9 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import type { Frame } from "../frame/frame.ts";
+import { finish } from "../frame/steps.ts";
 import { checkArguments, requireParameters } from "../plan/parameters.ts";
 import type { Execution } from "../run/execution.ts";
-import { finish } from "../run/rows.ts";
 import type { PreparedTarget } from "../statement/find.ts";
 import type { Target } from "./command.ts";
 import { checkCollectionName, refuseUnknown } from "./known-collection.ts";

@@ -93,7 +93,7 @@ function takeAll(
 }
 
 /** The document as the edits would leave it. */
-export function imageAfter(
+export function triedImage(
   { collection, execution }: Trial,
   before: StoredDocument,
   rounds: readonly Edit[][],

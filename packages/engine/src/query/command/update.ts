@@ -13,7 +13,7 @@ import { checkUploaded } from "./attachment-token.ts";
 import type { UpdateCommand, UpdateResult } from "./command.ts";
 import { fieldEdit } from "./field-edit.ts";
 import { type CommandContext, prepareSelection } from "./selection.ts";
-import { imageAfter, type Trial, tryUpdate } from "./trial.ts";
+import { type Trial, triedImage, tryUpdate } from "./trial.ts";
 import { roundsOf } from "./update-round.ts";
 
 export function prepareUpdate(
@@ -63,7 +63,7 @@ function decide(trial: Trial, before: StoredDocument): Edit[][] | keyof LeftWhol
   const edits = tryUpdate(trial, before);
   if (edits === undefined) return "error";
   if (judge === undefined || judge.authority.isWritingAll) return edits;
-  return judge.mayWrite(collection, imageAfter(trial, before, edits)) ? edits : "denied";
+  return judge.mayWrite(collection, triedImage(trial, before, edits)) ? edits : "denied";
 }
 
 function checkRounds(count: number, at: string): void {

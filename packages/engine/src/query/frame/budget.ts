@@ -5,9 +5,13 @@
  * `borrow` when it is garbage after its row.
  * Looking at the clock costs more than a step, so it is looked at once for many of them. So it is with
  * the memory that all statements share: it is asked for in pieces, and not at all by small statements.
+ *
+ * The evaluation of one row cannot be paused, so it has a time of its own. Whoever evaluates says
+ * where a row begins and where only the statement as a whole counts, as for a sort or a large write.
  */
 
 import { PeerError } from "@bigpeer/protocol";
+import { ROW_MS_MAX } from "../../limits.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 
 const STEPS_PER_LOOK = 512;
@@ -18,6 +22,10 @@ const OWN_BYTES = 1024 * 1024;
 /** What is taken from the pool at once, at least. */
 const PIECE_BYTES = 256 * 1024;
 
+/** Ends of the time of a row: there is none, or it begins with the next look at the clock. */
+const NO_ROW = Infinity;
+const NEW_ROW = -Infinity;
+
 export interface BudgetOptions {
   /** A clock that never goes back, in milliseconds. */
   readonly elapsed: () => number;
@@ -27,12 +35,24 @@ export interface BudgetOptions {
   readonly pool?: MemoryPool | undefined;
 }
 
+/** A row that is not done yet. */
+export interface HeldRow {
+  readonly bytes: number;
+  readonly endMs: number;
+}
+
+/** Whether a budget has ended the work because of its time. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof PeerError && error.code === "query.timeout";
+}
+
 export class Budget {
   readonly #elapsed: () => number;
   readonly #timeMsMax: number;
   /** When it began, by its clock. */
   readonly startMs: number;
   readonly #endMs: number;
+  #rowEndMs: number = NO_ROW;
   readonly #bytesMax: number;
   #pool: MemoryPool | undefined;
   /** Taken from the pool. */
@@ -71,9 +91,14 @@ export class Budget {
   look(): void {
     this.#steps = 0;
     if (this.#cancelled !== undefined) throw new PeerError("query.timeout", this.#cancelled);
-    if (this.#elapsed() < this.#endMs) return;
-    const message = `the statement took longer than ${this.#timeMsMax} ms and was stopped`;
-    throw new PeerError("query.timeout", message);
+    const now = this.#elapsed();
+    if (this.#rowEndMs === NEW_ROW) this.#rowEndMs = now + ROW_MS_MAX;
+    if (now < this.#endMs && now < this.#rowEndMs) return;
+    const what =
+      now < this.#endMs
+        ? `the evaluation of one row took longer than ${ROW_MS_MAX} ms`
+        : `the statement took longer than ${this.#timeMsMax} ms`;
+    throw new PeerError("query.timeout", `${what} and was stopped`);
   }
 
   /** Counts memory that stays taken until the statement ends. */
@@ -88,9 +113,23 @@ export class Budget {
     this.#checkBytes();
   }
 
-  /** The row at hand is done: what it borrowed is garbage. */
-  endRow(): void {
+  /** The next row is at hand: what the one before borrowed is garbage. */
+  startRow(): void {
     this.#borrowed = 0;
+    this.#rowEndMs = NEW_ROW;
+  }
+
+  /**
+   * Something else begins that is evaluated in one piece, and has the time of a row. It costs no look
+   * at the clock: the time begins with the next one that there is.
+   */
+  startPiece(): void {
+    this.#rowEndMs = NEW_ROW;
+  }
+
+  /** No row is at hand: only the time of the whole statement counts. */
+  endPiece(): void {
+    this.#rowEndMs = NO_ROW;
   }
 
   /** Memory that was taken, without what is borrowed. */
@@ -105,19 +144,21 @@ export class Budget {
 
   /**
    * Rows of another kind are at work before the row at hand is done: what it borrowed stays counted.
-   * Answers how much that is, for `resume`.
+   * Answers with what `resume` needs.
    */
-  hold(): number {
-    const held = this.#borrowed;
-    this.#bytes += held;
+  hold(): HeldRow {
+    const held = { bytes: this.#borrowed, endMs: this.#rowEndMs };
+    this.#bytes += held.bytes;
     this.#borrowed = 0;
+    this.#rowEndMs = NO_ROW;
     return held;
   }
 
-  /** Goes on with the row whose memory was held. */
-  resume(held: number): void {
-    this.#bytes -= held;
-    this.#borrowed = held;
+  /** Goes on with the row that was held, and with its time. */
+  resume({ bytes, endMs }: HeldRow): void {
+    this.#bytes -= bytes;
+    this.#borrowed = bytes;
+    this.#rowEndMs = endMs;
   }
 
   #checkBytes(): void {
@@ -142,6 +183,7 @@ export class Budget {
   release(): void {
     this.#bytes = 0;
     this.#borrowed = 0;
+    this.#rowEndMs = NO_ROW;
     if (this.#pooled === 0) return;
     this.#pool?.give(this.#pooled);
     this.#pooled = 0;

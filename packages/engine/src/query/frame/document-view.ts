@@ -8,7 +8,7 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { IndexDefinition } from "../../store/index-entry.ts";
-import type { StoredAttachment, StoredDocument, VersionedState } from "../../store/view.ts";
+import type { StoredDocument, VersionedState } from "../../store/view.ts";
 
 /** Undefined stands where nothing was found yet and a pause would do no harm. */
 export type Found<T> = Iterable<T | undefined>;
@@ -27,7 +27,6 @@ export interface DocumentView {
   collections(limit?: number): Found<string>;
   /** The indexes of all collections. */
   indexes(): Found<IndexDefinition>;
-  attachment(id: string): StoredAttachment | undefined;
 }
 
 /** What was found, without the pauses. */

@@ -73,17 +73,20 @@ export function updateDocuments(
   const transaction = transactionOf(execution);
   const { collection } = plan;
   const checked = checkUpdate(plan);
+  const { budget } = execution.run;
   const writes = new Map<string, Write>();
   for (const row of rows) {
-    execution.run.budget.step();
+    budget.step();
     const { id } = row.slots[plan.slot] as StoredDocument;
     const { key } = documentId(id);
     // The write rests on what was read; a document that stands twice in the rows is written once.
     const before = transaction.get(collection, id);
     if (before === undefined || writes.has(key)) continue;
+    budget.startPiece();
     const edits = editsOf(checked, row, before);
     writes.set(key, { operation: { kind: "update", collection, id, edits }, before });
   }
+  budget.endPiece();
   const all = [...writes.values()];
   applyWrites(all, execution, checked.at);
   const ids = all.map(({ operation }) => operation.id);

@@ -19,7 +19,8 @@ export interface CollectionRule {
 }
 
 const WHOLE: CollectionRule = { isWhole: true, filters: [] };
-const NOTHING: CollectionRule = { isWhole: false, filters: [] };
+/** Allows nothing. */
+export const NO_RULE: CollectionRule = { isWhole: false, filters: [] };
 
 /** All rules for one kind of access. */
 class RuleBook {
@@ -45,7 +46,7 @@ class RuleBook {
     if (known !== undefined) return known;
     const rule = compileRule(this.#queriesOf(collection));
     // Only what there is a rule for: names come from outside, and this lives as long as a session.
-    if (rule !== NOTHING) this.#compiled.set(collection, rule);
+    if (rule !== NO_RULE) this.#compiled.set(collection, rule);
     return rule;
   }
 
@@ -59,7 +60,7 @@ class RuleBook {
 }
 
 function compileRule(queries: readonly string[] | undefined): CollectionRule {
-  if (queries === undefined) return NOTHING;
+  if (queries === undefined) return NO_RULE;
   const filters = queries.map(permissionFilter);
   return filters.some(({ isAlways }) => isAlways) ? WHOLE : { isWhole: false, filters };
 }

@@ -4,17 +4,15 @@
  */
 
 import { Fault } from "../fault.ts";
-
-/** Names come from outside and may be as long as a request. */
-const NAME_SHOWN_MAX = 64;
+import { cutName } from "../unknown-name.ts";
 
 export function collectionDenied(name: string): Fault {
-  return denied(`for the collection ${shown(name)}`);
+  return denied(`for the collection ${cutName(name)}`);
 }
 
 /** The same words whatever the document is, or whether there is one. */
 export function documentDenied(collection: string): Fault {
-  return denied(`to write this document of the collection ${shown(collection)}`);
+  return denied(`to write this document of the collection ${cutName(collection)}`);
 }
 
 export function attachmentDenied(): Fault {
@@ -32,9 +30,4 @@ export function wholeDenied(): Fault {
 
 function denied(what: string): Fault {
   return new Fault("permission.denied", `the credential has no permission ${what}`);
-}
-
-function shown(name: string): string {
-  const cut = name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
-  return cut.toWellFormed();
 }

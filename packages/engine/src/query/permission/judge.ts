@@ -2,21 +2,22 @@
  * Judge: one statement of a caller who may not do everything, and its judgements on documents.
  *
  * A judgement has an account of its own for memory, so that it comes out the same whatever the
- * statement has used before; its work and time are the statement's.
+ * statement has used before; its work and time are the statement's. It has the time of a row.
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import type { AttachmentReference, StoredDocument, View } from "../../store/view.ts";
+import { REFERENCES_JUDGED_MAX } from "../../limits.ts";
+import type { StoredDocument, View } from "../../store/view.ts";
 import { Fault } from "../fault.ts";
-import { Budget } from "../frame/budget.ts";
+import { Budget, isTimeout } from "../frame/budget.ts";
 import { type Evaluate, type Frame, newFrame, type Run } from "../frame/frame.ts";
+import { Pace } from "../frame/pace.ts";
+import { finish, type Steps } from "../frame/steps.ts";
 import { underMeter } from "../value/effort.ts";
-import type { Authority, CollectionRule } from "./authority.ts";
+import { type Authority, type CollectionRule, NO_RULE } from "./authority.ts";
 
 /** What the judgement on one document may use: far more than any sensible rule. */
 const JUDGEMENT_BYTES_MAX = 16 * 1024 * 1024;
-
-const NOTHING_JUDGED: CollectionRule = { isWhole: false, filters: [] };
 
 export class Judge {
   readonly authority: Authority;
@@ -25,7 +26,7 @@ export class Judge {
   readonly #run: Run;
   #frame: Frame;
   /** What is judged now; the closure below is made once instead of for each document. */
-  #rule: CollectionRule = NOTHING_JUDGED;
+  #rule: CollectionRule = NO_RULE;
   #document: StoredDocument | undefined;
   readonly #judgement = (): boolean => this.#matchesAny();
 
@@ -52,33 +53,60 @@ export class Judge {
     return this.#allows(this.authority.writeRule(collection), document);
   }
 
-  /** Whether he uploaded the content, or may read a document with a token of it. */
+  /** Steps so far, of the whole statement. */
+  get work(): number {
+    return this.#statement.work;
+  }
+
+  /** The same as judgeAttachment, without a pause, and therefore only for so many documents. */
   mayReadAttachment(id: string, view: View): boolean {
+    return finish(this.judgeAttachment(id, view, REFERENCES_JUDGED_MAX));
+  }
+
+  /**
+   * Whether he uploaded the content, or may read a document with a token of it. The documents of
+   * others must not be told by how long it takes: what is not found in time is not found.
+   */
+  *judgeAttachment(id: string, view: View, judgedMax: number = Infinity): Steps<boolean> {
     const { authority } = this;
     if (authority.isReadingAll) return true;
     if (view.attachment(id)?.by.includes(authority.credential) === true) return true;
-    for (const reference of view.attachmentReferences(id)) {
-      this.#statement.step();
-      if (this.#mayReadReferring(reference, view)) return true;
+    // What ends the request whatever it asks for is told as such.
+    this.#statement.look();
+    try {
+      return yield* this.#judgeReferring(id, view, judgedMax);
+    } catch (error) {
+      if (isTimeout(error)) return false;
+      throw error;
     }
-    return false;
   }
 
-  #mayReadReferring({ collection, id }: AttachmentReference, view: View): boolean {
-    if (!this.authority.hasReadRule(collection)) return false;
-    const document = view.get(collection, id);
-    return document !== undefined && this.mayRead(collection, document);
+  *#judgeReferring(id: string, view: View, judgedMax: number): Steps<boolean> {
+    const pace = new Pace(this);
+    let judged = 0;
+    for (const { collection, id: referring } of view.attachmentReferences(id)) {
+      this.#statement.step();
+      if (this.authority.hasReadRule(collection)) {
+        if (judged++ >= judgedMax) return false;
+        const document = view.get(collection, referring);
+        if (document !== undefined && this.mayRead(collection, document)) return true;
+      }
+      if (pace.isPauseDue()) yield;
+    }
+    return false;
   }
 
   #allows(rule: CollectionRule, document: StoredDocument): boolean {
     if (rule.isWhole) return true;
     const before = this.#budget.work;
+    this.#statement.startPiece();
     this.#rule = rule;
     this.#document = document;
     try {
       return underMeter(this.#budget, this.#judgement);
     } finally {
       this.#budget.release();
+      this.#statement.endPiece();
       this.#statement.step(1 + this.#budget.work - before);
     }
   }

@@ -14,12 +14,10 @@
 import type { Value } from "@bigpeer/protocol";
 import { EMPTY_STATE } from "../../crdt/state.ts";
 import type { IndexDefinition } from "../../store/index-entry.ts";
-import type { StoredAttachment, StoredDocument, VersionedState, View } from "../../store/view.ts";
+import type { StoredDocument, VersionedState, View } from "../../store/view.ts";
 import type { DocumentView, Found } from "../frame/document-view.ts";
+import { Pace } from "../frame/pace.ts";
 import type { Judge } from "./judge.ts";
-
-/** Documents that did not pass after which a pause is offered. */
-const PASSED_OVER_PER_PAUSE = 64;
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
 
@@ -44,10 +42,10 @@ export class NarrowedView implements DocumentView {
   *scan(collection: string): Found<StoredDocument> {
     const { authority } = this.#judge;
     if (!authority.hasReadRule(collection)) return;
-    let passedOver = 0;
+    const pace = new Pace(this.#judge);
     for (const document of this.#view.scan(collection)) {
       if (this.#judge.mayRead(collection, document)) yield document;
-      else if (++passedOver % PASSED_OVER_PER_PAUSE === 0) yield undefined;
+      else if (pace.isPauseDue()) yield undefined;
     }
   }
 
@@ -88,9 +86,5 @@ export class NarrowedView implements DocumentView {
       if (name === undefined) yield undefined;
       else yield* this.#view.indexes(name);
     }
-  }
-
-  attachment(id: string): StoredAttachment | undefined {
-    return this.#judge.mayReadAttachment(id, this.#view) ? this.#view.attachment(id) : undefined;
   }
 }

@@ -44,11 +44,11 @@ export const FULL_PERMISSIONS: Permissions = {
 const FIELDS = ["qlVersion", "remoteQuery", "read", "write"];
 const RULE_FIELDS = ["everything", "queriesByCollection"];
 
-/** Throws a PeerError that says where in `value` what is wrong. */
+/** What may be left out may also be null. Throws a PeerError that says where in `value` what is wrong. */
 export function readPermissions(value: unknown, at: string = "permissions"): Permissions {
   const given = objectAt(checkValue(value, at), FIELDS, at);
-  const version = getField(given, "qlVersion");
-  if (version !== undefined && version !== 0 && version !== 1) {
+  const version = getField(given, "qlVersion") ?? 1;
+  if (version !== 0 && version !== 1) {
     throw invalid("0 or 1", version, `${at}.qlVersion`);
   }
   const read = readRule(getField(given, "read"), `${at}.read`);
@@ -64,7 +64,7 @@ export function readPermissions(value: unknown, at: string = "permissions"): Per
 }
 
 function readRule(given: Value | undefined, at: string): AccessRule {
-  if (given === undefined) return { everything: false, queriesByCollection: {} };
+  if (given === undefined || given === null) return { everything: false, queriesByCollection: {} };
   const rule = objectAt(given, RULE_FIELDS, at);
   const queries = getField(rule, "queriesByCollection") ?? {};
   const place = `${at}.queriesByCollection`;

@@ -65,8 +65,8 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
       *end() {
         if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
         for (const group of groups.values()) {
+          run.budget.startRow();
           run.budget.step();
-          run.budget.endRow();
           fill(frame, group, grouping);
           const { subqueries } = run;
           const goesOn =
@@ -74,6 +74,7 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
           if (!goesOn) break;
           yield;
         }
+        run.budget.endPiece();
         yield* next.end();
       },
     };

@@ -13,8 +13,11 @@ export type Ids = (frame: Frame) => Value[];
 export function compileIds({ ids, keepsRepeats }: Extract<Access, { kind: "ids" }>): Ids {
   const evaluate = compileNamed(ids);
   return (frame) => {
+    const { budget } = frame.run;
+    budget.startPiece();
     const values = evaluate(frame);
-    frame.run.budget.step(values.length);
+    budget.endPiece();
+    budget.step(values.length);
     return keepsRepeats || values.length < 2 ? validIds(values) : distinct(values);
   };
 }

@@ -8,7 +8,9 @@
 
 import { assert } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
+import type { Found } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
+import { Pace } from "../frame/pace.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
 import type { JoinMethod, JoinPlan } from "../plan/plan.ts";
 import { dataKey, joinKeys } from "../value/compare.ts";
@@ -20,16 +22,11 @@ import { type Execution, warnOf } from "./execution.ts";
 import { toId } from "./ids.ts";
 import type { DocumentReader, Pull } from "./rows.ts";
 
-type Steps<T> = Generator<void, T, void>;
-
 /** The documents that may join a row. */
 type Candidates = (frame: Frame) => Iterable<RowDocument>;
 
 /** Joins the rows that come from the left. */
 export type JoinStep = (execution: Execution, frame: Frame, left: Pull) => Pull;
-
-/** Candidates without a match after which a pause is offered. */
-const LOOKS_PER_PAUSE = 64;
 
 export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   const on = compile(plan.on);
@@ -39,31 +36,28 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   return function* join(execution, frame, left) {
     const { budget, subqueries } = execution.run;
     let candidates: Candidates | undefined;
-    let looks = 0;
+    const pace = new Pace(budget);
     for (const isRow of left) {
       if (!isRow) {
         yield false;
         continue;
       }
-      if (candidates === undefined) {
-        // Only now: without a left row the right side is never read.
-        const beginning = start(execution, frame);
-        let step = beginning.next();
-        for (; step.done !== true; step = beginning.next()) yield false;
-        candidates = step.value;
-      }
+      // Only now: without a left row the right side is never read.
+      candidates ??= yield* start(execution, frame);
       let isMatched = false;
+      budget.startRow();
       for (const document of candidates(frame)) {
+        budget.startRow();
         budget.step();
-        budget.endRow();
         frame.slots[slot] = document;
         const outcome = subqueries === undefined ? on(frame) : yield* attempt(on, frame, execution);
         if (outcome === true) {
           isMatched = true;
           yield true;
         } else if (outcome instanceof Failure) warnOf(execution, outcome, document);
-        if (++looks % LOOKS_PER_PAUSE === 0) yield false;
+        if (pace.isPauseDue()) yield false;
       }
+      if (pace.isPauseDue()) yield false;
       if (isMatched || !isOuter) continue;
       frame.slots[slot] = MISSING;
       yield true;
@@ -71,7 +65,10 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   };
 }
 
-type Start = (execution: Execution, frame: Frame) => Steps<Candidates>;
+/** Work on the way to something, with pauses. */
+type Paused<T> = Generator<false, T, void>;
+
+type Start = (execution: Execution, frame: Frame) => Paused<Candidates>;
 
 function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
   const { method, source } = plan;
@@ -82,20 +79,24 @@ function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
   const read: ReadRight = (execution, frame) =>
     readRight(execution, frame, { right, filter, slot: source.slot });
   if (method.kind !== "hash") {
-    return function* start(execution, frame) {
-      const documents = yield* read(execution, { ...frame, slots: [...frame.slots] });
+    return function* list(execution, frame) {
+      const documents: RowDocument[] = [];
+      for (const document of read(execution, { ...frame, slots: [...frame.slots] })) {
+        if (document === undefined) yield false;
+        else documents.push(document);
+      }
       return () => documents;
     };
   }
-  return hashStart(method, source.slot, read);
+  return hashStart(method, read);
 }
 
 function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
   const { collection } = source;
   assert(collection.kind === "stored", "a lookup by id only in what is stored");
   const { name } = collection;
-  // oxlint-disable-next-line require-yield -- nothing is read before the first row
-  return function* start(execution) {
+  // oxlint-disable-next-line require-yield -- nothing is read before there is a row
+  return function* lookUp(execution) {
     const { view, isStrict } = execution;
     const typing = { isStrict, types: source.types };
     const place = { view, collection: name };
@@ -107,54 +108,52 @@ function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
   };
 }
 
-type ReadRight = (execution: Execution, frame: Frame) => Steps<RowDocument[]>;
-
 interface Right {
   readonly right: DocumentReader;
   readonly filter: readonly Evaluate[];
   readonly slot: number;
 }
 
-/** Reads the right side into memory, without what its own conditions leave out. */
-function* readRight(execution: Execution, frame: Frame, side: Right): Steps<RowDocument[]> {
+type ReadRight = (execution: Execution, frame: Frame) => Found<RowDocument>;
+
+/** The right side, to be held in memory, without what its own conditions leave out. */
+function* readRight(execution: Execution, frame: Frame, side: Right): Found<RowDocument> {
   const { budget } = execution.run;
-  const documents: RowDocument[] = [];
-  let looks = 0;
+  const pace = new Pace(budget);
   for (const document of side.right(execution, frame)) {
-    if (document === undefined || ++looks % LOOKS_PER_PAUSE === 0) yield;
+    if (pace.isPauseDue()) yield undefined;
     if (document === undefined) continue;
+    budget.startRow();
     budget.step();
-    budget.endRow();
     frame.slots[side.slot] = document;
     if (!side.filter.every((condition) => condition(frame) === true)) continue;
     budget.take(memorySize(document.fields));
-    documents.push(document);
+    yield document;
   }
-  return documents;
 }
 
-function hashStart(
-  method: Extract<JoinMethod, { kind: "hash" }>,
-  slot: number,
-  read: ReadRight,
-): Start {
+function hashStart(method: Extract<JoinMethod, { kind: "hash" }>, read: ReadRight): Start {
   const leftKey = compileKey(method.left.map(compile));
   const rightKey = compileKey(method.right.map(compile));
-  return function* start(execution, frame) {
+  return function* table(execution, frame) {
     // The frame at hand holds a left row; the right side is read beside it.
     const beside: Frame = { ...frame, slots: [...frame.slots] };
-    const table = new Map<string, RowDocument[]>();
-    for (const document of yield* read(execution, beside)) {
-      beside.slots[slot] = document;
+    const byKey = new Map<string, RowDocument[]>();
+    for (const document of read(execution, beside)) {
+      if (document === undefined) {
+        yield false;
+        continue;
+      }
+      // It stands in the frame beside already.
       const key = rightKey(beside);
       if (key === undefined) continue;
-      const bucket = table.get(key);
-      if (bucket === undefined) table.set(key, [document]);
+      const bucket = byKey.get(key);
+      if (bucket === undefined) byKey.set(key, [document]);
       else bucket.push(document);
     }
     return (row) => {
       const key = leftKey(row);
-      return (key === undefined ? undefined : table.get(key)) ?? [];
+      return (key === undefined ? undefined : byKey.get(key)) ?? [];
     };
   };
 }

@@ -10,8 +10,10 @@
 import { assert, documentId, type Value } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
-import { type Found, present } from "../frame/document-view.ts";
+import type { Found } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
+import { WORK_PER_PAUSE } from "../frame/pace.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import { Failure } from "../value/datum.ts";
@@ -78,9 +80,8 @@ function filterStage(condition: Evaluate, slot: number): Stage {
   });
 }
 
-/** Rows after which a run may be paused, and steps of work, should few rows take so many. */
+/** Rows after which a run may be paused; see also WORK_PER_PAUSE. */
 const ROWS_PER_PAUSE = 16;
-const WORK_PER_PAUSE = 4096;
 
 /** Drives all rows through the stages into the last sink. Pauses now and then; see `Platform.pause`. */
 export function* driveRows(
@@ -88,7 +89,7 @@ export function* driveRows(
   execution: Execution,
   frame: Frame,
   last: Sink,
-): Generator<void, void, void> {
+): Steps<void> {
   const sink = source.stages.reduceRight((next, stage) => stage(execution, next), last);
   const { budget, subqueries } = execution.run;
   const { warnings } = execution;
@@ -99,8 +100,8 @@ export function* driveRows(
       ? source.pull(execution, frame)
       : yield* subqueries.attempt(() => source.pull(execution, frame), warnings);
   for (const isRow of pull) {
+    budget.startRow();
     budget.step();
-    budget.endRow();
     if (isRow) {
       const goesOn =
         subqueries === undefined
@@ -112,15 +113,8 @@ export function* driveRows(
     paused = budget.work;
     yield;
   }
+  budget.endPiece();
   yield* sink.end();
-}
-
-/** Runs to the end without a pause. */
-export function finish<T>(run: Iterator<void, T, void>): T {
-  for (;;) {
-    const { done, value } = run.next();
-    if (done === true) return value;
-  }
 }
 
 function compileReader(source: SourcePlan): DocumentReader {
@@ -168,19 +162,29 @@ function* mapped(
   for (const document of documents) yield document && see(document);
 }
 
+/** Ids without a document after which a pause is offered. */
+const ABSENT_PER_PAUSE = 64;
+
 function* lookUp(
   ids: readonly Value[],
   get: (id: Value) => StoredDocument | undefined,
-): Iterable<StoredDocument> {
+): Found<StoredDocument> {
+  let absent = 0;
   for (const id of ids) {
     const document = get(id);
-    if (document !== undefined) yield document;
+    if (document !== undefined || ++absent % ABSENT_PER_PAUSE === 0) yield document;
   }
 }
 
 /** Rows of a system collection by id: they are in no store that could be asked. */
-function pick(documents: Found<StoredDocument>, ids: readonly Value[]): StoredDocument[] {
+function* pick(documents: Found<StoredDocument>, ids: readonly Value[]): Found<StoredDocument> {
   const byKey = new Map<string, StoredDocument>();
-  for (const document of present(documents)) byKey.set(documentId(document.id).key, document);
-  return ids.flatMap((id) => byKey.get(documentId(id).key) ?? []);
+  for (const document of documents) {
+    if (document === undefined) yield undefined;
+    else byKey.set(documentId(document.id).key, document);
+  }
+  for (const id of ids) {
+    const document = byKey.get(documentId(id).key);
+    if (document !== undefined) yield document;
+  }
 }

@@ -18,10 +18,12 @@ export function compileUnnest({ of, slot, isOuter }: UnnestPlan): JoinStep {
         yield false;
         continue;
       }
+      budget.startRow();
       const outcome = yield* attempt(array, frame, execution);
       if (outcome instanceof Failure) warnOf(execution, outcome, MISSING);
       const elements = isDatumArray(outcome) ? outcome : [];
       for (const element of elements) {
+        budget.startRow();
         budget.step();
         frame.slots[slot] = element;
         yield true;

@@ -5,6 +5,7 @@
 
 import type { StoredDocument } from "../../store/view.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { CollectionPurpose } from "../plan/collection.ts";
 import { planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
 import { bindExpression, type Scope, Slots } from "../plan/scope.ts";
@@ -32,9 +33,9 @@ export interface Choice {
    * The rows of the documents that were chosen, each with a frame of its own. `window` is for those
    * who have it in numbers instead of in the statement.
    */
-  readonly rows: (execution: Execution, window?: Window) => Generator<void, Frame[], void>;
+  readonly rows: (execution: Execution, window?: Window) => Steps<Frame[]>;
   /** How many documents the condition chooses; none of them is kept. */
-  readonly count: (execution: Execution) => Generator<void, number, void>;
+  readonly count: (execution: Execution) => Steps<number>;
 }
 
 /** Rough bytes of a frame that is kept, without what it holds. */
@@ -62,10 +63,7 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
   const window = compileWindow(limit, offset);
   const source = compileRows(plan);
   const { slot } = plan.source;
-  const rows = function* rows(
-    execution: Execution,
-    given?: Window,
-  ): Generator<void, Frame[], void> {
+  const rows = function* rows(execution: Execution, given?: Window): Steps<Frame[]> {
     const { run } = execution;
     const found: Sortable<Frame>[] = [];
     const frame = newFrame(run, slots.count);

@@ -9,6 +9,7 @@ import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { Fault, locate } from "../fault.ts";
 import type { Frame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import { explainOrder, explainRows, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
 import type { Execution } from "../run/execution.ts";
@@ -32,11 +33,8 @@ export interface SortKey {
 export interface PreparedFind {
   readonly parameters: readonly ParameterNode[];
   readonly plan: () => ValueObject;
-  readonly documents: (
-    execution: Execution,
-    window: Window,
-  ) => Generator<void, StoredDocument[], void>;
-  readonly count: (execution: Execution) => Generator<void, number, void>;
+  readonly documents: (execution: Execution, window: Window) => Steps<StoredDocument[]>;
+  readonly count: (execution: Execution) => Steps<number>;
 }
 
 /** Throws a Fault when the filter cannot be read, a PeerError when a path of the order cannot. */
@@ -60,7 +58,7 @@ export interface PreparedTarget {
   readonly parameters: readonly ParameterNode[];
   /** The place of the document in the slots of a row. */
   readonly slot: number;
-  readonly rows: (execution: Execution) => Generator<void, Frame[], void>;
+  readonly rows: (execution: Execution) => Steps<Frame[]>;
 }
 
 /** Throws a Fault when the filter cannot be read. */

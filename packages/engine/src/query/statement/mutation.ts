@@ -8,6 +8,7 @@ import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import { evaluationFault, Fault } from "../fault.ts";
 import { type Evaluate, type Frame, newFrame } from "../frame/frame.ts";
+import { finish, type Steps } from "../frame/steps.ts";
 import { insertDocuments } from "../mutate/insert.ts";
 import { removeDocuments } from "../mutate/remove.ts";
 import { updateDocuments } from "../mutate/update.ts";
@@ -17,7 +18,6 @@ import type { QueryPlan } from "../plan/plan.ts";
 import { bindExpression, constantScope, type Scope, type ScopeTerm, Slots } from "../plan/scope.ts";
 import { planQuery, queryOptions } from "../plan/select-plan.ts";
 import type { Execution, MutationOutcome } from "../run/execution.ts";
-import { finish } from "../run/rows.ts";
 import type {
   Expression,
   InsertStatement,
@@ -29,7 +29,7 @@ import type { SystemCollection } from "../system/system-collections.ts";
 import type { Outcome } from "../value/datum.ts";
 import { type Choice, compileChoice } from "./choice.ts";
 import { compileCollector, compileQuery, WHOLE } from "./select.ts";
-import type { RunWrite, StatementOutput } from "./work.ts";
+import type { RunRead, RunWrite, StatementOutput, Work } from "./work.ts";
 
 export interface CompiledInsert {
   readonly run: RunWrite;
@@ -49,7 +49,7 @@ export function compileInsert(statement: InsertStatement, joinsMax: number): Com
     const typing = { isStrict: execution.isStrict, types: into.types };
     const plan = { collection, typing, isInitial, conflict, isReturning, at };
     const outcome = insertDocuments(plan, rows(execution), execution);
-    return resultOf(outcome, returning, execution);
+    return finish(resultOf(outcome, returning, execution));
   };
   return { run, select };
 }
@@ -70,13 +70,18 @@ function compileInsertSource({ source }: InsertStatement, joinsMax: number): Ins
   const documents = source.documents.map((each) => compile(bindExpression(each, scope)));
   const rows = ({ run }: Execution): Outcome[] => {
     const frame = newFrame(run, slots.count);
-    return documents.map((document) => document(frame));
+    const outcomes = documents.map((document) => {
+      run.budget.startPiece();
+      return document(frame);
+    });
+    run.budget.endPiece();
+    return outcomes;
   };
   return { select: undefined, rows };
 }
 
 export interface CompiledMutation {
-  readonly run: RunWrite;
+  readonly work: Work;
   /** How the documents are chosen. */
   readonly choice: Choice;
 }
@@ -96,13 +101,10 @@ export function compileUpdate(statement: UpdateStatement): CompiledMutation {
     const edits = { apply, set, unset: statement.unset };
     const isReturning = statement.returning !== undefined;
     const plan = { collection, slot: source.slot, typing, ...edits, isReturning };
-    return resultOf(
-      updateDocuments(plan, finish(chosen.rows(execution)), execution),
-      returning,
-      execution,
-    );
+    const outcome = updateDocuments(plan, finish(chosen.rows(execution)), execution);
+    return finish(resultOf(outcome, returning, execution));
   };
-  return { run, choice: chosen };
+  return { work: { kind: "write", run }, choice: chosen };
 }
 
 /** What is wrong with a value to be written is wrong with the writing. */
@@ -123,17 +125,22 @@ export function compileRemove(statement: RemoveStatement): CompiledMutation {
   const { source } = chosen;
   const { collection, slot } = source;
   const returning = compileReturning(statement.returning, source.alias);
-  const { method } = statement;
+  if (collection.kind === "system") {
+    // What is in no store needs no transaction, and must not be done again with one.
+    const run: RunRead = function* run(execution) {
+      const rows = yield* chosen.rows(execution);
+      const outcome = removeSystemRows(collection.collection, documentsAt(rows, slot), execution);
+      return yield* resultOf(outcome, returning, execution);
+    };
+    return { work: { kind: "read", run }, choice: chosen };
+  }
+  assert(collection.kind === "stored", "a collection to remove from");
+  const plan = { collection: collection.name, slot, method: statement.method };
   const run: RunWrite = (execution) => {
-    const rows = finish(chosen.rows(execution));
-    assert(collection.kind !== "query", "a collection to remove from");
-    const outcome =
-      collection.kind === "stored"
-        ? removeDocuments({ collection: collection.name, slot, method }, rows, execution)
-        : removeSystemRows(collection.collection, documentsAt(rows, slot), execution);
-    return resultOf(outcome, returning, execution);
+    const outcome = removeDocuments(plan, finish(chosen.rows(execution)), execution);
+    return finish(resultOf(outcome, returning, execution));
   };
-  return { run, choice: chosen };
+  return { work: { kind: "write", run }, choice: chosen };
 }
 
 function documentsAt(rows: readonly Frame[], slot: number): StoredDocument[] {
@@ -149,7 +156,10 @@ function removeSystemRows(
   return { ids: remove?.(system, ids) ?? [], documents };
 }
 
-type Returning = (documents: readonly StoredDocument[], execution: Execution) => readonly Value[];
+type Returning = (
+  documents: readonly StoredDocument[],
+  execution: Execution,
+) => Steps<readonly Value[]>;
 
 function compileReturning(
   projections: readonly Projection[] | undefined,
@@ -161,22 +171,26 @@ function compileReturning(
   const { bindQuery } = queryOptions();
   const output = bindOutput({ projections }, { slots, terms, variables: [], bindQuery });
   const collect = compileCollector(output, terms, false);
-  return (documents, execution) => {
+  return function* project(documents, execution) {
     const { sink, items } = collect(execution, WHOLE);
+    const { budget } = execution.run;
     const frame = newFrame(execution.run, slots.count);
     for (const document of documents) {
+      budget.startPiece();
       frame.slots[0] = document;
       sink.row(frame);
+      yield;
     }
-    finish(sink.end()[Symbol.iterator]());
+    budget.endPiece();
+    yield* sink.end();
     return items;
   };
 }
 
-function resultOf(
+function* resultOf(
   { ids, documents }: MutationOutcome,
   returning: Returning | undefined,
   execution: Execution,
-): StatementOutput {
-  return { ids, items: returning?.(documents, execution) ?? [] };
+): Steps<StatementOutput> {
+  return { ids, items: returning === undefined ? [] : yield* returning(documents, execution) };
 }

@@ -34,6 +34,7 @@ import type {
   Query,
   Statement,
 } from "../syntax/tree.ts";
+import { toldSettings } from "../system/told-settings.ts";
 import { Failure, MISSING, toValue } from "../value/datum.ts";
 import { compileCreateIndex, compileDropIndex } from "./definition.ts";
 import { joinsMaxOf } from "./directive.ts";
@@ -136,7 +137,9 @@ function prepare(statement: Statement, options: Options): Prepared {
     case "execute_function":
       return prepareCall(statement);
     case "show":
-      return quickRead(({ system }) => runShow(statement, system.settings));
+      return quickRead(({ system }) =>
+        runShow(statement, system.settings).map((row) => toldSettings(row, system)),
+      );
     case "alter_system":
       return prepareAlterSystem(statement);
     case "sync_context":
@@ -174,17 +177,7 @@ function mutation(compiled: CompiledMutation, operator: string): Prepared {
     steps.push(...explainWindow(limit, offset));
     return explainSequence([...steps, { "#operator": operator }]);
   };
-  return { queryType: "mutation", work: workOf(compiled), plan };
-}
-
-/** What is in no store needs no transaction, and must not be done again with one. */
-function workOf({ run, choice }: CompiledMutation): Work {
-  if (choice.source.collection.kind === "stored") return { kind: "write", run };
-  // oxlint-disable-next-line require-yield -- system collections are small
-  const once: RunRead = function* once(execution) {
-    return run(execution);
-  };
-  return { kind: "read", run: once };
+  return { queryType: "mutation", work: compiled.work, plan };
 }
 
 function definition(run: RunWrite, operator: string, name: string): Prepared {
@@ -222,6 +215,7 @@ function compileConstant(node: Expression): (execution: Execution) => Value | un
   const evaluate = compile(bindExpression(node, constantScope(slots)));
   return ({ run }) => {
     const frame = newFrame(run, slots.count);
+    run.budget.startPiece();
     const outcome = evaluate(frame);
     return outcome === MISSING || outcome instanceof Failure ? MISSING : toValue(outcome);
   };

@@ -5,6 +5,7 @@
 import type { Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import { rowDocument } from "../frame/whole-document.ts";
 import type { Output, SharedColumn } from "../plan/output.ts";
 import type { QueryPlan, SelectPlan, UnionPlan } from "../plan/plan.ts";
@@ -23,7 +24,6 @@ import {
 } from "../run/sort.ts";
 import { firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
-import type { Steps } from "./work.ts";
 
 export interface QueryOptions {
   /** The row around a query in an expression. */
@@ -84,8 +84,8 @@ function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<
       const found = yield* arm(execution, { ...(around && { around }), rowsMax: wanted });
       for (const [count, row] of found.entries()) {
         if (count % ROWS_PER_PAUSE === ROWS_PER_PAUSE - 1) yield;
+        budget.startRow();
         budget.step();
-        budget.endRow();
         if (isDistinct && !isNew(row)) continue;
         frame.slots[0] = rowDocument(row);
         const keys = sorter?.keysOf(frame) ?? [];
@@ -93,6 +93,7 @@ function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<
         rows.push({ keys, row });
       }
     }
+    budget.endPiece();
     sorter?.sort(rows, execution.run);
     return give(rows.slice(offset, offset + limit).map(({ row }) => row));
   };

@@ -11,13 +11,13 @@
 import type { Value } from "@bigpeer/protocol";
 import type { Found } from "../frame/document-view.ts";
 import type { Frame, RowWarnings, Subqueries } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import { type RowDocument, rowDocument } from "../frame/whole-document.ts";
 import type { QueryPlan } from "../plan/plan.ts";
 import { type Execution, Warnings } from "../run/execution.ts";
 import type { BoundQuery } from "../syntax/tree.ts";
 import { type Members, membersOf } from "../value/members.ts";
 import { compileQuery, type RunQuery } from "./select.ts";
-import type { Steps } from "./work.ts";
 
 /** Work that a query may do before it goes on in pauses. */
 const WORK_AT_ONCE = 4096;
@@ -117,6 +117,7 @@ class SubqueryHost implements Subqueries {
       const rows = yield* begun.steps;
       this.#settle(begun, rows);
       if (begun.query.imports.length > 0) answers.push({ query: begun.query, rows });
+      this.#own().run.budget.startPiece();
     }
   }
 
@@ -189,6 +190,8 @@ class SubqueryHost implements Subqueries {
     } finally {
       this.#replay = replay;
       budget.resume(held);
+      // Nobody could pause for it, however long it was: the row begins anew.
+      if (replay === undefined) budget.startPiece();
     }
   }
 

@@ -3,6 +3,7 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
+import type { Steps } from "../frame/steps.ts";
 import type { Execution } from "../run/execution.ts";
 
 export type QueryType = "select" | "mutation";
@@ -13,9 +14,6 @@ export interface StatementOutput {
   /** Of the documents that it changed. */
   readonly ids: readonly Value[];
 }
-
-/** Work with pauses: whoever takes the steps may let others have their turn between any two. */
-export type Steps<T> = Generator<void, T, void>;
 
 /** Reads pause now and then; writes run inside a transaction, from beginning to end. */
 export type Work<T = StatementOutput> =

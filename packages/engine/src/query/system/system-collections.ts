@@ -14,12 +14,15 @@ import type { DocumentView, Found } from "../frame/document-view.ts";
 import type { Requests } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
+import { toldSettings } from "./told-settings.ts";
 
 export interface SystemContext {
   /** What the caller may read. */
   readonly view: DocumentView;
   /** The store as a whole; undefined for a caller who may not read all of it. */
   readonly store: View | undefined;
+  /** Whether the caller may do everything. */
+  readonly isFull: boolean;
   /** Whose requests are shown; undefined: those of everybody. */
   readonly credential?: string | undefined;
   readonly settings: Settings;
@@ -147,9 +150,11 @@ function infoRow({ namespace, key, value }: InfoFact, timestamp: number): Stored
   return systemDocument(`${namespace}:${key}`, { namespace, key, value, timestamp });
 }
 
-function* ownFacts({ view, store, settings, appId }: SystemContext): Found<InfoFact> {
+function* ownFacts(context: SystemContext): Found<InfoFact> {
+  const { view, store, settings, appId } = context;
   yield { namespace: "core", key: "app_id", value: appId };
-  for (const [name, value] of settings.changed()) {
+  const changed = Object.fromEntries(settings.changed());
+  for (const [name, value] of Object.entries(toldSettings(changed, context))) {
     yield { namespace: "core", key: `non_default_system_parameter[${name}]`, value };
   }
   for (const [key, value] of storeFacts(store)) yield { namespace: "store", key, value };
@@ -157,7 +162,8 @@ function* ownFacts({ view, store, settings, appId }: SystemContext): Found<InfoF
     if (name === undefined) yield undefined;
     else yield* countFact(view, name);
   }
-  const scopes = settings.get("user_collection_sync_scopes") as ValueObject;
+  const parameter = "user_collection_sync_scopes";
+  const scopes = toldSettings(settings.show(parameter), context)[parameter] as ValueObject;
   for (const [collection, value] of Object.entries(scopes)) {
     yield { namespace: "sync_scopes", key: collection, value };
   }
@@ -209,8 +215,9 @@ function* vitalRows(context: SystemContext): Iterable<StoredDocument> {
   yield* hostedRows(context, "vitals");
 }
 
-/** They tell of everybody's requests and peers. */
-function* hostedRows({ facts, store }: SystemContext, name: string): Iterable<StoredDocument> {
-  if (store === undefined) return;
+/** They tell of everybody's requests and peers; texts of statements also of what is written. */
+function* hostedRows(context: SystemContext, name: string): Iterable<StoredDocument> {
+  const { facts, store, isFull } = context;
+  if (store === undefined || (name === "shared_statements" && !isFull)) return;
   for (const { id, fields } of facts?.rows?.(name) ?? []) yield systemDocument(id, fields);
 }

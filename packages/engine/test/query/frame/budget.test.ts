@@ -51,7 +51,7 @@ test("memory that a row borrowed is free when the row is done", () => {
   for (let row = 0; row < 10; row++) {
     budget.borrow(300);
     budget.borrow(300);
-    budget.endRow();
+    budget.startRow();
   }
   budget.borrow(600);
   expect(codeOf(() => budget.borrow(1))).toBe("query.too_large");
@@ -69,4 +69,36 @@ test("a cancelled budget ends with the reason, the first one given", () => {
   budget.cancel("enough");
   budget.cancel("again");
   expect(() => budget.look()).toThrow("enough");
+});
+
+test("one row has a shorter time than the statement, from the first look in it", () => {
+  const clock = { now: 0 };
+  const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
+  budget.startRow();
+  clock.now = 5000;
+  budget.look();
+  clock.now = 5999;
+  budget.look();
+  clock.now = 6000;
+  expect(() => budget.look()).toThrow("the evaluation of one row took longer than 1000 ms");
+});
+
+test("each row has its own time, and what is no row has only that of the statement", () => {
+  const clock = { now: 0 };
+  const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
+  for (let row = 0; row < 10; row++) {
+    budget.startRow();
+    budget.look();
+    clock.now += 999;
+    budget.look();
+  }
+  budget.endPiece();
+  clock.now += 50_000;
+  budget.look();
+  budget.startPiece();
+  budget.look();
+  clock.now += 1000;
+  expect(codeOf(() => budget.look())).toBe("query.timeout");
+  budget.release();
+  expect(codeOf(() => budget.look())).toBeUndefined();
 });

@@ -59,7 +59,7 @@ test("memory that a row borrowed is asked for once, not for each row", () => {
   const budget = budgetOf(pool);
   for (let row = 0; row < 100; row++) {
     budget.borrow(3 * MIB);
-    budget?.endRow();
+    budget?.startRow();
   }
   expect(pool.bytes).toBe(2 * MIB);
 });
@@ -114,7 +114,7 @@ test("a statement that was refused leaves room for others when it is over", () =
 test("whatever statements do, the pool is never beyond its bound and is empty when all are over", () => {
   const act = fc.record({
     which: fc.nat(3),
-    kind: fc.constantFrom("take", "borrow", "release", "endRow", "end"),
+    kind: fc.constantFrom("take", "borrow", "release", "startRow", "end"),
     bytes: fc.nat(3 * MIB),
   });
   fc.assert(
@@ -126,7 +126,7 @@ test("whatever statements do, the pool is never beyond its bound and is empty wh
         const code = codeOf(() => {
           if (kind === "take") budget?.take(bytes);
           else if (kind === "borrow") budget?.borrow(bytes);
-          else if (kind === "endRow") budget?.endRow();
+          else if (kind === "startRow") budget?.startRow();
           else if (kind === "release") budget?.release();
           else budget?.end();
         });

@@ -2,6 +2,7 @@
  * Attachments with permissions: who may read a content, and who may refer to it.
  */
 
+import type { Operation, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { authorityOf, type Caller, callerOf, type Rules } from "../../support/caller.ts";
 import {
@@ -46,7 +47,7 @@ const OWN = { cars: ["owner == 'ada'", "owner == 'all'"] };
 describe("reading", () => {
   test("[P17] is for who uploaded it and who may read a document with it", async () => {
     const { runner } = await bench();
-    const mayRead = (read: Rules, credential: string): boolean[] =>
+    const mayRead = (read: Rules, credential: string): (boolean | Promise<boolean>)[] =>
       ["by-ada", "by-bob", "by-bob-alone", "shared", "nosuch"].map((id) =>
         runner.mayReadAttachment(id, authorityOf(read, {}, credential)),
       );
@@ -62,6 +63,88 @@ describe("reading", () => {
     const { runner, execute } = await bench();
     await execute("DELETE FROM cars WHERE _id = 'p'");
     expect(runner.mayReadAttachment("shared", authorityOf(OWN))).toBe(false);
+  });
+
+  test("[P17] is for the last 64 uploaders, and again for who uploads again", async () => {
+    const { runner, store } = await bench();
+    const upload = async (...names: string[]): Promise<void> => {
+      await store.transact((transaction) => {
+        for (const by of names) transaction.apply([{ kind: "attach", id: "by-ada", len: 1, by }]);
+      });
+    };
+    const others = Array.from({ length: 64 }, (_, i) => `u${i}`);
+    await upload(...others.slice(0, 63));
+    expect(runner.mayReadAttachment("by-ada", authorityOf({}))).toBe(true);
+    await upload(...others);
+    expect(runner.mayReadAttachment("by-ada", authorityOf({}))).toBe(false);
+    await upload("ada");
+    expect(runner.mayReadAttachment("by-ada", authorityOf({}))).toBe(true);
+  });
+});
+
+describe("many documents of others", () => {
+  interface Crowd extends Bench {
+    readonly pauses: () => number;
+  }
+
+  /** Documents with one token, and a clock that goes on with each look at it. */
+  async function crowd(count: number, fields: ValueObject = {}): Promise<Crowd> {
+    let now = 0;
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      await Promise.resolve();
+      pauses++;
+    };
+    const opened = await openCommands({}, { elapsed: () => ++now, pause });
+    const { store, runner } = opened;
+    const pic = tokenOf("popular");
+    const insert = (id: string, owner: string): Operation => ({
+      kind: "insert",
+      collection: "cars",
+      id,
+      fields: { ...fields, owner, pic },
+      types: { pic: "attachment" },
+    });
+    const others = Array.from({ length: count }, (_, i) => insert(`b${i}`, "bob"));
+    await store.transact((transaction) => {
+      transaction.apply([{ kind: "attach", id: "popular", len: 1, by: "bob" }]);
+      transaction.apply([...others, insert("z", "zoe")]);
+    });
+    const as: Crowd["as"] = (...rules) => callerOf(runner, authorityOf(...rules));
+    return { ...opened, as, pauses: () => pauses };
+  }
+
+  const INSERT = "INSERT INTO cars DOCUMENTS ({'owner': 'zoe', 'pic': :t})";
+  const args = { t: tokenOf("popular") };
+
+  test("[P17] are judged in turns when somebody asks for the content", async () => {
+    const { runner, pauses } = await crowd(12_000);
+    const mayRead = async (owner: string): Promise<boolean> =>
+      runner.mayReadAttachment("popular", authorityOf({ cars: [`owner == '${owner}'`] }));
+    expect(await mayRead("ada")).toBe(false);
+    expect(pauses()).toBeGreaterThan(2);
+    expect(await mayRead("zoe")).toBe(true);
+  });
+
+  test("[P17] are judged up to 10,000 when somebody refers to the content", async () => {
+    const zoe = { cars: ["owner == 'zoe'"] };
+    const few = await crowd(9_999);
+    expect((await few.as(zoe, true).execute(INSERT, args)).mutatedDocumentIds).toHaveLength(1);
+    const many = await crowd(10_000);
+    const { code, message } = await many.as(zoe, true).failure(INSERT, args);
+    expect([code, message]).toEqual(["permission.denied", DENIAL]);
+  });
+
+  test("[P17] that take too long to judge are as if they were not there", async () => {
+    const a = Array.from({ length: 1000 }, (_, i) => i);
+    const slow = "ANY x IN a SATISFIES ANY y IN a SATISFIES x + y < 0 END END";
+    const { runner, as } = await crowd(3, { a });
+    const { failure, writeFailure, authority } = as({ cars: [slow] }, true);
+    expect(await runner.mayReadAttachment("popular", authority)).toBe(false);
+    expect((await failure(INSERT, args)).message).toBe(DENIAL);
+    const valueTypeOverrides = { pic: "attachment" } as const;
+    const upsert = upsertOf({ _id: "a", pic: tokenOf("popular") }, { valueTypeOverrides });
+    expect((await writeFailure(upsert)).message).toBe(`${DENIAL} at commands[0]`);
   });
 });
 

@@ -37,6 +37,10 @@ describe("permissions", () => {
   test("[P1] what is absent allows nothing", () => {
     expect(readPermissions({})).toEqual({ read: NOTHING, write: NOTHING, remoteQuery: false });
     expect(readPermissions({ read: {}, qlVersion: 1 }).read).toEqual(NOTHING);
+    const absent = { qlVersion: null, remoteQuery: null, read: null, write: null };
+    expect(readPermissions(absent)).toEqual(readPermissions({}));
+    const rule = { everything: null, queriesByCollection: null };
+    expect(readPermissions({ read: rule })).toEqual(readPermissions({}));
   });
 
   test("[P1] both versions of the language are read by the same grammar", () => {

@@ -144,7 +144,46 @@ describe("the store", () => {
     async (name) => {
       const { as } = await bench();
       expect(await as(OWN).rows(`SELECT * FROM system:${name}`)).toEqual([]);
-      expect((await as(true).rows(`SELECT * FROM system:${name}`)).length).toBeGreaterThan(0);
+      expect((await as(true, true).rows(`SELECT * FROM system:${name}`)).length).toBeGreaterThan(0);
     },
   );
+
+  test("[P19] texts of statements are for who may do everything", async () => {
+    const { as, runner } = await bench();
+    await runner.execute({ statement: "UPDATE cars SET a = 'secret' WHERE false" });
+    const texts = "SELECT * FROM system:shared_statements";
+    expect(await as(true, { cars: ["true"] }).rows(texts)).toEqual([]);
+    expect(JSON.stringify(await as(true, true).rows(texts))).toContain("secret");
+    const { items } = await runner.execute({ statement: texts });
+    expect(JSON.stringify(items)).toContain("secret");
+    // Peers and figures are no texts.
+    expect((await as(true).rows("SELECT * FROM system:peers")).length).toBeGreaterThan(0);
+  });
+
+  test("[P19] settings name only collections that there is a read rule for", async () => {
+    const { as, runner } = await bench();
+    const scopes = { cars: "AllPeers", notes: "LocalPeerOnly", secrets: "BigPeerOnly" };
+    runner.settings.set("USER_COLLECTION_SYNC_SCOPES", scopes);
+    const told = async (caller: Caller): Promise<unknown[]> => [
+      await caller.rows("SHOW USER_COLLECTION_SYNC_SCOPES"),
+      await caller.rows("SHOW ALL LIKE 'user_collection%'"),
+      await caller.column(
+        "SELECT `value` FROM system:system_info WHERE `key` LIKE '%user_collection_sync_scopes]'",
+      ),
+      await caller.rows(
+        "SELECT `key`, `value` FROM system:system_info WHERE namespace = 'sync_scopes'",
+      ),
+    ];
+    const tellingOf = (names: { readonly [collection: string]: string }): unknown[] => [
+      [{ user_collection_sync_scopes: names }],
+      [{ user_collection_sync_scopes: names }],
+      [names],
+      Object.entries(names).map(([key, value]) => ({ key, value })),
+    ];
+    expect(await told(as({ cars: ["false"], nosuch: ["true"] }))).toEqual(
+      tellingOf({ cars: "AllPeers" }),
+    );
+    expect(await told(as({}))).toEqual(tellingOf({}));
+    expect(await told(as(true))).toEqual(tellingOf(scopes));
+  });
 });

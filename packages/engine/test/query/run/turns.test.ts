@@ -2,14 +2,17 @@
  * Turns: one slice after the other, and a pause between any two.
  */
 import { expect, test } from "vitest";
+import { Budget } from "../../../src/query/frame/budget.ts";
+import type { Steps } from "../../../src/query/frame/steps.ts";
 import { Turns } from "../../../src/query/run/turns.ts";
 
 test("those that wait go one after the other in the order in which they came, each after a pause", async () => {
   const events: string[] = [];
-  const turns = new Turns(async () => {
+  const pause = async (): Promise<void> => {
     await Promise.resolve();
     events.push("pause");
-  });
+  };
+  const turns = new Turns(pause, () => 0);
   const read = async (name: string, slices: number): Promise<void> => {
     for (let i = 1; i <= slices; i++) {
       await turns.wait();
@@ -31,4 +34,77 @@ test("those that wait go one after the other in the order in which they came, ea
   ]);
   await read("d", 1);
   expect(events.slice(-2)).toEqual(["pause", "d1"]);
+});
+
+/** A clock that the work moves on. */
+function bench(): {
+  readonly clock: { now: number };
+  readonly turns: Turns;
+  readonly budget: Budget;
+  readonly held: { closed: number; close(): void };
+} {
+  const clock = { now: 0 };
+  const elapsed = (): number => clock.now;
+  // Whatever has its turn in a pause takes long.
+  const pause = async (): Promise<void> => {
+    await Promise.resolve();
+    clock.now += 5000;
+  };
+  const held = {
+    closed: 0,
+    close: () => {
+      held.closed++;
+    },
+  };
+  const budget = new Budget({ elapsed, timeMsMax: 1_000_000, bytesMax: 1000 });
+  return { clock, turns: new Turns(pause, elapsed), budget, held };
+}
+
+test("what is done within a slice is given at once, and what was held for it is closed", () => {
+  const { clock, turns, budget, held } = bench();
+  const steps = function* steps(): Steps<string> {
+    for (let i = 0; i < 9; i++) {
+      clock.now++;
+      yield;
+    }
+    return "done";
+  };
+  expect(turns.take(steps(), budget, held)).toBe("done");
+  expect(held.closed).toBe(1);
+});
+
+test("the turns of others are not the time of a row", async () => {
+  const { clock, turns, budget, held } = bench();
+  const steps = function* steps(): Steps<string> {
+    for (let row = 0; row < 10; row++) {
+      budget.startRow();
+      budget.look();
+      clock.now += 20;
+      yield;
+      // Between two rows.
+      budget.look();
+    }
+    return "done";
+  };
+  const result = turns.take(steps(), budget, held);
+  expect(result).toBeInstanceOf(Promise);
+  expect(held.closed).toBe(0);
+  expect(await result).toBe("done");
+  expect(held.closed).toBe(1);
+});
+
+test("what is held is closed once when a step fails, in the first slice or later", async () => {
+  for (const failing of [0, 5]) {
+    const { clock, turns, budget, held } = bench();
+    const steps = function* steps(): Steps<string> {
+      for (let i = 0; i < 10; i++) {
+        if (i === failing) throw new Error("enough");
+        clock.now += 20;
+        yield;
+      }
+      return "done";
+    };
+    await expect((async () => turns.take(steps(), budget, held))()).rejects.toThrow("enough");
+    expect(held.closed).toBe(1);
+  }
 });

@@ -43,7 +43,8 @@ async function bench(): Promise<Bench> {
     read: (work) =>
       store.read((view) => {
         const { facts } = result;
-        const context = { view, store: view, settings, requests, appId: "app-1", nowMs: START_MS };
+        const caller = { view, store: view, isFull: true };
+        const context = { ...caller, settings, requests, appId: "app-1", nowMs: START_MS };
         return work(facts === undefined ? context : { ...context, facts });
       }),
     rows: (name) =>

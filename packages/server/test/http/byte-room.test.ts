@@ -1,16 +1,18 @@
 /**
- * The room for answers that their clients have not taken yet.
+ * The room for bytes that many requests share.
  */
 
 import { expect, test } from "vitest";
-import { AnswerRoom } from "../../src/http/answer-room.ts";
+import { ByteRoom } from "../../src/http/byte-room.ts";
 
 test("what is taken is given back, and what does not fit takes nothing", () => {
-  const room = new AnswerRoom(100);
+  const room = new ByteRoom(100);
   expect(room.take(60)).toBe(true);
   expect(room.take(41)).toBe(false);
   expect(room.take(40)).toBe(true);
   expect(room.take(1)).toBe(false);
+  expect(room.size).toBe(100);
   room.give(60);
+  expect(room.size).toBe(40);
   expect(room.take(60)).toBe(true);
 });

@@ -1,14 +1,19 @@
 /**
- * Answer room: the memory of long answers that their clients have not taken yet, over all
- * connections. Whoever asks for much and reads nothing must not take it from everybody else.
+ * Byte room: memory that many requests share, in bytes: of bodies that came, or of long answers that
+ * their clients have not taken yet. Whoever uses much of it must not take it from everybody else.
  */
 
-export class AnswerRoom {
+export class ByteRoom {
   readonly #sizeMax: number;
   #size = 0;
 
   constructor(sizeMax: number) {
     this.#sizeMax = sizeMax;
+  }
+
+  /** What is taken. */
+  get size(): number {
+    return this.#size;
   }
 
   /** False when there is no room for it; then nothing is taken. */

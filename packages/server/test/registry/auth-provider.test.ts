@@ -1,15 +1,16 @@
 import { readPermissions } from "@bigpeer/engine";
-import type { Value } from "@bigpeer/protocol";
+import type { Value, ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import {
   type AuthProviders,
   drawWebhookSecret,
   providersOfStore,
+  readProvider,
   readProviders,
   shownProviders,
   storedProviders,
   withNewSecret,
-} from "../../src/auth/auth-provider.ts";
+} from "../../src/registry/auth-provider.ts";
 import { signerWith } from "../support/signed-token.ts";
 
 const PERMISSION = { read: { everything: true } };
@@ -21,6 +22,7 @@ const ANONYMOUS = {
 };
 const WEBHOOK = { type: "tokenWebhook", webhookUrl: "https://auth.example.com/check" };
 const SECRET = "s".repeat(32);
+const ID: unknown = expect.stringMatching(/^[0-9a-f]{16}$/);
 
 let drawn = 0;
 
@@ -60,6 +62,7 @@ describe("[A20] providers", () => {
     const { hook, ...others } = providers;
     expect(others).toEqual({
       __playgroundProvider: {
+        id: ID,
         type: "anonymous",
         permission,
         sessionLength: 3600,
@@ -67,14 +70,17 @@ describe("[A20] providers", () => {
         isLoopbackOnly: true,
       },
       secret: {
+        id: ID,
         type: "jwt",
         keys: { secret: SECRET },
         issuer: "https://id.example.com",
         permission,
       },
-      keys: { type: "jwt", keys: { jwks: { keys: [jwk] } } },
-      url: { type: "jwt", keys: { jwksUrl: "https://id.example.com/keys" } },
+      keys: { id: ID, type: "jwt", keys: { jwks: { keys: [jwk] } } },
+      url: { id: ID, type: "jwt", keys: { jwksUrl: "https://id.example.com/keys" } },
     });
+    const ids = Object.values(providers).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
     const secrets = hook?.type === "tokenWebhook" ? hook.secrets : [];
     expect(secrets.map((secret) => Buffer.from(secret, "base64").length)).toEqual([128]);
   });
@@ -82,12 +88,15 @@ describe("[A20] providers", () => {
   test("may stand under the name of their type, and a webhook under its other name", () => {
     const { type: _, ...anonymous } = ANONYMOUS;
     const { type: _type, ...webhook } = WEBHOOK;
-    const { a, b, c } = read({
+    const { a, ...hooks } = read({
       a: { anonymous },
       b: { tokenWebhook: webhook },
       c: { ...WEBHOOK, type: "webhookUrl" },
+      d: webhook,
     });
-    expect([a?.type, b?.type, c?.type]).toEqual(["anonymous", "tokenWebhook", "tokenWebhook"]);
+    expect(a?.type).toBe("anonymous");
+    const types = Object.values(hooks).map(({ type }) => type);
+    expect(types).toEqual(["tokenWebhook", "tokenWebhook", "tokenWebhook"]);
   });
 
   test("may be called like anything of the language", () => {
@@ -134,11 +143,13 @@ describe("[A20] providers", () => {
       { a: { type: "tokenWebhook" } },
       "expected a URL, found nothing at authProviders.a.webhookUrl",
     ],
-    [{ a: { type: "jwt" } }, "expected one of secret, jwks and jwksUrl at authProviders.a"],
+    [{ a: { webhookUrl: 1 } }, "found nothing at authProviders.a.type"],
+    [{ a: { ...WEBHOOK, id: "0" } }, "expected no other fields"],
+    [{ a: { type: "jwt" } }, "expected exactly one of secret, jwks and jwksUrl at authProviders.a"],
     [{ a: { type: "jwt", secret: "s".repeat(31) } }, "expected at least 32 bytes, found 31 bytes"],
     [
       { a: { type: "jwt", secret: SECRET, jwksUrl: "https://a.example" } },
-      "expected one of secret, jwks and jwksUrl",
+      "expected exactly one of secret, jwks and jwksUrl",
     ],
     [{ a: { type: "jwt", jwks: { keys: [] } } }, "a JWK set with 1 to 100 keys"],
     [{ a: { type: "jwt", jwks: { keys: [{ kty: "oct", k: "AA" }] } } }, "jwks.keys[0]"],
@@ -158,6 +169,47 @@ describe("[A20] providers", () => {
     expect(refusal({ a: { ...WEBHOOK, webhookUrl } })).toContain(message);
     expect(refusal({ a: { type: "jwt", jwksUrl: webhookUrl } })).toContain(message);
     expect(refusal({ a: { ...WEBHOOK, webhookUrl } })).not.toContain("pass");
+  });
+});
+
+test("[A20] one provider is refused at the places that its request has", () => {
+  const places = { name: "name", config: "config" };
+  const readOne = (name: string, given: unknown) => () =>
+    readProvider(name, given, { before: undefined, random, places });
+  expect(readOne("a", { type: "ldap" })).toThrow('found "ldap" at config.type');
+  expect(readOne("a", { ...ANONYMOUS, permission: {}, x: 1 })).toThrow("at config.x");
+  expect(readOne("a", { anonymous: { permission: { read: 1 } } })).toThrow(
+    "at config.anonymous.permission.read",
+  );
+  expect(readOne("a b", WEBHOOK)).toThrow("without spaces and slashes at name");
+  expect(readOne("a", WEBHOOK)().type).toBe("tokenWebhook");
+});
+
+describe("[A19] the id of a provider", () => {
+  const ids = (providers: AuthProviders) => Object.values(providers).map(({ id }) => id);
+
+  test("stays when another of its type takes its place, and is never shown", () => {
+    const before = read({ a: ANONYMOUS, b: WEBHOOK });
+    const changed = { ...ANONYMOUS, sharedToken: "another", sessionLength: 1 };
+    const webhookUrl = "https://other.example.com/";
+    expect(ids(read({ a: changed, b: { ...WEBHOOK, webhookUrl } }, before))).toEqual(ids(before));
+    for (const id of ids(before)) expect(JSON.stringify(shownProviders(before))).not.toContain(id);
+  });
+
+  test("is another for one of another type, and for one that is made anew", () => {
+    const before = read({ a: ANONYMOUS, b: WEBHOOK });
+    const after = read({ a: WEBHOOK, b: ANONYMOUS }, before);
+    const anew = read({ a: ANONYMOUS, b: WEBHOOK }, read({}, before));
+    expect(new Set([before, after, anew].flatMap(ids)).size).toBe(6);
+  });
+
+  test("is one and the same for those that were kept before there were ids", () => {
+    const kept = storedProviders(read({ a: ANONYMOUS })) as { a: ValueObject };
+    const { id: _, ...rest } = kept.a;
+    const [first, second] = [providersOfStore({ a: rest }), providersOfStore({ a: rest })];
+    expect(ids(first)).toEqual(ids(second));
+    expect(providersOfStore(storedProviders(first))).toEqual(first);
+    expect(() => providersOfStore({ a: { ...rest, id: 1 } })).toThrow("expected auth providers");
   });
 });
 
@@ -183,7 +235,9 @@ describe("[A21] the secrets of providers", () => {
     const changed = read({ other: WEBHOOK, hook: { tokenWebhook: hook } }, providers);
     expect(changed["hook"]).toEqual(providers["hook"]);
     expect(changed["other"]).not.toEqual(providers["hook"]);
-    expect(() => read({ hook: { type: "jwt" } }, providers)).toThrow("expected one of secret");
+    expect(() => read({ hook: { type: "jwt" } }, providers)).toThrow(
+      "expected exactly one of secret",
+    );
     expect(() => read({ jwt: { ...ANONYMOUS, sharedToken: null } }, providers)).toThrow(
       "expected text, found nothing",
     );

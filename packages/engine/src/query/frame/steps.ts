@@ -1,0 +1,13 @@
+/**
+ * Steps: work with pauses. Whoever takes the steps may let others have their turn between any two.
+ */
+
+export type Steps<T> = Generator<void, T, void>;
+
+/** Runs to the end without a pause. */
+export function finish<T>(steps: Iterator<void, T, void>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}

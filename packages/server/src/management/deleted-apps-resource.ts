@@ -1,0 +1,43 @@
+/**
+ * Apps that were deleted and whose data is still there: `…/deletedApp` and
+ * `…/deletedApp/{app_id}/restore`. They are named by their ids: their names are free for others.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+import type { DeletedApp } from "../registry/app.ts";
+import { showApp } from "./apps-resource.ts";
+import type { ManagementCall, Resource } from "./management-endpoint.ts";
+import { pageBody } from "./page.ts";
+import { showTime } from "./time-text.ts";
+
+export const DELETED_APP_RESOURCES: readonly Resource[] = [
+  { name: "manage_deleted_apps", path: "/deletedApp", methods: { GET: listDeletedApps } },
+  {
+    name: "restore_deleted_app",
+    path: "/deletedApp/{app_id}/restore",
+    methods: { POST: restoreApp },
+  },
+];
+
+function listDeletedApps({ registry, query, host }: ManagementCall): Value {
+  const { appGraceMs } = host.config;
+  const left = registry.apps.deleted().filter(({ isBeingRemoved }) => isBeingRemoved !== true);
+  return pageBody(left.toSorted(byName), query, ({ id, name, deletedAt }) => {
+    return {
+      name,
+      appId: id,
+      deletedAt: showTime(deletedAt),
+      removedAfter: showTime(deletedAt + appGraceMs),
+    };
+  });
+}
+
+async function restoreApp(call: ManagementCall): Promise<Value> {
+  return showApp(await call.registry.apps.restore(call.parameter("app_id"), call.author));
+}
+
+/** Of several with one name the one that was deleted last comes last. */
+function byName(a: DeletedApp, b: DeletedApp): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return a.deletedAt - b.deletedAt;
+}

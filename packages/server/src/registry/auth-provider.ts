@@ -1,0 +1,297 @@
+/**
+ * Auth providers: by what the users of an app prove who they are. Plain data: how a provider is
+ * read from a request, kept by the registry, and shown without its secrets.
+ */
+
+import { type Permissions, permissionsValue } from "@bigpeer/engine";
+import {
+  checkValue,
+  getField,
+  isObject,
+  type MutableObject,
+  PeerError,
+  setField,
+  unreachable,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import {
+  type JwtKeys,
+  ProviderFields,
+  providerFault,
+  SECRET_SIZE,
+  SECRETS_MAX,
+  TEXT_LENGTH_MAX,
+} from "./provider-fields.ts";
+
+export interface AuthProviders {
+  readonly [name: string]: AuthProvider;
+}
+
+export type AuthProvider = AnonymousProvider | WebhookProvider | JwtProvider;
+
+interface IdentifiedProvider {
+  /**
+   * Drawn when a provider is made, and kept while it is replaced by others of its type. Sessions
+   * know their provider by it: another of the same name is not theirs.
+   */
+  readonly id: string;
+}
+
+/** Whoever knows the shared token is let in, without a name. */
+export interface AnonymousProvider extends IdentifiedProvider {
+  readonly type: "anonymous";
+  readonly permission: Permissions;
+  /** In seconds. */
+  readonly sessionLength: number;
+  readonly sharedToken: string;
+  readonly isLoopbackOnly: boolean;
+}
+
+/** A server of the developer is asked about each token. */
+export interface WebhookProvider extends IdentifiedProvider {
+  readonly type: "tokenWebhook";
+  readonly webhookUrl: string;
+  /** Base64, newest first: requests are signed with each of them. */
+  readonly secrets: readonly string[];
+}
+
+/** Tokens that somebody else has signed. */
+export interface JwtProvider extends IdentifiedProvider {
+  readonly type: "jwt";
+  readonly keys: JwtKeys;
+  readonly issuer?: string;
+  /** For tokens that carry no permissions. */
+  readonly permission?: Permissions;
+}
+
+type Random = (size: number) => Uint8Array;
+
+/** How one provider is read. */
+export interface ProviderReading {
+  /** The one in whose place it comes. */
+  readonly before: AuthProvider | undefined;
+  readonly random: Random;
+  /** Where a request has its name and its fields. */
+  readonly places: { readonly name: string; readonly config: string };
+}
+
+/** A year, in seconds: the longest session. */
+export const SESSION_LENGTH_MAX = 31_536_000;
+
+const ID_SIZE = 8;
+
+/** The id of all that were kept before there were ids. Nobody draws it. */
+const FIRST_ID = "0";
+
+/** Neither spaces nor controls, and nothing that ends a part of a path. */
+const PROVIDER_NAME = /^[^\p{C}\p{Z}/]{1,63}$/u;
+
+/**
+ * All providers of an app, from a request. Secrets that are not given are kept, as long as the
+ * provider keeps its type. Throws PeerError `value.invalid`, or that of a permission's query.
+ */
+export function readProviders(
+  given: unknown,
+  before: AuthProviders,
+  random: Random,
+): AuthProviders {
+  const value = checkValue(given ?? null, "authProviders");
+  if (!isObject(value))
+    throw providerFault("an object of providers by name", value, "authProviders");
+  const providers: { [name: string]: AuthProvider } = {};
+  for (const name of Object.keys(value)) {
+    const places = { name: "authProviders", config: `authProviders.${name}` };
+    const reading = { before: providerNamed(before, name), random, places };
+    setField(providers, name, readProvider(name, getField(value, name), reading));
+  }
+  return providers;
+}
+
+/** One provider; see readProviders. */
+export function readProvider(
+  name: string,
+  given: unknown,
+  { before, random, places }: ProviderReading,
+): AuthProvider {
+  if (!PROVIDER_NAME.test(name)) {
+    const message = "expected a name of 1 to 63 characters without spaces and slashes";
+    throw new PeerError("value.invalid", message, { at: places.name });
+  }
+  const fields = new ProviderFields(checkValue(given ?? null, places.config), places.config);
+  const id = before?.type === fields.type ? before.id : drawProviderId(random);
+  return readContent(fields, id, before, random);
+}
+
+function readContent(
+  fields: ProviderFields,
+  id: string,
+  before: AuthProvider | undefined,
+  random: Random,
+): AuthProvider {
+  const { type } = fields;
+  switch (type) {
+    case "anonymous":
+      return { id, ...readAnonymous(fields, before?.type === type ? before : undefined) };
+    case "tokenWebhook":
+      return { id, ...readWebhook(fields, before?.type === type ? before : undefined, random) };
+    case "jwt":
+      return { id, ...readJwt(fields, before?.type === type ? before : undefined) };
+    default:
+      return unreachable(type);
+  }
+}
+
+export function drawProviderId(random: Random): string {
+  return Buffer.from(random(ID_SIZE)).toString("hex");
+}
+
+/** The provider of this name; a name of the language itself is none. */
+export function providerNamed(providers: AuthProviders, name: string): AuthProvider | undefined {
+  return Object.hasOwn(providers, name) ? providers[name] : undefined;
+}
+
+/** For answers: what is secret is left out. */
+export function shownProviders(providers: AuthProviders): ValueObject {
+  return providersValue(providers, shownProvider);
+}
+
+/** As the registry keeps them, secrets included. */
+export function storedProviders(providers: AuthProviders): ValueObject {
+  return providersValue(providers, (provider) => {
+    return { id: provider.id, ...shownProvider(provider), ...secretsOf(provider) };
+  });
+}
+
+/** What storedProviders made. Throws `store.corrupt` when it is something else. */
+export function providersOfStore(value: Value): AuthProviders {
+  try {
+    if (!isObject(value))
+      throw providerFault("an object of providers by name", value, "authProviders");
+    const providers: { [name: string]: AuthProvider } = {};
+    for (const name of Object.keys(value)) {
+      setField(providers, name, providerOfStore(getField(value, name), `authProviders.${name}`));
+    }
+    return providers;
+  } catch (cause) {
+    throw new PeerError("store.corrupt", "expected auth providers in the registry", { cause });
+  }
+}
+
+function providerOfStore(value: Value | undefined, at: string): AuthProvider {
+  if (!isObject(value)) throw providerFault("an object", value, at);
+  const { id = FIRST_ID, ...rest } = value;
+  if (typeof id !== "string") throw providerFault("text", id, `${at}.id`);
+  return readContent(new ProviderFields(rest, at), id, undefined, drawNone);
+}
+
+function drawNone(): never {
+  throw new PeerError("value.invalid", "expected the secrets of a webhook");
+}
+
+/** A secret with which requests to a webhook are signed. */
+export function drawWebhookSecret(random: Random): string {
+  return Buffer.from(random(SECRET_SIZE)).toString("base64");
+}
+
+/** The provider with one more secret. The last one before it signs as well, until the next time. */
+export function withNewSecret(provider: WebhookProvider, secret: string): WebhookProvider {
+  return { ...provider, secrets: [secret, ...provider.secrets].slice(0, SECRETS_MAX) };
+}
+
+function readAnonymous(
+  fields: ProviderFields,
+  before: AnonymousProvider | undefined,
+): Omit<AnonymousProvider, "id"> {
+  const permission = fields.permission();
+  if (permission === undefined) throw fields.missing("permission", "an object");
+  const sessionLength = fields.integer("sessionLength", 1, SESSION_LENGTH_MAX);
+  const sharedToken = fields.text("sharedToken", TEXT_LENGTH_MAX) ?? before?.sharedToken;
+  if (sharedToken === undefined) throw fields.missing("sharedToken", "text");
+  const isLoopbackOnly = fields.boolean("loopbackOnly") ?? false;
+  fields.end();
+  return { type: "anonymous", permission, sessionLength, sharedToken, isLoopbackOnly };
+}
+
+function readWebhook(
+  fields: ProviderFields,
+  before: WebhookProvider | undefined,
+  random: Random,
+): Omit<WebhookProvider, "id"> {
+  const webhookUrl = fields.url("webhookUrl");
+  if (webhookUrl === undefined) throw fields.missing("webhookUrl", "a URL");
+  const given = fields.secrets("secrets");
+  fields.end();
+  const secrets = given ?? before?.secrets ?? [drawWebhookSecret(random)];
+  return { type: "tokenWebhook", webhookUrl, secrets };
+}
+
+function readJwt(fields: ProviderFields, before: JwtProvider | undefined): Omit<JwtProvider, "id"> {
+  const given = [
+    fields.jwtSecret("secret"),
+    fields.keySet("jwks"),
+    fields.keySetUrl("jwksUrl"),
+  ].filter((keys) => keys !== undefined);
+  const kept = before !== undefined && "secret" in before.keys ? before.keys : undefined;
+  const [keys = kept] = given;
+  if (keys === undefined || given.length > 1) {
+    const message = "expected exactly one of secret, jwks and jwksUrl";
+    throw new PeerError("value.invalid", message, { at: fields.at });
+  }
+  const issuer = fields.text("issuer", TEXT_LENGTH_MAX);
+  const permission = fields.permission();
+  fields.end();
+  return { type: "jwt", keys, ...(issuer && { issuer }), ...(permission && { permission }) };
+}
+
+function providersValue(
+  providers: AuthProviders,
+  valueOf: (provider: AuthProvider) => ValueObject,
+): ValueObject {
+  const value: MutableObject = {};
+  for (const name of Object.keys(providers)) {
+    const provider = providerNamed(providers, name);
+    if (provider !== undefined) setField(value, name, valueOf(provider));
+  }
+  return value;
+}
+
+function shownProvider(provider: AuthProvider): ValueObject {
+  const { type } = provider;
+  switch (type) {
+    case "anonymous":
+      return {
+        type,
+        permission: permissionsValue(provider.permission),
+        sessionLength: provider.sessionLength,
+        loopbackOnly: provider.isLoopbackOnly,
+      };
+    case "tokenWebhook":
+      return { type, webhookUrl: provider.webhookUrl };
+    case "jwt": {
+      const { keys, issuer, permission } = provider;
+      return {
+        type,
+        ...("secret" in keys ? {} : keys),
+        ...(issuer !== undefined && { issuer }),
+        ...(permission && { permission: permissionsValue(permission) }),
+      };
+    }
+    default:
+      return unreachable(type);
+  }
+}
+
+function secretsOf(provider: AuthProvider): ValueObject {
+  const { type } = provider;
+  switch (type) {
+    case "anonymous":
+      return { sharedToken: provider.sharedToken };
+    case "tokenWebhook":
+      return { secrets: provider.secrets };
+    case "jwt":
+      return "secret" in provider.keys ? provider.keys : {};
+    default:
+      return unreachable(type);
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * The fields of an auth provider, as a request or the registry has them: each is checked when it is
+ * asked for. What is wrong is told with its place, and never with what may be a secret.
+ */
+
+import { type Permissions, readPermissions } from "@bigpeer/engine";
+import {
+  getField,
+  isArray,
+  isObject,
+  PeerError,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { kindOf } from "../schema-fault.ts";
+
+export type JwtKeys =
+  | { readonly secret: string }
+  | { readonly jwks: ValueObject }
+  | { readonly jwksUrl: string };
+
+/** Bytes of a webhook's secret. */
+export const SECRET_SIZE = 128;
+
+/** While a secret is exchanged there are two. */
+export const SECRETS_MAX = 2;
+
+/** Bytes: a shorter key of HS256 could be guessed. */
+const JWT_SECRET_SIZE_MIN = 32;
+
+const KEYS_MAX = 100;
+export const TEXT_LENGTH_MAX = 1_024;
+const URL_LENGTH_MAX = 2_048;
+
+const TYPES = ["anonymous", "tokenWebhook", "jwt"] as const;
+
+type ProviderType = (typeof TYPES)[number];
+
+/** The key types that carry a signature of ours. */
+const PUBLIC_KEY_TYPES = new Set<Value>(["RSA", "EC", "OKP"]);
+
+/** The fields of one provider: each is asked for once, and then there must be no others. */
+export class ProviderFields {
+  readonly at: string;
+  readonly type: ProviderType;
+  readonly #fields: ValueObject;
+  readonly #asked = new Set<string>(["type"]);
+
+  constructor(given: Value, at: string) {
+    if (!isObject(given)) throw providerFault("an object", given, at);
+    const nested = nestedForm(given);
+    this.at = nested === undefined ? at : `${at}.${nested}`;
+    this.#fields = nested === undefined ? given : (getField(given, nested) as ValueObject);
+    const type = typeNamed(nested ?? getField(given, "type") ?? impliedType(given));
+    if (type === undefined) {
+      throw providerFault(`one of ${TYPES.join(", ")}`, getField(given, "type"), `${at}.type`);
+    }
+    this.type = type;
+  }
+
+  text(name: string, lengthMax: number): string | undefined {
+    const value = this.#take(name);
+    if (value === undefined) return undefined;
+    if (typeof value === "string" && value !== "" && value.length <= lengthMax) return value;
+    // It may be a secret, and errors are logged by many.
+    const found = typeof value === "string" ? `${value.length} characters` : kindOf(value);
+    throw this.#fault(name, `text of 1 to ${lengthMax} characters`, found);
+  }
+
+  boolean(name: string): boolean | undefined {
+    const value = this.#take(name);
+    if (value === undefined || typeof value === "boolean") return value;
+    throw this.#fault(name, "true or false", kindOf(value));
+  }
+
+  integer(name: string, min: number, max: number): number {
+    const value = this.#take(name);
+    if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) {
+      return Number(value);
+    }
+    throw this.#fault(name, `an integer from ${min} to ${max}`, kindOf(value));
+  }
+
+  permission(): Permissions | undefined {
+    const value = this.#take("permission");
+    return value === undefined ? undefined : readPermissions(value, `${this.at}.permission`);
+  }
+
+  url(name: string): string | undefined {
+    const text = this.text(name, URL_LENGTH_MAX);
+    if (text === undefined) return undefined;
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isPlain = url?.username === "" && url.password === "" && url.hash === "";
+    if (isPlain && (url.protocol === "https:" || url.protocol === "http:")) return url.href;
+    const expected = "a URL with http or https, without credentials and fragment";
+    throw this.#fault(name, expected, "another text");
+  }
+
+  secrets(name: string): readonly string[] | undefined {
+    const value = this.#take(name);
+    if (value === undefined) return undefined;
+    const isFitting = isArray(value) && value.length > 0 && value.length <= SECRETS_MAX;
+    if (isFitting && value.every(isSecret)) return value;
+    const expected = `1 to ${SECRETS_MAX} texts in base64, each of ${SECRET_SIZE} bytes`;
+    throw this.#fault(name, expected, "another value");
+  }
+
+  jwtSecret(name: string): JwtKeys | undefined {
+    const secret = this.text(name, TEXT_LENGTH_MAX);
+    if (secret === undefined) return undefined;
+    const size = Buffer.byteLength(secret);
+    if (size >= JWT_SECRET_SIZE_MIN) return { secret };
+    throw this.#fault(name, `at least ${JWT_SECRET_SIZE_MIN} bytes`, `${size} bytes`);
+  }
+
+  keySetUrl(name: string): JwtKeys | undefined {
+    const jwksUrl = this.url(name);
+    return jwksUrl === undefined ? undefined : { jwksUrl };
+  }
+
+  keySet(name: string): JwtKeys | undefined {
+    const jwks = this.#take(name);
+    if (jwks === undefined) return undefined;
+    const keys = isObject(jwks) ? getField(jwks, "keys") : undefined;
+    if (!isObject(jwks) || !isArray(keys) || keys.length === 0 || keys.length > KEYS_MAX) {
+      throw this.#fault(name, `a JWK set with 1 to ${KEYS_MAX} keys`, kindOf(jwks));
+    }
+    for (const [i, key] of keys.entries()) {
+      if (isPublicKey(key)) continue;
+      const expected = "a public key (RSA, EC or OKP) without its private part";
+      throw this.#fault(`${name}.keys[${i}]`, expected, "another value");
+    }
+    return { jwks };
+  }
+
+  missing(name: string, expected: string): PeerError {
+    return this.#fault(name, expected, "nothing");
+  }
+
+  /** A field of no meaning is a mistake: in what guards an app, nothing is guessed. */
+  end(): void {
+    const other = Object.keys(this.#fields).find((name) => !this.#asked.has(name));
+    if (other === undefined) return;
+    const known = [...this.#asked].join(", ");
+    throw new PeerError("value.invalid", `expected no other fields than ${known}`, {
+      at: `${this.at}.${other}`,
+    });
+  }
+
+  /** Null stands for a field that is not there. */
+  #take(name: string): Value | undefined {
+    this.#asked.add(name);
+    return getField(this.#fields, name) ?? undefined;
+  }
+
+  #fault(name: string, expected: string, found: string): PeerError {
+    const message = `expected ${expected}, found ${found}`;
+    return new PeerError("value.invalid", message, { at: `${this.at}.${name}` });
+  }
+}
+
+/** `{"anonymous": {…}}`: the type as the name of the one field. */
+function nestedForm(given: ValueObject): string | undefined {
+  const [name = "", ...others] = Object.keys(given);
+  const isNested = others.length === 0 && typeNamed(name) !== undefined;
+  return isNested && isObject(getField(given, name)) ? name : undefined;
+}
+
+/** `{"webhookUrl": "…"}`: what only one type has. */
+function impliedType(given: ValueObject): Value | undefined {
+  return typeof getField(given, "webhookUrl") === "string" ? "tokenWebhook" : undefined;
+}
+
+function typeNamed(name: Value | undefined): ProviderType | undefined {
+  // What some descriptions of this interface call it.
+  return name === "webhookUrl" ? "tokenWebhook" : TYPES.find((type) => type === name);
+}
+
+function isSecret(value: Value): value is string {
+  return (
+    typeof value === "string" &&
+    /^[A-Za-z0-9+/]+={0,2}$/.test(value) &&
+    Buffer.from(value, "base64").length === SECRET_SIZE
+  );
+}
+
+function isPublicKey(key: Value): boolean {
+  if (!isObject(key)) return false;
+  return PUBLIC_KEY_TYPES.has(getField(key, "kty") ?? null) && getField(key, "d") === undefined;
+}
+
+export function providerFault(expected: string, value: Value | undefined, at: string): PeerError {
+  return new PeerError("value.invalid", `expected ${expected}, found ${kindOf(value)}`, { at });
+}
