@@ -191,7 +191,7 @@ class SubqueryHost implements Subqueries {
       this.#replay = replay;
       budget.resume(held);
       // Nobody could pause for it, however long it was: the row begins anew.
-      if (replay === undefined) budget.startPiece();
+      if (replay === undefined && held.endMs !== Infinity) budget.startPiece();
     }
   }
 

@@ -3,6 +3,7 @@
  */
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { ROW_MS_MAX } from "../../../src/limits.ts";
 import { Budget } from "../../../src/query/frame/budget.ts";
 
 function codeOf(work: () => void): string | undefined {
@@ -101,4 +102,37 @@ test("each row has its own time, and what is no row has only that of the stateme
   expect(codeOf(() => budget.look())).toBe("query.timeout");
   budget.release();
   expect(codeOf(() => budget.look())).toBeUndefined();
+});
+
+test("what a row borrowed stays counted while rows of another kind are at work", () => {
+  const clock = { now: 0 };
+  const budget = budgetAt(clock);
+  budget.borrow(600);
+  const held = budget.hold();
+  budget.startRow();
+  expect(() => budget.borrow(600)).toThrow(/1000 bytes/);
+  budget.startRow();
+  budget.borrow(300);
+  budget.resume(held);
+  budget.borrow(300);
+  expect(() => budget.borrow(200)).toThrow(/1000 bytes/);
+  budget.startRow();
+  budget.take(900);
+  expect(budget.taken).toBe(900);
+  budget.give(900);
+  budget.take(900);
+});
+
+test("a row that was held goes on with its own time", () => {
+  const clock = { now: 0 };
+  const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
+  budget.startRow();
+  budget.look();
+  const held = budget.hold();
+  clock.now = ROW_MS_MAX * 2;
+  budget.look();
+  budget.resume(held);
+  expect(() => budget.look()).toThrow(/one row/);
+  budget.startPiece();
+  budget.look();
 });

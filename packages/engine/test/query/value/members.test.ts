@@ -1,0 +1,54 @@
+/**
+ * Members of IN: a table tells what looking through the list tells, where it tells anything.
+ */
+import type { Value } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { equalComparable } from "../../../src/query/value/compare.ts";
+import { membersOf } from "../../../src/query/value/members.ts";
+
+const anyMember = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom<Value>(0, -0, 1, 2, 2.5, null) },
+  { weight: 1, arbitrary: fc.constantFrom<Value>("a", "1", true, 2n ** 60n, [1]) },
+);
+const anyList = fc.oneof(
+  fc.array(anyMember, { maxLength: 20 }),
+  fc.array(fc.constantFrom<Value>(0, 1, 2, 2.5, null), { minLength: 8, maxLength: 20 }),
+  fc.array(fc.constantFrom<Value>("a", "b", "", "é"), { minLength: 8, maxLength: 20 }),
+);
+
+/** True, false, or null where a null leaves it open; undefined where types differ. */
+function lookThrough(value: Value, list: readonly Value[]): boolean | null | undefined {
+  const answers = list.map((member) => equalComparable(value, member));
+  if (answers.includes(undefined)) return undefined;
+  if (answers.includes(true)) return true;
+  return answers.includes(null) ? null : false;
+}
+
+test("a table tells what the list tells", () => {
+  let told = 0;
+  fc.assert(
+    fc.property(anyList, anyMember, (list, value) => {
+      let bytes = 0;
+      const { values, find } = membersOf(list, (taken) => {
+        bytes += taken;
+      });
+      expect(values).toEqual(list);
+      const found = find?.(value);
+      if (found === undefined) return;
+      told++;
+      expect(found).toBe(lookThrough(value, list));
+      expect(bytes).toBeGreaterThan(0);
+    }),
+    { numRuns: 500 },
+  );
+  expect(told).toBeGreaterThan(50);
+});
+
+test("a short list, or one of several types, has no table", () => {
+  const take = (): void => undefined;
+  expect(membersOf([1, 2, 3], take).find).toBeUndefined();
+  expect(membersOf([1, 2, 3, 4, 5, 6, 7, "8"], take).find).toBeUndefined();
+  expect(membersOf([1, 2, 3, 4, 5, 6, 7, Number.NaN], take).find).toBeUndefined();
+  expect(membersOf(Array(9).fill(null), take).find).toBeUndefined();
+});
