@@ -154,7 +154,7 @@ function replace([text, old, by, times]: readonly Datum[], run: Run): Outcome {
   if (wrong !== undefined) return wrong;
   const most = times === undefined ? Infinity : readCount(times);
   if (most instanceof Failure) return most;
-  if (old === "") return text as string;
+  if (old === "") return text;
   const pieces: string[] = [];
   let start = 0;
   const search = searchFor(old as string);
