@@ -45,6 +45,12 @@ describe("[H37] a download", () => {
     });
   });
 
+  test("by an id that is percent-encoded is the same: it is the same path", async () => {
+    const encoded = [...id].map((each) => `%${Buffer.from(each).toString("hex")}`).join("");
+    const { status, bytes } = await download(api, encoded);
+    expect({ status, text: textOf(bytes) }).toEqual({ status: 200, text: "0123456789" });
+  });
+
   test.each([{}, { range: "bytes=2-4" }])(
     "by HEAD has the head of the whole, with %j",
     async (headers) => {

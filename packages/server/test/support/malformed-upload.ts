@@ -91,7 +91,7 @@ const BAD_IDS: readonly string[] = [
   "A".repeat(43),
   "A".repeat(5_000),
   "uU0nuZNNPgilLlLX2n2r-sSE7-N6U4DukIj3rOLvzek=",
-  "uU0nuZNNPgilLlLX2n2r-sSE7-N6U4DukIj3rOLvze%6b",
+  "uU0nuZNNPgilLlLX2n2r-sSE7-N6U4DukIj3rOLvze%6c",
   "..%5c..%5clock",
   "__proto__",
   "store",
