@@ -46,7 +46,7 @@ describe("[H37] a download", () => {
   });
 
   test("by an id that is percent-encoded is the same: it is the same path", async () => {
-    const encoded = [...id].map((each) => `%${Buffer.from(each).toString("hex")}`).join("");
+    const encoded = Buffer.from(id).toString("hex").replaceAll(/../g, "%$&");
     const { status, bytes } = await download(api, encoded);
     expect({ status, text: textOf(bytes) }).toEqual({ status: 200, text: "0123456789" });
   });
