@@ -64,6 +64,7 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["run"],
   ["mutate"],
   ["statement"],
+  ["live"],
   ["command"],
   ["request.ts"],
   ["statement-runner.ts"],

@@ -37,6 +37,30 @@ export type {
   WriteResult,
 } from "./query/command/command.ts";
 export { MemoryPool } from "./query/frame/memory-pool.ts";
+export type { ConditionPlan } from "./query/live/condition.ts";
+export {
+  changedDocuments,
+  changeOf,
+  type DocumentChange,
+  type GatheredChange,
+} from "./query/live/document-change.ts";
+export {
+  type Advance,
+  type LiveLimits,
+  LiveQueries,
+  type LiveQueriesOptions,
+  type LiveRequest,
+  type Registration,
+} from "./query/live/live-queries.ts";
+export type { LiveQuery } from "./query/live/live-query.ts";
+export { type PreparedCondition, prepareCondition } from "./query/live/live-statement.ts";
+export {
+  type Given,
+  type Match,
+  type MatchEntry,
+  type MatchedChange,
+  MatchIndex,
+} from "./query/live/match-index.ts";
 export { Authority } from "./query/permission/authority.ts";
 export { checkFilter } from "./query/permission/permission-filter.ts";
 export {

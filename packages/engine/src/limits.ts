@@ -97,3 +97,7 @@ export const REFERENCES_JUDGED_MAX = 10_000;
 /** Answers that are remembered for requests sent again: how large, and for how long. */
 export const REMEMBERED_ANSWER_BYTES_MAX: number = 1024 * 1024;
 export const REMEMBERED_ANSWER_MS: number = 86_400_000;
+
+/** What a live query may hold between commits, and all of one store. */
+export const LIVE_QUERY_BYTES_MAX: number = 64 * 1024 * 1024;
+export const LIVE_BYTES_MAX: number = 256 * 1024 * 1024;

@@ -19,7 +19,9 @@ export { nearest } from "./near-name.ts";
 export {
   type AttachmentOperation,
   type AttachOperation,
+  type BuildIndexOperation,
   type CatalogOperation,
+  type ClearIndexOperation,
   type CounterType,
   type CreateIndexOperation,
   type DeleteOperation,

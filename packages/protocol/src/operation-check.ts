@@ -75,9 +75,16 @@ export function checkOperation(operation: Operation): Operation {
     case "create_index":
       checkIndexName(operation);
       checkIndexKeys(operation.keys);
+      checkLimit(operation);
       return operation;
+    case "build_index":
     case "drop_index":
       checkIndexName(operation);
+      checkLimit(operation);
+      return operation;
+    case "clear_index":
+      checkPositive(operation.number, "number");
+      checkLimit(operation);
       return operation;
     case "attach":
       checkAttachmentId(operation.id);
@@ -115,6 +122,14 @@ function checkIndexKeys(keys: readonly IndexKey[]): void {
     const at = `keys[${i}].path`;
     for (const name of checkPath(path, at)) checkValue(name, at);
   }
+}
+
+function checkLimit({ limit }: { readonly limit?: number }): void {
+  if (limit !== undefined) checkPositive(limit, "limit");
+}
+
+function checkPositive(number: number, at: string): void {
+  if (!Number.isSafeInteger(number) || number < 1) refuse("a positive integer", at);
 }
 
 function checkAttachmentId(id: string): void {

@@ -95,13 +95,34 @@ export type CreateIndexOperation = {
   readonly collection: string;
   readonly name: string;
   readonly keys: readonly IndexKey[];
+  /** Documents that it is filled with for a start; left out, all of them. */
+  readonly limit?: number;
+};
+/** Goes on to fill an index, with as many documents as `limit` says. */
+export type BuildIndexOperation = {
+  readonly kind: "build_index";
+  readonly collection: string;
+  readonly name: string;
+  readonly limit: number;
 };
 export type DropIndexOperation = {
   readonly kind: "drop_index";
   readonly collection: string;
   readonly name: string;
+  /** Entries that are removed for a start; left out, all of them. */
+  readonly limit?: number;
 };
-export type IndexOperation = CreateIndexOperation | DropIndexOperation;
+/** Goes on to remove the entries of an index that was dropped, as many as `limit` says. */
+export type ClearIndexOperation = {
+  readonly kind: "clear_index";
+  readonly number: number;
+  readonly limit: number;
+};
+export type IndexOperation =
+  | CreateIndexOperation
+  | BuildIndexOperation
+  | DropIndexOperation
+  | ClearIndexOperation;
 
 /** Collects tombstones at or below a time; writes older than it are stale from then on. */
 export type HorizonOperation = { readonly kind: "horizon"; readonly time: number };

@@ -150,12 +150,21 @@ const NAN_KEY = "\xff\xf8\0\0\0\0\0\0";
 function doubleKey(double: number): string {
   if (Number.isNaN(double)) return NAN_KEY;
   scratch.setFloat64(0, double);
-  const isNegative = scratch.getUint8(0) >= 0x80;
-  let key = String.fromCharCode(scratch.getUint8(0) ^ (isNegative ? 0xff : 0x80));
-  for (let i = 1; i < 8; i++) {
-    key += String.fromCharCode(scratch.getUint8(i) ^ (isNegative ? 0xff : 0));
-  }
-  return key;
+  const first = scratch.getInt32(0);
+  const second = scratch.getInt32(4);
+  // All bits of a negative number are turned, of others the sign alone.
+  const high = first < 0 ? ~first : first ^ 0x80000000;
+  const low = first < 0 ? ~second : second;
+  return String.fromCharCode(
+    high >>> 24,
+    (high >>> 16) & 255,
+    (high >>> 8) & 255,
+    high & 255,
+    low >>> 24,
+    (low >>> 16) & 255,
+    (low >>> 8) & 255,
+    low & 255,
+  );
 }
 
 class KeyReader {

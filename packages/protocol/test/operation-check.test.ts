@@ -250,7 +250,11 @@ test("an index has a name, a collection and 1 to 16 paths; what is wrong is refu
   });
   expect(checkOperation(longest)).toBe(longest);
   const drop: Operation = { kind: "drop_index", collection: "c", name: "any.thing\0" };
-  expect(checkOperation(drop)).toBe(drop);
+  const build: Operation = { kind: "build_index", collection: "c", name: "ix", limit: 1 };
+  const clear: Operation = { kind: "clear_index", number: 1, limit: 1 };
+  const fine = [drop, { ...drop, limit: 1 }, create({ limit: 5 }), build, clear];
+  for (const operation of fine) expect(checkOperation(operation)).toBe(operation);
+  const limits = [0, -1, 1.5, Number.NaN, 2 ** 53];
   const wrong: [Operation, string][] = [
     [create({ collection: "" }), "collection"],
     [create({ name: "" }), "name"],
@@ -263,6 +267,15 @@ test("an index has a name, a collection and 1 to 16 paths; what is wrong is refu
     [create({ keys: [key(...Array<string>(DEPTH_MAX + 1).fill("a"))] }), "keys[0].path"],
     [{ ...drop, collection: "" }, "collection"],
     [{ ...drop, name: "" }, "name"],
+    [{ ...build, collection: "" }, "collection"],
+    [{ ...build, name: "" }, "name"],
+    ...limits.flatMap((limit): [Operation, string][] => [
+      [create({ limit }), "limit"],
+      [{ ...drop, limit }, "limit"],
+      [{ ...build, limit }, "limit"],
+      [{ ...clear, limit }, "limit"],
+      [{ ...clear, number: limit }, "number"],
+    ]),
   ];
   for (const [operation, at] of wrong) {
     expect(failureOf(() => checkOperation(operation)).at, JSON.stringify(operation)).toBe(at);
@@ -298,8 +311,10 @@ test("a content has an id, a length and an uploader; what is wrong is refused wi
 });
 
 test("what is the store's own affair is never an upload", () => {
-  for (const kind of ["attach", "detach", "evict", "merge", "trim", "create_index"]) {
-    const input = { kind, ...ON, len: 1, by: "ann", name: "n", keys: [], upTo: 1 };
+  const indexes = ["create_index", "build_index", "drop_index", "clear_index"];
+  for (const kind of ["attach", "detach", "evict", "merge", "trim", ...indexes]) {
+    const place = { ...ON, name: "n", number: 1 };
+    const input = { kind, ...place, len: 1, by: "ann", keys: [], limit: 1, upTo: 1 };
     expect(failureOf(() => checkUpload(input, "x")).at).toBe("x.kind");
   }
 });
@@ -314,6 +329,8 @@ test("operations about the store are not about a document, whatever they name", 
     { kind: "attach", id: "a", len: 1, by: "ann" },
     { kind: "detach", id: "a" },
     { kind: "drop_index", collection: "cars", name: "ix" },
+    { kind: "build_index", collection: "cars", name: "ix", limit: 1 },
+    { kind: "clear_index", number: 1, limit: 1 },
     { kind: "trim", upTo: 1 },
   ];
   expect(about.filter(isDocumentOperation)).toEqual(about);

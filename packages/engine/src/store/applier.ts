@@ -11,14 +11,13 @@ import {
   type AttachOperation,
   assert,
   type CatalogOperation,
-  type CreateIndexOperation,
   compareBytes,
   type DetachOperation,
   type DocumentOperation,
-  type DropIndexOperation,
   documentId,
   equalValues,
   getField,
+  type IndexOperation,
   type MergeOperation,
   type MutableObject,
   type Operation,
@@ -39,7 +38,7 @@ import { decodeState, encodeState, stateOfBytes, stateToBytes } from "../crdt/st
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
 import type { Key, Reader } from "../platform.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
-import { IndexWriter } from "./index-writer.ts";
+import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
   asideKey,
   asideRange,
@@ -123,7 +122,7 @@ export class Applier {
     this.#txnId = txnId;
     this.#site = site;
     this.#head = { ...readHead(overlay.get(HEAD_KEY)) };
-    this.#indexes = new IndexWriter(overlay, this.#head.indexes !== undefined);
+    this.#indexes = new IndexWriter(overlay, this.#head);
     this.#attachments = new AttachmentWriter(overlay);
     assert(txnId > this.#head.txnId, "a transaction id above all before it");
   }
@@ -225,9 +224,10 @@ export class Applier {
       case "catalog":
         return this.#catalog(operation);
       case "create_index":
-        return this.#createIndex(operation);
+      case "build_index":
       case "drop_index":
-        return this.#dropIndex(operation);
+      case "clear_index":
+        return this.#index(operation);
       case "attach":
         return this.#attach(operation);
       case "detach":
@@ -418,24 +418,23 @@ export class Applier {
     return "applied";
   }
 
-  #createIndex({ collection, name, keys }: CreateIndexOperation): OperationOutcome {
-    const collectionNumber = this.#makeCollection(collection);
-    if (this.#indexes.find(collectionNumber, name) !== undefined) return "unchanged";
-    const number = (this.#head.indexes ?? 0) + 1;
-    this.#head.indexes = number;
-    this.#indexes.create(collectionNumber, { name, number, keys });
-    this.#isChanged = true;
-    return "applied";
+  #index(operation: IndexOperation): OperationOutcome {
+    const outcome = this.#indexOutcome(operation);
+    if (outcome === "applied") this.#isChanged = true;
+    return outcome;
   }
 
-  #dropIndex({ collection, name }: DropIndexOperation): OperationOutcome {
-    const collectionNumber = this.#numberOf(collection);
-    if (collectionNumber === undefined) return "missing";
-    const index = this.#indexes.find(collectionNumber, name);
-    if (index === undefined) return "missing";
-    this.#indexes.drop(collectionNumber, index);
-    this.#isChanged = true;
-    return "applied";
+  #indexOutcome(operation: IndexOperation): IndexOutcome {
+    if (operation.kind === "clear_index") return this.#indexes.clear(operation);
+    if (operation.kind === "create_index") {
+      return this.#indexes.create(this.#makeCollection(operation.collection), operation);
+    }
+    const number = this.#numberOf(operation.collection);
+    if (number === undefined) return "missing";
+    const { kind } = operation;
+    return kind === "build_index"
+      ? this.#indexes.build(number, operation)
+      : this.#indexes.drop(number, operation);
   }
 
   #attach(operation: AttachOperation): OperationOutcome {

@@ -15,7 +15,7 @@ import { GROUP_BYTES_MAX, QUEUE_LENGTH_MAX } from "../limits.ts";
 import type { Key, KeyEntry, KeyRange, KeyValue, Reader, Snapshot } from "../platform.ts";
 import { HEAD_KEY } from "./keys.ts";
 import { Overlay } from "./overlay.ts";
-import { readHead } from "./records.ts";
+import { type Head, readHead } from "./records.ts";
 import { Transaction, type TransactionContext } from "./transaction.ts";
 
 export interface Committed<T> {
@@ -46,8 +46,8 @@ export interface QueueHost {
   elapsed(): number;
   /** Lets everything else that waits have its turn. */
   pause(): Promise<void>;
-  /** Told of the last durable transaction, before any request hears of it. */
-  onDurable(txnId: number): void;
+  /** Told of the head with the last durable transaction, before any request hears of it. */
+  onDurable(head: Head): void;
   /** Told of each flush that wrote something, after its requests were answered. */
   onFlush(flush: Flush): void;
 }
@@ -197,7 +197,7 @@ export class CommitQueue {
     this.#base.committed(group.overlay);
     this.#next.overlay.rebase(this.#base);
     if (!group.overlay.isEmpty) {
-      this.#host.onDurable(readHead(group.overlay.get(HEAD_KEY)).txnId);
+      this.#host.onDurable(readHead(group.overlay.get(HEAD_KEY)));
     }
     for (const request of group.requests) settle(request);
   }

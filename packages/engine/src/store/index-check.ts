@@ -2,8 +2,9 @@
  * Index check: the part of verify that holds indexes against documents.
  *
  * Every document that shows has its entry in each index of its collection, and every entry is the
- * one that its document would be given. Lists that are not well-formed are reported, and what they
- * would have said of entries is left out.
+ * one that its document would be given. An index that is being built has those of the documents that
+ * it has come to, one that was dropped may have any. Lists that are not well-formed are reported, and
+ * what they would have said of entries is left out.
  */
 
 import {
@@ -15,16 +16,21 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import type { Key, Reader } from "../platform.ts";
-import { entryKeyOf } from "./index-entry.ts";
+import { entryKeyOf, isWithin } from "./index-entry.ts";
 import {
   collectionOfKey,
   documentKey,
+  droppedIndexKey,
+  droppedIndexOfKey,
+  entryPrefix,
+  HEAD_KEY,
   ID_OFFSET,
   INDEX_LISTS,
   indexListKey,
+  prefixRange,
   readEntryKey,
 } from "./keys.ts";
-import { type IndexRecord, shownOfRecord } from "./records.ts";
+import { type Head, type IndexRecord, shownOfRecord } from "./records.ts";
 
 interface KnownIndex {
   readonly collection: number;
@@ -38,12 +44,15 @@ export class IndexCheck {
   readonly #report: Report;
   readonly #byCollection = new Map<number, IndexRecord[]>();
   readonly #byNumber = new Map<number, KnownIndex>();
+  readonly #given: number;
+  #unfinished = 0;
 
   /** Reads and checks all lists; `given` is how many numbers the head says were given. */
-  constructor(reader: Reader, given: number, report: Report) {
+  constructor(reader: Reader, given: number | undefined, report: Report) {
     this.#reader = reader;
+    this.#given = given ?? 0;
     this.#report = report;
-    for (const { key, value } of reader.entries(INDEX_LISTS)) this.#readList(key, value, given);
+    for (const { key, value } of reader.entries(INDEX_LISTS)) this.#readList(key, value);
   }
 
   /** The collections that have an index. */
@@ -54,7 +63,7 @@ export class IndexCheck {
   checkDocument(key: Key, fields: ValueObject): void {
     const idKey = key.slice(ID_OFFSET);
     for (const index of this.#byCollection.get(collectionOfKey(key)) ?? []) {
-      if (!this.#reader.has(entryKeyOf(index, fields, idKey))) {
+      if (isWithin(index, idKey) && !this.#reader.has(entryKeyOf(index, fields, idKey))) {
         this.#report(key, `expected an entry in the index ${index.name}`);
       }
     }
@@ -62,17 +71,44 @@ export class IndexCheck {
 
   checkEntry(key: Key, value: Value): void {
     const { index: number, idKey } = readEntryKey(key);
-    const known = this.#byNumber.get(number);
-    if (known === undefined) return this.#report(key, `expected an index of number ${number}`);
     if (value !== true) this.#report(key, "expected an entry without content");
+    const known = this.#byNumber.get(number);
+    if (known === undefined) {
+      if (this.#reader.has(droppedIndexKey(number))) return;
+      return this.#report(key, `expected an index of number ${number}`);
+    }
     const record = this.#reader.get(documentKey(known.collection, idKey));
     const shown = record === undefined ? undefined : shownOfRecord(record);
     if (shown === undefined || entryKeyOf(known.index, shown.fields, idKey) !== key) {
-      this.#report(key, `expected a document with this place in the index ${known.index.name}`);
+      return this.#report(key, `expected a document with this place in ${nameOf(known.index)}`);
+    }
+    if (!isWithin(known.index, idKey)) {
+      this.#report(key, `expected a document that has come into ${nameOf(known.index)}`);
     }
   }
 
-  #readList(key: Key, value: Value, given: number): void {
+  /** An index that was dropped: it still has entries, and is in no list. */
+  checkDropped(key: Key, value: Value): void {
+    this.#unfinished++;
+    const number = droppedIndexOfKey(key);
+    if (key !== droppedIndexKey(number) || value !== true) {
+      this.#report(key, "expected the mark of a dropped index");
+    }
+    if (number > this.#given || this.#byNumber.has(number)) {
+      this.#report(key, "expected the number of an index that was dropped");
+    }
+    for (const _ of this.#reader.keys(prefixRange(entryPrefix(number)))) return;
+    this.#report(key, "expected an index that still has entries");
+  }
+
+  /** To be called behind all marks of dropped indexes. */
+  checkTotal({ unfinished = 0 }: Head): void {
+    if (unfinished === this.#unfinished) return;
+    const message = `expected ${this.#unfinished} indexes that are not finished`;
+    this.#report(HEAD_KEY, `${message}, found ${unfinished}`);
+  }
+
+  #readList(key: Key, value: Value): void {
     const collection = collectionOfKey(key);
     if (key !== indexListKey(collection)) return this.#report(key, "expected a list of indexes");
     if (!isArray(value) || value.length === 0 || !value.every(isIndexRecord)) {
@@ -84,7 +120,8 @@ export class IndexCheck {
       if (before !== undefined && compareText(before.name, index.name) >= 0) {
         this.#report(key, "expected indexes in the order of their names");
       }
-      if (index.number > given || this.#byNumber.has(index.number)) {
+      if (index.building !== undefined) this.#unfinished++;
+      if (index.number > this.#given || this.#byNumber.has(index.number)) {
         this.#report(key, `expected a number of its own for the index ${index.name}`);
       }
       this.#byNumber.set(index.number, { collection, index });
@@ -93,9 +130,13 @@ export class IndexCheck {
   }
 }
 
+function nameOf({ name }: IndexRecord): string {
+  return `the index ${name}`;
+}
+
 function isIndexRecord(value: Value): value is IndexRecord {
   if (!isObject(value)) return false;
-  const { name, number, keys } = value as { [field: string]: Value | undefined };
+  const { name, number, keys, building } = value as { [field: string]: Value | undefined };
   return (
     typeof name === "string" &&
     name !== "" &&
@@ -105,7 +146,16 @@ function isIndexRecord(value: Value): value is IndexRecord {
     isArray(keys) &&
     keys.length >= 1 &&
     keys.length <= INDEX_KEYS_MAX &&
-    keys.every(isIndexKey)
+    keys.every(isIndexKey) &&
+    (building === undefined || isProgress(building))
+  );
+}
+
+function isProgress(value: Value): boolean {
+  if (!isObject(value)) return false;
+  const { after, done } = value as { [field: string]: Value | undefined };
+  return (
+    typeof after === "string" && after !== "" && Number.isSafeInteger(done) && Number(done) > 0
   );
 }
 

@@ -85,6 +85,11 @@ export class IndexEntry {
   }
 }
 
+/** Whether the index has an entry of this document, if it shows. */
+export function isWithin({ building }: IndexRecord, idKey: string): boolean {
+  return building === undefined || idKey <= building.after;
+}
+
 /** The key of a document's entry. */
 export function entryKeyOf(index: IndexRecord, fields: ValueObject, idKey: string): Key {
   return entryKey(index.number, positionOf(index.keys, fields, idKey), idKey);

@@ -4,25 +4,52 @@
  * A part of the applier: it changes keys only through the overlay of the transaction, and depends on
  * nothing but what is in there (K20). A document of a collection without an index costs one look
  * into a map, and nothing at all in a store that never had one.
+ *
+ * An index may be filled and emptied in pieces, by several operations. While it is being filled, it
+ * is the index of the documents up to a certain id: those behind it wait for their piece.
  */
 
-import { compareText } from "@bigpeer/protocol";
+import {
+  type BuildIndexOperation,
+  type ClearIndexOperation,
+  type CreateIndexOperation,
+  compareText,
+  type DropIndexOperation,
+} from "@bigpeer/protocol";
 import type { Shown } from "../crdt/show.ts";
-import { entryKeyOf } from "./index-entry.ts";
-import { documentRange, entryPrefix, ID_OFFSET, indexListKey, prefixRange } from "./keys.ts";
+import { entryKeyOf, isWithin } from "./index-entry.ts";
+import {
+  documentsBehind,
+  droppedIndexKey,
+  entryPrefix,
+  ID_OFFSET,
+  indexListKey,
+  prefixRange,
+} from "./keys.ts";
 import type { Overlay } from "./overlay.ts";
-import { type IndexRecord, readIndexList, shownOfRecord } from "./records.ts";
+import { type IndexProgress, type IndexRecord, readIndexList, shownOfRecord } from "./records.ts";
+
+/** What became of an operation; `missing`: there is no such index. */
+export type IndexOutcome = "applied" | "unchanged" | "missing";
+
+/** What the head of the store says of indexes. */
+interface IndexHead {
+  indexes?: number;
+  unfinished?: number;
+}
+
+const NOTHING_DONE: IndexProgress = { after: "", done: 0 };
 
 export class IndexWriter {
   readonly #overlay: Overlay;
+  readonly #head: IndexHead;
   /** Made when it is needed: most stores have no index. */
   #lists: Map<number, readonly IndexRecord[]> | undefined;
-  /** Whether the store has or had an index. */
-  #isUsed: boolean;
 
-  constructor(overlay: Overlay, isUsed: boolean) {
+  /** The head is that of the transaction: what it says of indexes is changed here. */
+  constructor(overlay: Overlay, head: IndexHead) {
     this.#overlay = overlay;
-    this.#isUsed = isUsed;
+    this.#head = head;
   }
 
   /** Moves the entries of a document from what it shows to what it will show. */
@@ -34,9 +61,10 @@ export class IndexWriter {
     },
     after: Shown | undefined,
   ): void {
-    if (!this.#isUsed) return;
+    if (this.#head.indexes === undefined) return;
     const { collection, idKey, shown: before } = document;
     for (const index of this.#listOf(collection)) {
+      if (!isWithin(index, idKey)) continue;
       const from = before && entryKeyOf(index, before.fields, idKey);
       const to = after && entryKeyOf(index, after.fields, idKey);
       if (from === to) continue;
@@ -45,30 +73,94 @@ export class IndexWriter {
     }
   }
 
-  find(collection: number, name: string): IndexRecord | undefined {
-    return this.#listOf(collection).find((index) => index.name === name);
-  }
-
-  /** Adds an index, with an entry for each document that shows. */
-  create(collection: number, index: IndexRecord): void {
-    this.#isUsed = true;
+  /** Adds an index, with entries of all documents that show, or of the first ones. */
+  create(collection: number, { name, keys, limit }: CreateIndexOperation): IndexOutcome {
+    if (this.#find(collection, name) !== undefined) return "unchanged";
+    const number = (this.#head.indexes ?? 0) + 1;
+    this.#head.indexes = number;
+    const index = this.#filled(collection, { name, number, keys }, limit);
+    if (index.building !== undefined) this.#countUnfinished(1);
     const list = [...this.#listOf(collection), index];
     this.#setList(
       collection,
       list.sort((a, b) => compareText(a.name, b.name)),
     );
-    for (const { key, value } of this.#overlay.entries(documentRange(collection))) {
-      const { fields } = shownOfRecord(value);
-      this.#overlay.put(entryKeyOf(index, fields, key.slice(ID_OFFSET)), true);
-    }
+    return "applied";
   }
 
-  /** Removes an index and all its entries. */
-  drop(collection: number, index: IndexRecord): void {
-    const list = this.#listOf(collection).filter((other) => other.number !== index.number);
+  /** Adds entries of the next documents. */
+  build(collection: number, { name, limit }: BuildIndexOperation): IndexOutcome {
+    const index = this.#find(collection, name);
+    if (index === undefined) return "missing";
+    if (index.building === undefined) return "unchanged";
+    const filled = this.#filled(collection, index, limit);
+    if (filled.building === undefined) this.#countUnfinished(-1);
+    const list = this.#listOf(collection).map((other) => (other === index ? filled : other));
     this.#setList(collection, list);
-    const entries = prefixRange(entryPrefix(index.number));
-    for (const key of this.#overlay.keys(entries)) this.#overlay.remove(key);
+    return "applied";
+  }
+
+  /** Takes an index from the list and removes all its entries, or the first ones. */
+  drop(collection: number, { name, limit }: DropIndexOperation): IndexOutcome {
+    const index = this.#find(collection, name);
+    if (index === undefined) return "missing";
+    this.#setList(
+      collection,
+      this.#listOf(collection).filter((other) => other !== index),
+    );
+    if (index.building !== undefined) this.#countUnfinished(-1);
+    if (this.#removeEntries(index.number, limit)) return "applied";
+    this.#overlay.put(droppedIndexKey(index.number), true);
+    this.#countUnfinished(1);
+    return "applied";
+  }
+
+  /** Removes the next entries of an index that was dropped. */
+  clear({ number, limit }: ClearIndexOperation): IndexOutcome {
+    const key = droppedIndexKey(number);
+    if (!this.#overlay.has(key)) return "missing";
+    if (!this.#removeEntries(number, limit)) return "applied";
+    this.#overlay.remove(key);
+    this.#countUnfinished(-1);
+    return "applied";
+  }
+
+  #find(collection: number, name: string): IndexRecord | undefined {
+    return this.#listOf(collection).find((index) => index.name === name);
+  }
+
+  /** The index with entries of at most `limit` documents more. */
+  #filled(
+    collection: number,
+    { name, number, keys, building = NOTHING_DONE }: IndexRecord,
+    limit: number = Number.POSITIVE_INFINITY,
+  ): IndexRecord {
+    const index = { name, number, keys };
+    let { after, done } = building;
+    let room = limit;
+    for (const { key, value } of this.#overlay.entries(documentsBehind(collection, after))) {
+      if (room === 0) return { ...index, building: { after, done } };
+      after = key.slice(ID_OFFSET);
+      this.#overlay.put(entryKeyOf(index, shownOfRecord(value).fields, after), true);
+      done++;
+      room--;
+    }
+    return index;
+  }
+
+  /** Whether none is left. */
+  #removeEntries(number: number, limit: number = Number.POSITIVE_INFINITY): boolean {
+    let room = limit;
+    for (const key of this.#overlay.keys(prefixRange(entryPrefix(number)))) {
+      if (room === 0) return false;
+      this.#overlay.remove(key);
+      room--;
+    }
+    return true;
+  }
+
+  #countUnfinished(change: number): void {
+    this.#head.unfinished = (this.#head.unfinished ?? 0) + change;
   }
 
   #listOf(collection: number): readonly IndexRecord[] {

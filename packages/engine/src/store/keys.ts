@@ -14,6 +14,7 @@
  *   a txnId index         operation kept aside     i collection        indexes of a collection
  *   x index keys id size  entry of an index        b content           an attachment that is here
  *   r content collection id  a reference to it     o time content      one that nobody refers to
+ *   y index               a dropped index that still has entries
  */
 
 import {
@@ -98,6 +99,12 @@ function idPlace({ value }: Bound, isBehind: boolean): string {
   // Longer than any id: it stands between two, and a part of it says where.
   if (key.length > ID_SIZE_MAX) return key.slice(0, ID_SIZE_MAX + 1);
   return isBehind ? `${key}\x00` : key;
+}
+
+/** Documents of a collection behind the one with this key of an id; all for the empty key. */
+export function documentsBehind(collection: number, idKey: string): KeyRange {
+  const all = documentRange(collection);
+  return idKey === "" ? all : { from: `${documentKey(collection, idKey)}\x00`, to: all.to };
 }
 
 /** Length of what stands before the id in a document or metadata key. */
@@ -193,9 +200,16 @@ export function indexListKey(collection: number): Key {
 
 export const INDEX_LISTS: KeyRange = prefixRange("i");
 
-/** What all entries of an index begin with. */
+const entryPrefixes = new Map<number, string>();
+
+/** What all entries of an index begin with. Remembered, because every write of a document asks. */
 export function entryPrefix(index: number): string {
-  return `x${uint32Key(index)}`;
+  let known = entryPrefixes.get(index);
+  if (known === undefined) {
+    known = `x${uint32Key(index)}`;
+    entryPrefixes.set(index, known);
+  }
+  return known;
 }
 
 export function entryKey(index: number, position: string, idKey: string): Key {
@@ -218,6 +232,17 @@ export function readEntryKey(key: Key): EntryKey {
     position: key.slice(5, start),
     idKey: key.slice(start, end),
   };
+}
+
+/** Where it is kept that a dropped index still has entries. */
+export function droppedIndexKey(index: number): Key {
+  return `y${uint32Key(index)}`;
+}
+
+export const DROPPED_INDEXES: KeyRange = prefixRange("y");
+
+export function droppedIndexOfKey(key: Key): number {
+  return collectionOfKey(key);
 }
 
 export function attachmentKey(id: string): Key {

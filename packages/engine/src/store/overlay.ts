@@ -10,8 +10,10 @@ import type { Value } from "@bigpeer/protocol";
 import type { Key, KeyEntry, KeyRange, Reader, Writes } from "../platform.ts";
 
 export class Overlay implements Reader {
-  readonly #writes = new Map<Key, Value | undefined>();
+  #writes = new Map<Key, Value | undefined>();
   #parent: Reader;
+  /** The kinds of own keys: a read of another kind need not look at any of them. */
+  #kinds = new Set<string>();
   /** Own keys in order, but for those in #recent. */
   #sorted: Key[] = [];
   /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
@@ -46,9 +48,16 @@ export class Overlay implements Reader {
     this.#set(key, undefined);
   }
 
-  /** Takes over all that another overlay wrote. */
+  /** Takes over all that another overlay wrote, which is not used from then on. */
   absorb(other: Overlay): void {
-    for (const [key, value] of other.#writes) this.#set(key, value);
+    if (!this.isEmpty) {
+      for (const [key, value] of other.#writes) this.#set(key, value);
+      return;
+    }
+    this.#writes = other.#writes;
+    this.#kinds = other.#kinds;
+    this.#sorted = other.#sorted;
+    this.#recent = other.#recent;
   }
 
   get(key: Key): Value | undefined {
@@ -62,12 +71,17 @@ export class Overlay implements Reader {
   }
 
   /** The state when the walk began: what is written meanwhile does not show in it. */
-  *entries(range: KeyRange): Iterable<KeyEntry> {
-    const own = this.#ownKeys(range).map((key) => ({ key, value: this.#writes.get(key) }));
-    if (own.length === 0) {
-      yield* this.#parent.entries(range);
-      return;
-    }
+  entries(range: KeyRange): Iterable<KeyEntry> {
+    const own = this.#ownEntries(range);
+    return own.length === 0 ? this.#parent.entries(range) : this.#merged(range, own);
+  }
+
+  keys(range: KeyRange): Iterable<Key> {
+    const own = this.#ownEntries(range);
+    return own.length === 0 ? this.#parent.keys(range) : keysOf(this.#merged(range, own));
+  }
+
+  *#merged(range: KeyRange, own: readonly OwnEntry[]): Iterable<KeyEntry> {
     const isBefore = range.reverse === true ? isAbove : isBelow;
     let next = 0;
     for (const entry of this.#parent.entries(range)) {
@@ -78,18 +92,18 @@ export class Overlay implements Reader {
     for (; next < own.length; next++) yield* present(own[next]);
   }
 
-  *keys(range: KeyRange): Iterable<Key> {
-    if (this.#ownKeys(range).length === 0) {
-      yield* this.#parent.keys(range);
-      return;
-    }
-    for (const entry of this.entries(range)) yield entry.key;
-  }
-
   #set(key: Key, value: Value | undefined): void {
     const { size } = this.#writes;
     this.#writes.set(key, value);
-    if (this.#writes.size > size) this.#recent.push(key);
+    if (this.#writes.size === size) return;
+    this.#recent.push(key);
+    this.#kinds.add(kindOf(key));
+  }
+
+  #ownEntries(range: KeyRange): readonly OwnEntry[] {
+    const kind = kindOf(range.from);
+    if (kind === kindOf(range.to) && !this.#kinds.has(kind)) return NOTHING;
+    return this.#ownKeys(range).map((key) => ({ key, value: this.#writes.get(key) }));
   }
 
   #ownKeys(range: KeyRange): Key[] {
@@ -107,17 +121,27 @@ export class Overlay implements Reader {
   }
 }
 
+/** What was written under a key; undefined when it was removed. */
+interface OwnEntry {
+  readonly key: Key;
+  readonly value: Value | undefined;
+}
+
+const NOTHING: readonly OwnEntry[] = [];
+
+/** A key begins with the letter of its kind. */
+function kindOf(key: Key): string {
+  return key.charAt(0);
+}
+
+function* keysOf(entries: Iterable<KeyEntry>): Iterable<Key> {
+  for (const { key } of entries) yield key;
+}
+
 /** How many keys a range read may look through one by one. */
 const RECENT_MAX = 256;
 
-function* present(
-  entry:
-    | {
-        readonly key: Key;
-        readonly value: Value | undefined;
-      }
-    | undefined,
-): Iterable<KeyEntry> {
+function* present(entry: OwnEntry | undefined): Iterable<KeyEntry> {
   if (entry?.value !== undefined) yield { key: entry.key, value: entry.value };
 }
 

@@ -36,6 +36,8 @@ export type Head = {
   readonly indexes?: number;
   /** Attachments that are recorded; left out in a store that never had one. */
   readonly attachments?: number;
+  /** Indexes that are being filled or emptied; left out in a store that never had one. */
+  readonly unfinished?: number;
 };
 
 export const FIRST_HEAD: Head = {
@@ -77,6 +79,16 @@ export type IndexRecord = {
   /** Never given twice, so what is left of another index is never taken for this one's. */
   readonly number: number;
   readonly keys: readonly IndexKey[];
+  /** Left out when the index is complete; before, nobody may read from it. */
+  readonly building?: IndexProgress;
+};
+
+/** How far an index is filled. Documents up to `after` are in it, those behind it are not. */
+export type IndexProgress = {
+  /** The key of an id. */
+  readonly after: string;
+  /** Documents that were put into it, those included that are gone since. */
+  readonly done: number;
 };
 
 export function readIndexList(record: Value | undefined): readonly IndexRecord[] {

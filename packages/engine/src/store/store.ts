@@ -1,7 +1,8 @@
 /**
  * Store: documents of one app, kept safe.
  *
- * Composition of the parts: identity, commit queue, snapshots, change log, uploads, maintenance.
+ * Composition of the parts: identity, commit queue, snapshots, change log, uploads, maintenance, the
+ * builder of indexes.
  * Writes go through `transact` or `upload` and nowhere else; reads through a snapshot, which never
  * shows what a crash could take away.
  */
@@ -19,6 +20,7 @@ import {
 } from "./change-log.ts";
 import { CommitQueue, type Committed, type Evaluate, type Flush } from "./commit-queue.ts";
 import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
+import { IndexBuilder } from "./index-builder.ts";
 import { HEAD_KEY } from "./keys.ts";
 import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./maintenance.ts";
 import { Progress, type Wait } from "./progress.ts";
@@ -49,6 +51,8 @@ export interface StoreOptions {
   readonly isClockAccepted?: boolean;
   /** For tests of migration; the current format otherwise. */
   readonly format?: Format;
+  /** For tests: indexes are not built in the background, only by operations. */
+  readonly isBuildHeld?: boolean;
 }
 
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
@@ -128,6 +132,7 @@ export class Store {
   readonly #platform: Platform;
   readonly #options: StoreOptions;
   readonly #queue: CommitQueue;
+  readonly #builder: IndexBuilder;
   readonly #known: Known;
   readonly #commitListeners = new Set<(txnId: number) => void>();
   readonly #flushListeners = new Set<(flush: Flush) => void>();
@@ -145,18 +150,24 @@ export class Store {
     this.identity = identity;
     const clock = options.clock ?? DEFAULT_CLOCK;
     const isClockAccepted = options.isClockAccepted === true;
-    this.#known = {
-      numbers: new Map(),
-      progress: new Progress(headOf(storage).txnId),
-      heads: new LastHead(),
-    };
+    const head = headOf(storage);
+    const progress = new Progress(head.txnId);
+    this.#known = { numbers: new Map(), progress, heads: new LastHead() };
+    this.#builder = new IndexBuilder({
+      platform,
+      transact: (evaluate) => this.transact(evaluate),
+    });
     this.#queue = new CommitQueue(storage, {
       context: () => ({ site: identity.site, nowMs: platform.now(), clock, isClockAccepted }),
       pause: () => platform.pause(),
       elapsed: () => platform.elapsed(),
-      onDurable: (txnId) => this.#known.progress.reach(txnId),
+      onDurable: (durable) => {
+        progress.reach(durable.txnId);
+        this.#goOnBuilding(durable);
+      },
       onFlush: (flush) => this.#flushed(flush),
     });
+    this.#goOnBuilding(head);
   }
 
   /** Opens a store on a storage that nobody else writes to; makes one where there is none. */
@@ -231,12 +242,40 @@ export class Store {
     return () => this.#flushListeners.delete(listener);
   }
 
-  /** Forgets what retention allows, in bounded transactions. Returns how many it made for that. */
+  /**
+   * Waits until no index is being built and nothing is left of those that were dropped. Rejects with
+   * `store.closed` when the store is closed before.
+   */
+  async whenIndexesReady(): Promise<void> {
+    if (isUnfinished(headOf(this.#storage))) await this.#builder.whenFinished();
+  }
+
+  /**
+   * Forgets what retention allows, in bounded transactions, and waits for indexes that are being
+   * built, or rejects with the reason why they are not. Returns how many transactions it made to
+   * forget.
+   */
   async maintain(): Promise<number> {
     const retention = this.#options.retention ?? DEFAULT_RETENTION;
     await this.transact((transaction) =>
       transaction.apply(heartbeat(transaction.view, this.#platform.now())),
     );
+    const made = await this.#forget(retention);
+    if (isUnfinished(headOf(this.#storage)) && this.#options.isBuildHeld !== true) {
+      await this.#builder.goOn();
+    }
+    return made;
+  }
+
+  /** Finishes what was accepted. The storage stays open: it belongs to whoever opened it. */
+  async close(): Promise<void> {
+    const built = this.#builder.close();
+    await this.#queue.close();
+    await built;
+    this.#known.progress.end();
+  }
+
+  async #forget(retention: Retention): Promise<number> {
     for (let made = 0; ; made++) {
       const { result } = await this.transact((transaction) => {
         const due = dueWork(transaction.view, retention, this.#platform.now());
@@ -248,10 +287,8 @@ export class Store {
     }
   }
 
-  /** Finishes what was accepted. The storage stays open: it belongs to whoever opened it. */
-  async close(): Promise<void> {
-    await this.#queue.close();
-    this.#known.progress.end();
+  #goOnBuilding(head: Head): void {
+    if (isUnfinished(head) && this.#options.isBuildHeld !== true) this.#builder.wake();
   }
 
   /** Takes an upload by its number: with its checked steps, or as refused. */
@@ -294,6 +331,10 @@ function isRefusal(error: unknown): error is PeerError {
       error.code === "value.invalid" ||
       error.code === "id.invalid")
   );
+}
+
+function isUnfinished({ unfinished = 0 }: Head): boolean {
+  return unfinished > 0;
 }
 
 function headOf(storage: KeyValue): Head {

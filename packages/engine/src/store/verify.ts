@@ -118,7 +118,7 @@ class Verifier {
 
   run(): VerifyReport {
     this.#checkHead();
-    this.#indexes = new IndexCheck(this.#reader, this.#head?.indexes ?? 0, (key, message) =>
+    this.#indexes = new IndexCheck(this.#reader, this.#head?.indexes, (key, message) =>
       this.#report(key, message),
     );
     let keys = 0;
@@ -182,6 +182,8 @@ class Verifier {
         return this.#checkUpload(key, value as UploadRecord);
       case "x":
         return this.#indexes?.checkEntry(key, value);
+      case "y":
+        return this.#indexes?.checkDropped(key, value);
       case "b":
         return this.#attachments.checkRecord(key, value);
       case "o":
@@ -326,7 +328,10 @@ class Verifier {
     if (head !== undefined && head.logBytes !== this.#logBytes) {
       this.#report(HEAD_KEY, `expected ${this.#logBytes} bytes of log, found ${head.logBytes}`);
     }
-    if (head !== undefined) this.#attachments.checkTotal(head);
+    if (head !== undefined) {
+      this.#attachments.checkTotal(head);
+      this.#indexes?.checkTotal(head);
+    }
     const indexed = this.#indexes?.collections() ?? [];
     const seen = [...this.#collections, ...this.#shownCounts.keys(), ...this.#counted, ...indexed];
     for (const collection of new Set(seen)) {

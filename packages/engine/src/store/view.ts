@@ -7,6 +7,7 @@
 
 import {
   ATTACHMENT_ID_SIZE_MAX,
+  assert,
   documentId,
   idOfKey,
   isArray,
@@ -178,8 +179,9 @@ export class View {
     return this.indexes(collection).find((index) => index.name === name);
   }
 
-  /** The entries of an index in its order, those of equal values by id. */
+  /** The entries of a complete index in its order, those of equal values by id. */
   *scanIndex(index: IndexDefinition, range: IndexRange = {}): Iterable<IndexEntry> {
+    assert(index.building === undefined, "an index that is complete");
     for (const key of this.#reader.keys(entryRange(index, range))) {
       yield new IndexEntry(index, key);
     }

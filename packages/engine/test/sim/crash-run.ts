@@ -63,6 +63,8 @@ async function live(opened: OpenStore, random: Random, ledger: Ledger): Promise<
     if (random.chance(0.1)) disk.failNextWrite(random.pick(["store.full", "store.write_failed"]));
     if (random.chance(0.5)) disk.syncNext();
     if (random.chance(0.05)) disk.releaseSyncs();
+    // Indexes are built in turns of their own.
+    if (random.chance(0.2)) await platform.pause();
     for (let i = random.below(6); i > 0; i--) await Promise.resolve();
     expect(store.read((snapshot) => snapshot.txnId)).toBeGreaterThanOrEqual(newest(ledger));
   }
@@ -123,13 +125,15 @@ function attachmentOperations(number: number): Operation[] {
   ];
 }
 
-/** Indexes come and go; after each crash verify holds them against the documents. */
+/** Indexes come and go, whole or in pieces; after each crash verify holds them against the documents. */
 function indexOperation(number: number): Operation {
   const place = { collection: "one", name: `ix${number % 3}` };
-  if (number % 10 === 0) return { kind: "drop_index", ...place };
+  const first = number % 4 === 0 ? {} : { limit: 1 + (number % 7) };
+  if (number % 10 === 0) return { kind: "drop_index", ...place, ...first };
   return {
     kind: "create_index",
     ...place,
+    ...first,
     keys: [{ path: ["number"], isDescending: number % 2 === 1 }],
   };
 }

@@ -2,11 +2,19 @@
  * Indexes of a store: they are what the documents say after every transaction, whatever changed them.
  */
 
-import { type IndexKey, type Operation, timeOfMs, type Value } from "@bigpeer/protocol";
+import {
+  type CreateIndexOperation,
+  type DropIndexOperation,
+  documentId,
+  type IndexKey,
+  type Operation,
+  timeOfMs,
+  type Value,
+} from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { INDEXES_MAX } from "../../src/limits.ts";
-import { IDENTITY_KEY } from "../../src/store/keys.ts";
+import { entryPrefix, IDENTITY_KEY } from "../../src/store/keys.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { Store } from "../../src/store/store.ts";
 import { checkIndexes, indexHistory } from "../support/index-history.ts";
@@ -17,11 +25,11 @@ function ascending(...path: string[]): IndexKey {
   return { path, isDescending: false };
 }
 
-function create(name: string, ...keys: IndexKey[]): Operation {
+function create(name: string, ...keys: IndexKey[]): CreateIndexOperation {
   return { kind: "create_index", collection: "c", name, keys };
 }
 
-function drop(name: string): Operation {
+function drop(name: string): DropIndexOperation {
   return { kind: "drop_index", collection: "c", name };
 }
 
@@ -53,6 +61,13 @@ function entryKeys(storage: MemoryKeyValue): string[] {
   return [...dump(storage).keys()].filter((key) => key.startsWith("x"));
 }
 
+/** What stands behind the number of the index in its entries. */
+function entriesOf(storage: MemoryKeyValue, number: number): string[] {
+  const prefix = entryPrefix(number);
+  const own = entryKeys(storage).filter((key) => key.startsWith(prefix));
+  return own.map((key) => key.slice(prefix.length));
+}
+
 test("[K41] [K42] indexes are what the documents say after every transaction of any history", async () => {
   for (let seed = 1; seed <= 60; seed++) {
     const storage = new MemoryKeyValue();
@@ -64,6 +79,40 @@ test("[K41] [K42] indexes are what the documents say after every transaction of 
     await store.close();
     expect(problems(storage), `seed ${seed}`).toEqual([]);
   }
+}, 120_000);
+
+test("[K53] [K54] an index that was built in pieces among any writes is the one that is made at once", async () => {
+  let built = 0;
+  for (let seed = 1; seed <= 80; seed++) {
+    const storage = new MemoryKeyValue();
+    const store = await indexHistory(storage, { seed, turns: 15, onTurn: () => {} });
+    const where = `seed ${seed}`;
+    const indexes = store.read((snapshot) => snapshot.indexes());
+    for (const { collection, name, building } of indexes) {
+      if (building === undefined) continue;
+      built++;
+      const piece: Operation = { kind: "build_index", collection, name, limit: 1 + (seed % 3) };
+      while ((await run(store, piece))[0] === "applied") {
+        expect(problems(storage), where).toEqual([]);
+      }
+    }
+    for (const { collection, name, keys, number } of indexes) {
+      expect(store.read((snapshot) => snapshot.index(collection, name)?.building)).toBeUndefined();
+      await run(store, { kind: "drop_index", collection, name: "at once" });
+      await run(store, { kind: "create_index", collection, name: "at once", keys });
+      const whole = store.read((snapshot) => snapshot.index(collection, "at once")?.number);
+      expect(entriesOf(storage, number), where).toEqual(entriesOf(storage, whole ?? 0));
+    }
+    for (let number = 1; number <= 40; number++) {
+      const piece: Operation = { kind: "clear_index", number, limit: 1 + (seed % 3) };
+      while ((await run(store, piece))[0] === "applied") {
+        expect(problems(storage), where).toEqual([]);
+      }
+    }
+    expect(store.read((snapshot) => snapshot.head.unfinished ?? 0)).toBe(0);
+    expect(problems(storage), where).toEqual([]);
+  }
+  expect(built).toBeGreaterThan(10);
 }, 120_000);
 
 test("[K20] [K40] replaying a log with indexes gives the same keys and values", async () => {
@@ -151,6 +200,92 @@ test("[K43] DROP removes every entry, and the number is not given again", async 
     expect(before && [...snapshot.scanIndex(before)]).toEqual([]);
   });
   expect(entryKeys(storage)).toHaveLength(2);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K43] [K53] an index is filled as far as its operation says, and piece by piece from there", async () => {
+  const { store, storage } = await openStore({ isBuildHeld: true });
+  await run(store, ...[1, 2, 3, 4, 5].map((n) => insert(n, { n: -n })));
+  const build: Operation = { kind: "build_index", collection: "c", name: "ix", limit: 2 };
+  expect(await run(store, build)).toEqual(["missing"]);
+  expect(await run(store, { ...create("ix", ascending("n")), limit: 2 })).toEqual(["applied"]);
+  const building = (): unknown => store.read((snapshot) => snapshot.index("c", "ix")?.building);
+  expect(building()).toEqual({ after: documentId(2).key, done: 2 });
+  expect(store.read((snapshot) => snapshot.head.unfinished)).toBe(1);
+  expect(entryKeys(storage)).toHaveLength(2);
+  // Behind the place where it stands nothing is written, before it everything.
+  await run(store, insert(0, { n: 9 }), insert(6, { n: 9 }), set(4, ["n"], 8), set(1, ["n"], 7));
+  await run(store, { kind: "delete", collection: "c", id: 2 });
+  expect(entryKeys(storage)).toHaveLength(2);
+  expect(problems(storage)).toEqual([]);
+  expect(await run(store, build)).toEqual(["applied"]);
+  expect(building()).toEqual({ after: documentId(4).key, done: 4 });
+  expect(await run(store, build, build)).toEqual(["applied", "unchanged"]);
+  expect(building()).toBeUndefined();
+  expect(store.read((snapshot) => snapshot.head.unfinished)).toBe(0);
+  expect(entries(store, "ix")).toEqual([
+    [-5, 5],
+    [-3, 3],
+    [7, 1],
+    [8, 4],
+    [9, 0],
+    [9, 6],
+  ]);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K53] an index over as many documents as the first piece has is complete at once", async () => {
+  const { store } = await openStore({ isBuildHeld: true });
+  await run(store, insert("a", { n: 1 }), insert("b", { n: 2 }));
+  await run(store, { ...create("ix", ascending("n")), limit: 2 });
+  expect(store.read((snapshot) => Object.keys(snapshot.index("c", "ix") ?? {}))).toEqual([
+    "collection",
+    "name",
+    "number",
+    "keys",
+  ]);
+  expect(entries(store, "ix")).toHaveLength(2);
+});
+
+test("[K53] nobody reads from an index that is being built", async () => {
+  const { store } = await openStore({ isBuildHeld: true });
+  await run(store, insert("a", { n: 1 }), insert("b", { n: 2 }));
+  await run(store, { ...create("ix", ascending("n")), limit: 1 });
+  expect(() => entries(store, "ix")).toThrow("an index that is complete");
+});
+
+test("[K43] [K54] an index is emptied as far as its operation says; its name is free at once", async () => {
+  const { store, storage } = await openStore({ isBuildHeld: true });
+  await run(store, ...[1, 2, 3, 4, 5].map((n) => insert(n, { n })), create("ix", ascending("n")));
+  expect(await run(store, { ...drop("ix"), limit: 2 })).toEqual(["applied"]);
+  expect(store.read((snapshot) => snapshot.indexes())).toEqual([]);
+  expect(store.read((snapshot) => snapshot.head.unfinished)).toBe(1);
+  expect(entryKeys(storage)).toHaveLength(3);
+  expect(problems(storage)).toEqual([]);
+  await run(store, create("ix", ascending("n")), insert(6, { n: 6 }), set(5, ["n"], 0));
+  expect(entries(store, "ix").map(([, id]) => id)).toEqual([5, 1, 2, 3, 4, 6]);
+  expect(entriesOf(storage, 1)).toHaveLength(3);
+  const clear: Operation = { kind: "clear_index", number: 1, limit: 2 };
+  expect(await run(store, clear, { ...clear, number: 2 })).toEqual(["applied", "missing"]);
+  expect(problems(storage)).toEqual([]);
+  expect(await run(store, clear, clear)).toEqual(["applied", "missing"]);
+  expect(entriesOf(storage, 1)).toEqual([]);
+  expect(entries(store, "ix")).toHaveLength(6);
+  expect(store.read((snapshot) => snapshot.head.unfinished)).toBe(0);
+  expect([...dump(storage).keys()].filter((key) => key.startsWith("y"))).toEqual([]);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K54] an index may be dropped while it is being built, and made again under its name", async () => {
+  const { store, storage } = await openStore({ isBuildHeld: true });
+  await run(store, ...[1, 2, 3, 4, 5].map((n) => insert(n, { n })));
+  const first = { ...create("ix", ascending("n")), limit: 3 };
+  await run(store, first, { ...drop("ix"), limit: 1 }, first);
+  expect(store.read((snapshot) => snapshot.head.unfinished)).toBe(2);
+  expect(problems(storage)).toEqual([]);
+  await run(store, drop("ix"), { kind: "clear_index", number: 1, limit: 9 });
+  expect(store.read((snapshot) => snapshot.head.unfinished)).toBe(0);
+  expect(entryKeys(storage)).toEqual([]);
   expect(problems(storage)).toEqual([]);
 });
 

@@ -19,7 +19,7 @@ function mapReader(map: Map<Key, Value>): Reader {
   };
 }
 
-const key = fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "\x00", "\xfe");
+const key = fc.constantFrom("a", "b", "c", "ca", "cb", "cc", "d", "e", "f", "g", "\x00", "\xfe");
 const write = fc.tuple(key, fc.option(fc.integer(), { nil: undefined }));
 const range = fc.record({ from: key, to: key, reverse: fc.boolean() });
 
@@ -54,10 +54,22 @@ test("[K21] two overlays over a reader read as one map with all writes done", ()
         }
         lower.absorb(upper);
         expect([...lower.entries(where)]).toEqual([...expected.entries(where)]);
+        expect([...lower.writes.keys()].sort()).toEqual(
+          [...new Set([...first, ...second].map(([name]) => name))].sort(),
+        );
       },
     ),
     { numRuns: 1000 },
   );
+});
+
+test("[K21] a walk gives the state when it began, whatever is written meanwhile", () => {
+  const overlay = new Overlay(mapReader(new Map([["a1", 1]])));
+  overlay.put("a2", 2);
+  const walk = overlay.entries({ from: "a", to: "b" });
+  overlay.put("a2", 3);
+  overlay.put("a3", 3);
+  expect([...walk].map(({ value }) => value)).toEqual([1, 2]);
 });
 
 test("[K21] a rebased overlay reads through its new parent", () => {

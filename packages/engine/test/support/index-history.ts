@@ -1,7 +1,7 @@
 /**
  * Histories of a store with indexes, from a seed: documents come, change and go in every way while
- * indexes are made and dropped. And what an index must be at any time: all documents of its collection,
- * sorted by the values at its keys.
+ * indexes are made and dropped, at once or in pieces. And what an index must be at any time: all
+ * documents of its collection, or those that it has come to, sorted by the values at its keys.
  */
 
 import {
@@ -93,11 +93,14 @@ export interface HistoryOptions {
   readonly onTurn: (view: View, random: Random) => void;
 }
 
-/** A store on `storage` lives through a random history. The store is open when it is given back. */
+/**
+ * A store on `storage` lives through a random history. The store is open when it is given back.
+ * Nothing is built in the background: pieces come as the seed says.
+ */
 export async function indexHistory(storage: KeyValue, options: HistoryOptions): Promise<Store> {
   const random = seededRandom(options.seed);
   const platform = testPlatform(options.seed);
-  const store = await Store.open(storage, platform);
+  const store = await Store.open(storage, platform, { isBuildHeld: true });
   const uploads: UploadChain = { number: 0, digest: undefined, time: 0 };
   for (let turn = 0; turn < options.turns; turn++) {
     platform.nowMs += random.below(50);
@@ -175,17 +178,23 @@ function randomText(random: Random): Operation {
 export function randomIndexOperation(random: Random): Operation {
   const collection = random.pick(COLLECTIONS);
   const name = random.pick(NAMES);
-  if (random.chance(0.35)) return { kind: "drop_index", collection, name };
+  const limit = 1 + random.below(4);
+  const first = random.chance(0.5) ? { limit } : {};
+  if (random.chance(0.25)) return { kind: "drop_index", collection, name, ...first };
+  if (random.chance(0.3)) return { kind: "build_index", collection, name, limit };
+  if (random.chance(0.1)) return { kind: "clear_index", number: 1 + random.below(9), limit };
   const keys = Array.from({ length: 1 + random.below(3) }, (): IndexKey => {
     return { path: random.pick(PATHS), isDescending: random.chance(0.4) };
   });
-  return { kind: "create_index", collection, name, keys };
+  return { kind: "create_index", collection, name, keys, ...first };
 }
 
 /** Every index of the view is what its documents say, as a whole and in random ranges. */
 export function checkIndexes(view: View, random: Random, where: string): void {
-  for (const index of view.indexes()) {
-    const documents = [...view.scan(index.collection)];
+  for (const { building, ...index } of view.indexes()) {
+    const documents = [...view.scan(index.collection)].filter(
+      ({ id }) => building === undefined || documentId(id).key <= building.after,
+    );
     checkScan(view, { index, documents, range: {}, where });
     for (let i = 0; i < 4; i++) {
       checkScan(view, { index, documents, range: randomRange(random, index), where });

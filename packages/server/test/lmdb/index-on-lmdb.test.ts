@@ -46,9 +46,13 @@ test("[K4] [K41] [K42] indexes on LMDB are what the documents say, also after op
     const again = openLmdb(folder);
     const store = await Store.open(again, testPlatform());
     store.read((snapshot) => checkIndexes(snapshot, seededRandom(seed), `seed ${seed}, again`));
-    const snapshot = again.snapshot();
-    expect(verify(snapshot).problems, `seed ${seed}`).toEqual([]);
-    snapshot.close();
+    await store.whenIndexesReady();
+    store.read((snapshot) => {
+      expect(verify(snapshot.reader).problems, `seed ${seed}`).toEqual([]);
+      expect(snapshot.indexes().filter(({ building }) => building !== undefined)).toEqual([]);
+      checkIndexes(snapshot, seededRandom(seed), `seed ${seed}, built`);
+    });
+    await store.close();
     await again.close();
   }
 }, 120_000);

@@ -1,7 +1,8 @@
 /**
- * CREATE INDEX and DROP INDEX.
+ * CREATE INDEX and DROP INDEX. What they do not do at once is done in the background.
  */
 
+import { FIRST_PIECE } from "../../store/index-builder.ts";
 import { Fault } from "../fault.ts";
 import { transactionOf } from "../mutate/application.ts";
 import { storedName } from "../plan/collection.ts";
@@ -19,7 +20,7 @@ export function compileCreateIndex(statement: CreateIndexStatement): RunWrite {
       if (ifNotExists) return NOTHING;
       throw new Fault("query.store", `${collection} has an index named ${name} already`, at);
     }
-    transaction.apply([{ kind: "create_index", collection, name, keys }]);
+    transaction.apply([{ kind: "create_index", collection, name, keys, limit: FIRST_PIECE }]);
     return NOTHING;
   };
 }
@@ -33,7 +34,7 @@ export function compileDropIndex(statement: DropIndexStatement): RunWrite {
       if (ifExists) return NOTHING;
       throw new Fault("query.store", `${collection} has no index named ${name}`, at);
     }
-    transaction.apply([{ kind: "drop_index", collection, name }]);
+    transaction.apply([{ kind: "drop_index", collection, name, limit: FIRST_PIECE }]);
     return NOTHING;
   };
 }

@@ -126,15 +126,25 @@ function namespaceRow(namespace: string, name: string): StoredDocument {
 }
 
 function* indexRows({ view }: SystemContext): Found<StoredDocument> {
-  for (const index of view.indexes()) yield index && indexRow(index);
+  for (const index of view.indexes()) yield index && indexRow(index, view);
 }
 
-function indexRow({ collection, name, keys }: IndexDefinition): StoredDocument {
+function indexRow(index: IndexDefinition, view: DocumentView): StoredDocument {
+  const { collection, name, keys } = index;
   const fields = keys.map(({ path, isDescending }) => ({
     direction: isDescending ? "desc" : "asc",
     key: path,
   }));
-  return systemDocument(`${collection}.${name}`, { collection, fields });
+  const row = { collection, fields, ...buildFields(index, view) };
+  return systemDocument(`${collection}.${name}`, row);
+}
+
+/** A caller who may not read the whole collection would learn from them how much there is. */
+function buildFields({ collection, building }: IndexDefinition, view: DocumentView): ValueObject {
+  const total = building === undefined ? undefined : view.count(collection);
+  if (building === undefined || total === undefined) return {};
+  // Of what was done some may be deleted since.
+  return { state: "building", progress: { done: Math.min(building.done, total), total } };
 }
 
 function* infoRows(context: SystemContext): Found<StoredDocument> {

@@ -1,7 +1,8 @@
 /**
  * The slow obvious evaluator: how two values compare under `=` and `<`.
  *
- * Only values of one type compare. A null inside an array or an object leaves the answer open.
+ * Only values of one type compare. A null inside an array or an object leaves the answer open, unless
+ * something else there decides it.
  */
 import { compareBytes, compareNumbers, compareText, unreachable } from "@bigpeer/protocol";
 import type { ComparisonOperator } from "../../../src/query/syntax/tree.ts";
@@ -24,14 +25,14 @@ export function compareBy(
   a: PresentDatum,
   b: PresentDatum,
 ): boolean | null | undefined {
+  if (operator === "=" || operator === "!=") {
+    const isEqual = equality(a, b);
+    return typeof isEqual === "boolean" ? isEqual === (operator === "=") : isEqual;
+  }
   const order = orderOf(a, b);
   if (order === "none") return undefined;
   if (order === "open") return null;
   switch (operator) {
-    case "=":
-      return order === 0;
-    case "!=":
-      return order !== 0;
     case "<":
       return order < 0;
     case "<=":
@@ -77,16 +78,29 @@ function listOrder(a: readonly PresentDatum[], b: readonly PresentDatum[]): Orde
   return sign(a.length - b.length);
 }
 
-/** Equal if the same keys hold equal values; else the lists of values decide, as it was recorded. */
+/** The first key at which they differ decides; to lack it is to be less. */
 function objectOrder(a: DatumObject, b: DatumObject): Order {
-  const keys = Object.keys(a).sort(compareText);
-  const others = Object.keys(b).sort(compareText);
-  const order = listOrder(fieldsOf(a, keys), fieldsOf(b, others));
-  return order === 0 ? sign(compareText(others.join("\0"), keys.join("\0"))) : order;
+  for (const key of Object.keys({ ...a, ...b }).sort(compareText)) {
+    if (!Object.hasOwn(a, key)) return -1;
+    if (!Object.hasOwn(b, key)) return 1;
+    const order = orderOf(a[key] ?? null, b[key] ?? null);
+    if (order !== 0) return order;
+  }
+  return 0;
 }
 
-function fieldsOf(object: DatumObject, keys: readonly string[]): PresentDatum[] {
-  return keys.map((key) => object[key] ?? null);
+/** False if any parts differ, else MISSING if any do not compare, else null if any is null. */
+function equality(a: PresentDatum, b: PresentDatum): boolean | null | undefined {
+  if (a === null || b === null) return null;
+  if (!isSameType(a, b)) return undefined;
+  const isPlain = !isDatumArray(a) && !isDatumObject(a);
+  if (isPlain || a instanceof Uint8Array) return orderOf(a, b) === 0;
+  const [parts, others] = [Object.entries(a), new Map(Object.entries(b))];
+  if (parts.length !== others.size || parts.some(([key]) => !others.has(key))) return false;
+  const answers = parts.map(([key, part]) => equality(part, others.get(key) as PresentDatum));
+  if (answers.includes(false)) return false;
+  if (answers.includes(undefined)) return undefined;
+  return answers.includes(null) ? null : true;
 }
 
 function sign(difference: number): -1 | 0 | 1 {

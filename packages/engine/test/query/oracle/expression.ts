@@ -291,9 +291,9 @@ function compareDatums(operator: ComparisonOperator, a: Datum, b: Datum): Outcom
 
 function isIn({ operand, list }: InNode, scope: Scope): Outcome {
   return all([operand, list], scope, ([a, members]) => {
-    if (!isDatumArray(members))
-      return members === undefined ? undefined : new Failure("expected an array");
-    if (a === undefined || a === null) return a;
+    if (a === undefined || members === undefined) return undefined;
+    if (!isDatumArray(members)) return new Failure("expected an array");
+    if (a === null) return null;
     const present = members.filter((member) => member !== null);
     if (!present.every((member) => isSameType(a, member))) return new Failure("mixed types");
     const answers = members.map((member) => compareDatums("=", a, member));
@@ -302,12 +302,14 @@ function isIn({ operand, list }: InNode, scope: Scope): Outcome {
   });
 }
 
-/** A null bound leaves it open even when the other bound would decide. */
+/** A bound that says nothing leaves it open even when the other bound would decide. */
 function between({ operand, low, high }: BetweenNode, scope: Scope): Outcome {
   return all([operand, low, high], scope, ([a, from, to]) => {
     if (a === undefined || from === undefined || to === undefined) return undefined;
     if (a === null || from === null || to === null) return null;
-    return and(compareBy(">=", a, from), compareBy("<=", a, to));
+    const [isAbove, isBelow] = [compareBy(">=", a, from), compareBy("<=", a, to)];
+    if (isAbove === undefined || isBelow === undefined) return undefined;
+    return isAbove === null || isBelow === null ? null : isAbove && isBelow;
   });
 }
 

@@ -189,23 +189,23 @@ function joinRows(
   others: readonly ValueObject[],
   unmatched: Scope,
 ): Scope[] {
-  const joined: Scope[] = [];
-  const matched = new Set<ValueObject>();
   const alias = aliasOf(term);
-  for (const row of rows) {
-    const before = joined.length;
-    for (const other of others) {
-      const pair = withDocument(row, alias, other);
-      if (!holds(on, pair)) continue;
-      joined.push(pair);
-      matched.add(other);
-    }
-    if (joined.length === before && type === "left")
-      joined.push(withDocument(row, alias, undefined));
+  const pairs = (row: Scope, other: ValueObject): Scope[] => {
+    const pair = withDocument(row, alias, other);
+    return holds(on, pair) ? [pair] : [];
+  };
+  if (type === "right") {
+    // A LEFT JOIN from the other side, also in its order.
+    return others.flatMap((other) => {
+      const matched = rows.flatMap((row) => pairs(row, other));
+      return matched.length > 0 ? matched : [withDocument(unmatched, alias, other)];
+    });
   }
-  if (type !== "right") return joined;
-  const alone = others.filter((other) => !matched.has(other));
-  return [...joined, ...alone.map((other) => withDocument(unmatched, alias, other))];
+  return rows.flatMap((row) => {
+    const matched = others.flatMap((other) => pairs(row, other));
+    if (matched.length > 0 || type !== "left") return matched;
+    return [withDocument(row, alias, undefined)];
+  });
 }
 
 function termDocuments(term: SourceTerm, world: World): readonly ValueObject[] {

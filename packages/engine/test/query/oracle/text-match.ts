@@ -34,13 +34,20 @@ function lettersOf(text: string): string[] {
 
 /** Character by character; `%` tries every length. */
 function isLike(text: readonly string[], pattern: readonly string[], escape?: string): boolean {
-  const [first, ...rest] = pattern;
-  if (first === undefined) return text.length === 0;
-  if (first === escape) return text[0] === rest[0] && isLike(text.slice(1), rest.slice(1), escape);
-  if (first === "%")
-    return text.some((_, i) => isLike(text.slice(i), rest, escape)) || isLike([], rest, escape);
-  if (text.length === 0) return false;
-  return (first === "_" || first === text[0]) && isLike(text.slice(1), rest, escape);
+  const matches = (from: number, at: number): boolean => {
+    const [letter, next] = [pattern[at], pattern[at + 1]];
+    if (letter === undefined) return from === text.length;
+    if (letter === escape) {
+      return text[from] === next && matches(Math.min(from + 1, text.length), at + 2);
+    }
+    if (letter === "%") {
+      for (let i = from; i <= text.length; i++) if (matches(i, at + 1)) return true;
+      return false;
+    }
+    if (from === text.length) return false;
+    return (letter === "_" || letter === text[from]) && matches(from + 1, at + 1);
+  };
+  return matches(0, 0);
 }
 
 const PASSED_ON = "|()[]+*?{},^-";

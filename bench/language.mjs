@@ -1,0 +1,161 @@
+/**
+ * The language beside others, in one run: twelve kinds of statements on documents on disk, by ours in
+ * process, by the reference SDK, by SQLite with JSON, and by raw LMDB doing the least work that could
+ * answer each.
+ *
+ * Each contestant has its own process. A round is a fresh folder for each, in which all do one
+ * operation after the other, in turns whose order changes from round to round. Every answer is judged;
+ * one that is wrong has no time.
+ *
+ *   --rounds N       5 unless told
+ *   --documents N    50000
+ *   --seconds N      1, how long short operations are repeated in a round
+ *   --only a,b       these operations only, and what they stand on
+ *   --without a,b    without these contestants: ditto, sqlite, lmdb
+ *   --cpu            also what each takes of a processor, in all threads: steadier on a busy machine
+ *   --quick          3 rounds of 0.5 seconds, ours and raw LMDB
+ *   --large          ours alone: 3 rounds of 50,000 documents, then one of 1,000,000
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ContestantProcess, KNOWN } from "./language/contestants.mjs";
+import { isPossible } from "./language/documents.mjs";
+import { OPERATIONS, roundOf } from "./language/operations.mjs";
+import {
+  Measured,
+  printGrowth,
+  printSizes,
+  printSpreads,
+  printTable,
+  printWrong,
+} from "./language/report.mjs";
+
+const { values: options } = parseArgs({
+  args: process.argv.slice(2).filter((argument) => argument !== "language"),
+  options: {
+    rounds: { type: "string" },
+    documents: { type: "string" },
+    seconds: { type: "string" },
+    only: { type: "string" },
+    without: { type: "string", default: "" },
+    cpu: { type: "boolean", default: false },
+    quick: { type: "boolean", default: false },
+    large: { type: "boolean", default: false },
+  },
+});
+const ROUNDS = Number(options.rounds ?? (options.quick ? 3 : 5));
+const PHASE_MS = Number(options.seconds ?? (options.quick ? 0.5 : 1)) * 1000;
+const DOCUMENTS = Number(options.documents ?? 50_000);
+const LARGE = Number(options.documents ?? 1_000_000);
+const HEAP_MB = 4096;
+const LARGE_HEAP_MB = 12_288;
+
+const ALL = OPERATIONS.map(({ name }) => name);
+const asked = options.only?.split(",") ?? ALL;
+const left = options.quick ? ["ditto", "sqlite"] : options.without.split(",");
+
+function participants() {
+  if (options.large) return KNOWN.filter(({ name }) => name === "ours");
+  return KNOWN.filter(({ name }) => !left.some((word) => word !== "" && name.includes(word)));
+}
+
+/** One operation by one contestant. One that died is out. */
+async function ask(contestant, message, alive) {
+  try {
+    return await contestant.ask(message);
+  } catch (error) {
+    console.log(`${contestant.name} is out: ${error.message}`);
+    alive.delete(contestant);
+    return { wrong: error.message };
+  }
+}
+
+/** One operation, by all in turn. */
+async function inTurn(alive, turn, message, take) {
+  const order = [...alive];
+  for (let i = 0; i < order.length; i++) {
+    const contestant = order[(i + turn) % order.length];
+    const answer = await ask(contestant, message, alive);
+    take?.(contestant.name, answer);
+  }
+}
+
+/** All rounds: results by operation and contestant, and sizes by contestant. */
+async function measure({ documents, rounds, phaseMs, heapMb }) {
+  const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
+  const started = [];
+  try {
+    for (const known of participants()) {
+      const given = { folder, documents, phaseMs, heapMb };
+      const contestant = await ContestantProcess.start(known, given);
+      if (contestant !== undefined) started.push(contestant);
+    }
+    const alive = new Set(started);
+    const contestants = [...alive].map(({ name }) => name);
+    const results = new Map(
+      OPERATIONS.map(({ name, unit }) => [
+        name,
+        new Map(contestants.map((contestant) => [contestant, new Measured(unit)])),
+      ]),
+    );
+    const sizes = new Map();
+    for (let number = 0; number < rounds; number++) {
+      process.stderr.write(`round ${number + 1} of ${rounds}\n`);
+      await inTurn(alive, number, { kind: "open", number });
+      for (const operation of roundOf(asked)) {
+        await inTurn(alive, number, { kind: "run", operation }, (name, answer) =>
+          results.get(operation).get(name).add(answer),
+        );
+      }
+      await inTurn(alive, number, { kind: "close" }, (name, size) => sizes.set(name, size));
+    }
+    return { documents, results, sizes, contestants };
+  } finally {
+    await Promise.all(started.map((contestant) => contestant.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function sizeOf({ documents, sizes }) {
+  return [`${documents.toLocaleString("en")} documents`, sizes.get("ours")];
+}
+
+/** Few documents in some rounds; one of many is long enough for code to become warm. */
+async function measureGrowth() {
+  const phaseMs = PHASE_MS;
+  const few = await measure({ documents: 50_000, rounds: 3, phaseMs, heapMb: HEAP_MB });
+  const rounds = Number(options.rounds ?? 1);
+  const many = await measure({ documents: LARGE, rounds, phaseMs, heapMb: LARGE_HEAP_MB });
+  printGrowth(asked, [few, many]);
+  printSizes([few, many].map(sizeOf));
+}
+
+async function main() {
+  const unknown = asked.filter((name) => !ALL.includes(name));
+  if (unknown.length > 0 || !isPossible(DOCUMENTS) || !isPossible(LARGE)) {
+    console.error(
+      `--only: some of ${ALL.join(", ")}; --documents: a multiple of 5000 from 10000 on`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  if (options.large) {
+    await measureGrowth();
+    return;
+  }
+  const given = { documents: DOCUMENTS, rounds: ROUNDS, phaseMs: PHASE_MS, heapMb: HEAP_MB };
+  const { results, sizes, contestants } = await measure(given);
+  console.log(
+    `${DOCUMENTS.toLocaleString("en")} documents, ${ROUNDS} rounds, short operations for ${PHASE_MS / 1000} s`,
+  );
+  const told = { names: asked, results, contestants };
+  printTable(told, "ms");
+  printSpreads(told);
+  if (options.cpu) printTable(told, "cpuMs");
+  printWrong(results);
+  printSizes(sizes);
+}
+
+await main();

@@ -1,0 +1,147 @@
+/**
+ * The floor: the lmdb package alone, with the settings of our store and its own msgpack encoding with
+ * shared structures. Each operation is the least work that could answer it; what it does is said at
+ * each. No statement, no metadata, no change log, nothing checked.
+ */
+import { openRaw } from "../floor/raw-lmdb.mjs";
+import { COLOR, TOP, YEAR } from "./documents.mjs";
+
+const CARS = { start: "c", end: "d" };
+
+function indexKey(batch, id) {
+  return `i${String(batch).padStart(8, "0")}${id}`;
+}
+
+const ID_AT = indexKey(0, "").length;
+
+export class Contestant {
+  static async open(folder) {
+    const contestant = new Contestant();
+    contestant.raw = openRaw(folder);
+    return contestant;
+  }
+
+  close() {
+    return this.raw.close();
+  }
+
+  /** One batch, one sync, a put for each document. */
+  insertMany(documents) {
+    return this.raw.batch(() => {
+      for (const document of documents) this.raw.put(`c${document["_id"]}`, document);
+    });
+  }
+
+  /** One put. Several in flight become one commit with one sync. */
+  insert(document) {
+    return this.raw.put(`a${document["_id"]}`, document);
+  }
+
+  arrivals() {
+    return this.raw.getKeysCount({ start: "a", end: "b" });
+  }
+
+  /** One get with decoding. */
+  byId(id) {
+    return [this.raw.get(`c${id}`)];
+  }
+
+  useIds(id) {
+    return this.byId(id);
+  }
+
+  /** Before the index: a walk over all documents, decoded, one field compared. */
+  byBatch(batch) {
+    return this.isIndexed ? this.byIndex(batch) : this.scanned(batch);
+  }
+
+  scanned(batch) {
+    const found = [];
+    for (const { value } of this.raw.getRange(CARS)) if (value.batch === batch) found.push(value);
+    return found;
+  }
+
+  /** A walk over the keys of one value, and a get for each. */
+  byIndex(batch) {
+    const found = [];
+    const range = { start: indexKey(batch, ""), end: indexKey(batch + 1, "") };
+    for (const key of this.raw.getKeys(range)) found.push(this.raw.get(`c${key.slice(ID_AT)}`));
+    return found;
+  }
+
+  /** A walk, decoded, two fields compared. */
+  count() {
+    let n = 0;
+    for (const { value } of this.raw.getRange(CARS)) {
+      if (value.color === COLOR && value.year >= YEAR) n++;
+    }
+    return n;
+  }
+
+  /** A walk, decoded, a map of sums. */
+  groups() {
+    const groups = new Map();
+    for (const { value } of this.raw.getRange(CARS)) {
+      const group = groups.get(value.model);
+      if (group === undefined) {
+        groups.set(value.model, { model: value.model, n: 1, total: value.mileage });
+      } else {
+        group.n++;
+        group.total += value.mileage;
+      }
+    }
+    return [...groups.values()];
+  }
+
+  /** A walk, decoded; the best ten are kept in order. */
+  top() {
+    const best = [];
+    for (const { value } of this.raw.getRange(CARS)) {
+      if (best.length === TOP && value.price <= best[TOP - 1].price) continue;
+      let at = best.length;
+      while (at > 0 && best[at - 1].price < value.price) at--;
+      best.splice(at, 0, value);
+      if (best.length > TOP) best.pop();
+    }
+    return best;
+  }
+
+  /** A walk, decoded; the keys sorted and put in one batch with one sync. */
+  async createIndex() {
+    const keys = [];
+    for (const { value } of this.raw.getRange(CARS)) keys.push(indexKey(value.batch, value["_id"]));
+    keys.sort();
+    await this.raw.batch(() => {
+      for (const key of keys) this.raw.put(key, null);
+    });
+    this.isIndexed = true;
+  }
+
+  /** One get, one put: the index does not have the field. */
+  update(id, mileage) {
+    const document = this.raw.get(`c${id}`);
+    document.mileage = mileage;
+    return this.raw.put(`c${id}`, document);
+  }
+
+  /** A walk, decoded, into a list. */
+  all() {
+    const found = [];
+    for (const { value } of this.raw.getRange(CARS)) found.push(value);
+    return found;
+  }
+
+  /** A walk over the keys of the values; both keys of each document removed in one batch with one sync. */
+  async deleteBatches(from, to) {
+    let deleted = 0;
+    const range = { start: indexKey(from, ""), end: indexKey(to, "") };
+    await this.raw.batch(() => {
+      for (const key of this.raw.getKeys(range)) {
+        this.raw.remove(key);
+        this.raw.remove(`c${key.slice(ID_AT)}`);
+        deleted++;
+      }
+    });
+    return deleted;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * LiveQuery: a query that is followed, with its rows as of a durable state.
+ */
+
+import { equalValues, type Value } from "@bigpeer/protocol";
+import type { View } from "../../store/view.ts";
+import { locate } from "../fault.ts";
+import { newFrame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
+import type { Execution } from "../run/execution.ts";
+import { underMeter } from "../value/effort.ts";
+import { memorySize } from "../value/memory-size.ts";
+import type { DocumentChange } from "./document-change.ts";
+import type { HeldMemory } from "./held-memory.ts";
+import { KeptRows } from "./kept-rows.ts";
+import { type LiveInput, type LiveRuns, metered } from "./live-run.ts";
+import type { LiveStatement } from "./live-statement.ts";
+import type { MatchEntry, MatchIndex } from "./match-index.ts";
+import { RerunRows } from "./rerun-rows.ts";
+import type { RowKeeper } from "./row-keeper.ts";
+
+/** What whoever follows a query sees of it. */
+export interface LiveQuery {
+  readonly text: string;
+  /** In their order. A new array for each result that differs; none is ever written to. */
+  readonly rows: readonly Value[];
+  /** Why the query is over: it could not be evaluated, or would hold too much. */
+  readonly failure: unknown;
+}
+
+/** Rough bytes of a query without its arguments, text and rows. */
+const QUERY_BYTES = 1024;
+
+/** What all queries of a store share. */
+export interface LiveHost {
+  readonly runs: LiveRuns;
+  readonly memory: HeldMemory;
+  readonly index: MatchIndex<FollowedQuery>;
+}
+
+export class FollowedQuery implements LiveQuery {
+  /** The same for queries that give the same rows. */
+  readonly key: string;
+  readonly #statement: LiveStatement;
+  readonly #input: LiveInput;
+  readonly #host: LiveHost;
+  /** Made with the first run, which says what LIMIT is. */
+  #keeper: RowKeeper | undefined;
+  #entries: readonly MatchEntry<FollowedQuery>[] = [];
+  #held = 0;
+  #rows: readonly Value[] = [];
+  failure: unknown;
+  isOver = false;
+  /** How many follow it. */
+  holders = 0;
+  /** The transaction whose state it shows; undefined when it is that of all others. */
+  since: number | undefined;
+
+  constructor(key: string, statement: LiveStatement, input: LiveInput, host: LiveHost) {
+    this.key = key;
+    this.#statement = statement;
+    this.#input = input;
+    this.#host = host;
+  }
+
+  get text(): string {
+    return this.#input.text;
+  }
+
+  get rows(): readonly Value[] {
+    return this.#rows;
+  }
+
+  /** From now on the index names it. */
+  follow(): void {
+    const { conditions, collections } = this.#statement;
+    const plans = this.#input.isStrict ? collections : conditions;
+    this.#entries = plans.map((plan) => this.#host.index.add(plan, this.#input, this));
+  }
+
+  /** Gives everything back. May be called again. */
+  end(): void {
+    this.isOver = true;
+    for (const entry of this.#entries) this.#host.index.remove(entry);
+    this.#entries = [];
+    this.#keeper = undefined;
+    this.#host.memory.resize(this.#held, 0);
+    this.#held = 0;
+  }
+
+  /** It could not be evaluated: it is over, and shows what it showed last. */
+  fail(error: unknown): void {
+    this.failure = locate(error, this.text);
+    this.end();
+  }
+
+  /** Its rows must be read again. */
+  invalidate(): void {
+    this.#keeper?.invalidate();
+  }
+
+  /** Takes a change that an entry of it may have to do with; false when it has not. */
+  take(entry: MatchEntry<FollowedQuery>, change: DocumentChange): boolean {
+    return this.#keeper?.take(entry, change, this.#host.index) ?? false;
+  }
+
+  /** Brings the rows to a state of the store; whether they differ from those before. */
+  *settle(view: View): Steps<boolean> {
+    if (this.#keeper?.isStale !== false) return yield* this.#refill(view);
+    return this.#update(this.#keeper, this.#host.runs.beginRows(view, this.#input));
+  }
+
+  *#refill(view: View): Steps<boolean> {
+    const execution = this.#host.runs.begin(view, this.#input);
+    const { budget } = execution.run;
+    try {
+      const keeper = (this.#keeper ??= this.#newKeeper(execution));
+      yield* metered(keeper.fill(execution), budget);
+      // Nobody may follow it any more: then nothing is held for it.
+      return !this.isOver && this.#update(keeper, execution);
+    } finally {
+      budget.end();
+    }
+  }
+
+  #update(keeper: RowKeeper, execution: Execution): boolean {
+    const rows = underMeter(execution.run.budget, () => keeper.settle(execution));
+    this.#hold(keeper.bytes);
+    if (rows === undefined || isSame(rows, this.#rows)) return false;
+    this.#rows = rows;
+    return true;
+  }
+
+  #newKeeper({ run }: Execution): RowKeeper {
+    const { kept, run: runAll } = this.#statement;
+    if (kept === undefined || this.#input.isStrict) return new RerunRows(runAll);
+    return new KeptRows(kept, kept.window(newFrame(run, kept.slots)));
+  }
+
+  #hold(rowBytes: number): void {
+    const { text, args } = this.#input;
+    const bytes = QUERY_BYTES + 2 * text.length + memorySize(args) + rowBytes;
+    this.#host.memory.resize(this.#held, bytes);
+    this.#held = bytes;
+  }
+}
+
+function isSame(a: readonly Value[], b: readonly Value[]): boolean {
+  if (a.length !== b.length) return false;
+  return a.every((row, i) => row === b[i] || equalValues(row, b[i]));
+}

@@ -1,0 +1,159 @@
+/**
+ * Live statements: what can be followed, and how.
+ *
+ * Followed is what gives the same rows for the same documents: SELECT and UNION over collections of
+ * the store. Refused with `query.semantic` is what has no rows of documents (EXPLAIN, SHOW, …), what
+ * reads a system collection, and what calls a function that reads the clock, chance or the request.
+ *
+ * A SELECT of one collection without groups, DISTINCT, USE IDS, UNNEST or queries inside is kept:
+ * each of its rows comes from one document, so a changed document changes one row. Everything else
+ * is run again, and only when a change could matter: for one collection, and for a UNION of such,
+ * when WHERE was or is true for the document; else when the document is of a collection that is
+ * named anywhere in it.
+ */
+
+import { semanticFault } from "../fault.ts";
+import type { CollectionUse } from "../permission/collection-use.ts";
+import { UNSTEADY_FUNCTIONS } from "../permission/permission-filter.ts";
+import { planQuery } from "../plan/select-plan.ts";
+import { joinsMaxOf } from "../statement/directive.ts";
+import { prepareParsed } from "../statement/prepare.ts";
+import type { RunRead } from "../statement/work.ts";
+import { parseStatement } from "../syntax/parse-statement.ts";
+import {
+  armsOf,
+  expressionsOf,
+  isQueryTerm,
+  subqueriesOf,
+  termsOf,
+} from "../syntax/statement-walk.ts";
+import type {
+  Expression,
+  ParameterNode,
+  ParsedStatement,
+  Query,
+  SelectStatement,
+} from "../syntax/tree.ts";
+import { eachNode } from "../syntax/tree-walk.ts";
+import { anyDocumentOf, type ConditionPlan, conditionOf } from "./condition.ts";
+import { compileKept, type KeptPlan } from "./kept-rows.ts";
+
+export interface LiveStatement {
+  readonly text: string;
+  /** Those that must be given. */
+  readonly parameters: readonly ParameterNode[];
+  /** The collections that it names. */
+  readonly access: readonly CollectionUse[];
+  /** The statement as a whole. */
+  readonly run: RunRead;
+  /** Only where its rows can be kept. */
+  readonly kept: KeptPlan | undefined;
+  /** A change that none of them has to do with leaves the rows as they are. */
+  readonly conditions: readonly ConditionPlan[];
+  /** The same for strict mode, in which fields are read as other types than they show. */
+  readonly collections: readonly ConditionPlan[];
+}
+
+/** A SELECT about the documents of one collection, as a subscription has it. */
+export interface PreparedCondition {
+  readonly plan: ConditionPlan;
+  readonly parameters: readonly ParameterNode[];
+  readonly access: readonly CollectionUse[];
+}
+
+/** Throws a Fault; `elapsed` is a clock that never goes back. */
+export function prepareLive(text: string, elapsed: () => number): LiveStatement {
+  const parsed = parseStatement(text);
+  const query = followable(parsed);
+  const { parameters, access, work } = prepareParsed(parsed, elapsed);
+  if (work.kind !== "read") throw semanticFault("expected a SELECT to follow", query.at);
+  const collections = collectionsOf(access).map(anyDocumentOf);
+  const conditions = conditionsOf(query, parsed) ?? collections;
+  const kept = keptOf(query, parsed);
+  return { text, parameters, access, run: work.run, kept, conditions, collections };
+}
+
+/** The condition of `SELECT * FROM c [WHERE …]`; throws a Fault for everything else. */
+export function prepareCondition(text: string): PreparedCondition {
+  const parsed = parseStatement(text);
+  const query = followable(parsed);
+  const [plan] = (isWhole(query) && conditionsOf(query, parsed)) || [];
+  if (plan === undefined) {
+    throw semanticFault("expected SELECT * FROM a collection, with WHERE or without", query.at);
+  }
+  const { parameters, access } = prepareParsed(parsed, () => 0);
+  return { plan, parameters, access };
+}
+
+/** Whether its rows are the documents that its condition chooses. */
+function isWhole(query: Query): query is SelectStatement {
+  if (query.kind !== "select" || query.isDistinct || query.groupBy !== undefined) return false;
+  const { projections, having, orderBy, limit, offset } = query;
+  const isAll = projections.length === 1 && projections[0]?.kind === "all";
+  const isPlain = having === undefined && orderBy.length === 0;
+  return isAll && isPlain && limit === undefined && offset === undefined && !namesIds(query);
+}
+
+/** The query of a statement that can be followed; throws for all others. */
+function followable({ statement }: ParsedStatement): Query {
+  if (statement.kind !== "select" && statement.kind !== "union") {
+    const found = statement.kind.replaceAll("_", " ").toUpperCase();
+    throw semanticFault(`expected a SELECT to follow, found ${found}`, statement.at);
+  }
+  checkSteady(statement);
+  return statement;
+}
+
+function checkSteady(query: Query): void {
+  for (const term of armsOf(query).flatMap(termsOf)) {
+    if (isQueryTerm(term)) continue;
+    const { namespace, name, at } = term.collection;
+    if (namespace === undefined || namespace === "default") continue;
+    throw semanticFault(`expected a collection to follow, found ${namespace}:${name}`, at);
+  }
+  for (const expression of expressionsOf(query)) eachNode(expression, refuseUnsteady);
+  for (const inner of subqueriesOf(query)) checkSteady(inner);
+}
+
+function refuseUnsteady(node: Expression): void {
+  if (node.kind !== "call" || !UNSTEADY_FUNCTIONS.has(node.name)) return;
+  const message = `expected a query about documents alone: ${node.name} gives something else each time`;
+  throw semanticFault(message, node.at);
+}
+
+function collectionsOf(access: readonly CollectionUse[]): string[] {
+  return [...new Set(access.flatMap((use) => (use.kind === "read" ? [use.collection] : [])))];
+}
+
+/** One for each arm; undefined where a document alone does not tell. */
+function conditionsOf(query: Query, { directives }: ParsedStatement): ConditionPlan[] | undefined {
+  if (subqueriesOf(query).length > 0) return undefined;
+  const plan = planQuery(query, joinsMaxOf(directives));
+  const arms = plan.kind === "select" ? [plan] : plan.arms;
+  const selects = armsOf(query);
+  const conditions: ConditionPlan[] = [];
+  for (const [i, arm] of arms.entries()) {
+    const condition = conditionOf(arm, selects[i] as SelectStatement);
+    if (condition === undefined) return undefined;
+    conditions.push(condition);
+  }
+  return conditions;
+}
+
+function keptOf(query: Query, { directives }: ParsedStatement): KeptPlan | undefined {
+  if (query.kind !== "select" || subqueriesOf(query).length > 0) return undefined;
+  const plan = planQuery(query, joinsMaxOf(directives));
+  if (plan.kind !== "select" || plan.isDistinct || plan.output.grouping !== undefined) {
+    return undefined;
+  }
+  const { source, joins } = plan.rows;
+  const { collection, types } = source;
+  if (collection.kind !== "stored" || joins.length > 0 || types !== undefined) return undefined;
+  return namesIds(query) ? undefined : compileKept(plan, collection.name);
+}
+
+/** USE IDS: rows in the order in which the ids were named, also twice. */
+function namesIds({ from }: SelectStatement): boolean {
+  if (isQueryTerm(from)) return false;
+  return from.use?.kind === "ids" || from.use?.kind === "id_list";
+}

@@ -1,0 +1,240 @@
+/**
+ * MatchIndex: many conditions, and which of them a changed document has to do with.
+ *
+ * The contract, for a change of one document:
+ * - every condition that matched before or matches now is among those that `touched` names;
+ * - what else it names is evaluated for nothing, which costs time and no more: a condition with an
+ *   equality is found by the value that it asks for, in the document as it was or as it is, all
+ *   others of the collection are named always;
+ * - `match` says of each condition that matched before or matches now which of the two, or that it
+ *   could not be evaluated.
+ * A condition matches a document that its caller may read and for which WHERE is true. What fails is
+ * not true. Equal values are what `=` takes for equal.
+ */
+
+import type { ValueObject } from "@bigpeer/protocol";
+import type { Platform } from "../../platform.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import { Budget } from "../frame/budget.ts";
+import { newFrame, type Run } from "../frame/frame.ts";
+import type { Authority } from "../permission/authority.ts";
+import { Judge } from "../permission/judge.ts";
+import { joinKeys } from "../value/compare.ts";
+import { underMeter } from "../value/effort.ts";
+import { type ConditionPlan, keyAt } from "./condition.ts";
+import type { DocumentChange } from "./document-change.ts";
+
+/** What a condition is asked with. */
+export interface Given {
+  readonly args: ValueObject;
+  /** Whoever asks; undefined for one who may read everything. */
+  readonly authority: Authority | undefined;
+}
+
+/** A condition in the index. `owner` is whoever wants to know. */
+export interface MatchEntry<T> {
+  readonly owner: T;
+  readonly plan: ConditionPlan;
+  readonly run: Run;
+  readonly judge: Judge | undefined;
+  /** Where it is kept; undefined for those that are always named. */
+  readonly place: Place | undefined;
+}
+
+interface Place {
+  /** The path as one text. */
+  readonly name: string;
+  readonly path: readonly string[];
+  /** None where the condition never matches: then it is found by nothing. */
+  readonly keys: ReadonlySet<string>;
+}
+
+/** `enter`: it matches and did not, `stay`: both, `leave`: it did and does not. */
+export type Match<T> =
+  | { readonly kind: "enter" | "stay" | "leave"; readonly entry: MatchEntry<T> }
+  | { readonly kind: "failed"; readonly entry: MatchEntry<T>; readonly error: unknown };
+
+export type MatchedChange = Pick<DocumentChange, "collection" | "before" | "after">;
+
+/** What the evaluation for one document may use: far more than any sensible condition. */
+const MATCH_BYTES_MAX = 16 * 1024 * 1024;
+
+interface PathIndex<T> {
+  readonly path: readonly string[];
+  readonly byKey: Map<string, Set<MatchEntry<T>>>;
+}
+
+class CollectionIndex<T> {
+  /** Those without an equality. */
+  readonly loose = new Set<MatchEntry<T>>();
+  readonly paths = new Map<string, PathIndex<T>>();
+}
+
+export class MatchIndex<T> {
+  readonly #platform: Platform;
+  readonly #appId: string;
+  /** One for all evaluations: each document has the time of a row, and the whole has no end. */
+  readonly #budget: Budget;
+  readonly #judges = new WeakMap<Authority, Judge>();
+  readonly #collections = new Map<string, CollectionIndex<T>>();
+
+  constructor(platform: Platform, appId: string) {
+    this.#platform = platform;
+    this.#appId = appId;
+    const elapsed = (): number => platform.elapsed();
+    this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: MATCH_BYTES_MAX });
+  }
+
+  /** Whether a condition is about this collection. */
+  has(collection: string): boolean {
+    return this.#collections.has(collection);
+  }
+
+  add(plan: ConditionPlan, { args, authority }: Given, owner: T): MatchEntry<T> {
+    const request = { id: "", appId: this.#appId, startMs: 0 };
+    const run: Run = { args, platform: this.#platform, budget: this.#budget, request };
+    const judge = authority && this.#judgeOf(authority, run);
+    const index = this.#ofCollection(plan.collection);
+    const place = this.#place(plan, run, index);
+    const entry = { owner, plan, run, judge, place };
+    if (place === undefined) index.loose.add(entry);
+    else putIn(index, place, entry);
+    return entry;
+  }
+
+  remove(entry: MatchEntry<T>): void {
+    const { plan, place } = entry;
+    const index = this.#collections.get(plan.collection);
+    if (index === undefined) return;
+    if (place === undefined) index.loose.delete(entry);
+    else takeOut(index, place, entry);
+    if (index.loose.size === 0 && index.paths.size === 0) {
+      this.#collections.delete(plan.collection);
+    }
+  }
+
+  /** Those that matched before, match now, or may have. Each once. */
+  *touched({ collection, before, after }: MatchedChange): Iterable<MatchEntry<T>> {
+    const index = this.#collections.get(collection);
+    if (index === undefined) return;
+    for (const { path, byKey } of index.paths.values()) {
+      const oldKey = before && keyAt(before, path);
+      const newKey = after && keyAt(after, path);
+      const olds = oldKey === undefined ? undefined : byKey.get(oldKey);
+      if (olds !== undefined) yield* olds;
+      if (newKey === undefined || newKey === oldKey) continue;
+      // The keys of IN may be both of them.
+      for (const entry of byKey.get(newKey) ?? []) if (olds?.has(entry) !== true) yield entry;
+    }
+    yield* index.loose;
+  }
+
+  /** Throws what ends an evaluation that takes too long or too much. */
+  matches({ plan, run, judge }: MatchEntry<T>, document: StoredDocument): boolean {
+    if (judge !== undefined && !judge.mayRead(plan.collection, document)) return false;
+    const { evaluate } = plan;
+    if (evaluate === undefined) return true;
+    const frame = newFrame(run, plan.slots);
+    frame.slots[plan.slot] = document;
+    this.#budget.startRow();
+    return underMeter(this.#budget, () => evaluate(frame) === true);
+  }
+
+  /** What became of the document for each condition that it has to do with. */
+  *match(change: MatchedChange): Iterable<Match<T>> {
+    for (const entry of this.touched(change)) {
+      const match = this.matchOf(entry, change);
+      if (match !== undefined) yield match;
+    }
+  }
+
+  /** Undefined where the condition matched neither before nor now. */
+  matchOf(entry: MatchEntry<T>, { before, after }: MatchedChange): Match<T> | undefined {
+    try {
+      const was = before !== undefined && this.matches(entry, before);
+      const is = after !== undefined && this.matches(entry, after);
+      if (is) return { kind: was ? "stay" : "enter", entry };
+      return was ? { kind: "leave", entry } : undefined;
+    } catch (error) {
+      return { kind: "failed", entry, error };
+    }
+  }
+
+  #judgeOf(authority: Authority, run: Run): Judge | undefined {
+    if (authority.isReadingAll) return undefined;
+    const judge = this.#judges.get(authority) ?? new Judge(authority, run);
+    this.#judges.set(authority, judge);
+    return judge;
+  }
+
+  #ofCollection(collection: string): CollectionIndex<T> {
+    let index = this.#collections.get(collection);
+    if (index === undefined) {
+      index = new CollectionIndex();
+      this.#collections.set(collection, index);
+    }
+    return index;
+  }
+
+  /** The equality by which the fewest are found in vain. */
+  #place(plan: ConditionPlan, run: Run, index: CollectionIndex<T>): Place | undefined {
+    let best: Place | undefined;
+    let least = Infinity;
+    for (const { path, keys: evaluate, isGiven } of plan.equalities) {
+      this.#budget.startRow();
+      const keys = underMeter(this.#budget, () => evaluate(newFrame(run, plan.slots)));
+      if (keys === undefined) continue;
+      const cost = costOf(path, keys, index) + (isGiven ? 0 : 0.5);
+      if (cost >= least) continue;
+      least = cost;
+      best = { name: joinKeys(path), path, keys };
+    }
+    return best;
+  }
+}
+
+/**
+ * How many share the values already, and first of all what is known: an id is of one document, and
+ * what asks for no value at all never matches. A boolean tells little, however few ask for it now.
+ */
+function costOf(
+  path: readonly string[],
+  keys: ReadonlySet<string>,
+  index: CollectionIndex<unknown>,
+): number {
+  if (keys.size === 0) return -2;
+  if (path.length === 1 && path[0] === "_id") return -1;
+  const { byKey } = index.paths.get(joinKeys(path)) ?? {};
+  let cost = keys.size;
+  for (const key of keys) {
+    cost += byKey?.get(key)?.size ?? 0;
+    if (key === "t" || key === "f") cost += 1000;
+  }
+  return cost;
+}
+
+function putIn<T>(index: CollectionIndex<T>, place: Place, entry: MatchEntry<T>): void {
+  const { name, path, keys } = place;
+  if (keys.size === 0) return;
+  let at = index.paths.get(name);
+  if (at === undefined) {
+    at = { path, byKey: new Map() };
+    index.paths.set(name, at);
+  }
+  for (const key of keys) {
+    const known = at.byKey.get(key);
+    if (known === undefined) at.byKey.set(key, new Set([entry]));
+    else known.add(entry);
+  }
+}
+
+function takeOut<T>(index: CollectionIndex<T>, { name, keys }: Place, entry: MatchEntry<T>): void {
+  const at = index.paths.get(name);
+  if (at === undefined) return;
+  for (const key of keys) {
+    const known = at.byKey.get(key);
+    known?.delete(entry);
+    if (known?.size === 0) at.byKey.delete(key);
+  }
+  if (at.byKey.size === 0) index.paths.delete(name);
+}

@@ -1,0 +1,44 @@
+/**
+ * Thousands of generated questions: an index never changes an answer.
+ *
+ * By seed: INDEX_SEED starts elsewhere, or repeats what a failure has printed; INDEX_SCRIPTS says how
+ * many scripts of forty questions there are.
+ */
+import { expect, test } from "vitest";
+import { ASKED_KINDS } from "../support/index-kinds.ts";
+import { BUILDING, INDEX_OPERATORS, runScripts } from "../support/index-run.ts";
+
+const BASE_SEED = Number(process.env["INDEX_SEED"] ?? 1);
+const SCRIPTS = Number(process.env["INDEX_SCRIPTS"] ?? 160);
+const ASKED_PER_SCRIPT = 40;
+
+/** Few scripts need not ask everything. */
+const isWhole = SCRIPTS >= 160;
+
+/** So often must each kind of question have been answered, not refused. */
+const EACH_MIN = isWhole ? 20 : 0;
+
+/** This share of all questions must be answered from an index, and so many by each operator. */
+const INDEXED_SHARE_MIN = 0;
+const OPERATOR_MIN = 0;
+
+test("thousands of answers with indexes are those without, and those of the slow obvious evaluator", async () => {
+  const tally = await runScripts({ seed: BASE_SEED, scripts: SCRIPTS, asked: ASKED_PER_SCRIPT });
+  const asked = isWhole ? SCRIPTS * ASKED_PER_SCRIPT : 0;
+  expect(ASKED_KINDS.filter((kind) => tally.of(kind) < EACH_MIN)).toEqual([]);
+  expect(tally.of("answered")).toBeGreaterThanOrEqual(asked * 0.9);
+  expect(tally.of("judged")).toBeGreaterThanOrEqual(asked / 2);
+  expect(tally.of("rows")).toBeGreaterThanOrEqual(asked / 4);
+  expect(tally.of("with rules")).toBeGreaterThanOrEqual(asked / 5);
+  expect(tally.of(BUILDING)).toBeGreaterThanOrEqual(asked / 10);
+  expect(tally.of("from an index")).toBeGreaterThanOrEqual(asked * INDEXED_SHARE_MIN);
+  const rare = INDEX_OPERATORS.filter((name) => tally.of(`operator ${name}`) < OPERATOR_MIN);
+  expect(rare).toEqual([]);
+});
+
+test("answers are the same while the store builds indexes in the background", async () => {
+  const options = { seed: BASE_SEED, scripts: 8, asked: 40, isLarge: true };
+  const tally = await runScripts(options);
+  expect(tally.of("answered")).toBeGreaterThan(280);
+  expect(tally.of(BUILDING)).toBeGreaterThan(20);
+});

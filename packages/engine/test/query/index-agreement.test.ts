@@ -1,0 +1,24 @@
+/**
+ * An index never changes an answer: generated questions to two stores, one with indexes and one
+ * without, and to the slow obvious evaluator. Thousands more are asked in the long tests.
+ *
+ * By seed: INDEX_SEED starts elsewhere, or repeats what a failure has printed.
+ */
+import { expect, test } from "vitest";
+import { BUILDING, runScripts } from "../support/index-run.ts";
+
+const BASE_SEED = Number(process.env["INDEX_SEED"] ?? 1);
+
+test("answers with indexes are those without, and those of the slow obvious evaluator", async () => {
+  const tally = await runScripts({ seed: BASE_SEED, scripts: 10, asked: 40 });
+  expect(tally.of("answered")).toBeGreaterThan(350);
+  expect(tally.of("judged")).toBeGreaterThan(200);
+  expect(tally.of(BUILDING)).toBeGreaterThan(0);
+}, 180_000);
+
+test("answers are the same while the store builds an index in the background", async () => {
+  const options = { seed: BASE_SEED, scripts: 1, asked: 24, isLarge: true };
+  const tally = await runScripts(options);
+  expect(tally.of("answered")).toBeGreaterThan(20);
+  expect(tally.of(BUILDING)).toBeGreaterThan(0);
+}, 180_000);
