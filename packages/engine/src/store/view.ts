@@ -147,6 +147,14 @@ export class View {
     return record === undefined ? undefined : storedDocument(document.id, record);
   }
 
+  /** The same by the key of its id. */
+  getByKey(collection: string, idKey: string): StoredDocument | undefined {
+    const number = this.collectionNumber(collection);
+    if (number === undefined) return undefined;
+    const record = this.#reader.get(documentKey(number, idKey));
+    return record === undefined ? undefined : storedDocument(idOfKey(idKey), record);
+  }
+
   /** The documents of a collection in the order of their ids. */
   *scan(collection: string, range: ScanRange = {}): Iterable<StoredDocument> {
     const number = this.collectionNumber(collection);
@@ -172,6 +180,10 @@ export class View {
       const list = readIndexList(this.#reader.get(indexListKey(number)));
       return list.map((index) => ({ collection: name, ...index }));
     });
+  }
+
+  indexesOf(collection: string): readonly IndexDefinition[] {
+    return this.indexes(collection);
   }
 
   index(collection: string, name: string): IndexDefinition | undefined {

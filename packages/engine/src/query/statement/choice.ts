@@ -7,9 +7,10 @@ import type { StoredDocument } from "../../store/view.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { CollectionPurpose } from "../plan/collection.ts";
-import { planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
+import { isAlways, planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
 import { bindExpression, type Scope, Slots } from "../plan/scope.ts";
 import { bindConstant, queryOptions } from "../plan/select-plan.ts";
+import { rowsForChoice } from "../plan/wish.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileRows, driveRows } from "../run/rows.ts";
 import {
@@ -45,6 +46,8 @@ export interface ChoiceOptions {
   readonly purpose: CollectionPurpose;
   /** Whether the ids are enough: then nothing else of the documents is kept. */
   readonly isIdsOnly?: boolean;
+  /** Whether there will be a window, be it in numbers. */
+  readonly hasLimit?: boolean;
 }
 
 export function compileChoice(selection: Selection, options: ChoiceOptions): Choice {
@@ -52,11 +55,13 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
   const slots = new Slots();
   const { term, where } = selection;
   const clauses = { from: term, purpose, ...(where && { where }) };
-  const { rows: plan, scope } = planRows(clauses, slots, queryOptions());
+  const { rows: bound, scope } = planRows(clauses, slots, queryOptions());
   const order = selection.orderBy.map((each) => ({
     ...each,
     expression: bindExpression(each.expression, scope),
   }));
+  const hasLimit = selection.limit !== undefined || options.hasLimit === true;
+  const plan = rowsForChoice(bound, order, { hasLimit, isIdsOnly });
   const sorter = compileSorter<Frame>(order);
   const limit = bindConstant(selection.limit);
   const offset = bindConstant(selection.offset);
@@ -68,10 +73,12 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
     const found: Sortable<Frame>[] = [];
     const frame = newFrame(run, slots.count);
     const cut = given ?? window(frame);
-    const enough = sorter === undefined ? cut.offset + cut.limit : Infinity;
+    const { access, isOrdered } = source.choose(execution);
+    const sorting = isOrdered ? undefined : sorter;
+    const enough = sorting === undefined ? cut.offset + cut.limit : Infinity;
     const row = (each: Frame): boolean => {
       if (found.length >= enough) return false;
-      const keys = sorter?.keysOf(each) ?? [];
+      const keys = sorting?.keysOf(each) ?? [];
       const document = each.slots[slot] as StoredDocument;
       const kept = isIdsOnly ? { ...document, fields: {} } : document;
       run.budget.take(FRAME_BYTES + memorySize(kept.fields) + sizeOfKeys(keys));
@@ -80,8 +87,9 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
       found.push({ keys, row: { run, slots: slotsKept } });
       return true;
     };
-    yield* driveRows(source, execution, frame, { row, end: () => [] });
-    sorter?.sort(found, run);
+    const reading = { access, wanted: enough };
+    yield* driveRows({ source, reading }, execution, frame, { row, end: () => [] });
+    sorting?.sort(found, run);
     return found.slice(cut.offset, cut.offset + cut.limit).map((each) => each.row);
   };
   const count = compileCount(plan, slots);
@@ -103,11 +111,8 @@ function compileCount(plan: RowsPlan, slots: Slots): Choice["count"] {
       return true;
     };
     const frame = newFrame(execution.run, slots.count);
-    yield* driveRows(source, execution, frame, { row, end: () => [] });
+    const reading = { access: source.choose(execution).access, wanted: Infinity };
+    yield* driveRows({ source, reading }, execution, frame, { row, end: () => [] });
     return found;
   };
-}
-
-function isAlways(where: Expression | undefined): boolean {
-  return where === undefined || (where.kind === "literal" && where.value === true);
 }

@@ -4,6 +4,7 @@
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
+import type { Execution } from "../run/execution.ts";
 import { printStatement } from "../syntax/print.ts";
 import type { AdviseStatement, ExplainStatement } from "../syntax/tree.ts";
 import { nanoseconds } from "../system/requests.ts";
@@ -12,7 +13,7 @@ import { type Prepared, quickRead, type RunRead, type RunWrite } from "./work.ts
 export function explainPrepared({ statement, at }: ExplainStatement, inner: Prepared): Prepared {
   const { plan } = inner;
   if (plan === undefined) throw semanticFault(`there is no plan for ${statement.kind}`, at);
-  return quickRead(() => [{ plan: plan() }]);
+  return quickRead((execution) => [{ plan: plan(execution) }]);
 }
 
 /** Milliseconds, and the clock that they are of. */
@@ -30,7 +31,10 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
     const run: RunWrite = (execution) => {
       const begin = elapsed();
       const { items, ids } = work.run(execution);
-      const profile = profileOf(prepared, times, { count: ids.length, ms: elapsed() - begin });
+      const profile = profileOf(prepared, execution, times, {
+        count: ids.length,
+        ms: elapsed() - begin,
+      });
       return { ids, items: [...items, profile] };
     };
     return { ...prepared, work: { kind: "write", run } };
@@ -38,7 +42,7 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
   const run: RunRead = function* run(execution) {
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
-    const profile = profileOf(prepared, times, {
+    const profile = profileOf(prepared, execution, times, {
       count: Math.max(items.length, ids.length),
       ms: elapsed() - begin,
     });
@@ -52,10 +56,15 @@ interface Ran {
   readonly ms: number;
 }
 
-function profileOf({ plan, queryType }: Prepared, times: PrepareTimes, ran: Ran): ValueObject {
+function profileOf(
+  { plan, queryType }: Prepared,
+  execution: Execution,
+  times: PrepareTimes,
+  ran: Ran,
+): ValueObject {
   return {
     "~request_profile": {
-      ...(plan && { plan: plan() }),
+      ...(plan && { plan: plan(execution) }),
       queryType,
       resultCount: ran.count,
       state: "completed",

@@ -52,8 +52,11 @@ function compileSelect<T>(plan: SelectPlan, give: (rows: Value[]) => T): RunQuer
   return function* run(execution, options) {
     const frame = newFrame(execution.run, plan.slots);
     for (const { outer, inner } of imports) frame.slots[inner] = options?.around?.slots[outer];
-    const collector = collect(execution, narrowed(window(frame), options?.rowsMax));
-    yield* driveRows(found, execution, frame, collector.sink);
+    const { access, isOrdered } = found.choose(execution);
+    const cut = narrowed(window(frame), options?.rowsMax);
+    const collector = collect(execution, cut, isOrdered);
+    const reading = { access, wanted: collector.wanted };
+    yield* driveRows({ source: found, reading }, execution, frame, collector.sink);
     return give(collector.items);
   };
 }
@@ -104,27 +107,34 @@ export const WHOLE: Window = { offset: 0, limit: Infinity };
 export interface Collector {
   readonly sink: Sink;
   readonly items: Value[];
+  /** How many rows are enough, as far as it is known before the first. */
+  readonly wanted: number;
 }
+
+/** `isOrdered`: rows come in the order that is asked for. */
+export type Collect = (execution: Execution, window: Window, isOrdered?: boolean) => Collector;
 
 /** From rows to what is given back: groups, projection, DISTINCT, order, window. */
 export function compileCollector(
   output: Output,
   terms: readonly ScopeTerm[],
   isDistinct: boolean,
-): (execution: Execution, window: Window) => Collector {
+): Collect {
   const sorter = compileSorter<Value>(output.order);
   const project = compileProjection(output, terms);
   const share = compileShared(output.shared);
   const group =
     output.grouping === undefined ? undefined : compileGroups(output.grouping, terms[0]?.slot ?? 0);
-  return (execution, window) => {
+  return (execution, window, isOrdered = false) => {
     const isNew = distinctness(isDistinct, execution);
-    const parts: Parts = { execution, project, isNew, window };
+    const parts: Parts = { execution, project, isNew, window, share };
     const collector =
-      sorter === undefined ? windowCollector(parts) : sortingCollector(parts, sorter, share);
-    return group === undefined
-      ? collector
-      : { items: collector.items, sink: group(execution, collector.sink) };
+      sorter === undefined || isOrdered ? windowCollector(parts) : sortingCollector(parts, sorter);
+    if (group !== undefined) {
+      const { items, sink } = collector;
+      return { items, sink: group(execution, sink), wanted: Infinity };
+    }
+    return isDistinct ? { ...collector, wanted: Infinity } : collector;
   };
 }
 
@@ -133,14 +143,16 @@ interface Parts {
   readonly project: Project;
   readonly isNew: (row: Value) => boolean;
   readonly window: Window;
+  readonly share: (frame: Frame) => void;
 }
 
 /** Without an order the window is known while rows come: enough is enough. */
-function windowCollector({ execution, project, isNew, window }: Parts): Collector {
+function windowCollector({ execution, project, isNew, window, share }: Parts): Collector {
   const items: Value[] = [];
   let skipped = 0;
   const row = (frame: Frame): boolean => {
     if (window.limit === 0) return false;
+    share(frame);
     const item = project(frame, execution);
     if (!isNew(item)) return true;
     if (skipped < window.offset) {
@@ -151,7 +163,7 @@ function windowCollector({ execution, project, isNew, window }: Parts): Collecto
     items.push(item);
     return items.length < window.limit;
   };
-  return { items, sink: { row, end: () => [] } };
+  return { items, sink: { row, end: () => [] }, wanted: window.offset + window.limit };
 }
 
 /** Computes the columns that ORDER BY names, once for order and projection. */
@@ -163,9 +175,8 @@ function compileShared(shared: readonly SharedColumn[]): (frame: Frame) => void 
 }
 
 function sortingCollector(
-  { execution, project, isNew, window }: Parts,
+  { execution, project, isNew, window, share }: Parts,
   sorter: Sorter<Value>,
-  share: (frame: Frame) => void,
 ): Collector {
   const items: Value[] = [];
   const sortable: Sortable<Value>[] = [];
@@ -188,7 +199,7 @@ function sortingCollector(
     }
     return [];
   };
-  return { items, sink: { row, end } };
+  return { items, sink: { row, end }, wanted: Infinity };
 }
 
 function distinctness(isDistinct: boolean, execution: Execution): (row: Value) => boolean {
