@@ -10,8 +10,8 @@ import { type Accumulator, startAggregate } from "../functions/aggregate.ts";
 import type { Grouping } from "../plan/output.ts";
 import { dataKey, joinKeys } from "../value/compare.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
-import { warnOf } from "./execution.ts";
-import type { Stage } from "./rows.ts";
+import { type Execution, warnOf } from "./execution.ts";
+import type { Sink } from "./rows.ts";
 
 interface Group {
   readonly keys: readonly Datum[];
@@ -22,13 +22,16 @@ interface Group {
 const GROUP_BYTES = 256;
 const ACCUMULATOR_BYTES = 96;
 
+/** As a stage. `count`: how many rows there are, when that is all that is asked for and none will come. */
+export type GroupStage = (execution: Execution, next: Sink, count?: number) => Sink;
+
 /** Hands on one row for each group, with keys and aggregates in their slots. */
-export function compileGroups(grouping: Grouping, slot: number): Stage {
+export function compileGroups(grouping: Grouping, slot: number): GroupStage {
   const keys = grouping.keys.map(({ expression }) => compile(expression));
   const args = grouping.aggregates.map(compileArgument);
   const aggregateCount = grouping.aggregates.length;
   const having = grouping.having === undefined ? undefined : compile(grouping.having);
-  return (execution, next) => {
+  return (execution, next, count) => {
     const groups = new Map<string, Group>();
     const { run } = execution;
     const frame: Frame = { run, slots: [] };
@@ -63,6 +66,7 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
         return true;
       },
       *end() {
+        if (count !== undefined) groups.set("", countedGroup(grouping, count));
         if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
         for (const group of groups.values()) {
           run.budget.startRow();
@@ -86,6 +90,11 @@ function startGroup(grouping: Grouping, keys: readonly Datum[], run: Run): Group
     startAggregate(call.name, call.isDistinct === true, run),
   );
   return { keys, accumulators };
+}
+
+/** A group whose aggregates are all `count(*)`. */
+function countedGroup({ aggregates }: Grouping, count: number): Group {
+  return { keys: [], accumulators: aggregates.map(() => ({ add: () => {}, result: () => count })) };
 }
 
 function compileArgument({ call }: Grouping["aggregates"][number]): Evaluate {

@@ -5,24 +5,20 @@
 import type { Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
+import { Pace } from "../frame/pace.ts";
 import type { Steps } from "../frame/steps.ts";
 import { rowDocument } from "../frame/whole-document.ts";
 import type { Output, SharedColumn } from "../plan/output.ts";
-import type { QueryPlan, SelectPlan, UnionPlan } from "../plan/plan.ts";
+import { countedOf, type QueryPlan, type SelectPlan, type UnionPlan } from "../plan/plan.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileGroups } from "../run/group.ts";
+import { compileHolder, type HeldSlots, type RowHolder } from "../run/held-row.ts";
+import { type OrderedRow, OrderedRows } from "../run/ordered-rows.ts";
 import { compileProjection, type Project } from "../run/project.ts";
 import { compileRows, driveRows, type Sink } from "../run/rows.ts";
-import {
-  compileSorter,
-  compileWindow,
-  type Sortable,
-  type Sorter,
-  sizeOfKeys,
-  type Window,
-} from "../run/sort.ts";
-import { firstOfEquals } from "../value/compare.ts";
+import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";
+import { dataKey, firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
 
 export interface QueryOptions {
@@ -49,15 +45,21 @@ function compileSelect<T>(plan: SelectPlan, give: (rows: Value[]) => T): RunQuer
   const collect = compileCollector(plan.output, plan.terms, plan.isDistinct);
   const window = compileWindow(plan.limit, plan.offset);
   const { imports } = plan;
+  const counted = countedOf(plan);
   return function* run(execution, options) {
     const frame = newFrame(execution.run, plan.slots);
     for (const { outer, inner } of imports) frame.slots[inner] = options?.around?.slots[outer];
-    const { access, isOrdered } = found.choose(execution);
     const cut = narrowed(window(frame), options?.rowsMax);
-    const collector = collect(execution, cut, isOrdered);
-    const reading = { access, wanted: collector.wanted };
-    yield* driveRows({ source: found, reading }, execution, frame, collector.sink);
-    return give(collector.items);
+    const count = counted === undefined ? undefined : execution.view.count(counted);
+    if (count !== undefined) {
+      const { sink, items } = collect(execution, cut, { count });
+      yield* sink.end();
+      return give(items);
+    }
+    const { access, isOrdered } = found.choose(execution);
+    const { sink, items, wanted } = collect(execution, cut, { isOrdered });
+    yield* driveRows({ source: found, reading: { access, wanted } }, execution, frame, sink);
+    return give(items);
   };
 }
 
@@ -71,34 +73,41 @@ const ROWS_PER_PAUSE = 256;
 
 function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<T> {
   const arms = plan.arms.map(compileQuery);
-  const sorter = compileSorter<Value>(plan.order);
+  const sorter = compileSorter(plan.order);
   const window = compileWindow(plan.limit, plan.offset);
   return function* run(execution, { around, rowsMax } = {}) {
     const { budget } = execution.run;
     const frame = newFrame(execution.run, plan.slots);
     const { offset, limit } = narrowed(window(frame), rowsMax);
-    const enough = sorter === undefined ? offset + limit : Infinity;
+    const wanted = rowsWanted({ offset, limit });
+    if (wanted === 0) return give([]);
+    const enough = sorter === undefined ? wanted : Infinity;
     const isNew = firstOfEquals((bytes) => budget.take(bytes));
-    const rows: Sortable<Value>[] = [];
+    const rows: Value[] = [];
+    const ordered = sorter && new OrderedRows<Value>(sorter, budget, wanted);
     for (const [i, arm] of arms.entries()) {
       if (rows.length >= enough) break;
       const isDistinct = i < plan.distinctCount;
-      const wanted = isDistinct ? Infinity : enough - rows.length;
-      const found = yield* arm(execution, { ...(around && { around }), rowsMax: wanted });
+      const missing = isDistinct ? Infinity : enough - rows.length;
+      const found = yield* arm(execution, { ...(around && { around }), rowsMax: missing });
       for (const [count, row] of found.entries()) {
         if (count % ROWS_PER_PAUSE === ROWS_PER_PAUSE - 1) yield;
         budget.startRow();
         budget.step();
         if (isDistinct && !isNew(row)) continue;
+        if (ordered === undefined) {
+          rows.push(row);
+          continue;
+        }
         frame.slots[0] = rowDocument(row);
-        const keys = sorter?.keysOf(frame) ?? [];
-        budget.take(sizeOfKeys(keys));
-        rows.push({ keys, row });
+        const keys = ordered.keysOf(frame);
+        // The row itself is counted by its arm.
+        if (keys !== undefined) ordered.keep(keys, row, 0);
       }
     }
     budget.endPiece();
-    sorter?.sort(rows, execution.run);
-    return give(rows.slice(offset, offset + limit).map(({ row }) => row));
+    if (ordered !== undefined) for (const { row } of yield* ordered.inOrder()) rows.push(row);
+    return give(rows.slice(offset, offset + limit));
   };
 }
 
@@ -111,8 +120,15 @@ export interface Collector {
   readonly wanted: number;
 }
 
-/** `isOrdered`: rows come in the order that is asked for. */
-export type Collect = (execution: Execution, window: Window, isOrdered?: boolean) => Collector;
+/** What is known of the rows before the first of them. */
+export interface Foreseen {
+  /** They come in the order that is asked for. */
+  readonly isOrdered?: boolean;
+  /** How many there are, where nothing else is asked for: then none will come. */
+  readonly count?: number;
+}
+
+export type Collect = (execution: Execution, window: Window, foreseen?: Foreseen) => Collector;
 
 /** From rows to what is given back: groups, projection, DISTINCT, order, window. */
 export function compileCollector(
@@ -120,35 +136,38 @@ export function compileCollector(
   terms: readonly ScopeTerm[],
   isDistinct: boolean,
 ): Collect {
-  const sorter = compileSorter<Value>(output.order);
+  const sorter = compileSorter(output.order);
   const project = compileProjection(output, terms);
   const share = compileShared(output.shared);
+  const holder = compileHolder(output, terms);
   const group =
     output.grouping === undefined ? undefined : compileGroups(output.grouping, terms[0]?.slot ?? 0);
-  return (execution, window, isOrdered = false) => {
-    const isNew = distinctness(isDistinct, execution);
-    const parts: Parts = { execution, project, isNew, window, share };
+  return (execution, window, { isOrdered = false, count } = {}) => {
+    const parts: Parts = { execution, project, isDistinct, window };
     const collector =
-      sorter === undefined || isOrdered ? windowCollector(parts) : sortingCollector(parts, sorter);
-    if (group !== undefined) {
-      const { items, sink } = collector;
-      return { items, sink: group(execution, sink), wanted: Infinity };
-    }
-    return isDistinct ? { ...collector, wanted: Infinity } : collector;
+      sorter === undefined || isOrdered
+        ? windowCollector(parts, share)
+        : sortingCollector(parts, { sorter, share, holder });
+    if (group === undefined) return collector;
+    const { items, sink } = collector;
+    return { items, sink: group(execution, sink, count), wanted: Infinity };
   };
 }
 
 interface Parts {
   readonly execution: Execution;
   readonly project: Project;
-  readonly isNew: (row: Value) => boolean;
+  readonly isDistinct: boolean;
   readonly window: Window;
-  readonly share: (frame: Frame) => void;
 }
 
-/** Without an order the window is known while rows come: enough is enough. */
-function windowCollector({ execution, project, isNew, window, share }: Parts): Collector {
+/** Where nothing is sorted the window is known while rows come: enough is enough. */
+function windowCollector(
+  { execution, project, isDistinct, window }: Parts,
+  share: (frame: Frame) => void,
+): Collector {
   const items: Value[] = [];
+  const isNew = distinctness(isDistinct, execution);
   let skipped = 0;
   const row = (frame: Frame): boolean => {
     if (window.limit === 0) return false;
@@ -163,7 +182,8 @@ function windowCollector({ execution, project, isNew, window, share }: Parts): C
     items.push(item);
     return items.length < window.limit;
   };
-  return { items, sink: { row, end: () => [] }, wanted: window.offset + window.limit };
+  const wanted = isDistinct ? Infinity : rowsWanted(window);
+  return { items, sink: { row, end: () => [] }, wanted };
 }
 
 /** Computes the columns that ORDER BY names, once for order and projection. */
@@ -174,32 +194,83 @@ function compileShared(shared: readonly SharedColumn[]): (frame: Frame) => void 
   };
 }
 
-function sortingCollector(
-  { execution, project, isNew, window, share }: Parts,
-  sorter: Sorter<Value>,
-): Collector {
+interface Ordering {
+  readonly sorter: Sorter;
+  readonly share: (frame: Frame) => void;
+  readonly holder: RowHolder;
+}
+
+/** Memory for documents whose rows are projected later; behind that, rows are projected at once. */
+const HELD_BYTES_MAX = 8 * 1024 * 1024;
+
+/** A row that was projected, or what its projection needs. */
+type LateRow = { readonly item: Value } | { readonly held: HeldSlots };
+
+/**
+ * With a limit rows are projected when it is known which are given back; without one all of them are,
+ * and what was projected is smaller. What must differ is known only when it was projected.
+ */
+function sortingCollector(parts: Parts, { sorter, share, holder }: Ordering): Collector {
+  const { execution, project, isDistinct, window } = parts;
+  const { budget } = execution.run;
+  const wanted = rowsWanted(window);
+  const isLate = !isDistinct && Number.isFinite(wanted);
+  const rows = new OrderedRows<LateRow>(sorter, budget, wanted);
   const items: Value[] = [];
-  const sortable: Sortable<Value>[] = [];
+  let last: Frame | undefined;
   const row = (frame: Frame): boolean => {
+    if (wanted === 0) return false;
     share(frame);
+    const keys = rows.keysOf(frame);
+    if (keys === undefined) return true;
+    last = frame;
+    const held = isLate ? holder.hold(frame) : undefined;
+    const bytes = held === undefined ? Infinity : holder.sizeOf(held);
+    if (held !== undefined && rows.bytes + bytes <= HELD_BYTES_MAX) {
+      rows.keep(keys, { held }, bytes);
+      return true;
+    }
     const item = project(frame, execution);
-    const keys = sorter.keysOf(frame);
-    execution.run.budget.take(memorySize(item) + sizeOfKeys(keys));
-    sortable.push({ keys, row: item });
+    rows.keep(keys, { item }, memorySize(item), isDistinct ? dataKey(item) : undefined);
     return true;
   };
-  const end = (): Iterable<void> => {
-    sorter.sort(sortable, execution.run);
-    let skipped = 0;
-    for (const { row: item } of sortable) {
-      if (items.length >= window.limit) break;
-      if (!isNew(item)) continue;
-      if (skipped++ < window.offset) continue;
-      items.push(item);
-    }
-    return [];
+  const end = function* end(): Steps<void> {
+    const ordered = yield* rows.inOrder();
+    for (const { bytes } of ordered.slice(0, window.offset)) budget.give(bytes);
+    const given = ordered.slice(window.offset, wanted);
+    if (last !== undefined) yield* projectLate(given, { ...parts, holder, frame: last, items });
   };
   return { items, sink: { row, end }, wanted: Infinity };
+}
+
+interface LateParts extends Parts {
+  readonly holder: RowHolder;
+  readonly frame: Frame;
+  readonly items: Value[];
+}
+
+/** Projects what waits for it, in the frame that served all rows. */
+function* projectLate(rows: readonly OrderedRow<LateRow>[], parts: LateParts): Steps<void> {
+  const { execution, project, holder, frame, items } = parts;
+  const { budget, subqueries } = execution.run;
+  const pace = new Pace(budget);
+  for (const { row, bytes } of rows) {
+    if ("item" in row) {
+      items.push(row.item);
+      continue;
+    }
+    budget.startRow();
+    budget.step();
+    holder.restore(frame, row.held);
+    const work = (): Value => project(frame, execution);
+    const item =
+      subqueries === undefined ? work() : yield* subqueries.attempt(work, execution.warnings);
+    budget.give(bytes);
+    budget.take(memorySize(item));
+    items.push(item);
+    if (pace.isPauseDue()) yield;
+  }
+  budget.endPiece();
 }
 
 function distinctness(isDistinct: boolean, execution: Execution): (row: Value) => boolean {
