@@ -8,15 +8,15 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { IndexDefinition } from "../../store/index-entry.ts";
-import type { StoredDocument, VersionedState } from "../../store/view.ts";
+import type { Needed, StoredDocument, VersionedState } from "../../store/view.ts";
 
 /** Undefined stands where nothing was found yet and a pause would do no harm. */
 export type Found<T> = Iterable<T | undefined>;
 
 export interface DocumentView {
-  get(collection: string, id: Value): StoredDocument | undefined;
+  get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined;
   /** The documents of a collection in the order of their ids. */
-  scan(collection: string): Found<StoredDocument>;
+  scan(collection: string, needed?: Needed): Found<StoredDocument>;
   /** Undefined when nobody keeps the number: then the documents must be counted. */
   count(collection: string): number | undefined;
   /** The replicated state of a document. */
