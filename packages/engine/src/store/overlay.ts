@@ -51,10 +51,10 @@ export class Overlay implements Reader {
     for (const [key, value] of other.#writes) this.#set(key, value);
   }
 
-  get(key: Key): Value | undefined {
+  get(key: Key, fields?: readonly string[]): Value | undefined {
     const own = this.#writes.get(key);
     if (own !== undefined || this.#writes.has(key)) return own;
-    return this.#parent.get(key);
+    return this.#parent.get(key, fields);
   }
 
   has(key: Key): boolean {
@@ -62,15 +62,15 @@ export class Overlay implements Reader {
   }
 
   /** The state when the walk began: what is written meanwhile does not show in it. */
-  *entries(range: KeyRange): Iterable<KeyEntry> {
+  *entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
     const own = this.#ownKeys(range).map((key) => ({ key, value: this.#writes.get(key) }));
     if (own.length === 0) {
-      yield* this.#parent.entries(range);
+      yield* this.#parent.entries(range, fields);
       return;
     }
     const isBefore = range.reverse === true ? isAbove : isBelow;
     let next = 0;
-    for (const entry of this.#parent.entries(range)) {
+    for (const entry of this.#parent.entries(range, fields)) {
       for (; isBefore(own[next]?.key, entry.key); next++) yield* present(own[next]);
       if (own[next]?.key === entry.key) yield* present(own[next++]);
       else yield entry;
@@ -83,7 +83,7 @@ export class Overlay implements Reader {
       yield* this.#parent.keys(range);
       return;
     }
-    for (const entry of this.entries(range)) yield entry.key;
+    for (const entry of this.entries(range, NO_FIELDS)) yield entry.key;
   }
 
   #set(key: Key, value: Value | undefined): void {
@@ -106,6 +106,8 @@ export class Overlay implements Reader {
     this.#recent = [];
   }
 }
+
+const NO_FIELDS: readonly string[] = [];
 
 /** How many keys a range read may look through one by one. */
 const RECENT_MAX = 256;

@@ -89,8 +89,8 @@ export interface OrphanedAttachment {
   readonly time: number;
 }
 
-/** Which documents to walk through, and how. */
-export interface ScanRange {
+/** Which documents to walk through, how, and what of each is needed. */
+export interface ScanRange extends Needed {
   /** Bounds of the id. */
   readonly low?: Bound;
   readonly high?: Bound;
@@ -98,6 +98,15 @@ export interface ScanRange {
   readonly after?: Value;
   /** From the largest id down. */
   readonly reverse?: boolean;
+}
+
+/** What is needed of a document. */
+export interface Needed {
+  /**
+   * Its other top-level fields may be missing, and their types; all are there when this is left out.
+   * The id always is.
+   */
+  readonly fields?: readonly string[] | undefined;
 }
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
@@ -139,19 +148,19 @@ export class View {
     return names;
   }
 
-  get(collection: string, id: Value): StoredDocument | undefined {
+  get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined {
     const number = this.collectionNumber(collection);
     if (number === undefined) return undefined;
     const document = documentId(id);
-    const record = this.#reader.get(documentKey(number, document.key));
+    const record = this.#reader.get(documentKey(number, document.key), needed?.fields);
     return record === undefined ? undefined : storedDocument(document.id, record);
   }
 
   /** The same by the key of its id. */
-  getByKey(collection: string, idKey: string): StoredDocument | undefined {
+  getByKey(collection: string, idKey: string, needed?: Needed): StoredDocument | undefined {
     const number = this.collectionNumber(collection);
     if (number === undefined) return undefined;
-    const record = this.#reader.get(documentKey(number, idKey));
+    const record = this.#reader.get(documentKey(number, idKey), needed?.fields);
     return record === undefined ? undefined : storedDocument(idOfKey(idKey), record);
   }
 
@@ -159,7 +168,12 @@ export class View {
   *scan(collection: string, range: ScanRange = {}): Iterable<StoredDocument> {
     const number = this.collectionNumber(collection);
     if (number === undefined) return;
-    for (const { key, value } of this.#reader.entries(scanRange(number, range))) {
+    const { fields } = range;
+    if (fields?.length === 0) {
+      for (const id of this.scanIds(collection, range)) yield { id, fields: {}, types: undefined };
+      return;
+    }
+    for (const { key, value } of this.#reader.entries(scanRange(number, range), fields)) {
       yield storedDocument(idOfKey(key, ID_OFFSET), value);
     }
   }

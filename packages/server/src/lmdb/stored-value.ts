@@ -13,11 +13,13 @@
 import { decodeCbor, encodeCbor, isArray, type Value, type ValueObject } from "@bigpeer/protocol";
 import { addExtension, Unpackr } from "msgpackr";
 import { isPlainKey, type ShapeTable } from "./shape-table.ts";
-
-/** Extension types: ours, and msgpackr's own for a typed array (then 1, a Uint8Array). */
-const EXTENSION_CBOR = 0x43;
-const EXTENSION_TYPED_ARRAY = 0x74;
-const TYPED_ARRAY_UINT8 = 1;
+import {
+  EXTENSION_CBOR,
+  EXTENSION_TYPED_ARRAY,
+  FieldSet,
+  TYPED_ARRAY_UINT8,
+  ValueReader,
+} from "./value-reader.ts";
 
 /** Before the content of binary below 256 bytes: extension, its size, its type, the kind of array. */
 const SHORT_EXTENSION = 0xc7;
@@ -34,13 +36,37 @@ addExtension({
   unpack: (bytes: Uint8Array): Value => decodeCbor(new Uint8Array(bytes)),
 });
 
+const FIELD_SET_COUNT_MAX = 64;
+
 /** Reads stored values. One instance serves one table of shapes. */
 export class ValueDecoder {
   readonly #unpackr: Unpackr;
+  readonly #reader: ValueReader;
+  /** By the list that was given, and by the names in it: each statement has its own list. */
+  readonly #givenSets = new WeakMap<readonly string[], FieldSet>();
+  readonly #fieldSets = new Map<string, FieldSet>();
 
   /** `shapes` gives the whole table; it is called when a value names a shape not seen before. */
   constructor(shapes: () => string[][]) {
     this.#unpackr = new Unpackr({ getStructures: shapes, mapsAsObjects: true });
+    this.#reader = new ValueReader(shapes);
+  }
+
+  /** What decodePart takes. Those of the last statements are kept, with what was learned for them. */
+  fieldSet(fields: readonly string[]): FieldSet {
+    const given = this.#givenSets.get(fields);
+    if (given !== undefined) return given;
+    const name = JSON.stringify(fields);
+    const fieldSet = this.#fieldSets.get(name) ?? new FieldSet(fields);
+    if (this.#fieldSets.size >= FIELD_SET_COUNT_MAX) this.#fieldSets.clear();
+    this.#fieldSets.set(name, fieldSet);
+    this.#givenSets.set(fields, fieldSet);
+    return fieldSet;
+  }
+
+  /** As decode; objects may come without fields that are not wanted: see Reader in the engine. */
+  decodePart(bytes: Uint8Array, size: number, wanted: FieldSet): Value {
+    return this.#reader.part(bytes, size, wanted);
   }
 
   /** `bytes` may be a lent buffer that is longer than the value of `size` bytes. */

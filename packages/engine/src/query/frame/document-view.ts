@@ -8,15 +8,15 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-entry.ts";
-import type { ScanRange, StoredDocument, VersionedState } from "../../store/view.ts";
+import type { Needed, ScanRange, StoredDocument, VersionedState } from "../../store/view.ts";
 
 /** Undefined stands where nothing was found yet and a pause would do no harm. */
 export type Found<T> = Iterable<T | undefined>;
 
 export interface DocumentView {
-  get(collection: string, id: Value): StoredDocument | undefined;
+  get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined;
   /** The same by the key of its id. */
-  getByKey(collection: string, idKey: string): StoredDocument | undefined;
+  getByKey(collection: string, idKey: string, needed?: Needed): StoredDocument | undefined;
   /** The documents of a collection, or a range of them, in the order of their ids. */
   scan(collection: string, range?: ScanRange): Found<StoredDocument>;
   /** Undefined when nobody keeps the number: then the documents must be counted. */

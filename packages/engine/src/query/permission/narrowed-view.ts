@@ -48,7 +48,8 @@ export class NarrowedView implements DocumentView {
     const { authority } = this.#judge;
     if (!authority.hasReadRule(collection)) return;
     const pace = new Pace(this.#judge);
-    for (const document of this.#view.scan(collection, range)) {
+    // Rules may read what the statement does not.
+    for (const document of this.#view.scan(collection, { ...range, fields: undefined })) {
       if (this.#judge.mayRead(collection, document)) yield document;
       else if (pace.isPauseDue()) yield undefined;
     }

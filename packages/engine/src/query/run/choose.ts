@@ -2,10 +2,12 @@
  * The way to the documents of a term, chosen when a statement runs: only then the indexes are known.
  */
 
+import type { Needed } from "../../store/view.ts";
 import type { DocumentView } from "../frame/document-view.ts";
 import { type Chosen, chooseAccess, SCAN, type Wish } from "../plan/access.ts";
 import type { Explaining } from "../plan/explain.ts";
 import type { SourcePlan } from "../plan/plan.ts";
+import { fieldsOf } from "../plan/reads.ts";
 
 /** What of an execution a way is chosen by. */
 export interface Choosing {
@@ -21,6 +23,12 @@ export function chooseFor(source: SourcePlan, wish: Wish, { isStrict, view }: Ch
   const isPlain = types === undefined && !isStrict;
   const indexes = isPlain && couldUseIndex(source, wish) ? view.indexesOf(collection.name) : [];
   return chooseAccess(source, wish, indexes);
+}
+
+/** What of the documents is needed. Declared and strict reads look at types. */
+export function neededOf({ reads, types }: SourcePlan, isStrict: boolean): Needed {
+  if (reads === undefined || types !== undefined || isStrict) return {};
+  return { fields: fieldsOf(reads) };
 }
 
 function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {

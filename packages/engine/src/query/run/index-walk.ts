@@ -9,7 +9,7 @@
 
 import { documentId, isArray, type MutableObject, setField, type Value } from "@bigpeer/protocol";
 import { type IndexEntry, type IndexRange, valueAt } from "../../store/index-entry.ts";
-import type { ScanRange, StoredDocument } from "../../store/view.ts";
+import type { Needed, ScanRange, StoredDocument } from "../../store/view.ts";
 import type { Found } from "../frame/document-view.ts";
 import type { Frame } from "../frame/frame.ts";
 import { Pace } from "../frame/pace.ts";
@@ -27,6 +27,8 @@ export interface Search {
   readonly collection: string;
   /** How many documents are enough, as far as it is known. */
   readonly wanted: number;
+  /** What of each of them is needed. */
+  readonly needed: Needed;
 }
 
 /** A way whose values are known. */
@@ -65,7 +67,10 @@ export function findDocuments(access: Access, search: Search): Found<StoredDocum
   const way = wayOf(access, frame);
   budget.endPiece();
   if (way.kind === "scan") {
-    return way.range === undefined ? [] : execution.view.scan(collection, way.range);
+    const { range } = way;
+    return range === undefined
+      ? []
+      : execution.view.scan(collection, { ...range, ...search.needed });
   }
   if (way.kind !== "index") return findKeys(way, search);
   return way.access.walk === undefined ? findEntries(way, search) : walkEntries(way, search);
@@ -120,7 +125,7 @@ function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
     return;
   }
   const entries = yield* collectEntries(way, search, roomFor(search));
-  if (entries === undefined) return yield* search.execution.view.scan(search.collection);
+  if (entries === undefined) return yield* scanAll(search);
   for (const entry of entries) yield documentOf(entry, way, search);
 }
 
@@ -174,8 +179,12 @@ function compareIdKeys(a: IndexEntry, b: IndexEntry): number {
 function* findKeys(way: KeysWay | JoinedWays, search: Search): Found<StoredDocument> {
   const { view } = search.execution;
   const keys = yield* collectKeys(way, search, roomFor(search));
-  if (keys === undefined) return yield* view.scan(search.collection);
-  for (const key of keys) yield view.getByKey(search.collection, key);
+  if (keys === undefined) return yield* scanAll(search);
+  for (const key of keys) yield view.getByKey(search.collection, key, search.needed);
+}
+
+function scanAll({ execution, collection, needed }: Search): Found<StoredDocument> {
+  return execution.view.scan(collection, needed);
 }
 
 /** The keys of ids, each once, in their order. */
@@ -201,7 +210,7 @@ function* collectScanned({ range }: ScanWay, search: Search, room: number): Coll
   const { view, run } = search.execution;
   const pace = new Pace(run.budget);
   const keys: string[] = [];
-  for (const document of view.scan(search.collection, range)) {
+  for (const document of view.scan(search.collection, { ...range, fields: [] })) {
     run.budget.step();
     if (pace.isPauseDue()) yield undefined;
     if (document === undefined) continue;
@@ -327,10 +336,12 @@ function compareKeys(
 function documentOf(
   entry: IndexEntry,
   { access: { index, isCovering } }: IndexWay,
-  { execution, collection }: Search,
+  { execution, collection, needed }: Search,
 ): StoredDocument | undefined {
   const values = isCovering ? entry.values() : undefined;
-  if (values?.every(isAsStored) !== true) return execution.view.getByKey(collection, entry.idKey);
+  if (values?.every(isAsStored) !== true) {
+    return execution.view.getByKey(collection, entry.idKey, needed);
+  }
   const fields: MutableObject = {};
   for (const [i, { path }] of index.keys.entries()) {
     const value = values[i];

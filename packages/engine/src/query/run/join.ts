@@ -20,7 +20,7 @@ import { dataKey, joinKeys } from "../value/compare.ts";
 import { Failure, MISSING } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 import { attempt } from "./attempt.ts";
-import { chooseFor } from "./choose.ts";
+import { chooseFor, neededOf } from "./choose.ts";
 import { getDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { toId } from "./ids.ts";
@@ -92,8 +92,10 @@ function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | und
   if (access.kind === "scan") return undefined;
   const { name } = collection;
   const count = execution.view.count(name) ?? Infinity;
+  const needed = neededOf(source, execution.isStrict);
+  const search = { execution, collection: name, wanted: Infinity, needed };
   return {
-    of: (frame) => findDocuments(access, { execution, frame, collection: name, wanted: Infinity }),
+    of: (frame) => findDocuments(access, { ...search, frame }),
     rowsMax: count / PASSED_PER_LOOKUP,
   };
 }

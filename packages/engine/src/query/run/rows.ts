@@ -8,7 +8,7 @@
  */
 
 import { assert, documentId, type Types, type Value } from "@bigpeer/protocol";
-import type { StoredDocument } from "../../store/view.ts";
+import type { Needed, StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import type { Found } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
@@ -19,7 +19,7 @@ import type { Access, Chosen, IdsAccess } from "../plan/access.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
 import type { SystemCollection } from "../system/system-collections.ts";
 import { Failure } from "../value/datum.ts";
-import { chooseFor } from "./choose.ts";
+import { chooseFor, neededOf } from "./choose.ts";
 import { getDocument, readDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { compileIds } from "./ids.ts";
@@ -134,6 +134,8 @@ export function* driveRows(
   yield* sink.end();
 }
 
+const WHOLE: Needed = {};
+
 function compileReader(source: SourcePlan): DocumentReader {
   const { collection, types } = source;
   if (collection.kind === "system") return compileSystemReader(collection.collection, source);
@@ -146,10 +148,13 @@ function compileReader(source: SourcePlan): DocumentReader {
   }
   const { name } = collection;
   const lookUp = source.ids && compileLookUp(source.ids, name, types);
+  const partly = neededOf(source, false);
   return (execution, frame, { access, wanted }) => {
     if (lookUp !== undefined) return lookUp(execution, frame);
-    const documents = findDocuments(access, { execution, frame, collection: name, wanted });
     const { view, isStrict } = execution;
+    const needed = isStrict ? WHOLE : partly;
+    const search = { execution, frame, collection: name, wanted, needed };
+    const documents = findDocuments(access, search);
     if (types === undefined && !isStrict) return documents;
     const typing = { isStrict, types };
     const place = { view, collection: name };
