@@ -102,10 +102,9 @@ export class NarrowedView implements DocumentView {
   *scanIndex(index: IndexDefinition, range: IndexRange): Found<IndexEntry> {
     if (!this.#judge.authority.hasReadRule(index.collection)) return;
     const { isWhole } = this.#judge.authority.readRule(index.collection);
-    if (isWhole) return yield* this.#view.scanIndex(index, range);
     const pace = new Pace(this.#judge);
     for (const entry of this.#view.scanIndex(index, range)) {
-      if (this.getByKey(index.collection, entry.idKey) !== undefined) yield entry;
+      if (isWhole || this.getByKey(index.collection, entry.idKey) !== undefined) yield entry;
       else if (pace.isPauseDue()) yield undefined;
     }
   }

@@ -342,7 +342,7 @@ function walkOf(
 
 const ID_NAME = pathName(["_id"]);
 
-function isIdPath(path: Path): boolean {
+export function isIdPath(path: Path): boolean {
   return path.length === 1 && path[0] === "_id";
 }
 

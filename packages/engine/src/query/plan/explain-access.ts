@@ -85,12 +85,12 @@ function listed(side: string, bounds: readonly ValueObject[]): ValueObject {
   return { [side]: bounds.length === 1 ? only : bounds };
 }
 
-function isLow(operator: OrderOperator): boolean {
-  return operator === ">" || operator === ">=";
+function isLow(comparison: OrderOperator): boolean {
+  return comparison === ">" || comparison === ">=";
 }
 
-function isIncluding(operator: OrderOperator): boolean {
-  return operator === "<=" || operator === ">=";
+function isIncluding(comparison: OrderOperator): boolean {
+  return comparison === "<=" || comparison === ">=";
 }
 
 function boundOf(value: Expression, included: boolean): ValueObject {

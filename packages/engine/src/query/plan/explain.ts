@@ -27,6 +27,15 @@ import { countedOf } from "./plan.ts";
 export interface Explaining {
   /** The way to the documents of a term. */
   readonly choose: (source: SourcePlan, wish: Wish) => Chosen;
+  /** What an operator did, by the part of the plan that it is made of; after the statement ran. */
+  readonly told?: (node: object) => ValueObject | undefined;
+  /** The same for the walk through an index, by its number. */
+  readonly toldEntries?: (index: number) => ValueObject | undefined;
+}
+
+/** The operator, with what it did when that is known. */
+function withStats(step: ValueObject, stats: ValueObject | undefined): ValueObject {
+  return stats === undefined ? step : { ...step, "#stats": stats };
 }
 
 /** The plan of a whole statement. */
@@ -77,7 +86,8 @@ function explainSelect(plan: SelectPlan, how: Explaining): ValueObject[] {
     column.kind === "all" ? undefined : column.expression,
   );
   const projections = output.columns.map(explainColumn);
-  steps.push(operator("projection", { projections, ...explainSubqueries(inner, how) }));
+  const projection = operator("projection", { projections, ...explainSubqueries(inner, how) });
+  steps.push(withStats(projection, how.told?.(output.columns)));
   if (plan.isDistinct) steps.push(operator("distinct", {}));
   steps.push(...explainWindow(plan.limit, plan.offset));
   return steps;
@@ -101,7 +111,7 @@ export function explainRows(
   const chosen = how.choose(source, wish);
   const steps = [
     ...explainSource(source, chosen.access, how),
-    ...joins.map((join) => explainJoin(join, how)),
+    ...joins.map((join) => withStats(explainJoin(join, how), how.told?.(join))),
   ];
   if (where !== undefined) steps.push(explainFilter(where, how));
   return { steps, isOrdered: chosen.isOrdered };
@@ -123,7 +133,8 @@ export interface ExplainableChoice {
 
 function explainFilter(condition: Expression, how: Explaining): ValueObject {
   const inner = explainSubqueries([condition], how);
-  return operator("filter", { condition: printExpression(condition), ...inner });
+  const step = operator("filter", { condition: printExpression(condition), ...inner });
+  return withStats(step, how.told?.(condition));
 }
 
 function explainWindow(
@@ -149,14 +160,11 @@ function explainOrder(order: readonly OrderTerm[], how: Explaining): ValueObject
     order.map(({ expression }) => expression),
     how,
   );
-  return operator("sort", { keys, ...inner });
+  return withStats(operator("sort", { keys, ...inner }), how.told?.(order));
 }
 
-function explainSource(
-  { collection, alias }: SourcePlan,
-  access: Access,
-  how: Explaining,
-): ValueObject[] {
+function explainSource(source: SourcePlan, access: Access, how: Explaining): ValueObject[] {
+  const { collection, alias } = source;
   if (collection.kind === "query") {
     return [operator("subquery", { alias, children: explainQuery(collection.plan, how) })];
   }
@@ -165,12 +173,15 @@ function explainSource(
       ? ["default", collection.name]
       : ["system", collection.collection.name];
   const where: ValueObject = { collection: name, datasource, alias };
-  const step = explainAccess(access, where);
+  const stats = how.told?.(source);
+  const entries = access.kind === "index" ? how.toldEntries?.(access.index.number) : undefined;
   const isFetching =
     access.kind === "union" ||
     access.kind === "intersect" ||
     (access.kind === "index" && !access.isCovering);
-  return isFetching ? [step, operator("fetch", where)] : [step];
+  const step = explainAccess(access, where);
+  if (!isFetching) return [withStats(step, stats)];
+  return [withStats(step, entries), withStats(operator("fetch", where), stats)];
 }
 
 function explainJoin(plan: JoinPlan | UnnestPlan, how: Explaining): ValueObject {
@@ -201,20 +212,17 @@ function explainJoin(plan: JoinPlan | UnnestPlan, how: Explaining): ValueObject 
 
 function explainGrouping({ grouping }: Output, how: Explaining): ValueObject[] {
   if (grouping === undefined) return [];
-  const steps = [
-    operator("group", {
-      keys: grouping.keys.map(({ expression }) => printExpression(expression)),
-      aggregates: grouping.aggregates.map(({ call }) => printExpression(call)),
-      ...explainSubqueries(
-        [
-          ...grouping.keys.map(({ expression }) => expression),
-          ...grouping.aggregates.map(({ call }) => call),
-        ],
-        how,
-      ),
-    }),
+  const { keys, aggregates, having } = grouping;
+  const inner = [
+    ...keys.map(({ expression }) => expression),
+    ...aggregates.map(({ call }) => call),
   ];
-  const { having } = grouping;
+  const group = operator("group", {
+    keys: keys.map(({ expression }) => printExpression(expression)),
+    aggregates: aggregates.map(({ call }) => printExpression(call)),
+    ...explainSubqueries(inner, how),
+  });
+  const steps = [withStats(group, how.told?.(grouping))];
   if (having !== undefined) steps.push(explainFilter(having, how));
   return steps;
 }

@@ -13,7 +13,7 @@ export function pathOf(node: Expression, slot: number): Path | undefined {
   let at = node;
   for (; at.kind === "field"; at = at.of) names.push(at.name);
   const isPath = at.kind === "slot" && at.holds === "document" && at.slot === slot;
-  return isPath && names.length > 0 ? names.reverse() : undefined;
+  return isPath && names.length > 0 ? names.toReversed() : undefined;
 }
 
 /** All paths that are read of the document in a slot; undefined when it is read as a whole. */

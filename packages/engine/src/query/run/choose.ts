@@ -8,11 +8,14 @@ import { type Chosen, chooseAccess, SCAN, type Wish } from "../plan/access.ts";
 import type { Explaining } from "../plan/explain.ts";
 import type { SourcePlan } from "../plan/plan.ts";
 import { fieldsOf } from "../plan/reads.ts";
+import type { Profile } from "./profile.ts";
 
 /** What of an execution a way is chosen by. */
 export interface Choosing {
   readonly isStrict: boolean;
   readonly view: Pick<DocumentView, "indexesOf">;
+  /** What was done, for PROFILE. */
+  readonly profile?: Profile;
 }
 
 /** The way to the documents of a term. What is declared or strict is in no index. */
@@ -37,5 +40,12 @@ function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {
 
 /** The choices that EXPLAIN tells of. */
 export function explaining(choosing: Choosing): Explaining {
-  return { choose: (source, wish) => chooseFor(source, wish, choosing) };
+  const { profile } = choosing;
+  return {
+    choose: (source, wish) => chooseFor(source, wish, choosing),
+    ...(profile && {
+      told: (node) => profile.told(node),
+      toldEntries: (index) => profile.toldEntries(index),
+    }),
+  };
 }

@@ -135,10 +135,16 @@ function isCompound(value: Value): boolean {
 
 const NO_BYTES = new Uint8Array(0);
 
+function from(value: Value): Bound {
+  return { value, isIncluded: true };
+}
+
+function before(value: Value): Bound {
+  return { value, isIncluded: false };
+}
+
 /** All values that compare with a value. */
 function kindOf(value: Value): Span {
-  const from = (first: Value): Bound => ({ value: first, isIncluded: true });
-  const before = (first: Value): Bound => ({ value: first, isIncluded: false });
   switch (typeof value) {
     case "boolean":
       return { low: from(false), high: from(true) };

@@ -125,8 +125,8 @@ function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
     return;
   }
   const entries = yield* collectEntries(way, search, roomFor(search));
-  if (entries === undefined) return yield* scanAll(search);
-  for (const entry of entries) yield documentOf(entry, way, search);
+  if (entries === undefined) yield* scanAll(search);
+  else for (const entry of entries) yield documentOf(entry, way, search);
 }
 
 /** Whether entries of equal values are all that there is: those lie in the order of ids. */
@@ -135,12 +135,13 @@ function isInIdOrder({ access, ranges }: IndexWay): boolean {
 }
 
 function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEntry> {
-  const { view, run } = search.execution;
+  const { view, run, profile } = search.execution;
   const reverse = access.walk?.isReversed === true ? { reverse: true } : {};
   const pace = new Pace(run.budget);
   for (const range of ranges) {
     for (const entry of view.scanIndex(access.index, { ...range, ...reverse })) {
       run.budget.step();
+      profile?.countEntry(access.index.number);
       if (pace.isPauseDue()) yield undefined;
       yield entry;
     }
@@ -179,8 +180,8 @@ function compareIdKeys(a: IndexEntry, b: IndexEntry): number {
 function* findKeys(way: KeysWay | JoinedWays, search: Search): Found<StoredDocument> {
   const { view } = search.execution;
   const keys = yield* collectKeys(way, search, roomFor(search));
-  if (keys === undefined) return yield* scanAll(search);
-  for (const key of keys) yield view.getByKey(search.collection, key, search.needed);
+  if (keys === undefined) yield* scanAll(search);
+  else for (const key of keys) yield view.getByKey(search.collection, key, search.needed);
 }
 
 function scanAll({ execution, collection, needed }: Search): Found<StoredDocument> {

@@ -87,7 +87,8 @@ const PASSED_PER_LOOKUP = 8;
 function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | undefined {
   const { source, method } = plan;
   const { collection } = source;
-  if (method.kind === "by_id" || source.ids !== undefined || collection.kind !== "stored") return;
+  if (method.kind === "by_id" || source.ids !== undefined) return undefined;
+  if (collection.kind !== "stored") return undefined;
   const { access } = chooseFor(source, NO_WISH, execution);
   if (access.kind === "scan") return undefined;
   const { name } = collection;

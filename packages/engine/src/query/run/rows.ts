@@ -25,6 +25,7 @@ import { type Execution, warnOf } from "./execution.ts";
 import { compileIds } from "./ids.ts";
 import { findDocuments } from "./index-walk.ts";
 import { compileJoin } from "./join.ts";
+import { profiled } from "./profile.ts";
 import { compileUnnest } from "./unnest.ts";
 
 export interface Sink {
@@ -65,16 +66,22 @@ export type DocumentReader = (
 ) => Found<RowDocument>;
 
 export function compileRows({ source, joins, where, wish }: RowsPlan): RowSource {
-  const stages = where === undefined ? [] : [filterStage(compile(where), source.slot)];
+  const stages =
+    where === undefined ? [] : [profiled(where, filterStage(compile(where), source.slot))];
   const documents = compileReader(source);
   const steps = joins.map((join) =>
     join.type === "unnest" ? compileUnnest(join) : compileJoin(join, compileReader(join.source)),
   );
-  const pull = (execution: Execution, frame: Frame, reading: Reading): Pull =>
-    steps.reduce(
-      (left, step) => step(execution, frame, left),
-      pullDocuments(documents(execution, frame, reading), source.slot, frame),
-    );
+  const nodes = [source, ...joins];
+  const pull = (execution: Execution, frame: Frame, reading: Reading): Pull => {
+    const { profile } = execution;
+    const found = pullDocuments(documents(execution, frame, reading), source.slot, frame);
+    const first = profile === undefined ? found : profile.pull(source, found);
+    return steps.reduce((left, step, i) => {
+      const rows = step(execution, frame, left);
+      return profile === undefined ? rows : profile.pull(nodes[i + 1] as object, rows, nodes[i]);
+    }, first);
+  };
   return { choose: (execution) => chooseFor(source, wish, execution), pull, stages };
 }
 
@@ -147,10 +154,10 @@ function compileReader(source: SourcePlan): DocumentReader {
     };
   }
   const { name } = collection;
-  const lookUp = source.ids && compileLookUp(source.ids, name, types);
+  const lookedUp = source.ids && compileLookUp(source.ids, name, types);
   const partly = neededOf(source, false);
   return (execution, frame, { access, wanted }) => {
-    if (lookUp !== undefined) return lookUp(execution, frame);
+    if (lookedUp !== undefined) return lookedUp(execution, frame);
     const { view, isStrict } = execution;
     const needed = isStrict ? WHOLE : partly;
     const search = { execution, frame, collection: name, wanted, needed };

@@ -1,12 +1,12 @@
 /**
- * EXPLAIN, PROFILE and ADVISE: statements about another statement.
+ * EXPLAIN and PROFILE: statements about another statement.
  */
 
-import type { Value, ValueObject } from "@bigpeer/protocol";
+import type { ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
 import type { Execution } from "../run/execution.ts";
-import { printStatement } from "../syntax/print.ts";
-import type { AdviseStatement, ExplainStatement } from "../syntax/tree.ts";
+import { Profile } from "../run/profile.ts";
+import type { ExplainStatement } from "../syntax/tree.ts";
 import { nanoseconds } from "../system/requests.ts";
 import { type Prepared, quickRead, type RunRead, type RunWrite } from "./work.ts";
 
@@ -28,7 +28,8 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
   const { work } = prepared;
   const { elapsed } = times;
   if (work.kind === "write") {
-    const run: RunWrite = (execution) => {
+    const run: RunWrite = (plain) => {
+      const execution = { ...plain, profile: new Profile(elapsed) };
       const begin = elapsed();
       const { items, ids } = work.run(execution);
       const profile = profileOf(prepared, execution, times, {
@@ -39,7 +40,8 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
     };
     return { ...prepared, work: { kind: "write", run } };
   }
-  const run: RunRead = function* run(execution) {
+  const run: RunRead = function* run(plain) {
+    const execution = { ...plain, profile: new Profile(elapsed) };
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
     const profile = profileOf(prepared, execution, times, {
@@ -75,13 +77,4 @@ function profileOf(
       },
     },
   };
-}
-
-export function advisePrepared({ statement, at }: AdviseStatement, inner: Prepared): Prepared {
-  if (inner.plan === undefined || statement.kind === "profile") {
-    throw semanticFault(`ADVISE expects a statement with a plan, found ${statement.kind}`, at);
-  }
-  const outcome = "no advice available for statement";
-  const advice: Value = { statement: printStatement(statement), outcome };
-  return quickRead(() => [{ advice }]);
 }

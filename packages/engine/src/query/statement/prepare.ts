@@ -10,6 +10,7 @@ import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
 import { newFrame } from "../frame/frame.ts";
 import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
+import { advisedTerms } from "../plan/advice.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
 import { explainChoice, explainQuery, explainSequence } from "../plan/explain.ts";
 import { parametersOf } from "../plan/parameters.ts";
@@ -32,8 +33,9 @@ import type {
 } from "../syntax/tree.ts";
 import { toldSettings } from "../system/told-settings.ts";
 import { Failure, MISSING, toValue } from "../value/datum.ts";
+import { advisePrepared } from "./advice.ts";
 import { compileCreateIndex, compileDropIndex } from "./definition.ts";
-import { advisePrepared, explainPrepared, profilePrepared } from "./explain.ts";
+import { explainPrepared, profilePrepared } from "./explain.ts";
 import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } from "./mutation.ts";
 import { compileResult } from "./select.ts";
 import { runAlterSystem, runShow } from "./setting.ts";
@@ -150,6 +152,7 @@ function prepareQuery(query: Query, { joinsMax }: Options): Prepared {
     queryType: "select",
     work: { kind: "read", run: compileResult(plan, (items) => ({ items, ids: [] })) },
     plan: (choosing) => explainSequence(explainQuery(plan, explaining(choosing))),
+    terms: advisedTerms(plan),
   };
 }
 
@@ -157,12 +160,14 @@ function prepareInsert(statement: InsertStatement, { joinsMax }: Options): Prepa
   const { run, select: source } = compileInsert(statement, joinsMax);
   const steps = (choosing: Choosing): ValueObject[] =>
     source === undefined ? [] : explainQuery(source, explaining(choosing));
+  const terms = source === undefined ? [] : advisedTerms(source);
   const last = { "#operator": "insert", collection: statement.into.name };
   return {
     queryType: "mutation",
     work: { kind: "write", run },
     plan: (choosing) =>
       explainSequence([...steps(choosing), { ...last, onConflict: statement.conflict }]),
+    terms,
   };
 }
 
@@ -171,7 +176,10 @@ function mutation(compiled: CompiledMutation, operator: string): Prepared {
     const steps = explainChoice(compiled.choice, explaining(choosing));
     return explainSequence([...steps, { "#operator": operator }]);
   };
-  return { queryType: "mutation", work: compiled.work, plan };
+  const { source, wish } = compiled.choice.plan;
+  const isOpen = source.ids === undefined && source.collection.kind === "stored";
+  const terms = isOpen ? [{ source, wish }] : [];
+  return { queryType: "mutation", work: compiled.work, plan, terms };
 }
 
 function definition(run: RunWrite, operator: string, name: string): Prepared {

@@ -15,6 +15,7 @@ import type { Execution } from "../run/execution.ts";
 import { compileGroups } from "../run/group.ts";
 import { compileHolder, type HeldSlots, type RowHolder } from "../run/held-row.ts";
 import { type OrderedRow, OrderedRows } from "../run/ordered-rows.ts";
+import { profiled } from "../run/profile.ts";
 import { compileProjection, type Project } from "../run/project.ts";
 import { compileRows, driveRows, type Sink } from "../run/rows.ts";
 import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";
@@ -138,19 +139,27 @@ export function compileCollector(
 ): Collect {
   const sorter = compileSorter(output.order);
   const project = compileProjection(output, terms);
+  const projectFor = ({ profile }: Execution): Project =>
+    profile === undefined
+      ? project
+      : (frame, execution) =>
+          profile.call(output.columns, output.order, () => project(frame, execution));
   const share = compileShared(output.shared);
   const holder = compileHolder(output, terms);
   const group =
     output.grouping === undefined ? undefined : compileGroups(output.grouping, terms[0]?.slot ?? 0);
   return (execution, window, { isOrdered = false, count } = {}) => {
-    const parts: Parts = { execution, project, isDistinct, window };
+    const parts: Parts = { execution, project: projectFor(execution), isDistinct, window };
     const collector =
       sorter === undefined || isOrdered
         ? windowCollector(parts, share)
         : sortingCollector(parts, { sorter, share, holder });
-    if (group === undefined) return collector;
-    const { items, sink } = collector;
-    return { items, sink: group(execution, sink, count), wanted: Infinity };
+    const { items, wanted } = collector;
+    const { profile } = execution;
+    const sink = profile?.last(output.order, collector.sink, items) ?? collector.sink;
+    if (group === undefined) return { items, sink, wanted };
+    const stage = profiled(output.grouping as object, (_, next) => group(execution, next, count));
+    return { items, sink: stage(execution, sink), wanted: Infinity };
   };
 }
 

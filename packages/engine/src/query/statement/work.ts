@@ -4,6 +4,7 @@
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import type { Steps } from "../frame/steps.ts";
+import type { AdvisedTerm } from "../plan/advice.ts";
 import type { Choosing } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
 
@@ -29,6 +30,8 @@ export interface Prepared {
   readonly work: Work;
   /** What EXPLAIN shows; undefined for statements that have no plan. */
   readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
+  /** The terms that an index could help; undefined where there are none. */
+  readonly terms?: readonly AdvisedTerm[];
 }
 
 /** A read that is done at once: nothing in it takes long. */
