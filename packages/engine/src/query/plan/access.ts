@@ -125,7 +125,7 @@ export function chooseAccess(
   const filtering = chooseFiltering(term, wish, usable);
   if (filtering !== undefined) return filtering;
   return (
-    orderedScan(wish) ??
+    orderedScan(term, wish) ??
     chooseOrdering(term, wish, usable) ?? { access: scanOf(term), isOrdered: false }
   );
 }
@@ -164,11 +164,16 @@ function isUseful({ points, bounds }: IndexAccess): boolean {
   return points.length > 0 || bounds.length > 0;
 }
 
-function rankOf({ points, bounds, walk, isCovering, index }: IndexAccess): number {
+/** Of two that do as much the one with fewer keys. */
+function rankOf(access: IndexAccess): number {
+  return meritOf(access) - access.index.keys.length / 1024;
+}
+
+/** The more of what is asked for an index does, the higher. */
+export function meritOf({ points, bounds, walk, isCovering }: IndexAccess): number {
   const order = walk === undefined ? 0 : 2;
   const range = bounds.length > 0 ? 4 : 0;
-  const cover = isCovering ? 1 : 0;
-  return 8 * points.length + range + order + cover - index.keys.length / 1024;
+  return 8 * points.length + range + order + (isCovering ? 1 : 0);
 }
 
 /** Ways that are walked together at most. */
@@ -238,11 +243,11 @@ function scanOf({ probe }: Pick<AccessTerm, "probe">): ScanAccess {
 }
 
 /** ORDER BY _id is the order of every scan. */
-function orderedScan({ order }: Wish): Chosen | undefined {
+function orderedScan(term: AccessTerm, { order }: Wish): Chosen | undefined {
   const [first] = order ?? [];
   if (first === undefined || !isIdPath(first.path)) return undefined;
-  const access: ScanAccess = first.isDescending ? { kind: "scan", isReversed: true } : SCAN;
-  return { access, isOrdered: true };
+  const scan = scanOf(term);
+  return { access: first.isDescending ? { ...scan, isReversed: true } : scan, isOrdered: true };
 }
 
 /** An index that is walked only for its order: worth it where the rest of it is not needed. */

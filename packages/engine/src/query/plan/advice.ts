@@ -11,6 +11,7 @@ import {
   type Access,
   chooseAccess,
   isIdPath,
+  meritOf,
   NO_WISH,
   type OrderPath,
   type Wish,
@@ -159,7 +160,7 @@ interface Better {
   readonly wish: Wish;
 }
 
-/** Whether it would be used, and nothing that is there does as well. */
+/** Whether it would be used, and does more than all that are there. */
 function isBetter(
   { collection, name, keys }: SuggestedIndex,
   { source, probe, wish }: Better,
@@ -168,10 +169,12 @@ function isBetter(
   const candidate: IndexDefinition = { collection, name, keys, number: 0 };
   // What it covers is no merit: it was not made for that.
   const term = { ...source, probe, reads: undefined };
-  const { access } = chooseAccess(term, wish, [...indexes, candidate]);
-  const used =
-    access.kind === "intersect"
-      ? access.arms.slice(0, 1).map(({ index }) => index)
-      : indexesOf(access);
-  return used.includes(candidate);
+  const meritWith = (known: readonly IndexDefinition[]): number =>
+    bestMerit(chooseAccess(term, wish, known).access);
+  return meritWith([candidate]) > meritWith(indexes);
+}
+
+function bestMerit(access: Access): number {
+  if (access.kind === "index") return meritOf(access);
+  return access.kind === "intersect" ? Math.max(...access.arms.map(meritOf)) : 0;
 }
