@@ -27,15 +27,16 @@ export class FieldSet {
 
 /** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
 interface TextBuffer {
-  readonly latin1Slice: (this: Uint8Array, start: number, end: number) => string;
   readonly utf8Slice: (this: Uint8Array, start: number, end: number) => string;
 }
 
-const { latin1Slice, utf8Slice } = Buffer.prototype as unknown as TextBuffer;
+const { utf8Slice } = Buffer.prototype as unknown as TextBuffer;
 
-/** Text of up to so many bytes is looked up, among so many (a power of two). */
+/** Text of up to so many bytes is looked up, among so many. */
 const KNOWN_TEXT_SIZE_MAX = 16;
 const KNOWN_TEXT_COUNT = 4096;
+/** Of the 32 bits of a hash, those above are a place among them. */
+const KNOWN_TEXT_SHIFT = 20;
 
 const FIELD_SET_COUNT_MAX = 64;
 
@@ -322,19 +323,17 @@ export class ValueDecoder implements ValueSource {
     const end = start + size;
     this.#at = end;
     const bytes = this.#bytes;
-    if (size > KNOWN_TEXT_SIZE_MAX) return utf8Slice.call(bytes, start, end);
-    let hash = size;
-    let bits = 0;
-    for (let i = start; i < end; i++) {
-      const byte = bytes[i] as number;
-      bits |= byte;
-      hash = (Math.imul(hash, 31) + byte) | 0;
-    }
-    if (bits >= 0x80) return utf8Slice.call(bytes, start, end);
-    const place = (hash ^ (hash >>> 12)) & (KNOWN_TEXT_COUNT - 1);
+    if (size === 0) return "";
+    if (size > KNOWN_TEXT_SIZE_MAX) return newText(bytes, start, end);
+    // A few of its bytes tell most text apart; then all are compared.
+    const first = bytes[start] as number;
+    const middle = bytes[start + (size >> 1)] as number;
+    const last = bytes[end - 1] as number;
+    const hash = Math.imul((first << 24) | (middle << 16) | (last << 8) | size, 0x9e3779b1);
+    const place = hash >>> KNOWN_TEXT_SHIFT;
     const known = this.#texts[place] as string;
     if (isTextAt(known, bytes, start, size)) return known;
-    const text = latin1Slice.call(bytes, start, end);
+    const text = newText(bytes, start, end);
     if (this.#lastHashes[place] === hash) this.#texts[place] = text;
     else this.#lastHashes[place] = hash;
     return text;
@@ -346,6 +345,30 @@ function isTextAt(text: string, bytes: Uint8Array, start: number, size: number):
   if (text.length !== size) return false;
   for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
+}
+
+/** In one call for each size: up to here that is faster than to call out of JS. */
+const SHORT_TEXT_SIZE_MAX = 24;
+const SHORT_TEXTS: readonly ((bytes: Uint8Array, start: number) => string)[] = Array.from(
+  { length: SHORT_TEXT_SIZE_MAX + 1 },
+  (_, size) => {
+    const units = Array.from({ length: size }, (_unit, i) => `b[s+${i}]`);
+    // oxlint-disable-next-line no-new-func, no-implied-eval
+    return new Function("b", "s", `return String.fromCharCode(${units.join(",")})`) as never;
+  },
+);
+
+function newText(bytes: Uint8Array, start: number, end: number): string {
+  const make = SHORT_TEXTS[end - start];
+  return make !== undefined && isPlainAt(bytes, start, end)
+    ? make(bytes, start)
+    : utf8Slice.call(bytes, start, end);
+}
+
+function isPlainAt(bytes: Uint8Array, start: number, end: number): boolean {
+  let bits = 0;
+  for (let i = start; i < end; i++) bits |= bytes[i] as number;
+  return bits < 0x80;
 }
 
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
