@@ -19,7 +19,7 @@ import type { Shown } from "../crdt/show.ts";
 import type { DocumentState } from "../crdt/state.ts";
 import { EMPTY_STATE } from "../crdt/state.ts";
 import { decodeState } from "../crdt/state-codec.ts";
-import type { KeyRange, Reader } from "../platform.ts";
+import type { KeyEntry, KeyRange, Reader } from "../platform.ts";
 import { entryRange, type IndexDefinition, IndexEntry, type IndexRange } from "./index-entry.ts";
 import {
   attachmentKey,
@@ -165,17 +165,21 @@ export class View {
   }
 
   /** The documents of a collection in the order of their ids. */
-  *scan(collection: string, range: ScanRange = {}): Iterable<StoredDocument> {
-    const number = this.collectionNumber(collection);
-    if (number === undefined) return;
+  scan(collection: string, range: ScanRange = {}): Iterable<StoredDocument> {
+    return { [Symbol.iterator]: () => this.#scan(collection, range) };
+  }
+
+  #scan(collection: string, range: ScanRange): Iterator<StoredDocument> {
     const { fields } = range;
-    if (fields?.length === 0) {
-      for (const id of this.scanIds(collection, range)) yield { id, fields: {}, types: undefined };
-      return;
-    }
-    for (const { key, value } of this.#reader.entries(scanRange(number, range), fields)) {
-      yield storedDocument(idOfKey(key, ID_OFFSET), value);
-    }
+    if (fields?.length === 0) return this.#scanEmpty(collection, range);
+    const number = this.collectionNumber(collection);
+    if (number === undefined) return [][Symbol.iterator]();
+    const entries = this.#reader.entries(scanRange(number, range), fields);
+    return new DocumentWalk(entries[Symbol.iterator]());
+  }
+
+  *#scanEmpty(collection: string, range: ScanRange): Generator<StoredDocument, void> {
+    for (const id of this.scanIds(collection, range)) yield { id, fields: {}, types: undefined };
   }
 
   /** As scan, without reading the documents. */
@@ -312,6 +316,27 @@ export class View {
       if (given++ >= limit) return;
       yield textOfKey(key.slice(prefix.length));
     }
+  }
+}
+
+/** Documents out of entries. No generator: a scan takes this step for each of many documents. */
+class DocumentWalk implements Iterator<StoredDocument> {
+  readonly #entries: Iterator<KeyEntry>;
+
+  constructor(entries: Iterator<KeyEntry>) {
+    this.#entries = entries;
+  }
+
+  next(): IteratorResult<StoredDocument> {
+    const result = this.#entries.next();
+    if (result.done === true) return result;
+    const { key, value } = result.value;
+    return { done: false, value: storedDocument(idOfKey(key, ID_OFFSET), value) };
+  }
+
+  return(): IteratorResult<StoredDocument> {
+    this.#entries.return?.();
+    return { done: true, value: undefined };
   }
 }
 

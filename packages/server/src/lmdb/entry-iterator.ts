@@ -7,8 +7,7 @@
 
 import type { Key, KeyEntry } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
-import type { ValueDecoder } from "./stored-value.ts";
-import type { FieldSet } from "./value-reader.ts";
+import type { FieldSet, ValueDecoder } from "./value-decoder.ts";
 
 /** Its value is first the bytes, then what they say. */
 interface FreshEntry {

@@ -51,7 +51,8 @@ import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
 import { checkLmdbFile } from "./lmdb-file.ts";
 import type { EntrySize } from "./page-estimate.ts";
 import { ShapeTable } from "./shape-table.ts";
-import { type LentBytes, ValueDecoder, ValueEncoder } from "./stored-value.ts";
+import { type LentBytes, ValueEncoder } from "./stored-value.ts";
+import { ValueDecoder } from "./value-decoder.ts";
 
 export interface LmdbOptions {
   /** To read, or copy, beside a running server. Then commit() may not be called. */
@@ -216,11 +217,11 @@ export class LmdbKeyValue implements KeyValue {
   }
 
   /** What the decoder asks for when it meets an unknown shape. */
-  #allShapes(): string[][] {
+  #allShapes(): readonly string[][] {
     const { shapes } = this.#table;
     // Only beside another process can the storage have shapes that this table has not.
     if (this.#readOnly) this.#table.load(storedShapes(this.#use(), shapes.length));
-    return [...shapes];
+    return shapes;
   }
 
   /** Counts one reference for the caller. */

@@ -1,5 +1,5 @@
 /**
- * ValueReader: reads stored values, or some fields of them, out of bytes that are lent.
+ * ValueDecoder: reads stored values, or some fields of them, out of bytes that are lent.
  *
  * Most statements look at a few fields of each document, and decoding is what a scan costs. Values
  * that are not wanted are passed over: the first byte of most says how long they are. Short text is
@@ -10,7 +10,7 @@
 import { decodeCbor, type MutableObject, setField, type Value } from "@bigpeer/protocol";
 import { RecordPlan, type ValueSource } from "./record-plan.ts";
 
-/** Extension types: ours, and msgpackr's own for a typed array (then 1, a Uint8Array). */
+/** Extension types: ours, and msgpackr's for a typed array (then 1, a Uint8Array). */
 export const EXTENSION_CBOR = 0x43;
 export const EXTENSION_TYPED_ARRAY = 0x74;
 export const TYPED_ARRAY_UINT8 = 1;
@@ -27,23 +27,32 @@ export class FieldSet {
 
 /** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
 interface TextBuffer {
-  readonly latin1Slice: (this: Uint8Array, start: number, end: number) => string;
   readonly utf8Slice: (this: Uint8Array, start: number, end: number) => string;
 }
 
-const { latin1Slice, utf8Slice } = Buffer.prototype as unknown as TextBuffer;
+const { utf8Slice } = Buffer.prototype as unknown as TextBuffer;
 
-/** Text of up to so many bytes is looked up, among so many (a power of two). */
+/** Text of up to so many bytes is looked up, among so many. */
 const KNOWN_TEXT_SIZE_MAX = 16;
 const KNOWN_TEXT_COUNT = 4096;
+/** Of the 32 bits of a hash, those above are a place among them. */
+const KNOWN_TEXT_SHIFT = 20;
+
+const FIELD_SET_COUNT_MAX = 64;
 
 const NO_BYTES = new Uint8Array(0);
 
-export class ValueReader implements ValueSource {
+/** Reads stored values. One instance serves one table of shapes. */
+export class ValueDecoder implements ValueSource {
   readonly #loadShapes: () => readonly (readonly string[])[];
   #shapes: readonly (readonly string[])[] = [];
+  /** By the list that was given, and by the names in it: each statement has its own list. */
+  readonly #givenSets = new WeakMap<readonly string[], FieldSet>();
+  readonly #fieldSets = new Map<string, FieldSet>();
   readonly #plans: (RecordPlan | undefined)[] = [];
   readonly #texts: string[] = Array.from({ length: KNOWN_TEXT_COUNT }, () => "");
+  /** What was last met at each place: text is remembered when it comes again, not before. */
+  readonly #lastHashes: Int32Array = new Int32Array(KNOWN_TEXT_COUNT);
   #bytes: Uint8Array = NO_BYTES;
   #view: DataView = viewOf(NO_BYTES);
   #at = 0;
@@ -55,21 +64,33 @@ export class ValueReader implements ValueSource {
   }
 
   /** `bytes` may be longer than the value of `size` bytes. Throws when they are not one. */
-  whole(bytes: Uint8Array, size: number): Value {
+  decode(bytes: Uint8Array, size: number): Value {
     this.#begin(bytes, size);
     const value = this.read();
     if (this.#at !== size) throw unreadable(this.#at);
     return value;
   }
 
-  /** The value without fields that are not wanted, as far as they are easily left out. */
-  part(bytes: Uint8Array, size: number, wanted: FieldSet): Value {
+  /** As decode; objects may come without fields that are not wanted: see Reader in the engine. */
+  decodePart(bytes: Uint8Array, size: number, wanted: FieldSet): Value {
     this.#begin(bytes, size);
     const head = bytes[0] as number;
     const value =
       head >= 0x90 && head < 0xa0 ? this.#arrayOfParts(wanted) : this.#partHere(wanted, false);
     if (this.#at > size) throw unreadable(this.#at);
     return value;
+  }
+
+  /** What decodePart takes. Those of the last statements are kept, with what was learned for them. */
+  fieldSet(fields: readonly string[]): FieldSet {
+    const given = this.#givenSets.get(fields);
+    if (given !== undefined) return given;
+    const name = JSON.stringify(fields);
+    const fieldSet = this.#fieldSets.get(name) ?? new FieldSet(fields);
+    if (this.#fieldSets.size >= FIELD_SET_COUNT_MAX) this.#fieldSets.clear();
+    this.#fieldSets.set(name, fieldSet);
+    this.#givenSets.set(fields, fieldSet);
+    return fieldSet;
   }
 
   #begin(bytes: Uint8Array, size: number): void {
@@ -125,7 +146,7 @@ export class ValueReader implements ValueSource {
   }
 
   skip(count: number): void {
-    const bytes = this.#bytes;
+    let bytes = this.#bytes;
     let at = this.#at;
     for (let left = count; left > 0; left--) {
       const head = bytes[at] as number;
@@ -135,6 +156,7 @@ export class ValueReader implements ValueSource {
         this.#at = at + 1;
         left += this.#skipHead(head);
         at = this.#at;
+        bytes = this.#bytes;
       }
       if (at > this.#end) throw unreadable(at);
     }
@@ -252,11 +274,15 @@ export class ValueReader implements ValueSource {
   }
 
   #shape(number: number): readonly string[] {
-    if (this.#shapes[number] === undefined) {
-      // Those of another reader may have been read on the way.
-      this.#shapes = this.#loadShapes();
-    }
+    if (this.#shapes[number] === undefined) this.#learnShapes();
     return this.#shapes[number] ?? fail(`expected a known shape, found number ${number}`);
+  }
+
+  /** To look for them may be to read the storage, into the memory that the bytes are lent from. */
+  #learnShapes(): void {
+    this.#bytes = copyOf(this.#bytes, 0, this.#end);
+    this.#view = viewOf(this.#bytes);
+    this.#shapes = this.#loadShapes();
   }
 
   #record(number: number): Value {
@@ -297,20 +323,19 @@ export class ValueReader implements ValueSource {
     const end = start + size;
     this.#at = end;
     const bytes = this.#bytes;
-    if (size > KNOWN_TEXT_SIZE_MAX) return utf8Slice.call(bytes, start, end);
-    let hash = size;
-    let bits = 0;
-    for (let i = start; i < end; i++) {
-      const byte = bytes[i] as number;
-      bits |= byte;
-      hash = (Math.imul(hash, 31) + byte) | 0;
-    }
-    if (bits >= 0x80) return utf8Slice.call(bytes, start, end);
-    const place = (hash ^ (hash >>> 12)) & (KNOWN_TEXT_COUNT - 1);
+    if (size === 0) return "";
+    if (size > KNOWN_TEXT_SIZE_MAX) return newText(bytes, start, end);
+    // A few of its bytes tell most text apart; then all are compared.
+    const first = bytes[start] as number;
+    const middle = bytes[start + (size >> 1)] as number;
+    const last = bytes[end - 1] as number;
+    const hash = Math.imul((first << 24) | (middle << 16) | (last << 8) | size, 0x9e3779b1);
+    const place = hash >>> KNOWN_TEXT_SHIFT;
     const known = this.#texts[place] as string;
     if (isTextAt(known, bytes, start, size)) return known;
-    const text = latin1Slice.call(bytes, start, end);
-    this.#texts[place] = text;
+    const text = newText(bytes, start, end);
+    if (this.#lastHashes[place] === hash) this.#texts[place] = text;
+    else this.#lastHashes[place] = hash;
     return text;
   }
 }
@@ -320,6 +345,30 @@ function isTextAt(text: string, bytes: Uint8Array, start: number, size: number):
   if (text.length !== size) return false;
   for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
+}
+
+/** In one call for each size: up to here that is faster than to call out of JS. */
+const SHORT_TEXT_SIZE_MAX = 24;
+const SHORT_TEXTS: readonly ((bytes: Uint8Array, start: number) => string)[] = Array.from(
+  { length: SHORT_TEXT_SIZE_MAX + 1 },
+  (_, size) => {
+    const units = Array.from({ length: size }, (_unit, i) => `b[s+${i}]`);
+    // oxlint-disable-next-line no-new-func, no-implied-eval
+    return new Function("b", "s", `return String.fromCharCode(${units.join(",")})`) as never;
+  },
+);
+
+function newText(bytes: Uint8Array, start: number, end: number): string {
+  const make = SHORT_TEXTS[end - start];
+  return make !== undefined && isPlainAt(bytes, start, end)
+    ? make(bytes, start)
+    : utf8Slice.call(bytes, start, end);
+}
+
+function isPlainAt(bytes: Uint8Array, start: number, end: number): boolean {
+  let bits = 0;
+  for (let i = start; i < end; i++) bits |= bytes[i] as number;
+  return bits < 0x80;
 }
 
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
