@@ -8,9 +8,9 @@ import { compile } from "../compile/expression.ts";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import { type Accumulator, startAggregate } from "../functions/aggregate.ts";
 import type { Grouping } from "../plan/output.ts";
-import { dataKey, joinKeys } from "../value/compare.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
 import { warnOf } from "./execution.ts";
+import { GroupTable, sizeInTable } from "./group-table.ts";
 import type { Stage } from "./rows.ts";
 
 interface Group {
@@ -29,10 +29,11 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
   const aggregateCount = grouping.aggregates.length;
   const having = grouping.having === undefined ? undefined : compile(grouping.having);
   return (execution, next) => {
-    const groups = new Map<string, Group>();
+    const groups = new GroupTable<Group>();
     const { run } = execution;
     const frame: Frame = { run, slots: [] };
-    /** The arguments of one row: a row may be tried again until all of them are there. */
+    /** Keys and arguments of one row: a row may be tried again until all of them are there. */
+    const values: Datum[] = keys.map(() => MISSING);
     const given: Outcome[] = args.map(() => MISSING);
     const pass = (): boolean => {
       const outcome = having === undefined || having(frame);
@@ -41,19 +42,18 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
     };
     return {
       row(row) {
-        const values = keys.map((key) => {
-          const value = key(row);
-          if (!(value instanceof Failure)) return value;
-          warnOf(execution, value, row.slots[slot]);
-          return MISSING;
-        });
-        for (let i = 0; i < args.length; i++) given[i] = args[i]?.(row);
-        const name = joinKeys(values.map(dataKey));
-        let group = groups.get(name);
+        for (let i = 0; i < keys.length; i++) {
+          const value = (keys[i] as Evaluate)(row);
+          if (value instanceof Failure) warnOf(execution, value, row.slots[slot]);
+          values[i] = value instanceof Failure ? MISSING : value;
+        }
+        for (let i = 0; i < args.length; i++) given[i] = (args[i] as Evaluate)(row);
+        let group = groups.find(values);
         if (group === undefined) {
-          run.budget.take(GROUP_BYTES + ACCUMULATOR_BYTES * aggregateCount + 2 * name.length);
-          group = startGroup(grouping, values, run);
-          groups.set(name, group);
+          const size = GROUP_BYTES + ACCUMULATOR_BYTES * aggregateCount + sizeInTable(values);
+          run.budget.take(size);
+          group = startGroup(grouping, [...values], run);
+          groups.add(group.keys, group);
         }
         for (let i = 0; i < given.length; i++) {
           const value = given[i];
@@ -63,8 +63,10 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
         return true;
       },
       *end() {
-        if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
-        for (const group of groups.values()) {
+        if (groups.all.length === 0 && grouping.isWhole) {
+          groups.add([], startGroup(grouping, [], run));
+        }
+        for (const group of groups.all) {
           run.budget.startRow();
           run.budget.step();
           fill(frame, group, grouping);

@@ -13,6 +13,7 @@ import { assert } from "@bigpeer/protocol";
 import type { Budget } from "../frame/budget.ts";
 import type { Frame } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
+import { compareData } from "../value/compare.ts";
 import type { Datum } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 import { type ComesBefore, mergeSorted } from "./merge-sort.ts";
@@ -96,7 +97,8 @@ export class OrderedRows<T> {
 
   /** The places of all that were kept, in the order of their rows. Nothing is kept from then on. */
   *inOrder(): Steps<Uint32Array> {
-    const places = Uint32Array.from(this.#rows.keys());
+    const places = new Uint32Array(this.#rows.length);
+    for (let i = 0; i < places.length; i++) places[i] = i;
     return yield* mergeSorted(places, this.#comesBefore(), this.#budget);
   }
 
@@ -142,9 +144,19 @@ export class OrderedRows<T> {
     return (this.#numbers[a] as number) - (this.#numbers[b] as number);
   }
 
-  /** Where all first keys are numbers, most rows are put in order by these alone. */
+  /** Where all first keys are numbers, or texts, most rows are put in order by these alone. */
   #comesBefore(): ComesBefore {
-    const numbers = numbersOf(this.#keys[0] ?? [], this.#sorter.isDescending);
+    const { isDescending } = this.#sorter;
+    const first = this.#keys[0] ?? [];
+    const numbers = numbersOf(first, isDescending);
+    if (numbers === undefined && areTexts(first)) {
+      return (a, b) => {
+        const x = first[a];
+        const y = first[b];
+        if (x === y) return this.#compare(a, b, 1) < 0;
+        return isDescending ? compareData(y, x) < 0 : compareData(x, y) < 0;
+      };
+    }
     if (numbers === undefined) return (a, b) => this.#compare(a, b) < 0;
     return (a, b) => {
       const x = numbers[a] as number;
@@ -196,4 +208,8 @@ function numbersOf(keys: readonly Datum[], isDescending: boolean): Float64Array 
     numbers[i] = isDescending ? -key : key;
   }
   return numbers;
+}
+
+function areTexts(keys: readonly Datum[]): keys is readonly string[] {
+  return keys.every((key) => typeof key === "string");
 }

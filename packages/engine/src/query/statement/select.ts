@@ -2,7 +2,7 @@
  * SELECT and UNION: a plan compiled and run: rows, groups, projection, DISTINCT, order, window.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { getField, type Value, type ValueObject } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
 import { Pace } from "../frame/pace.ts";
@@ -13,6 +13,7 @@ import type { QueryPlan, SelectPlan, UnionPlan } from "../plan/plan.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileGroups } from "../run/group.ts";
+import { GroupTable, sizeInTable } from "../run/group-table.ts";
 import { compileHolder, type HeldSlots, type RowHolder } from "../run/held-row.ts";
 import { OrderedRows } from "../run/ordered-rows.ts";
 import { compileProjection, type Project } from "../run/project.ts";
@@ -124,7 +125,7 @@ export function compileCollector(
   const group =
     output.grouping === undefined ? undefined : compileGroups(output.grouping, terms[0]?.slot ?? 0);
   return (execution, window) => {
-    const parts: Parts = { execution, project, isDistinct, window };
+    const parts: Parts = { execution, output, project, isDistinct, window };
     const collector =
       sorter === undefined
         ? windowCollector(parts)
@@ -137,15 +138,17 @@ export function compileCollector(
 
 interface Parts {
   readonly execution: Execution;
+  readonly output: Output;
   readonly project: Project;
   readonly isDistinct: boolean;
   readonly window: Window;
 }
 
 /** Without an order the window is known while rows come: enough is enough. */
-function windowCollector({ execution, project, isDistinct, window }: Parts): Collector {
+function windowCollector(parts: Parts): Collector {
+  const { execution, project, window } = parts;
   const items: Value[] = [];
-  const isNew = distinctness(isDistinct, execution);
+  const isNew = distinctness(parts);
   let skipped = 0;
   const row = (frame: Frame): boolean => {
     if (window.limit === 0) return false;
@@ -259,7 +262,24 @@ function* projectLate(places: Uint32Array, parts: LateParts): Steps<void> {
   budget.endPiece();
 }
 
-function distinctness(isDistinct: boolean, execution: Execution): (row: Value) => boolean {
+function distinctness({ isDistinct, output, execution }: Parts): (row: Value) => boolean {
   if (!isDistinct) return () => true;
-  return firstOfEquals((bytes) => execution.run.budget.take(bytes));
+  const { budget } = execution.run;
+  const names = columnNames(output);
+  if (names === undefined) return firstOfEquals((bytes) => budget.take(bytes));
+  const seen = new GroupTable<true>();
+  return (row) => {
+    const values = names.map((name) => getField(row as ValueObject, name));
+    if (seen.find(values) !== undefined) return false;
+    budget.take(sizeInTable(values));
+    seen.add(values, true);
+    return true;
+  };
+}
+
+/** Rows that can have no other fields are equal when these are; undefined for all others. */
+function columnNames({ columns, isRaw }: Output): readonly string[] | undefined {
+  const names = columns.map((column) => (column.kind === "column" ? column.name : undefined));
+  const isNamed = (name: string | undefined): name is string => name !== undefined;
+  return !isRaw && names.every(isNamed) ? names : undefined;
 }
