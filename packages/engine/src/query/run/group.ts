@@ -8,9 +8,9 @@ import { compile } from "../compile/expression.ts";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import { type Accumulator, startAggregate } from "../functions/aggregate.ts";
 import type { Grouping } from "../plan/output.ts";
-import { dataKey, joinKeys } from "../value/compare.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
 import { type Execution, warnOf } from "./execution.ts";
+import { GroupTable, sizeInTable } from "./group-table.ts";
 import type { Sink } from "./rows.ts";
 
 interface Group {
@@ -32,10 +32,11 @@ export function compileGroups(grouping: Grouping, slot: number): GroupStage {
   const aggregateCount = grouping.aggregates.length;
   const having = grouping.having === undefined ? undefined : compile(grouping.having);
   return (execution, next, count) => {
-    const groups = new Map<string, Group>();
+    const groups = new GroupTable<Group>();
     const { run } = execution;
     const frame: Frame = { run, slots: [] };
-    /** The arguments of one row: a row may be tried again until all of them are there. */
+    /** Keys and arguments of one row: a row may be tried again until all of them are there. */
+    const values: Datum[] = keys.map(() => MISSING);
     const given: Outcome[] = args.map(() => MISSING);
     const pass = (): boolean => {
       const outcome = having === undefined || having(frame);
@@ -44,19 +45,18 @@ export function compileGroups(grouping: Grouping, slot: number): GroupStage {
     };
     return {
       row(row) {
-        const values = keys.map((key) => {
-          const value = key(row);
-          if (!(value instanceof Failure)) return value;
-          warnOf(execution, value, row.slots[slot]);
-          return MISSING;
-        });
-        for (let i = 0; i < args.length; i++) given[i] = args[i]?.(row);
-        const name = joinKeys(values.map(dataKey));
-        let group = groups.get(name);
+        for (let i = 0; i < keys.length; i++) {
+          const value = (keys[i] as Evaluate)(row);
+          if (value instanceof Failure) warnOf(execution, value, row.slots[slot]);
+          values[i] = value instanceof Failure ? MISSING : value;
+        }
+        for (let i = 0; i < args.length; i++) given[i] = (args[i] as Evaluate)(row);
+        let group = groups.find(values);
         if (group === undefined) {
-          run.budget.take(GROUP_BYTES + ACCUMULATOR_BYTES * aggregateCount + 2 * name.length);
-          group = startGroup(grouping, values, run);
-          groups.set(name, group);
+          const size = GROUP_BYTES + ACCUMULATOR_BYTES * aggregateCount + sizeInTable(values);
+          run.budget.take(size);
+          group = startGroup(grouping, [...values], run);
+          groups.add(group.keys, group);
         }
         for (let i = 0; i < given.length; i++) {
           const value = given[i];
@@ -66,9 +66,11 @@ export function compileGroups(grouping: Grouping, slot: number): GroupStage {
         return true;
       },
       *end() {
-        if (count !== undefined) groups.set("", countedGroup(grouping, count));
-        if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
-        for (const group of groups.values()) {
+        if (count !== undefined) groups.add([], countedGroup(grouping, count));
+        if (groups.all.length === 0 && grouping.isWhole) {
+          groups.add([], startGroup(grouping, [], run));
+        }
+        for (const group of groups.all) {
           run.budget.startRow();
           run.budget.step();
           fill(frame, group, grouping);

@@ -5,55 +5,48 @@
  * When no more than so many are wanted, a heap holds the best of those that came, the last one in
  * front: a row that comes behind it is forgotten at once, and one that comes before it takes its
  * place. Rows with equal keys stay in the order in which they came, so each has a number. Only what
- * is kept counts against the budget.
+ * is kept counts against the budget. Each row has a place in some lists, rather than an object: there
+ * may be many of them.
  */
 
+import { assert } from "@bigpeer/protocol";
 import type { Budget } from "../frame/budget.ts";
 import type { Frame } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
+import { compareData } from "../value/compare.ts";
 import type { Datum } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
-import type { Sorter } from "./sort.ts";
-
-export interface OrderedRow<T> {
-  readonly row: T;
-  /** What it was counted with. */
-  readonly bytes: number;
-}
-
-interface Entry<T> extends OrderedRow<T> {
-  keys: readonly Datum[];
-  row: T;
-  bytes: number;
-  /** The later it came, the higher. */
-  number: number;
-  /** Where it stands in the heap. */
-  at: number;
-  /** What no two of them share; undefined where rows may be equal. */
-  readonly name: string | undefined;
-}
-
-type Before<T> = (a: Entry<T>, b: Entry<T>) => number;
+import { type ComesBefore, mergeSorted } from "./merge-sort.ts";
+import type { Comparison, Sorter } from "./sort.ts";
 
 export class OrderedRows<T> {
   readonly #sorter: Sorter;
   readonly #budget: Budget;
   readonly #countMax: number;
-  readonly #compare: Before<T>;
-  /** In the order in which they came, or a heap when there are as many as are wanted. */
-  #entries: Entry<T>[] = [];
-  #isHeap = false;
-  readonly #byName = new Map<string, Entry<T>>();
+  readonly #rows: T[] = [];
+  /** The keys: a list for each term of ORDER BY. */
+  readonly #keys: readonly Datum[][];
+  readonly #sizes: number[] = [];
+  /** The later a row came, the higher. */
+  readonly #numbers: number[] = [];
   #numbered = 0;
   #bytes = 0;
+  /** Places, the last row in front; undefined as long as there are fewer than are wanted. */
+  #heap: number[] | undefined;
+  /** Where a place stands in the heap. */
+  readonly #heights: number[] = [];
+  /** The keys of the last of them. */
+  #last: readonly Datum[] | undefined;
+  /** Only for rows that must differ. */
+  readonly #names: string[] = [];
+  readonly #byName = new Map<string, number>();
 
   /** No more than the first `countMax` rows are wanted; at least one is. */
   constructor(sorter: Sorter, budget: Budget, countMax: number) {
     this.#sorter = sorter;
     this.#budget = budget;
     this.#countMax = countMax;
-    const { compare } = sorter;
-    this.#compare = (a, b) => compare(a.keys, b.keys) || a.number - b.number;
+    this.#keys = sorter.comparisons.map(() => []);
   }
 
   /** What all that is kept was counted with. */
@@ -63,39 +56,59 @@ export class OrderedRows<T> {
 
   /** The keys of a row; undefined when it comes too late to be wanted. It is not kept yet. */
   keysOf(frame: Frame): readonly Datum[] | undefined {
-    const last = this.#isHeap ? this.#entries[0] : undefined;
-    return last === undefined
+    return this.#last === undefined
       ? this.#sorter.keysOf(frame)
-      : this.#sorter.keysBefore(frame, last.keys);
+      : this.#sorter.keysBefore(frame, this.#last);
   }
 
-  /**
-   * Keeps a row; `bytes` are those of the row without its keys. Of all rows of one name only the
-   * first in the order is kept.
-   */
-  keep(keys: readonly Datum[], row: T, bytes: number, name?: string): void {
-    const number = this.#numbered++;
-    const all = bytes + sizeOfKeys(keys) + (name === undefined ? 0 : 2 * name.length);
-    const known = name === undefined ? undefined : this.#byName.get(name);
-    if (known !== undefined) {
-      if (this.#sorter.compare(keys, known.keys) >= 0) return;
-      this.#count(all - known.bytes);
-      Object.assign(known, { keys, row, bytes: all, number });
-      if (this.#isHeap) this.#sink(known.at);
+  /** Keeps a row whose keys were given; `bytes` are those of the row without its keys. */
+  keep(keys: readonly Datum[], row: T, bytes: number): void {
+    const all = bytes + sizeOfKeys(keys);
+    if (this.#heap === undefined) {
+      this.#count(all);
+      this.#put(this.#rows.length, keys, row, all);
+      if (this.#rows.length >= this.#countMax) this.#startHeap();
       return;
     }
-    const entry: Entry<T> = { keys, row, bytes: all, number, at: this.#entries.length, name };
-    if (this.#isHeap) this.#replaceLast(entry);
-    else this.#add(entry);
-    if (name !== undefined) this.#byName.set(name, entry);
+    const place = this.#heap[0] as number;
+    this.#count(all - (this.#sizes[place] as number));
+    this.#put(place, keys, row, all);
+    this.#sink(0);
   }
 
-  /** All that were kept, in their order. */
-  *inOrder(): Steps<readonly OrderedRow<T>[]> {
-    const entries = this.#entries;
-    this.#entries = [];
-    this.#byName.clear();
-    return yield* sorted(entries, this.#compare, this.#budget);
+  /** The same where of all rows of one name only the first in the order is kept. */
+  keepDistinct(keys: readonly Datum[], row: T, bytes: number, name: string): void {
+    const all = bytes + 2 * name.length;
+    const known = this.#byName.get(name);
+    if (known === undefined) {
+      const place = this.#heap?.[0] ?? this.#rows.length;
+      const dropped = this.#names[place];
+      this.keep(keys, row, all);
+      if (dropped !== undefined) this.#byName.delete(dropped);
+      this.#names[place] = name;
+      this.#byName.set(name, place);
+    } else if (this.#comparePlace(known, keys) > 0) {
+      const size = all + sizeOfKeys(keys);
+      this.#count(size - (this.#sizes[known] as number));
+      this.#put(known, keys, row, size);
+      if (this.#heap !== undefined) this.#sink(this.#heights[known] as number);
+    }
+  }
+
+  /** The places of all that were kept, in the order of their rows. Nothing is kept from then on. */
+  *inOrder(): Steps<Uint32Array> {
+    const places = new Uint32Array(this.#rows.length);
+    for (let i = 0; i < places.length; i++) places[i] = i;
+    return yield* mergeSorted(places, this.#comesBefore(), this.#budget);
+  }
+
+  rowAt(place: number): T {
+    return this.#rows[place] as T;
+  }
+
+  /** What the row was counted with. */
+  sizeAt(place: number): number {
+    return this.#sizes[place] as number;
   }
 
   #count(bytes: number): void {
@@ -104,46 +117,79 @@ export class OrderedRows<T> {
     else this.#budget.give(-bytes);
   }
 
-  #add(entry: Entry<T>): void {
-    this.#count(entry.bytes);
-    this.#entries.push(entry);
-    if (this.#entries.length < this.#countMax) return;
-    this.#isHeap = true;
-    for (let at = (this.#entries.length >> 1) - 1; at >= 0; at--) this.#sink(at);
+  #put(place: number, keys: readonly Datum[], row: T, size: number): void {
+    this.#rows[place] = row;
+    this.#sizes[place] = size;
+    this.#numbers[place] = this.#numbered++;
+    for (let i = 0; i < keys.length; i++) (this.#keys[i] as Datum[])[place] = keys[i];
   }
 
-  #replaceLast(entry: Entry<T>): void {
-    const last = this.#entries[0] as Entry<T>;
-    this.#count(entry.bytes - last.bytes);
-    if (last.name !== undefined) this.#byName.delete(last.name);
-    this.#put(entry, 0);
-    this.#sink(0);
+  #comparePlace(place: number, keys: readonly Datum[]): number {
+    const { comparisons } = this.#sorter;
+    for (let i = 0; i < comparisons.length; i++) {
+      const order = (comparisons[i] as Comparison)(this.#keys[i]?.[place], keys[i]);
+      if (order !== 0) return order;
+    }
+    return 0;
   }
 
-  #put(entry: Entry<T>, at: number): void {
-    entry.at = at;
-    this.#entries[at] = entry;
+  /** Compares two rows from the term `from` on. Never 0 for two of them. */
+  #compare(a: number, b: number, from: number = 0): number {
+    const { comparisons } = this.#sorter;
+    for (let i = from; i < comparisons.length; i++) {
+      const keys = this.#keys[i] as Datum[];
+      const order = (comparisons[i] as Comparison)(keys[a], keys[b]);
+      if (order !== 0) return order;
+    }
+    return (this.#numbers[a] as number) - (this.#numbers[b] as number);
   }
 
-  /** Moves an entry down until all below come before it. */
+  /** Where all first keys are numbers, or texts, most rows are put in order by these alone. */
+  #comesBefore(): ComesBefore {
+    const { isDescending } = this.#sorter;
+    const first = this.#keys[0] ?? [];
+    const numbers = numbersOf(first, isDescending);
+    if (numbers === undefined && areTexts(first)) {
+      return (a, b) => {
+        const x = first[a];
+        const y = first[b];
+        if (x === y) return this.#compare(a, b, 1) < 0;
+        return isDescending ? compareData(y, x) < 0 : compareData(x, y) < 0;
+      };
+    }
+    if (numbers === undefined) return (a, b) => this.#compare(a, b) < 0;
+    return (a, b) => {
+      const x = numbers[a] as number;
+      const y = numbers[b] as number;
+      return x < y || (x === y && this.#compare(a, b, 1) < 0);
+    };
+  }
+
+  #startHeap(): void {
+    this.#heap = [...this.#rows.keys()];
+    for (const place of this.#heap) this.#heights[place] = place;
+    for (let at = this.#heap.length >> 1; at >= 0; at--) this.#sink(at);
+  }
+
+  /** Moves a place down in the heap until all below come before it. */
   #sink(from: number): void {
-    const entries = this.#entries;
-    const entry = entries[from] as Entry<T>;
+    const heap = this.#heap;
+    assert(heap !== undefined, "as many rows as are wanted");
+    const place = heap[from] as number;
     let at = from;
-    for (;;) {
-      let below = 2 * at + 1;
-      let next = entries[below];
-      if (next === undefined) break;
-      const other = entries[below + 1];
-      if (other !== undefined && this.#compare(other, next) > 0) {
-        next = other;
-        below++;
-      }
-      if (this.#compare(entry, next) >= 0) break;
-      this.#put(next, at);
+    for (let below = 2 * at + 1; below < heap.length; below = 2 * at + 1) {
+      const other = heap[below + 1];
+      if (other !== undefined && this.#compare(other, heap[below] as number) > 0) below++;
+      const next = heap[below] as number;
+      if (this.#compare(place, next) >= 0) break;
+      heap[at] = next;
+      this.#heights[next] = at;
       at = below;
     }
-    this.#put(entry, at);
+    heap[at] = place;
+    this.#heights[place] = at;
+    const last = heap[0] as number;
+    this.#last = this.#keys.map((keys) => keys[last]);
   }
 }
 
@@ -153,59 +199,17 @@ function sizeOfKeys(keys: readonly Datum[]): number {
   return size;
 }
 
-/** Rows that are sorted, or merged, in one piece. */
-const PIECE_ROWS = 4096;
-
-/** Sorts pieces and merges them, with a pause after each: the whole may take long. */
-function* sorted<T>(
-  entries: Entry<T>[],
-  compare: Before<T>,
-  budget: Budget,
-): Steps<readonly Entry<T>[]> {
-  let runs: Entry<T>[][] = [];
-  for (let from = 0; from < entries.length; from += PIECE_ROWS) {
-    const run = entries.length <= PIECE_ROWS ? entries : entries.slice(from, from + PIECE_ROWS);
-    budget.step(run.length);
-    runs.push(run.sort(compare));
-    if (entries.length > PIECE_ROWS) yield;
+/** Such that the lesser one comes first; undefined unless all are numbers that have an order. */
+function numbersOf(keys: readonly Datum[], isDescending: boolean): Float64Array | undefined {
+  const numbers = new Float64Array(keys.length);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i];
+    if (typeof key !== "number" || Number.isNaN(key)) return undefined;
+    numbers[i] = isDescending ? -key : key;
   }
-  while (runs.length > 1) {
-    const merged: Entry<T>[][] = [];
-    for (let i = 0; i < runs.length; i += 2) {
-      const [left, right] = [runs[i] as Entry<T>[], runs[i + 1]];
-      merged.push(right === undefined ? left : yield* mergeRuns(left, right, { compare, budget }));
-    }
-    runs = merged;
-  }
-  return runs[0] ?? [];
+  return numbers;
 }
 
-interface Merging<T> {
-  readonly compare: Before<T>;
-  readonly budget: Budget;
-}
-
-function* mergeRuns<T>(
-  left: readonly Entry<T>[],
-  right: readonly Entry<T>[],
-  { compare, budget }: Merging<T>,
-): Steps<Entry<T>[]> {
-  const merged: Entry<T>[] = [];
-  let i = 0;
-  let j = 0;
-  while (i < left.length || j < right.length) {
-    const a = left[i];
-    const b = right[j];
-    if (b === undefined || (a !== undefined && compare(a, b) < 0)) {
-      merged.push(a as Entry<T>);
-      i++;
-    } else {
-      merged.push(b);
-      j++;
-    }
-    if (merged.length % PIECE_ROWS !== 0) continue;
-    budget.step(PIECE_ROWS);
-    yield;
-  }
-  return merged;
+function areTexts(keys: readonly Datum[]): keys is readonly string[] {
+  return keys.every((key) => typeof key === "string");
 }

@@ -11,7 +11,7 @@ import { assert, documentId, type Types, type Value } from "@bigpeer/protocol";
 import type { Needed, StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import type { Found } from "../frame/document-view.ts";
-import type { Evaluate, Frame } from "../frame/frame.ts";
+import type { Evaluate, Frame, Slot } from "../frame/frame.ts";
 import { WORK_PER_PAUSE } from "../frame/pace.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
@@ -85,10 +85,38 @@ export function compileRows({ source, joins, where, wish }: RowsPlan): RowSource
   return { choose: (execution) => chooseFor(source, wish, execution), pull, stages };
 }
 
-function* pullDocuments(documents: Found<RowDocument>, slot: number, frame: Frame): Pull {
-  for (const document of documents) {
-    if (document !== undefined) frame.slots[slot] = document;
-    yield document !== undefined;
+function pullDocuments(documents: Found<RowDocument>, slot: number, frame: Frame): Pull {
+  return { [Symbol.iterator]: () => new DocumentPull(documents, slot, frame) };
+}
+
+const ROW: IteratorResult<boolean> = { done: false, value: true };
+const PAUSE: IteratorResult<boolean> = { done: false, value: false };
+const END: IteratorResult<boolean> = { done: true, value: undefined };
+
+/** As a generator would do it, without an object for each row. */
+class DocumentPull implements Iterator<boolean> {
+  readonly #documents: Iterator<RowDocument | undefined>;
+  readonly #slot: number;
+  readonly #slots: Slot[];
+
+  constructor(documents: Found<RowDocument>, slot: number, { slots }: Frame) {
+    this.#documents = documents[Symbol.iterator]();
+    this.#slot = slot;
+    this.#slots = slots;
+  }
+
+  next(): IteratorResult<boolean> {
+    const { done, value } = this.#documents.next();
+    if (done === true) return END;
+    if (value === undefined) return PAUSE;
+    this.#slots[this.#slot] = value;
+    return ROW;
+  }
+
+  /** No more rows are wanted. */
+  return(): IteratorResult<boolean> {
+    this.#documents.return?.();
+    return END;
   }
 }
 

@@ -9,12 +9,14 @@ import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import { compareData } from "../value/compare.ts";
 import { type Datum, Failure, isInteger, MISSING, type Outcome } from "../value/datum.ts";
 
-/** What ORDER BY asks for, of the keys of two rows: below 0 when the first row comes first. */
-export type CompareKeys = (a: readonly Datum[], b: readonly Datum[]) => number;
+/** What ORDER BY asks for, of one key of two rows: below 0 when the first row comes first. */
+export type Comparison = (a: Datum, b: Datum) => number;
 
 export interface Sorter {
-  /** 0 where the keys leave it open: then rows stay in the order in which they came. */
-  readonly compare: CompareKeys;
+  /** For each term; where all of them give 0, rows stay in the order in which they came. */
+  readonly comparisons: readonly Comparison[];
+  /** Whether the first term is DESC. */
+  readonly isDescending: boolean;
   /** A key that fails counts as null. */
   readonly keysOf: (frame: Frame) => readonly Datum[];
   /** The keys of a row that comes before one with the keys `last`; undefined for all others. */
@@ -26,27 +28,17 @@ export function compileSorter(terms: readonly OrderTerm[]): Sorter | undefined {
   const keys = terms.map(({ expression }) => compile(expression));
   const comparisons = terms.map(comparisonOf);
   return {
-    compare: compareBy(comparisons),
-    keysOf: (frame) => keys.map((key) => settled(key(frame))),
+    comparisons,
+    isDescending: terms[0]?.isDescending === true,
+    keysOf: compileKeys(keys),
     keysBefore: compileBefore(keys, comparisons),
   };
 }
 
-/** The order of rows by their keys, for whoever has keys from elsewhere. */
-export function compareKeysOf(terms: readonly OrderTerm[]): CompareKeys {
-  return compareBy(terms.map(comparisonOf));
-}
-
-function compareBy(comparisons: readonly Comparison[]): CompareKeys {
-  const [only, ...others] = comparisons;
-  if (only !== undefined && others.length === 0) return (a, b) => only(a[0], b[0]);
-  return (a, b) => {
-    for (let i = 0; i < comparisons.length; i++) {
-      const order = (comparisons[i] as Comparison)(a[i], b[i]);
-      if (order !== 0) return order;
-    }
-    return 0;
-  };
+function compileKeys(keys: readonly Evaluate[]): Sorter["keysOf"] {
+  const [only, ...others] = keys;
+  if (only !== undefined && others.length === 0) return (frame) => [settled(only(frame))];
+  return (frame) => keys.map((key) => settled(key(frame)));
 }
 
 /** Keys behind the one that decides against a row are not even computed. */
@@ -71,10 +63,8 @@ function compileBefore(
   };
 }
 
-type Comparison = (a: Datum, b: Datum) => number;
-
 /** Null and MISSING go where they were asked to; among themselves the direction decides. */
-function comparisonOf({ isDescending, nulls }: OrderTerm): Comparison {
+export function comparisonOf({ isDescending, nulls }: OrderTerm): Comparison {
   const directed: Comparison = isDescending ? (a, b) => compareData(b, a) : compareData;
   if (nulls === undefined) return directed;
   const side = nulls === "first" ? -1 : 1;

@@ -131,7 +131,7 @@ function keepOrdered({ slot, keep, run, wanted }: Keeper, sorter: Sorter): Kept 
     return true;
   };
   const found = function* found(): Steps<readonly StoredDocument[]> {
-    return (yield* documents.inOrder()).map((each) => each.row);
+    return Array.from(yield* documents.inOrder(), (place) => documents.rowAt(place));
   };
   return { row, found };
 }

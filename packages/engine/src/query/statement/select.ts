@@ -2,7 +2,7 @@
  * SELECT and UNION: a plan compiled and run: rows, groups, projection, DISTINCT, order, window.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { getField, type Value, type ValueObject } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
 import { Pace } from "../frame/pace.ts";
@@ -13,8 +13,9 @@ import { countedOf, type QueryPlan, type SelectPlan, type UnionPlan } from "../p
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileGroups } from "../run/group.ts";
+import { GroupTable, sizeInTable } from "../run/group-table.ts";
 import { compileHolder, type HeldSlots, type RowHolder } from "../run/held-row.ts";
-import { type OrderedRow, OrderedRows } from "../run/ordered-rows.ts";
+import { OrderedRows } from "../run/ordered-rows.ts";
 import { profiled } from "../run/profile.ts";
 import { compileProjection, type Project } from "../run/project.ts";
 import { compileRows, driveRows, type Sink } from "../run/rows.ts";
@@ -107,7 +108,9 @@ function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<
       }
     }
     budget.endPiece();
-    if (ordered !== undefined) for (const { row } of yield* ordered.inOrder()) rows.push(row);
+    if (ordered !== undefined) {
+      for (const place of yield* ordered.inOrder()) rows.push(ordered.rowAt(place));
+    }
     return give(rows.slice(offset, offset + limit));
   };
 }
@@ -149,7 +152,7 @@ export function compileCollector(
   const group =
     output.grouping === undefined ? undefined : compileGroups(output.grouping, terms[0]?.slot ?? 0);
   return (execution, window, { isOrdered = false, count } = {}) => {
-    const parts: Parts = { execution, project: projectFor(execution), isDistinct, window };
+    const parts: Parts = { execution, output, project: projectFor(execution), isDistinct, window };
     const collector =
       sorter === undefined || isOrdered
         ? windowCollector(parts, share)
@@ -165,18 +168,17 @@ export function compileCollector(
 
 interface Parts {
   readonly execution: Execution;
+  readonly output: Output;
   readonly project: Project;
   readonly isDistinct: boolean;
   readonly window: Window;
 }
 
 /** Where nothing is sorted the window is known while rows come: enough is enough. */
-function windowCollector(
-  { execution, project, isDistinct, window }: Parts,
-  share: (frame: Frame) => void,
-): Collector {
+function windowCollector(parts: Parts, share: (frame: Frame) => void): Collector {
+  const { execution, project, isDistinct, window } = parts;
   const items: Value[] = [];
-  const isNew = distinctness(isDistinct, execution);
+  const isNew = distinctness(parts);
   let skipped = 0;
   const row = (frame: Frame): boolean => {
     if (window.limit === 0) return false;
@@ -212,8 +214,14 @@ interface Ordering {
 /** Memory for documents whose rows are projected later; behind that, rows are projected at once. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024;
 
-/** A row that was projected, or what its projection needs. */
-type LateRow = { readonly item: Value } | { readonly held: HeldSlots };
+/** What the projection of a row needs, in the place of a row that was projected. */
+class LateRow {
+  readonly held: HeldSlots;
+
+  constructor(held: HeldSlots) {
+    this.held = held;
+  }
+}
 
 /**
  * With a limit rows are projected when it is known which are given back; without one all of them are,
@@ -224,7 +232,7 @@ function sortingCollector(parts: Parts, { sorter, share, holder }: Ordering): Co
   const { budget } = execution.run;
   const wanted = rowsWanted(window);
   const isLate = !isDistinct && Number.isFinite(wanted);
-  const rows = new OrderedRows<LateRow>(sorter, budget, wanted);
+  const rows = new OrderedRows<Value | LateRow>(sorter, budget, wanted);
   const items: Value[] = [];
   let last: Frame | undefined;
   const row = (frame: Frame): boolean => {
@@ -236,18 +244,20 @@ function sortingCollector(parts: Parts, { sorter, share, holder }: Ordering): Co
     const held = isLate ? holder.hold(frame) : undefined;
     const bytes = held === undefined ? Infinity : holder.sizeOf(held);
     if (held !== undefined && rows.bytes + bytes <= HELD_BYTES_MAX) {
-      rows.keep(keys, { held }, bytes);
+      rows.keep(keys, new LateRow(held), bytes);
       return true;
     }
     const item = project(frame, execution);
-    rows.keep(keys, { item }, memorySize(item), isDistinct ? dataKey(item) : undefined);
+    if (isDistinct) rows.keepDistinct(keys, item, memorySize(item), dataKey(item));
+    else rows.keep(keys, item, memorySize(item));
     return true;
   };
   const end = function* end(): Steps<void> {
-    const ordered = yield* rows.inOrder();
-    for (const { bytes } of ordered.slice(0, window.offset)) budget.give(bytes);
-    const given = ordered.slice(window.offset, wanted);
-    if (last !== undefined) yield* projectLate(given, { ...parts, holder, frame: last, items });
+    const places = yield* rows.inOrder();
+    for (const place of places.subarray(0, window.offset)) budget.give(rows.sizeAt(place));
+    const given = places.subarray(window.offset, wanted);
+    if (last === undefined) return;
+    yield* projectLate(given, { ...parts, holder, frame: last, rows, items });
   };
   return { items, sink: { row, end }, wanted: Infinity };
 }
@@ -255,26 +265,28 @@ function sortingCollector(parts: Parts, { sorter, share, holder }: Ordering): Co
 interface LateParts extends Parts {
   readonly holder: RowHolder;
   readonly frame: Frame;
+  readonly rows: OrderedRows<Value | LateRow>;
   readonly items: Value[];
 }
 
 /** Projects what waits for it, in the frame that served all rows. */
-function* projectLate(rows: readonly OrderedRow<LateRow>[], parts: LateParts): Steps<void> {
-  const { execution, project, holder, frame, items } = parts;
+function* projectLate(places: Uint32Array, parts: LateParts): Steps<void> {
+  const { execution, project, holder, frame, rows, items } = parts;
   const { budget, subqueries } = execution.run;
+  const work = (): Value => project(frame, execution);
   const pace = new Pace(budget);
-  for (const { row, bytes } of rows) {
-    if ("item" in row) {
-      items.push(row.item);
+  for (const place of places) {
+    const row = rows.rowAt(place);
+    if (!(row instanceof LateRow)) {
+      items.push(row);
       continue;
     }
     budget.startRow();
     budget.step();
     holder.restore(frame, row.held);
-    const work = (): Value => project(frame, execution);
     const item =
       subqueries === undefined ? work() : yield* subqueries.attempt(work, execution.warnings);
-    budget.give(bytes);
+    budget.give(rows.sizeAt(place));
     budget.take(memorySize(item));
     items.push(item);
     if (pace.isPauseDue()) yield;
@@ -282,7 +294,24 @@ function* projectLate(rows: readonly OrderedRow<LateRow>[], parts: LateParts): S
   budget.endPiece();
 }
 
-function distinctness(isDistinct: boolean, execution: Execution): (row: Value) => boolean {
+function distinctness({ isDistinct, output, execution }: Parts): (row: Value) => boolean {
   if (!isDistinct) return () => true;
-  return firstOfEquals((bytes) => execution.run.budget.take(bytes));
+  const { budget } = execution.run;
+  const names = columnNames(output);
+  if (names === undefined) return firstOfEquals((bytes) => budget.take(bytes));
+  const seen = new GroupTable<true>();
+  return (row) => {
+    const values = names.map((name) => getField(row as ValueObject, name));
+    if (seen.find(values) !== undefined) return false;
+    budget.take(sizeInTable(values));
+    seen.add(values, true);
+    return true;
+  };
+}
+
+/** Rows that can have no other fields are equal when these are; undefined for all others. */
+function columnNames({ columns, isRaw }: Output): readonly string[] | undefined {
+  const names = columns.map((column) => (column.kind === "column" ? column.name : undefined));
+  const isNamed = (name: string | undefined): name is string => name !== undefined;
+  return !isRaw && names.every(isNamed) ? names : undefined;
 }
