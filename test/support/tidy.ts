@@ -31,7 +31,6 @@ const THIRD_PARTY: Record<string, string> = {
   "@fastify/busboy": "packages/server/src/attachments/form-file.ts",
   jose: "packages/server/src/auth/json-web-token.ts",
   lmdb: "packages/server/src/lmdb/lmdb-key-value.ts",
-  msgpackr: "packages/server/src/lmdb/stored-value.ts",
   pino: "packages/server/src/log.ts",
   "prom-client": "packages/server/src/metrics.ts",
   re2js: "packages/server/src/pattern.ts",

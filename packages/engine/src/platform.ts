@@ -59,11 +59,17 @@ export interface KeyEntry {
   readonly value: Value;
 }
 
-/** One consistent state of the storage. Values given out are the reader's to keep, not to change. */
+/**
+ * One consistent state of the storage. Values given out are the reader's to keep, not to change.
+ *
+ * Whoever needs only some fields of the values names them: then an object, or an object that is an
+ * element of an array, may come without its other fields. Those that were named come exactly as in
+ * the whole value; it is the adapter's choice how much else it gives.
+ */
 export interface Reader {
-  get(key: Key): Value | undefined;
+  get(key: Key, fields?: readonly string[]): Value | undefined;
   has(key: Key): boolean;
-  entries(range: KeyRange): Iterable<KeyEntry>;
+  entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry>;
   /** As entries, without reading or decoding the values. */
   keys(range: KeyRange): Iterable<Key>;
 }

@@ -10,6 +10,7 @@
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import { RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
+import type { IndexDefinition } from "../store/index-entry.ts";
 import type { RepeatKey } from "../store/remembered-answer.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
@@ -43,6 +44,7 @@ import type {
   StatementResult,
   WriteRequest,
 } from "./request.ts";
+import type { Choosing } from "./run/choose.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
 import { Turns } from "./run/turns.ts";
 import {
@@ -102,7 +104,7 @@ interface Ready<T> {
   /** What the trace shows, as it is kept for the next time; undefined when it is not. */
   readonly text?: string;
   readonly kind: string;
-  readonly plan: (() => ValueObject) | undefined;
+  readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
   readonly parameters: readonly ParameterNode[];
   /** The collections that it names. */
   readonly access: readonly CollectionUse[];
@@ -208,7 +210,7 @@ export class StatementRunner {
     const window = { offset, limit };
     let plan: ValueObject | undefined;
     const find: Filtering<readonly StoredDocument[]> = (prepared, execution) => {
-      if (isPlanWanted === true) plan = prepared.plan();
+      if (isPlanWanted === true) plan = prepared.plan(execution);
       return prepared.documents(execution, window);
     };
     const task = this.#filterTask("find", request, find);
@@ -375,7 +377,7 @@ export class StatementRunner {
       active.setQueryType(kind);
       // Before anything is looked at: what there is no rule for may exist or not.
       task.authority?.require(ready.access);
-      if (plan !== undefined) active.setPlan(plan);
+      if (plan !== undefined) active.setPlan(() => plan(this.#choosing(task)));
       const args = checkArguments(task.args);
       requireParameters(parameters, args);
       active.setState("running");
@@ -387,6 +389,19 @@ export class StatementRunner {
     } catch (error) {
       throw failed(error, trace);
     }
+  }
+
+  /** The choice by the indexes of now: the plan of a request may be told when it is over. */
+  #choosing(task: Task<unknown>): Choosing {
+    const indexesOf = (collection: string): readonly IndexDefinition[] => {
+      try {
+        return this.#store.read((snapshot) => snapshot.indexesOf(collection));
+      } catch (error) {
+        if (error instanceof PeerError) return [];
+        throw error;
+      }
+    };
+    return { isStrict: task.isStrict ?? this.settings.isStrict, view: { indexesOf } };
   }
 
   #begin(

@@ -269,8 +269,8 @@ class BaseReader implements Reader {
     this.#hot.clear();
   }
 
-  get(key: Key): Value | undefined {
-    if (!isHot(key)) return this.#reader.get(key);
+  get(key: Key, fields?: readonly string[]): Value | undefined {
+    if (!isHot(key)) return this.#reader.get(key, fields);
     const known = this.#hot.get(key);
     if (known !== undefined || this.#hot.has(key)) return known;
     const value = this.#reader.get(key);
@@ -283,8 +283,8 @@ class BaseReader implements Reader {
     return this.#reader.has(key);
   }
 
-  entries(range: KeyRange): Iterable<KeyEntry> {
-    return this.#reader.entries(range);
+  entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
+    return this.#reader.entries(range, fields);
   }
 
   keys(range: KeyRange): Iterable<Key> {

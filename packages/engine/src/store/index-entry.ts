@@ -16,6 +16,7 @@ import {
   isObject,
   orderedKey,
   type Path,
+  PeerError,
   readOrderedKey,
   type Value,
   type ValueObject,
@@ -73,6 +74,25 @@ export class IndexEntry {
     return this.position.length < POSITION_SIZE_MAX;
   }
 
+  /**
+   * What entries have in common that agree in their first keys. All of the position where it is not
+   * known how far those go: then entries that have it in common may differ.
+   */
+  tie(keyCount: number): Tie {
+    if (keyCount >= this.#keys.length) return { text: this.position, isExact: this.isExact };
+    let end = 0;
+    for (let i = 0; i < keyCount; i++) {
+      const rest = this.position.slice(end);
+      const key = this.#keys[i]?.isDescending === true ? invertedKey(rest) : rest;
+      const size = this.isExact ? readOrderedKey(key, 0).end : sizeOfCut(key);
+      if (size === undefined || end + size >= POSITION_SIZE_MAX) {
+        return { text: this.position, isExact: false };
+      }
+      end += size;
+    }
+    return { text: this.position.slice(0, end), isExact: true };
+  }
+
   /** The indexed values (-0 as 0), MISSING as undefined; undefined unless the entry is exact. */
   values(): (Value | undefined)[] | undefined {
     if (!this.isExact) return undefined;
@@ -90,6 +110,22 @@ export function isWithin({ building }: IndexRecord, idKey: string): boolean {
   return building === undefined || idKey <= building.after;
 }
 
+export interface Tie {
+  readonly text: string;
+  /** Whether equal ties mean equal values. */
+  readonly isExact: boolean;
+}
+
+/** The size of the first key in a position that is cut; undefined when the cut goes through it. */
+function sizeOfCut(position: string): number | undefined {
+  try {
+    return readOrderedKey(position, 0).end;
+  } catch (error) {
+    if (error instanceof PeerError) return undefined;
+    throw error;
+  }
+}
+
 /** The key of a document's entry. */
 export function entryKeyOf(index: IndexRecord, fields: ValueObject, idKey: string): Key {
   return entryKey(index.number, positionOf(index.keys, fields, idKey), idKey);
@@ -105,7 +141,7 @@ function positionOf(keys: readonly IndexKey[], fields: ValueObject, idKey: strin
 }
 
 /** The value at a path of a document, undefined when there is none. */
-function valueAt(path: Path, fields: ValueObject, idKey: string): Value | undefined {
+export function valueAt(path: Path, fields: ValueObject, idKey: string): Value | undefined {
   const isId = path[0] === "_id";
   let value: Value | undefined = isId ? idOfKey(idKey) : fields;
   for (let i = isId ? 1 : 0; i < path.length; i++) {

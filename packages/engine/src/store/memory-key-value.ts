@@ -1,9 +1,20 @@
 /**
  * MemoryKeyValue: the reference KeyValue. It is the simplest thing that keeps the contract, for
  * tests, the simulator, and peers that keep nothing. The state itself lies in a MemoryDisk.
+ *
+ * Where some fields are asked for it gives those and no others, although the whole value would cost
+ * nothing: so whoever asks for too few is found out by every test that runs on it.
  */
 
-import { assert, PeerError, type Value } from "@bigpeer/protocol";
+import {
+  assert,
+  isArray,
+  isObject,
+  type MutableObject,
+  PeerError,
+  setField,
+  type Value,
+} from "@bigpeer/protocol";
 import {
   KEY_SIZE_MAX,
   type Key,
@@ -69,17 +80,18 @@ class MemorySnapshot implements Snapshot {
     return isAlive(this.#life) ? this.#tree : undefined;
   }
 
-  get(key: Key): Value | undefined {
-    return this.#use().get(key);
+  get(key: Key, fields?: readonly string[]): Value | undefined {
+    const value = this.#use().get(key);
+    return value === undefined || fields === undefined ? value : partOf(value, fields);
   }
 
   has(key: Key): boolean {
     return this.#use().get(key) !== undefined;
   }
 
-  entries(range: KeyRange): Iterable<KeyEntry> {
+  entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
     this.#use();
-    return { [Symbol.iterator]: () => this.#entries(range) };
+    return { [Symbol.iterator]: () => this.#entries(range, fields) };
   }
 
   keys(range: KeyRange): Iterable<Key> {
@@ -91,9 +103,9 @@ class MemorySnapshot implements Snapshot {
     this.#tree = undefined;
   }
 
-  *#entries(range: KeyRange): Generator<KeyEntry, void> {
+  *#entries(range: KeyRange, fields?: readonly string[]): Generator<KeyEntry, void> {
     for (const [key, value] of this.#use().entries(range)) {
-      yield { key, value };
+      yield { key, value: fields === undefined ? value : partOf(value, fields) };
       this.#use();
     }
   }
@@ -109,6 +121,16 @@ class MemorySnapshot implements Snapshot {
     }
     return this.#tree;
   }
+}
+
+function partOf(value: Value, fields: readonly string[]): Value {
+  if (isArray(value)) return value.map((part) => (isArray(part) ? part : partOf(part, fields)));
+  if (!isObject(value)) return value;
+  const part: MutableObject = {};
+  for (const name of Object.keys(value)) {
+    if (fields.includes(name)) setField(part, name, value[name] as Value);
+  }
+  return part;
 }
 
 function isAlive({ isClosed, mount }: Life): boolean {

@@ -60,10 +60,10 @@ export class Overlay implements Reader {
     this.#recent = other.#recent;
   }
 
-  get(key: Key): Value | undefined {
+  get(key: Key, fields?: readonly string[]): Value | undefined {
     const own = this.#writes.get(key);
     if (own !== undefined || this.#writes.has(key)) return own;
-    return this.#parent.get(key);
+    return this.#parent.get(key, fields);
   }
 
   has(key: Key): boolean {
@@ -71,20 +71,22 @@ export class Overlay implements Reader {
   }
 
   /** The state when the walk began: what is written meanwhile does not show in it. */
-  entries(range: KeyRange): Iterable<KeyEntry> {
+  entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
     const own = this.#ownEntries(range);
-    return own.length === 0 ? this.#parent.entries(range) : this.#merged(range, own);
+    if (own.length === 0) return this.#parent.entries(range, fields);
+    return this.#merged({ range, fields }, own);
   }
 
   keys(range: KeyRange): Iterable<Key> {
     const own = this.#ownEntries(range);
-    return own.length === 0 ? this.#parent.keys(range) : keysOf(this.#merged(range, own));
+    if (own.length === 0) return this.#parent.keys(range);
+    return keysOf(this.#merged({ range, fields: NO_FIELDS }, own));
   }
 
-  *#merged(range: KeyRange, own: readonly OwnEntry[]): Iterable<KeyEntry> {
+  *#merged({ range, fields }: Asked, own: readonly OwnEntry[]): Iterable<KeyEntry> {
     const isBefore = range.reverse === true ? isAbove : isBelow;
     let next = 0;
-    for (const entry of this.#parent.entries(range)) {
+    for (const entry of this.#parent.entries(range, fields)) {
       for (; isBefore(own[next]?.key, entry.key); next++) yield* present(own[next]);
       if (own[next]?.key === entry.key) yield* present(own[next++]);
       else yield entry;
@@ -121,6 +123,12 @@ export class Overlay implements Reader {
   }
 }
 
+/** What is asked for of the reader below. */
+interface Asked {
+  readonly range: KeyRange;
+  readonly fields: readonly string[] | undefined;
+}
+
 /** What was written under a key; undefined when it was removed. */
 interface OwnEntry {
   readonly key: Key;
@@ -137,6 +145,8 @@ function kindOf(key: Key): string {
 function* keysOf(entries: Iterable<KeyEntry>): Iterable<Key> {
   for (const { key } of entries) yield key;
 }
+
+const NO_FIELDS: readonly string[] = [];
 
 /** How many keys a range read may look through one by one. */
 const RECENT_MAX = 256;

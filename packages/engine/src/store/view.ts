@@ -20,7 +20,7 @@ import type { Shown } from "../crdt/show.ts";
 import type { DocumentState } from "../crdt/state.ts";
 import { EMPTY_STATE } from "../crdt/state.ts";
 import { decodeState } from "../crdt/state-codec.ts";
-import type { KeyRange, Reader } from "../platform.ts";
+import type { KeyEntry, KeyRange, Reader } from "../platform.ts";
 import { entryRange, type IndexDefinition, IndexEntry, type IndexRange } from "./index-entry.ts";
 import {
   attachmentKey,
@@ -90,8 +90,8 @@ export interface OrphanedAttachment {
   readonly time: number;
 }
 
-/** Which documents to walk through, and how. */
-export interface ScanRange {
+/** Which documents to walk through, how, and what of each is needed. */
+export interface ScanRange extends Needed {
   /** Bounds of the id. */
   readonly low?: Bound;
   readonly high?: Bound;
@@ -99,6 +99,15 @@ export interface ScanRange {
   readonly after?: Value;
   /** From the largest id down. */
   readonly reverse?: boolean;
+}
+
+/** What is needed of a document. */
+export interface Needed {
+  /**
+   * Its other top-level fields may be missing, and their types; all are there when this is left out.
+   * The id always is.
+   */
+  readonly fields?: readonly string[] | undefined;
 }
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
@@ -140,21 +149,38 @@ export class View {
     return names;
   }
 
-  get(collection: string, id: Value): StoredDocument | undefined {
+  get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined {
     const number = this.collectionNumber(collection);
     if (number === undefined) return undefined;
     const document = documentId(id);
-    const record = this.#reader.get(documentKey(number, document.key));
+    const record = this.#reader.get(documentKey(number, document.key), needed?.fields);
     return record === undefined ? undefined : storedDocument(document.id, record);
   }
 
-  /** The documents of a collection in the order of their ids. */
-  *scan(collection: string, range: ScanRange = {}): Iterable<StoredDocument> {
+  /** The same by the key of its id. */
+  getByKey(collection: string, idKey: string, needed?: Needed): StoredDocument | undefined {
     const number = this.collectionNumber(collection);
-    if (number === undefined) return;
-    for (const { key, value } of this.#reader.entries(scanRange(number, range))) {
-      yield storedDocument(idOfKey(key, ID_OFFSET), value);
-    }
+    if (number === undefined) return undefined;
+    const record = this.#reader.get(documentKey(number, idKey), needed?.fields);
+    return record === undefined ? undefined : storedDocument(idOfKey(idKey), record);
+  }
+
+  /** The documents of a collection in the order of their ids. */
+  scan(collection: string, range: ScanRange = {}): Iterable<StoredDocument> {
+    return { [Symbol.iterator]: () => this.#scan(collection, range) };
+  }
+
+  #scan(collection: string, range: ScanRange): Iterator<StoredDocument> {
+    const { fields } = range;
+    if (fields?.length === 0) return this.#scanEmpty(collection, range);
+    const number = this.collectionNumber(collection);
+    if (number === undefined) return [][Symbol.iterator]();
+    const entries = this.#reader.entries(scanRange(number, range), fields);
+    return new DocumentWalk(entries[Symbol.iterator]());
+  }
+
+  *#scanEmpty(collection: string, range: ScanRange): Generator<StoredDocument, void> {
+    for (const id of this.scanIds(collection, range)) yield { id, fields: {}, types: undefined };
   }
 
   /** As scan, without reading the documents. */
@@ -173,6 +199,10 @@ export class View {
       const list = readIndexList(this.#reader.get(indexListKey(number)));
       return list.map((index) => ({ collection: name, ...index }));
     });
+  }
+
+  indexesOf(collection: string): readonly IndexDefinition[] {
+    return this.indexes(collection);
   }
 
   index(collection: string, name: string): IndexDefinition | undefined {
@@ -288,6 +318,27 @@ export class View {
       if (given++ >= limit) return;
       yield textOfKey(key.slice(prefix.length));
     }
+  }
+}
+
+/** Documents out of entries. No generator: a scan takes this step for each of many documents. */
+class DocumentWalk implements Iterator<StoredDocument> {
+  readonly #entries: Iterator<KeyEntry>;
+
+  constructor(entries: Iterator<KeyEntry>) {
+    this.#entries = entries;
+  }
+
+  next(): IteratorResult<StoredDocument> {
+    const result = this.#entries.next();
+    if (result.done === true) return result;
+    const { key, value } = result.value;
+    return { done: false, value: storedDocument(idOfKey(key, ID_OFFSET), value) };
+  }
+
+  return(): IteratorResult<StoredDocument> {
+    this.#entries.return?.();
+    return { done: true, value: undefined };
   }
 }
 

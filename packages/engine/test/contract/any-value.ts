@@ -2,7 +2,14 @@
  * Generated values, with what storages tend to lose among them, and a comparison that sees it.
  */
 
-import { checkValue, type MutableObject, setField, type Value } from "@bigpeer/protocol";
+import {
+  checkValue,
+  isArray,
+  isObject,
+  type MutableObject,
+  setField,
+  type Value,
+} from "@bigpeer/protocol";
 import * as fc from "fast-check";
 
 /** Names that mean something to JS, to JSON, to encoders, or to lmdb itself. */
@@ -170,6 +177,35 @@ export function findDifference(a: unknown, b: unknown): string | undefined {
     if (difference !== undefined) return `[${JSON.stringify(key)}]${difference}`;
   }
   return undefined;
+}
+
+/**
+ * Where a part of a value, as a reader of some fields gets it, has other fields than the whole, or
+ * lacks one that was asked for.
+ */
+export function findPartDifference(
+  part: Value | undefined,
+  whole: Value | undefined,
+  fields: readonly string[],
+): string | undefined {
+  if (isArray(part) && isArray(whole) && part.length === whole.length) {
+    const differences = part.map((element, i) => fieldsDifference(element, whole[i], fields));
+    return differences.find((difference) => difference !== undefined);
+  }
+  return fieldsDifference(part, whole, fields);
+}
+
+function fieldsDifference(
+  part: Value | undefined,
+  whole: Value | undefined,
+  fields: readonly string[],
+): string | undefined {
+  if (!isObject(part) || !isObject(whole)) return findDifference(part, whole);
+  const given = Object.keys(part);
+  const lacking = fields.find((name) => Object.hasOwn(whole, name) && !given.includes(name));
+  if (lacking !== undefined) return `: no field ${JSON.stringify(lacking)}`;
+  const same = Object.keys(whole).filter((name) => given.includes(name));
+  return findDifference(part, objectOf(same.map((name) => [name, fieldOf(whole, name) as Value])));
 }
 
 function fieldOf(object: object, key: string): unknown {

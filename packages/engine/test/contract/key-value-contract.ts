@@ -14,7 +14,14 @@ import {
   type Snapshot,
   type Writes,
 } from "../../src/platform.ts";
-import { anyValue, findDifference, objectOf, oddValues } from "./any-value.ts";
+import {
+  anyKey,
+  anyValue,
+  findDifference,
+  findPartDifference,
+  objectOf,
+  oddValues,
+} from "./any-value.ts";
 
 /** A place where a storage lies. It is opened again after it was closed, with what was in it. */
 export interface StoragePlace {
@@ -42,6 +49,7 @@ export function keyValueContract(name: string, createPlace: () => StoragePlace):
   checkSnapshots(check);
   checkCommits(check);
   checkValues(check);
+  checkFields(check);
   checkModel(check);
 }
 
@@ -542,6 +550,79 @@ function checkValues(check: Check): void {
     await context.reopen();
     const read = context.read((snapshot) => snapshot.get("map"));
     expect(findDifference(read, objectOf(fields))).toBeUndefined();
+  });
+}
+
+function checkFields(check: Check): void {
+  const expectParts = (
+    context: Context,
+    values: ReadonlyMap<Key, Value>,
+    fields: readonly string[],
+  ): void => {
+    context.read((snapshot) => {
+      const walked = new Map(
+        Array.from(snapshot.entries(ALL, fields), ({ key, value }) => [key, value]),
+      );
+      for (const [key, value] of values) {
+        expect(findPartDifference(walked.get(key), value, fields)).toBeUndefined();
+        expect(findPartDifference(snapshot.get(key, fields), value, fields)).toBeUndefined();
+      }
+    });
+  };
+
+  check(
+    "whoever asks for some fields gets them as they are in the whole value",
+    async (context) => {
+      // Each under several keys, so that a storage which learns shapes learns these.
+      const putCopies = async (values: readonly Value[]): Promise<Map<Key, Value>> => {
+        const copies = Array.from({ length: values.length * 8 }, (_, i): [Key, Value] => [
+          `copy ${i}`,
+          values[i % values.length] ?? null,
+        ]);
+        const entries = new Map(copies);
+        await context.storage.commit(entries);
+        return entries;
+      };
+      const values = fc.array(anyValue(), { minLength: 1, maxLength: 10 });
+      const fields = fc.uniqueArray(anyKey(), { maxLength: 4 });
+      await fc.assert(
+        fc.asyncProperty(values, fields, async (generated, names) => {
+          const entries = await putCopies(generated);
+          expectParts(context, entries, names);
+          await context.reopen();
+          expectParts(context, entries, names);
+        }),
+        { numRuns: 40, endOnFailure: true },
+      );
+    },
+  );
+
+  check("fields are found before, between and behind every other value", async (context) => {
+    const values = oddValues().flatMap((other): Value[] => [
+      { a: 1, other, b: { c: other }, c: "last" },
+      [{ a: -0, other }, { b: -0 }, 7],
+    ]);
+    const entries = new Map(values.map((value, i): [Key, Value] => [`${i}`, value]));
+    await context.storage.commit(entries);
+    for (const fields of [[], ["a"], ["c"], ["absent", "other", "c"]]) {
+      expectParts(context, entries, fields);
+    }
+  });
+
+  check("fields are read of thousands of values of one shape and of many", async (context) => {
+    const values = Array.from({ length: 2000 }, (_, i): [Key, Value] => [
+      `${i}`,
+      {
+        name: `name ${i % 40}`,
+        [`extra ${i % 50}`]: i,
+        mark: i % 2 === 0 ? -0 : 2n ** 60n + BigInt(i),
+        "": [`text ${i}`, { name: i }],
+      },
+    ]);
+    await context.storage.commit(new Map(values));
+    for (const fields of [["mark", "name", "extra 7"], [""]]) {
+      expectParts(context, new Map(values), fields);
+    }
   });
 }
 

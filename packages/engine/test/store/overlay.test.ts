@@ -72,6 +72,29 @@ test("[K21] a walk gives the state when it began, whatever is written meanwhile"
   expect([...walk].map(({ value }) => value)).toEqual([1, 2]);
 });
 
+test("[K21] what is asked for of a value below is asked for of the reader below", () => {
+  const asked: unknown[] = [];
+  const below = mapReader(new Map([["a", { x: 1, y: 2 }]]));
+  const overlay = new Overlay({
+    ...below,
+    get: (name, fields) => {
+      asked.push(fields);
+      return below.get(name);
+    },
+    entries: (where, fields) => {
+      asked.push(fields);
+      return below.entries(where);
+    },
+  });
+  const where = { from: "a", to: "z" };
+  overlay.get("a", ["x"]);
+  expect([...overlay.entries(where, ["y"])]).toHaveLength(1);
+  overlay.put("b", { z: 1 });
+  expect([...overlay.entries(where, ["z"])]).toHaveLength(2);
+  expect([...overlay.keys(where)]).toEqual(["a", "b"]);
+  expect(asked).toEqual([["x"], ["y"], ["z"], []]);
+});
+
 test("[K21] a rebased overlay reads through its new parent", () => {
   const overlay = new Overlay(mapReader(new Map([["a", 1]])));
   overlay.put("b", 2);

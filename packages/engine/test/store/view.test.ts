@@ -121,6 +121,29 @@ test("[K2] a scan goes either way, goes on behind an id, and stays within bounds
   });
 });
 
+test("[K2] whoever needs some fields of documents gets their ids, these fields and their marks", async () => {
+  const { store } = await openStore();
+  await store.transact((transaction) =>
+    transaction.apply([
+      { kind: "insert", collection: "c", id: 1, fields: { a: 1, b: { c: -0 }, d: [1] } },
+      { kind: "insert", collection: "c", id: 2, fields: { a: "x" } },
+      { kind: "insert", collection: "c", id: 3, fields: { b: 3, d: 4 }, types: { b: "counter" } },
+    ]),
+  );
+  store.read((snapshot) => {
+    const scanned = (fields: string[]): unknown => [...snapshot.scan("c", { fields })];
+    const types = undefined;
+    expect(scanned([])).toEqual([1, 2, 3].map((id) => ({ id, fields: {}, types })));
+    expect(scanned(["b", "a"])).toEqual([
+      { id: 1, fields: { a: 1, b: { c: -0 } }, types },
+      { id: 2, fields: { a: "x" }, types },
+      { id: 3, fields: { b: 3 }, types: { b: "counter" } },
+    ]);
+    expect(snapshot.get("c", 1, { fields: ["d"] })).toEqual({ id: 1, fields: { d: [1] }, types });
+    expect([...snapshot.scan("c", { fields: ["b"], after: 1, reverse: true })]).toEqual([]);
+  });
+});
+
 test("[K3] the names in a section of the catalog are its own, in order, as many as are asked for", async () => {
   const { store } = await openStore();
   const names = ["", "a", "a\u0000", "b", "é", "\u{10ffff}"];

@@ -21,9 +21,9 @@ import { PeerError, type Value } from "@bigpeer/protocol";
  * to the end must be returned.
  */
 export interface View {
-  get(key: Key): Value | undefined;
+  get(key: Key, fields?: readonly string[]): Value | undefined;
   has(key: Key): boolean;
-  entries(range: KeyRange): Iterator<KeyEntry>;
+  entries(range: KeyRange, fields?: readonly string[]): Iterator<KeyEntry>;
   keys(range: KeyRange): Iterator<Key>;
   /** Gives back one reference; with the last one the view is closed. */
   release(): void;
@@ -91,10 +91,10 @@ class HeldSnapshot implements Snapshot, Placed {
     return this.#view;
   }
 
-  get(key: Key): Value | undefined {
+  get(key: Key, fields?: readonly string[]): Value | undefined {
     const view = this.#view ?? this.#fail();
     try {
-      return view.get(key);
+      return view.get(key, fields);
     } catch (cause) {
       throw corruptError(cause);
     }
@@ -109,8 +109,8 @@ class HeldSnapshot implements Snapshot, Placed {
     }
   }
 
-  entries(range: KeyRange): Iterable<KeyEntry> {
-    return this.#iterable((view) => view.entries(range));
+  entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
+    return this.#iterable((view) => view.entries(range, fields));
   }
 
   keys(range: KeyRange): Iterable<Key> {

@@ -45,12 +45,14 @@ import {
   syncFolder,
 } from "../disk.ts";
 import { CommitRoom, type StorageSize } from "./commit-room.ts";
+import { EntryIterator } from "./entry-iterator.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
 import { checkLmdbFile } from "./lmdb-file.ts";
 import type { EntrySize } from "./page-estimate.ts";
 import { ShapeTable } from "./shape-table.ts";
-import { type LentBytes, ValueDecoder, ValueEncoder } from "./stored-value.ts";
+import { type LentBytes, ValueEncoder } from "./stored-value.ts";
+import { ValueDecoder } from "./value-decoder.ts";
 
 export interface LmdbOptions {
   /** To read, or copy, beside a running server. Then commit() may not be called. */
@@ -87,13 +89,14 @@ const SHAPES = "bigpeer.shapes";
 /** Folders that this process has open for writing, as real paths. */
 const writtenFolders = new Set<string>();
 
-type ValueDatabase = Database<Value | undefined, Key>;
+/** What it gives is lent: it stays as it is until the next read of anything. */
+type ValueDatabase = Database<Uint8Array | undefined, Key>;
+type ShapeDatabase = Database<readonly string[], Key>;
 
 interface Environment {
   readonly root: RootDatabase;
   readonly values: ValueDatabase;
-  readonly shapes: ValueDatabase;
-  /** Absent when read-only. */
+  readonly shapes: ShapeDatabase;
   /** Undefined when read-only. */
   readonly room: CommitRoom | undefined;
 }
@@ -207,7 +210,6 @@ export class LmdbKeyValue implements KeyValue {
       readOnly: this.#readOnly,
       mapSize: this.#mapSize,
       create: state !== "used",
-      decode: (bytes, size) => this.#decoder.decode(bytes, size),
     });
     if (state !== "used") syncFolder(this.#folder);
     if (this.#table.shapes.length === 0) this.#table.load(storedShapes(environment, 0));
@@ -215,25 +217,25 @@ export class LmdbKeyValue implements KeyValue {
   }
 
   /** What the decoder asks for when it meets an unknown shape. */
-  #allShapes(): string[][] {
+  #allShapes(): readonly string[][] {
     const { shapes } = this.#table;
     // Only beside another process can the storage have shapes that this table has not.
     if (this.#readOnly) this.#table.load(storedShapes(this.#use(), shapes.length));
-    return [...shapes];
+    return shapes;
   }
 
   /** Counts one reference for the caller. */
   #newestView(): View {
     const environment = this.#use();
-    if (this.#readOnly) return new LmdbView(environment);
-    this.#current ??= new LmdbView(environment);
+    if (this.#readOnly) return new LmdbView(environment, this.#decoder);
+    this.#current ??= new LmdbView(environment, this.#decoder);
     return this.#current.share();
   }
 
   async #write(writes: Writes): Promise<void> {
     const environment = this.#use();
     // Held during the commit, so that every snapshot taken meanwhile shows the state before it.
-    this.#current ??= new LmdbView(environment);
+    this.#current ??= new LmdbView(environment, this.#decoder);
     const encoded = this.#encode(writes);
     const unsaved = this.#table.unsaved();
     try {
@@ -290,11 +292,13 @@ export class LmdbKeyValue implements KeyValue {
 /** One read transaction, shared and counted. */
 class LmdbView implements View {
   readonly #values: ValueDatabase;
+  readonly #decoder: ValueDecoder;
   readonly #options: { readonly transaction: Transaction };
   #referenceCount = 1;
 
-  constructor({ root, values }: Environment) {
+  constructor({ root, values }: Environment, decoder: ValueDecoder) {
     this.#values = values;
+    this.#decoder = decoder;
     this.#options = { transaction: beginRead(root) };
   }
 
@@ -303,17 +307,23 @@ class LmdbView implements View {
     return this;
   }
 
-  get(key: Key): Value | undefined {
-    return this.#values.get(key, this.#options);
+  get(key: Key, fields?: readonly string[]): Value | undefined {
+    const bytes = this.#values.get(key, this.#options);
+    if (bytes === undefined) return undefined;
+    const decoder = this.#decoder;
+    return fields === undefined
+      ? decoder.decode(bytes, bytes.length)
+      : decoder.decodePart(bytes, bytes.length, decoder.fieldSet(fields));
   }
 
   has(key: Key): boolean {
     return this.#values.doesExist(key, undefined, this.#options);
   }
 
-  entries(range: KeyRange): Iterator<KeyEntry> {
-    // The values are all of this class, so none is undefined.
-    return this.#iterate(range, (options) => this.#values.getRange(options)) as Iterator<KeyEntry>;
+  entries(range: KeyRange, fields?: readonly string[]): Iterator<KeyEntry> {
+    const source = this.#iterate(range, (options) => this.#values.getRange(options));
+    const wanted = fields && this.#decoder.fieldSet(fields);
+    return new EntryIterator(source, this.#decoder, wanted);
   }
 
   keys(range: KeyRange): Iterator<Key> {
@@ -376,16 +386,15 @@ interface OpenOptions {
   readonly readOnly: boolean;
   readonly mapSize: number;
   readonly create: boolean;
-  readonly decode: (bytes: Uint8Array, size: number) => Value;
 }
 
 function openDatabases(folder: string, options: OpenOptions): Environment {
-  const { readOnly, create, decode } = options;
+  const { readOnly, create } = options;
   let root: RootDatabase | undefined;
   try {
     prepareFiles(folder, { readOnly, create });
     root = openRoot(folder, options);
-    const values = openNamed(root, VALUES, { create, decode });
+    const values = openNamed(root, VALUES, { create, decode: (bytes) => bytes });
     const shapes = openNamed(root, SHAPES, { create, decode: decodeShape });
     if (values === undefined || shapes === undefined) throw foreignError(folder);
     return { root, values, shapes, room: readOnly ? undefined : openRoom(folder, root, values) };
@@ -401,22 +410,22 @@ function openRoom(folder: string, root: RootDatabase, values: ValueDatabase): Co
   return new CommitRoom(new FileReserve(join(folder, DATA_FILE)), () => statsOf(root, values));
 }
 
-function openNamed(
+/** `decode` is given bytes that are lent. */
+function openNamed<T>(
   root: RootDatabase,
   name: string,
-  { create, decode }: Pick<OpenOptions, "create" | "decode">,
-): ValueDatabase | undefined {
+  { create, decode }: { readonly create: boolean; readonly decode: (bytes: Uint8Array) => T },
+): Database<T, Key> | undefined {
   const encoder = {
     // Values come as bytes already.
     encode: (bytes: Uint8Array | LentBytes): Uint8Array =>
       bytes instanceof Uint8Array ? bytes : partOf(bytes),
-    // What lmdb lends is a longer buffer; an iterator says the size, get() sets the length.
-    decode: (bytes: Uint8Array, size: unknown): Value =>
-      decode(bytes, typeof size === "number" ? size : bytes.length),
+    // What lmdb lends lies in a longer buffer, whose `length` it sets to that of the value.
+    decode,
   };
   // lmdb's types know neither `create` nor that openDB then may give undefined.
   const options = { name, create, keyEncoder, encoder, encoding: "msgpack" as const };
-  return root.openDB<Value | undefined, Key>(options);
+  return root.openDB<T, Key>(options);
 }
 
 /** lmdb takes a part of a buffer when it has a start and an end. */
@@ -477,15 +486,15 @@ const keyEncoder = {
     source.latin1Slice(start, end),
 };
 
-function decodeShape(bytes: Uint8Array, size: number): Value {
-  return decodeCbor(Uint8Array.prototype.slice.call(bytes, 0, size));
+function decodeShape(bytes: Uint8Array): readonly string[] {
+  return decodeCbor(Uint8Array.prototype.slice.call(bytes, 0, bytes.length)) as readonly string[];
 }
 
 function storedShapes({ root, shapes }: Environment, first: number): string[][] {
   const transaction = beginRead(root);
   try {
     const entries = shapes.getRange({ transaction, start: shapeKey(first) });
-    return Array.from(entries, ({ value }) => value as string[]);
+    return Array.from(entries, ({ value }) => [...value]);
   } finally {
     transaction.done();
   }
@@ -511,10 +520,10 @@ function queueWrites(
   return values.batch(() => {
     for (const { key, lent } of encoded) {
       if (lent === undefined) void values.remove(key);
-      else void values.put(key, lent as unknown as Value);
+      else void values.put(key, lent as unknown as Uint8Array);
     }
     for (const [i, bytes] of shapeBytes.entries()) {
-      void shapes.put(shapeKey(unsaved.first + i), bytes);
+      void shapes.put(shapeKey(unsaved.first + i), bytes as unknown as string[]);
     }
   });
 }
@@ -543,7 +552,7 @@ interface PageStats extends StorageSize {
 }
 
 /** lmdb takes them from a transaction of its own, which otherwise stays at an old state. */
-function statsOf(root: RootDatabase, database: ValueDatabase): PageStats {
+function statsOf(root: RootDatabase, database: ValueDatabase | ShapeDatabase): PageStats {
   root.resetReadTxn();
   const stats = database.getStats();
   root.resetReadTxn();

@@ -13,13 +13,12 @@
 import { assert, type ValueObject } from "@bigpeer/protocol";
 
 /**
- * Behind the first 32, a shape is two bytes: a low part, then (number - 32) / 32. msgpackr's native
- * string extraction takes that second byte for a token, and is misled from 0xa0 on; 4,096 shapes
- * keep it below 0x80.
+ * Behind the first 32, a shape is two bytes: a low part, then (number - 32) / 32. 4,096 shapes keep
+ * the second byte below 0x80, as msgpackr needs it, which can read what is stored here.
  */
 export const SHAPE_COUNT_MAX = 4096;
 
-/** Larger objects are rarely records, and msgpackr compiles a reader for each shape. */
+/** Larger objects are rarely records, and a reader is compiled for each shape. */
 const KEY_COUNT_MAX = 64;
 const SIGHTING_COUNT_MIN = 6;
 
@@ -132,7 +131,7 @@ export class ShapeTable {
   }
 }
 
-/** Whether msgpackr gives the key back as it was: see stored-value.ts. */
+/** Whether every reader of MessagePack gives the key back as it was: see stored-value.ts. */
 export function isPlainKey(key: string): boolean {
   return key !== "__proto__" && key.charCodeAt(0) !== 0xfeff;
 }

@@ -1,71 +1,21 @@
 /**
- * Values as the bytes that lie in LMDB, and back, without loss.
+ * Values as the bytes that lie in LMDB, without loss; value-decoder.ts reads them back.
  *
- * The form is MessagePack with msgpackr's records: an object whose shape (its list of keys) is in
- * the table of shapes is written as the number of the shape and then its field values, so keys are
- * not repeated in every document. msgpackr reads it (its compiled readers are the fastest there
- * are); its writer is not used, because it loses -0, calls a field named `toJSON`, and would let
- * maps that are keyed by user ids fill the table. What MessagePack as msgpackr reads it cannot
- * carry (a field named `__proto__`, text that begins with U+FEFF) is written as CBOR inside an
- * extension. The table itself is kept by whoever owns the storage: see ShapeTable.
+ * The form is MessagePack with records: an object whose shape (its list of keys) is in the table of
+ * shapes is written as the number of the shape and then its field values, so keys are not repeated
+ * in every document. A field named `__proto__` and text that begins with U+FEFF, which libraries
+ * tend to lose, are written as CBOR inside an extension. The table itself is kept by whoever owns
+ * the storage: see ShapeTable.
  */
 
-import { decodeCbor, encodeCbor, isArray, type Value, type ValueObject } from "@bigpeer/protocol";
-import { addExtension, Unpackr } from "msgpackr";
+import { encodeCbor, isArray, type Value, type ValueObject } from "@bigpeer/protocol";
 import { isPlainKey, type ShapeTable } from "./shape-table.ts";
-
-/** Extension types: ours, and msgpackr's own for a typed array (then 1, a Uint8Array). */
-const EXTENSION_CBOR = 0x43;
-const EXTENSION_TYPED_ARRAY = 0x74;
-const TYPED_ARRAY_UINT8 = 1;
-
-/** Before the content of binary below 256 bytes: extension, its size, its type, the kind of array. */
-const SHORT_EXTENSION = 0xc7;
-const BINARY_HEAD_SIZE = 4;
+import { EXTENSION_CBOR, EXTENSION_TYPED_ARRAY, TYPED_ARRAY_UINT8 } from "./value-decoder.ts";
 
 /** The space that stays allocated between commits; larger values get more for one commit. */
 const CHUNK_SIZE = 256 * 1024;
 const BYTE_ORDER_MARK = 0xfeff;
 const INT64_LIMIT = 2n ** 63n;
-
-// The bytes that msgpackr hands over are lent from a shared buffer, so they are copied first.
-addExtension({
-  type: EXTENSION_CBOR,
-  unpack: (bytes: Uint8Array): Value => decodeCbor(new Uint8Array(bytes)),
-});
-
-/** Reads stored values. One instance serves one table of shapes. */
-export class ValueDecoder {
-  readonly #unpackr: Unpackr;
-
-  /** `shapes` gives the whole table; it is called when a value names a shape not seen before. */
-  constructor(shapes: () => string[][]) {
-    this.#unpackr = new Unpackr({ getStructures: shapes, mapsAsObjects: true });
-  }
-
-  /** `bytes` may be a lent buffer that is longer than the value of `size` bytes. */
-  decode(bytes: Uint8Array, size: number): Value {
-    return isShortBinary(bytes, size)
-      ? shortBinary(bytes, size)
-      : (this.#unpackr.unpack(bytes, size) as Value);
-  }
-}
-
-/** As the metadata of a document, which every write reads: msgpackr makes several objects of it. */
-function isShortBinary(bytes: Uint8Array, size: number): boolean {
-  return (
-    bytes[0] === SHORT_EXTENSION &&
-    bytes[1] === size - BINARY_HEAD_SIZE + 1 &&
-    bytes[2] === EXTENSION_TYPED_ARRAY &&
-    bytes[3] === TYPED_ARRAY_UINT8
-  );
-}
-
-function shortBinary(bytes: Uint8Array, size: number): Uint8Array {
-  const binary = new Uint8Array(size - BINARY_HEAD_SIZE);
-  for (let i = BINARY_HEAD_SIZE; i < size; i++) binary[i - BINARY_HEAD_SIZE] = bytes[i] as number;
-  return binary;
-}
 
 /** Bytes inside a larger piece: a buffer of its own for each value costs more than most values do. */
 export interface LentBytes {

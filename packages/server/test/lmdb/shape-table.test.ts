@@ -42,7 +42,7 @@ test("a shape that one value has many times is counted as often", () => {
   expect(numbers).toEqual([-1, -1, -1, -1, -1, 0, 0, 0]);
 });
 
-test("a shape with a key that msgpackr would change gets no number", () => {
+test("a shape with a key that some readers would change gets no number", () => {
   const table = new ShapeTable();
   expect(show(table, ["a", "__proto__"], 50)).toBe(-1);
   expect(show(table, ["\ufeffa"], 50)).toBe(-1);

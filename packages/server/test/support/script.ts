@@ -29,7 +29,7 @@ export async function bundleScript(name: string): Promise<Script> {
     logLevel: "silent",
     root,
     resolve: { conditions },
-    ssr: { resolve: { conditions }, noExternal: [/^@bigpeer\//], external: ["lmdb", "msgpackr"] },
+    ssr: { resolve: { conditions }, noExternal: [/^@bigpeer\//], external: ["lmdb"] },
     build: {
       ssr: fileURLToPath(new URL(`./${name}.ts`, import.meta.url)),
       outDir: folder,

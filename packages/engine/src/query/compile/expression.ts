@@ -9,6 +9,7 @@
 import {
   assert,
   getField,
+  isObject,
   setField,
   unreachable,
   type Value,
@@ -101,8 +102,9 @@ export function compile(node: Expression): Evaluate {
 }
 
 function compileParameter({ name, at }: ParameterNode): Evaluate {
+  const read = fieldReader(name);
   return ({ run }) => {
-    const value = getField(run.args, name);
+    const value = read(run.args);
     if (value === undefined) throw evaluationFault(`parameter ${name} was not provided`, at);
     return value;
   };
@@ -127,6 +129,13 @@ function compileField(node: FieldNode): Evaluate {
   const { of, name } = node;
   if (of.kind === "slot" && of.holds === "document") return compileDocumentField(of.slot, name);
   const base = compile(of);
+  if (isStored(of)) {
+    const readStored = fieldReader(name);
+    return (frame) => {
+      const value = base(frame) as Value | undefined;
+      return isObject(value) ? readStored(value) : MISSING;
+    };
+  }
   const read = fieldReader(name) as (object: DatumObject) => Datum;
   return (frame) => {
     const object = base(frame);
@@ -137,11 +146,23 @@ function compileField(node: FieldNode): Evaluate {
 
 function compileDocumentField(slot: number, name: string): Evaluate {
   if (name === "_id") return ({ slots }) => (slots[slot] as RowDocument | undefined)?.id;
-  const read = fieldReader(name);
+  if (INHERITED.has(name)) {
+    return ({ slots }) => {
+      const document = slots[slot] as RowDocument | undefined;
+      return document === undefined ? MISSING : getField(document.fields, name);
+    };
+  }
+  // Without a call more: most of what is read of documents is read here.
   return ({ slots }) => {
     const document = slots[slot] as RowDocument | undefined;
-    return document === undefined ? MISSING : read(document.fields);
+    return document === undefined ? MISSING : document.fields[name];
   };
+}
+
+/** Whether what an expression gives comes straight out of a document: no Float or Failure can be in it. */
+export function isStored(node: Expression): boolean {
+  if (node.kind === "field") return isStored(node.of);
+  return node.kind === "slot" && node.holds === "document";
 }
 
 /** Positions from 0; what is no position of the array is MISSING. */

@@ -7,16 +7,18 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import type { IndexDefinition } from "../../store/index-entry.ts";
-import type { StoredDocument, VersionedState } from "../../store/view.ts";
+import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-entry.ts";
+import type { Needed, ScanRange, StoredDocument, VersionedState } from "../../store/view.ts";
 
 /** Undefined stands where nothing was found yet and a pause would do no harm. */
 export type Found<T> = Iterable<T | undefined>;
 
 export interface DocumentView {
-  get(collection: string, id: Value): StoredDocument | undefined;
-  /** The documents of a collection in the order of their ids. */
-  scan(collection: string): Found<StoredDocument>;
+  get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined;
+  /** The same by the key of its id. */
+  getByKey(collection: string, idKey: string, needed?: Needed): StoredDocument | undefined;
+  /** The documents of a collection, or a range of them, in the order of their ids. */
+  scan(collection: string, range?: ScanRange): Found<StoredDocument>;
   /** Undefined when nobody keeps the number: then the documents must be counted. */
   count(collection: string): number | undefined;
   /** The replicated state of a document. */
@@ -27,6 +29,10 @@ export interface DocumentView {
   collections(limit?: number): Found<string>;
   /** The indexes of all collections. */
   indexes(): Found<IndexDefinition>;
+  /** The indexes of one collection. */
+  indexesOf(collection: string): readonly IndexDefinition[];
+  /** The entries of an index in its order, those of equal values by id. */
+  scanIndex(index: IndexDefinition, range: IndexRange): Found<IndexEntry>;
 }
 
 /** What was found, without the pauses. */

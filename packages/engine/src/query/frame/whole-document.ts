@@ -2,14 +2,7 @@
  * Rows: a document as the language sees it, an object with its `_id`.
  */
 
-import {
-  getField,
-  isObject,
-  type MutableObject,
-  setField,
-  type Value,
-  type ValueObject,
-} from "@bigpeer/protocol";
+import { getField, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
 
 /** What stands for a document in a row: one of the store, or a row of a query, which may have no id. */
 export interface RowDocument {
@@ -18,9 +11,8 @@ export interface RowDocument {
 }
 
 export function wholeDocument({ id, fields }: RowDocument): ValueObject {
-  const document: MutableObject = id === undefined ? {} : { _id: id };
-  for (const name of Object.keys(fields)) setField(document, name, fields[name] as Value);
-  return document;
+  // A spread keeps a field named `__proto__` a plain field, and is the quickest copy there is.
+  return id === undefined ? { ...fields } : { _id: id, ...fields };
 }
 
 const NOTHING: RowDocument = { id: undefined, fields: {} };

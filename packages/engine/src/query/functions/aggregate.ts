@@ -103,19 +103,32 @@ class Sum implements Accumulator {
 /** A whole average is an integer, whatever it was made of. It never overflows on the way. */
 class Average implements Accumulator {
   #integers = 0n;
+  /** Those that were not added yet: sums of JS numbers are quicker, as long as they are exact. */
+  #recent = 0;
   #floats = 0;
   #count = 0;
 
   add(datum: Datum): void {
     if (!isNumeric(datum)) return;
-    if (isInteger(datum)) this.#integers += BigInt(datum);
+    if (isInteger(datum)) this.#addInteger(datum);
     else this.#floats += approximate(datum);
     this.#count++;
   }
 
+  #addInteger(integer: number | bigint): void {
+    const sum = typeof integer === "number" ? this.#recent + integer : Number.NaN;
+    if (Number.isSafeInteger(sum)) {
+      this.#recent = sum;
+      return;
+    }
+    this.#integers += BigInt(this.#recent) + BigInt(integer);
+    this.#recent = 0;
+  }
+
   result(): Outcome {
     if (this.#count === 0) return MISSING;
-    return normalNumber((Number(this.#integers) + this.#floats) / this.#count);
+    const integers = this.#integers + BigInt(this.#recent);
+    return normalNumber((Number(integers) + this.#floats) / this.#count);
   }
 }
 

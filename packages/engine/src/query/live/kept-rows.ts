@@ -129,7 +129,9 @@ export class KeptRows implements RowKeeper {
     const gathering = new Gathering(this.#plan, this.#window, execution);
     if (this.#window.capacity > 0) {
       const frame = newFrame(execution.run, this.#plan.slots);
-      yield* driveRows(this.#plan.rows, execution, frame, gathering);
+      const { rows: source } = this.#plan;
+      const reading = { access: source.choose(execution).access, wanted: Infinity };
+      yield* driveRows({ source, reading }, execution, frame, gathering);
     }
     this.#open = gathering.finish();
     this.#isMoved = true;

@@ -41,12 +41,15 @@ export interface LiveRunsOptions {
 /** No live query reads a system collection. */
 const NOTHING: DocumentView = {
   get: () => undefined,
+  getByKey: () => undefined,
   scan: () => [],
   count: () => 0,
   state: () => ({ state: EMPTY_STATE, version: 0 }),
   collectionNumber: () => undefined,
   collections: () => [],
   indexes: () => [],
+  indexesOf: () => [],
+  scanIndex: () => [],
 };
 
 export class LiveRuns {

@@ -15,8 +15,8 @@
 import { semanticFault } from "../fault.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import { UNSTEADY_FUNCTIONS } from "../permission/permission-filter.ts";
+import { joinsMaxOf } from "../plan/directive.ts";
 import { planQuery } from "../plan/select-plan.ts";
-import { joinsMaxOf } from "../statement/directive.ts";
 import { prepareParsed } from "../statement/prepare.ts";
 import type { RunRead } from "../statement/work.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";

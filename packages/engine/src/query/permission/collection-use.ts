@@ -41,9 +41,12 @@ function ownUsesOf(statement: Statement): readonly CollectionUse[] {
     }
     case "explain":
     case "profile":
-    case "advise":
     case "sync_context":
       return usesOf(statement.statement);
+    case "advise": {
+      const { statement: about, isProvision } = statement;
+      return isProvision ? [...usesOf(about), { kind: "everything" }] : usesOf(about);
+    }
     case "create_index":
     case "drop_index":
     case "alter_system":

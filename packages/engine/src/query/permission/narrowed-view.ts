@@ -6,15 +6,14 @@
  * judged as it shows, before an expression of the caller sees it, and each judgement counts against
  * the budget of the statement.
  *
- * An index tells values of documents without reading them. A scan of an index for a narrowed caller
- * therefore belongs here as well: it must fetch the document of each entry and judge it as `scan`
- * does, also where the index alone could answer.
+ * An index tells values of documents without reading them. So the document of each entry is fetched
+ * and judged as `scan` does it, also where the index alone could answer.
  */
 
 import type { Value } from "@bigpeer/protocol";
 import { EMPTY_STATE } from "../../crdt/state.ts";
-import type { IndexDefinition } from "../../store/index-entry.ts";
-import type { StoredDocument, VersionedState, View } from "../../store/view.ts";
+import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-entry.ts";
+import type { ScanRange, StoredDocument, VersionedState, View } from "../../store/view.ts";
 import type { DocumentView, Found } from "../frame/document-view.ts";
 import { Pace } from "../frame/pace.ts";
 import type { Judge } from "./judge.ts";
@@ -39,11 +38,18 @@ export class NarrowedView implements DocumentView {
     return document;
   }
 
-  *scan(collection: string): Found<StoredDocument> {
+  getByKey(collection: string, idKey: string): StoredDocument | undefined {
+    const document = this.#view.getByKey(collection, idKey);
+    if (document === undefined || !this.#judge.mayRead(collection, document)) return undefined;
+    return document;
+  }
+
+  *scan(collection: string, range?: ScanRange): Found<StoredDocument> {
     const { authority } = this.#judge;
     if (!authority.hasReadRule(collection)) return;
     const pace = new Pace(this.#judge);
-    for (const document of this.#view.scan(collection)) {
+    // Rules may read what the statement does not.
+    for (const document of this.#view.scan(collection, { ...range, fields: undefined })) {
       if (this.#judge.mayRead(collection, document)) yield document;
       else if (pace.isPauseDue()) yield undefined;
     }
@@ -85,6 +91,21 @@ export class NarrowedView implements DocumentView {
     for (const name of this.collections()) {
       if (name === undefined) yield undefined;
       else yield* this.#view.indexes(name);
+    }
+  }
+
+  /** Whoever has no rule finds no documents, however he looks for them. */
+  indexesOf(collection: string): readonly IndexDefinition[] {
+    return this.#judge.authority.hasReadRule(collection) ? this.#view.indexes(collection) : [];
+  }
+
+  *scanIndex(index: IndexDefinition, range: IndexRange): Found<IndexEntry> {
+    if (!this.#judge.authority.hasReadRule(index.collection)) return;
+    const { isWhole } = this.#judge.authority.readRule(index.collection);
+    const pace = new Pace(this.#judge);
+    for (const entry of this.#view.scanIndex(index, range)) {
+      if (isWhole || this.getByKey(index.collection, entry.idKey) !== undefined) yield entry;
+      else if (pace.isPauseDue()) yield undefined;
     }
   }
 }

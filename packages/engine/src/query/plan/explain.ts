@@ -1,11 +1,16 @@
 /**
  * EXPLAIN: a plan as rows for people. Operators stand in the order in which a row passes them.
+ *
+ * A plan says only what a way to the documents may be chosen by; which one it is depends on the
+ * indexes, so whoever asks brings the choice along.
  */
 
-import type { MutableObject, Value, ValueObject } from "@bigpeer/protocol";
+import type { ValueObject } from "@bigpeer/protocol";
 import { printExpression } from "../syntax/print.ts";
 import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";
+import { type Access, type Chosen, NO_WISH, type Wish } from "./access.ts";
+import { explainAccess, operator } from "./explain-access.ts";
 import type { Output } from "./output.ts";
 import type {
   JoinPlan,
@@ -16,25 +21,45 @@ import type {
   UnionPlan,
   UnnestPlan,
 } from "./plan.ts";
+import { countedOf } from "./plan.ts";
+
+/** What is known beside the plan. */
+export interface Explaining {
+  /** The way to the documents of a term. */
+  readonly choose: (source: SourcePlan, wish: Wish) => Chosen;
+  /** What an operator did, by the part of the plan that it is made of; after the statement ran. */
+  readonly told?: (node: object) => ValueObject | undefined;
+  /** The same for the walk through an index, by its number. */
+  readonly toldEntries?: (index: number) => ValueObject | undefined;
+}
+
+/** The operator, with what it did when that is known. */
+function withStats(step: ValueObject, stats: ValueObject | undefined): ValueObject {
+  return stats === undefined ? step : { ...step, "#stats": stats };
+}
 
 /** The plan of a whole statement. */
 export function explainSequence(children: readonly ValueObject[]): ValueObject {
   return { "#operator": "sequence", children };
 }
 
-export function explainQuery(plan: QueryPlan): ValueObject[] {
-  return plan.kind === "select" ? explainSelect(plan) : explainUnion(plan);
+export function explainQuery(plan: QueryPlan, how: Explaining): ValueObject[] {
+  return plan.kind === "select" ? explainSelect(plan, how) : explainUnion(plan, how);
 }
 
-function explainUnion({ arms, distinctCount, order, limit, offset }: UnionPlan): ValueObject[] {
-  const children = arms.map((arm) => explainSequence(explainSelect(arm)));
+function explainUnion(plan: UnionPlan, how: Explaining): ValueObject[] {
+  const { arms, distinctCount, order, limit, offset } = plan;
+  const children = arms.map((arm) => explainSequence(explainSelect(arm, how)));
   const steps = [operator("union", { distinctArms: distinctCount, children })];
-  if (order.length > 0) steps.push(explainOrder(order));
+  if (order.length > 0) steps.push(explainOrder(order, how));
   return [...steps, ...explainWindow(limit, offset)];
 }
 
 /** The plans of the queries inside of expressions. */
-function explainSubqueries(expressions: readonly (Expression | undefined)[]): ValueObject {
+function explainSubqueries(
+  expressions: readonly (Expression | undefined)[],
+  how: Explaining,
+): ValueObject {
   const subqueries: ValueObject[] = [];
   for (const expression of expressions) {
     if (expression === undefined) continue;
@@ -42,38 +67,77 @@ function explainSubqueries(expressions: readonly (Expression | undefined)[]): Va
       if (node.kind !== "subquery" || node.bound === undefined) return;
       const plan = node.bound as QueryPlan;
       const isCorrelated = plan.imports.length > 0;
-      subqueries.push({ ...explainSequence(explainQuery(plan)), isCorrelated });
+      subqueries.push({ ...explainSequence(explainQuery(plan, how)), isCorrelated });
     });
   }
   return subqueries.length === 0 ? {} : { subqueries };
 }
 
-function explainSelect(plan: SelectPlan): ValueObject[] {
-  const { output } = plan;
-  const steps = [...explainRows(plan.rows), ...explainGrouping(output)];
-  if (output.order.length > 0) steps.push(explainOrder(output.order));
+function explainSelect(plan: SelectPlan, how: Explaining): ValueObject[] {
+  const { output, rows } = plan;
+  const counted = countedOf(plan);
+  const { steps: found, isOrdered } =
+    counted === undefined
+      ? explainRows(rows, how)
+      : { steps: [explainCount(counted)], isOrdered: false };
+  const steps = [...found, ...explainGrouping(output, how)];
+  if (output.order.length > 0 && !isOrdered) steps.push(explainOrder(output.order, how));
   const inner = output.columns.map((column) =>
     column.kind === "all" ? undefined : column.expression,
   );
   const projections = output.columns.map(explainColumn);
-  steps.push(operator("projection", { projections, ...explainSubqueries(inner) }));
+  const projection = operator("projection", { projections, ...explainSubqueries(inner, how) });
+  steps.push(withStats(projection, how.told?.(output.columns)));
   if (plan.isDistinct) steps.push(operator("distinct", {}));
   steps.push(...explainWindow(plan.limit, plan.offset));
   return steps;
 }
 
-export function explainRows({ source, joins, where }: RowsPlan): ValueObject[] {
-  const steps = [explainSource(source), ...joins.map(explainJoin)];
-  if (where !== undefined) steps.push(explainFilter(where));
-  return steps;
+/** The number that the store keeps. */
+export function explainCount(collection: string): ValueObject {
+  return operator("countScan", { collection, datasource: "default" });
 }
 
-function explainFilter(condition: Expression): ValueObject {
-  const details = { condition: printExpression(condition), ...explainSubqueries([condition]) };
-  return operator("filter", details);
+export interface ExplainedRows {
+  readonly steps: ValueObject[];
+  /** Whether rows come in the order that was wished for: then nothing is sorted. */
+  readonly isOrdered: boolean;
 }
 
-export function explainWindow(
+export function explainRows(
+  { source, joins, where, wish }: RowsPlan,
+  how: Explaining,
+): ExplainedRows {
+  const chosen = how.choose(source, wish);
+  const steps = [
+    ...explainSource(source, chosen.access, how),
+    ...joins.map((join) => withStats(explainJoin(join, how), how.told?.(join))),
+  ];
+  if (where !== undefined) steps.push(explainFilter(where, how));
+  return { steps, isOrdered: chosen.isOrdered };
+}
+
+/** The documents of a choice, in their order and window. */
+export function explainChoice(choice: ExplainableChoice, how: Explaining): ValueObject[] {
+  const { steps, isOrdered } = explainRows(choice.plan, how);
+  if (choice.order.length > 0 && !isOrdered) steps.push(explainOrder(choice.order, how));
+  return [...steps, ...explainWindow(choice.limit, choice.offset)];
+}
+
+export interface ExplainableChoice {
+  readonly plan: RowsPlan;
+  readonly order: readonly OrderTerm[];
+  readonly limit: Expression | undefined;
+  readonly offset: Expression | undefined;
+}
+
+function explainFilter(condition: Expression, how: Explaining): ValueObject {
+  const inner = explainSubqueries([condition], how);
+  const step = operator("filter", { condition: printExpression(condition), ...inner });
+  return withStats(step, how.told?.(condition));
+}
+
+function explainWindow(
   limit: Expression | undefined,
   offset: Expression | undefined,
 ): ValueObject[] {
@@ -86,76 +150,80 @@ export function explainWindow(
   ];
 }
 
-export function explainOrder(order: readonly OrderTerm[]): ValueObject {
+function explainOrder(order: readonly OrderTerm[], how: Explaining): ValueObject {
   const keys = order.map(({ expression, isDescending, nulls }) => ({
     expression: printExpression(expression),
     direction: isDescending ? "desc" : "asc",
     ...(nulls && { nulls }),
   }));
-  const inner = explainSubqueries(order.map(({ expression }) => expression));
-  return operator("sort", { keys, ...inner });
+  const inner = explainSubqueries(
+    order.map(({ expression }) => expression),
+    how,
+  );
+  return withStats(operator("sort", { keys, ...inner }), how.told?.(order));
 }
 
-function operator(name: string, details: ValueObject): ValueObject {
-  return { "#operator": name, ...details };
-}
-
-function explainSource({ collection, alias, access }: SourcePlan): ValueObject {
+function explainSource(source: SourcePlan, access: Access, how: Explaining): ValueObject[] {
+  const { collection, alias } = source;
   if (collection.kind === "query") {
-    return operator("subquery", { alias, children: explainQuery(collection.plan) });
+    return [operator("subquery", { alias, children: explainQuery(collection.plan, how) })];
   }
   const [datasource, name] =
     collection.kind === "stored"
       ? ["default", collection.name]
       : ["system", collection.collection.name];
-  const where: MutableObject = { collection: name, datasource, alias };
-  if (access.kind === "scan") {
-    return operator("scan", { ...where, descriptor: { path: { full_scan: {} } } });
-  }
-  const ids: Value =
-    access.ids.kind === "id_list"
-      ? printExpression(access.ids.list)
-      : access.ids.ids.map(printExpression);
-  return operator("idScan", { ...where, ids });
+  const where: ValueObject = { collection: name, datasource, alias };
+  const stats = how.told?.(source);
+  const entries = access.kind === "index" ? how.toldEntries?.(access.index.number) : undefined;
+  const isFetching =
+    access.kind === "union" ||
+    access.kind === "intersect" ||
+    (access.kind === "index" && !access.isCovering);
+  const step = explainAccess(access, where);
+  if (!isFetching) return [withStats(step, stats)];
+  return [withStats(step, entries), withStats(operator("fetch", where), stats)];
 }
 
-function explainJoin(plan: JoinPlan | UnnestPlan): ValueObject {
+function explainJoin(plan: JoinPlan | UnnestPlan, how: Explaining): ValueObject {
   if (plan.type === "unnest") {
     const { isOuter, alias, of } = plan;
     const type = isOuter ? "left" : "inner";
     return operator("unnest", { type, alias, expression: printExpression(of) });
   }
   const { type, source, method, on } = plan;
-  const inner = explainSource(source);
-  const details = { type, on: printExpression(on), inner, ...explainSubqueries([on]) };
-  switch (method.kind) {
-    case "by_id":
-      return operator("nlJoin", { ...details, id: printExpression(method.id) });
-    case "hash":
-      return operator("hashJoin", {
-        ...details,
-        outerKeys: method.left.map(printExpression),
-        innerKeys: method.right.map(printExpression),
-      });
-    default:
-      return operator("nlJoin", details);
-  }
+  const access = how.choose(source, NO_WISH).access;
+  const [inner, ...fetch] = explainSource(source, access, how);
+  const details: ValueObject = {
+    type,
+    on: printExpression(on),
+    ...(inner && { inner: fetch.length === 0 ? inner : explainSequence([inner, ...fetch]) }),
+    ...explainSubqueries([on], how),
+  };
+  const isLookedUp = access.kind !== "scan" && access.kind !== "ids";
+  if (method.kind === "by_id")
+    return operator("nlJoin", { ...details, id: printExpression(method.id) });
+  if (method.kind === "pairs" || isLookedUp) return operator("nlJoin", details);
+  return operator("hashJoin", {
+    ...details,
+    outerKeys: method.left.map(printExpression),
+    innerKeys: method.right.map(printExpression),
+  });
 }
 
-function explainGrouping({ grouping }: Output): ValueObject[] {
+function explainGrouping({ grouping }: Output, how: Explaining): ValueObject[] {
   if (grouping === undefined) return [];
-  const steps = [
-    operator("group", {
-      keys: grouping.keys.map(({ expression }) => printExpression(expression)),
-      aggregates: grouping.aggregates.map(({ call }) => printExpression(call)),
-      ...explainSubqueries([
-        ...grouping.keys.map(({ expression }) => expression),
-        ...grouping.aggregates.map(({ call }) => call),
-      ]),
-    }),
+  const { keys, aggregates, having } = grouping;
+  const inner = [
+    ...keys.map(({ expression }) => expression),
+    ...aggregates.map(({ call }) => call),
   ];
-  const { having } = grouping;
-  if (having !== undefined) steps.push(explainFilter(having));
+  const group = operator("group", {
+    keys: keys.map(({ expression }) => printExpression(expression)),
+    aggregates: aggregates.map(({ call }) => printExpression(call)),
+    ...explainSubqueries(inner, how),
+  });
+  const steps = [withStats(group, how.told?.(grouping))];
+  if (having !== undefined) steps.push(explainFilter(having, how));
   return steps;
 }
 

@@ -2,9 +2,11 @@
  * Plan: how the rows of a statement are found, as inert data that EXPLAIN shows and the executor
  * follows.
  *
- * Access paths: the ids that the statement names, else the whole collection. Joins: by id
- * where the condition gives one, by a hash table where it holds an equality, else every pair. The
- * conditions that a path was chosen by are checked again, so a choice can be slow but never wrong.
+ * A plan depends on the text alone. So it says what a way to the documents may be chosen by (the
+ * ids that the statement names, what its conditions say, what it reads, which order it wants), and
+ * the way is chosen when the statement runs and the indexes are known (access.ts). Joins: by id
+ * where the condition gives one, by equal keys where it holds an equality, else every pair. All
+ * conditions are checked again, so a choice can be slow but never wrong.
  */
 
 import type { Types } from "@bigpeer/protocol";
@@ -23,12 +25,15 @@ import type {
   Use,
 } from "../syntax/tree.ts";
 import { conjuncts, hasSubquery, slotsOf } from "../syntax/tree-walk.ts";
+import { type AccessTerm, type IdsAccess, idsAccess, NO_WISH, type Wish } from "./access.ts";
 import {
   type CollectionPurpose,
   type ResolvedCollection,
   resolveCollection,
 } from "./collection.ts";
+import { indexHintOf } from "./directive.ts";
 import type { Output } from "./output.ts";
+import { isSteady, type Probe, probeOf } from "./probe.ts";
 import {
   type BindQuery,
   bindExpression,
@@ -39,36 +44,25 @@ import {
   type Slots,
 } from "./scope.ts";
 
-export type Access =
-  | { readonly kind: "scan" }
-  /** Ids that are known before a row is read. USE IDS gives a row for each, also for repeated ones. */
-  | {
-      readonly kind: "ids";
-      readonly ids: NamedIds;
-      readonly keepsRepeats: boolean;
-    };
-
-/** An expression for each id, or one that gives an array of ids. */
-export type NamedIds = Extract<Use, { kind: "ids" | "id_list" }>;
-
 /** A query in FROM: its rows take the place of documents. */
 export interface QuerySource {
   readonly kind: "query";
   readonly plan: QueryPlan;
 }
 
-export interface SourcePlan {
+export interface SourcePlan extends AccessTerm {
   readonly collection: ResolvedCollection | QuerySource;
   readonly types: Types | undefined;
   readonly alias: string;
   readonly slot: number;
-  readonly access: Access;
+  /** Ids that the statement names; undefined where the way is chosen when it runs. */
+  readonly ids: IdsAccess | undefined;
 }
 
 export type JoinMethod =
   /** `id` is made of what stands on the left: one lookup for each row. */
   | { readonly kind: "by_id"; readonly id: Expression }
-  /** Equal keys on both sides. */
+  /** Equal keys on both sides: a table of the right side, or lookups in an index of it. */
   | {
       readonly kind: "hash";
       readonly left: readonly Expression[];
@@ -99,6 +93,7 @@ export interface RowsPlan {
   readonly source: SourcePlan;
   readonly joins: readonly (JoinPlan | UnnestPlan)[];
   readonly where: Expression | undefined;
+  readonly wish: Wish;
 }
 
 /** The plan of a SELECT: its rows, what is given back of them, and the window. */
@@ -127,6 +122,25 @@ export interface UnionPlan extends BoundQuery {
 }
 
 export type QueryPlan = SelectPlan | UnionPlan;
+
+/**
+ * The collection all of whose documents a SELECT counts and does nothing else with; undefined when
+ * it does more.
+ */
+export function countedOf({ rows, output }: SelectPlan): string | undefined {
+  const { source, joins, where } = rows;
+  const { grouping } = output;
+  if (grouping === undefined || !grouping.isWhole || joins.length > 0) return undefined;
+  if (!grouping.aggregates.every(({ call }) => call.isStar === true && !call.isDistinct))
+    return undefined;
+  if (source.ids !== undefined || !isAlways(where)) return undefined;
+  return source.collection.kind === "stored" ? source.collection.name : undefined;
+}
+
+/** Whether a condition holds for every document. */
+export function isAlways(where: Expression | undefined): boolean {
+  return where === undefined || (where.kind === "literal" && where.value === true);
+}
 
 export interface RowsClauses {
   readonly from: SourceTerm;
@@ -167,8 +181,8 @@ export function planRows(clauses: RowsClauses, slots: Slots, options: RowsOption
     return plan.plan;
   });
   const where = clauses.where && bindExpression(clauses.where, scope);
-  const source = chooseAccess(first.source, useOf(joins.from), where, outer);
-  return { rows: { source, joins: planned, where }, scope };
+  const source = withCondition(first.source, where, outer);
+  return { rows: { source, joins: planned, where, wish: NO_WISH }, scope };
 }
 
 interface Joins {
@@ -187,10 +201,6 @@ function swapRight(clauses: RowsClauses): Joins {
   return { from: first.term, joins: [{ ...first, type: "left", term: clauses.from }, ...others] };
 }
 
-function useOf(term: SourceTerm): Use | undefined {
-  return isQueryTerm(term) ? undefined : term.use;
-}
-
 interface AddedSource {
   readonly source: SourcePlan;
   readonly term: ScopeTerm;
@@ -204,16 +214,17 @@ function addSource(term: SourceTerm, scope: Scope, options: SourceOptions): Adde
   const alias = aliasOf(term);
   checkAlias(alias, scope.terms, isQueryTerm(term) ? term.at : term.collection.at);
   const slot = scope.slots.take();
-  const access: Access = { kind: "scan" };
+  const open = { alias, slot, ids: undefined, probe: undefined, reads: undefined, hint: undefined };
   if (isQueryTerm(term)) {
     const collection = planQueryTerm(term, options);
-    return { term: { alias, slot }, source: { collection, types: undefined, alias, slot, access } };
+    return { term: { alias, slot }, source: { ...open, collection, types: undefined } };
   }
-  const { collection } = term;
+  const { collection, use } = term;
   const resolved = resolveCollection(collection, options.purpose);
+  const named = { ids: usedIds(use), hint: indexHintOf(use) };
   return {
     term: { alias, slot, ...(term.isUnnamed && { isUnnamed: true }) },
-    source: { collection: resolved, types: collection.types, alias, slot, access },
+    source: { ...open, ...named, collection: resolved, types: collection.types },
   };
 }
 
@@ -265,17 +276,7 @@ function lastStep(path: Expression): string | undefined {
   return path.kind === "name" || path.kind === "field" ? path.name : undefined;
 }
 
-function chooseAccess(
-  source: SourcePlan,
-  use: Use | undefined,
-  where: Expression | undefined,
-  outer: OuterNames | undefined,
-): SourcePlan {
-  const access = usedAccess(use) ?? idAccess(source, where, outer);
-  return access === undefined ? source : { ...source, access };
-}
-
-function usedAccess(use: Use | undefined): Access | undefined {
+function usedIds(use: Use | undefined): IdsAccess | undefined {
   if (use?.kind === "ids") {
     const ids = use.ids.map((id) => bindExpression(id, constantScope()));
     return { kind: "ids", ids: { kind: "ids", ids }, keepsRepeats: true };
@@ -287,27 +288,17 @@ function usedAccess(use: Use | undefined): Access | undefined {
   return undefined;
 }
 
-/** `_id = constant` among the conditions that must hold. */
-function idAccess(
+/** What the condition of a statement says of the first term. */
+function withCondition(
   source: SourcePlan,
   where: Expression | undefined,
   outer: OuterNames | undefined,
-): Access | undefined {
-  if (source.collection.kind !== "stored") return undefined;
+): SourcePlan {
+  if (source.collection.kind !== "stored") return source;
   const isKnown = (node: Expression): boolean =>
-    outer === undefined ? slotsOf(node).size === 0 : outer.isKnown(node);
-  for (const condition of conjuncts(where)) {
-    const id = equalTo(condition, (side) => isId(side, source.slot));
-    if (id !== undefined && isKnown(id)) {
-      return { kind: "ids", ids: { kind: "ids", ids: [id] }, keepsRepeats: false };
-    }
-    if (condition.kind !== "in" || condition.isNegated) continue;
-    if (isId(condition.operand, source.slot) && isKnown(condition.list)) {
-      const { list } = condition;
-      return { kind: "ids", ids: { kind: "id_list", list }, keepsRepeats: false };
-    }
-  }
-  return undefined;
+    isSteady(node) && (outer === undefined ? slotsOf(node).size === 0 : outer.isKnown(node));
+  const probe = probeOf(where, { slot: source.slot, isKnown });
+  return { ...source, probe, ids: source.ids ?? idsAccess(probe) };
 }
 
 /** The other side of an equality, one of whose sides is what is looked for. */
@@ -334,15 +325,29 @@ function planJoin(join: Join, scope: Scope, options: RowsOptions): PlannedJoin<J
   const known = new Set(scope.terms.map(({ slot }) => slot));
   const { source, term } = addSource(join.term, scope, { ...options, purpose: "read" });
   const terms = [...scope.terms, term];
-  const access = usedAccess(useOf(join.term)) ?? source.access;
   const on = bindExpression(join.on, { ...scope, terms });
   // What a query in the condition takes may have to wait, which only the condition itself can do.
   const conditions = conjuncts(on).filter((condition) => !hasSubquery(condition));
   const isOwn = (node: Expression): boolean => readsOnly(node, new Set([source.slot]), terms);
   const filter = conditions.filter(isOwn);
-  const method = chooseMethod(conditions, source, (node) => readsOnly(node, known, terms));
+  const isLeft = (node: Expression): boolean => readsOnly(node, known, terms);
+  const method = chooseMethod(conditions, source, isLeft);
   const type = join.type === "left" ? "left" : "inner";
-  return { plan: { type, source: { ...source, access }, method, filter, on }, term };
+  const probe = joinProbe(conditions, source, isLeft);
+  return { plan: { type, source: { ...source, probe }, method, filter, on }, term };
+}
+
+/** What the conditions of a join say of the joined document, once there is a left row. */
+function joinProbe(
+  conditions: readonly Expression[],
+  { slot, collection }: SourcePlan,
+  isLeft: (node: Expression) => boolean,
+): Probe | undefined {
+  if (collection.kind !== "stored") return undefined;
+  const isKnown = (node: Expression): boolean => isSteady(node) && isLeft(node);
+  const probes = conditions.map((condition) => probeOf(condition, { slot, isKnown }));
+  const parts = probes.flatMap((probe) => (probe?.kind === "all" ? probe.parts : (probe ?? [])));
+  return parts.length === 0 ? undefined : { kind: "all", parts };
 }
 
 /** Whether of all documents only those of `allowed` are read. Variables do not count. */

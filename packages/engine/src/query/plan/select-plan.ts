@@ -25,6 +25,7 @@ import {
   type ScopeTerm,
   Slots,
 } from "./scope.ts";
+import { rowsForOutput } from "./wish.ts";
 
 /** `around`: the scope of the expression that the query stands in. */
 export function planQuery(query: Query, joinsMax?: number, around?: Scope): QueryPlan {
@@ -57,7 +58,7 @@ function planSelect(
   const output = bindOutput(statement, scope);
   return {
     kind: "select",
-    rows,
+    rows: rowsForOutput(rows, output, statement.limit !== undefined),
     terms: scope.terms,
     output,
     isDistinct: statement.isDistinct,

@@ -12,6 +12,7 @@ import type { RowDocument } from "../frame/whole-document.ts";
 import type { Judge } from "../permission/judge.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
+import type { Profile } from "./profile.ts";
 
 export interface Warning {
   /** The document that it is about. */
@@ -68,6 +69,8 @@ export interface Execution {
   readonly transaction: Transaction | undefined;
   readonly warnings: Warnings;
   readonly system: SystemContext;
+  /** Only for PROFILE. */
+  readonly profile?: Profile;
 }
 
 /** How the fields of a collection are read and written in one statement. */

@@ -8,10 +8,10 @@ import { compile } from "../compile/expression.ts";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import { type Accumulator, startAggregate } from "../functions/aggregate.ts";
 import type { Grouping } from "../plan/output.ts";
-import { dataKey, joinKeys } from "../value/compare.ts";
 import { type Datum, Failure, MISSING, type Outcome } from "../value/datum.ts";
-import { warnOf } from "./execution.ts";
-import type { Stage } from "./rows.ts";
+import { type Execution, warnOf } from "./execution.ts";
+import { GroupTable, sizeInTable } from "./group-table.ts";
+import type { Sink } from "./rows.ts";
 
 interface Group {
   readonly keys: readonly Datum[];
@@ -22,17 +22,21 @@ interface Group {
 const GROUP_BYTES = 256;
 const ACCUMULATOR_BYTES = 96;
 
+/** As a stage. `count`: how many rows there are, when that is all that is asked for and none will come. */
+export type GroupStage = (execution: Execution, next: Sink, count?: number) => Sink;
+
 /** Hands on one row for each group, with keys and aggregates in their slots. */
-export function compileGroups(grouping: Grouping, slot: number): Stage {
+export function compileGroups(grouping: Grouping, slot: number): GroupStage {
   const keys = grouping.keys.map(({ expression }) => compile(expression));
   const args = grouping.aggregates.map(compileArgument);
   const aggregateCount = grouping.aggregates.length;
   const having = grouping.having === undefined ? undefined : compile(grouping.having);
-  return (execution, next) => {
-    const groups = new Map<string, Group>();
+  return (execution, next, count) => {
+    const groups = new GroupTable<Group>();
     const { run } = execution;
     const frame: Frame = { run, slots: [] };
-    /** The arguments of one row: a row may be tried again until all of them are there. */
+    /** Keys and arguments of one row: a row may be tried again until all of them are there. */
+    const values: Datum[] = keys.map(() => MISSING);
     const given: Outcome[] = args.map(() => MISSING);
     const pass = (): boolean => {
       const outcome = having === undefined || having(frame);
@@ -41,19 +45,18 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
     };
     return {
       row(row) {
-        const values = keys.map((key) => {
-          const value = key(row);
-          if (!(value instanceof Failure)) return value;
-          warnOf(execution, value, row.slots[slot]);
-          return MISSING;
-        });
-        for (let i = 0; i < args.length; i++) given[i] = args[i]?.(row);
-        const name = joinKeys(values.map(dataKey));
-        let group = groups.get(name);
+        for (let i = 0; i < keys.length; i++) {
+          const value = (keys[i] as Evaluate)(row);
+          if (value instanceof Failure) warnOf(execution, value, row.slots[slot]);
+          values[i] = value instanceof Failure ? MISSING : value;
+        }
+        for (let i = 0; i < args.length; i++) given[i] = (args[i] as Evaluate)(row);
+        let group = groups.find(values);
         if (group === undefined) {
-          run.budget.take(GROUP_BYTES + ACCUMULATOR_BYTES * aggregateCount + 2 * name.length);
-          group = startGroup(grouping, values, run);
-          groups.set(name, group);
+          const size = GROUP_BYTES + ACCUMULATOR_BYTES * aggregateCount + sizeInTable(values);
+          run.budget.take(size);
+          group = startGroup(grouping, [...values], run);
+          groups.add(group.keys, group);
         }
         for (let i = 0; i < given.length; i++) {
           const value = given[i];
@@ -63,8 +66,11 @@ export function compileGroups(grouping: Grouping, slot: number): Stage {
         return true;
       },
       *end() {
-        if (groups.size === 0 && grouping.isWhole) groups.set("", startGroup(grouping, [], run));
-        for (const group of groups.values()) {
+        if (count !== undefined) groups.add([], countedGroup(grouping, count));
+        if (groups.all.length === 0 && grouping.isWhole) {
+          groups.add([], startGroup(grouping, [], run));
+        }
+        for (const group of groups.all) {
           run.budget.startRow();
           run.budget.step();
           fill(frame, group, grouping);
@@ -86,6 +92,11 @@ function startGroup(grouping: Grouping, keys: readonly Datum[], run: Run): Group
     startAggregate(call.name, call.isDistinct === true, run),
   );
   return { keys, accumulators };
+}
+
+/** A group whose aggregates are all `count(*)`. */
+function countedGroup({ aggregates }: Grouping, count: number): Group {
+  return { keys: [], accumulators: aggregates.map(() => ({ add: () => {}, result: () => count })) };
 }
 
 function compileArgument({ call }: Grouping["aggregates"][number]): Evaluate {

@@ -5,12 +5,12 @@
 import { documentId, PeerError, type Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import type { Frame } from "../frame/frame.ts";
-import type { Access, NamedIds } from "../plan/plan.ts";
+import type { IdsAccess, NamedIds } from "../plan/access.ts";
 import { Failure, isDatumArray, MISSING, type Outcome, toValue } from "../value/datum.ts";
 
 export type Ids = (frame: Frame) => Value[];
 
-export function compileIds({ ids, keepsRepeats }: Extract<Access, { kind: "ids" }>): Ids {
+export function compileIds({ ids, keepsRepeats }: IdsAccess): Ids {
   const evaluate = compileNamed(ids);
   return (frame) => {
     const { budget } = frame.run;

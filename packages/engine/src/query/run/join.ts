@@ -2,8 +2,10 @@
  * Joins: each row of the left side with the documents of the right side for which ON is true.
  *
  * By id: one lookup for each left row. Hash: the right side is read once into a table by its key.
- * Pairs: the right side is read once into a list. ON is checked for every candidate, so the method
- * decides only how many candidates there are.
+ * Pairs: the right side is read once into a list. Where an index answers the condition, each left
+ * row is looked up in it, until there were so many of them that reading the right side once takes
+ * less. ON is checked for every candidate, and candidates come in the order of ids, so the method
+ * decides only how many of them there are.
  */
 
 import { assert } from "@bigpeer/protocol";
@@ -12,30 +14,38 @@ import type { Found } from "../frame/document-view.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
 import { Pace } from "../frame/pace.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
+import { NO_WISH, SCAN } from "../plan/access.ts";
 import type { JoinMethod, JoinPlan } from "../plan/plan.ts";
 import { dataKey, joinKeys } from "../value/compare.ts";
 import { Failure, MISSING } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 import { attempt } from "./attempt.ts";
+import { chooseFor, neededOf } from "./choose.ts";
 import { getDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { toId } from "./ids.ts";
+import { findDocuments } from "./index-walk.ts";
 import type { DocumentReader, Pull } from "./rows.ts";
 
 /** The documents that may join a row. */
-type Candidates = (frame: Frame) => Iterable<RowDocument>;
+interface Candidates {
+  readonly of: (frame: Frame) => Found<RowDocument>;
+  /** Left rows after which the right side is better read as a whole. */
+  readonly rowsMax: number;
+}
 
 /** Joins the rows that come from the left. */
 export type JoinStep = (execution: Execution, frame: Frame, left: Pull) => Pull;
 
 export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   const on = compile(plan.on);
-  const start = compileMethod(plan, right);
+  const readAll = compileMethod(plan, right);
   const { slot } = plan.source;
   const isOuter = plan.type === "left";
   return function* join(execution, frame, left) {
     const { budget, subqueries } = execution.run;
     let candidates: Candidates | undefined;
+    let rows = 0;
     const pace = new Pace(budget);
     for (const isRow of left) {
       if (!isRow) {
@@ -43,11 +53,16 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
         continue;
       }
       // Only now: without a left row the right side is never read.
-      candidates ??= yield* start(execution, frame);
+      candidates ??= indexCandidates(plan, execution) ?? (yield* readAll(execution, frame));
+      if (++rows > candidates.rowsMax) candidates = yield* readAll(execution, frame);
       let isMatched = false;
       budget.startRow();
-      for (const document of candidates(frame)) {
+      for (const document of candidates.of(frame)) {
         budget.startRow();
+        if (document === undefined) {
+          yield false;
+          continue;
+        }
         budget.step();
         frame.slots[slot] = document;
         const outcome = subqueries === undefined ? on(frame) : yield* attempt(on, frame, execution);
@@ -65,6 +80,27 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   };
 }
 
+/** To look something up in an index takes about as long as to pass so many documents in a scan. */
+const PASSED_PER_LOOKUP = 8;
+
+/** Lookups in an index of the right side; undefined when none answers the condition. */
+function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | undefined {
+  const { source, method } = plan;
+  const { collection } = source;
+  if (method.kind === "by_id" || source.ids !== undefined) return undefined;
+  if (collection.kind !== "stored") return undefined;
+  const { access } = chooseFor(source, NO_WISH, execution);
+  if (access.kind === "scan") return undefined;
+  const { name } = collection;
+  const count = execution.view.count(name) ?? Infinity;
+  const needed = neededOf(source, execution.isStrict);
+  const search = { execution, collection: name, wanted: Infinity, needed };
+  return {
+    of: (frame) => findDocuments(access, { ...search, frame }),
+    rowsMax: count / PASSED_PER_LOOKUP,
+  };
+}
+
 /** Work on the way to something, with pauses. */
 type Paused<T> = Generator<false, T, void>;
 
@@ -72,7 +108,7 @@ type Start = (execution: Execution, frame: Frame) => Paused<Candidates>;
 
 function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
   const { method, source } = plan;
-  if (method.kind === "by_id" && source.access.kind === "scan") {
+  if (method.kind === "by_id" && source.ids === undefined) {
     return lookUpStart(plan, compile(method.id));
   }
   const filter = plan.filter.map(compile);
@@ -85,7 +121,7 @@ function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
         if (document === undefined) yield false;
         else documents.push(document);
       }
-      return () => documents;
+      return { of: () => documents, rowsMax: Infinity };
     };
   }
   return hashStart(method, read);
@@ -100,11 +136,12 @@ function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
     const { view, isStrict } = execution;
     const typing = { isStrict, types: source.types };
     const place = { view, collection: name };
-    return (frame) => {
+    const of = (frame: Frame): RowDocument[] => {
       const found = toId(id(frame));
       const document = found && getDocument(found.id, typing, place);
       return document === undefined ? [] : [document];
     };
+    return { of, rowsMax: Infinity };
   };
 }
 
@@ -120,7 +157,8 @@ type ReadRight = (execution: Execution, frame: Frame) => Found<RowDocument>;
 function* readRight(execution: Execution, frame: Frame, side: Right): Found<RowDocument> {
   const { budget } = execution.run;
   const pace = new Pace(budget);
-  for (const document of side.right(execution, frame)) {
+  const reading = { access: SCAN, wanted: Infinity };
+  for (const document of side.right(execution, frame, reading)) {
     if (pace.isPauseDue()) yield undefined;
     if (document === undefined) continue;
     budget.startRow();
@@ -151,10 +189,11 @@ function hashStart(method: Extract<JoinMethod, { kind: "hash" }>, read: ReadRigh
       if (bucket === undefined) byKey.set(key, [document]);
       else bucket.push(document);
     }
-    return (row) => {
+    const of = (row: Frame): readonly RowDocument[] => {
       const key = leftKey(row);
       return (key === undefined ? undefined : byKey.get(key)) ?? [];
     };
+    return { of, rowsMax: Infinity };
   };
 }
 

@@ -9,12 +9,11 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { compile } from "../compile/expression.ts";
+import { compile, isStored } from "../compile/expression.ts";
 import type { Frame } from "../frame/frame.ts";
 import { type RowDocument, wholeDocument } from "../frame/whole-document.ts";
 import type { Output, OutputColumn } from "../plan/output.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
-import type { Expression } from "../syntax/tree.ts";
 import { Failure, isDatumObject, MISSING, type PresentDatum, toValue } from "../value/datum.ts";
 import { type Execution, warnOf } from "./execution.ts";
 
@@ -88,10 +87,4 @@ function compileColumn(column: OutputColumn, slot: number): Put {
 
 function spread(row: MutableObject, object: ValueObject): void {
   for (const name of Object.keys(object)) setField(row, name, object[name] as Value);
-}
-
-/** Whether what an expression gives comes straight out of a document: no Float can be in it. */
-function isStored(node: Expression): boolean {
-  if (node.kind === "field") return isStored(node.of);
-  return node.kind === "slot" && node.holds === "document";
 }

@@ -7,20 +7,25 @@
  * out. Each document looked at counts against the budget.
  */
 
-import { assert, documentId, type Value } from "@bigpeer/protocol";
-import type { StoredDocument } from "../../store/view.ts";
+import { assert, documentId, type Types, type Value } from "@bigpeer/protocol";
+import type { Needed, StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import type { Found } from "../frame/document-view.ts";
-import type { Evaluate, Frame } from "../frame/frame.ts";
+import type { Evaluate, Frame, Slot } from "../frame/frame.ts";
 import { WORK_PER_PAUSE } from "../frame/pace.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
+import type { Access, Chosen, IdsAccess } from "../plan/access.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
+import type { SystemCollection } from "../system/system-collections.ts";
 import { Failure } from "../value/datum.ts";
+import { chooseFor, neededOf } from "./choose.ts";
 import { getDocument, readDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
 import { compileIds } from "./ids.ts";
+import { findDocuments } from "./index-walk.ts";
 import { compileJoin } from "./join.ts";
+import { profiled } from "./profile.ts";
 import { compileUnnest } from "./unnest.ts";
 
 export interface Sink {
@@ -40,31 +45,78 @@ export type Stage = (execution: Execution, next: Sink) => Sink;
 export type Pull = Iterable<boolean>;
 
 export interface RowSource {
-  pull(execution: Execution, frame: Frame): Pull;
+  /** The way to the documents of the first term, by the indexes that there are. */
+  choose(execution: Execution): Chosen;
+  pull(execution: Execution, frame: Frame, reading: Reading): Pull;
   readonly stages: readonly Stage[];
 }
 
-/** The documents of one term, as the statement sees them. */
-export type DocumentReader = (execution: Execution, frame: Frame) => Found<RowDocument>;
+/** How the documents of a term are read. */
+export interface Reading {
+  readonly access: Access;
+  /** How many of them are enough, as far as it is known. */
+  readonly wanted: number;
+}
 
-export function compileRows({ source, joins, where }: RowsPlan): RowSource {
-  const stages = where === undefined ? [] : [filterStage(compile(where), source.slot)];
+/** The documents of one term, as the statement sees them. */
+export type DocumentReader = (
+  execution: Execution,
+  frame: Frame,
+  reading: Reading,
+) => Found<RowDocument>;
+
+export function compileRows({ source, joins, where, wish }: RowsPlan): RowSource {
+  const stages =
+    where === undefined ? [] : [profiled(where, filterStage(compile(where), source.slot))];
   const documents = compileReader(source);
   const steps = joins.map((join) =>
     join.type === "unnest" ? compileUnnest(join) : compileJoin(join, compileReader(join.source)),
   );
-  const pull = (execution: Execution, frame: Frame): Pull =>
-    steps.reduce(
-      (left, step) => step(execution, frame, left),
-      pullDocuments(documents(execution, frame), source.slot, frame),
-    );
-  return { pull, stages };
+  const nodes = [source, ...joins];
+  const pull = (execution: Execution, frame: Frame, reading: Reading): Pull => {
+    const { profile } = execution;
+    const found = pullDocuments(documents(execution, frame, reading), source.slot, frame);
+    const first = profile === undefined ? found : profile.pull(source, found);
+    return steps.reduce((left, step, i) => {
+      const rows = step(execution, frame, left);
+      return profile === undefined ? rows : profile.pull(nodes[i + 1] as object, rows, nodes[i]);
+    }, first);
+  };
+  return { choose: (execution) => chooseFor(source, wish, execution), pull, stages };
 }
 
-function* pullDocuments(documents: Found<RowDocument>, slot: number, frame: Frame): Pull {
-  for (const document of documents) {
-    if (document !== undefined) frame.slots[slot] = document;
-    yield document !== undefined;
+function pullDocuments(documents: Found<RowDocument>, slot: number, frame: Frame): Pull {
+  return { [Symbol.iterator]: () => new DocumentPull(documents, slot, frame) };
+}
+
+const ROW: IteratorResult<boolean> = { done: false, value: true };
+const PAUSE: IteratorResult<boolean> = { done: false, value: false };
+const END: IteratorResult<boolean> = { done: true, value: undefined };
+
+/** As a generator would do it, without an object for each row. */
+class DocumentPull implements Iterator<boolean> {
+  readonly #documents: Iterator<RowDocument | undefined>;
+  readonly #slot: number;
+  readonly #slots: Slot[];
+
+  constructor(documents: Found<RowDocument>, slot: number, { slots }: Frame) {
+    this.#documents = documents[Symbol.iterator]();
+    this.#slot = slot;
+    this.#slots = slots;
+  }
+
+  next(): IteratorResult<boolean> {
+    const { done, value } = this.#documents.next();
+    if (done === true) return END;
+    if (value === undefined) return PAUSE;
+    this.#slots[this.#slot] = value;
+    return ROW;
+  }
+
+  /** No more rows are wanted. */
+  return(): IteratorResult<boolean> {
+    this.#documents.return?.();
+    return END;
   }
 }
 
@@ -85,7 +137,7 @@ const ROWS_PER_PAUSE = 16;
 
 /** Drives all rows through the stages into the last sink. Pauses now and then; see `Platform.pause`. */
 export function* driveRows(
-  source: RowSource,
+  { source, reading }: { readonly source: RowSource; readonly reading: Reading },
   execution: Execution,
   frame: Frame,
   last: Sink,
@@ -97,8 +149,8 @@ export function* driveRows(
   let paused = budget.work;
   const pull =
     subqueries === undefined
-      ? source.pull(execution, frame)
-      : yield* subqueries.attempt(() => source.pull(execution, frame), warnings);
+      ? source.pull(execution, frame, reading)
+      : yield* subqueries.attempt(() => source.pull(execution, frame, reading), warnings);
   for (const isRow of pull) {
     budget.startRow();
     budget.step();
@@ -117,14 +169,11 @@ export function* driveRows(
   yield* sink.end();
 }
 
+const WHOLE: Needed = {};
+
 function compileReader(source: SourcePlan): DocumentReader {
-  const { collection, access, types } = source;
-  if (collection.kind === "system") {
-    const { rows } = collection.collection;
-    if (access.kind === "scan") return ({ system }) => rows(system);
-    const ids = compileIds(access);
-    return (execution, frame) => pick(rows(execution.system), ids(frame));
-  }
+  const { collection, types } = source;
+  if (collection.kind === "system") return compileSystemReader(collection.collection, source);
   if (collection.kind === "query") {
     const { plan } = collection;
     return ({ run }) => {
@@ -133,15 +182,32 @@ function compileReader(source: SourcePlan): DocumentReader {
     };
   }
   const { name } = collection;
-  if (access.kind === "scan") {
-    return ({ view, isStrict }) => {
-      const documents = view.scan(name);
-      if (types === undefined && !isStrict) return documents;
-      const typing = { isStrict, types };
-      const place = { view, collection: name };
-      return mapped(documents, (document) => readDocument(document, typing, place));
-    };
-  }
+  const lookedUp = source.ids && compileLookUp(source.ids, name, types);
+  const partly = neededOf(source, false);
+  return (execution, frame, { access, wanted }) => {
+    if (lookedUp !== undefined) return lookedUp(execution, frame);
+    const { view, isStrict } = execution;
+    const needed = isStrict ? WHOLE : partly;
+    const search = { execution, frame, collection: name, wanted, needed };
+    const documents = findDocuments(access, search);
+    if (types === undefined && !isStrict) return documents;
+    const typing = { isStrict, types };
+    const place = { view, collection: name };
+    return mapped(documents, (document) => readDocument(document, typing, place));
+  };
+}
+
+function compileSystemReader({ rows }: SystemCollection, source: SourcePlan): DocumentReader {
+  if (source.ids === undefined) return ({ system }) => rows(system);
+  const ids = compileIds(source.ids);
+  return (execution, frame) => pick(rows(execution.system), ids(frame));
+}
+
+function compileLookUp(
+  access: IdsAccess,
+  name: string,
+  types: Types | undefined,
+): (execution: Execution, frame: Frame) => Found<RowDocument> {
   const ids = compileIds(access);
   return ({ view, isStrict }, frame) => {
     const typing = { isStrict, types };

@@ -1,49 +1,70 @@
 /**
- * Sorting of rows, and the window that LIMIT and OFFSET cut out of them.
+ * The order of rows, and the window that LIMIT and OFFSET cut out of them.
  */
 
 import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
-import type { Evaluate, Frame, Run } from "../frame/frame.ts";
+import type { Evaluate, Frame } from "../frame/frame.ts";
 import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import { compareData } from "../value/compare.ts";
 import { type Datum, Failure, isInteger, MISSING, type Outcome } from "../value/datum.ts";
-import { memorySize } from "../value/memory-size.ts";
 
-export interface Sorter<T> {
+/** What ORDER BY asks for, of one key of two rows: below 0 when the first row comes first. */
+export type Comparison = (a: Datum, b: Datum) => number;
+
+export interface Sorter {
+  /** For each term; where all of them give 0, rows stay in the order in which they came. */
+  readonly comparisons: readonly Comparison[];
+  /** Whether the first term is DESC. */
+  readonly isDescending: boolean;
+  /** A key that fails counts as null. */
   readonly keysOf: (frame: Frame) => readonly Datum[];
-  sort(rows: Sortable<T>[], run: Run): void;
+  /** The keys of a row that comes before one with the keys `last`; undefined for all others. */
+  readonly keysBefore: (frame: Frame, last: readonly Datum[]) => readonly Datum[] | undefined;
 }
 
-export interface Sortable<T> {
-  readonly keys: readonly Datum[];
-  readonly row: T;
-}
-
-/** Rows with equal keys stay in the order in which they came. A key that fails counts as null. */
-export function compileSorter<T>(terms: readonly OrderTerm[]): Sorter<T> | undefined {
+export function compileSorter(terms: readonly OrderTerm[]): Sorter | undefined {
   if (terms.length === 0) return undefined;
   const keys = terms.map(({ expression }) => compile(expression));
-  const compare = terms.map(comparisonOf);
+  const comparisons = terms.map(comparisonOf);
   return {
-    keysOf: (frame) => keys.map((key) => settled(key(frame))),
-    sort(rows, run) {
-      rows.sort((a, b) => {
-        run.budget.step();
-        for (let i = 0; i < compare.length; i++) {
-          const order = compare[i]?.(a.keys[i], b.keys[i]) ?? 0;
-          if (order !== 0) return order;
-        }
-        return 0;
-      });
-    },
+    comparisons,
+    isDescending: terms[0]?.isDescending === true,
+    keysOf: compileKeys(keys),
+    keysBefore: compileBefore(keys, comparisons),
   };
 }
 
-type Comparison = (a: Datum, b: Datum) => number;
+function compileKeys(keys: readonly Evaluate[]): Sorter["keysOf"] {
+  const [only, ...others] = keys;
+  if (only !== undefined && others.length === 0) return (frame) => [settled(only(frame))];
+  return (frame) => keys.map((key) => settled(key(frame)));
+}
+
+/** Keys behind the one that decides against a row are not even computed. */
+function compileBefore(
+  keys: readonly Evaluate[],
+  comparisons: readonly Comparison[],
+): Sorter["keysBefore"] {
+  return (frame, last) => {
+    let found: Datum[] | undefined;
+    let isBefore = false;
+    for (let i = 0; i < keys.length; i++) {
+      const key = settled((keys[i] as Evaluate)(frame));
+      if (!isBefore) {
+        const order = (comparisons[i] as Comparison)(key, last[i]);
+        if (order > 0) return undefined;
+        isBefore = order < 0;
+      }
+      if (found === undefined) found = [key];
+      else found.push(key);
+    }
+    return isBefore ? found : undefined;
+  };
+}
 
 /** Null and MISSING go where they were asked to; among themselves the direction decides. */
-function comparisonOf({ isDescending, nulls }: OrderTerm): Comparison {
+export function comparisonOf({ isDescending, nulls }: OrderTerm): Comparison {
   const directed: Comparison = isDescending ? (a, b) => compareData(b, a) : compareData;
   if (nulls === undefined) return directed;
   const side = nulls === "first" ? -1 : 1;
@@ -55,10 +76,6 @@ function comparisonOf({ isDescending, nulls }: OrderTerm): Comparison {
   };
 }
 
-export function sizeOfKeys(keys: readonly Datum[]): number {
-  return keys.reduce<number>((sum, key) => sum + memorySize(key), 0);
-}
-
 function settled(outcome: Outcome): Datum {
   return outcome instanceof Failure ? null : outcome;
 }
@@ -66,6 +83,11 @@ function settled(outcome: Outcome): Datum {
 export interface Window {
   readonly offset: number;
   readonly limit: number;
+}
+
+/** How many rows, from the first one on, have to be known for what is given back. */
+export function rowsWanted({ offset, limit }: Window): number {
+  return limit === 0 ? 0 : offset + limit;
 }
 
 export type EvaluateWindow = (frame: Frame) => Window;

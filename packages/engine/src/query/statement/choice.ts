@@ -4,21 +4,17 @@
  */
 
 import type { StoredDocument } from "../../store/view.ts";
-import { type Frame, newFrame } from "../frame/frame.ts";
+import { type Frame, newFrame, type Run } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { CollectionPurpose } from "../plan/collection.ts";
-import { planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
+import { isAlways, planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
 import { bindExpression, type Scope, Slots } from "../plan/scope.ts";
 import { bindConstant, queryOptions } from "../plan/select-plan.ts";
+import { rowsForChoice } from "../plan/wish.ts";
 import type { Execution } from "../run/execution.ts";
+import { OrderedRows } from "../run/ordered-rows.ts";
 import { compileRows, driveRows } from "../run/rows.ts";
-import {
-  compileSorter,
-  compileWindow,
-  type Sortable,
-  sizeOfKeys,
-  type Window,
-} from "../run/sort.ts";
+import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";
 import type { Expression, OrderTerm, Selection } from "../syntax/tree.ts";
 import { memorySize } from "../value/memory-size.ts";
 
@@ -45,6 +41,8 @@ export interface ChoiceOptions {
   readonly purpose: CollectionPurpose;
   /** Whether the ids are enough: then nothing else of the documents is kept. */
   readonly isIdsOnly?: boolean;
+  /** Whether there will be a window, be it in numbers. */
+  readonly hasLimit?: boolean;
 }
 
 export function compileChoice(selection: Selection, options: ChoiceOptions): Choice {
@@ -52,40 +50,90 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
   const slots = new Slots();
   const { term, where } = selection;
   const clauses = { from: term, purpose, ...(where && { where }) };
-  const { rows: plan, scope } = planRows(clauses, slots, queryOptions());
+  const { rows: bound, scope } = planRows(clauses, slots, queryOptions());
   const order = selection.orderBy.map((each) => ({
     ...each,
     expression: bindExpression(each.expression, scope),
   }));
-  const sorter = compileSorter<Frame>(order);
+  const hasLimit = selection.limit !== undefined || options.hasLimit === true;
+  const plan = rowsForChoice(bound, order, { hasLimit, isIdsOnly });
+  const sorter = compileSorter(order);
   const limit = bindConstant(selection.limit);
   const offset = bindConstant(selection.offset);
   const window = compileWindow(limit, offset);
   const source = compileRows(plan);
   const { slot } = plan.source;
+  const keep = (document: StoredDocument): StoredDocument =>
+    isIdsOnly ? { ...document, fields: {} } : document;
   const rows = function* rows(execution: Execution, given?: Window): Steps<Frame[]> {
     const { run } = execution;
-    const found: Sortable<Frame>[] = [];
     const frame = newFrame(run, slots.count);
     const cut = given ?? window(frame);
-    const enough = sorter === undefined ? cut.offset + cut.limit : Infinity;
-    const row = (each: Frame): boolean => {
-      if (found.length >= enough) return false;
-      const keys = sorter?.keysOf(each) ?? [];
-      const document = each.slots[slot] as StoredDocument;
-      const kept = isIdsOnly ? { ...document, fields: {} } : document;
-      run.budget.take(FRAME_BYTES + memorySize(kept.fields) + sizeOfKeys(keys));
-      const slotsKept = [...each.slots];
-      slotsKept[slot] = kept;
-      found.push({ keys, row: { run, slots: slotsKept } });
-      return true;
-    };
-    yield* driveRows(source, execution, frame, { row, end: () => [] });
-    sorter?.sort(found, run);
-    return found.slice(cut.offset, cut.offset + cut.limit).map((each) => each.row);
+    const wanted = rowsWanted(cut);
+    if (wanted === 0) return [];
+    const keeper = { slot, keep, run, wanted };
+    const { access, isOrdered } = source.choose(execution);
+    const isSorted = sorter === undefined || isOrdered;
+    const kept = isSorted ? keepFirst(keeper) : keepOrdered(keeper, sorter);
+    const reading = { access, wanted: isSorted ? wanted : Infinity };
+    yield* driveRows({ source, reading }, execution, frame, { row: kept.row, end: () => [] });
+    const found = yield* kept.found();
+    return found.slice(cut.offset, cut.offset + cut.limit).map((document) => {
+      const own = newFrame(run, slots.count);
+      own.slots[slot] = document;
+      return own;
+    });
   };
   const count = compileCount(plan, slots);
   return { plan, source: plan.source, scope, order, limit, offset, rows, count };
+}
+
+interface Keeper {
+  /** The place of the document in a row, and what is kept of it. */
+  readonly slot: number;
+  readonly keep: (document: StoredDocument) => StoredDocument;
+  readonly run: Run;
+  /** No more than so many are wanted. */
+  readonly wanted: number;
+}
+
+interface Kept {
+  readonly row: (frame: Frame) => boolean;
+  readonly found: () => Steps<readonly StoredDocument[]>;
+}
+
+function sizeOf({ fields }: StoredDocument): number {
+  return FRAME_BYTES + memorySize(fields);
+}
+
+function keepFirst({ slot, keep, run, wanted }: Keeper): Kept {
+  const documents: StoredDocument[] = [];
+  const row = (frame: Frame): boolean => {
+    const document = keep(frame.slots[slot] as StoredDocument);
+    run.budget.take(sizeOf(document));
+    documents.push(document);
+    return documents.length < wanted;
+  };
+  // oxlint-disable-next-line require-yield -- they are in order already
+  const found = function* found(): Steps<readonly StoredDocument[]> {
+    return documents;
+  };
+  return { row, found };
+}
+
+function keepOrdered({ slot, keep, run, wanted }: Keeper, sorter: Sorter): Kept {
+  const documents = new OrderedRows<StoredDocument>(sorter, run.budget, wanted);
+  const row = (frame: Frame): boolean => {
+    const keys = documents.keysOf(frame);
+    if (keys === undefined) return true;
+    const document = keep(frame.slots[slot] as StoredDocument);
+    documents.keep(keys, document, sizeOf(document));
+    return true;
+  };
+  const found = function* found(): Steps<readonly StoredDocument[]> {
+    return Array.from(yield* documents.inOrder(), (place) => documents.rowAt(place));
+  };
+  return { row, found };
 }
 
 function compileCount(plan: RowsPlan, slots: Slots): Choice["count"] {
@@ -103,11 +151,8 @@ function compileCount(plan: RowsPlan, slots: Slots): Choice["count"] {
       return true;
     };
     const frame = newFrame(execution.run, slots.count);
-    yield* driveRows(source, execution, frame, { row, end: () => [] });
+    const reading = { access: source.choose(execution).access, wanted: Infinity };
+    yield* driveRows({ source, reading }, execution, frame, { row, end: () => [] });
     return found;
   };
-}
-
-function isAlways(where: Expression | undefined): boolean {
-  return where === undefined || (where.kind === "literal" && where.value === true);
 }

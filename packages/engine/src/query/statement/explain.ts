@@ -1,18 +1,19 @@
 /**
- * EXPLAIN, PROFILE and ADVISE: statements about another statement.
+ * EXPLAIN and PROFILE: statements about another statement.
  */
 
-import type { Value, ValueObject } from "@bigpeer/protocol";
+import type { ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import { printStatement } from "../syntax/print.ts";
-import type { AdviseStatement, ExplainStatement } from "../syntax/tree.ts";
+import type { Execution } from "../run/execution.ts";
+import { Profile } from "../run/profile.ts";
+import type { ExplainStatement } from "../syntax/tree.ts";
 import { nanoseconds } from "../system/requests.ts";
 import { type Prepared, quickRead, type RunRead, type RunWrite } from "./work.ts";
 
 export function explainPrepared({ statement, at }: ExplainStatement, inner: Prepared): Prepared {
   const { plan } = inner;
   if (plan === undefined) throw semanticFault(`there is no plan for ${statement.kind}`, at);
-  return quickRead(() => [{ plan: plan() }]);
+  return quickRead((execution) => [{ plan: plan(execution) }]);
 }
 
 /** Milliseconds, and the clock that they are of. */
@@ -27,18 +28,23 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
   const { work } = prepared;
   const { elapsed } = times;
   if (work.kind === "write") {
-    const run: RunWrite = (execution) => {
+    const run: RunWrite = (plain) => {
+      const execution = { ...plain, profile: new Profile(elapsed) };
       const begin = elapsed();
       const { items, ids } = work.run(execution);
-      const profile = profileOf(prepared, times, { count: ids.length, ms: elapsed() - begin });
+      const profile = profileOf(prepared, execution, times, {
+        count: ids.length,
+        ms: elapsed() - begin,
+      });
       return { ids, items: [...items, profile] };
     };
     return { ...prepared, work: { kind: "write", run } };
   }
-  const run: RunRead = function* run(execution) {
+  const run: RunRead = function* run(plain) {
+    const execution = { ...plain, profile: new Profile(elapsed) };
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
-    const profile = profileOf(prepared, times, {
+    const profile = profileOf(prepared, execution, times, {
       count: Math.max(items.length, ids.length),
       ms: elapsed() - begin,
     });
@@ -52,10 +58,15 @@ interface Ran {
   readonly ms: number;
 }
 
-function profileOf({ plan, queryType }: Prepared, times: PrepareTimes, ran: Ran): ValueObject {
+function profileOf(
+  { plan, queryType }: Prepared,
+  execution: Execution,
+  times: PrepareTimes,
+  ran: Ran,
+): ValueObject {
   return {
     "~request_profile": {
-      ...(plan && { plan: plan() }),
+      ...(plan && { plan: plan(execution) }),
       queryType,
       resultCount: ran.count,
       state: "completed",
@@ -66,13 +77,4 @@ function profileOf({ plan, queryType }: Prepared, times: PrepareTimes, ran: Ran)
       },
     },
   };
-}
-
-export function advisePrepared({ statement, at }: AdviseStatement, inner: Prepared): Prepared {
-  if (inner.plan === undefined || statement.kind === "profile") {
-    throw semanticFault(`ADVISE expects a statement with a plan, found ${statement.kind}`, at);
-  }
-  const outcome = "no advice available for statement";
-  const advice: Value = { statement: printStatement(statement), outcome };
-  return quickRead(() => [{ advice }]);
 }

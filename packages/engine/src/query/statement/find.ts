@@ -10,8 +10,9 @@ import type { StoredDocument } from "../../store/view.ts";
 import { Fault, locate } from "../fault.ts";
 import type { Frame } from "../frame/frame.ts";
 import type { Steps } from "../frame/steps.ts";
-import { explainOrder, explainRows, explainSequence } from "../plan/explain.ts";
+import { explainChoice, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
+import { type Choosing, explaining } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
 import type { Window } from "../run/sort.ts";
 import { parseFilter, parseFilterPath } from "../syntax/parse-filter.ts";
@@ -32,24 +33,21 @@ export interface SortKey {
 
 export interface PreparedFind {
   readonly parameters: readonly ParameterNode[];
-  readonly plan: () => ValueObject;
+  readonly plan: (choosing: Choosing) => ValueObject;
   readonly documents: (execution: Execution, window: Window) => Steps<StoredDocument[]>;
   readonly count: (execution: Execution) => Steps<number>;
 }
 
 /** Throws a Fault when the filter cannot be read, a PeerError when a path of the order cannot. */
 export function prepareFind(filter: FilterQuery): PreparedFind {
-  const { parameters, choice } = prepareFilter(filter, { purpose: "read" });
+  const { parameters, choice } = prepareFilter(filter, { purpose: "read", hasLimit: true });
   const { slot } = choice.source;
   const documents: PreparedFind["documents"] = function* documents(execution, window) {
     const frames = yield* choice.rows(execution, window);
     return frames.map(({ slots }) => slots[slot] as StoredDocument);
   };
-  const plan = (): ValueObject => {
-    const steps = explainRows(choice.plan);
-    if (choice.order.length > 0) steps.push(explainOrder(choice.order));
-    return explainSequence(steps);
-  };
+  const plan = (choosing: Choosing): ValueObject =>
+    explainSequence(explainChoice(choice, explaining(choosing)));
   return { parameters, plan, documents, count: choice.count };
 }
 

@@ -10,16 +10,13 @@ import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
 import { newFrame } from "../frame/frame.ts";
 import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
-import {
-  explainOrder,
-  explainQuery,
-  explainRows,
-  explainSequence,
-  explainWindow,
-} from "../plan/explain.ts";
+import { advisedTerms } from "../plan/advice.ts";
+import { joinsMaxOf } from "../plan/directive.ts";
+import { explainChoice, explainQuery, explainSequence } from "../plan/explain.ts";
 import { parametersOf } from "../plan/parameters.ts";
 import { bindExpression, constantScope, Slots } from "../plan/scope.ts";
 import { planQuery } from "../plan/select-plan.ts";
+import { type Choosing, explaining } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
 import { subqueriesOf } from "../syntax/statement-walk.ts";
@@ -36,9 +33,9 @@ import type {
 } from "../syntax/tree.ts";
 import { toldSettings } from "../system/told-settings.ts";
 import { Failure, MISSING, toValue } from "../value/datum.ts";
+import { advisePrepared } from "./advice.ts";
 import { compileCreateIndex, compileDropIndex } from "./definition.ts";
-import { joinsMaxOf } from "./directive.ts";
-import { advisePrepared, explainPrepared, profilePrepared } from "./explain.ts";
+import { explainPrepared, profilePrepared } from "./explain.ts";
 import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } from "./mutation.ts";
 import { compileResult } from "./select.ts";
 import { runAlterSystem, runShow } from "./setting.ts";
@@ -154,30 +151,35 @@ function prepareQuery(query: Query, { joinsMax }: Options): Prepared {
   return {
     queryType: "select",
     work: { kind: "read", run: compileResult(plan, (items) => ({ items, ids: [] })) },
-    plan: () => explainSequence(explainQuery(plan)),
+    plan: (choosing) => explainSequence(explainQuery(plan, explaining(choosing))),
+    terms: advisedTerms(plan),
   };
 }
 
 function prepareInsert(statement: InsertStatement, { joinsMax }: Options): Prepared {
   const { run, select: source } = compileInsert(statement, joinsMax);
-  const steps = (): ValueObject[] => (source === undefined ? [] : explainQuery(source));
+  const steps = (choosing: Choosing): ValueObject[] =>
+    source === undefined ? [] : explainQuery(source, explaining(choosing));
+  const terms = source === undefined ? [] : advisedTerms(source);
   const last = { "#operator": "insert", collection: statement.into.name };
   return {
     queryType: "mutation",
     work: { kind: "write", run },
-    plan: () => explainSequence([...steps(), { ...last, onConflict: statement.conflict }]),
+    plan: (choosing) =>
+      explainSequence([...steps(choosing), { ...last, onConflict: statement.conflict }]),
+    terms,
   };
 }
 
 function mutation(compiled: CompiledMutation, operator: string): Prepared {
-  const { plan: rows, order, limit, offset } = compiled.choice;
-  const plan = (): ValueObject => {
-    const steps = explainRows(rows);
-    if (order.length > 0) steps.push(explainOrder(order));
-    steps.push(...explainWindow(limit, offset));
+  const plan = (choosing: Choosing): ValueObject => {
+    const steps = explainChoice(compiled.choice, explaining(choosing));
     return explainSequence([...steps, { "#operator": operator }]);
   };
-  return { queryType: "mutation", work: compiled.work, plan };
+  const { source, wish } = compiled.choice.plan;
+  const isOpen = source.ids === undefined && source.collection.kind === "stored";
+  const terms = isOpen ? [{ source, wish }] : [];
+  return { queryType: "mutation", work: compiled.work, plan, terms };
 }
 
 function definition(run: RunWrite, operator: string, name: string): Prepared {

@@ -2,27 +2,25 @@
  * SELECT and UNION: a plan compiled and run: rows, groups, projection, DISTINCT, order, window.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { getField, type Value, type ValueObject } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
 import { type Frame, newFrame } from "../frame/frame.ts";
+import { Pace } from "../frame/pace.ts";
 import type { Steps } from "../frame/steps.ts";
 import { rowDocument } from "../frame/whole-document.ts";
 import type { Output, SharedColumn } from "../plan/output.ts";
-import type { QueryPlan, SelectPlan, UnionPlan } from "../plan/plan.ts";
+import { countedOf, type QueryPlan, type SelectPlan, type UnionPlan } from "../plan/plan.ts";
 import type { ScopeTerm } from "../plan/scope.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileGroups } from "../run/group.ts";
+import { GroupTable, sizeInTable } from "../run/group-table.ts";
+import { compileHolder, type HeldSlots, type RowHolder } from "../run/held-row.ts";
+import { OrderedRows } from "../run/ordered-rows.ts";
+import { profiled } from "../run/profile.ts";
 import { compileProjection, type Project } from "../run/project.ts";
 import { compileRows, driveRows, type Sink } from "../run/rows.ts";
-import {
-  compileSorter,
-  compileWindow,
-  type Sortable,
-  type Sorter,
-  sizeOfKeys,
-  type Window,
-} from "../run/sort.ts";
-import { firstOfEquals } from "../value/compare.ts";
+import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";
+import { dataKey, firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
 
 export interface QueryOptions {
@@ -49,12 +47,21 @@ function compileSelect<T>(plan: SelectPlan, give: (rows: Value[]) => T): RunQuer
   const collect = compileCollector(plan.output, plan.terms, plan.isDistinct);
   const window = compileWindow(plan.limit, plan.offset);
   const { imports } = plan;
+  const counted = countedOf(plan);
   return function* run(execution, options) {
     const frame = newFrame(execution.run, plan.slots);
     for (const { outer, inner } of imports) frame.slots[inner] = options?.around?.slots[outer];
-    const collector = collect(execution, narrowed(window(frame), options?.rowsMax));
-    yield* driveRows(found, execution, frame, collector.sink);
-    return give(collector.items);
+    const cut = narrowed(window(frame), options?.rowsMax);
+    const count = counted === undefined ? undefined : execution.view.count(counted);
+    if (count !== undefined) {
+      const { sink, items } = collect(execution, cut, { count });
+      yield* sink.end();
+      return give(items);
+    }
+    const { access, isOrdered } = found.choose(execution);
+    const { sink, items, wanted } = collect(execution, cut, { isOrdered });
+    yield* driveRows({ source: found, reading: { access, wanted } }, execution, frame, sink);
+    return give(items);
   };
 }
 
@@ -68,34 +75,43 @@ const ROWS_PER_PAUSE = 256;
 
 function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<T> {
   const arms = plan.arms.map(compileQuery);
-  const sorter = compileSorter<Value>(plan.order);
+  const sorter = compileSorter(plan.order);
   const window = compileWindow(plan.limit, plan.offset);
   return function* run(execution, { around, rowsMax } = {}) {
     const { budget } = execution.run;
     const frame = newFrame(execution.run, plan.slots);
     const { offset, limit } = narrowed(window(frame), rowsMax);
-    const enough = sorter === undefined ? offset + limit : Infinity;
+    const wanted = rowsWanted({ offset, limit });
+    if (wanted === 0) return give([]);
+    const enough = sorter === undefined ? wanted : Infinity;
     const isNew = firstOfEquals((bytes) => budget.take(bytes));
-    const rows: Sortable<Value>[] = [];
+    const rows: Value[] = [];
+    const ordered = sorter && new OrderedRows<Value>(sorter, budget, wanted);
     for (const [i, arm] of arms.entries()) {
       if (rows.length >= enough) break;
       const isDistinct = i < plan.distinctCount;
-      const wanted = isDistinct ? Infinity : enough - rows.length;
-      const found = yield* arm(execution, { ...(around && { around }), rowsMax: wanted });
+      const missing = isDistinct ? Infinity : enough - rows.length;
+      const found = yield* arm(execution, { ...(around && { around }), rowsMax: missing });
       for (const [count, row] of found.entries()) {
         if (count % ROWS_PER_PAUSE === ROWS_PER_PAUSE - 1) yield;
         budget.startRow();
         budget.step();
         if (isDistinct && !isNew(row)) continue;
+        if (ordered === undefined) {
+          rows.push(row);
+          continue;
+        }
         frame.slots[0] = rowDocument(row);
-        const keys = sorter?.keysOf(frame) ?? [];
-        budget.take(sizeOfKeys(keys));
-        rows.push({ keys, row });
+        const keys = ordered.keysOf(frame);
+        // The row itself is counted by its arm.
+        if (keys !== undefined) ordered.keep(keys, row, 0);
       }
     }
     budget.endPiece();
-    sorter?.sort(rows, execution.run);
-    return give(rows.slice(offset, offset + limit).map(({ row }) => row));
+    if (ordered !== undefined) {
+      for (const place of yield* ordered.inOrder()) rows.push(ordered.rowAt(place));
+    }
+    return give(rows.slice(offset, offset + limit));
   };
 }
 
@@ -104,43 +120,69 @@ export const WHOLE: Window = { offset: 0, limit: Infinity };
 export interface Collector {
   readonly sink: Sink;
   readonly items: Value[];
+  /** How many rows are enough, as far as it is known before the first. */
+  readonly wanted: number;
 }
+
+/** What is known of the rows before the first of them. */
+export interface Foreseen {
+  /** They come in the order that is asked for. */
+  readonly isOrdered?: boolean;
+  /** How many there are, where nothing else is asked for: then none will come. */
+  readonly count?: number;
+}
+
+export type Collect = (execution: Execution, window: Window, foreseen?: Foreseen) => Collector;
 
 /** From rows to what is given back: groups, projection, DISTINCT, order, window. */
 export function compileCollector(
   output: Output,
   terms: readonly ScopeTerm[],
   isDistinct: boolean,
-): (execution: Execution, window: Window) => Collector {
-  const sorter = compileSorter<Value>(output.order);
+): Collect {
+  const sorter = compileSorter(output.order);
   const project = compileProjection(output, terms);
+  const projectFor = ({ profile }: Execution): Project =>
+    profile === undefined
+      ? project
+      : (frame, execution) =>
+          profile.call(output.columns, output.order, () => project(frame, execution));
   const share = compileShared(output.shared);
+  const holder = compileHolder(output, terms);
   const group =
     output.grouping === undefined ? undefined : compileGroups(output.grouping, terms[0]?.slot ?? 0);
-  return (execution, window) => {
-    const isNew = distinctness(isDistinct, execution);
-    const parts: Parts = { execution, project, isNew, window };
+  return (execution, window, { isOrdered = false, count } = {}) => {
+    const parts: Parts = { execution, output, project: projectFor(execution), isDistinct, window };
     const collector =
-      sorter === undefined ? windowCollector(parts) : sortingCollector(parts, sorter, share);
-    return group === undefined
-      ? collector
-      : { items: collector.items, sink: group(execution, collector.sink) };
+      sorter === undefined || isOrdered
+        ? windowCollector(parts, share)
+        : sortingCollector(parts, { sorter, share, holder });
+    const { items, wanted } = collector;
+    const { profile } = execution;
+    const sink = profile?.last(output.order, collector.sink, items) ?? collector.sink;
+    if (group === undefined) return { items, sink, wanted };
+    const stage = profiled(output.grouping as object, (_, next) => group(execution, next, count));
+    return { items, sink: stage(execution, sink), wanted: Infinity };
   };
 }
 
 interface Parts {
   readonly execution: Execution;
+  readonly output: Output;
   readonly project: Project;
-  readonly isNew: (row: Value) => boolean;
+  readonly isDistinct: boolean;
   readonly window: Window;
 }
 
-/** Without an order the window is known while rows come: enough is enough. */
-function windowCollector({ execution, project, isNew, window }: Parts): Collector {
+/** Where nothing is sorted the window is known while rows come: enough is enough. */
+function windowCollector(parts: Parts, share: (frame: Frame) => void): Collector {
+  const { execution, project, isDistinct, window } = parts;
   const items: Value[] = [];
+  const isNew = distinctness(parts);
   let skipped = 0;
   const row = (frame: Frame): boolean => {
     if (window.limit === 0) return false;
+    share(frame);
     const item = project(frame, execution);
     if (!isNew(item)) return true;
     if (skipped < window.offset) {
@@ -151,7 +193,8 @@ function windowCollector({ execution, project, isNew, window }: Parts): Collecto
     items.push(item);
     return items.length < window.limit;
   };
-  return { items, sink: { row, end: () => [] } };
+  const wanted = isDistinct ? Infinity : rowsWanted(window);
+  return { items, sink: { row, end: () => [] }, wanted };
 }
 
 /** Computes the columns that ORDER BY names, once for order and projection. */
@@ -162,36 +205,113 @@ function compileShared(shared: readonly SharedColumn[]): (frame: Frame) => void 
   };
 }
 
-function sortingCollector(
-  { execution, project, isNew, window }: Parts,
-  sorter: Sorter<Value>,
-  share: (frame: Frame) => void,
-): Collector {
-  const items: Value[] = [];
-  const sortable: Sortable<Value>[] = [];
-  const row = (frame: Frame): boolean => {
-    share(frame);
-    const item = project(frame, execution);
-    const keys = sorter.keysOf(frame);
-    execution.run.budget.take(memorySize(item) + sizeOfKeys(keys));
-    sortable.push({ keys, row: item });
-    return true;
-  };
-  const end = (): Iterable<void> => {
-    sorter.sort(sortable, execution.run);
-    let skipped = 0;
-    for (const { row: item } of sortable) {
-      if (items.length >= window.limit) break;
-      if (!isNew(item)) continue;
-      if (skipped++ < window.offset) continue;
-      items.push(item);
-    }
-    return [];
-  };
-  return { items, sink: { row, end } };
+interface Ordering {
+  readonly sorter: Sorter;
+  readonly share: (frame: Frame) => void;
+  readonly holder: RowHolder;
 }
 
-function distinctness(isDistinct: boolean, execution: Execution): (row: Value) => boolean {
+/** Memory for documents whose rows are projected later; behind that, rows are projected at once. */
+const HELD_BYTES_MAX = 8 * 1024 * 1024;
+
+/** What the projection of a row needs, in the place of a row that was projected. */
+class LateRow {
+  readonly held: HeldSlots;
+
+  constructor(held: HeldSlots) {
+    this.held = held;
+  }
+}
+
+/**
+ * With a limit rows are projected when it is known which are given back; without one all of them are,
+ * and what was projected is smaller. What must differ is known only when it was projected.
+ */
+function sortingCollector(parts: Parts, { sorter, share, holder }: Ordering): Collector {
+  const { execution, project, isDistinct, window } = parts;
+  const { budget } = execution.run;
+  const wanted = rowsWanted(window);
+  const isLate = !isDistinct && Number.isFinite(wanted);
+  const rows = new OrderedRows<Value | LateRow>(sorter, budget, wanted);
+  const items: Value[] = [];
+  let last: Frame | undefined;
+  const row = (frame: Frame): boolean => {
+    if (wanted === 0) return false;
+    share(frame);
+    const keys = rows.keysOf(frame);
+    if (keys === undefined) return true;
+    last = frame;
+    const held = isLate ? holder.hold(frame) : undefined;
+    const bytes = held === undefined ? Infinity : holder.sizeOf(held);
+    if (held !== undefined && rows.bytes + bytes <= HELD_BYTES_MAX) {
+      rows.keep(keys, new LateRow(held), bytes);
+      return true;
+    }
+    const item = project(frame, execution);
+    if (isDistinct) rows.keepDistinct(keys, item, memorySize(item), dataKey(item));
+    else rows.keep(keys, item, memorySize(item));
+    return true;
+  };
+  const end = function* end(): Steps<void> {
+    const places = yield* rows.inOrder();
+    for (const place of places.subarray(0, window.offset)) budget.give(rows.sizeAt(place));
+    const given = places.subarray(window.offset, wanted);
+    if (last === undefined) return;
+    yield* projectLate(given, { ...parts, holder, frame: last, rows, items });
+  };
+  return { items, sink: { row, end }, wanted: Infinity };
+}
+
+interface LateParts extends Parts {
+  readonly holder: RowHolder;
+  readonly frame: Frame;
+  readonly rows: OrderedRows<Value | LateRow>;
+  readonly items: Value[];
+}
+
+/** Projects what waits for it, in the frame that served all rows. */
+function* projectLate(places: Uint32Array, parts: LateParts): Steps<void> {
+  const { execution, project, holder, frame, rows, items } = parts;
+  const { budget, subqueries } = execution.run;
+  const work = (): Value => project(frame, execution);
+  const pace = new Pace(budget);
+  for (const place of places) {
+    const row = rows.rowAt(place);
+    if (!(row instanceof LateRow)) {
+      items.push(row);
+      continue;
+    }
+    budget.startRow();
+    budget.step();
+    holder.restore(frame, row.held);
+    const item =
+      subqueries === undefined ? work() : yield* subqueries.attempt(work, execution.warnings);
+    budget.give(rows.sizeAt(place));
+    budget.take(memorySize(item));
+    items.push(item);
+    if (pace.isPauseDue()) yield;
+  }
+  budget.endPiece();
+}
+
+function distinctness({ isDistinct, output, execution }: Parts): (row: Value) => boolean {
   if (!isDistinct) return () => true;
-  return firstOfEquals((bytes) => execution.run.budget.take(bytes));
+  const { budget } = execution.run;
+  const names = columnNames(output);
+  if (names === undefined) return firstOfEquals((bytes) => budget.take(bytes));
+  const seen = new GroupTable<true>();
+  return (row) => {
+    const values = names.map((name) => getField(row as ValueObject, name));
+    if (seen.find(values) !== undefined) return false;
+    budget.take(sizeInTable(values));
+    seen.add(values, true);
+    return true;
+  };
+}
+
+/** Rows that can have no other fields are equal when these are; undefined for all others. */
+function columnNames({ columns, isRaw }: Output): readonly string[] | undefined {
+  const names = columns.map((column) => (column.kind === "column" ? column.name : undefined));
+  const isNamed = (name: string | undefined): name is string => name !== undefined;
+  return !isRaw && names.every(isNamed) ? names : undefined;
 }

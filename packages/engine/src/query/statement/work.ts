@@ -4,6 +4,8 @@
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import type { Steps } from "../frame/steps.ts";
+import type { AdvisedTerm } from "../plan/advice.ts";
+import type { Choosing } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
 
 export type QueryType = "select" | "mutation";
@@ -27,7 +29,9 @@ export interface Prepared {
   readonly queryType: QueryType;
   readonly work: Work;
   /** What EXPLAIN shows; undefined for statements that have no plan. */
-  readonly plan: (() => ValueObject) | undefined;
+  readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
+  /** The terms that an index could help; undefined where there are none. */
+  readonly terms?: readonly AdvisedTerm[];
 }
 
 /** A read that is done at once: nothing in it takes long. */

@@ -26,11 +26,15 @@ function containerSize(datum: object & PresentDatum): number {
   let size = SCALAR_BYTES;
   if (isDatumArray(datum)) {
     spend(datum.length);
-    for (const element of datum) size += ENTRY_BYTES + memorySize(element);
+    for (let i = 0; i < datum.length; i++) size += ENTRY_BYTES + memorySize(datum[i]);
     return size;
   }
-  const keys = Object.keys(datum);
-  spend(keys.length);
-  for (const key of keys) size += ENTRY_BYTES + key.length + memorySize(datum[key]);
+  let count = 0;
+  // A list of the keys would take longer than all else.
+  for (const key in datum) {
+    count++;
+    size += ENTRY_BYTES + key.length + memorySize(datum[key]);
+  }
+  spend(count);
   return size;
 }

@@ -27,8 +27,8 @@ describe("memory", () => {
 
   test.each([
     "UPDATE c SET x = 1",
-    "UPDATE c SET x = 1 ORDER BY text LIMIT 1",
-    "DELETE FROM c ORDER BY text LIMIT 1",
+    "UPDATE c SET x = 1 ORDER BY text LIMIT 100",
+    "DELETE FROM c ORDER BY text LIMIT 100",
     "DELETE FROM c RETURNING _id",
     "SELECT _id FROM c GROUP BY _id HAVING max(text) = 'q'",
   ])("%s counts the documents that it holds", async (statement) => {

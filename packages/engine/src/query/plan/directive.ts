@@ -1,10 +1,12 @@
 /**
- * Directives: hints of a statement in JSON, in a comment that begins with a plus.
+ * Directives: hints of a statement in JSON, in a comment that begins with a plus, or behind a term
+ * after USE DIRECTIVES.
  */
 
-import { isObject, PeerError, parseJson, type ValueObject } from "@bigpeer/protocol";
+import { isArray, isObject, PeerError, parseJson, type ValueObject } from "@bigpeer/protocol";
 import { JOINS_LIMIT, JOINS_MAX } from "../../limits.ts";
 import { semanticFault } from "../fault.ts";
+import type { Use } from "../syntax/tree.ts";
 
 /** Directives that are not known are for other engines; those that are known must make sense. */
 export function joinsMaxOf(directives: readonly string[]): number {
@@ -18,6 +20,16 @@ export function joinsMaxOf(directives: readonly string[]): number {
     joinsMax = Math.min(given, JOINS_LIMIT);
   }
   return joinsMax;
+}
+
+/** The indexes that a term may use: none of them for an empty list, all when undefined. */
+export function indexHintOf(use: Use | undefined): readonly string[] | undefined {
+  if (use?.kind === "index") return use.names.filter((name) => name !== "");
+  if (use?.kind !== "directives") return undefined;
+  const given = parseDirective(use.json)["#index"];
+  if (given === undefined) return undefined;
+  const names = isArray(given) ? given : [given];
+  return names.filter((name): name is string => typeof name === "string" && name !== "");
 }
 
 function parseDirective(text: string): ValueObject {

@@ -1,0 +1,356 @@
+/**
+ * Access: the way to the documents of one term, chosen from what conditions and order ask for and
+ * from the indexes that there are.
+ *
+ * Whatever the way, the rows are the same and in the same order: that of the ids, or that of ORDER BY.
+ * So a way can be slow, but never wrong. The choice goes by rules: more keys that are known, then a
+ * range, then an order that saves the sorting. How many documents a way finds is only known when
+ * it is walked; who walks it turns back when it finds too many (run/index-walk.ts).
+ */
+
+import type { IndexKey, Path } from "@bigpeer/protocol";
+import type { IndexDefinition } from "../../store/index-entry.ts";
+import type { OrderTerm, Use } from "../syntax/tree.ts";
+import { isPointTest, type PointTest, type Probe, type RangeTest, type Test } from "./probe.ts";
+import { pathOf } from "./reads.ts";
+
+export type Access = ScanAccess | IdsAccess | IndexAccess | UnionAccess | IntersectAccess;
+
+/** The documents in the order of their ids, or of a range of ids. */
+export interface ScanAccess {
+  readonly kind: "scan";
+  readonly bounds?: readonly RangeTest[];
+  readonly isReversed?: boolean;
+}
+
+/** Ids that are known before a row is read. USE IDS gives a row for each, also for repeated ones. */
+export interface IdsAccess {
+  readonly kind: "ids";
+  readonly ids: NamedIds;
+  readonly keepsRepeats: boolean;
+}
+
+/** An expression for each id, or one that gives an array of ids. */
+export type NamedIds = Extract<Use, { kind: "ids" | "id_list" }>;
+
+export interface IndexAccess {
+  readonly kind: "index";
+  readonly index: IndexDefinition;
+  /** What the first keys must be. */
+  readonly points: readonly PointTest[];
+  /** What the key after them must be. */
+  readonly bounds: readonly RangeTest[];
+  /** Whether the entries hold all that is read of the documents. */
+  readonly isCovering: boolean;
+  /** How entries are walked for ORDER BY; undefined where the order is that of the ids. */
+  readonly walk: Walk | undefined;
+}
+
+export interface Walk {
+  /** What the entries are in order by, apart from ids. */
+  readonly order: readonly OrderPath[];
+  readonly isReversed: boolean;
+  /** Entries that agree in so many keys are equal for ORDER BY. */
+  readonly tieKeys: number;
+  /** The order of ids among those. */
+  readonly areIdsDescending: boolean;
+}
+
+/** What any of the ways finds. */
+export interface UnionAccess {
+  readonly kind: "union";
+  readonly arms: readonly Access[];
+}
+
+/** What all of the ways find. */
+export interface IntersectAccess {
+  readonly kind: "intersect";
+  readonly arms: readonly IndexAccess[];
+}
+
+/** What the statement wants of the rows of a term, apart from its conditions. */
+export interface Wish {
+  /** The order, when it is one of paths of the first term. */
+  readonly order: readonly OrderPath[] | undefined;
+  /** Whether a part of the rows may be enough. */
+  readonly hasLimit: boolean;
+}
+
+export interface OrderPath {
+  readonly path: Path;
+  readonly isDescending: boolean;
+}
+
+export interface Chosen {
+  readonly access: Access;
+  /** Whether rows come in the order that was wished for. */
+  readonly isOrdered: boolean;
+}
+
+/** What a term lets choose from. */
+export interface AccessTerm {
+  readonly probe: Probe | undefined;
+  /** What is read of its documents; undefined for the whole of them. */
+  readonly reads: readonly Path[] | undefined;
+  /** The names of the indexes that may be used; undefined for all. */
+  readonly hint: readonly string[] | undefined;
+}
+
+export const SCAN: ScanAccess = { kind: "scan" };
+
+/** ORDER BY as paths of one term; undefined when it is more than that, or asks for nothing. */
+export function orderPaths(
+  order: readonly OrderTerm[],
+  slot: number,
+): readonly OrderPath[] | undefined {
+  const paths: OrderPath[] = [];
+  for (const { expression, isDescending, nulls } of order) {
+    const path = pathOf(expression, slot);
+    // Null and MISSING are the greatest of all values in an index.
+    const isNatural = nulls === undefined || (nulls === "first") === isDescending;
+    if (path === undefined || !isNatural) return undefined;
+    paths.push({ path, isDescending });
+    // Ids differ: what stands behind decides nothing.
+    if (isIdPath(path)) break;
+  }
+  return paths.length === 0 ? undefined : paths;
+}
+
+export function chooseAccess(
+  term: AccessTerm,
+  wish: Wish,
+  indexes: readonly IndexDefinition[],
+): Chosen {
+  const usable = usableIndexes(indexes, term.hint);
+  const filtering = chooseFiltering(term, wish, usable);
+  if (filtering !== undefined) return filtering;
+  return (
+    orderedScan(term, wish) ??
+    chooseOrdering(term, wish, usable) ?? { access: scanOf(term), isOrdered: false }
+  );
+}
+
+/** Those that are complete, and of them those that were asked for, if there are any. */
+function usableIndexes(
+  indexes: readonly IndexDefinition[],
+  hint: readonly string[] | undefined,
+): readonly IndexDefinition[] {
+  const complete = indexes.filter(({ building }) => building === undefined);
+  if (hint === undefined) return complete;
+  const asked = complete.filter(({ name }) => hint.includes(name));
+  return asked.length > 0 || hint.length === 0 ? asked : complete;
+}
+
+/** The best way that a condition opens. */
+function chooseFiltering(
+  term: AccessTerm,
+  wish: Wish,
+  indexes: readonly IndexDefinition[],
+): Chosen | undefined {
+  const { probe } = term;
+  if (probe === undefined) return undefined;
+  const tests = testsOf(probe);
+  const found = indexes.map((index) => matchIndex(index, tests, { term, wish })).filter(isUseful);
+  found.sort((a, b) => rankOf(b) - rankOf(a));
+  const [best] = found;
+  if (best === undefined) return chooseUnion(probe, indexes);
+  if (best.walk !== undefined) return { access: best, isOrdered: true };
+  const arms = intersecting(found);
+  const access: Access = arms.length > 1 ? { kind: "intersect", arms } : best;
+  return { access, isOrdered: false };
+}
+
+function isUseful({ points, bounds }: IndexAccess): boolean {
+  return points.length > 0 || bounds.length > 0;
+}
+
+/** Of two that do as much the one with fewer keys. */
+function rankOf(access: IndexAccess): number {
+  return meritOf(access) - access.index.keys.length / 1024;
+}
+
+/** The more of what is asked for an index does, the higher. */
+export function meritOf({ points, bounds, walk, isCovering }: IndexAccess): number {
+  const order = walk === undefined ? 0 : 2;
+  const range = bounds.length > 0 ? 4 : 0;
+  return 8 * points.length + range + order + (isCovering ? 1 : 0);
+}
+
+/** Ways that are walked together at most. */
+const ARMS_MAX = 3;
+
+/** The best, and others that know of paths that those before do not. */
+function intersecting(found: readonly IndexAccess[]): readonly IndexAccess[] {
+  const known = new Set<string>();
+  const arms: IndexAccess[] = [];
+  for (const access of found) {
+    const paths = usedPaths(access);
+    if (arms.length < ARMS_MAX && paths.some((path) => !known.has(path))) {
+      arms.push(access);
+      for (const path of paths) known.add(path);
+    }
+  }
+  return arms;
+}
+
+function usedPaths({ index, points, bounds }: IndexAccess): string[] {
+  const count = points.length + (bounds.length > 0 ? 1 : 0);
+  return index.keys.slice(0, count).map(({ path }) => pathName(path));
+}
+
+/** Each side of an OR by its own way. */
+function chooseUnion(probe: Probe, indexes: readonly IndexDefinition[]): Chosen | undefined {
+  const choices = probe.kind === "all" ? probe.parts : [probe];
+  for (const choice of choices) {
+    if (choice.kind !== "any") continue;
+    const arms = choice.parts.map((part) => armOf(part, indexes));
+    if (arms.every((arm) => arm !== undefined)) {
+      return { access: { kind: "union", arms }, isOrdered: false };
+    }
+  }
+  return undefined;
+}
+
+export const NO_WISH: Wish = { order: undefined, hasLimit: false };
+
+function armOf(probe: Probe, indexes: readonly IndexDefinition[]): Access | undefined {
+  const ids = idsAccess(probe);
+  if (ids !== undefined) return ids;
+  const term = { probe, reads: undefined, hint: undefined };
+  const access = chooseFiltering(term, NO_WISH, indexes)?.access ?? scanOf(term);
+  return access.kind === "scan" && access.bounds === undefined ? undefined : access;
+}
+
+/** The documents of ids that a condition names. */
+export function idsAccess(probe: Probe | undefined): IdsAccess | undefined {
+  if (probe === undefined) return undefined;
+  for (const test of testsOf(probe).get(ID_NAME) ?? []) {
+    const ids = namedIds(test);
+    if (ids !== undefined) return { kind: "ids", ids, keepsRepeats: false };
+  }
+  return undefined;
+}
+
+function namedIds(test: Test): NamedIds | undefined {
+  if (test.kind === "equal") return { kind: "ids", ids: [test.value] };
+  return test.kind === "member" ? { kind: "id_list", list: test.list } : undefined;
+}
+
+function scanOf({ probe }: Pick<AccessTerm, "probe">): ScanAccess {
+  const tests = probe === undefined ? [] : (testsOf(probe).get(ID_NAME) ?? []);
+  const bounds = tests.filter((test): test is RangeTest => test.kind === "compare");
+  return bounds.length === 0 ? SCAN : { kind: "scan", bounds };
+}
+
+/** ORDER BY _id is the order of every scan. */
+function orderedScan(term: AccessTerm, { order }: Wish): Chosen | undefined {
+  const [first] = order ?? [];
+  if (first === undefined || !isIdPath(first.path)) return undefined;
+  const scan = scanOf(term);
+  return { access: first.isDescending ? { ...scan, isReversed: true } : scan, isOrdered: true };
+}
+
+/** An index that is walked only for its order: worth it where the rest of it is not needed. */
+function chooseOrdering(
+  term: AccessTerm,
+  wish: Wish,
+  indexes: readonly IndexDefinition[],
+): Chosen | undefined {
+  if (wish.order === undefined) return undefined;
+  for (const index of indexes) {
+    const access = matchIndex(index, NO_TESTS, { term, wish });
+    if (access.walk !== undefined && (wish.hasLimit || access.isCovering)) {
+      return { access, isOrdered: true };
+    }
+  }
+  return undefined;
+}
+
+type Tests = ReadonlyMap<string, readonly Test[]>;
+
+const NO_TESTS: Tests = new Map();
+
+/** The tests that must all hold, by the names of their paths. */
+function testsOf(probe: Probe): Tests {
+  const tests = new Map<string, Test[]>();
+  const parts = probe.kind === "all" ? probe.parts : [probe];
+  for (const part of parts) {
+    if (part.kind !== "term") continue;
+    const name = pathName(part.path);
+    const known = tests.get(name);
+    if (known === undefined) tests.set(name, [part.test]);
+    else known.push(part.test);
+  }
+  return tests;
+}
+
+interface Asked {
+  readonly term: AccessTerm;
+  readonly wish: Wish;
+}
+
+/** What an index can do: points for its first keys, a range of the next, an order. */
+function matchIndex(index: IndexDefinition, tests: Tests, { term, wish }: Asked): IndexAccess {
+  const points: PointTest[] = [];
+  for (const { path } of index.keys) {
+    const point = tests.get(pathName(path))?.filter(isPointTest).sort(comparePoints)[0];
+    if (point === undefined) break;
+    points.push(point);
+  }
+  const next = index.keys[points.length];
+  const bounds = next === undefined ? [] : rangeTests(tests.get(pathName(next.path)) ?? []);
+  const isCovering = isCoveredBy(index, term.reads);
+  const walk = walkOf(index.keys, points, wish.order);
+  return { kind: "index", index, points, bounds, isCovering, walk };
+}
+
+/** One value before a list of them. */
+function comparePoints(a: PointTest, b: PointTest): number {
+  return (a.kind === "member" ? 1 : 0) - (b.kind === "member" ? 1 : 0);
+}
+
+function rangeTests(tests: readonly Test[]): RangeTest[] {
+  return tests.filter((test): test is RangeTest => !isPointTest(test));
+}
+
+function isCoveredBy({ keys }: IndexDefinition, reads: readonly Path[] | undefined): boolean {
+  if (reads === undefined) return false;
+  const names = new Set(keys.map(({ path }) => pathName(path)));
+  return reads.every((path) => isIdPath(path) || names.has(pathName(path)));
+}
+
+/** How an index is walked so that its entries come in an order; undefined when it cannot be. */
+function walkOf(
+  keys: readonly IndexKey[],
+  points: readonly PointTest[],
+  order: readonly OrderPath[] | undefined,
+): Walk | undefined {
+  if (order === undefined || points.some(({ kind }) => kind === "member")) return undefined;
+  // What is the same in all rows decides nothing about their order.
+  const fixed = new Set(keys.slice(0, points.length).map(({ path }) => pathName(path)));
+  const terms = order.filter(({ path }) => !fixed.has(pathName(path)));
+  const last = terms.at(-1);
+  const id = last !== undefined && isIdPath(last.path) ? last : undefined;
+  const asked = id === undefined ? terms : terms.slice(0, -1);
+  let isReversed: boolean | undefined;
+  for (const [i, { path, isDescending }] of asked.entries()) {
+    const key = keys[points.length + i];
+    if (key === undefined || pathName(key.path) !== pathName(path)) return undefined;
+    const isAgainst = key.isDescending !== isDescending;
+    if (isReversed !== undefined && isReversed !== isAgainst) return undefined;
+    isReversed = isAgainst;
+  }
+  const areIdsDescending = id?.isDescending === true;
+  const tieKeys = points.length + asked.length;
+  return { order: asked, isReversed: isReversed ?? false, tieKeys, areIdsDescending };
+}
+
+const ID_NAME = pathName(["_id"]);
+
+export function isIdPath(path: Path): boolean {
+  return path.length === 1 && path[0] === "_id";
+}
+
+function pathName(path: Path): string {
+  return JSON.stringify(path);
+}

@@ -1,0 +1,180 @@
+/**
+ * Advice: the index that would help a statement.
+ *
+ * Keys stand in the order in which an index can use them: what is known, then what rows are ordered by,
+ * then what is bounded. An index is advised when it would be chosen over all that there are.
+ */
+
+import { INDEX_KEYS_MAX, type IndexKey, type Path } from "@bigpeer/protocol";
+import type { IndexDefinition } from "../../store/index-entry.ts";
+import {
+  type Access,
+  chooseAccess,
+  isIdPath,
+  meritOf,
+  NO_WISH,
+  type OrderPath,
+  type Wish,
+} from "./access.ts";
+import type { QueryPlan, SourcePlan } from "./plan.ts";
+import { isPointTest, type Probe, type ProbeTerm } from "./probe.ts";
+
+/** A term of a statement that an index could help. */
+export interface AdvisedTerm {
+  readonly source: SourcePlan;
+  readonly wish: Wish;
+}
+
+export interface SuggestedIndex {
+  readonly collection: string;
+  readonly name: string;
+  readonly keys: readonly IndexKey[];
+  readonly reason: string;
+}
+
+export interface TermAdvice {
+  /** Those that the term uses as it is. */
+  readonly existing: readonly IndexDefinition[];
+  readonly suggested: readonly SuggestedIndex[];
+}
+
+/** The terms of a query that read a collection and do not name their ids. */
+export function advisedTerms(plan: QueryPlan): AdvisedTerm[] {
+  const selects = plan.kind === "select" ? [plan] : plan.arms;
+  return selects.flatMap(({ rows }) => {
+    const joined = rows.joins.flatMap((join) =>
+      join.type === "unnest"
+        ? []
+        : [{ source: join.source, wish: NO_WISH, isById: join.method.kind === "by_id" }],
+    );
+    const first = { source: rows.source, wish: rows.wish, isById: false };
+    return [first, ...joined].flatMap(({ source, wish, isById }) => {
+      if (source.collection.kind === "query") return advisedTerms(source.collection.plan);
+      const isOpen = source.ids === undefined && !isById && source.collection.kind === "stored";
+      return isOpen ? [{ source, wish }] : [];
+    });
+  });
+}
+
+export function adviseTerm(
+  { source, wish }: AdvisedTerm,
+  indexes: readonly IndexDefinition[],
+): TermAdvice {
+  const { access } = chooseAccess(source, wish, indexes);
+  const existing = indexesOf(access);
+  const { collection } = source;
+  if (collection.kind !== "stored") return { existing, suggested: [] };
+  const suggested: SuggestedIndex[] = [];
+  for (const probe of partsOf(source.probe)) {
+    // Of an order only one index can be walked: not when several are read for one term.
+    const partWish = probe === source.probe ? wish : NO_WISH;
+    const index = suggestion(collection.name, probe, partWish);
+    if (index !== undefined && isBetter(index, { source, probe, wish: partWish }, indexes))
+      suggested.push(index);
+  }
+  return { existing, suggested };
+}
+
+/** Each side of an OR is found by itself. */
+function partsOf(probe: Probe | undefined): readonly (Probe | undefined)[] {
+  return probe?.kind === "any" ? probe.parts : [probe];
+}
+
+function indexesOf(access: Access): IndexDefinition[] {
+  if (access.kind === "index") return [access.index];
+  return access.kind === "union" || access.kind === "intersect"
+    ? access.arms.flatMap(indexesOf)
+    : [];
+}
+
+function suggestion(
+  collection: string,
+  probe: Probe | undefined,
+  { order = [], hasLimit }: Wish,
+): SuggestedIndex | undefined {
+  const terms = termsOf(probe);
+  const points = distinctPaths(terms.filter(({ test }) => isPointTest(test)));
+  const ranges = distinctPaths(terms.filter(({ test }) => !isPointTest(test))).slice(0, 1);
+  const isFixed = (path: Path): boolean => points.some((point) => isSamePath(point, path));
+  const ordered = order.filter(({ path }) => !isIdPath(path) && !isFixed(path));
+  // An order alone saves nothing where all rows are wanted.
+  const isFiltering = points.length > 0 || ranges.length > 0;
+  const walked = isFiltering || hasLimit ? ordered : [];
+  const bounded = ranges.filter((path) => !walked.some((each) => isSamePath(each.path, path)));
+  const keys = [...points.map(ascending), ...walked.map(directed), ...bounded.map(ascending)];
+  if (keys.length === 0) return undefined;
+  const reason = reasonOf({ points, walked, ranges });
+  const name = ["adv", collection, ...keys.map(({ path }) => path.join("_"))].join("_");
+  return { collection, name, keys: keys.slice(0, INDEX_KEYS_MAX), reason };
+}
+
+function termsOf(probe: Probe | undefined): ProbeTerm[] {
+  if (probe === undefined) return [];
+  const parts = probe.kind === "all" ? probe.parts : [probe];
+  return parts.filter((part): part is ProbeTerm => part.kind === "term" && !isIdPath(part.path));
+}
+
+function distinctPaths(terms: readonly ProbeTerm[]): Path[] {
+  const paths: Path[] = [];
+  for (const { path } of terms) {
+    if (!paths.some((known) => isSamePath(known, path))) paths.push(path);
+  }
+  return paths;
+}
+
+function isSamePath(a: Path, b: Path): boolean {
+  return a.length === b.length && a.every((name, i) => name === b[i]);
+}
+
+function ascending(path: Path): IndexKey {
+  return { path, isDescending: false };
+}
+
+function directed({ path, isDescending }: OrderPath): IndexKey {
+  return { path, isDescending };
+}
+
+interface Used {
+  readonly points: readonly Path[];
+  readonly walked: readonly OrderPath[];
+  readonly ranges: readonly Path[];
+}
+
+function reasonOf({ points, walked, ranges }: Used): string {
+  const order = walked.map(({ path }) => path);
+  return [
+    ...reasons("equality on", points),
+    ...reasons("order by", order),
+    ...reasons("range of", ranges),
+  ].join("; ");
+}
+
+function reasons(what: string, paths: readonly Path[]): string[] {
+  if (paths.length === 0) return [];
+  return [`${what} ${paths.map((path) => path.join(".")).join(", ")}`];
+}
+
+interface Better {
+  readonly source: SourcePlan;
+  readonly probe: Probe | undefined;
+  readonly wish: Wish;
+}
+
+/** Whether it would be used, and does more than all that are there. */
+function isBetter(
+  { collection, name, keys }: SuggestedIndex,
+  { source, probe, wish }: Better,
+  indexes: readonly IndexDefinition[],
+): boolean {
+  const candidate: IndexDefinition = { collection, name, keys, number: 0 };
+  // What it covers is no merit: it was not made for that.
+  const term = { ...source, probe, reads: undefined };
+  const meritWith = (known: readonly IndexDefinition[]): number =>
+    bestMerit(chooseAccess(term, wish, known).access);
+  return meritWith([candidate]) > meritWith(indexes);
+}
+
+function bestMerit(access: Access): number {
+  if (access.kind === "index") return meritOf(access);
+  return access.kind === "intersect" ? Math.max(...access.arms.map(meritOf)) : 0;
+}

@@ -1,0 +1,51 @@
+/**
+ * Reads: what a statement reads of the documents of a term, as paths. Whoever gets a document can
+ * leave out the rest; an index that has all the paths can stand in for the document.
+ */
+
+import type { Path } from "@bigpeer/protocol";
+import type { Expression } from "../syntax/tree.ts";
+import { eachChild } from "../syntax/tree-walk.ts";
+
+/** The path that an expression reads of a document, when it is nothing but a path. */
+export function pathOf(node: Expression, slot: number): Path | undefined {
+  const names: string[] = [];
+  let at = node;
+  for (; at.kind === "field"; at = at.of) names.push(at.name);
+  const isPath = at.kind === "slot" && at.holds === "document" && at.slot === slot;
+  return isPath && names.length > 0 ? names.toReversed() : undefined;
+}
+
+/** All paths that are read of the document in a slot; undefined when it is read as a whole. */
+export function readsOf(
+  expressions: Iterable<Expression | undefined>,
+  slot: number,
+): readonly Path[] | undefined {
+  const paths = new Map<string, Path>();
+  let isWhole = false;
+  const visit = (node: Expression): void => {
+    const path = pathOf(node, slot);
+    if (path !== undefined) {
+      paths.set(JSON.stringify(path), path);
+      return;
+    }
+    isWhole ||= readsWhole(node, slot);
+    eachChild(node, visit);
+  };
+  for (const expression of expressions) if (expression !== undefined) visit(expression);
+  return isWhole ? undefined : [...paths.values()];
+}
+
+/** A query inside reads what it likes of the row around it. */
+function readsWhole(node: Expression, slot: number): boolean {
+  if (node.kind === "slot") return node.holds === "document" && node.slot === slot;
+  if (node.kind !== "subquery") return false;
+  return node.bound?.imports.some(({ outer }) => outer === slot) ?? false;
+}
+
+/** The fields that the paths begin with; `_id` is no field. */
+export function fieldsOf(reads: readonly Path[]): readonly string[] {
+  const fields = new Set(reads.map(([first]) => first as string));
+  fields.delete("_id");
+  return [...fields];
+}

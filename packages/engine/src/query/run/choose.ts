@@ -1,0 +1,51 @@
+/**
+ * The way to the documents of a term, chosen when a statement runs: only then the indexes are known.
+ */
+
+import type { Needed } from "../../store/view.ts";
+import type { DocumentView } from "../frame/document-view.ts";
+import { type Chosen, chooseAccess, SCAN, type Wish } from "../plan/access.ts";
+import type { Explaining } from "../plan/explain.ts";
+import type { SourcePlan } from "../plan/plan.ts";
+import { fieldsOf } from "../plan/reads.ts";
+import type { Profile } from "./profile.ts";
+
+/** What of an execution a way is chosen by. */
+export interface Choosing {
+  readonly isStrict: boolean;
+  readonly view: Pick<DocumentView, "indexesOf">;
+  /** What was done, for PROFILE. */
+  readonly profile?: Profile;
+}
+
+/** The way to the documents of a term. What is declared or strict is in no index. */
+export function chooseFor(source: SourcePlan, wish: Wish, { isStrict, view }: Choosing): Chosen {
+  const { ids, collection, types } = source;
+  if (ids !== undefined) return { access: ids, isOrdered: false };
+  if (collection.kind !== "stored") return { access: SCAN, isOrdered: false };
+  const isPlain = types === undefined && !isStrict;
+  const indexes = isPlain && couldUseIndex(source, wish) ? view.indexesOf(collection.name) : [];
+  return chooseAccess(source, wish, indexes);
+}
+
+/** What of the documents is needed. Declared and strict reads look at types. */
+export function neededOf({ reads, types }: SourcePlan, isStrict: boolean): Needed {
+  if (reads === undefined || types !== undefined || isStrict) return {};
+  return { fields: fieldsOf(reads) };
+}
+
+function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {
+  return probe !== undefined || order !== undefined;
+}
+
+/** The choices that EXPLAIN tells of. */
+export function explaining(choosing: Choosing): Explaining {
+  const { profile } = choosing;
+  return {
+    choose: (source, wish) => chooseFor(source, wish, choosing),
+    ...(profile && {
+      told: (node) => profile.told(node),
+      toldEntries: (index) => profile.toldEntries(index),
+    }),
+  };
+}

@@ -1,0 +1,374 @@
+/**
+ * Index walk: the documents that a way through indexes finds, in the order of their ids or in that of
+ * ORDER BY.
+ *
+ * Nobody knows before how many documents a way finds. So the ids are collected first; when they are so
+ * many that reading the collection from beginning to end takes less, that is done instead. Documents
+ * are fetched in the order of ids, which is how they lie in the store.
+ */
+
+import { documentId, isArray, type MutableObject, setField, type Value } from "@bigpeer/protocol";
+import { type IndexEntry, type IndexRange, valueAt } from "../../store/index-entry.ts";
+import type { Needed, ScanRange, StoredDocument } from "../../store/view.ts";
+import type { Found } from "../frame/document-view.ts";
+import type { Frame } from "../frame/frame.ts";
+import { Pace } from "../frame/pace.ts";
+import type { Access, IndexAccess, OrderPath, ScanAccess, Walk } from "../plan/access.ts";
+import { compareData } from "../value/compare.ts";
+import type { Execution } from "./execution.ts";
+import { compileIds } from "./ids.ts";
+import { indexRanges, spanOf } from "./index-range.ts";
+
+/** Where documents are looked for, and for whom. */
+export interface Search {
+  readonly execution: Execution;
+  /** The row around, which values may be of. */
+  readonly frame: Frame;
+  readonly collection: string;
+  /** How many documents are enough, as far as it is known. */
+  readonly wanted: number;
+  /** What of each of them is needed. */
+  readonly needed: Needed;
+}
+
+/** A way whose values are known. */
+type Way = ScanWay | KeysWay | IndexWay | JoinedWays;
+
+interface ScanWay {
+  readonly kind: "scan";
+  /** Undefined when no id fits. */
+  readonly range: ScanRange | undefined;
+}
+
+interface KeysWay {
+  readonly kind: "keys";
+  readonly keys: readonly string[];
+}
+
+interface IndexWay {
+  readonly kind: "index";
+  readonly access: IndexAccess;
+  readonly ranges: readonly IndexRange[];
+}
+
+interface JoinedWays {
+  readonly kind: "union" | "intersect";
+  readonly arms: readonly Way[];
+}
+
+/** Ids or entries on the way, with pauses. Undefined: they are too many. */
+type Collecting<T> = Generator<undefined, readonly T[] | undefined, void>;
+
+/** Evaluates what it needs to know at once, and looks when documents are asked for. */
+export function findDocuments(access: Access, search: Search): Found<StoredDocument> {
+  const { frame, execution, collection } = search;
+  const { budget } = frame.run;
+  budget.startPiece();
+  const way = wayOf(access, frame);
+  budget.endPiece();
+  if (way.kind === "scan") {
+    const { range } = way;
+    return range === undefined
+      ? []
+      : execution.view.scan(collection, { ...range, ...search.needed });
+  }
+  if (way.kind !== "index") return findKeys(way, search);
+  return way.access.walk === undefined ? findEntries(way, search) : walkEntries(way, search);
+}
+
+function wayOf(access: Access, frame: Frame): Way {
+  switch (access.kind) {
+    case "scan":
+      return { kind: "scan", range: scanRange(access, frame) };
+    case "ids": {
+      const ids = compileIds(access)(frame);
+      return { kind: "keys", keys: ids.map((id) => documentId(id).key) };
+    }
+    case "index":
+      return { kind: "index", access, ranges: indexRanges(access, frame) };
+    default:
+      return { kind: access.kind, arms: access.arms.map((arm) => wayOf(arm, frame)) };
+  }
+}
+
+function scanRange({ bounds, isReversed }: ScanAccess, frame: Frame): ScanRange | undefined {
+  const span = bounds === undefined ? {} : spanOf(bounds, frame);
+  if (span === undefined) return undefined;
+  const { low, high } = span;
+  return {
+    ...(low && { low }),
+    ...(high && { high }),
+    ...(isReversed === true && { reverse: true }),
+  };
+}
+
+/** So many documents are always looked up rather than searched for. */
+const LOOKUPS_MIN = 1024;
+
+/**
+ * How many documents may be collected before a scan of all is the better way. To fetch a document
+ * takes about four times as long as to pass it in a scan. Where some are enough, a scan will have
+ * met them after passing `wanted` times the share of those that fit: both ways end soonest where
+ * they meet.
+ */
+function roomFor({ execution, collection, wanted }: Search): number {
+  const count = execution.view.count(collection);
+  if (count === undefined) return Infinity;
+  const room = Math.min(count / 4, 4 * Math.sqrt(wanted * count));
+  return Math.max(LOOKUPS_MIN, room);
+}
+
+/** In the order of ids. */
+function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
+  if (search.wanted < Infinity && isInIdOrder(way)) {
+    for (const entry of entriesOf(way, search)) yield entry && documentOf(entry, way, search);
+    return;
+  }
+  const entries = yield* collectEntries(way, search, roomFor(search));
+  if (entries === undefined) yield* scanAll(search);
+  else for (const entry of entries) yield documentOf(entry, way, search);
+}
+
+/** Whether entries of equal values are all that there is: those lie in the order of ids. */
+function isInIdOrder({ access, ranges }: IndexWay): boolean {
+  return ranges.length < 2 && access.points.length === access.index.keys.length;
+}
+
+function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEntry> {
+  const { view, run, profile } = search.execution;
+  const reverse = access.walk?.isReversed === true ? { reverse: true } : {};
+  const pace = new Pace(run.budget);
+  for (const range of ranges) {
+    for (const entry of view.scanIndex(access.index, { ...range, ...reverse })) {
+      run.budget.step();
+      profile?.countEntry(access.index.number);
+      if (pace.isPauseDue()) yield undefined;
+      yield entry;
+    }
+    run.budget.step();
+    if (pace.isPauseDue()) yield undefined;
+  }
+}
+
+/** Rough bytes of an entry that is kept. */
+const ENTRY_BYTES = 160;
+
+/** Each document once, in the order of ids. */
+function* collectEntries(way: IndexWay, search: Search, room: number): Collecting<IndexEntry> {
+  const { budget } = search.execution.run;
+  const entries: IndexEntry[] = [];
+  for (const entry of entriesOf(way, search)) {
+    if (entry === undefined) yield undefined;
+    else {
+      if (entries.length >= room) {
+        budget.give(entries.length * ENTRY_BYTES);
+        return undefined;
+      }
+      budget.take(ENTRY_BYTES);
+      entries.push(entry);
+    }
+  }
+  if (!isInIdOrder(way)) entries.sort(compareIdKeys);
+  return entries.filter((entry, i) => entry.idKey !== entries[i - 1]?.idKey);
+}
+
+function compareIdKeys(a: IndexEntry, b: IndexEntry): number {
+  if (a.idKey === b.idKey) return 0;
+  return a.idKey < b.idKey ? -1 : 1;
+}
+
+function* findKeys(way: KeysWay | JoinedWays, search: Search): Found<StoredDocument> {
+  const { view } = search.execution;
+  const keys = yield* collectKeys(way, search, roomFor(search));
+  if (keys === undefined) yield* scanAll(search);
+  else for (const key of keys) yield view.getByKey(search.collection, key, search.needed);
+}
+
+function scanAll({ execution, collection, needed }: Search): Found<StoredDocument> {
+  return execution.view.scan(collection, needed);
+}
+
+/** The keys of ids, each once, in their order. */
+function* collectKeys(way: Way, search: Search, room: number): Collecting<string> {
+  switch (way.kind) {
+    case "keys":
+      return way.keys;
+    case "index": {
+      const entries = yield* collectEntries(way, search, room);
+      return entries?.map(({ idKey }) => idKey);
+    }
+    case "scan":
+      return yield* collectScanned(way, search, room);
+    case "union":
+      return yield* collectUnion(way, search, room);
+    default:
+      return yield* collectIntersection(way, search, room);
+  }
+}
+
+function* collectScanned({ range }: ScanWay, search: Search, room: number): Collecting<string> {
+  if (range === undefined) return [];
+  const { view, run } = search.execution;
+  const pace = new Pace(run.budget);
+  const keys: string[] = [];
+  for (const document of view.scan(search.collection, { ...range, fields: [] })) {
+    run.budget.step();
+    if (pace.isPauseDue()) yield undefined;
+    if (document === undefined) continue;
+    if (keys.length >= room) return undefined;
+    run.budget.take(ENTRY_BYTES);
+    keys.push(documentId(document.id).key);
+  }
+  return keys;
+}
+
+function* collectUnion({ arms }: JoinedWays, search: Search, room: number): Collecting<string> {
+  const keys = new Set<string>();
+  for (const arm of arms) {
+    const found = yield* collectKeys(arm, search, room - keys.size);
+    if (found === undefined) return undefined;
+    for (const key of found) keys.add(key);
+  }
+  return [...keys].sort();
+}
+
+/** So few documents are fetched rather than looked for in another index. */
+const FEW = 64;
+
+/** Each further way is walked as long as it may leave out more than it costs. */
+function* collectIntersection(
+  { arms }: JoinedWays,
+  search: Search,
+  room: number,
+): Collecting<string> {
+  let keys: readonly string[] | undefined;
+  for (const arm of arms) {
+    if (keys !== undefined && keys.length <= FEW) break;
+    const armRoom = keys === undefined ? room : Math.min(room, 4 * keys.length);
+    const found: readonly string[] | undefined = yield* collectKeys(arm, search, armRoom);
+    if (found === undefined) continue;
+    if (keys === undefined) keys = found;
+    else {
+      const others = new Set(found);
+      keys = keys.filter((key) => others.has(key));
+    }
+  }
+  return keys;
+}
+
+/** In the order of ORDER BY: entries that are equal for it in the order of ids. */
+function* walkEntries(way: IndexWay, search: Search): Found<StoredDocument> {
+  const { walk, index } = way.access;
+  if (walk === undefined) return;
+  const isPlain = walk.tieKeys === index.keys.length && walk.isReversed === walk.areIdsDescending;
+  let group: IndexEntry[] = [];
+  let tie: string | undefined;
+  let isExact = true;
+  for (const entry of entriesOf(way, search)) {
+    if (entry === undefined) {
+      yield undefined;
+      continue;
+    }
+    if (isPlain && entry.isExact && group.length === 0) {
+      yield documentOf(entry, way, search);
+      continue;
+    }
+    const next = entry.tie(walk.tieKeys);
+    if (next.text !== tie) {
+      yield* tiedDocuments(group, { way, walk, search, isExact });
+      group = [];
+      tie = next.text;
+      isExact = next.isExact;
+    }
+    search.execution.run.budget.take(ENTRY_BYTES);
+    group.push(entry);
+  }
+  yield* tiedDocuments(group, { way, walk, search, isExact });
+}
+
+interface Tied {
+  readonly way: IndexWay;
+  readonly walk: Walk;
+  readonly search: Search;
+  /** Whether the entries are equal for ORDER BY, or only begin alike. */
+  readonly isExact: boolean;
+}
+
+function* tiedDocuments(
+  entries: IndexEntry[],
+  { way, walk, search, isExact }: Tied,
+): Found<StoredDocument> {
+  const { budget } = search.execution.run;
+  const byId = walk.areIdsDescending
+    ? (a: IndexEntry, b: IndexEntry) => compareIdKeys(b, a)
+    : compareIdKeys;
+  entries.sort(byId);
+  if (isExact) {
+    for (const entry of entries) yield documentOf(entry, way, search);
+  } else {
+    const found: { document: StoredDocument; keys: (Value | undefined)[] }[] = [];
+    for (const entry of entries) {
+      const document = documentOf(entry, way, search);
+      budget.step();
+      yield undefined;
+      if (document === undefined) continue;
+      const keys = walk.order.map(({ path }) => valueAt(path, document.fields, entry.idKey));
+      found.push({ document, keys });
+    }
+    found.sort((a, b) => compareKeys(a.keys, b.keys, walk.order));
+    for (const { document } of found) yield document;
+  }
+  budget.give(entries.length * ENTRY_BYTES);
+}
+
+function compareKeys(
+  a: readonly (Value | undefined)[],
+  b: readonly (Value | undefined)[],
+  order: readonly OrderPath[],
+): number {
+  for (const [i, { isDescending }] of order.entries()) {
+    const compared = compareData(a[i], b[i]);
+    if (compared !== 0) return isDescending ? -compared : compared;
+  }
+  return 0;
+}
+
+/** From the entry alone when it holds all that is read, else from the store. */
+function documentOf(
+  entry: IndexEntry,
+  { access: { index, isCovering } }: IndexWay,
+  { execution, collection, needed }: Search,
+): StoredDocument | undefined {
+  const values = isCovering ? entry.values() : undefined;
+  if (values?.every(isAsStored) !== true) {
+    return execution.view.getByKey(collection, entry.idKey, needed);
+  }
+  const fields: MutableObject = {};
+  for (const [i, { path }] of index.keys.entries()) {
+    const value = values[i];
+    if (value !== undefined && path[0] !== "_id") setAt(fields, path, value);
+  }
+  return { id: entry.id, fields, types: undefined };
+}
+
+/** An index has no -0, be it inside of another value. */
+function isAsStored(value: Value | undefined): boolean {
+  if (value === 0) return false;
+  return typeof value !== "object" || value === null || value instanceof Uint8Array;
+}
+
+function setAt(fields: MutableObject, path: readonly string[], value: Value): void {
+  let at = fields;
+  for (const name of path.slice(0, -1)) {
+    const inner = Object.hasOwn(at, name) ? at[name] : undefined;
+    const next: MutableObject = isOpen(inner) ? inner : {};
+    setField(at, name, next);
+    at = next;
+  }
+  setField(at, path.at(-1) as string, value);
+}
+
+/** An object that is being made here: no value of an entry is one. */
+function isOpen(value: Value | undefined): value is MutableObject {
+  return typeof value === "object" && value !== null && !isArray(value);
+}

@@ -1,0 +1,96 @@
+/**
+ * A sort that can pause: by merging, in pieces of some thousand rows. What is sorted are places; who
+ * asks for it knows what stands at them.
+ */
+
+import type { Budget } from "../frame/budget.ts";
+import type { Steps } from "../frame/steps.ts";
+
+/** Whether the row at one place comes before that at another one. */
+export type ComesBefore = (a: number, b: number) => boolean;
+
+/** Rows that are put in order by insertion: as quick for few. */
+const BLOCK_ROWS = 16;
+
+/** Rows after which a pause is offered. */
+const PIECE_ROWS = 4096;
+
+/** Places of which neither comes before the other stay as they are. May use `places` for its work. */
+export function* mergeSorted(
+  places: Uint32Array,
+  before: ComesBefore,
+  budget: Budget,
+): Steps<Uint32Array> {
+  const { length } = places;
+  for (let start = 0; start < length; start += BLOCK_ROWS) {
+    insertionSort(places.subarray(start, start + BLOCK_ROWS), before);
+    if (start % PIECE_ROWS !== PIECE_ROWS - BLOCK_ROWS) continue;
+    budget.step(PIECE_ROWS);
+    yield;
+  }
+  let from: Uint32Array = places;
+  let to: Uint32Array = new Uint32Array(length);
+  for (let width = BLOCK_ROWS; width < length; width *= 2) {
+    let since = 0;
+    for (let start = 0; start < length; start += 2 * width) {
+      const merge = startMerge(start, width, length);
+      while (merge.next < merge.end) {
+        since += goOn(merge, { from, to, before }, PIECE_ROWS - since);
+        if (since < PIECE_ROWS) continue;
+        since = 0;
+        budget.step(PIECE_ROWS);
+        yield;
+      }
+    }
+    budget.step(since);
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+function insertionSort(places: Uint32Array, before: ComesBefore): void {
+  for (let i = 1; i < places.length; i++) {
+    const place = places[i] as number;
+    let at = i;
+    for (; at > 0 && before(place, places[at - 1] as number); at--) {
+      places[at] = places[at - 1] as number;
+    }
+    places[at] = place;
+  }
+}
+
+/** Two neighbours, each in order, on their way to one: what comes next of both, and of the result. */
+interface Merge {
+  left: number;
+  readonly middle: number;
+  right: number;
+  readonly end: number;
+  next: number;
+}
+
+function startMerge(start: number, width: number, length: number): Merge {
+  const middle = Math.min(start + width, length);
+  const end = Math.min(middle + width, length);
+  return { left: start, middle, right: middle, end, next: start };
+}
+
+interface Lists {
+  readonly from: Uint32Array;
+  readonly to: Uint32Array;
+  readonly before: ComesBefore;
+}
+
+/** Merges so many rows or all there are; answers with how many it were. */
+function goOn(merge: Merge, { from, to, before }: Lists, rows: number): number {
+  const { middle, end } = merge;
+  let { left, right, next } = merge;
+  const first = next;
+  const stop = Math.min(next + rows, end);
+  while (next < stop) {
+    const isRight =
+      left >= middle || (right < end && before(from[right] as number, from[left] as number));
+    to[next++] = from[isRight ? right++ : left++] as number;
+  }
+  Object.assign(merge, { left, right, next });
+  return next - first;
+}

@@ -1,0 +1,147 @@
+/**
+ * Profile: what each operator of a statement did, for PROFILE: rows that came out of it and time that
+ * it took by itself. Statements that nobody profiles pay one look for each operator, not for each row.
+ */
+
+import type { ValueObject } from "@bigpeer/protocol";
+import type { Frame } from "../frame/frame.ts";
+import { nanoseconds } from "../system/requests.ts";
+import type { Execution } from "./execution.ts";
+import type { Pull, Sink, Stage } from "./rows.ts";
+
+/** Of one operator. */
+interface Figures {
+  /** Rows that came out. */
+  rows: number;
+  /** With all that it hands rows to, or pulls them from. */
+  ms: number;
+  /** Of that, the others. */
+  othersMs: number;
+}
+
+export class Profile {
+  readonly #elapsed: () => number;
+  /** By the part of the plan that the operator was made of. */
+  readonly #figures = new Map<object, Figures>();
+  readonly #entries = new Map<number, number>();
+
+  constructor(elapsed: () => number) {
+    this.#elapsed = elapsed;
+  }
+
+  /** What is told of an operator; undefined when it did nothing. */
+  told(node: object): ValueObject | undefined {
+    const figures = this.#figures.get(node);
+    if (figures === undefined) return undefined;
+    const { rows, ms, othersMs } = figures;
+    return { rows, time: nanoseconds(Math.max(0, ms - othersMs)) };
+  }
+
+  /** What is told of the walk through an index, by its number. */
+  toldEntries(index: number): ValueObject | undefined {
+    const rows = this.#entries.get(index);
+    return rows === undefined ? undefined : { rows };
+  }
+
+  countEntry(index: number): void {
+    this.#entries.set(index, (this.#entries.get(index) ?? 0) + 1);
+  }
+
+  /** The same rows, counted. `left` is what they are pulled from. */
+  *pull(node: object, rows: Pull, left?: object): Pull {
+    const figures = this.#of(node);
+    const others = left === undefined ? undefined : this.#of(left);
+    const iterator = rows[Symbol.iterator]();
+    for (;;) {
+      const start = this.#elapsed();
+      const before = others?.ms ?? 0;
+      const { done, value } = iterator.next();
+      figures.ms += this.#elapsed() - start;
+      figures.othersMs += (others?.ms ?? 0) - before;
+      if (done === true) return;
+      if (value) figures.rows++;
+      yield value;
+    }
+  }
+
+  /** The same stage, counted. */
+  stage(node: object, execution: Execution, next: Sink, stage: Stage): Sink {
+    const figures = this.#of(node);
+    const behind = this.#timed(next, (ms) => {
+      figures.othersMs += ms;
+    });
+    const counted: Sink = {
+      row: (frame) => {
+        figures.rows++;
+        return behind.row(frame);
+      },
+      end: () => behind.end(),
+    };
+    return this.#timed(stage(execution, counted), (ms) => {
+      figures.ms += ms;
+    });
+  }
+
+  /** The last stage, counted; `items` are what it gives back in the end. */
+  last(node: object, sink: Sink, items: readonly unknown[]): Sink {
+    const figures = this.#of(node);
+    return this.#timed(sink, (ms) => {
+      figures.ms += ms;
+      figures.rows = items.length;
+    });
+  }
+
+  /** The same function of a row, counted; `within` is the operator that calls it. */
+  call<T>(node: object, within: object, work: () => T): T {
+    const figures = this.#of(node);
+    const start = this.#elapsed();
+    try {
+      return work();
+    } finally {
+      const ms = this.#elapsed() - start;
+      figures.ms += ms;
+      figures.rows++;
+      this.#of(within).othersMs += ms;
+    }
+  }
+
+  #timed(sink: Sink, add: (ms: number) => void): Sink {
+    const elapsed = this.#elapsed;
+    const row = (frame: Frame): boolean => {
+      const start = elapsed();
+      try {
+        return sink.row(frame);
+      } finally {
+        add(elapsed() - start);
+      }
+    };
+    const end = function* end(): Iterable<void> {
+      const steps = sink.end()[Symbol.iterator]();
+      for (;;) {
+        const start = elapsed();
+        const { done } = steps.next();
+        add(elapsed() - start);
+        if (done === true) return;
+        yield;
+      }
+    };
+    return { row, end };
+  }
+
+  #of(node: object): Figures {
+    let figures = this.#figures.get(node);
+    if (figures === undefined) {
+      figures = { rows: 0, ms: 0, othersMs: 0 };
+      this.#figures.set(node, figures);
+    }
+    return figures;
+  }
+}
+
+/** A stage that is counted where somebody profiles the statement. */
+export function profiled(node: object, stage: Stage): Stage {
+  return (execution, next) =>
+    execution.profile === undefined
+      ? stage(execution, next)
+      : execution.profile.stage(node, execution, next, stage);
+}

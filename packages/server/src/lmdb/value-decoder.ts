@@ -1,0 +1,413 @@
+/**
+ * ValueDecoder: reads stored values, or some fields of them, out of bytes that are lent.
+ *
+ * Most statements look at a few fields of each document, and decoding is what a scan costs. Values
+ * that are not wanted are passed over: the first byte of most says how long they are. Short text is
+ * looked up among text that was read before, because fields repeat their values; that is faster
+ * than making it, and so is all that compares or groups it later.
+ */
+
+import { decodeCbor, type MutableObject, setField, type Value } from "@bigpeer/protocol";
+import { RecordPlan, type ValueSource } from "./record-plan.ts";
+
+/** Extension types: ours, and msgpackr's for a typed array (then 1, a Uint8Array). */
+export const EXTENSION_CBOR = 0x43;
+export const EXTENSION_TYPED_ARRAY = 0x74;
+export const TYPED_ARRAY_UINT8 = 1;
+
+/** Fields that are wanted of many values, with a plan for each shape that was met. */
+export class FieldSet {
+  readonly names: ReadonlySet<string>;
+  readonly plans: (RecordPlan | undefined)[] = [];
+
+  constructor(names: readonly string[]) {
+    this.names = new Set(names);
+  }
+}
+
+/** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
+interface TextBuffer {
+  readonly utf8Slice: (this: Uint8Array, start: number, end: number) => string;
+}
+
+const { utf8Slice } = Buffer.prototype as unknown as TextBuffer;
+
+/** Text of up to so many bytes is looked up, among so many. */
+const KNOWN_TEXT_SIZE_MAX = 16;
+const KNOWN_TEXT_COUNT = 4096;
+/** Of the 32 bits of a hash, those above are a place among them. */
+const KNOWN_TEXT_SHIFT = 20;
+
+const FIELD_SET_COUNT_MAX = 64;
+
+const NO_BYTES = new Uint8Array(0);
+
+/** Reads stored values. One instance serves one table of shapes. */
+export class ValueDecoder implements ValueSource {
+  readonly #loadShapes: () => readonly (readonly string[])[];
+  #shapes: readonly (readonly string[])[] = [];
+  /** By the list that was given, and by the names in it: each statement has its own list. */
+  readonly #givenSets = new WeakMap<readonly string[], FieldSet>();
+  readonly #fieldSets = new Map<string, FieldSet>();
+  readonly #plans: (RecordPlan | undefined)[] = [];
+  readonly #texts: string[] = Array.from({ length: KNOWN_TEXT_COUNT }, () => "");
+  /** What was last met at each place: text is remembered when it comes again, not before. */
+  readonly #lastHashes: Int32Array = new Int32Array(KNOWN_TEXT_COUNT);
+  #bytes: Uint8Array = NO_BYTES;
+  #view: DataView = viewOf(NO_BYTES);
+  #at = 0;
+  #end = 0;
+
+  /** `shapes` gives the whole table; it is called when a value names a shape not seen before. */
+  constructor(shapes: () => readonly (readonly string[])[]) {
+    this.#loadShapes = shapes;
+  }
+
+  /** `bytes` may be longer than the value of `size` bytes. Throws when they are not one. */
+  decode(bytes: Uint8Array, size: number): Value {
+    this.#begin(bytes, size);
+    const value = this.read();
+    if (this.#at !== size) throw unreadable(this.#at);
+    return value;
+  }
+
+  /** As decode; objects may come without fields that are not wanted: see Reader in the engine. */
+  decodePart(bytes: Uint8Array, size: number, wanted: FieldSet): Value {
+    this.#begin(bytes, size);
+    const head = bytes[0] as number;
+    const value =
+      head >= 0x90 && head < 0xa0 ? this.#arrayOfParts(wanted) : this.#partHere(wanted, false);
+    if (this.#at > size) throw unreadable(this.#at);
+    return value;
+  }
+
+  /** What decodePart takes. Those of the last statements are kept, with what was learned for them. */
+  fieldSet(fields: readonly string[]): FieldSet {
+    const given = this.#givenSets.get(fields);
+    if (given !== undefined) return given;
+    const name = JSON.stringify(fields);
+    const fieldSet = this.#fieldSets.get(name) ?? new FieldSet(fields);
+    if (this.#fieldSets.size >= FIELD_SET_COUNT_MAX) this.#fieldSets.clear();
+    this.#fieldSets.set(name, fieldSet);
+    this.#givenSets.set(fields, fieldSet);
+    return fieldSet;
+  }
+
+  #begin(bytes: Uint8Array, size: number): void {
+    if (bytes !== this.#bytes) {
+      this.#bytes = bytes;
+      this.#view = viewOf(bytes);
+    }
+    this.#at = 0;
+    this.#end = size;
+  }
+
+  #arrayOfParts(wanted: FieldSet): Value[] {
+    const array: Value[] = [];
+    const count = (this.#bytes[this.#at++] as number) - 0x90;
+    for (let i = 0; i < count; i++) array.push(this.#partHere(wanted, true));
+    return array;
+  }
+
+  /** Goes on behind the value only where something follows that is wanted. */
+  #partHere(wanted: FieldSet, isFollowed: boolean): Value {
+    const head = this.#bytes[this.#at] as number;
+    if (head >= 0x80 && head < 0x90) {
+      this.#at++;
+      return this.#someOfMap(head - 0x80, wanted);
+    }
+    if (head === 0xde || head === 0xdf) {
+      this.#at++;
+      return this.#someOfMap(this.#size(head - 0xdd), wanted);
+    }
+    if (head < 0x40 || head >= 0x80) return this.read();
+    this.#at++;
+    const number = this.#shapeNumber(head);
+    const plan = wanted.plans[number] ?? this.#newPlan(number, wanted);
+    const fields = plan.read(this);
+    if (isFollowed) this.skip(plan.rest);
+    return fields;
+  }
+
+  #newPlan(number: number, { names, plans }: FieldSet): RecordPlan {
+    const plan = new RecordPlan(this.#shape(number), names);
+    plans[number] = plan;
+    return plan;
+  }
+
+  #someOfMap(count: number, { names }: FieldSet): Value {
+    const object: MutableObject = {};
+    for (let i = 0; i < count; i++) {
+      const key = this.read() as string;
+      if (names.has(key)) setField(object, key, this.read());
+      else this.skip(1);
+    }
+    return object;
+  }
+
+  skip(count: number): void {
+    let bytes = this.#bytes;
+    let at = this.#at;
+    for (let left = count; left > 0; left--) {
+      const head = bytes[at] as number;
+      const size = SIZES[head] as number;
+      if (size > 0) at += size;
+      else {
+        this.#at = at + 1;
+        left += this.#skipHead(head);
+        at = this.#at;
+        bytes = this.#bytes;
+      }
+      if (at > this.#end) throw unreadable(at);
+    }
+    this.#at = at;
+  }
+
+  /** Goes on behind a value that has no other in it, or behind the head of one and tells how many. */
+  #skipHead(head: number): number {
+    if (head < 0x80) return this.#shape(this.#shapeNumber(head)).length;
+    if (head < 0x90) return 2 * (head - 0x80);
+    if (head < 0xa0) return head - 0x90;
+    switch (head) {
+      case 0xc7:
+      case 0xc8:
+      case 0xc9:
+        return this.#pass(this.#size(head - 0xc7) + 1);
+      case 0xd9:
+      case 0xda:
+      case 0xdb:
+        return this.#pass(this.#size(head - 0xd9));
+      case 0xdc:
+      case 0xdd:
+        return this.#size(head - 0xdb);
+      case 0xde:
+      case 0xdf:
+        return 2 * this.#size(head - 0xdd);
+      default:
+        throw unreadable(this.#at);
+    }
+  }
+
+  #pass(size: number): number {
+    this.#at += size;
+    return 0;
+  }
+
+  read(): Value {
+    const head = this.#bytes[this.#at++] as number;
+    if (head < 0x40) return head;
+    if (head < 0x80) return this.#record(this.#shapeNumber(head));
+    if (head < 0x90) return this.#map(head - 0x80);
+    if (head < 0xa0) return this.#array(head - 0x90);
+    if (head < 0xc0) return this.#text(head - 0xa0);
+    if (head >= 0xe0) return head - 0x100;
+    return this.#readWide(head);
+  }
+
+  #readWide(head: number): Value {
+    switch (head) {
+      case 0xc0:
+        return null;
+      case 0xc2:
+        return false;
+      case 0xc3:
+        return true;
+      case 0xc7:
+      case 0xc8:
+      case 0xc9:
+        return this.#extension(this.#size(head - 0xc7));
+      case 0xd9:
+      case 0xda:
+      case 0xdb:
+        return this.#text(this.#size(head - 0xd9));
+      case 0xdc:
+      case 0xdd:
+        return this.#array(this.#size(head - 0xdb));
+      case 0xde:
+      case 0xdf:
+        return this.#map(this.#size(head - 0xdd));
+      default:
+        return this.#number(head);
+    }
+  }
+
+  #number(head: number): Value {
+    const at = this.#at;
+    const view = this.#view;
+    this.#at += (SIZES[head] as number) - 1;
+    switch (head) {
+      case 0xcb:
+        return view.getFloat64(at);
+      case 0xcc:
+        return view.getUint8(at);
+      case 0xcd:
+        return view.getUint16(at);
+      case 0xce:
+        return view.getUint32(at);
+      case 0xcf:
+        return view.getBigUint64(at);
+      case 0xd0:
+        return view.getInt8(at);
+      case 0xd1:
+        return view.getInt16(at);
+      case 0xd2:
+        return view.getInt32(at);
+      case 0xd3:
+        return view.getBigInt64(at);
+      default:
+        throw unreadable(at);
+    }
+  }
+
+  /** A size in 2^width bytes. */
+  #size(width: number): number {
+    const at = this.#at;
+    this.#at += 1 << width;
+    if (width === 0) return this.#view.getUint8(at);
+    return width === 1 ? this.#view.getUint16(at) : this.#view.getUint32(at);
+  }
+
+  /** Up to 32 in the head itself, else with a second byte. */
+  #shapeNumber(head: number): number {
+    if (head < 0x60) return head - 0x40;
+    return 0x20 + (head - 0x60) + ((this.#bytes[this.#at++] as number) << 5);
+  }
+
+  #shape(number: number): readonly string[] {
+    if (this.#shapes[number] === undefined) this.#learnShapes();
+    return this.#shapes[number] ?? fail(`expected a known shape, found number ${number}`);
+  }
+
+  /** To look for them may be to read the storage, into the memory that the bytes are lent from. */
+  #learnShapes(): void {
+    this.#bytes = copyOf(this.#bytes, 0, this.#end);
+    this.#view = viewOf(this.#bytes);
+    this.#shapes = this.#loadShapes();
+  }
+
+  #record(number: number): Value {
+    let plan = this.#plans[number];
+    if (plan === undefined) {
+      plan = new RecordPlan(this.#shape(number));
+      this.#plans[number] = plan;
+    }
+    return plan.read(this);
+  }
+
+  #map(count: number): Value {
+    const object: MutableObject = {};
+    for (let i = 0; i < count; i++) setField(object, this.read() as string, this.read());
+    return object;
+  }
+
+  #array(count: number): Value[] {
+    const array: Value[] = [];
+    for (let i = 0; i < count; i++) array.push(this.read());
+    return array;
+  }
+
+  #extension(size: number): Value {
+    const type = this.#bytes[this.#at] as number;
+    const start = this.#at + 1;
+    this.#at = start + size;
+    if (this.#at > this.#end) throw unreadable(this.#at);
+    if (type === EXTENSION_CBOR) return decodeCbor(copyOf(this.#bytes, start, this.#at));
+    if (type !== EXTENSION_TYPED_ARRAY || this.#bytes[start] !== TYPED_ARRAY_UINT8) {
+      throw unreadable(start);
+    }
+    return copyOf(this.#bytes, start + 1, this.#at);
+  }
+
+  #text(size: number): string {
+    const start = this.#at;
+    const end = start + size;
+    this.#at = end;
+    const bytes = this.#bytes;
+    if (size === 0) return "";
+    if (size > KNOWN_TEXT_SIZE_MAX) return newText(bytes, start, end);
+    // A few of its bytes tell most text apart; then all are compared.
+    const first = bytes[start] as number;
+    const middle = bytes[start + (size >> 1)] as number;
+    const last = bytes[end - 1] as number;
+    const hash = Math.imul((first << 24) | (middle << 16) | (last << 8) | size, 0x9e3779b1);
+    const place = hash >>> KNOWN_TEXT_SHIFT;
+    const known = this.#texts[place] as string;
+    if (isTextAt(known, bytes, start, size)) return known;
+    const text = newText(bytes, start, end);
+    if (this.#lastHashes[place] === hash) this.#texts[place] = text;
+    else this.#lastHashes[place] = hash;
+    return text;
+  }
+}
+
+/** Whether plain text lies there. */
+function isTextAt(text: string, bytes: Uint8Array, start: number, size: number): boolean {
+  if (text.length !== size) return false;
+  for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  return true;
+}
+
+/** In one call for each size: up to here that is faster than to call out of JS. */
+const SHORT_TEXT_SIZE_MAX = 24;
+const SHORT_TEXTS: readonly ((bytes: Uint8Array, start: number) => string)[] = Array.from(
+  { length: SHORT_TEXT_SIZE_MAX + 1 },
+  (_, size) => {
+    const units = Array.from({ length: size }, (_unit, i) => `b[s+${i}]`);
+    // oxlint-disable-next-line no-new-func, no-implied-eval
+    return new Function("b", "s", `return String.fromCharCode(${units.join(",")})`) as never;
+  },
+);
+
+function newText(bytes: Uint8Array, start: number, end: number): string {
+  const make = SHORT_TEXTS[end - start];
+  return make !== undefined && isPlainAt(bytes, start, end)
+    ? make(bytes, start)
+    : utf8Slice.call(bytes, start, end);
+}
+
+function isPlainAt(bytes: Uint8Array, start: number, end: number): boolean {
+  let bits = 0;
+  for (let i = start; i < end; i++) bits |= bytes[i] as number;
+  return bits < 0x80;
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** Of no more memory than its own; a slice of a buffer would be lent from a shared piece. */
+function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const copy = new Uint8Array(end - start);
+  if (copy.length > SHORT_COPY_SIZE_MAX) copy.set(bytes.subarray(start, end));
+  else for (let i = start; i < end; i++) copy[i - start] = bytes[i] as number;
+  return copy;
+}
+
+/** Up to here a loop is faster than to make an object that says what to copy. */
+const SHORT_COPY_SIZE_MAX = 100;
+
+/** How many bytes a value takes by its first one; 0 where that does not say all. */
+const SIZES: Uint8Array = sizesByHead();
+
+function sizesByHead(): Uint8Array {
+  const sizes = new Uint8Array(0x100);
+  sizes.fill(1, 0, 0x40);
+  for (let head = 0xa0; head < 0xc0; head++) sizes[head] = 1 + head - 0xa0;
+  sizes[0xc0] = 1;
+  sizes[0xc2] = 1;
+  sizes[0xc3] = 1;
+  sizes[0xcb] = 9;
+  for (const first of [0xcc, 0xd0]) {
+    for (let width = 0; width < 4; width++) sizes[first + width] = 1 + (1 << width);
+  }
+  sizes.fill(1, 0xe0);
+  return sizes;
+}
+
+function unreadable(at: number): Error {
+  return new Error(`expected a stored value, found something else at byte ${at}`);
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
