@@ -23,11 +23,11 @@ export const FIRST_PIECE = 1000;
 
 /** Documents or entries of one piece; it is made so large that it takes about PIECE_MS. */
 const PIECE_MIN = 16;
-const PIECE_MAX = 2000;
+const PIECE_MAX = 4000;
 const PIECE_MS = 8;
 
-/** Pieces under way: those that are flushed, and those that are evaluated meanwhile. */
-const PIECES_AHEAD = 3;
+/** Pieces under way: one that is flushed, and one that is evaluated meanwhile. */
+const PIECES_AHEAD = 2;
 
 /** How long a failed piece is left alone: it takes along whoever shares its commit. */
 const REST_MS = 30_000;

@@ -138,7 +138,8 @@ export class IndexWriter {
     const index = { name, number, keys };
     let { after, done } = building;
     let room = limit;
-    for (const { key, value } of this.#overlay.entries(documentsBehind(collection, after))) {
+    const documents = documentsBehind(collection, after);
+    for (const { key, value } of this.#overlay.entries(documents, fieldsOf(index))) {
       if (room === 0) return { ...index, building: { after, done } };
       after = key.slice(ID_OFFSET);
       this.#overlay.put(entryKeyOf(index, shownOfRecord(value).fields, after), true);
@@ -178,4 +179,9 @@ export class IndexWriter {
     else this.#overlay.put(indexListKey(collection), list);
     this.#lists?.set(collection, list);
   }
+}
+
+/** The fields of a document that an index looks at; the id is no field. */
+function fieldsOf({ keys }: IndexRecord): readonly string[] {
+  return keys.flatMap(({ path }) => (path[0] === undefined || path[0] === "_id" ? [] : path[0]));
 }

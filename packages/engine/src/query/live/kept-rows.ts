@@ -16,10 +16,14 @@ import type { SelectPlan } from "../plan/plan.ts";
 import type { Execution } from "../run/execution.ts";
 import { compileProjection, type Project } from "../run/project.ts";
 import { compileRows, driveRows, type RowSource } from "../run/rows.ts";
-import { compileSorter, compileWindow, type EvaluateWindow, type Window } from "../run/sort.ts";
-import type { OrderTerm } from "../syntax/tree.ts";
-import { compareData } from "../value/compare.ts";
-import { type Datum, MISSING } from "../value/datum.ts";
+import {
+  type Comparison,
+  compileSorter,
+  compileWindow,
+  type EvaluateWindow,
+  type Window,
+} from "../run/sort.ts";
+import type { Datum } from "../value/datum.ts";
 import { underMeter } from "../value/effort.ts";
 import { memorySize } from "../value/memory-size.ts";
 import type { DocumentChange } from "./document-change.ts";
@@ -37,7 +41,8 @@ export interface KeptPlan {
   readonly share: (frame: Frame) => void;
   readonly keysOf: (frame: Frame) => readonly Datum[];
   readonly compare: CompareKeys;
-  readonly isOrdered: boolean;
+  /** Whether there is an ORDER BY. */
+  readonly hasOrder: boolean;
   readonly project: Project;
   readonly window: EvaluateWindow;
 }
@@ -58,29 +63,21 @@ export function compileKept(plan: SelectPlan, collection: string): KeptPlan {
       for (const { value, slot } of shared) frame.slots[slot] = value(frame);
     },
     keysOf: sorter?.keysOf ?? (() => []),
-    compare: comparisonOf(output.order),
-    isOrdered: sorter !== undefined,
+    compare: compareBy(sorter?.comparisons ?? []),
+    hasOrder: sorter !== undefined,
     project: compileProjection(output, terms),
     window: compileWindow(limit, offset),
   };
 }
 
-function comparisonOf(terms: readonly OrderTerm[]): CompareKeys {
+function compareBy(comparisons: readonly Comparison[]): CompareKeys {
   return (a, b) => {
-    for (const [i, term] of terms.entries()) {
-      const order = compareBy(term, a[i], b[i]);
+    for (const [i, compare] of comparisons.entries()) {
+      const order = compare(a[i], b[i]);
       if (order !== 0) return order;
     }
     return 0;
   };
-}
-
-/** Null and MISSING go where they were asked to; among themselves the direction decides. */
-function compareBy({ isDescending, nulls }: OrderTerm, a: Datum, b: Datum): number {
-  const isNullA = a === null || a === MISSING;
-  const isNullB = b === null || b === MISSING;
-  if (nulls !== undefined && isNullA !== isNullB) return isNullA === (nulls === "first") ? -1 : 1;
-  return isDescending ? compareData(b, a) : compareData(a, b);
 }
 
 /** Rough bytes of a row, without what is in it. */
@@ -89,13 +86,12 @@ const ROW_BYTES = 160;
 /** A row whose document was written anew and that stands where it stood. */
 interface Renewed {
   readonly row: HeldRow;
-  readonly at: number;
+  /** What was given back for it. */
   readonly was: Value | undefined;
 }
 
 export class KeptRows implements RowKeeper {
   readonly #plan: KeptPlan;
-  readonly #cut: Window;
   readonly #window: RowWindow;
   #isFilled = false;
   /** Whether rows that are given back came, went or moved. */
@@ -106,7 +102,6 @@ export class KeptRows implements RowKeeper {
 
   constructor(plan: KeptPlan, cut: Window) {
     this.#plan = plan;
-    this.#cut = cut;
     this.#window = new RowWindow(plan.compare, cut);
   }
 
@@ -126,12 +121,15 @@ export class KeptRows implements RowKeeper {
 
   *fill(execution: Execution): Steps<void> {
     this.invalidate();
+    const { rows: source, hasOrder, slots } = this.#plan;
+    const { access, isOrdered } = source.choose(execution);
     const gathering = new Gathering(this.#plan, this.#window, execution);
+    gathering.isInOrder = !hasOrder || isOrdered;
     if (this.#window.capacity > 0) {
-      const frame = newFrame(execution.run, this.#plan.slots);
-      const { rows: source } = this.#plan;
-      const reading = { access: source.choose(execution).access, wanted: Infinity };
-      yield* driveRows({ source, reading }, execution, frame, gathering);
+      // One more than there is room for tells that there are more.
+      const wanted = gathering.isInOrder ? this.#window.capacity + 1 : Infinity;
+      const frame = newFrame(execution.run, slots);
+      yield* driveRows({ source, reading: { access, wanted } }, execution, frame, gathering);
     }
     this.#open = gathering.finish();
     this.#isMoved = true;
@@ -141,18 +139,30 @@ export class KeptRows implements RowKeeper {
   take<T>(entry: MatchEntry<T>, change: DocumentChange, index: MatchIndex<T>): boolean {
     if (!this.#isFilled) return false;
     const { after, idKey } = change;
-    const isMatch = after !== undefined && index.matches(entry, after);
-    const old = this.#window.remove(idKey);
-    const row = isMatch ? this.#rowOf(after, idKey, entry.run) : undefined;
-    const at = row && this.#window.add(row);
-    if (old === undefined && at === undefined) return false;
-    if (row !== undefined && old !== undefined && at === old.at) {
-      this.#renewed.push({ row, at, was: old.row.item });
-    } else {
-      const first = Math.min(old?.at ?? Infinity, at ?? Infinity);
-      this.#isMoved ||= first < this.#window.needed;
+    const row =
+      after !== undefined && index.matches(entry, after)
+        ? this.#rowOf(after, idKey, entry.run)
+        : undefined;
+    const old = this.#window.find(idKey);
+    if (row !== undefined && old !== undefined && this.#window.order(row, old) === 0) {
+      this.#renew(old, row);
+      return true;
     }
-    return true;
+    const from = old && this.#window.remove(old);
+    const to = row && this.#window.add(row);
+    if (row !== undefined && to !== undefined) this.#open.push(row);
+    const first = Math.min(from ?? Infinity, to ?? Infinity);
+    this.#isMoved ||= first < this.#window.needed;
+    return first < Infinity;
+  }
+
+  /** The document was written anew, and its row stands where it stood. */
+  #renew(row: HeldRow, { document, bytes }: HeldRow): void {
+    this.#renewed.push({ row, was: row.item });
+    this.#open.push(row);
+    this.#window.charge(row, bytes - row.bytes);
+    row.document = document;
+    row.item = undefined;
   }
 
   settle(execution: Execution): readonly Value[] | undefined {
@@ -167,16 +177,14 @@ export class KeptRows implements RowKeeper {
   #rowOf(document: StoredDocument, idKey: string, run: Run): HeldRow {
     const frame = newFrame(run, this.#plan.slots);
     run.budget.startRow();
-    const row = underMeter(run.budget, () => rowOf(this.#plan, document, idKey, frame));
-    this.#open.push(row);
-    return row;
+    return underMeter(run.budget, () => rowOf(this.#plan, document, idKey, frame));
   }
 
   /** Whether one of the rows that stayed in their place gives something else now. */
   #isRenewed(execution: Execution): boolean {
     let isDifferent = false;
-    for (const { row, at, was } of this.#renewed) {
-      if (at < this.#cut.offset || at >= this.#window.needed) continue;
+    for (const { row, was } of this.#renewed) {
+      if (!this.#window.isGiven(row)) continue;
       const item = this.#itemOf(row, execution);
       isDifferent ||= was === undefined || !equalValues(was, item);
     }
@@ -226,6 +234,8 @@ class Gathering {
   readonly #isBounded: boolean;
   #rows: HeldRow[] = [];
   #isWhole = true;
+  /** Whether rows come in the order of the result. */
+  isInOrder = false;
 
   constructor(plan: KeptPlan, window: RowWindow, execution: Execution) {
     this.#plan = plan;
@@ -248,11 +258,11 @@ class Gathering {
       budget.take(row.bytes);
     }
     this.#rows.push(row);
-    if (this.#plan.isOrdered) {
+    if (!this.isInOrder) {
       if (this.#rows.length >= 2 * this.#window.capacity) this.#cut();
       return true;
     }
-    // They come in the order of their ids: enough is enough.
+    // Enough is enough.
     this.#isWhole = this.#rows.length <= this.#window.capacity;
     return this.#isWhole;
   }

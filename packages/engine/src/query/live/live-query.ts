@@ -47,6 +47,8 @@ export class FollowedQuery implements LiveQuery {
   /** Made with the first run, which says what LIMIT is. */
   #keeper: RowKeeper | undefined;
   #entries: readonly MatchEntry<FollowedQuery>[] = [];
+  /** What it takes without its rows. */
+  readonly #ownBytes: number;
   #held = 0;
   #rows: readonly Value[] = [];
   failure: unknown;
@@ -61,6 +63,7 @@ export class FollowedQuery implements LiveQuery {
     this.#statement = statement;
     this.#input = input;
     this.#host = host;
+    this.#ownBytes = QUERY_BYTES + 2 * input.text.length + memorySize(input.args);
   }
 
   get text(): string {
@@ -138,8 +141,7 @@ export class FollowedQuery implements LiveQuery {
   }
 
   #hold(rowBytes: number): void {
-    const { text, args } = this.#input;
-    const bytes = QUERY_BYTES + 2 * text.length + memorySize(args) + rowBytes;
+    const bytes = this.#ownBytes + rowBytes;
     this.#host.memory.resize(this.#held, bytes);
     this.#held = bytes;
   }

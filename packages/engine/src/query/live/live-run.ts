@@ -3,11 +3,9 @@
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
-import { EMPTY_STATE } from "../../crdt/state.ts";
 import type { Platform } from "../../platform.ts";
 import type { View } from "../../store/view.ts";
 import { Budget } from "../frame/budget.ts";
-import type { DocumentView } from "../frame/document-view.ts";
 import type { Run } from "../frame/frame.ts";
 import type { MemoryPool } from "../frame/memory-pool.ts";
 import type { Steps } from "../frame/steps.ts";
@@ -38,26 +36,13 @@ export interface LiveRunsOptions {
   readonly memory: MemoryPool | undefined;
 }
 
-/** No live query reads a system collection. */
-const NOTHING: DocumentView = {
-  get: () => undefined,
-  getByKey: () => undefined,
-  scan: () => [],
-  count: () => 0,
-  state: () => ({ state: EMPTY_STATE, version: 0 }),
-  collectionNumber: () => undefined,
-  collections: () => [],
-  indexes: () => [],
-  indexesOf: () => [],
-  scanIndex: () => [],
-};
-
 export class LiveRuns {
   readonly #options: LiveRunsOptions;
   readonly #elapsed: () => number;
   /** For work on single rows: it is done for each commit, and a budget costs as much as a row. */
   readonly #rowBudget: Budget;
-  readonly #system: SystemContext;
+  /** Only to be complete: no live query reads a system collection. */
+  readonly #system: Omit<SystemContext, "view">;
 
   constructor(options: LiveRunsOptions) {
     const { platform, appId, bytes } = options;
@@ -67,8 +52,7 @@ export class LiveRuns {
     this.#rowBudget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: bytes });
     const settings = new Settings();
     const requests = new Requests({ platform, settings });
-    const view = NOTHING;
-    this.#system = { view, store: undefined, isFull: false, settings, requests, appId, nowMs: 0 };
+    this.#system = { store: undefined, isFull: false, settings, requests, appId, nowMs: 0 };
   }
 
   /** For what goes on as long as there are queries: each of them has a budget of its own. */
@@ -95,16 +79,10 @@ export class LiveRuns {
     const run: Run = { args, platform, budget, request: { id: "", appId, startMs: 0 } };
     const isNarrowed = authority !== undefined && !authority.isReadingAll;
     const judge = isNarrowed ? new Judge(authority, run) : undefined;
-    return {
-      run,
-      text,
-      isStrict,
-      view: judge === undefined ? whole : new NarrowedView(whole, judge),
-      judge,
-      transaction: undefined,
-      warnings: new Warnings(),
-      system: this.#system,
-    };
+    const view = judge === undefined ? whole : new NarrowedView(whole, judge);
+    const system = { view, ...this.#system };
+    const warnings = new Warnings();
+    return { run, text, isStrict, view, judge, transaction: undefined, warnings, system };
   }
 }
 

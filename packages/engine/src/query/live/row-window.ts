@@ -108,15 +108,24 @@ export class RowWindow {
     this.#bound = isAll ? undefined : this.#rows.at(-1);
   }
 
-  /** Takes the row of a document out; tells where it was, undefined when it was not here. */
-  remove(idKey: string): { readonly row: HeldRow; readonly at: number } | undefined {
-    const row = this.#byKey.get(idKey);
-    if (row === undefined) return undefined;
+  /** The row of a document; undefined when it is not here. */
+  find(idKey: string): HeldRow | undefined {
+    return this.#byKey.get(idKey);
+  }
+
+  /** Whether a row that is here is given back. */
+  isGiven(row: HeldRow): boolean {
+    const at = this.#placeOf(row);
+    return at >= this.#offset && at < this.needed;
+  }
+
+  /** Takes a row that is here out, and tells where it was. */
+  remove(row: HeldRow): number {
     const at = this.#placeOf(row);
     this.#rows.splice(at, 1);
-    this.#byKey.delete(idKey);
+    this.#byKey.delete(row.idKey);
     this.#bytes -= row.bytes;
-    return { row, at };
+    return at;
   }
 
   /** Puts a row where it belongs and tells where that is; undefined when it is behind the bound. */

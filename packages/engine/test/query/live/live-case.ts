@@ -196,15 +196,16 @@ export function anyWindowCase(): fc.Arbitrary<Case> {
   return fc
     .record({
       fields: manyThings,
+      indexes: fc.subarray(["n", "n DESC", "s, n DESC"]),
       queries: fc.array(anyWindowQuery, { minLength: 8, maxLength: 8 }),
       rounds: fc.array(fc.array(shortWrite, { minLength: 1, maxLength: 2 }), {
         minLength: 8,
         maxLength: 12,
       }),
     })
-    .map(({ fields, queries, rounds }) => {
+    .map(({ fields, indexes, queries, rounds }) => {
       const things = fields.map((each, i) => ({ _id: `d${i}`, ...each }));
-      return { things, others: [], indexes: [], args: {}, queries, rounds };
+      return { things, others: [], indexes, args: {}, queries, rounds };
     });
 }
 

@@ -5,7 +5,7 @@
 import { test } from "vitest";
 import { anyCase, anyNarrowedCase, anyWindowCase, expectLaw, hurried } from "./live-case.ts";
 
-const RUNS = 600;
+const RUNS = 200;
 
 test("after every commit a live query shows what its statement gives", async () => {
   await expectLaw(anyCase(), RUNS);

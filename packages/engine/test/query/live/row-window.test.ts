@@ -13,6 +13,12 @@ function byKey(a: readonly Datum[], b: readonly Datum[]): number {
   return compareData(a[0], b[0]);
 }
 
+/** Takes the row of a document out, if it is here. */
+function drop(window: RowWindow, idKey: string): void {
+  const row = window.find(idKey);
+  if (row !== undefined) window.remove(row);
+}
+
 function idsOf(rows: readonly HeldRow[]): unknown[] {
   return rows.map(({ id }) => id);
 }
@@ -38,29 +44,29 @@ test("rows stand in the order of their keys, those of equal keys by id", () => {
 
 test("a row of the reserve moves up when one before it goes", () => {
   const window = windowOf(100, 2);
-  window.remove("0000");
+  drop(window, "0000");
   expect(idsOf(window.given)).toEqual([1, 2]);
   expect(window.isShort).toBe(false);
 });
 
 test("a window is short when its reserve is used up and there may be more", () => {
   const window = windowOf(100, 2);
-  for (let i = 0; i < 16; i++) window.remove(String(i).padStart(4, "0"));
+  for (let i = 0; i < 16; i++) drop(window, String(i).padStart(4, "0"));
   expect(window.isShort).toBe(false);
-  window.remove("0016");
+  drop(window, "0016");
   expect(window.isShort).toBe(true);
 });
 
 test("a window that has all rows is never short", () => {
   const window = windowOf(3, 5);
-  for (const idKey of ["0000", "0001", "0002"]) window.remove(idKey);
+  for (const idKey of ["0000", "0001", "0002"]) drop(window, idKey);
   expect(window.isShort).toBe(false);
   expect(window.length).toBe(0);
 });
 
 test("of a row behind the bound nothing is kept, also when there is room", () => {
   const window = windowOf(100, 2);
-  window.remove("0000");
+  drop(window, "0000");
   expect(window.add(rowOf(200, 50))).toBeUndefined();
   expect(window.add(rowOf(201, 0.5))).toBe(0);
   expect(idsOf(window.given)).toEqual([201, 1]);
@@ -82,6 +88,11 @@ test("LIMIT 0 holds nothing", () => {
   expect(window.isShort).toBe(false);
 });
 
+function isGivenBy(window: RowWindow, { idKey }: HeldRow): boolean {
+  const row = window.find(idKey);
+  return row !== undefined && window.isGiven(row);
+}
+
 const anySteps = fc.array(
   fc.record({ id: fc.nat(40), key: fc.option(fc.nat(5), { nil: undefined }) }),
   { maxLength: 80 },
@@ -97,7 +108,7 @@ test("unless it is short, a window gives what a list of all rows gives", () => {
       window.fill(inOrder(), true);
       for (const { id, key } of steps) {
         const row = rowOf(id, key ?? 0);
-        window.remove(row.idKey);
+        drop(window, row.idKey);
         all.delete(id);
         if (key !== undefined) {
           all.set(id, row);
@@ -105,6 +116,8 @@ test("unless it is short, a window gives what a list of all rows gives", () => {
         }
         if (window.isShort) window.fill(inOrder().slice(0, window.capacity), false);
         expect(idsOf(window.given)).toEqual(idsOf(inOrder().slice(offset, offset + limit)));
+        const given = idsOf(inOrder().filter((each) => isGivenBy(window, each)));
+        expect(given).toEqual(idsOf(window.given));
         expect(window.bytes).toBe(window.length);
       }
     }),
