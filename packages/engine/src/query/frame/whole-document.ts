@@ -10,6 +10,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
+import { RowMaker } from "./row-maker.ts";
 
 /** What stands for a document in a row: one of the store, or a row of a query, which may have no id. */
 export interface RowDocument {
@@ -17,10 +18,13 @@ export interface RowDocument {
   readonly fields: ValueObject;
 }
 
+const rows = new RowMaker();
+
 export function wholeDocument({ id, fields }: RowDocument): ValueObject {
-  const document: MutableObject = id === undefined ? {} : { _id: id };
-  for (const name of Object.keys(fields)) setField(document, name, fields[name] as Value);
-  return document;
+  if (id !== undefined) return rows.make(id, fields);
+  const row: MutableObject = {};
+  for (const name of Object.keys(fields)) setField(row, name, fields[name] as Value);
+  return row;
 }
 
 const NOTHING: RowDocument = { id: undefined, fields: {} };
