@@ -1,5 +1,6 @@
 /**
- * Runs measurements: `npm run bench` for all of them, `npm run bench -- store` for one.
+ * Runs measurements: `npm run bench` for all of them, `npm run bench -- store` for one. What begins
+ * with `--` after the names is for the measurements, which read it themselves.
  *
  * A measurement is a file in this folder that imports the built packages by name, and prints what it
  * measured as it runs. Numbers are compared by people, not by a threshold: machines differ.
@@ -11,7 +12,9 @@ const available = readdirSync(new URL(".", import.meta.url))
   .map((file) => file.slice(0, -".mjs".length))
   .toSorted();
 
-const asked = process.argv.slice(2);
+const given = process.argv.slice(2);
+const firstOption = given.findIndex((argument) => argument.startsWith("--"));
+const asked = firstOption === -1 ? given : given.slice(0, firstOption);
 const unknown = asked.filter((name) => !available.includes(name));
 
 if (unknown.length > 0) {
