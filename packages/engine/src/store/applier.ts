@@ -32,12 +32,13 @@ import { collect, oldestGrave } from "../crdt/collect.ts";
 import { deltaOf } from "../crdt/edit.ts";
 import { evictedStub, isStub } from "../crdt/evict.ts";
 import { merge } from "../crdt/merge.ts";
+import type { PlainWrite } from "../crdt/plain-state.ts";
 import type { Shown } from "../crdt/show.ts";
 import { sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
-import { decodeState, encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
+import { encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
-import type { Key, Reader } from "../platform.ts";
+import type { Reader } from "../platform.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
 import { IndexWriter } from "./index-writer.ts";
 import {
@@ -47,7 +48,6 @@ import {
   changedKey,
   collectionKey,
   countKey,
-  documentKey,
   type GraveKey,
   graveKey,
   graveRange,
@@ -59,6 +59,7 @@ import {
   transactionRange,
   uploadKey,
 } from "./keys.ts";
+import { OpenDocument } from "./open-document.ts";
 import type { Overlay } from "./overlay.ts";
 import {
   approximateSize,
@@ -71,7 +72,6 @@ import {
   readHead,
   readMetaRecord,
   type Step,
-  shownOfRecord,
   type TransactionRecord,
   type UploadMark,
   type UploadOutcome,
@@ -80,25 +80,6 @@ import {
 
 /** What became of one operation. `missing`: the document or index that it needs is not here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
-
-/** A document as this transaction has it. */
-interface OpenDocument {
-  readonly collection: number;
-  readonly idKey: string;
-  readonly metaKey: Key;
-  readonly documentKey: Key;
-  /** Whether anything of it is kept: shown, hidden or a tombstone. */
-  isHeld: boolean;
-  /** The version before this transaction. */
-  readonly previous: number;
-  /** What showed before this transaction. */
-  readonly before: Shown | undefined;
-  state: DocumentState;
-  shown: Shown | undefined;
-  grave: number | undefined;
-  /** The operation that changed it first; -1 while it is unchanged. */
-  operation: number;
-}
 
 export class Applier {
   readonly #overlay: Overlay;
@@ -253,6 +234,8 @@ export class Applier {
     const document = this.#open(number, documentId(operation.id).key);
     if (operation.kind === "evict") return this.#evict(document);
     if (operation.kind === "merge") return this.#merge(document, operation);
+    const plain = isForeign ? undefined : document.plainWrite(operation, stamp, this.#txnId);
+    if (plain !== undefined) return this.#savePlain(document, plain, stamp);
     // A stub is no reason for another site's first insert to start clean: it saw nothing here.
     const isFirst = isForeign && isStub(document.state);
     const delta = deltaOf(isFirst ? EMPTY_STATE : document.state, operation, stamp);
@@ -308,38 +291,34 @@ export class Applier {
     const key = metaKey(collection, idKey);
     const known = this.#documents.get(key);
     if (known !== undefined) return known;
-    const record = this.#overlay.get(key);
-    const document =
-      record === undefined
-        ? newDocument(collection, idKey, key)
-        : this.#read(collection, idKey, key, record);
+    const place = { collection, idKey, metaKey: key };
+    const document = new OpenDocument(place, this.#overlay.get(key), this.#overlay);
     this.#documents.set(key, document);
     return document;
   }
 
-  #read(collection: number, idKey: string, key: Key, record: Value): OpenDocument {
-    const shownKey = documentKey(collection, idKey);
-    const { version, bytes, offset } = readMetaRecord(record);
-    const shownRecord = this.#overlay.get(shownKey);
-    const before = shownRecord === undefined ? undefined : shownOfRecord(shownRecord);
-    const state = decodeState(before, bytes, offset);
-    return {
-      collection,
-      idKey,
-      metaKey: key,
-      documentKey: shownKey,
-      isHeld: true,
-      previous: version,
-      before,
-      state,
-      shown: before,
-      grave: oldestGrave(state),
-      operation: -1,
-    };
-  }
-
   #save(document: OpenDocument, state: DocumentState): void {
     const { shown, meta } = encodeState(state, this.#txnId);
+    this.#putRecords(document, shown, meta);
+    this.#attachments.move(document, state);
+    this.#moveGrave(document, oldestGrave(state));
+    document.become(state, shown);
+  }
+
+  /** A plain document has neither tokens nor floors, but for the delete that may end it. */
+  #savePlain(document: OpenDocument, plain: PlainWrite, stamp: Stamp): OperationOutcome {
+    const { fields, meta } = plain;
+    const shown = fields === undefined ? undefined : { fields, types: undefined };
+    this.#putRecords(document, shown, meta);
+    if (shown === undefined) {
+      const { collection, idKey } = document;
+      this.#overlay.put(graveKey(stamp.time, collection, idKey), true);
+    }
+    document.becomePlain(shown, plain);
+    return "applied";
+  }
+
+  #putRecords(document: OpenDocument, shown: Shown | undefined, meta: Uint8Array): void {
     this.#overlay.put(document.metaKey, meta);
     if (shown !== undefined) {
       this.#overlay.put(document.documentKey, documentRecord(shown));
@@ -351,12 +330,7 @@ export class Applier {
       Number(shown !== undefined) - Number(document.shown !== undefined),
     );
     this.#indexes.move(document, shown);
-    this.#attachments.move(document, state);
-    this.#moveGrave(document, oldestGrave(state));
     this.#moveChanged(document);
-    document.state = state;
-    document.shown = shown;
-    document.isHeld = true;
   }
 
   /** Removes every trace of a document but the log's. */
@@ -372,9 +346,7 @@ export class Applier {
     this.#moveGrave(document, undefined);
     this.#moveChanged(document);
     this.#overlay.remove(changedKey(collection, this.#txnId, idKey));
-    document.state = EMPTY_STATE;
-    document.shown = undefined;
-    document.isHeld = false;
+    document.become(EMPTY_STATE, undefined);
   }
 
   /** One entry for each document, at its last change. */
@@ -389,13 +361,11 @@ export class Applier {
   }
 
   #moveGrave(document: OpenDocument, grave: number | undefined): void {
-    if (grave === document.grave) return;
+    const before = oldestGrave(document.state);
+    if (grave === before) return;
     const { collection, idKey } = document;
-    if (document.grave !== undefined) {
-      this.#overlay.remove(graveKey(document.grave, collection, idKey));
-    }
+    if (before !== undefined) this.#overlay.remove(graveKey(before, collection, idKey));
     if (grave !== undefined) this.#overlay.put(graveKey(grave, collection, idKey), true);
-    document.grave = grave;
   }
 
   #count(collection: number, change: number): void {
@@ -478,8 +448,7 @@ export class Applier {
     } else {
       this.#overlay.put(document.metaKey, encodeState(state, document.previous).meta);
     }
-    document.state = state;
-    document.isHeld = !isEmptyState(state);
+    document.become(state, document.shown);
   }
 
   #trim(upTo: number): OperationOutcome {
@@ -546,22 +515,6 @@ export function* collectableGraves(
     yield grave;
     if (++found === limit) return;
   }
-}
-
-function newDocument(collection: number, idKey: string, key: Key): OpenDocument {
-  return {
-    collection,
-    idKey,
-    metaKey: key,
-    documentKey: documentKey(collection, idKey),
-    isHeld: false,
-    previous: 0,
-    before: undefined,
-    state: EMPTY_STATE,
-    shown: undefined,
-    grave: undefined,
-    operation: -1,
-  };
 }
 
 /** The fields whose old value is gone, and the names of those that were not there. */
