@@ -25,8 +25,10 @@ import {
   type Site,
   type Stamp,
   setField,
+  type Types,
   unreachable,
   type Value,
+  type ValueObject,
 } from "@bigpeer/protocol";
 import { collect, oldestGrave } from "../crdt/collect.ts";
 import { deltaOf } from "../crdt/edit.ts";
@@ -86,7 +88,11 @@ export class Applier {
   readonly #txnId: number;
   readonly #site: Site;
   readonly #documents = new Map<string, OpenDocument>();
-  readonly #guards = new Map<string, Guard>();
+  readonly #guards: Guard[] = [];
+  /** What stands in the guards without a collection; made when it is needed. */
+  #unknown: Set<string> | undefined;
+  /** The last document that was asked for: it is mostly read and then written. */
+  #lastDocument: OpenDocument | undefined;
   readonly #steps: Step[] = [];
   readonly #head: { -readonly [K in keyof Head]: Head[K] };
   readonly #indexes: IndexWriter;
@@ -146,12 +152,23 @@ export class Applier {
     const idKey = documentId(id).key;
     const number = this.#numberOf(collection);
     if (number === undefined) {
-      this.#guards.set(`?${collection}/${idKey}`, [collection, id, 0]);
+      this.#guardUnknown(collection, id, idKey);
       return undefined;
     }
     const document = this.#open(number, idKey);
-    this.#guards.set(document.metaKey, [collection, id, document.previous]);
+    if (!document.isGuarded) {
+      document.isGuarded = true;
+      this.#guards.push([collection, id, document.previous]);
+    }
     return document.shown;
+  }
+
+  #guardUnknown(collection: string, id: Value, idKey: string): void {
+    const name = `${collection}/${idKey}`;
+    this.#unknown ??= new Set();
+    if (this.#unknown.has(name)) return;
+    this.#unknown.add(name);
+    this.#guards.push([collection, id, 0]);
   }
 
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
@@ -176,7 +193,7 @@ export class Applier {
       size: 0,
     };
     if (origin.requestId !== undefined) record.requestId = origin.requestId;
-    if (this.#guards.size > 0) record.guards = [...this.#guards.values()];
+    if (this.#guards.length > 0) record.guards = this.#guards;
     if (origin.upload !== undefined) record.upload = origin.upload;
     if (origin.refusal !== undefined) record.refusal = origin.refusal;
     record.size = approximateSize(record);
@@ -288,12 +305,16 @@ export class Applier {
   }
 
   #open(collection: number, idKey: string): OpenDocument {
+    const last = this.#lastDocument;
+    if (last?.collection === collection && last.idKey === idKey) return last;
     const key = metaKey(collection, idKey);
-    const known = this.#documents.get(key);
-    if (known !== undefined) return known;
-    const place = { collection, idKey, metaKey: key };
-    const document = new OpenDocument(place, this.#overlay.get(key), this.#overlay);
-    this.#documents.set(key, document);
+    let document = this.#documents.get(key);
+    if (document === undefined) {
+      const place = { collection, idKey, metaKey: key };
+      document = new OpenDocument(place, this.#overlay.get(key), this.#overlay);
+      this.#documents.set(key, document);
+    }
+    this.#lastDocument = document;
     return document;
   }
 
@@ -520,8 +541,9 @@ export function* collectableGraves(
 /** The fields whose old value is gone, and the names of those that were not there. */
 function beforeImage(before: Shown | undefined, after: Shown | undefined): Before | null {
   if (before === undefined) return null;
-  const types = equalValues(before.types, after?.types) ? {} : { types: before.types ?? {} };
-  if (after === undefined) return { fields: before.fields, added: [], ...types };
+  const isSameTypes = equalValues(before.types, after?.types);
+  const types = before.types ?? {};
+  if (after === undefined) return imageOf(before.fields, [], isSameTypes ? undefined : types);
   const fields: MutableObject = {};
   const { fields: olds } = before;
   for (const name in olds) {
@@ -530,5 +552,9 @@ function beforeImage(before: Shown | undefined, after: Shown | undefined): Befor
   }
   const added: string[] = [];
   for (const name in after.fields) if (!Object.hasOwn(olds, name)) added.push(name);
-  return { fields, added, ...types };
+  return imageOf(fields, added, isSameTypes ? undefined : types);
+}
+
+function imageOf(fields: ValueObject, added: string[], types: Types | undefined): Before {
+  return types === undefined ? { fields, added } : { fields, added, types };
 }

@@ -260,8 +260,12 @@ class BaseReader implements Reader {
   }
 
   /** A group is durable: what is remembered follows it. */
-  committed(overlay: Overlay): void {
-    for (const [key, value] of overlay.writes) if (this.#hot.has(key)) this.#hot.set(key, value);
+  committed({ writes }: Overlay): void {
+    if (this.#hot.size < writes.size) {
+      for (const key of this.#hot.keys()) if (writes.has(key)) this.#hot.set(key, writes.get(key));
+    } else {
+      for (const [key, value] of writes) if (this.#hot.has(key)) this.#hot.set(key, value);
+    }
   }
 
   /** A flush failed: whatever it left, the storage knows better. */

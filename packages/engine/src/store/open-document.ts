@@ -27,6 +27,8 @@ export class OpenDocument {
   readonly before: Shown | undefined;
   /** The operation that changed it first; -1 while it is unchanged. */
   operation = -1;
+  /** Whether the transaction rests on it as it was. */
+  isGuarded = false;
   #shown: Shown | undefined;
   /** Undefined while only the metadata are known. */
   #state: DocumentState | undefined;

@@ -12,10 +12,10 @@ import type { Key, KeyEntry, KeyRange, Reader, Writes } from "../platform.ts";
 export class Overlay implements Reader {
   readonly #writes = new Map<Key, Value | undefined>();
   #parent: Reader;
-  /** Own keys in order, but for those in #recent. */
-  #sorted: Key[] = [];
+  /** Own keys in order, but for those in #recent. Undefined until somebody reads a range. */
+  #sorted: Key[] | undefined;
   /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
-  #recent: Key[] = [];
+  #recent: Key[] | undefined;
   /** Called before each write; what it throws ends the request. */
   onWrite: (() => void) | undefined;
 
@@ -89,21 +89,28 @@ export class Overlay implements Reader {
   #set(key: Key, value: Value | undefined): void {
     const { size } = this.#writes;
     this.#writes.set(key, value);
-    if (this.#writes.size > size) this.#recent.push(key);
+    if (this.#recent !== undefined && this.#writes.size > size) this.#recent.push(key);
   }
 
   #ownKeys(range: KeyRange): Key[] {
-    if (this.#recent.length > RECENT_MAX) this.#settle();
-    const from = firstAtOrAfter(this.#sorted, range.from);
-    const own = this.#sorted.slice(from, firstAtOrAfter(this.#sorted, range.to));
-    const recent = this.#recent.filter((key) => key >= range.from && key < range.to);
+    if (this.#writes.size === 0) return [];
+    const sorted = this.#settled();
+    const from = firstAtOrAfter(sorted, range.from);
+    const own = sorted.slice(from, firstAtOrAfter(sorted, range.to));
+    const recent = (this.#recent ?? []).filter((key) => key >= range.from && key < range.to);
     const keys = recent.length === 0 ? own : [...own, ...recent].sort();
     return range.reverse === true ? keys.toReversed() : keys;
   }
 
-  #settle(): void {
-    this.#sorted = [...this.#sorted, ...this.#recent].sort();
+  /** The keys in order, all but a few recent ones. */
+  #settled(): readonly Key[] {
+    const sorted = this.#sorted;
+    const recent = this.#recent ?? [];
+    if (sorted !== undefined && recent.length <= RECENT_MAX) return sorted;
+    const keys = sorted === undefined ? [...this.#writes.keys()] : [...sorted, ...recent];
+    this.#sorted = keys.sort();
     this.#recent = [];
+    return keys;
   }
 }
 
