@@ -10,7 +10,7 @@ import type { Value } from "@bigpeer/protocol";
 import type { Key, KeyEntry, KeyRange, Reader, Writes } from "../platform.ts";
 
 export class Overlay implements Reader {
-  readonly #writes = new Map<Key, Value | undefined>();
+  #writes = new Map<Key, Value | undefined>();
   #parent: Reader;
   /** Own keys in order, but for those in #recent. Undefined until somebody reads a range. */
   #sorted: Key[] | undefined;
@@ -46,9 +46,15 @@ export class Overlay implements Reader {
     this.#set(key, undefined);
   }
 
-  /** Takes over all that another overlay wrote. */
+  /** Takes over all that another overlay wrote, which is not written to again. */
   absorb(other: Overlay): void {
-    for (const [key, value] of other.#writes) this.#set(key, value);
+    if (this.#writes.size > 0) {
+      for (const [key, value] of other.#writes) this.#set(key, value);
+      return;
+    }
+    this.#writes = other.#writes;
+    this.#sorted = undefined;
+    this.#recent = undefined;
   }
 
   get(key: Key): Value | undefined {
