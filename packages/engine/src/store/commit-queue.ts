@@ -5,7 +5,8 @@
  * being flushed, the next forms on top of it; when the flush ends, the next is flushed as one storage
  * commit with one sync. A request is answered only after everything that it saw is durable: its own
  * writes, and those of others that it read. If a flush fails, the requests of that group fail, and
- * those that were evaluated over it are evaluated again without it (K22 to K24).
+ * those that were evaluated over it are evaluated again without it (K22 to K24). With many requests
+ * under way the two groups are halves of them: one is evaluated while the other is flushed.
  *
  *   requests → [ next group ] → [ group being flushed ] → durable
  */
@@ -94,6 +95,9 @@ interface Target {
 /** Parts of the time that the last flush took. */
 const EARLY = 1 / 4;
 const QUIET = 1 / 8;
+
+/** A storage that takes its time is no reason to keep others waiting as well. */
+const GATHER_MS_MAX = 10;
 
 /** A group whose flush is over. */
 interface Flushed {
@@ -255,10 +259,11 @@ export class CommitQueue {
     // What came while answers were sent joins in any case.
     await this.#host.pause();
     const sentMs = this.#host.elapsed();
+    const spanMs = Math.min(elapsedMs, GATHER_MS_MAX);
     while (this.#flushing === undefined && this.#next.requests.length < count) {
       const nowMs = this.#host.elapsed();
       const quietMs = nowMs - Math.max(sentMs, this.#next.lastMs);
-      if (nowMs - sentMs >= elapsedMs || quietMs >= elapsedMs * QUIET) break;
+      if (nowMs - sentMs >= spanMs || quietMs >= spanMs * QUIET) break;
       await this.#host.pause();
     }
     this.#target = undefined;

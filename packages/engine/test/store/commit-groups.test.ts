@@ -12,7 +12,7 @@ import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { Store } from "../../src/store/store.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
-const FLUSH_MS = 100;
+const FLUSH_MS = 8;
 
 interface Bench {
   readonly store: Store;
