@@ -466,7 +466,7 @@ export class StatementRunner {
     }
   }
 
-  async #write<T>(
+  #write<T>(
     run: (execution: Execution) => T,
     begin: Begin,
     { requestId, repeat: key, authority }: Task<unknown>,
@@ -474,7 +474,7 @@ export class StatementRunner {
     let isRepeated = false;
     const permissions = key && permissionDigest(authority, this.#platform);
     const repeat = key && { key, permissions };
-    const { txnId, result: answer } = await this.#store.transact((transaction): Answer<T> => {
+    const evaluate = (transaction: Transaction): Answer<T> => {
       const execution = begin(transaction.view, transaction);
       // A write is evaluated once more when a commit before it failed.
       const { budget } = execution.run;
@@ -488,8 +488,11 @@ export class StatementRunner {
         execution,
       );
       return repeat === undefined ? given : remember(transaction, repeat, given);
-    }, requestId);
-    return doneWith(answer, answer.txnId ?? txnId, isRepeated);
+    };
+    const committed = this.#store.transact(evaluate, requestId);
+    return committed.then(({ txnId, result }) =>
+      doneWith(result, result.txnId ?? txnId, isRepeated),
+    );
   }
 
   /** The shortest of the deadlines that apply. */
@@ -520,12 +523,13 @@ function complete<T>(done: Done<T>, { active, budget, countOf }: Trace<T>): Done
   return done;
 }
 
-async function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promise<Done<T>> {
-  try {
-    return complete(await done, trace);
-  } catch (error) {
-    throw failed(error, trace);
-  }
+function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promise<Done<T>> {
+  return done.then(
+    (late) => complete(late, trace),
+    (error: unknown) => {
+      throw failed(error, trace);
+    },
+  );
 }
 
 /** Undefined for what ran out of time. */
