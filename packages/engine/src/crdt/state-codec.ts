@@ -47,7 +47,16 @@ export interface EncodedState {
   readonly meta: Uint8Array;
 }
 
-const HEAD = { alive: 1, aliveIsDefault: 2, dead: 4, seeded: 8, kids: 16, stamps: 32, more: 64 };
+/** Flags of the first byte of metadata. */
+export const META_HEAD = {
+  alive: 1,
+  aliveIsDefault: 2,
+  dead: 4,
+  seeded: 8,
+  kids: 16,
+  stamps: 32,
+  more: 64,
+} as const;
 
 /** One writer for all: making one costs more than most metadata does. Encoding is synchronous. */
 const scratch = new ByteWriter(256);
@@ -115,13 +124,13 @@ function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): 
   const explicit = explicitKids(state.root, table, isShown);
   const hasOwnAlive = state.alive !== NONE && !table.isDefault(state.alive);
   writer.byte(
-    (state.alive === NONE ? 0 : HEAD.alive) |
-      (state.alive !== NONE && !hasOwnAlive ? HEAD.aliveIsDefault : 0) |
-      (state.dead === NONE ? 0 : HEAD.dead) |
-      (state.seeded ? HEAD.seeded : 0) |
-      (explicit.length > 0 ? HEAD.kids : 0) |
-      (table.size > 0 ? HEAD.stamps : 0) |
-      (table.size > 1 ? HEAD.more : 0),
+    (state.alive === NONE ? 0 : META_HEAD.alive) |
+      (state.alive !== NONE && !hasOwnAlive ? META_HEAD.aliveIsDefault : 0) |
+      (state.dead === NONE ? 0 : META_HEAD.dead) |
+      (state.seeded ? META_HEAD.seeded : 0) |
+      (explicit.length > 0 ? META_HEAD.kids : 0) |
+      (table.size > 0 ? META_HEAD.stamps : 0) |
+      (table.size > 1 ? META_HEAD.more : 0),
   );
   if (table.size > 0) table.write(writer);
   if (hasOwnAlive) writer.varint(table.referenceTo(state.alive));
@@ -131,18 +140,20 @@ function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): 
 
 function readMeta(reader: ByteReader, shown: Shown | undefined): DocumentState {
   const head = reader.byte();
-  if (head >= HEAD.more * 2) reader.fail("expected a known head");
+  if (head >= META_HEAD.more * 2) reader.fail("expected a known head");
   const has = (flag: number): boolean => (head & flag) !== 0;
-  const table = has(HEAD.stamps) ? StampTable.read(reader, has(HEAD.more)) : new StampTable([]);
+  const table = has(META_HEAD.stamps)
+    ? StampTable.read(reader, has(META_HEAD.more))
+    : new StampTable([]);
   const alive = readAlive(reader, table, head);
-  const dead = has(HEAD.dead) ? readStamp(reader, table) : NONE;
-  const root = readKids({ reader, table, depth: 0 }, has(HEAD.kids), shown);
-  return { alive, dead, seeded: has(HEAD.seeded), root };
+  const dead = has(META_HEAD.dead) ? readStamp(reader, table) : NONE;
+  const root = readKids({ reader, table, depth: 0 }, has(META_HEAD.kids), shown);
+  return { alive, dead, seeded: has(META_HEAD.seeded), root };
 }
 
 function readAlive(reader: ByteReader, table: StampTable, head: number): Stamp {
-  if ((head & HEAD.alive) === 0) return NONE;
-  return (head & HEAD.aliveIsDefault) === 0 ? readStamp(reader, table) : table.default;
+  if ((head & META_HEAD.alive) === 0) return NONE;
+  return (head & META_HEAD.aliveIsDefault) === 0 ? readStamp(reader, table) : table.default;
 }
 
 function readStamp(reader: ByteReader, table: StampTable): Stamp {

@@ -44,7 +44,7 @@ import type {
   StatementResult,
   WriteRequest,
 } from "./request.ts";
-import type { Choosing } from "./run/choose.ts";
+import { type Choosing, toldChoosing } from "./run/choose.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
 import { Turns } from "./run/turns.ts";
 import {
@@ -209,9 +209,9 @@ export class StatementRunner {
     const { offset = 0, limit = Infinity, isPlanWanted } = request;
     const window = { offset, limit };
     let plan: ValueObject | undefined;
-    const find: Filtering<readonly StoredDocument[]> = (prepared, execution) => {
-      if (isPlanWanted === true) plan = prepared.plan(execution);
-      return prepared.documents(execution, window);
+    const find: Filtering<readonly StoredDocument[]> = function* find(prepared, execution) {
+      if (isPlanWanted === true) plan = prepared.plan(yield* toldChoosing(execution));
+      return yield* prepared.documents(execution, window);
     };
     const task = this.#filterTask("find", request, find);
     const { result, txnId } = await this.#perform(task, ({ length }) => length);
@@ -393,7 +393,10 @@ export class StatementRunner {
 
   /** The choice by the indexes of now: the plan of a request may be told when it is over. */
   #choosing(task: Task<unknown>): Choosing {
+    // A narrowed caller may not be told of all indexes, and to find out of which takes too long here.
+    const isNarrowed = task.authority?.isReadingAll === false;
     const indexesOf = (collection: string): readonly IndexDefinition[] => {
+      if (isNarrowed) return [];
       try {
         return this.#store.read((snapshot) => snapshot.indexesOf(collection));
       } catch (error) {
@@ -466,7 +469,7 @@ export class StatementRunner {
     }
   }
 
-  async #write<T>(
+  #write<T>(
     run: (execution: Execution) => T,
     begin: Begin,
     { requestId, repeat: key, authority }: Task<unknown>,
@@ -474,7 +477,7 @@ export class StatementRunner {
     let isRepeated = false;
     const permissions = key && permissionDigest(authority, this.#platform);
     const repeat = key && { key, permissions };
-    const { txnId, result: answer } = await this.#store.transact((transaction): Answer<T> => {
+    const evaluate = (transaction: Transaction): Answer<T> => {
       const execution = begin(transaction.view, transaction);
       // A write is evaluated once more when a commit before it failed.
       const { budget } = execution.run;
@@ -488,8 +491,11 @@ export class StatementRunner {
         execution,
       );
       return repeat === undefined ? given : remember(transaction, repeat, given);
-    }, requestId);
-    return doneWith(answer, answer.txnId ?? txnId, isRepeated);
+    };
+    const committed = this.#store.transact(evaluate, requestId);
+    return committed.then(({ txnId, result }) =>
+      doneWith(result, result.txnId ?? txnId, isRepeated),
+    );
   }
 
   /** The shortest of the deadlines that apply. */
@@ -520,12 +526,13 @@ function complete<T>(done: Done<T>, { active, budget, countOf }: Trace<T>): Done
   return done;
 }
 
-async function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promise<Done<T>> {
-  try {
-    return complete(await done, trace);
-  } catch (error) {
-    throw failed(error, trace);
-  }
+function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promise<Done<T>> {
+  return done.then(
+    (late) => complete(late, trace),
+    (error: unknown) => {
+      throw failed(error, trace);
+    },
+  );
 }
 
 /** Undefined for what ran out of time. */

@@ -24,19 +24,22 @@ import {
   type Site,
   type Stamp,
   setField,
+  type Types,
   unreachable,
   type Value,
+  type ValueObject,
 } from "@bigpeer/protocol";
 import { collect, oldestGrave } from "../crdt/collect.ts";
 import { deltaOf } from "../crdt/edit.ts";
 import { evictedStub, isStub } from "../crdt/evict.ts";
 import { merge } from "../crdt/merge.ts";
+import type { PlainWrite } from "../crdt/plain-state.ts";
 import type { Shown } from "../crdt/show.ts";
 import { sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
-import { decodeState, encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
+import { encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
-import type { Key, Reader } from "../platform.ts";
+import type { Reader } from "../platform.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
 import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
@@ -46,7 +49,6 @@ import {
   changedKey,
   collectionKey,
   countKey,
-  documentKey,
   type GraveKey,
   graveKey,
   graveRange,
@@ -58,6 +60,7 @@ import {
   transactionRange,
   uploadKey,
 } from "./keys.ts";
+import { OpenDocument } from "./open-document.ts";
 import type { Overlay } from "./overlay.ts";
 import {
   approximateSize,
@@ -70,7 +73,6 @@ import {
   readHead,
   readMetaRecord,
   type Step,
-  shownOfRecord,
   type TransactionRecord,
   type UploadMark,
   type UploadOutcome,
@@ -80,31 +82,16 @@ import {
 /** What became of one operation. `missing`: the document or index that it needs is not here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
 
-/** A document as this transaction has it. */
-interface OpenDocument {
-  readonly collection: number;
-  readonly idKey: string;
-  readonly metaKey: Key;
-  readonly documentKey: Key;
-  /** Whether anything of it is kept: shown, hidden or a tombstone. */
-  isHeld: boolean;
-  /** The version before this transaction. */
-  readonly previous: number;
-  /** What showed before this transaction. */
-  readonly before: Shown | undefined;
-  state: DocumentState;
-  shown: Shown | undefined;
-  grave: number | undefined;
-  /** The operation that changed it first; -1 while it is unchanged. */
-  operation: number;
-}
-
 export class Applier {
   readonly #overlay: Overlay;
   readonly #txnId: number;
   readonly #site: Site;
   readonly #documents = new Map<string, OpenDocument>();
-  readonly #guards = new Map<string, Guard>();
+  readonly #guards: Guard[] = [];
+  /** What stands in the guards without a collection; made when it is needed. */
+  #unknown: Set<string> | undefined;
+  /** The last document that was asked for: it is mostly read and then written. */
+  #lastDocument: OpenDocument | undefined;
   readonly #steps: Step[] = [];
   readonly #head: { -readonly [K in keyof Head]: Head[K] };
   readonly #indexes: IndexWriter;
@@ -164,12 +151,23 @@ export class Applier {
     const idKey = documentId(id).key;
     const number = this.#numberOf(collection);
     if (number === undefined) {
-      this.#guards.set(`?${collection}/${idKey}`, [collection, id, 0]);
+      this.#guardUnknown(collection, id, idKey);
       return undefined;
     }
     const document = this.#open(number, idKey);
-    this.#guards.set(document.metaKey, [collection, id, document.previous]);
+    if (!document.isGuarded) {
+      document.isGuarded = true;
+      this.#guards.push([collection, id, document.previous]);
+    }
     return document.shown;
+  }
+
+  #guardUnknown(collection: string, id: Value, idKey: string): void {
+    const name = `${collection}/${idKey}`;
+    this.#unknown ??= new Set();
+    if (this.#unknown.has(name)) return;
+    this.#unknown.add(name);
+    this.#guards.push([collection, id, 0]);
   }
 
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
@@ -194,7 +192,7 @@ export class Applier {
       size: 0,
     };
     if (origin.requestId !== undefined) record.requestId = origin.requestId;
-    if (this.#guards.size > 0) record.guards = [...this.#guards.values()];
+    if (this.#guards.length > 0) record.guards = this.#guards;
     if (origin.upload !== undefined) record.upload = origin.upload;
     if (origin.refusal !== undefined) record.refusal = origin.refusal;
     record.size = approximateSize(record);
@@ -253,6 +251,8 @@ export class Applier {
     const document = this.#open(number, documentId(operation.id).key);
     if (operation.kind === "evict") return this.#evict(document);
     if (operation.kind === "merge") return this.#merge(document, operation);
+    const plain = isForeign ? undefined : document.plainWrite(operation, stamp, this.#txnId);
+    if (plain !== undefined) return this.#savePlain(document, plain, stamp);
     // A stub is no reason for another site's first insert to start clean: it saw nothing here.
     const isFirst = isForeign && isStub(document.state);
     const delta = deltaOf(isFirst ? EMPTY_STATE : document.state, operation, stamp);
@@ -305,41 +305,41 @@ export class Applier {
   }
 
   #open(collection: number, idKey: string): OpenDocument {
+    const last = this.#lastDocument;
+    if (last?.collection === collection && last.idKey === idKey) return last;
     const key = metaKey(collection, idKey);
-    const known = this.#documents.get(key);
-    if (known !== undefined) return known;
-    const record = this.#overlay.get(key);
-    const document =
-      record === undefined
-        ? newDocument(collection, idKey, key)
-        : this.#read(collection, idKey, key, record);
-    this.#documents.set(key, document);
+    let document = this.#documents.get(key);
+    if (document === undefined) {
+      const place = { collection, idKey, metaKey: key };
+      document = new OpenDocument(place, this.#overlay.get(key), this.#overlay);
+      this.#documents.set(key, document);
+    }
+    this.#lastDocument = document;
     return document;
-  }
-
-  #read(collection: number, idKey: string, key: Key, record: Value): OpenDocument {
-    const shownKey = documentKey(collection, idKey);
-    const { version, bytes, offset } = readMetaRecord(record);
-    const shownRecord = this.#overlay.get(shownKey);
-    const before = shownRecord === undefined ? undefined : shownOfRecord(shownRecord);
-    const state = decodeState(before, bytes, offset);
-    return {
-      collection,
-      idKey,
-      metaKey: key,
-      documentKey: shownKey,
-      isHeld: true,
-      previous: version,
-      before,
-      state,
-      shown: before,
-      grave: oldestGrave(state),
-      operation: -1,
-    };
   }
 
   #save(document: OpenDocument, state: DocumentState): void {
     const { shown, meta } = encodeState(state, this.#txnId);
+    this.#putRecords(document, shown, meta);
+    this.#attachments.move(document, state);
+    this.#moveGrave(document, oldestGrave(state));
+    document.become(state, shown);
+  }
+
+  /** A plain document has neither tokens nor floors, but for the delete that may end it. */
+  #savePlain(document: OpenDocument, plain: PlainWrite, stamp: Stamp): OperationOutcome {
+    const { fields, meta } = plain;
+    const shown = fields === undefined ? undefined : { fields, types: undefined };
+    this.#putRecords(document, shown, meta);
+    if (shown === undefined) {
+      const { collection, idKey } = document;
+      this.#overlay.put(graveKey(stamp.time, collection, idKey), true);
+    }
+    document.becomePlain(shown, plain);
+    return "applied";
+  }
+
+  #putRecords(document: OpenDocument, shown: Shown | undefined, meta: Uint8Array): void {
     this.#overlay.put(document.metaKey, meta);
     if (shown !== undefined) {
       this.#overlay.put(document.documentKey, documentRecord(shown));
@@ -351,12 +351,7 @@ export class Applier {
       Number(shown !== undefined) - Number(document.shown !== undefined),
     );
     this.#indexes.move(document, shown);
-    this.#attachments.move(document, state);
-    this.#moveGrave(document, oldestGrave(state));
     this.#moveChanged(document);
-    document.state = state;
-    document.shown = shown;
-    document.isHeld = true;
   }
 
   /** Removes every trace of a document but the log's. */
@@ -372,9 +367,7 @@ export class Applier {
     this.#moveGrave(document, undefined);
     this.#moveChanged(document);
     this.#overlay.remove(changedKey(collection, this.#txnId, idKey));
-    document.state = EMPTY_STATE;
-    document.shown = undefined;
-    document.isHeld = false;
+    document.become(EMPTY_STATE, undefined);
   }
 
   /** One entry for each document, at its last change. */
@@ -389,13 +382,11 @@ export class Applier {
   }
 
   #moveGrave(document: OpenDocument, grave: number | undefined): void {
-    if (grave === document.grave) return;
+    const before = oldestGrave(document.state);
+    if (grave === before) return;
     const { collection, idKey } = document;
-    if (document.grave !== undefined) {
-      this.#overlay.remove(graveKey(document.grave, collection, idKey));
-    }
+    if (before !== undefined) this.#overlay.remove(graveKey(before, collection, idKey));
     if (grave !== undefined) this.#overlay.put(graveKey(grave, collection, idKey), true);
-    document.grave = grave;
   }
 
   #count(collection: number, change: number): void {
@@ -477,8 +468,7 @@ export class Applier {
     } else {
       this.#overlay.put(document.metaKey, encodeState(state, document.previous).meta);
     }
-    document.state = state;
-    document.isHeld = !isEmptyState(state);
+    document.become(state, document.shown);
   }
 
   #trim(upTo: number): OperationOutcome {
@@ -547,27 +537,12 @@ export function* collectableGraves(
   }
 }
 
-function newDocument(collection: number, idKey: string, key: Key): OpenDocument {
-  return {
-    collection,
-    idKey,
-    metaKey: key,
-    documentKey: documentKey(collection, idKey),
-    isHeld: false,
-    previous: 0,
-    before: undefined,
-    state: EMPTY_STATE,
-    shown: undefined,
-    grave: undefined,
-    operation: -1,
-  };
-}
-
 /** The fields whose old value is gone, and the names of those that were not there. */
 function beforeImage(before: Shown | undefined, after: Shown | undefined): Before | null {
   if (before === undefined) return null;
-  const types = equalValues(before.types, after?.types) ? {} : { types: before.types ?? {} };
-  if (after === undefined) return { fields: before.fields, added: [], ...types };
+  const isSameTypes = equalValues(before.types, after?.types);
+  const types = before.types ?? {};
+  if (after === undefined) return imageOf(before.fields, [], isSameTypes ? undefined : types);
   const fields: MutableObject = {};
   const { fields: olds } = before;
   for (const name in olds) {
@@ -576,5 +551,9 @@ function beforeImage(before: Shown | undefined, after: Shown | undefined): Befor
   }
   const added: string[] = [];
   for (const name in after.fields) if (!Object.hasOwn(olds, name)) added.push(name);
-  return { fields, added, ...types };
+  return imageOf(fields, added, isSameTypes ? undefined : types);
+}
+
+function imageOf(fields: ValueObject, added: string[], types: Types | undefined): Before {
+  return types === undefined ? { fields, added } : { fields, added, types };
 }

@@ -5,7 +5,8 @@
  * being flushed, the next forms on top of it; when the flush ends, the next is flushed as one storage
  * commit with one sync. A request is answered only after everything that it saw is durable: its own
  * writes, and those of others that it read. If a flush fails, the requests of that group fail, and
- * those that were evaluated over it are evaluated again without it (K22 to K24).
+ * those that were evaluated over it are evaluated again without it (K22 to K24). With many requests
+ * under way the two groups are halves of them: one is evaluated while the other is flushed.
  *
  *   requests → [ next group ] → [ group being flushed ] → durable
  */
@@ -72,6 +73,39 @@ interface Group {
   readonly requests: Request[];
   transactions: number;
   bytes: number;
+  /** When the last request came. */
+  lastMs: number;
+}
+
+interface Flushing {
+  readonly group: Group;
+  readonly startMs: number;
+  /** Resolves with the error, or with undefined when the group is durable. */
+  readonly ended: Promise<unknown>;
+}
+
+/** When the flush of a group begins that is still growing. */
+interface Target {
+  /** With so many requests. */
+  readonly count: number;
+  /** When they come earlier than this, a few more will not take long. */
+  readonly notBeforeMs: number;
+}
+
+/** Parts of the time that the last flush took. */
+const EARLY = 1 / 4;
+const QUIET = 1 / 8;
+
+/** A storage that takes its time is no reason to keep others waiting as well. */
+const GATHER_MS_MAX = 10;
+
+/** A group whose flush is over. */
+interface Flushed {
+  readonly group: Group;
+  /** Undefined when it is durable. */
+  readonly error: unknown;
+  readonly startMs: number;
+  readonly elapsedMs: number;
 }
 
 export class CommitQueue {
@@ -79,7 +113,9 @@ export class CommitQueue {
   readonly #host: QueueHost;
   readonly #base: BaseReader;
   #next: Group;
-  #flushing: Group | undefined;
+  #flushing: Flushing | undefined;
+  /** While the next group grows. */
+  #target: Target | undefined;
   #loop: Promise<void> | undefined;
   /** Requests that found the next group full, in their order. */
   #overflow: Request[] = [];
@@ -96,7 +132,7 @@ export class CommitQueue {
 
   /** Requests that are not answered yet. */
   get length(): number {
-    const flushing = this.#flushing?.requests.length ?? 0;
+    const flushing = this.#flushing?.group.requests.length ?? 0;
     return flushing + this.#next.requests.length + this.#overflow.length;
   }
 
@@ -115,6 +151,7 @@ export class CommitQueue {
         outcome: WAITING,
       };
       this.#admit(request);
+      if (this.#isTargetReached()) this.#begin();
       // Requests of the same turn gather before the first flush starts.
       this.#loop ??= Promise.resolve().then(() => this.#run());
     });
@@ -134,10 +171,16 @@ export class CommitQueue {
     }
   }
 
+  #isTargetReached(): boolean {
+    if (this.#target === undefined || this.#next.requests.length < this.#target.count) return false;
+    return this.#next.lastMs >= this.#target.notBeforeMs;
+  }
+
   /** Never throws: whatever goes wrong is the outcome of this one request. */
   #evaluate(request: Request): void {
     const group = this.#next;
     group.requests.push(request);
+    group.lastMs = this.#host.elapsed();
     try {
       this.#base.begin();
       request.outcome = this.#outcomeOf(request, group);
@@ -165,22 +208,65 @@ export class CommitQueue {
   }
 
   async #run(): Promise<void> {
-    while (this.#next.requests.length > 0) {
-      const group = this.#next;
-      this.#flushing = group;
-      this.#next = newGroup(group.overlay);
-      const startMs = this.#host.elapsed();
-      const error = await this.#flush(group);
-      const elapsedMs = this.#host.elapsed() - startMs;
+    while (this.#flushing !== undefined || this.#next.requests.length > 0) {
+      const flushing = this.#flushing ?? this.#begin();
+      const error = await flushing.ended;
+      const { group, startMs } = flushing;
+      const flushed = { group, error, startMs, elapsedMs: this.#host.elapsed() - startMs };
       this.#flushing = undefined;
       if (error === undefined) this.#flushed(group);
-      else this.#failed(group, error);
-      this.#report(group, elapsedMs, error !== undefined);
+      else this.#failed();
       this.#drainOverflow();
-      // What has come in meanwhile joins the next group: a commit costs the same for few as for many.
-      if (this.#next.requests.length > 0) await this.#host.pause();
+      // The storage need not wait until the answers are sent.
+      if (this.#isNextDue(flushed)) this.#begin();
+      this.#tell(flushed);
+      if (this.#flushing === undefined && this.#next.requests.length > 0) {
+        await this.#gather(flushed);
+      }
     }
     this.#loop = undefined;
+  }
+
+  #begin(): Flushing {
+    const group = this.#next;
+    this.#next = newGroup(group.overlay);
+    this.#target = undefined;
+    const startMs = this.#host.elapsed();
+    this.#flushing = { group, startMs, ended: this.#flush(group) };
+    return this.#flushing;
+  }
+
+  /**
+   * Whether one half of the requests is being evaluated while the other is flushed, and both take
+   * about as long: then neither should wait. When all came early in the flush it is the storage that
+   * takes the time, and a group that waits for those who are answered now is the better one.
+   */
+  #isNextDue({ group, error, startMs, elapsedMs }: Flushed): boolean {
+    if (error !== undefined || this.#next.requests.length < group.requests.length) return false;
+    return this.#next.lastMs - startMs > elapsedMs / 2;
+  }
+
+  /**
+   * Lets the next group grow up to half of the requests that are under way, with those who have just
+   * been answered, as long as they keep coming: a commit costs about the same for few as for many.
+   * Where requests take their time its flush begins when the half is there, and not when nobody is left
+   * to be evaluated meanwhile.
+   */
+  async #gather({ group, elapsedMs }: Flushed): Promise<void> {
+    const fromMs = this.#host.elapsed();
+    const count = (this.#next.requests.length + group.requests.length) / 2;
+    this.#target = { count, notBeforeMs: fromMs + elapsedMs * EARLY };
+    // What came while answers were sent joins in any case.
+    await this.#host.pause();
+    const sentMs = this.#host.elapsed();
+    const spanMs = Math.min(elapsedMs, GATHER_MS_MAX);
+    while (this.#flushing === undefined && this.#next.requests.length < count) {
+      const nowMs = this.#host.elapsed();
+      const quietMs = nowMs - Math.max(sentMs, this.#next.lastMs);
+      if (nowMs - sentMs >= spanMs || quietMs >= spanMs * QUIET) break;
+      await this.#host.pause();
+    }
+    this.#target = undefined;
   }
 
   async #flush(group: Group): Promise<unknown> {
@@ -199,21 +285,22 @@ export class CommitQueue {
     if (!group.overlay.isEmpty) {
       this.#host.onDurable(readHead(group.overlay.get(HEAD_KEY)));
     }
-    for (const request of group.requests) settle(request);
   }
 
-  #report(
-    { overlay, requests, transactions, bytes }: Group,
-    elapsedMs: number,
-    isFailed: boolean,
-  ): void {
+  /** Answers the requests of a group, be it with the error of its flush. */
+  #tell({ group, error, elapsedMs }: Flushed): void {
+    const { overlay, requests, transactions, bytes } = group;
+    const isFailed = error !== undefined;
+    for (const request of requests) {
+      if (isFailed) request.reject(error);
+      else settle(request);
+    }
     if (overlay.isEmpty) return;
     this.#host.onFlush({ requests: requests.length, transactions, bytes, elapsedMs, isFailed });
   }
 
-  #failed(group: Group, error: unknown): void {
+  #failed(): void {
     this.#base.forget();
-    for (const request of group.requests) request.reject(error);
     const again = this.#next.requests;
     this.#next = newGroup(this.#base);
     for (const request of again) this.#evaluate(request);
@@ -228,7 +315,7 @@ export class CommitQueue {
 }
 
 function newGroup(parent: Reader): Group {
-  return { overlay: new Overlay(parent), requests: [], transactions: 0, bytes: 0 };
+  return { overlay: new Overlay(parent), requests: [], transactions: 0, bytes: 0, lastMs: 0 };
 }
 
 function settle(request: Request): void {
@@ -260,8 +347,12 @@ class BaseReader implements Reader {
   }
 
   /** A group is durable: what is remembered follows it. */
-  committed(overlay: Overlay): void {
-    for (const [key, value] of overlay.writes) if (this.#hot.has(key)) this.#hot.set(key, value);
+  committed({ writes }: Overlay): void {
+    if (this.#hot.size < writes.size) {
+      for (const key of this.#hot.keys()) if (writes.has(key)) this.#hot.set(key, writes.get(key));
+    } else {
+      for (const [key, value] of writes) if (this.#hot.has(key)) this.#hot.set(key, value);
+    }
   }
 
   /** A flush failed: whatever it left, the storage knows better. */

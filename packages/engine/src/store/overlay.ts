@@ -12,12 +12,12 @@ import type { Key, KeyEntry, KeyRange, Reader, Writes } from "../platform.ts";
 export class Overlay implements Reader {
   #writes = new Map<Key, Value | undefined>();
   #parent: Reader;
-  /** The kinds of own keys: a read of another kind need not look at any of them. */
-  #kinds = new Set<string>();
-  /** Own keys in order, but for those in #recent. */
-  #sorted: Key[] = [];
+  /** The kinds of own keys, a bit for each: a read of another kind need not look at any of them. */
+  #kinds = 0;
+  /** Own keys in order, but for those in #recent. Undefined until somebody reads a range. */
+  #sorted: Key[] | undefined;
   /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
-  #recent: Key[] = [];
+  #recent: Key[] | undefined;
   /** Called before each write; what it throws ends the request. */
   onWrite: (() => void) | undefined;
 
@@ -56,8 +56,8 @@ export class Overlay implements Reader {
     }
     this.#writes = other.#writes;
     this.#kinds = other.#kinds;
-    this.#sorted = other.#sorted;
-    this.#recent = other.#recent;
+    this.#sorted = undefined;
+    this.#recent = undefined;
   }
 
   get(key: Key, fields?: readonly string[]): Value | undefined {
@@ -98,28 +98,35 @@ export class Overlay implements Reader {
     const { size } = this.#writes;
     this.#writes.set(key, value);
     if (this.#writes.size === size) return;
-    this.#recent.push(key);
-    this.#kinds.add(kindOf(key));
+    this.#kinds |= kindOf(key);
+    this.#recent?.push(key);
   }
 
   #ownEntries(range: KeyRange): readonly OwnEntry[] {
     const kind = kindOf(range.from);
-    if (kind === kindOf(range.to) && !this.#kinds.has(kind)) return NOTHING;
+    if (kind === kindOf(range.to) && (this.#kinds & kind) === 0) return NOTHING;
     return this.#ownKeys(range).map((key) => ({ key, value: this.#writes.get(key) }));
   }
 
   #ownKeys(range: KeyRange): Key[] {
-    if (this.#recent.length > RECENT_MAX) this.#settle();
-    const from = firstAtOrAfter(this.#sorted, range.from);
-    const own = this.#sorted.slice(from, firstAtOrAfter(this.#sorted, range.to));
-    const recent = this.#recent.filter((key) => key >= range.from && key < range.to);
+    if (this.#writes.size === 0) return [];
+    const sorted = this.#settled();
+    const from = firstAtOrAfter(sorted, range.from);
+    const own = sorted.slice(from, firstAtOrAfter(sorted, range.to));
+    const recent = (this.#recent ?? []).filter((key) => key >= range.from && key < range.to);
     const keys = recent.length === 0 ? own : [...own, ...recent].sort();
     return range.reverse === true ? keys.toReversed() : keys;
   }
 
-  #settle(): void {
-    this.#sorted = [...this.#sorted, ...this.#recent].sort();
+  /** The keys in order, all but a few recent ones. */
+  #settled(): readonly Key[] {
+    const sorted = this.#sorted;
+    const recent = this.#recent ?? [];
+    if (sorted !== undefined && recent.length <= RECENT_MAX) return sorted;
+    const keys = sorted === undefined ? [...this.#writes.keys()] : [...sorted, ...recent];
+    this.#sorted = keys.sort();
     this.#recent = [];
+    return keys;
   }
 }
 
@@ -137,9 +144,9 @@ interface OwnEntry {
 
 const NOTHING: readonly OwnEntry[] = [];
 
-/** A key begins with the letter of its kind. */
-function kindOf(key: Key): string {
-  return key.charAt(0);
+/** A key begins with the letter of its kind: the bit for it. */
+function kindOf(key: Key): number {
+  return 1 << (key.charCodeAt(0) & 31);
 }
 
 function* keysOf(entries: Iterable<KeyEntry>): Iterable<Key> {

@@ -158,14 +158,18 @@ function endedError(): PeerError {
 /** One tick cannot order two operations on one document. States merge in any order. */
 function checkDistinct(operations: readonly Operation[]): void {
   if (operations.length < 2) return;
-  const seen = new Set<string>();
+  const collections = new Map<string, Set<string>>();
   for (const operation of operations) {
     if (!isDocumentOperation(operation) || operation.kind === "merge") continue;
-    const name = `${operation.collection}/${documentId(operation.id).key}`;
-    if (seen.has(name)) {
-      const message = "expected each document once in a statement or command";
-      throw new PeerError("operation.invalid", message);
+    const { collection, id } = operation;
+    let seen = collections.get(collection);
+    if (seen === undefined) {
+      seen = new Set();
+      collections.set(collection, seen);
     }
-    seen.add(name);
+    const { size } = seen;
+    if (seen.add(documentId(id).key).size > size) continue;
+    const message = "expected each document once in a statement or command";
+    throw new PeerError("operation.invalid", message);
   }
 }

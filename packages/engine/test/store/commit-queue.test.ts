@@ -47,7 +47,7 @@ test("[K22] requests that come during a flush form the next group, evaluated ove
 });
 
 test("[K22] requests that come while the answers of a group go out join the next one", async () => {
-  const platform = testPlatform();
+  const platform = { ...testPlatform(), elapsed: (): number => 0 };
   const { store, disk } = await openStore({}, platform);
   await put(store, "x", 0);
   disk.holdSyncs();

@@ -30,6 +30,7 @@ import { anyDocuments, anyIndexes } from "../query/generated-documents.ts";
 import { anyArguments } from "../query/generated-expression.ts";
 import { anyMutation, anySelect } from "../query/generated-statement.ts";
 import { openStore } from "./open-store.ts";
+import { withoutTimes } from "./profile-times.ts";
 
 export interface PermissionCase {
   readonly things: readonly ValueObject[];
@@ -284,7 +285,7 @@ async function outcomeOf(
 /** The row about a run says how long it took. */
 function untimed(row: Value): Value {
   if (!isObject(row) || !isObject(row["~request_profile"])) return row;
-  return { "~request_profile": { ...row["~request_profile"], times: 0 } };
+  return { "~request_profile": withoutTimes(row["~request_profile"]) };
 }
 
 function needsRule(statement: string, authority: Authority): boolean {

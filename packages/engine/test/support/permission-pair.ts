@@ -59,6 +59,7 @@ import {
   recordsOf,
   tokensOf,
 } from "./permission-peer.ts";
+import { withoutTimes } from "./profile-times.ts";
 
 /** What was read or written, without the number of the transaction and without times. */
 function shownResult(result: StatementResult): Told {
@@ -74,7 +75,7 @@ function shownResult(result: StatementResult): Told {
 
 function untimed(row: Value): Value {
   const profile = isObject(row) ? row["~request_profile"] : undefined;
-  return isObject(profile) ? withProfile({ ...profile, times: 0 }) : row;
+  return isObject(profile) ? withProfile(withoutTimes(profile)) : row;
 }
 
 function withProfile(profile: ValueObject): ValueObject {

@@ -9,7 +9,7 @@ import type {
 } from "@bigpeer/engine";
 import { PeerError, unreachable, type Value } from "@bigpeer/protocol";
 import { Refusal, refusalOf } from "../http/refusal.ts";
-import type { Call, Operation } from "./operation.ts";
+import type { Operation, Result } from "./operation.ts";
 import { REPEATED, repeatKeyOf } from "./repeat-key.ts";
 import { checkWriteRequest, type WriteCommand, type WriteRequest } from "./schemas.ts";
 
@@ -20,29 +20,29 @@ export const WRITE: Operation<WriteRequest> = {
   path: PATH,
   check: checkWriteRequest,
   unreachedStatus: 400,
-  run: async ({ commands }, call) => {
-    const { results, transactionId, isRepeated } = await write(commands, call);
-    const body = { results: results.map((result) => resultValue(result, transactionId)) };
-    return { body, isApplied: true, ...(isRepeated && { headers: REPEATED }) };
-  },
-};
-
-async function write(commands: readonly WriteCommand[], call: Call): Promise<BatchResult> {
-  const { app, request, credential } = call;
-  const repeat = repeatKeyOf(call, PATH);
-  try {
-    return await app.statements.write({
+  run: ({ commands }, call) => {
+    const { app, request, credential } = call;
+    const repeat = repeatKeyOf(call, PATH);
+    const written = app.statements.write({
       commands: commands.map(engineCommand),
       isUnknownRefused: !app.settings.isUnknownEmpty,
       requestId: request.id,
       authority: credential.authority,
-      ...(repeat && { repeat }),
+      repeat,
     });
-  } catch (error) {
-    const isDenied = error instanceof PeerError && error.code === "permission.denied";
-    // Here, and only here, a known caller who may not do this is told so by a status of its own.
-    throw isDenied ? new Refusal(403, refusalOf(error)?.message ?? error.message) : error;
-  }
+    return written.then(resultOf, refuse);
+  },
+};
+
+function resultOf({ results, transactionId, isRepeated }: BatchResult): Result {
+  const body = { results: results.map((result) => resultValue(result, transactionId)) };
+  return { body, isApplied: true, headers: isRepeated ? REPEATED : undefined };
+}
+
+/** Here, and only here, a known caller who may not do this is told so by a status of its own. */
+function refuse(error: unknown): never {
+  const isDenied = error instanceof PeerError && error.code === "permission.denied";
+  throw isDenied ? new Refusal(403, refusalOf(error)?.message ?? error.message) : error;
 }
 
 /** What may be left out is null for some clients; the engine knows only that it is not there. */

@@ -33,9 +33,12 @@ export class CommitRoom {
     this.#readSize = readSize;
   }
 
-  /** Throws PeerError `store.full` when there is no room. */
-  async take(entries: readonly EntrySize[]): Promise<void> {
-    if (this.#takeSpare(entries)) return;
+  /** Undefined when the room is there already. Else it rejects with `store.full` if there is none. */
+  take(entries: readonly EntrySize[]): Promise<void> | undefined {
+    return this.#takeSpare(entries) ? undefined : this.#grow(entries);
+  }
+
+  async #grow(entries: readonly EntrySize[]): Promise<void> {
     const known = this.#readSize();
     const pageCount = estimatePages(known, entries);
     const { pageSize } = known;

@@ -24,9 +24,11 @@ export function prepareBatch(
   commands: readonly WriteCommand[],
   context: BatchContext,
 ): PreparedBatch {
+  const { isUnknownRefused, prepareTarget } = context;
   const prepared = commands.map((command, i) => {
     const at = `commands[${i}]`;
-    return { at, run: prepareCommand(command, { ...context, at }) };
+    // Spelt out: a spread costs as much as all else here.
+    return { at, run: prepareCommand(command, { at, isUnknownRefused, prepareTarget }) };
   });
   return (execution) =>
     prepared.map(({ at, run }) => {
@@ -65,10 +67,12 @@ const NAMED_MAX = 8;
 
 /** The batch in a few words, for the history of requests. */
 export function labelOf(commands: readonly WriteCommand[]): string {
-  const named = commands.slice(0, NAMED_MAX);
-  const words = named.map(({ method, collection }) => `${method} ${collection.slice(0, 64)}`);
-  const others = commands.length - named.length;
-  return `write: ${words.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
+  let label = "write:";
+  for (const [i, { method, collection }] of commands.entries()) {
+    if (i === NAMED_MAX) return `${label} and ${commands.length - NAMED_MAX} more`;
+    label += `${i === 0 ? "" : ","} ${method} ${collection.slice(0, 64)}`;
+  }
+  return label;
 }
 
 /** How many documents a batch changed. */

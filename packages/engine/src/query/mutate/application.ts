@@ -44,14 +44,17 @@ export function applyWrites(
   const { view } = transactionOf(execution);
   const { budget } = execution.run;
   const limits = sizeLimitsOf(execution);
-  return ofStatement(at, () => {
+  const operations: DocumentOperation[] = [];
+  try {
     for (const write of writes) {
       budget.step();
       budget.take(checkDocumentSize(write, limits, view, execution.warnings));
+      operations.push(write.operation);
     }
-    const operations = writes.map(({ operation }) => operation);
-    return applyOperations(operations, execution, at);
-  });
+  } catch (error) {
+    throw ofStatement(error, at);
+  }
+  return applyOperations(operations, execution, at);
 }
 
 export function applyOperations(
@@ -59,7 +62,13 @@ export function applyOperations(
   execution: MutationContext,
   at?: number,
 ): OperationOutcome[] {
-  return applyRounds([operations], execution, at)[0] ?? [];
+  const { judge } = execution;
+  if (judge !== undefined) return applyRounds([operations], execution, at)[0] ?? [];
+  try {
+    return transactionOf(execution).apply(operations);
+  } catch (error) {
+    throw ofStatement(error, at);
+  }
 }
 
 /** The same for several ticks; the caller is judged by what the last of them leaves. */
@@ -75,9 +84,11 @@ export function applyRounds(
       if (rounds.length > 1) run.budget.look();
       return transaction.apply(round);
     });
-  return ofStatement(at, () =>
-    judge === undefined ? apply() : applyJudged(rounds.flat(), judge, execution, apply),
-  );
+  try {
+    return judge === undefined ? apply() : applyJudged(rounds.flat(), judge, execution, apply);
+  } catch (error) {
+    throw ofStatement(error, at);
+  }
 }
 
 const CONTENT_CODES: ReadonlySet<string> = new Set([
@@ -87,13 +98,9 @@ const CONTENT_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** What is wrong with an operation is here a fault of the statement that it came from. */
-function ofStatement<T>(at: number | undefined, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof PeerError) || !CONTENT_CODES.has(error.code)) throw error;
-    throw evaluationFault(error.message, at);
-  }
+function ofStatement(error: unknown, at: number | undefined): unknown {
+  if (!(error instanceof PeerError) || !CONTENT_CODES.has(error.code)) return error;
+  return evaluationFault(error.message, at);
 }
 
 /** Documents as the statement sees them after its writes; those that do not show are left out. */

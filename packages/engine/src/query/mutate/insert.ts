@@ -17,6 +17,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
+import type { StateOperation } from "../../crdt/edit.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault, semanticFault } from "../fault.ts";
 import { readDocument } from "../run/declared-read.ts";
@@ -189,8 +190,12 @@ function decide(given: Given, plan: InsertPlan, execution: MutationContext): Wri
     return plan.isInitial ? undefined : meet(given, before, plan, execution);
   }
   const kind = plan.isInitial ? "initial" : "insert";
-  const types = given.types === undefined ? {} : { types: given.types };
-  return { operation: { kind, collection, id, fields, ...types }, before };
+  const { types } = given;
+  const operation: StateOperation =
+    types === undefined
+      ? { kind, collection, id, fields }
+      : { kind, collection, id, fields, types };
+  return { operation, before };
 }
 
 /** The document is here already. */

@@ -2,12 +2,15 @@
  * The way to the documents of a term, chosen when a statement runs: only then the indexes are known.
  */
 
+import type { IndexDefinition } from "../../store/index-entry.ts";
 import type { Needed } from "../../store/view.ts";
 import type { DocumentView } from "../frame/document-view.ts";
+import type { Steps } from "../frame/steps.ts";
 import { type Chosen, chooseAccess, SCAN, type Wish } from "../plan/access.ts";
 import type { Explaining } from "../plan/explain.ts";
 import type { SourcePlan } from "../plan/plan.ts";
 import { fieldsOf } from "../plan/reads.ts";
+import type { Execution } from "./execution.ts";
 import type { Profile } from "./profile.ts";
 
 /** What of an execution a way is chosen by. */
@@ -36,6 +39,21 @@ export function neededOf({ reads, types }: SourcePlan, isStrict: boolean): Neede
 
 function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {
   return probe !== undefined || order !== undefined;
+}
+
+/**
+ * The same with the indexes that the caller may be told of: those of collections in which he sees a
+ * document. They are found with pauses, because somebody may have to look at many documents for it.
+ */
+export function* toldChoosing(execution: Execution): Steps<Choosing> {
+  const { isStrict, profile, view } = execution;
+  const told = new Map<string, IndexDefinition[]>();
+  for (const index of view.indexes()) {
+    if (index === undefined) yield;
+    else told.set(index.collection, [...(told.get(index.collection) ?? []), index]);
+  }
+  const indexesOf = (collection: string): readonly IndexDefinition[] => told.get(collection) ?? [];
+  return { isStrict, view: { indexesOf }, ...(profile && { profile }) };
 }
 
 /** The choices that EXPLAIN tells of. */

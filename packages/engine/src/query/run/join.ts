@@ -82,6 +82,8 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
 
 /** To look something up in an index takes about as long as to pass so many documents in a scan. */
 const PASSED_PER_LOOKUP = 8;
+/** So many left rows are always looked up. */
+const LOOKUPS_MIN = 64;
 
 /** Lookups in an index of the right side; undefined when none answers the condition. */
 function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | undefined {
@@ -97,7 +99,7 @@ function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | und
   const search = { execution, collection: name, wanted: Infinity, needed };
   return {
     of: (frame) => findDocuments(access, { ...search, frame }),
-    rowsMax: count / PASSED_PER_LOOKUP,
+    rowsMax: Math.max(LOOKUPS_MIN, count / PASSED_PER_LOOKUP),
   };
 }
 

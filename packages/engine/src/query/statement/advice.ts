@@ -4,13 +4,14 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
+import { FIRST_PIECE } from "../../store/index-builder.ts";
 import { semanticFault } from "../fault.ts";
 import { transactionOf } from "../mutate/application.ts";
 import { type AdvisedTerm, adviseTerm, type SuggestedIndex } from "../plan/advice.ts";
-import type { Choosing } from "../run/choose.ts";
+import { type Choosing, toldChoosing } from "../run/choose.ts";
 import { printStatement } from "../syntax/print.ts";
 import type { AdviseStatement, CreateIndexStatement } from "../syntax/tree.ts";
-import { type Prepared, quickRead, type RunWrite } from "./work.ts";
+import { type Prepared, type RunWrite, slowRead } from "./work.ts";
 
 export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepared {
   const { statement, isProvision, at } = advise;
@@ -19,7 +20,12 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
   }
   const terms = inner.terms ?? [];
   const text = printStatement(statement);
-  if (!isProvision) return quickRead(({ view }) => [adviceRow(text, adviceFor(terms, view))]);
+  if (!isProvision) {
+    return slowRead(function* told(execution) {
+      const { view } = yield* toldChoosing(execution);
+      return [adviceRow(text, adviceFor(terms, view))];
+    });
+  }
   const run: RunWrite = (execution) => {
     const transaction = transactionOf(execution);
     const advice = adviceFor(terms, execution.view);
@@ -28,7 +34,7 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
     for (const { collection, name, keys } of advice.suggested) {
       const told = { collection, name };
       if (transaction.view.index(collection, name) === undefined) {
-        transaction.apply([{ kind: "create_index", collection, name, keys }]);
+        transaction.apply([{ kind: "create_index", collection, name, keys, limit: FIRST_PIECE }]);
         created.push(told);
       } else failed.push({ ...told, reason: `${collection} has an index named ${name} already` });
     }

@@ -4,16 +4,20 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
+import { finish, type Steps } from "../frame/steps.ts";
+import { toldChoosing } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
 import { Profile } from "../run/profile.ts";
 import type { ExplainStatement } from "../syntax/tree.ts";
 import { nanoseconds } from "../system/requests.ts";
-import { type Prepared, quickRead, type RunRead, type RunWrite } from "./work.ts";
+import { type Prepared, type RunRead, type RunWrite, slowRead } from "./work.ts";
 
 export function explainPrepared({ statement, at }: ExplainStatement, inner: Prepared): Prepared {
   const { plan } = inner;
   if (plan === undefined) throw semanticFault(`there is no plan for ${statement.kind}`, at);
-  return quickRead((execution) => [{ plan: plan(execution) }]);
+  return slowRead(function* explain(execution) {
+    return [{ plan: plan(yield* toldChoosing(execution)) }];
+  });
 }
 
 /** Milliseconds, and the clock that they are of. */
@@ -32,10 +36,8 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
       const execution = { ...plain, profile: new Profile(elapsed) };
       const begin = elapsed();
       const { items, ids } = work.run(execution);
-      const profile = profileOf(prepared, execution, times, {
-        count: ids.length,
-        ms: elapsed() - begin,
-      });
+      const ran = { count: ids.length, ms: elapsed() - begin };
+      const profile = finish(profileOf(prepared, execution, times, ran));
       return { ids, items: [...items, profile] };
     };
     return { ...prepared, work: { kind: "write", run } };
@@ -44,10 +46,8 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
     const execution = { ...plain, profile: new Profile(elapsed) };
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
-    const profile = profileOf(prepared, execution, times, {
-      count: Math.max(items.length, ids.length),
-      ms: elapsed() - begin,
-    });
+    const ran = { count: Math.max(items.length, ids.length), ms: elapsed() - begin };
+    const profile = yield* profileOf(prepared, execution, times, ran);
     return { ids, items: [...items, profile] };
   };
   return { ...prepared, work: { kind: "read", run } };
@@ -58,15 +58,16 @@ interface Ran {
   readonly ms: number;
 }
 
-function profileOf(
+function* profileOf(
   { plan, queryType }: Prepared,
   execution: Execution,
   times: PrepareTimes,
   ran: Ran,
-): ValueObject {
+): Steps<ValueObject> {
+  const told = plan && plan(yield* toldChoosing(execution));
   return {
     "~request_profile": {
-      ...(plan && { plan: plan(execution) }),
+      ...(told && { plan: told }),
       queryType,
       resultCount: ran.count,
       state: "completed",

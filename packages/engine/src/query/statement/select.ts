@@ -311,7 +311,6 @@ function distinctness({ isDistinct, output, execution }: Parts): (row: Value) =>
 
 /** Rows that can have no other fields are equal when these are; undefined for all others. */
 function columnNames({ columns, isRaw }: Output): readonly string[] | undefined {
-  const names = columns.map((column) => (column.kind === "column" ? column.name : undefined));
-  const isNamed = (name: string | undefined): name is string => name !== undefined;
-  return !isRaw && names.every(isNamed) ? names : undefined;
+  const names = columns.flatMap((column) => (column.kind === "column" ? [column.name] : []));
+  return !isRaw && names.length === columns.length ? names : undefined;
 }

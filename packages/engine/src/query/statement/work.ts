@@ -37,8 +37,15 @@ export interface Prepared {
 /** A read that is done at once: nothing in it takes long. */
 export function quickRead(rows: (execution: Execution) => readonly Value[]): Prepared {
   // oxlint-disable-next-line require-yield -- there is nothing to pause for
+  return slowRead(function* quick(execution) {
+    return rows(execution);
+  });
+}
+
+/** A read of something else than the rows of a plan. */
+export function slowRead(rows: (execution: Execution) => Steps<readonly Value[]>): Prepared {
   const run: RunRead = function* run(execution) {
-    return { items: rows(execution), ids: [] };
+    return { items: yield* rows(execution), ids: [] };
   };
   return { queryType: "select", work: { kind: "read", run }, plan: undefined };
 }

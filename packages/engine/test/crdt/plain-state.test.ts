@@ -1,0 +1,142 @@
+/**
+ * Plain states: records to records, and never other than by merging and encoding.
+ */
+
+import { isObject, type Stamp, type Value, type ValueObject } from "@bigpeer/protocol";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { deltaOf, type StateOperation } from "../../src/crdt/edit.ts";
+import { merge } from "../../src/crdt/merge.ts";
+import { plainWrite, type StateRecords } from "../../src/crdt/plain-state.ts";
+import { type DocumentState, EMPTY_STATE, isEmptyState } from "../../src/crdt/state.ts";
+import { decodeState, encodeState } from "../../src/crdt/state-codec.ts";
+import { valueText } from "../support/dump.ts";
+import { checkHistories, operationOf, siteName } from "../support/history.ts";
+import { insert, peerAfter, set, unset } from "../support/peer.ts";
+
+const VERSION = 300;
+const VERSION_SIZE = 2;
+
+function recordsOf(state: DocumentState): StateRecords | undefined {
+  if (isEmptyState(state)) return undefined;
+  const { shown, meta } = encodeState(state, VERSION);
+  return { shown, meta, offset: VERSION_SIZE };
+}
+
+function upsert(fields: ValueObject): StateOperation {
+  const edits = [{ kind: "set", path: [], value: fields }] as const;
+  return { kind: "update", collection: "c", id: 1, edits };
+}
+
+/** Whether plainWrite knows what an operation leaves; fails when it knows it wrong. */
+function check(view: DocumentState, operation: StateOperation, stamp: Stamp): boolean {
+  const plain = plainWrite(recordsOf(view), operation, stamp, VERSION);
+  if (plain === undefined) return false;
+  const delta = deltaOf(view, operation, stamp);
+  const after = encodeState(delta === undefined ? view : merge(view, delta), VERSION);
+  expect([...plain.meta]).toEqual([...after.meta]);
+  expect(orderedText(plain.fields)).toBe(orderedText(after.shown?.fields));
+  expect(after.shown?.types).toBe(undefined);
+  return true;
+}
+
+/** The order of the fields counts: it is that of the stored record. */
+function orderedText(fields: ValueObject | undefined): string {
+  return fields === undefined ? "none" : `${namesText(fields)} ${valueText(fields)}`;
+}
+
+function namesText(fields: ValueObject): string {
+  const names = Object.keys(fields).map((name) => {
+    const value = fields[name];
+    return isObject(value) ? `${name}{${namesText(value)}}` : name;
+  });
+  return names.join();
+}
+
+test("[D20] what is told easily of any state is what merging and encoding give", () => {
+  let known = 0;
+  checkHistories({ count: 1000 }, ({ writes, replicas }) => {
+    for (const { view, stamp, intent } of writes) {
+      const operation = operationOf(view, intent);
+      if (operation !== undefined) known += Number(check(view, operation, stamp));
+      if ("fields" in intent) known += Number(check(view, upsert(intent.fields), stamp));
+    }
+    for (const { state } of replicas) {
+      const fields = encodeState(state).shown?.fields ?? {};
+      for (const time of [0, 1, 5, 1000]) {
+        for (const site of [1, 9]) {
+          const stamp = { time, site: siteName(site) };
+          known += Number(check(state, upsert(fields), stamp));
+          known += Number(check(state, { kind: "delete", collection: "c", id: 1 }, stamp));
+        }
+      }
+    }
+  });
+  expect(known).toBeGreaterThan(1000);
+});
+
+const names = fc.constantFrom("a", "b", "1", "__proto__", "m", "constructor");
+const { fields: anyFields } = fc.letrec<{ value: Value; fields: ValueObject }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom<Value>(0, -0, "s", null, 2n ** 60n, Number.NaN, [{ a: 1 }], []),
+    tie("fields"),
+  ),
+  fields: fc
+    .array(fc.tuple(names, tie("value")), { maxLength: 4 })
+    .map((entries) => Object.fromEntries(entries)),
+}));
+
+test("[D20] inserts, upserts and deletes one after the other stay what merging gives", () => {
+  let known = 0;
+  fc.assert(
+    fc.property(fc.array(fc.option(anyFields), { maxLength: 8 }), (writes) => {
+      let state = EMPTY_STATE;
+      for (const [i, fields] of writes.entries()) {
+        const stamp = { time: i + 1, site: siteName(1) };
+        const operation = operationFor(state, fields);
+        known += Number(check(state, operation, stamp));
+        state = merge(state, deltaOf(state, operation, stamp) ?? EMPTY_STATE);
+        const records = recordsOf(state);
+        if (records === undefined) continue;
+        // As a store reads it: with the fields in the order of the record.
+        state = decodeState(records.shown, records.meta, records.offset);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+  expect(known).toBeGreaterThan(1000);
+});
+
+function operationFor(state: DocumentState, fields: ValueObject | null): StateOperation {
+  const document = { collection: "c", id: 1 };
+  if (fields === null) return { kind: "delete", ...document };
+  return encodeState(state).shown === undefined
+    ? { kind: "insert", ...document, fields }
+    : upsert(fields);
+}
+
+test("an upsert of the fields that show, also of more of them, is known at once", () => {
+  const { state } = peerAfter(insert({ a: 1, m: { x: 1 } }));
+  const stamp = { time: 50, site: siteName(1) };
+  expect(check(state, upsert({ a: 2, m: { x: 2 } }), stamp)).toBe(true);
+  expect(check(state, upsert({ a: 2, m: { x: 2, y: 3 }, b: 4 }), stamp)).toBe(true);
+  expect(check(state, { kind: "delete", collection: "c", id: 1 }, stamp)).toBe(true);
+});
+
+test("an upsert that leaves a field, changes its kind or the order is left to merging", () => {
+  const { state } = peerAfter(insert({ a: 1, m: { x: 1 } }));
+  const stamp = { time: 50, site: siteName(1) };
+  for (const fields of [{ a: 2 }, { m: { x: 2 }, a: 2 }, { a: 2, m: 3 }, { a: {}, m: { x: 2 } }]) {
+    expect(check(state, upsert(fields), stamp)).toBe(false);
+  }
+  expect(check(state, upsert({ a: 2, m: {} }), stamp)).toBe(false);
+});
+
+test("what was written at several stamps, or has something removed, is left to merging", () => {
+  const stamp = { time: 50, site: siteName(1) };
+  const several = peerAfter(insert({ a: 1, b: 1 }), set("a", 2));
+  const removed = peerAfter(insert({ a: 1, b: 1 }), unset("b"));
+  expect(check(several.state, upsert({ b: 3, a: 3 }), stamp)).toBe(false);
+  expect(check(removed.state, upsert({ a: 3 }), stamp)).toBe(false);
+});
