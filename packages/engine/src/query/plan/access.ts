@@ -98,20 +98,27 @@ export interface AccessTerm {
 
 export const SCAN: ScanAccess = { kind: "scan" };
 
-/** ORDER BY as paths of one term; undefined when it is more than that, or asks for nothing. */
+/**
+ * ORDER BY as paths of one term; undefined when it is more than that, or asks for nothing.
+ * `isAlone`: no other term gives a document several rows.
+ */
 export function orderPaths(
   order: readonly OrderTerm[],
   slot: number,
+  isAlone: boolean,
 ): readonly OrderPath[] | undefined {
   const paths: OrderPath[] = [];
+  let isDecided = false;
   for (const { expression, isDescending, nulls } of order) {
     const path = pathOf(expression, slot);
     // Null and MISSING are the greatest of all values in an index.
     const isNatural = nulls === undefined || (nulls === "first") === isDescending;
-    if (path === undefined || !isNatural) return undefined;
+    if (path === undefined || !(isNatural || isDecided)) return undefined;
+    if (isDecided) continue;
     paths.push({ path, isDescending });
-    // Ids differ: what stands behind decides nothing.
-    if (isIdPath(path)) break;
+    // Ids differ: what else is of the document decides nothing behind them.
+    isDecided = isIdPath(path);
+    if (isDecided && isAlone) break;
   }
   return paths.length === 0 ? undefined : paths;
 }
