@@ -179,7 +179,8 @@ function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEn
   for (const range of ranges) {
     for (const entry of view.scanIndex(access.index, { ...range, ...reverse })) {
       run.budget.step();
-      profile?.countEntry(access.index.number);
+      // A pause tells of what the caller may not know of.
+      if (entry !== undefined) profile?.countEntry(access.index.number);
       if (pace.isPauseDue()) yield undefined;
       yield entry;
     }
