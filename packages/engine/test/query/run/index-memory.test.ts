@@ -9,8 +9,8 @@ import { openStatements, type Statements } from "../../support/run-statements.ts
 async function openJoined(bytes: number): Promise<Statements> {
   const statements = await openStatements({ bytes });
   const { rows, store } = statements;
-  const left: Value[] = Array.from({ length: 60 }, (_, i) => ({ _id: i, k: i % 4 }));
-  const right: Value[] = Array.from({ length: 3000 }, (_, i) => ({ _id: i, k: i % 4, m: i % 4 }));
+  const left: Value[] = Array.from({ length: 300 }, (_, i) => ({ _id: i, k: i % 40 }));
+  const right: Value[] = Array.from({ length: 3000 }, (_, i) => ({ _id: i, k: i % 40, m: i % 40 }));
   await rows("INSERT INTO a DOCUMENTS (:left)", { left });
   await rows("INSERT INTO b DOCUMENTS (:right)", { right });
   for (const key of ["k", "m"]) await rows(`CREATE INDEX ${key} ON b (${key})`);
@@ -20,11 +20,10 @@ async function openJoined(bytes: number): Promise<Statements> {
 
 describe("many lookups in one statement", () => {
   test.each([
-    ["one index", "b.k = a.k", 45_000],
-    ["several values", "b.k IN [a.k, a.k + 1]", 78_750],
-    ["several indexes", "b.k = a.k OR b.m = a.k + 1", 78_750],
-    ["what is in both of two indexes", "b.k = a.k AND b.m = a.k", 45_000],
-    ["ids beside an index", "b.k = a.k OR b._id <= a.k", 45_090],
+    ["one index", "b.k >= a.k AND b.k <= a.k", 22_500],
+    ["several values", "b.k IN [a.k, a.k + 1]", 44_475],
+    ["several indexes", "b.k = a.k OR b.m = a.k + 1", 44_475],
+    ["ids beside an index", "b.k = a.k OR b._id <= a.k", 28_150],
   ])("take no more memory than the largest of them: %s", async (_, on, count) => {
     const { rows } = await openJoined(1_000_000);
     const found = await rows(`SELECT count(*) AS n FROM a JOIN b ON ${on}`);
@@ -35,7 +34,7 @@ describe("many lookups in one statement", () => {
     const { rows } = await openJoined(1_000_000);
     const inner = "SELECT b.m FROM b WHERE b.k = a.k ORDER BY b.m, b._id DESC LIMIT 1";
     const found = await rows(`SELECT count(*) AS n FROM a WHERE a.k IN (${inner})`);
-    expect(found).toEqual([{ n: 60 }]);
+    expect(found).toEqual([{ n: 300 }]);
   });
 });
 
