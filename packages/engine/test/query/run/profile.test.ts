@@ -10,7 +10,10 @@ import { numbered, openStatements } from "../../support/run-statements.ts";
 function countsOf(found: readonly Value[]): unknown[] {
   const profile = (found.at(-1) as ValueObject)["~request_profile"] as ValueObject;
   const steps = (profile["plan"] as ValueObject)["children"] as readonly ValueObject[];
-  return steps.map((step) => [step["#operator"], (step["#stats"] as ValueObject)["rows"]]);
+  return steps.map((step) => [
+    step["#operator"],
+    (step["#stats"] as ValueObject | undefined)?.["rows"],
+  ]);
 }
 
 test("a row that waits for a query inside of it counts once", async () => {
@@ -37,4 +40,14 @@ test("entries of documents that the caller may not read are not counted", async 
     ["filter", 3],
     ["projection", 3],
   ]);
+});
+
+test("a list that is longer than the collection is not looked up value by value", async () => {
+  const { rows } = await openStatements();
+  await rows("INSERT INTO c DOCUMENTS (:docs)", { docs: numbered(900) });
+  await rows("CREATE INDEX n ON c (n)");
+  const fetched = async (list: readonly number[]): Promise<unknown> =>
+    countsOf(await rows("PROFILE SELECT k FROM c WHERE n IN :list", { list }))[1];
+  expect(await fetched(Array.from({ length: 1000 }, (_, i) => 1000 + i))).toEqual(["fetch", 0]);
+  expect(await fetched(Array.from({ length: 1100 }, (_, i) => 1000 + i))).toEqual(["fetch", 900]);
 });
