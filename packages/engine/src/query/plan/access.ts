@@ -44,6 +44,8 @@ export interface IndexAccess {
   readonly isCovering: boolean;
   /** How entries are walked for ORDER BY; undefined where the order is that of the ids. */
   readonly walk: Walk | undefined;
+  /** Whether rows come in the order that was wished for: by the walk, or because it is that of ids. */
+  readonly isOrdered: boolean;
 }
 
 export interface Walk {
@@ -98,20 +100,27 @@ export interface AccessTerm {
 
 export const SCAN: ScanAccess = { kind: "scan" };
 
-/** ORDER BY as paths of one term; undefined when it is more than that, or asks for nothing. */
+/**
+ * ORDER BY as paths of one term; undefined when it is more than that, or asks for nothing.
+ * `isAlone`: no other term gives a document several rows.
+ */
 export function orderPaths(
   order: readonly OrderTerm[],
   slot: number,
+  isAlone: boolean,
 ): readonly OrderPath[] | undefined {
   const paths: OrderPath[] = [];
+  let isDecided = false;
   for (const { expression, isDescending, nulls } of order) {
     const path = pathOf(expression, slot);
     // Null and MISSING are the greatest of all values in an index.
     const isNatural = nulls === undefined || (nulls === "first") === isDescending;
-    if (path === undefined || !isNatural) return undefined;
+    if (path === undefined || !(isNatural || isDecided)) return undefined;
+    if (isDecided) continue;
     paths.push({ path, isDescending });
-    // Ids differ: what stands behind decides nothing.
-    if (isIdPath(path)) break;
+    // Ids differ: what else is of the document decides nothing behind them.
+    isDecided = isIdPath(path);
+    if (isDecided && isAlone) break;
   }
   return paths.length === 0 ? undefined : paths;
 }
@@ -121,11 +130,17 @@ export function chooseAccess(
   wish: Wish,
   indexes: readonly IndexDefinition[],
 ): Chosen {
+  const [first] = wish.order ?? [];
+  if (first !== undefined && isIdPath(first.path) && !first.isDescending) {
+    // The order of rows whatever the way.
+    const { access } = chooseAccess(term, { ...wish, order: undefined }, indexes);
+    return { access, isOrdered: true };
+  }
   const usable = usableIndexes(indexes, term.hint);
   const filtering = chooseFiltering(term, wish, usable);
   if (filtering !== undefined) return filtering;
   return (
-    orderedScan(term, wish) ??
+    reversedScan(term, wish) ??
     chooseOrdering(term, wish, usable) ?? { access: scanOf(term), isOrdered: false }
   );
 }
@@ -155,9 +170,10 @@ function chooseFiltering(
   const [best] = found;
   if (best === undefined) return chooseUnion(probe, indexes);
   if (best.walk !== undefined) return { access: best, isOrdered: true };
+  const { isOrdered } = best;
   const arms = intersecting(found);
   const access: Access = arms.length > 1 ? { kind: "intersect", arms } : best;
-  return { access, isOrdered: false };
+  return { access, isOrdered };
 }
 
 function isUseful({ points, bounds }: IndexAccess): boolean {
@@ -170,8 +186,8 @@ function rankOf(access: IndexAccess): number {
 }
 
 /** The more of what is asked for an index does, the higher. */
-export function meritOf({ points, bounds, walk, isCovering }: IndexAccess): number {
-  const order = walk === undefined ? 0 : 2;
+export function meritOf({ points, bounds, isOrdered, isCovering }: IndexAccess): number {
+  const order = isOrdered ? 2 : 0;
   const range = bounds.length > 0 ? 4 : 0;
   return 8 * points.length + range + order + (isCovering ? 1 : 0);
 }
@@ -242,12 +258,11 @@ function scanOf({ probe }: Pick<AccessTerm, "probe">): ScanAccess {
   return bounds.length === 0 ? SCAN : { kind: "scan", bounds };
 }
 
-/** ORDER BY _id is the order of every scan. */
-function orderedScan(term: AccessTerm, { order }: Wish): Chosen | undefined {
+/** ORDER BY _id DESC is the order of a scan from its end. */
+function reversedScan(term: AccessTerm, { order }: Wish): Chosen | undefined {
   const [first] = order ?? [];
   if (first === undefined || !isIdPath(first.path)) return undefined;
-  const scan = scanOf(term);
-  return { access: first.isDescending ? { ...scan, isReversed: true } : scan, isOrdered: true };
+  return { access: { ...scanOf(term), isReversed: true }, isOrdered: true };
 }
 
 /** An index that is walked only for its order: worth it where the rest of it is not needed. */
@@ -300,8 +315,8 @@ function matchIndex(index: IndexDefinition, tests: Tests, { term, wish }: Asked)
   const next = index.keys[points.length];
   const bounds = next === undefined ? [] : rangeTests(tests.get(pathName(next.path)) ?? []);
   const isCovering = isCoveredBy(index, term.reads);
-  const walk = walkOf(index.keys, points, wish.order);
-  return { kind: "index", index, points, bounds, isCovering, walk };
+  const ordering = orderingOf(index.keys, points, wish.order);
+  return { kind: "index", index, points, bounds, isCovering, ...ordering };
 }
 
 /** One value before a list of them. */
@@ -319,30 +334,45 @@ function isCoveredBy({ keys }: IndexDefinition, reads: readonly Path[] | undefin
   return reads.every((path) => isIdPath(path) || names.has(pathName(path)));
 }
 
-/** How an index is walked so that its entries come in an order; undefined when it cannot be. */
-function walkOf(
+type Ordering = Pick<IndexAccess, "walk" | "isOrdered">;
+
+const NO_ORDER: Ordering = { walk: undefined, isOrdered: false };
+
+/** How an index is walked so that its entries come in an order, if that can be. */
+function orderingOf(
   keys: readonly IndexKey[],
   points: readonly PointTest[],
   order: readonly OrderPath[] | undefined,
-): Walk | undefined {
-  if (order === undefined || points.some(({ kind }) => kind === "member")) return undefined;
+): Ordering {
+  if (order === undefined || points.some(({ kind }) => kind === "member")) return NO_ORDER;
   // What is the same in all rows decides nothing about their order.
   const fixed = new Set(keys.slice(0, points.length).map(({ path }) => pathName(path)));
   const terms = order.filter(({ path }) => !fixed.has(pathName(path)));
   const last = terms.at(-1);
   const id = last !== undefined && isIdPath(last.path) ? last : undefined;
   const asked = id === undefined ? terms : terms.slice(0, -1);
+  const areIdsDescending = id?.isDescending === true;
+  if (asked.length === 0) {
+    if (!areIdsDescending) return { walk: undefined, isOrdered: true };
+    // All entries would have to be at hand before the first row.
+    if (points.length < keys.length) return NO_ORDER;
+  }
   let isReversed: boolean | undefined;
   for (const [i, { path, isDescending }] of asked.entries()) {
     const key = keys[points.length + i];
-    if (key === undefined || pathName(key.path) !== pathName(path)) return undefined;
+    if (key === undefined || pathName(key.path) !== pathName(path)) return NO_ORDER;
     const isAgainst = key.isDescending !== isDescending;
-    if (isReversed !== undefined && isReversed !== isAgainst) return undefined;
+    if (isReversed !== undefined && isReversed !== isAgainst) return NO_ORDER;
     isReversed = isAgainst;
   }
-  const areIdsDescending = id?.isDescending === true;
   const tieKeys = points.length + asked.length;
-  return { order: asked, isReversed: isReversed ?? false, tieKeys, areIdsDescending };
+  const walk = {
+    order: asked,
+    isReversed: isReversed ?? areIdsDescending,
+    tieKeys,
+    areIdsDescending,
+  };
+  return { walk, isOrdered: true };
 }
 
 const ID_NAME = pathName(["_id"]);

@@ -5,7 +5,7 @@
  * then what is bounded. An index is advised when it would be chosen over all that there are.
  */
 
-import { INDEX_KEYS_MAX, type IndexKey, type Path } from "@bigpeer/protocol";
+import { INDEX_KEYS_MAX, type IndexKey, NAME_SIZE_MAX, type Path } from "@bigpeer/protocol";
 import type { IndexDefinition } from "../../store/index-entry.ts";
 import {
   type Access,
@@ -101,11 +101,17 @@ function suggestion(
   const isFiltering = points.length > 0 || ranges.length > 0;
   const walked = isFiltering || hasLimit ? ordered : [];
   const bounded = ranges.filter((path) => !walked.some((each) => isSamePath(each.path, path)));
-  const keys = [...points.map(ascending), ...walked.map(directed), ...bounded.map(ascending)];
+  const wanted = [...points.map(ascending), ...walked.map(directed), ...bounded.map(ascending)];
+  const keys = wanted.slice(0, INDEX_KEYS_MAX);
   if (keys.length === 0) return undefined;
   const reason = reasonOf({ points, walked, ranges });
+  return { collection, name: nameOf(collection, keys), keys, reason };
+}
+
+function nameOf(collection: string, keys: readonly IndexKey[]): string {
   const name = ["adv", collection, ...keys.map(({ path }) => path.join("_"))].join("_");
-  return { collection, name, keys: keys.slice(0, INDEX_KEYS_MAX), reason };
+  // A pair that is cut in two is no text.
+  return name.length <= NAME_SIZE_MAX ? name : name.slice(0, NAME_SIZE_MAX).toWellFormed();
 }
 
 function termsOf(probe: Probe | undefined): ProbeTerm[] {

@@ -28,8 +28,9 @@ export function rowsForChoice(
   return withReads({ ...rows, wish: wishOf(order, hasLimit, rows) }, expressions);
 }
 
-function wishOf(order: readonly OrderTerm[], hasLimit: boolean, { source }: RowsPlan): Wish {
-  return { order: orderPaths(order, source.slot), hasLimit };
+function wishOf(order: readonly OrderTerm[], hasLimit: boolean, rows: RowsPlan): Wish {
+  const { source, joins } = rows;
+  return { order: orderPaths(order, source.slot, joins.length === 0), hasLimit };
 }
 
 /** `expressions`: all that read documents; undefined when they are read as a whole. */

@@ -10,14 +10,17 @@
 import { documentId, isArray, type MutableObject, setField, type Value } from "@bigpeer/protocol";
 import { type IndexEntry, type IndexRange, valueAt } from "../../store/index-entry.ts";
 import type { Needed, ScanRange, StoredDocument } from "../../store/view.ts";
+import type { Budget } from "../frame/budget.ts";
 import type { Found } from "../frame/document-view.ts";
 import type { Frame } from "../frame/frame.ts";
 import { Pace } from "../frame/pace.ts";
 import type { Access, IndexAccess, OrderPath, ScanAccess, Walk } from "../plan/access.ts";
 import { compareData } from "../value/compare.ts";
+import { memorySize } from "../value/memory-size.ts";
 import type { Execution } from "./execution.ts";
 import { compileIds } from "./ids.ts";
 import { indexRanges, spanOf } from "./index-range.ts";
+import { mergeSorted } from "./merge-sort.ts";
 
 /** Where documents are looked for, and for whom. */
 export interface Search {
@@ -57,7 +60,34 @@ interface JoinedWays {
 }
 
 /** Ids or entries on the way, with pauses. Undefined: they are too many. */
-type Collecting<T> = Generator<undefined, readonly T[] | undefined, void>;
+type Collecting<T> = Paused<readonly T[] | undefined>;
+
+type Paused<T> = Generator<undefined, T, void>;
+
+/** A search that holds what it has found so far. */
+interface Gathering extends Search {
+  readonly held: HeldBytes;
+}
+
+/** Counts what is held on one way. There may be many ways in a statement, so it is given back. */
+class HeldBytes {
+  readonly #budget: Budget;
+  #bytes = 0;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  take(bytes: number): void {
+    this.#budget.take(bytes);
+    this.#bytes += bytes;
+  }
+
+  giveAll(): void {
+    this.#budget.give(this.#bytes);
+    this.#bytes = 0;
+  }
+}
 
 /** Evaluates what it needs to know at once, and looks when documents are asked for. */
 export function findDocuments(access: Access, search: Search): Found<StoredDocument> {
@@ -124,9 +154,17 @@ function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
     for (const entry of entriesOf(way, search)) yield entry && documentOf(entry, way, search);
     return;
   }
-  const entries = yield* collectEntries(way, search, roomFor(search));
-  if (entries === undefined) yield* scanAll(search);
-  else for (const entry of entries) yield documentOf(entry, way, search);
+  const held = new HeldBytes(search.execution.run.budget);
+  try {
+    const entries = yield* collectEntries(way, { ...search, held }, roomFor(search));
+    if (entries !== undefined) {
+      for (const entry of entries) yield documentOf(entry, way, search);
+      return;
+    }
+  } finally {
+    held.giveAll();
+  }
+  yield* scanAll(search);
 }
 
 /** Whether entries of equal values are all that there is: those lie in the order of ids. */
@@ -141,7 +179,8 @@ function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEn
   for (const range of ranges) {
     for (const entry of view.scanIndex(access.index, { ...range, ...reverse })) {
       run.budget.step();
-      profile?.countEntry(access.index.number);
+      // A pause tells of what the caller may not know of.
+      if (entry !== undefined) profile?.countEntry(access.index.number);
       if (pace.isPauseDue()) yield undefined;
       yield entry;
     }
@@ -154,34 +193,53 @@ function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEn
 const ENTRY_BYTES = 160;
 
 /** Each document once, in the order of ids. */
-function* collectEntries(way: IndexWay, search: Search, room: number): Collecting<IndexEntry> {
-  const { budget } = search.execution.run;
+function* collectEntries(way: IndexWay, search: Gathering, room: number): Collecting<IndexEntry> {
   const entries: IndexEntry[] = [];
   for (const entry of entriesOf(way, search)) {
     if (entry === undefined) yield undefined;
     else {
-      if (entries.length >= room) {
-        budget.give(entries.length * ENTRY_BYTES);
-        return undefined;
-      }
-      budget.take(ENTRY_BYTES);
+      if (entries.length >= room) return undefined;
+      search.held.take(ENTRY_BYTES);
       entries.push(entry);
     }
   }
-  if (!isInIdOrder(way)) entries.sort(compareIdKeys);
-  return entries.filter((entry, i) => entry.idKey !== entries[i - 1]?.idKey);
+  if (isInIdOrder(way)) return entries;
+  const ordered = yield* inOrder(entries, isIdBefore, search);
+  return ordered.filter((entry, i) => entry.idKey !== ordered[i - 1]?.idKey);
 }
 
-function compareIdKeys(a: IndexEntry, b: IndexEntry): number {
-  if (a.idKey === b.idKey) return 0;
-  return a.idKey < b.idKey ? -1 : 1;
+function isIdBefore(a: IndexEntry, b: IndexEntry): boolean {
+  return a.idKey < b.idKey;
+}
+
+/** With pauses: they may be many. Those of which neither comes before the other stay as they are. */
+function* inOrder<T>(
+  items: readonly T[],
+  isBefore: (a: T, b: T) => boolean,
+  { execution }: Search,
+): Paused<readonly T[]> {
+  if (items.length < 2) return items;
+  const places = Uint32Array.from(items.keys());
+  const comesBefore = (a: number, b: number): boolean => isBefore(items[a] as T, items[b] as T);
+  const steps = mergeSorted(places, comesBefore, execution.run.budget);
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) yield undefined;
+  return Array.from(step.value, (place) => items[place] as T);
 }
 
 function* findKeys(way: KeysWay | JoinedWays, search: Search): Found<StoredDocument> {
-  const { view } = search.execution;
-  const keys = yield* collectKeys(way, search, roomFor(search));
-  if (keys === undefined) yield* scanAll(search);
-  else for (const key of keys) yield view.getByKey(search.collection, key, search.needed);
+  const { view, run } = search.execution;
+  const held = new HeldBytes(run.budget);
+  try {
+    const keys = yield* collectKeys(way, { ...search, held }, roomFor(search));
+    if (keys !== undefined) {
+      for (const key of keys) yield view.getByKey(search.collection, key, search.needed);
+      return;
+    }
+  } finally {
+    held.giveAll();
+  }
+  yield* scanAll(search);
 }
 
 function scanAll({ execution, collection, needed }: Search): Found<StoredDocument> {
@@ -189,7 +247,7 @@ function scanAll({ execution, collection, needed }: Search): Found<StoredDocumen
 }
 
 /** The keys of ids, each once, in their order. */
-function* collectKeys(way: Way, search: Search, room: number): Collecting<string> {
+function* collectKeys(way: Way, search: Gathering, room: number): Collecting<string> {
   switch (way.kind) {
     case "keys":
       return way.keys;
@@ -206,7 +264,7 @@ function* collectKeys(way: Way, search: Search, room: number): Collecting<string
   }
 }
 
-function* collectScanned({ range }: ScanWay, search: Search, room: number): Collecting<string> {
+function* collectScanned({ range }: ScanWay, search: Gathering, room: number): Collecting<string> {
   if (range === undefined) return [];
   const { view, run } = search.execution;
   const pace = new Pace(run.budget);
@@ -216,20 +274,20 @@ function* collectScanned({ range }: ScanWay, search: Search, room: number): Coll
     if (pace.isPauseDue()) yield undefined;
     if (document === undefined) continue;
     if (keys.length >= room) return undefined;
-    run.budget.take(ENTRY_BYTES);
+    search.held.take(ENTRY_BYTES);
     keys.push(documentId(document.id).key);
   }
   return keys;
 }
 
-function* collectUnion({ arms }: JoinedWays, search: Search, room: number): Collecting<string> {
+function* collectUnion({ arms }: JoinedWays, search: Gathering, room: number): Collecting<string> {
   const keys = new Set<string>();
   for (const arm of arms) {
     const found = yield* collectKeys(arm, search, room - keys.size);
     if (found === undefined) return undefined;
     for (const key of found) keys.add(key);
   }
-  return [...keys].sort();
+  return yield* inOrder([...keys], (a, b) => a < b, search);
 }
 
 /** So few documents are fetched rather than looked for in another index. */
@@ -238,7 +296,7 @@ const FEW = 64;
 /** Each further way is walked as long as it may leave out more than it costs. */
 function* collectIntersection(
   { arms }: JoinedWays,
-  search: Search,
+  search: Gathering,
   room: number,
 ): Collecting<string> {
   let keys: readonly string[] | undefined;
@@ -261,71 +319,76 @@ function* walkEntries(way: IndexWay, search: Search): Found<StoredDocument> {
   const { walk, index } = way.access;
   if (walk === undefined) return;
   const isPlain = walk.tieKeys === index.keys.length && walk.isReversed === walk.areIdsDescending;
+  const held = new HeldBytes(search.execution.run.budget);
+  const tied = { way, walk, search: { ...search, held } };
   let group: IndexEntry[] = [];
   let tie: string | undefined;
   let isExact = true;
-  for (const entry of entriesOf(way, search)) {
-    if (entry === undefined) {
-      yield undefined;
-      continue;
+  try {
+    for (const entry of entriesOf(way, search)) {
+      if (entry === undefined) {
+        yield undefined;
+        continue;
+      }
+      if (isPlain && entry.isExact && group.length === 0) {
+        yield documentOf(entry, way, search);
+        continue;
+      }
+      const next = entry.tie(walk.tieKeys);
+      if (next.text !== tie) {
+        yield* tiedDocuments(group, { ...tied, isExact });
+        held.giveAll();
+        group = [];
+        tie = next.text;
+        isExact = next.isExact;
+      }
+      held.take(ENTRY_BYTES);
+      group.push(entry);
     }
-    if (isPlain && entry.isExact && group.length === 0) {
-      yield documentOf(entry, way, search);
-      continue;
-    }
-    const next = entry.tie(walk.tieKeys);
-    if (next.text !== tie) {
-      yield* tiedDocuments(group, { way, walk, search, isExact });
-      group = [];
-      tie = next.text;
-      isExact = next.isExact;
-    }
-    search.execution.run.budget.take(ENTRY_BYTES);
-    group.push(entry);
+    yield* tiedDocuments(group, { ...tied, isExact });
+  } finally {
+    held.giveAll();
   }
-  yield* tiedDocuments(group, { way, walk, search, isExact });
 }
 
 interface Tied {
   readonly way: IndexWay;
   readonly walk: Walk;
-  readonly search: Search;
+  readonly search: Gathering;
   /** Whether the entries are equal for ORDER BY, or only begin alike. */
   readonly isExact: boolean;
 }
 
 function* tiedDocuments(
-  entries: IndexEntry[],
+  entries: readonly IndexEntry[],
   { way, walk, search, isExact }: Tied,
 ): Found<StoredDocument> {
-  const { budget } = search.execution.run;
   const byId = walk.areIdsDescending
-    ? (a: IndexEntry, b: IndexEntry) => compareIdKeys(b, a)
-    : compareIdKeys;
-  entries.sort(byId);
+    ? (a: IndexEntry, b: IndexEntry) => isIdBefore(b, a)
+    : isIdBefore;
+  const ordered = yield* inOrder(entries, byId, search);
   if (isExact) {
-    for (const entry of entries) yield documentOf(entry, way, search);
-  } else {
-    const found: { document: StoredDocument; keys: (Value | undefined)[] }[] = [];
-    for (const entry of entries) {
-      const document = documentOf(entry, way, search);
-      budget.step();
-      yield undefined;
-      if (document === undefined) continue;
-      const keys = walk.order.map(({ path }) => valueAt(path, document.fields, entry.idKey));
-      found.push({ document, keys });
-    }
-    found.sort((a, b) => compareKeys(a.keys, b.keys, walk.order));
-    for (const { document } of found) yield document;
+    for (const entry of ordered) yield documentOf(entry, way, search);
+    return;
   }
-  budget.give(entries.length * ENTRY_BYTES);
+  const found: { document: StoredDocument; keys: (Value | undefined)[] }[] = [];
+  for (const entry of ordered) {
+    const document = documentOf(entry, way, search);
+    search.execution.run.budget.step();
+    yield undefined;
+    if (document === undefined) continue;
+    search.held.take(memorySize(document.fields));
+    const keys = walk.order.map(({ path }) => valueAt(path, document.fields, entry.idKey));
+    found.push({ document, keys });
+  }
+  const isBefore = (a: { keys: Keys }, b: { keys: Keys }): boolean =>
+    compareKeys(a.keys, b.keys, walk.order) < 0;
+  for (const { document } of yield* inOrder(found, isBefore, search)) yield document;
 }
 
-function compareKeys(
-  a: readonly (Value | undefined)[],
-  b: readonly (Value | undefined)[],
-  order: readonly OrderPath[],
-): number {
+type Keys = readonly (Value | undefined)[];
+
+function compareKeys(a: Keys, b: Keys, order: readonly OrderPath[]): number {
   for (const [i, { isDescending }] of order.entries()) {
     const compared = compareData(a[i], b[i]);
     if (compared !== 0) return isDescending ? -compared : compared;

@@ -3,8 +3,8 @@
  *
  * By id: one lookup for each left row. Hash: the right side is read once into a table by its key.
  * Pairs: the right side is read once into a list. Where an index answers the condition, each left
- * row is looked up in it, until there were so many of them that reading the right side once takes
- * less. ON is checked for every candidate, and candidates come in the order of ids, so the method
+ * row is looked up in it, until so much was looked up that the other way would have taken less. ON
+ * is checked for every candidate, and candidates come in the order of ids, so the method
  * decides only how many of them there are.
  */
 
@@ -30,8 +30,8 @@ import type { DocumentReader, Pull } from "./rows.ts";
 /** The documents that may join a row. */
 interface Candidates {
   readonly of: (frame: Frame) => Found<RowDocument>;
-  /** Left rows after which the right side is better read as a whole. */
-  readonly rowsMax: number;
+  /** Whether the right side should rather have been read as a whole; never when it was. */
+  readonly isTooMuch?: (lookups: number, found: number) => boolean;
 }
 
 /** Joins the rows that come from the left. */
@@ -45,7 +45,8 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   return function* join(execution, frame, left) {
     const { budget, subqueries } = execution.run;
     let candidates: Candidates | undefined;
-    let rows = 0;
+    let lookups = 0;
+    let found = 0;
     const pace = new Pace(budget);
     for (const isRow of left) {
       if (!isRow) {
@@ -54,7 +55,8 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
       }
       // Only now: without a left row the right side is never read.
       candidates ??= indexCandidates(plan, execution) ?? (yield* readAll(execution, frame));
-      if (++rows > candidates.rowsMax) candidates = yield* readAll(execution, frame);
+      if (candidates.isTooMuch?.(lookups, found)) candidates = yield* readAll(execution, frame);
+      lookups++;
       let isMatched = false;
       budget.startRow();
       for (const document of candidates.of(frame)) {
@@ -64,6 +66,7 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
           continue;
         }
         budget.step();
+        found++;
         frame.slots[slot] = document;
         const outcome = subqueries === undefined ? on(frame) : yield* attempt(on, frame, execution);
         if (outcome === true) {
@@ -82,8 +85,10 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
 
 /** To look something up in an index takes about as long as to pass so many documents in a scan. */
 const PASSED_PER_LOOKUP = 8;
-/** So many left rows are always looked up. */
-const LOOKUPS_MIN = 64;
+/** The same for each document that is fetched then. */
+const PASSED_PER_FOUND = 4;
+/** Of smaller collections so much is looked up as well. */
+const PASSED_MIN = 512;
 
 /** Lookups in an index of the right side; undefined when none answers the condition. */
 function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | undefined {
@@ -94,13 +99,19 @@ function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | und
   const { access } = chooseFor(source, NO_WISH, execution);
   if (access.kind === "scan") return undefined;
   const { name } = collection;
-  const count = execution.view.count(name) ?? Infinity;
   const needed = neededOf(source, execution.isStrict);
   const search = { execution, collection: name, wanted: Infinity, needed };
-  return {
-    of: (frame) => findDocuments(access, { ...search, frame }),
-    rowsMax: Math.max(LOOKUPS_MIN, count / PASSED_PER_LOOKUP),
+  const of = (frame: Frame): Found<RowDocument> => findDocuments(access, { ...search, frame });
+  const known = execution.view.count(name);
+  if (known === undefined) return { of };
+  const count = Math.max(PASSED_MIN, known);
+  // Where keys are equal the right side is passed once; else all of it is tried with each left row.
+  const countPerRow = method.kind === "hash" ? 0 : count;
+  const isTooMuch = (lookups: number, found: number): boolean => {
+    const passed = PASSED_PER_LOOKUP * lookups + PASSED_PER_FOUND * found;
+    return passed > count + countPerRow * lookups;
   };
+  return { of, isTooMuch };
 }
 
 /** Work on the way to something, with pauses. */
@@ -123,7 +134,7 @@ function compileMethod(plan: JoinPlan, right: DocumentReader): Start {
         if (document === undefined) yield false;
         else documents.push(document);
       }
-      return { of: () => documents, rowsMax: Infinity };
+      return { of: () => documents };
     };
   }
   return hashStart(method, read);
@@ -143,7 +154,7 @@ function lookUpStart({ source }: JoinPlan, id: Evaluate): Start {
       const document = found && getDocument(found.id, typing, place);
       return document === undefined ? [] : [document];
     };
-    return { of, rowsMax: Infinity };
+    return { of };
   };
 }
 
@@ -195,7 +206,7 @@ function hashStart(method: Extract<JoinMethod, { kind: "hash" }>, read: ReadRigh
       const key = leftKey(row);
       return (key === undefined ? undefined : byKey.get(key)) ?? [];
     };
-    return { of, rowsMax: Infinity };
+    return { of };
   };
 }
 

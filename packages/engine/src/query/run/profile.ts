@@ -52,15 +52,19 @@ export class Profile {
     const figures = this.#of(node);
     const others = left === undefined ? undefined : this.#of(left);
     const iterator = rows[Symbol.iterator]();
-    for (;;) {
-      const start = this.#elapsed();
-      const before = others?.ms ?? 0;
-      const { done, value } = iterator.next();
-      figures.ms += this.#elapsed() - start;
-      figures.othersMs += (others?.ms ?? 0) - before;
-      if (done === true) return;
-      if (value) figures.rows++;
-      yield value;
+    try {
+      for (;;) {
+        const start = this.#elapsed();
+        const before = others?.ms ?? 0;
+        const { done, value } = iterator.next();
+        figures.ms += this.#elapsed() - start;
+        figures.othersMs += (others?.ms ?? 0) - before;
+        if (done === true) return;
+        if (value) figures.rows++;
+        yield value;
+      }
+    } finally {
+      iterator.return?.();
     }
   }
 
@@ -72,8 +76,10 @@ export class Profile {
     });
     const counted: Sink = {
       row: (frame) => {
+        const goesOn = behind.row(frame);
+        // Only now: a row that has to wait for a query is tried again.
         figures.rows++;
-        return behind.row(frame);
+        return goesOn;
       },
       end: () => behind.end(),
     };
@@ -96,11 +102,12 @@ export class Profile {
     const figures = this.#of(node);
     const start = this.#elapsed();
     try {
-      return work();
+      const result = work();
+      figures.rows++;
+      return result;
     } finally {
       const ms = this.#elapsed() - start;
       figures.ms += ms;
-      figures.rows++;
       this.#of(within).othersMs += ms;
     }
   }

@@ -4,7 +4,9 @@
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
+import { INDEXES_MAX } from "../../limits.ts";
 import { FIRST_PIECE } from "../../store/index-builder.ts";
+import type { IndexDefinition } from "../../store/index-entry.ts";
 import { semanticFault } from "../fault.ts";
 import { transactionOf } from "../mutate/application.ts";
 import { type AdvisedTerm, adviseTerm, type SuggestedIndex } from "../plan/advice.ts";
@@ -33,10 +35,11 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
     const failed: ValueObject[] = [];
     for (const { collection, name, keys } of advice.suggested) {
       const told = { collection, name };
-      if (transaction.view.index(collection, name) === undefined) {
+      const reason = refusalOf(transaction.view.indexes(collection), name);
+      if (reason === undefined) {
         transaction.apply([{ kind: "create_index", collection, name, keys, limit: FIRST_PIECE }]);
         created.push(told);
-      } else failed.push({ ...told, reason: `${collection} has an index named ${name} already` });
+      } else failed.push({ ...told, reason: `${collection} ${reason}` });
     }
     const done = {
       ...(created.length > 0 && { createdIndexes: created }),
@@ -45,6 +48,12 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
     return { items: [adviceRow(text, advice, done)], ids: [] };
   };
   return { queryType: "select", work: { kind: "write", run }, plan: undefined };
+}
+
+/** Why a collection can have no index of this name; undefined when it can. */
+function refusalOf(known: readonly IndexDefinition[], name: string): string | undefined {
+  if (known.some((index) => index.name === name)) return `has an index named ${name} already`;
+  return known.length < INDEXES_MAX ? undefined : `has ${INDEXES_MAX} indexes, which is all it may`;
 }
 
 interface Advice {

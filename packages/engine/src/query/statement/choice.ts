@@ -84,7 +84,8 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
       return own;
     });
   };
-  const count = compileCount(plan, slots);
+  // Nothing is kept of what is only counted, and no order is asked for.
+  const count = compileCount(rowsForChoice(bound, [], { hasLimit: false, isIdsOnly: true }), slots);
   return { plan, source: plan.source, scope, order, limit, offset, rows, count };
 }
 

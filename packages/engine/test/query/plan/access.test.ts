@@ -151,6 +151,11 @@ describe("order", () => {
     ["ORDER BY _id", "scan"],
     ["ORDER BY _id DESC", "scan reverse"],
     ["WHERE _id > 3 ORDER BY _id DESC", "scan reverse"],
+    ["WHERE k > 3 ORDER BY _id LIMIT 2", "indexScan k/1"],
+    ["WHERE k IN (3, 4) ORDER BY _id LIMIT 2", "indexScan k/1"],
+    ["WHERE k = 3 OR n = 4 ORDER BY _id", "unionScan (indexScan k/1, indexScan n/1)"],
+    ["WHERE a = 1 ORDER BY a, _id LIMIT 2", "indexScan ab/1"],
+    ["WHERE k = 3 ORDER BY _id DESC LIMIT 2", "indexScan k/1 reverse"],
   ])("%s is that of %s: nothing is sorted", async (clauses, expected) => {
     const plan = await planOf(`SELECT x FROM c ${clauses}`, await openIndexed());
     expect(plan[0]).toBe(expected);
@@ -164,6 +169,7 @@ describe("order", () => {
     ["ORDER BY k + 1 LIMIT 2", "scan"],
     ["WHERE a IN (1, 2) ORDER BY b LIMIT 2", "indexScan ab/1"],
     ["WHERE k = 1 ORDER BY n LIMIT 2", "indexScan k/1"],
+    ["WHERE k > 1 ORDER BY _id DESC LIMIT 2", "indexScan k/1"],
   ])("%s is sorted, of %s", async (clauses, expected) => {
     const plan = await planOf(`SELECT x FROM c ${clauses}`, await openIndexed());
     expect(plan[0]).toBe(expected);

@@ -94,3 +94,27 @@ test("an index whose name is taken is told as failed", async () => {
   ]);
   expect(advice["createdIndexes"]).toBeUndefined();
 });
+
+test("AND PROVISION creates what there is room for and tells of the rest", async () => {
+  const statements = await open();
+  const where = Array.from({ length: 66 }, (_, i) => `f${i} = 1`).join(" OR ");
+  const advice = await adviceOf(statements, `ADVISE AND PROVISION SELECT * FROM c WHERE ${where}`);
+  expect((advice["createdIndexes"] as ValueObject[]).length).toBe(64);
+  expect(advice["failedIndexes"]).toEqual(
+    [64, 65].map((i) => ({
+      collection: "c",
+      name: `adv_c_f${i}`,
+      reason: "c has 64 indexes, which is all it may",
+    })),
+  );
+});
+
+test("a name that would be too long is cut", async () => {
+  const statements = await open();
+  const field = "x".repeat(255);
+  const advice = await adviceOf(
+    statements,
+    `ADVISE AND PROVISION SELECT * FROM c WHERE ${field} = 1`,
+  );
+  expect(advice["createdIndexes"]).toEqual([{ collection: "c", name: `adv_c_${"x".repeat(250)}` }]);
+});

@@ -122,3 +122,33 @@ describe("memory", () => {
     expect(found).toEqual(Array.from({ length: 14 }, (_, i) => ({ _id: 14 - i })));
   });
 });
+
+describe("an order by ids and more", () => {
+  const left = [1, 2].map((id) => ({ _id: id, k: 1, t: [3 - id, 9, id] }));
+  const right = [1, 2, 3].map((id) => ({ _id: id, k: 1, y: 3 - id }));
+
+  async function openTwo(): Promise<Statements> {
+    const statements = await openStatements();
+    await statements.rows("INSERT INTO a DOCUMENTS (:left)", { left });
+    await statements.rows("INSERT INTO b DOCUMENTS (:right)", { right });
+    await statements.rows("CREATE INDEX k ON a (k)");
+    return statements;
+  }
+
+  test.each([
+    ["FROM a JOIN b ON a.k = b.k ORDER BY a._id, b.y", "b.y", [0, 1, 2, 0, 1, 2]],
+    ["FROM a JOIN b ON a.k = b.k ORDER BY a._id DESC, b.y", "b.y", [0, 1, 2, 0, 1, 2]],
+    [
+      "FROM a JOIN b ON a.k = b.k WHERE a.k = 1 ORDER BY a.k, a._id, b.y",
+      "b.y",
+      [0, 1, 2, 0, 1, 2],
+    ],
+    ["FROM a JOIN b ON a.k = b.k ORDER BY a._id, a.k, b.y LIMIT 3", "b.y", [0, 1, 2]],
+    ["FROM a JOIN b ON a.k = b.k ORDER BY a._id, a.k NULLS FIRST", "b.y", [2, 1, 0, 2, 1, 0]],
+    ["FROM a UNNEST a.t AS e ORDER BY a._id, e", "e", [1, 2, 9, 1, 2, 9]],
+  ])("what stands behind an id decides among its rows: %s", async (clauses, column, expected) => {
+    const { rows } = await openTwo();
+    const found = await rows(`SELECT ${column} AS v ${clauses}`);
+    expect(found).toEqual(expected.map((v) => ({ v })));
+  });
+});
