@@ -145,13 +145,14 @@ const PLANNER_FAULTS: readonly PlantedFault[] = [
     name: "NULLS FIRST and NULLS LAST are overlooked where an index has the order",
     plant: () =>
       plantSeams({
-        orderPaths: (original, order, slot) =>
+        orderPaths: (original, order, slot, isAlone) =>
           original(
             order.map((term) => {
               const { nulls: _, ...plain } = term;
               return plain;
             }),
             slot,
+            isAlone,
           ),
       }),
   },
