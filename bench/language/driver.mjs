@@ -385,12 +385,14 @@ async function answer({ kind, number, operation }) {
   return round[operation]();
 }
 
-process.on("message", async (asked) => {
+async function reply(asked) {
   try {
     process.send?.(await answer(asked));
   } catch (error) {
     process.send?.({ wrong: error instanceof Wrong ? error.message : error.stack });
   }
-});
+}
+
+process.on("message", (asked) => void reply(asked));
 process.on("disconnect", () => process.exit());
 process.send?.({});

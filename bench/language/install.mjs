@@ -10,6 +10,10 @@ import { join } from "node:path";
 
 const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "bigpeer-bench");
 
+/** What `npm run` tells its scripts and would make npm install elsewhere, or something else. */
+const MISLEADING =
+  /^npm_(package_|lifecycle_|config_(local_prefix|prefix|workspaces?|global|omit|only|dry_run)$)/i;
+
 /** The version whose behaviour the tests of the language know. */
 export function installDitto() {
   return install("@dittolive/ditto", "5.1.0");
@@ -34,7 +38,7 @@ async function install(name, version) {
   const options = ["--no-audit", "--no-fund", "--loglevel=error", "--prefix", folder];
   const npm = spawn("npm", ["install", ...options, `${name}@${version}`], {
     cwd: folder,
-    env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^npm_/i.test(key))),
+    env: Object.fromEntries(Object.entries(process.env).filter(([key]) => !MISLEADING.test(key))),
     stdio: ["ignore", 2, 2],
   });
   const [code] = await once(npm, "exit");

@@ -81,6 +81,24 @@ const MIXED: Family = {
 const FAMILIES = [NUMBERS, TEXTS, MIXED];
 const ALL_VALUES = [...NUMBERS.values, ...TEXTS.values, ...MIXED.values];
 
+/** What some documents have at the paths that are asked about most. */
+const HELD: Readonly<Record<string, readonly string[]>> = {
+  k: ["0", "1", "1", "2"],
+  b: ["0", "1", "2", "3"],
+  s: ["'a'", "'ab'", "'b'", "''"],
+  a: ["1", "2", "'a'", "true"],
+  u: ["'a'", "'x'", ":long"],
+  f: ["true", "false"],
+  link: ["'d0'", "'d1'", "'none'"],
+};
+
+/** What a path may be compared with so that something is found, mostly. */
+export function valuesAt(path: string): readonly string[] {
+  const family = FAMILIES.find(({ paths }) => paths.includes(path))?.values ?? ALL_VALUES;
+  const held = HELD[path] ?? [];
+  return [...family, ...held, ...held, ...held, ...held];
+}
+
 const comparison = fc.constantFrom("=", "=", "=", "<", "<=", ">", ">=", "!=");
 const not = fc.constantFrom("", "", "NOT");
 const absence = fc.constantFrom("IS NULL", "IS NOT NULL", "IS MISSING", "IS NOT MISSING");
@@ -92,6 +110,8 @@ const PATTERNS = [
   "'x%'",
   "'a_'",
   "'_'",
+  "'%a'",
+  "'%a'",
   "'%a'",
   "'d1%'",
   "'a'",

@@ -9,7 +9,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { type IndexOperation, PeerError, type ValueObject } from "@bigpeer/protocol";
+import { type IndexOperation, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { KeyValue } from "../../src/platform.ts";
 import { Authority } from "../../src/query/permission/authority.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
@@ -19,8 +19,9 @@ import { Store } from "../../src/store/store.ts";
 import { verify } from "../../src/store/verify.ts";
 import { differing, verdictOn } from "./index-judge.ts";
 import { type Asked, COLLECTIONS, type IndexStep, type Rules, type Step } from "./index-script.ts";
+import { waysIn } from "./index-ways.ts";
 import { type Told, told } from "./permission-answer.ts";
-import { CALLER } from "./permission-fuzz.ts";
+import { CALLER } from "./permission-content.ts";
 import { allows } from "./permission-peer.ts";
 import { testPlatform } from "./test-platform.ts";
 
@@ -115,8 +116,8 @@ export class IndexPair {
     return { difference, told: plain, isJudged };
   }
 
-  /** The operators that the store with indexes names for a question; none for what has no plan. */
-  async operators(step: Asked): Promise<readonly string[]> {
+  /** How the store with indexes comes to an answer, as it says; nothing for what has no plan. */
+  async ways(step: Asked): Promise<ReadonlySet<string>> {
     const { runner } = this.#indexed;
     const authority = this.#authority;
     const explained = await told(async () => {
@@ -132,7 +133,7 @@ export class IndexPair {
           return {};
       }
     });
-    return operatorsIn(explained["plan"]);
+    return waysIn(explained["plan"] as Value | undefined);
   }
 
   get isBuilding(): boolean {
@@ -263,11 +264,4 @@ async function changeIndexes({ store, runner }: Side, step: IndexStep): Promise<
       }
     }
   });
-}
-
-function operatorsIn(plan: unknown): string[] {
-  if (typeof plan !== "object" || plan === null) return [];
-  const name = (plan as ValueObject)["#operator"];
-  const own = typeof name === "string" ? [name] : [];
-  return [...own, ...Object.values(plan).flatMap(operatorsIn)];
 }

@@ -14,11 +14,9 @@ import {
   scriptOf,
   shownScript,
 } from "./index-script.ts";
-import { Tally } from "./permission-answer.ts";
+import { INDEX_OPERATORS } from "./index-ways.ts";
+import { Tally, type Told } from "./permission-answer.ts";
 import { smallestFailing } from "./smaller-script.ts";
-
-/** Answered from an index, as EXPLAIN tells it. */
-export const INDEX_OPERATORS: readonly string[] = ["indexScan", "unionScan", "intersectScan"];
 
 /** Asked before all indexes were complete. */
 export const BUILDING = "while an index is being built";
@@ -50,6 +48,16 @@ export async function runScripts(options: RunOptions): Promise<Tally> {
   return tally;
 }
 
+/** What differs first, as it was found; undefined when nothing does. */
+export async function findDifference(options: RunOptions): Promise<string | undefined> {
+  for (let i = 0; i < options.scripts; i++) {
+    const script = scriptOf(options.seed + i, options.asked);
+    const found = await firstDifference(script, options);
+    if (found !== undefined) return `script ${i + 1}: ${found.difference}`;
+  }
+  return undefined;
+}
+
 interface Difference {
   readonly at: number;
   readonly difference: string;
@@ -76,7 +84,7 @@ async function firstDifference(
       count(tally, step, answer);
       if (rules !== undefined) tally.count("with rules");
       if (isBuilding) tally.count(BUILDING);
-      await countOperators(tally, pair, step);
+      if (answer.told["error"] === undefined) await countWays(tally, pair, step, answer);
     }
     if (isLarge) await pair.whenBuilt();
     const [problem] = pair.problems();
@@ -104,12 +112,28 @@ function count(tally: Tally, step: Asked, { told, isJudged }: Answer): void {
   if (told["error"] !== undefined) return;
   tally.count("answered");
   for (const kind of kindsOf(step)) tally.count(kind);
-  const found = told["rows"] ?? told["documents"] ?? [];
-  if ((found as readonly unknown[]).length > 0) tally.count("rows");
+  if (isFound(told)) tally.count("found");
 }
 
-async function countOperators(tally: Tally, pair: IndexPair, step: Asked): Promise<void> {
-  const operators = new Set(await pair.operators(step));
-  for (const operator of operators) tally.count(`operator ${operator}`);
-  if (INDEX_OPERATORS.some((name) => operators.has(name))) tally.count("from an index");
+/** Only of what is answered: a plan that fails proves nothing. */
+async function countWays(
+  tally: Tally,
+  pair: IndexPair,
+  step: Asked,
+  { told }: Answer,
+): Promise<void> {
+  const ways = await pair.ways(step);
+  for (const way of ways) tally.count(way);
+  if (!INDEX_OPERATORS.some((name) => ways.has(name))) return;
+  tally.count("from an index");
+  if (isFound(told)) tally.count("found by an index");
+}
+
+/** Whether documents were found, rather than none. */
+function isFound(told: Told): boolean {
+  const lists = [told["rows"], told["documents"], told["ids"]] as (
+    | readonly unknown[]
+    | undefined
+  )[];
+  return lists.some((all) => all !== undefined && all.length > 0) || Number(told["count"] ?? 0) > 0;
 }

@@ -16,12 +16,12 @@ import type { FieldCommand, WriteCommand } from "../../src/query/command/command
 import { checkFilter } from "../../src/query/permission/permission-filter.ts";
 import type { AccessRule } from "../../src/query/permission/permissions.ts";
 import type { SortKey } from "../../src/query/statement/find.ts";
-import { parseStatement } from "../../src/query/syntax/parse-statement.ts";
 import { anyEdgeDocuments, anyIndexKeys, type Identified } from "../query/generated-documents.ts";
-import { anyFilter, anyLookupArguments } from "../query/generated-lookup.ts";
+import { anyFilter, anyLookupArguments, anyLookups } from "../query/generated-lookup.ts";
 import { anyPlannedMutation, anyPlannedQuery } from "../query/generated-planned.ts";
 import { anyNestedMutation, anyNestedQuery } from "../query/generated-query.ts";
 import { anyMutation, anySelect } from "../query/generated-statement.ts";
+import { type AimedIndex, IndexAim, keysOf } from "./index-aim.ts";
 import { Random } from "./random.ts";
 
 /** For the store with indexes alone. */
@@ -78,6 +78,8 @@ export type Asked =
     }
   | { readonly kind: "write"; readonly commands: readonly WriteCommand[] };
 
+type Filtering = Extract<Asked, { readonly kind: "find" | "count" }>;
+
 export interface Rules {
   readonly read: AccessRule;
   readonly write: AccessRule;
@@ -101,6 +103,7 @@ const anyOthers = anyEdgeDocuments(OTHERS_MAX);
 const keysOfIndex = anyIndexKeys();
 const anyArgs = anyLookupArguments();
 const anyQueryFilter = anyFilter();
+const anyCondition = anyLookups("").condition;
 const anyQuery = fc.oneof(
   { weight: 8, arbitrary: anyPlannedQuery() },
   { weight: 1, arbitrary: anySelect() },
@@ -157,6 +160,9 @@ class ScriptSource {
   readonly #filters: readonly string[];
   readonly #keys: readonly string[];
   readonly #more: readonly Identified[];
+  readonly #aim: IndexAim;
+  /** Those that were made and not dropped, by collection and name. */
+  readonly #made = new Map<string, AimedIndex>();
 
   constructor(seed: number, count: number) {
     this.#seed = seed;
@@ -168,6 +174,7 @@ class ScriptSource {
     this.#filters = samples(anyQueryFilter, seed, 24);
     this.#keys = samples(keysOfIndex, seed, 16);
     this.#more = samples(anyOthers, seed + 1, 1)[0] ?? [];
+    this.#aim = new IndexAim(this.#random, samples(anyCondition, seed, 24));
   }
 
   script(): Script {
@@ -196,14 +203,34 @@ class ScriptSource {
     });
     const statement = "INSERT INTO things DOCUMENTS (:given)";
     const steps: Step[] = [{ kind: "touch", statement, args: { given } }];
+    steps.push(...this.#documents("others", samples(anyOthers, this.#seed, 1)[0] ?? []));
     const queries = this.#queries.filter((text) => !TWOFOLD.test(text));
     for (const i of Array(this.#count).keys()) {
       if (i % 8 === 0) steps.push(this.#create(INDEX_NAMES[i / 8] ?? "more", "things"));
-      steps.push(
-        this.#random.oneIn(4) ? this.#change(i) : this.#statement(this.#random.pick(queries)),
-      );
+      if (i % 16 === 0) steps.push(this.#create(INDEX_NAMES[i / 16] ?? "more", "others"));
+      const aimed = this.#random.oneIn(2) ? this.#aimedAtLarge() : undefined;
+      steps.push(aimed ?? this.#largeStep(i, queries));
     }
     return { seed: this.#seed, rules: this.#random.oneIn(3) ? this.#rules() : undefined, steps };
+  }
+
+  #largeStep(number: number, queries: readonly string[]): Asked {
+    return this.#random.oneIn(4)
+      ? this.#change(number)
+      : this.#statement(this.#random.pick(queries));
+  }
+
+  /** All of the many rows may meet the few documents of the other collection, not each other. */
+  #aimedAtLarge(): Asked | undefined {
+    const target = this.#target();
+    if (target === undefined) return undefined;
+    const { index, others } = target;
+    const isCrossed = others.length > 0 && this.#random.oneIn(3);
+    const text = isCrossed
+      ? this.#aim.crossed(index, this.#random.pick(others))
+      : this.#aim.query(index, others);
+    if (index.collection === "things" && TWOFOLD.test(text)) return undefined;
+    return this.#statement(text);
   }
 
   /** Of documents that are in the index, and of such as are not in it yet. */
@@ -244,6 +271,7 @@ class ScriptSource {
   #create(name: string, collection: string): Step {
     const keys = this.#random.pick(this.#keys);
     const statement = `CREATE INDEX IF NOT EXISTS ${name} ON ${collection} (${keys})`;
+    this.#note({ collection, name, keys: keysOf(keys) });
     return { kind: "index", statement };
   }
 
@@ -251,6 +279,7 @@ class ScriptSource {
     const name = this.#random.pick(INDEX_NAMES);
     const collection = this.#collection();
     if (this.#random.oneIn(2)) return this.#create(name, collection);
+    this.#made.delete(`${collection} ${name}`);
     return { kind: "index", statement: `DROP INDEX IF EXISTS ${name} ON ${collection}` };
   }
 
@@ -260,13 +289,32 @@ class ScriptSource {
     const limit = 1 + random.below(8);
     const place = { collection: this.#collection(), name: random.pick(INDEX_NAMES) };
     switch (random.below(4)) {
-      case 0:
-        return { kind: "begin", ...place, keys: keysOf(random.pick(this.#keys)), limit };
+      case 0: {
+        const keys = keysOf(random.pick(this.#keys));
+        this.#note({ ...place, keys });
+        return { kind: "begin", ...place, keys, limit };
+      }
       case 1:
+        this.#made.delete(`${place.collection} ${place.name}`);
         return { kind: "drop", ...place, limit };
       default:
         return { kind: "piece", limit };
     }
+  }
+
+  /** Nothing is made where there is one of this name. */
+  #note(index: AimedIndex): void {
+    const key = `${index.collection} ${index.name}`;
+    if (!this.#made.has(key)) this.#made.set(key, index);
+  }
+
+  /** One that there is, mostly of the larger collection, and the others of the same. */
+  #target(): { readonly index: AimedIndex; readonly others: AimedIndex[] } | undefined {
+    const collection = this.#collection();
+    const all = [...this.#made.values()].filter((index) => index.collection === collection);
+    if (all.length === 0) return undefined;
+    const index = this.#random.pick(all);
+    return { index, others: all.filter((other) => other !== index) };
   }
 
   #collection(): string {
@@ -277,11 +325,27 @@ class ScriptSource {
     const kind = this.#random.below(24);
     // A plan that is kept must not outlive the indexes that it was made for.
     if (kind <= 1 && before.length > 0) return this.#random.pick(before);
+    const aimed = this.#random.oneIn(2) ? this.#aimed() : undefined;
+    if (aimed !== undefined) return aimed;
     if (kind <= 3) return this.#statement(this.#random.pick(this.#changes));
     if (kind === 4) return this.#insert();
     if (kind <= 7) return this.#find();
     if (kind === 8) return { kind: "write", commands: this.#commands() };
     return this.#statement(this.#queries[before.length] ?? "SELECT * FROM things");
+  }
+
+  #aimed(): Asked | undefined {
+    const target = this.#target();
+    if (target === undefined) return undefined;
+    const { index, others } = target;
+    switch (this.#random.below(8)) {
+      case 0:
+        return this.#statement(this.#aim.mutation(index));
+      case 1:
+        return this.#find({ collection: index.collection, ...this.#aim.filter(index) });
+      default:
+        return this.#statement(this.#aim.query(index, others));
+    }
   }
 
   #statement(statement: string): Asked {
@@ -303,7 +367,7 @@ class ScriptSource {
     return more.length === 0 ? { _id: id } : { ...this.#random.pick(more), _id: id };
   }
 
-  #find(): Asked {
+  #find(aimed?: Pick<Filtering, "collection" | "query" | "sort">): Asked {
     const random = this.#random;
     const keys = ["k", "b", "s", "a", "o.p", "_id", "t[0]"];
     const sort = Array.from({ length: random.below(3) }, (): SortKey => {
@@ -317,6 +381,7 @@ class ScriptSource {
       sort,
       offset: random.pick([0, 0, 1, 3]),
       limit: random.pick([1, 3, 1000]),
+      ...aimed,
     };
   }
 
@@ -367,13 +432,6 @@ class ScriptSource {
 function hasNoNumber(value: Value): boolean {
   if (typeof value !== "object" || value === null) return Number.isNaN(value);
   return Object.values(value).some(hasNoNumber);
-}
-
-/** Keys as they are written. */
-function keysOf(text: string): readonly IndexKey[] {
-  const { statement } = parseStatement(`CREATE INDEX i ON c (${text})`);
-  if (statement.kind !== "create_index") throw new Error("expected an index");
-  return statement.keys;
 }
 
 function isRule(filter: string): boolean {

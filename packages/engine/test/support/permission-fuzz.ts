@@ -17,9 +17,12 @@ import { checkFilter } from "../../src/query/permission/permission-filter.ts";
 import type { AccessRule } from "../../src/query/permission/permissions.ts";
 import type { SortKey } from "../../src/query/statement/find.ts";
 import { anyDocuments, anyIndexes } from "../query/generated-documents.ts";
-import { anyArguments, anyExpressions } from "../query/generated-expression.ts";
+import { anyExpressions } from "../query/generated-expression.ts";
+import { anyLookupArguments } from "../query/generated-lookup.ts";
 import { anyNestedMutation, anyNestedQuery } from "../query/generated-query.ts";
 import { anyMutation, anySelect } from "../query/generated-statement.ts";
+import { IndexAim, keysOf } from "./index-aim.ts";
+import { anyToken, CONTENT_IDS, CONTENTS, type Content } from "./permission-content.ts";
 import { Random } from "./random.ts";
 
 /** The last is never written to by the world itself, and the one before has a rule only rarely. */
@@ -47,12 +50,6 @@ export interface PastDocument {
   readonly collection: string;
   readonly id: Value;
   readonly steps: readonly { readonly statement: string; readonly args: ValueObject }[];
-}
-
-export interface Content {
-  readonly id: string;
-  readonly len: number;
-  readonly by: string;
 }
 
 export interface FuzzWorld {
@@ -94,25 +91,6 @@ type StatementRequest = Extract<FuzzRequest, { readonly kind: "statement" }>;
 
 /** IN takes values of one type alone. */
 const AMONG = "ANY x IN :ids SATISFIES x == _id END";
-
-/** The caller; others are bob and nobody. */
-export const CALLER = "ada";
-
-const CONTENTS: readonly Content[] = [
-  { id: "p1", len: 1, by: CALLER },
-  { id: "p2", len: 2, by: "bob" },
-  { id: "p3", len: 3, by: "bob" },
-];
-
-/** One that was uploaded by nobody is among them. */
-export const CONTENT_IDS: readonly string[] = ["p1", "p2", "p3", "p4"];
-
-/** Sometimes with a wrong length. */
-function anyToken(random: Random): ValueObject {
-  const id = random.pick(CONTENT_IDS);
-  const known = CONTENTS.find((content) => content.id === id);
-  return { id, len: (known?.len ?? 4) + (random.oneIn(6) ? 1 : 0), metadata: {} };
-}
 
 /** Of every field and kind; some fail for some documents. */
 const QUERIES: readonly string[] = [
@@ -248,11 +226,20 @@ function documentsOf(random: Random, seed: number): PastDocument[] {
   });
 }
 
+function indexesOf(seed: number): readonly string[] {
+  return samples(anyIndexes(), seed, 1)[0] ?? [];
+}
+
 export function worldOf(seed: number): FuzzWorld {
   const random = new Random(seed);
   const documents = documentsOf(random, seed);
-  const indexes = samples(anyIndexes(), seed, 1)[0] ?? [];
-  return { seed, documents, indexes, contents: CONTENTS, ...rulesOf(random, queriesOf(seed)) };
+  return {
+    seed,
+    documents,
+    indexes: indexesOf(seed),
+    contents: CONTENTS,
+    ...rulesOf(random, queriesOf(seed)),
+  };
 }
 
 /** Requests of one world, from its seed and their number alone. */
@@ -263,6 +250,8 @@ export class RequestSource {
   readonly #conditions: readonly string[];
   readonly #queries: readonly string[];
   readonly #args: ValueObject;
+  readonly #indexes: readonly string[];
+  readonly #aim: IndexAim;
 
   constructor(seed: number, count: number) {
     this.#random = new Random(seed ^ 0x5eed);
@@ -271,7 +260,9 @@ export class RequestSource {
     this.#mutations = samples(mutation, seed, Math.ceil(count / 4));
     this.#conditions = samples(anyExpressions("").condition, seed + 1, count);
     this.#queries = queriesOf(seed + 2);
-    this.#args = samples(anyArguments(), seed, 1)[0] ?? {};
+    this.#args = samples(anyLookupArguments(), seed, 1)[0] ?? {};
+    this.#indexes = indexesOf(seed);
+    this.#aim = new IndexAim(this.#random, this.#conditions);
   }
 
   next(): FuzzRequest {
@@ -281,6 +272,8 @@ export class RequestSource {
       () => this.#select(),
       () => this.#ownSelect(),
       () => this.#ownSelect(),
+      () => this.#aimed(),
+      () => this.#aimed(),
       () => this.#system(),
       () => this.#insert(),
       () => this.#insertSelect(),
@@ -320,6 +313,24 @@ export class RequestSource {
     const prefix = random.pick(["", "", "", "", "", "EXPLAIN ", "PROFILE ", "ADVISE "]);
     const isTight = random.oneIn(5);
     return this.#statement(prefix + this.#renamed(random.pick(this.#selects)), { isTight });
+  }
+
+  /** At an index that there is, when the collection had documents. */
+  #aimed(): FuzzRequest {
+    const random = this.#random;
+    if (this.#indexes.length === 0) return this.#ownSelect();
+    const collection = this.#collection();
+    const all = this.#indexes.map((keys, i) => ({ collection, name: `i${i}`, keys: keysOf(keys) }));
+    const index = random.pick(all);
+    const prefix = random.pick(["", "", "", "EXPLAIN ", "EXPLAIN ", "PROFILE ", "ADVISE "]);
+    const text = random.pick([
+      () => this.#aim.mutation(index),
+      () => this.#aim.crossed(index, random.pick(all)),
+      () => this.#aim.query(index, all),
+      () => this.#aim.query(index, all),
+      () => this.#aim.query(index, all),
+    ])();
+    return this.#statement(prefix + text, { isTight: random.oneIn(8) });
   }
 
   /** What the other generator does not make. */
@@ -469,6 +480,7 @@ export class RequestSource {
     const name = this.#collection();
     const change = random.pick([
       `UPDATE ${name} SET owner = '${random.pick(["ada", "bob", "all"])}'`,
+      `DELETE FROM ${name}`,
       `UPDATE ${name} SET b = b + 1`,
       `UPDATE COLLECTION ${name} (hits COUNTER) APPLY hits INCREMENT BY 1`,
       `UPDATE COLLECTION ${name} (hits COUNTER) APPLY hits RESTART WITH 1 SET f = true`,
@@ -485,7 +497,8 @@ export class RequestSource {
       `WHERE ${AMONG}`,
       `WHERE ${random.pick(this.#conditions)}`,
       "WHERE owner = 'ada'",
-      `WHERE owner IN (SELECT owner FROM ${this.#collection()} WHERE b > 0)`,
+      `WHERE owner IN ( SELECT owner FROM ${this.#collection()} WHERE b > 0 )`,
+      `WHERE link IN ( SELECT link FROM ${this.#collection()} )`,
       "WHERE hits > 0 ORDER BY hits DESC, _id LIMIT 2",
       "ORDER BY s, _id LIMIT 1",
     ]);

@@ -14,6 +14,7 @@ import { Authority } from "../../src/query/permission/authority.ts";
 import { FULL_PERMISSIONS } from "../../src/query/permission/permissions.ts";
 import type { StatementResult } from "../../src/query/request.ts";
 import type { Warning } from "../../src/query/run/execution.ts";
+import { waysIn } from "./index-ways.ts";
 import { dump } from "./open-store.ts";
 import {
   BY_NATURE,
@@ -33,9 +34,9 @@ import {
   told,
 } from "./permission-answer.ts";
 import { BatchModel } from "./permission-batch.ts";
+import { CALLER } from "./permission-content.ts";
 import {
   ACTIVE,
-  CALLER,
   type FuzzRequest,
   type FuzzWorld,
   HISTORY,
@@ -58,6 +59,7 @@ import {
   type Placed,
   recordsOf,
   tokensOf,
+  unindexPeer,
 } from "./permission-peer.ts";
 import { withoutTimes } from "./profile-times.ts";
 
@@ -179,6 +181,7 @@ export class PermissionPair {
     this.#number++;
     await this.#askWithoutRules(request);
     const before = dump(this.#whole.storage);
+    await this.#alignIndexes();
     const { expected, next } = await this.#expect(request);
     const found = await this.#ask(request);
     this.#count(request, found);
@@ -194,6 +197,20 @@ export class PermissionPair {
     }
     this.#readable = next.readable;
     return this.#leftDifference(next.moved);
+  }
+
+  /** He is told of the indexes of collections in which he sees a document; plans tell of them. */
+  async #alignIndexes(): Promise<void> {
+    const { indexes, read } = this.world;
+    const shown = namesOf(this.#readable);
+    for (const name of this.#indexed) {
+      const has = this.#readable.store.read((view) => view.indexes(name).length > 0);
+      const wants = read.everything || shown.has(name);
+      if (has === wants) continue;
+      if (wants) await indexPeer(this.#readable, this.world, [name]);
+      else await unindexPeer(this.#readable, this.world, [name]);
+      if (indexes.length > 0) this.#noteNature("unseen");
+    }
   }
 
   /**
@@ -215,12 +232,13 @@ export class PermissionPair {
     this.#noteNature("transaction");
     this.#tally.count("requests");
     this.#tally.count(request.kind);
-    const { error, rows, totalWarningsCount } = found;
+    const { error, rows, plan, totalWarningsCount } = found;
     this.#tally.count(typeof error === "string" ? error : "answered");
     if (error !== undefined) return;
     if (rows !== undefined && (rows as readonly Value[]).length > 0) this.#tally.count("rows");
     if (totalWarningsCount !== undefined && totalWarningsCount !== 0) this.#tally.count("warnings");
     for (const kind of kindsOf(request)) this.#tally.count(kind);
+    for (const way of waysIn([rows ?? null, plan ?? null] as Value)) this.#tally.count(way);
   }
 
   async #ask(request: FuzzRequest): Promise<Told> {

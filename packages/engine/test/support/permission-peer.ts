@@ -13,7 +13,8 @@ import type { StoredDocument } from "../../src/store/view.ts";
 import { holds } from "../query/oracle/expression.ts";
 import { oracleRun } from "../query/oracle/oracle-run.ts";
 import { dump, type OpenStore, openStore } from "./open-store.ts";
-import { CALLER, COLLECTIONS, type FuzzWorld, type PastDocument } from "./permission-fuzz.ts";
+import { CALLER } from "./permission-content.ts";
+import { COLLECTIONS, type FuzzWorld, type PastDocument } from "./permission-fuzz.ts";
 import { Random } from "./random.ts";
 import { testPlatform } from "./test-platform.ts";
 
@@ -117,6 +118,18 @@ export async function indexPeer(
   for (const name of names) {
     for (const [i, keys] of indexes.entries()) {
       await peer.runner.execute({ statement: `CREATE INDEX i${i} ON ${name} (${keys})` });
+    }
+  }
+}
+
+export async function unindexPeer(
+  peer: Peer,
+  { indexes }: FuzzWorld,
+  names: Iterable<string>,
+): Promise<void> {
+  for (const name of names) {
+    for (const i of indexes.keys()) {
+      await peer.runner.execute({ statement: `DROP INDEX i${i} ON ${name}` });
     }
   }
 }

@@ -7,25 +7,13 @@ import { Judge } from "../../src/query/permission/judge.ts";
 import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
 import { Requests } from "../../src/query/system/requests.ts";
 import { Failure } from "../../src/query/value/datum.ts";
+import { replace } from "./replaced-method.ts";
 
 export interface PlantedLeak {
   /** What is wrong. */
   readonly name: string;
   /** Makes it so; returns what makes it right again. */
   readonly plant: () => () => void;
-}
-
-/** Puts another method into a class. */
-function replace<T extends object, K extends keyof T>(
-  target: T,
-  name: K,
-  make: (original: T[K]) => T[K],
-): () => void {
-  const original = target[name];
-  target[name] = make(original);
-  return () => {
-    target[name] = original;
-  };
 }
 
 function all(...undo: (() => void)[]): () => void {

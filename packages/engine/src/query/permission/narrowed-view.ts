@@ -10,10 +10,10 @@
  * and judged as `scan` does it, also where the index alone could answer.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { getField, type MutableObject, setField, type Value } from "@bigpeer/protocol";
 import { EMPTY_STATE } from "../../crdt/state.ts";
 import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-entry.ts";
-import type { ScanRange, StoredDocument, VersionedState, View } from "../../store/view.ts";
+import type { Needed, ScanRange, StoredDocument, VersionedState, View } from "../../store/view.ts";
 import type { DocumentView, Found } from "../frame/document-view.ts";
 import { Pace } from "../frame/pace.ts";
 import type { Judge } from "./judge.ts";
@@ -32,25 +32,35 @@ export class NarrowedView implements DocumentView {
     this.#judge = judge;
   }
 
-  get(collection: string, id: Value): StoredDocument | undefined {
-    const document = this.#view.get(collection, id);
-    if (document === undefined || !this.#judge.mayRead(collection, document)) return undefined;
-    return document;
+  get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined {
+    return this.#readable(collection, this.#view.get(collection, id), needed);
   }
 
-  getByKey(collection: string, idKey: string): StoredDocument | undefined {
-    const document = this.#view.getByKey(collection, idKey);
+  getByKey(collection: string, idKey: string, needed?: Needed): StoredDocument | undefined {
+    return this.#readable(collection, this.#view.getByKey(collection, idKey), needed);
+  }
+
+  /** Rules may read what the statement does not: what it does not need is left out afterwards. */
+  #readable(
+    collection: string,
+    document: StoredDocument | undefined,
+    needed: Needed | undefined,
+  ): StoredDocument | undefined {
     if (document === undefined || !this.#judge.mayRead(collection, document)) return undefined;
-    return document;
+    return partOf(document, needed?.fields);
   }
 
   *scan(collection: string, range?: ScanRange): Found<StoredDocument> {
     const { authority } = this.#judge;
     if (!authority.hasReadRule(collection)) return;
+    if (authority.readRule(collection).isWhole) {
+      yield* this.#view.scan(collection, range);
+      return;
+    }
     const pace = new Pace(this.#judge);
-    // Rules may read what the statement does not.
     for (const document of this.#view.scan(collection, { ...range, fields: undefined })) {
-      if (this.#judge.mayRead(collection, document)) yield document;
+      const found = this.#readable(collection, document, range);
+      if (found !== undefined) yield found;
       else if (pace.isPauseDue()) yield undefined;
     }
   }
@@ -108,4 +118,15 @@ export class NarrowedView implements DocumentView {
       else if (pace.isPauseDue()) yield undefined;
     }
   }
+}
+
+/** What a caller without rules would be given: the rest would count against his memory. */
+function partOf(document: StoredDocument, fields: Needed["fields"]): StoredDocument {
+  if (fields === undefined) return document;
+  const part: MutableObject = {};
+  for (const name of fields) {
+    const value = getField(document.fields, name);
+    if (value !== undefined) setField(part, name, value);
+  }
+  return { ...document, fields: part };
 }

@@ -4,9 +4,8 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import { finish, type Steps } from "../frame/steps.ts";
-import { toldChoosing } from "../run/choose.ts";
-import type { Execution } from "../run/execution.ts";
+import { finish } from "../frame/steps.ts";
+import { type Choosing, toldChoosing } from "../run/choose.ts";
 import { Profile } from "../run/profile.ts";
 import type { ExplainStatement } from "../syntax/tree.ts";
 import { nanoseconds } from "../system/requests.ts";
@@ -34,11 +33,12 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
   if (work.kind === "write") {
     const run: RunWrite = (plain) => {
       const execution = { ...plain, profile: new Profile(elapsed) };
+      // Before it changes what the caller may be told of.
+      const choosing = finish(toldChoosing(execution));
       const begin = elapsed();
       const { items, ids } = work.run(execution);
       const ran = { count: ids.length, ms: elapsed() - begin };
-      const profile = finish(profileOf(prepared, execution, times, ran));
-      return { ids, items: [...items, profile] };
+      return { ids, items: [...items, profileOf(prepared, choosing, times, ran)] };
     };
     return { ...prepared, work: { kind: "write", run } };
   }
@@ -47,8 +47,8 @@ export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepar
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
     const ran = { count: Math.max(items.length, ids.length), ms: elapsed() - begin };
-    const profile = yield* profileOf(prepared, execution, times, ran);
-    return { ids, items: [...items, profile] };
+    const choosing = yield* toldChoosing(execution);
+    return { ids, items: [...items, profileOf(prepared, choosing, times, ran)] };
   };
   return { ...prepared, work: { kind: "read", run } };
 }
@@ -58,13 +58,13 @@ interface Ran {
   readonly ms: number;
 }
 
-function* profileOf(
+function profileOf(
   { plan, queryType }: Prepared,
-  execution: Execution,
+  choosing: Choosing,
   times: PrepareTimes,
   ran: Ran,
-): Steps<ValueObject> {
-  const told = plan && plan(yield* toldChoosing(execution));
+): ValueObject {
+  const told = plan?.(choosing);
   return {
     "~request_profile": {
       ...(told && { plan: told }),

@@ -14,7 +14,7 @@ import { PermissionPair } from "../../support/permission-pair.ts";
 import { PLANTED_LEAKS } from "../../support/planted-leak.ts";
 
 const BASE_SEED = Number(process.env["PERMISSION_SEED"] ?? 1);
-const WORLDS = 240;
+const WORLDS = 260;
 const REQUESTS_PER_WORLD = 50;
 
 /** So many of each kind must have been answered, not denied. */
@@ -22,6 +22,18 @@ const EACH_MIN = 20;
 /** And so often must each sentence on what differs by nature have been needed. */
 const NATURE_MIN = 10;
 const STATEMENTS_MIN = 5_000;
+
+/** Ways to documents that must be among those of EXPLAIN, PROFILE and find. */
+const PLANNED = [
+  "indexScan",
+  "unionScan",
+  "intersectScan",
+  "a covering index",
+  "an index in its order",
+  "an index in reverse",
+  "a join by an index",
+  "the first of a sort",
+];
 
 /** A leak that takes longer to be found is not looked for well enough. */
 const WORLDS_PER_LEAK = 100;
@@ -50,6 +62,8 @@ test("[P5] [P6] [P10] [P11] [P12] [P13] [P14] [P15] requests with rules are told
   expect(tally.of("statement")).toBeGreaterThanOrEqual(STATEMENTS_MIN);
   expect(REQUEST_KINDS.filter((kind) => tally.of(kind) < EACH_MIN)).toEqual([]);
   expect(Object.values(BY_NATURE).filter((why) => tally.of(why) < NATURE_MIN)).toEqual([]);
+  // As plans tell it.
+  expect(PLANNED.filter((way) => tally.of(way) < EACH_MIN)).toEqual([]);
   // Neither all denied nor all let through, and the rules are what the answers depend on.
   const requests = tally.of("requests");
   expect(tally.of("answered")).toBeGreaterThan(requests / 2);

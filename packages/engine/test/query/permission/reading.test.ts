@@ -4,7 +4,9 @@
 
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { StatementRunner } from "../../../src/query/statement-runner.ts";
 import { authorityOf, type Caller, callerOf, columnOf, type Rules } from "../../support/caller.ts";
+import { waysIn } from "../../support/index-ways.ts";
 import { openCommands } from "../../support/run-commands.ts";
 import {
   failureOf,
@@ -51,6 +53,26 @@ describe("documents", () => {
     expect(await idsSeen(as({ cars: ["false", "true"] }))).toEqual(["a", "b", "c", "d"]);
     expect(await idsSeen(as(true))).toEqual(["a", "b", "c", "d"]);
   });
+
+  test.each([ADA, "true"])(
+    "what the statement does not read takes no memory of a caller with the rule %s",
+    async (query) => {
+      const { runner, store, platform } = await bench();
+      const long = "x".repeat(8192);
+      await runner.execute({
+        statement: "INSERT INTO notes DOCUMENTS (:documents)",
+        args: { documents: ["a", "b"].map((_id) => ({ _id, n: 1, owner: "ada", long })) },
+      });
+      const limits = { bytes: 4096 };
+      const tight = new StatementRunner({ store, platform, appId: "tight", limits });
+      const statement = "SELECT x._id AS c1 FROM notes x JOIN notes y ON y.n + 0 = x.n";
+      const { items } = await tight.execute({
+        statement,
+        authority: authorityOf({ notes: [query] }),
+      });
+      expect(items).toEqual([{ c1: "a" }, { c1: "a" }, { c1: "b" }, { c1: "b" }]);
+    },
+  );
 
   test.each(["n / 0 > 1", "null", "nosuch", "n", "'true'", "upper(n) == 'A'", "nosuch.x > 1"])(
     "[P3] %s, which is true for none, allows none and warns of none",
@@ -119,6 +141,17 @@ describe("what is not allowed is not there", () => {
     const { warnings, totalWarningsCount } = await execute("SELECT * FROM cars WHERE n / 0 = 1");
     expect(totalWarningsCount).toBe(2);
     expect(warnings.map(({ _id }) => _id)).toEqual(["a", "c"]);
+  });
+
+  test("[P5] PROFILE tells how a change was made, also one that leaves nothing to be seen", async () => {
+    const { as, execute } = await bench();
+    await execute("CREATE INDEX by_owner ON cars (owner)");
+    const { rows } = as({ cars: [ADA] }, { cars: ["true"] });
+    const statement = "UPDATE cars SET owner = 'bob' WHERE owner = 'ada'";
+    const explained = waysIn(await rows(`EXPLAIN ${statement}`));
+    const profiled = waysIn(await rows(`PROFILE ${statement}`));
+    expect([...explained]).toEqual(["indexScan", "an index that has to fetch"]);
+    expect(profiled).toEqual(explained);
   });
 
   test("[P5] in PROFILE, find, count and findById", async () => {

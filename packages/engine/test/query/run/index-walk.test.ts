@@ -10,6 +10,7 @@ async function openWith(docs: readonly Value[], ...indexes: string[]): Promise<S
   const statements = await openStatements();
   await statements.rows("INSERT INTO c DOCUMENTS (:docs)", { docs });
   for (const index of indexes) await statements.rows(`CREATE INDEX ${index}`);
+  await statements.store.whenIndexesReady();
   return statements;
 }
 

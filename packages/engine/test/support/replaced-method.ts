@@ -1,0 +1,16 @@
+/**
+ * Replaced methods: another method in a class, until it is mended. For faults that are planted.
+ */
+
+/** Puts another method into a class; returns what puts the first one back. */
+export function replace<T extends object, K extends keyof T>(
+  target: T,
+  name: K,
+  make: (original: T[K]) => T[K],
+): () => void {
+  const original = target[name];
+  target[name] = make(original);
+  return () => {
+    target[name] = original;
+  };
+}
