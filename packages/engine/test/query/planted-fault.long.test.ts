@@ -14,7 +14,7 @@ import { PLANTED_FAULTS } from "../support/planted-fault.ts";
 const BASE_SEED = Number(process.env["INDEX_SEED"] ?? 1);
 
 /** A fault that takes more scripts to be found is not looked for well enough. */
-const SCRIPTS_PER_FAULT = 30;
+const SCRIPTS_PER_FAULT = 60;
 const ASKED_PER_SCRIPT = 40;
 
 vi.mock("../../src/query/plan/access.ts", async (importOriginal) => {

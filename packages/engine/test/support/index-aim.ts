@@ -271,6 +271,7 @@ export class IndexAim {
     // What is the same in all rows may stand anywhere.
     const fixed = keys[random.below(keys.length)];
     if (points > 0 && random.oneIn(4)) terms.unshift(prefix + nameOf(fixed));
+    if (random.oneIn(5)) terms.push(against(terms.pop() ?? `${prefix}k`));
     if (random.oneIn(4)) terms.push(`${prefix}_id${random.pick(["", " DESC"])}`);
     return terms.length === 0 ? `${prefix}k` : terms.join(", ");
   }
@@ -287,6 +288,11 @@ export class IndexAim {
       "*",
     ]);
   }
+}
+
+/** Null where no index has it. */
+function against(term: string): string {
+  return `${term} NULLS ${term.endsWith(" DESC") ? "LAST" : "FIRST"}`;
 }
 
 function nameOf(key: IndexKey | undefined): string {

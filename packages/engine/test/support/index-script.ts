@@ -186,9 +186,10 @@ class ScriptSource {
     // Half of the scripts never have an index that is not finished.
     const isSlow = this.#random.oneIn(2);
     while (asked.length < this.#count) {
+      const isChange = this.#random.oneIn(8);
       if (isSlow && this.#random.oneIn(4)) steps.push(this.#pieceStep());
-      else if (this.#random.oneIn(10)) steps.push(this.#indexStep());
-      const next = this.#asked(asked);
+      else if (isChange) steps.push(this.#indexStep());
+      const next = isChange ? this.#askedAgain(asked) : this.#asked(asked);
       asked.push(next);
       steps.push(next);
     }
@@ -308,12 +309,13 @@ class ScriptSource {
     if (!this.#made.has(key)) this.#made.set(key, index);
   }
 
-  /** One that there is, mostly of the larger collection, and the others of the same. */
+  /** One that there is, often the newest, and the others of the same collection. */
   #target(): { readonly index: AimedIndex; readonly others: AimedIndex[] } | undefined {
     const collection = this.#collection();
     const all = [...this.#made.values()].filter((index) => index.collection === collection);
-    if (all.length === 0) return undefined;
-    const index = this.#random.pick(all);
+    const last = all.at(-1);
+    if (last === undefined) return undefined;
+    const index = this.#random.oneIn(3) ? last : this.#random.pick(all);
     return { index, others: all.filter((other) => other !== index) };
   }
 
@@ -321,10 +323,14 @@ class ScriptSource {
     return this.#random.pick(["things", "things", "others"]);
   }
 
+  /** A plan that is kept must not outlive the indexes that it was made for. */
+  #askedAgain(before: readonly Asked[]): Asked {
+    return before.length === 0 ? this.#find() : this.#random.pick(before.slice(-8));
+  }
+
   #asked(before: readonly Asked[]): Asked {
     const kind = this.#random.below(24);
-    // A plan that is kept must not outlive the indexes that it was made for.
-    if (kind <= 1 && before.length > 0) return this.#random.pick(before);
+    if (kind === 0) return this.#askedAgain(before);
     const aimed = this.#random.oneIn(2) ? this.#aimed() : undefined;
     if (aimed !== undefined) return aimed;
     if (kind <= 3) return this.#statement(this.#random.pick(this.#changes));
@@ -349,7 +355,7 @@ class ScriptSource {
   }
 
   #statement(statement: string): Asked {
-    const isStrict = this.#random.oneIn(14);
+    const isStrict = this.#random.oneIn(10);
     return { kind: "statement", statement, args: this.#args, isStrict };
   }
 
