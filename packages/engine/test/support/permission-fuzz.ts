@@ -326,6 +326,7 @@ export class RequestSource {
     const text = random.pick([
       () => this.#aim.mutation(index),
       () => this.#aim.crossed(index, random.pick(all)),
+      () => this.#aim.crossed(index, random.pick(all)),
       () => this.#aim.query(index, all),
       () => this.#aim.query(index, all),
       () => this.#aim.query(index, all),

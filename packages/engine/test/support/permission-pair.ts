@@ -458,7 +458,9 @@ export class PermissionPair {
     if (outcome["error"] !== undefined) return undefined;
     const changed = (outcome["ids"] as readonly Value[]).map((id) => keyOf(collection, id));
     const all = new Set([...keys.filter((key) => key !== ""), ...changed]);
-    const images = [...all].flatMap((key) => after.get(key) ?? givenImage(given, key, collection));
+    const images = [...all].flatMap(
+      (key) => after.get(key) ?? givenImage(given, key, { collection, isStrict: request.isStrict }),
+    );
     return this.#imageDenial(images, collection);
   }
 
@@ -510,11 +512,17 @@ interface Written {
 }
 
 /** A document that does not show because an older delete hides it. */
-function givenImage(given: readonly ValueObject[], key: string, collection: string): Placed[] {
+function givenImage(
+  given: readonly ValueObject[],
+  key: string,
+  { collection, isStrict }: { readonly collection: string; readonly isStrict: boolean },
+): Placed[] {
   const document = given.find(({ _id }) => _id !== undefined && keyOf(collection, _id) === key);
   if (document === undefined) return [];
   const { _id: id = key, ...fields } = document;
-  const types = isObject(fields["pic"]) ? { pic: "attachment" as const } : undefined;
+  // In strict mode it would have to be declared.
+  const isToken = !isStrict && isObject(fields["pic"]);
+  const types = isToken ? { pic: "attachment" as const } : undefined;
   return [{ collection, id, fields, types }];
 }
 
