@@ -48,14 +48,26 @@ export const FIND: Operation<FindRequest> = {
 
 /** How the documents are reached, as clients of before read it, and the plan as EXPLAIN has it. */
 function queryDetails(plan: ValueObject): ValueObject {
-  const access = usesIds(plan) ? { index_scan: { path: ["_id"] } } : { full_scan: {} };
+  const scan = indexScanOf(plan);
+  const access = scan === undefined ? { full_scan: {} } : { index_scan: scan };
   return { id: "query_details", fields: { ...access, plan } };
 }
 
-function usesIds(plan: ValueObject): boolean {
-  return plan["#operator"] === "idScan" || childrenOf(plan).some(usesIds);
+/** The first index that documents are looked up in, with the path of its first key that is known. */
+function indexScanOf(step: ValueObject): ValueObject | undefined {
+  if (step["#operator"] === "idScan") return { path: ["_id"] };
+  const { desc } = step;
+  if (step["#operator"] === "indexScan" && isObject(desc)) {
+    const [span] = objectsIn(desc["spans"]);
+    return { index: desc["index"] ?? null, path: span?.["key"] ?? [] };
+  }
+  for (const child of objectsIn(step["children"])) {
+    const found = indexScanOf(child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
-function childrenOf({ children }: ValueObject): ValueObject[] {
-  return isArray(children ?? null) ? (children as readonly Value[]).filter(isObject) : [];
+function objectsIn(list: Value | undefined): readonly ValueObject[] {
+  return list !== undefined && isArray(list) ? list.filter(isObject) : [];
 }

@@ -185,6 +185,24 @@ test("[H23] FindRequest: describe puts query_details with the plan before the ma
   expect((without as unknown as Found).documents.map(({ id }) => id)).toEqual(["c1"]);
 });
 
+test("[H23] FindRequest: describe names the path and the index that documents are found by", async () => {
+  await api.upsert("shelf", { s1: { place: { row: 1 } } });
+  await api.call("execute", { statement: "CREATE INDEX by_row ON shelf (place.row)" });
+  const details = async (body: object): Promise<unknown> => {
+    const reply = await find({ collection: "shelf", describe: true, ...body });
+    return (reply.body as unknown as Found).documents[0]?.fields;
+  };
+  const plan: unknown = expect.any(Object);
+  const byRow = { index_scan: { index: "by_row", path: ["place", "row"] }, plan };
+  expect(await details({ query: "place.row == 1" })).toEqual(byRow);
+  const sort = [{ property: "place.row", direction: "asc" }];
+  expect(await details({ query: "true", sort })).toEqual({
+    index_scan: { index: "by_row", path: [] },
+    plan,
+  });
+  expect(await details({ query: "true" })).toEqual({ full_scan: {}, plan });
+});
+
 test("[H25] an unknown collection is 400", async () => {
   const { status, body } = await find({ collection: "Cars" });
   expect(status).toBe(400);
