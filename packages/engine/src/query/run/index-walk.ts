@@ -137,8 +137,8 @@ const LOOKUPS_MIN = 1024;
 
 /**
  * How many documents may be collected before a scan of all is the better way. To fetch a document
- * takes about four times as long as to pass it in a scan. Where some are enough, a scan will have
- * met them after passing `wanted` times the share of those that fit: both ways end soonest where
+ * is taken to last four times as long as to pass it in a scan: an estimate. Where some are enough, a
+ * scan is expected to have met them after passing `wanted` times the share of those that fit: both ways end soonest where
  * they meet.
  */
 function roomFor({ execution, collection, wanted }: Search): number {
