@@ -50,8 +50,10 @@ export class RunningScript {
     // A group of its own, so that kill() also reaches what the command has started.
     const stdio: ["pipe", "pipe", "pipe"] = ["pipe", "pipe", "pipe"];
     this.#process = spawn(command, parameters, { stdio, cwd: root, detached: true });
-    const { stdout, stderr } = this.#process;
-    if (stdout === null || stderr === null) throw new Error("expected pipes");
+    const { stdin, stdout, stderr } = this.#process;
+    if (stdin === null || stdout === null || stderr === null) throw new Error("expected pipes");
+    // A line may meet a process that was killed just before: next() then tells of the end.
+    stdin.on("error", () => undefined);
     this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
     stderr.setEncoding("utf8").on("data", (text: string) => {
       this.errorText += text;
