@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { LiveQueries, Store } from "@bigpeer/engine";
-import { nodePlatform, openLmdb } from "@bigpeer/server";
+import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { fieldsOf, idOf } from "./floor/cars.mjs";
 
 const { values: options } = parseArgs({

@@ -6,7 +6,7 @@
  * end of the snapshot.
  */
 import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
-import { nodePlatform } from "@bigpeer/server";
+import { nodePlatform } from "@bigpeer/node";
 
 const STATEMENTS = [
   "SELECT * FROM cars WHERE _id = :id",

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MemoryKeyValue, Store } from "@bigpeer/engine";
-import { nodePlatform, openLmdb } from "@bigpeer/server";
+import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { fieldsOf, idOf } from "./floor/cars.mjs";
 import { openRaw, putGroup, Recorder } from "./floor/raw-lmdb.mjs";
 

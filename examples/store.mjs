@@ -1,7 +1,7 @@
 // Writes a document and reads it back. Run after `npm run build`: node examples/store.mjs
 import { rmSync } from "node:fs";
 import { Store } from "@bigpeer/engine";
-import { nodePlatform, openLmdb } from "@bigpeer/server";
+import { nodePlatform, openLmdb } from "@bigpeer/node";
 
 const folder = "./example-data";
 rmSync(folder, { recursive: true, force: true });

@@ -100,7 +100,10 @@ test.each([
   ["packages/engine/src/a.ts", `import { a } from "../../protocol/src/a.ts";`, "around the entry"],
   ["packages/engine/src/a.ts", `import { readFile } from "node:fs";`, "input and output"],
   ["packages/engine/src/a.ts", `const a = await import("lmdb");`, "third party, dynamic"],
-  ["packages/server/src/a.ts", `import { open } from "lmdb";`, "third party, wrong file"],
+  ["packages/node/src/a.ts", `import { open } from "lmdb";`, "third party, wrong file"],
+  ["packages/server/src/a.ts", `import { open } from "lmdb";`, "third party, wrong package"],
+  ["packages/node/src/a.ts", `import { a } from "@bigpeer/server";`, "upwards"],
+  ["packages/peer/src/a.ts", `import { a } from "@bigpeer/server";`, "sideways"],
   ["packages/server/src/a.ts", `import fastify from "fastify";`, "third party, unlisted"],
   ["packages/engine/test/a.test.ts", `import { a } from "@bigpeer/server";`, "test, upwards"],
   ["packages/engine/test/a.test.ts", `import { open } from "lmdb";`, "test, third party"],
@@ -112,7 +115,7 @@ test("imports that follow the arrows are not complained of", () => {
   const engine = `import { a } from "@bigpeer/protocol";\nimport { b } from "../crdt/b.ts";`;
   expect(checkImports(plant("packages/engine/src/store/a.ts", engine))).toEqual([]);
   const storage = `import { open } from "lmdb";\nimport { join } from "node:path";`;
-  expect(checkImports(plant("packages/server/src/lmdb/lmdb-key-value.ts", storage))).toEqual([]);
+  expect(checkImports(plant("packages/node/src/lmdb/lmdb-key-value.ts", storage))).toEqual([]);
 });
 
 test.each([

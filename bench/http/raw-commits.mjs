@@ -9,7 +9,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
-import { nodePlatform } from "@bigpeer/server";
+import { nodePlatform } from "@bigpeer/node";
 import { openRaw, putGroup, Recorder } from "../floor/raw-lmdb.mjs";
 import { DOCUMENTS, upsertOf } from "./cases.mjs";
 

@@ -5,7 +5,7 @@
 
 import { setTimeout } from "node:timers/promises";
 import { StatementRunner, Store } from "@bigpeer/engine";
-import { nodePlatform, openLmdb } from "@bigpeer/server";
+import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { COLOR, TOP, YEAR } from "./documents.mjs";
 
 /** Enough for every document of a large run in one answer. */

@@ -7,11 +7,33 @@ export type { ClockLimits } from "./crdt/clock.ts";
 export { difference, restrict } from "./crdt/delta.ts";
 export { deltaOf, type StateOperation } from "./crdt/edit.ts";
 export { merge } from "./crdt/merge.ts";
+export { resolveOperation } from "./crdt/resolve.ts";
 export { isShown, type Shown, show } from "./crdt/show.ts";
 export { type DocumentState, EMPTY_STATE } from "./crdt/state.ts";
 export { stateOfBytes, stateToBytes } from "./crdt/state-codec.ts";
 export { typedFields } from "./crdt/typed-values.ts";
+export type { RefusedUpload } from "./peer/outcome.ts";
+export type {
+  AppliedBatch,
+  ConfirmedBatch,
+  ConfirmedPart,
+  PeerLayers,
+  SealedUpload,
+} from "./peer/peer-layers.ts";
+export { PeerStore, type PeerStoreOptions } from "./peer/peer-store.ts";
 export {
+  type DialHandle,
+  type DialHandlers,
+  type PeerSubscription,
+  PeerSync,
+  type PeerSyncEvent,
+  type PeerSyncOptions,
+  type PeerSyncStatus,
+  type SubscriptionStatus,
+} from "./peer/peer-sync.ts";
+export type { EndCode, PhaseName, SessionReport } from "./peer/session-state.ts";
+export {
+  type Channel,
   KEY_SIZE_MAX,
   type Key,
   type KeyEntry,
@@ -92,6 +114,7 @@ export {
   StatementRunner,
   type StatementRunnerOptions,
 } from "./query/statement-runner.ts";
+export type { StatementTransaction } from "./query/statement-transaction.ts";
 export { PARAMETERS } from "./query/system/settings.ts";
 export type { InfoFact, SystemFacts, SystemRow } from "./query/system/system-collections.ts";
 export { type Placed, Roster } from "./roster.ts";
@@ -135,7 +158,17 @@ export type {
 export type { RepeatKey } from "./store/remembered-answer.ts";
 export { Store, type StoreFigures, type StoreOptions, StoreSnapshot } from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
-export { type Upload, type UploadAnswer, type UploadStep, uploadDigest } from "./store/upload.ts";
+export {
+  type JudgedStep,
+  type JudgeStep,
+  type JudgeUpload,
+  type TakenUpload,
+  type Upload,
+  type UploadAnswer,
+  type UploadedDocument,
+  type UploadStep,
+  uploadDigest,
+} from "./store/upload.ts";
 export { type Problem, type VerifyReport, verify } from "./store/verify.ts";
 export type {
   AttachmentReference,
@@ -147,3 +180,11 @@ export type {
   VersionedState,
   View,
 } from "./store/view.ts";
+export type { ServerConnection } from "./sync/connection.ts";
+export type { Admission } from "./sync/session-event.ts";
+export {
+  type SyncFigures,
+  type SyncLimits,
+  SyncServer,
+  type SyncServerOptions,
+} from "./sync/sync-server.ts";

@@ -85,6 +85,17 @@ export const ROW_MS_MAX = 1000;
  */
 export const UPDATE_ROUNDS_MAX = 64;
 
+/**
+ * What the writes of one upload to documents that it has written to already may cost, in bytes of
+ * these documents, and what a byte of their metadata counts: each such write costs as much as the
+ * whole document, and nobody else has a turn before the upload is applied.
+ */
+export const UPLOAD_EFFORT_MAX: number = 256 * 1024 * 1024;
+export const UPLOAD_META_WEIGHT = 16;
+
+/** Metadata of a document beyond which an upload may not add to it: it is sent to everybody. */
+export const DOCUMENT_META_SIZE_MAX: number = 4 * 1024 * 1024;
+
 /** Characters of all names and queries in the permissions of one credential. */
 export const PERMISSION_LENGTH_MAX: number = 256 * 1024;
 

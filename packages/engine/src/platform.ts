@@ -109,3 +109,15 @@ export interface KeyValue {
   /** Waits for a commit under way, then releases everything. Idempotent. */
   close(): Promise<void>;
 }
+
+/** What a connection can do for us; what comes in is handed to us by whoever owns it. */
+export interface Channel {
+  /** Never throws. After `close` nothing happens. */
+  send(bytes: Uint8Array): void;
+  /** Bytes that were handed to `send` and that the network has not taken yet. */
+  readonly queuedBytes: number;
+  /** Ends the connection after what was sent. */
+  close(): void;
+  /** Whether nothing more is to be read for now. Left out where nothing can be done about it. */
+  hold?(isHeld: boolean): void;
+}

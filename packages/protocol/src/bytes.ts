@@ -6,6 +6,7 @@
  */
 
 import { type ErrorCode, PeerError } from "./error.ts";
+import { SHORT_TEXT_SIZE_MAX, shortText } from "./known-text.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -29,7 +30,7 @@ export class ByteWriter {
 
   /** A copy of what was written, exactly as long. The writer is empty again and may be used anew. */
   finish(): Uint8Array {
-    const written = this.#bytes.slice(0, this.#size);
+    const written = copyOf(this.#bytes, 0, this.#size);
     this.#size = 0;
     return written;
   }
@@ -88,6 +89,16 @@ export class ByteWriter {
     this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#size);
     this.#size += bytes.length;
+  }
+
+  /** Text that is ASCII, a byte for each character. */
+  ascii(text: string): void {
+    const { length } = text;
+    this.#reserve(length);
+    const bytes = this.#bytes;
+    const start = this.#size;
+    for (let i = 0; i < length; i++) bytes[start + i] = text.charCodeAt(i);
+    this.#size = start + length;
   }
 
   /** Length as a varint, then UTF-8. */
@@ -196,22 +207,13 @@ export class ByteReader {
   /** A copy, so that it outlives the buffer that was read. */
   raw(size: number): Uint8Array {
     const start = this.#take(size);
-    return this.#bytes.slice(start, start + size);
+    return copyOf(this.#bytes, start, start + size);
   }
 
   utf8(size: number): string {
     const start = this.#take(size);
-    const end = start + size;
-    if (size <= SHORT_TEXT) {
-      let text = "";
-      for (let i = start; i < end; i++) {
-        const byte = this.#bytes[i] as number;
-        if (byte >= 0x80) return this.#decodeText(start, end);
-        text += String.fromCharCode(byte);
-      }
-      return text;
-    }
-    return this.#decodeText(start, end);
+    const short = size <= SHORT_TEXT_SIZE_MAX ? shortText(this.#bytes, start, size) : undefined;
+    return short ?? this.#decodeText(start, start + size);
   }
 
   text(): string {
@@ -223,8 +225,7 @@ export class ByteReader {
   }
 
   #wide(): DataView {
-    const { buffer, byteOffset, byteLength } = this.#bytes;
-    this.#view ??= new DataView(buffer, byteOffset, byteLength);
+    this.#view ??= viewOf(this.#bytes);
     return this.#view;
   }
 
@@ -242,6 +243,30 @@ export class ByteReader {
       return this.fail("expected UTF-8 text");
     }
   }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** Up to here a loop is faster than to ask the host for a copy. */
+const SHORT_COPY_SIZE_MAX = 64;
+
+function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const size = end - start;
+  if (size > SHORT_COPY_SIZE_MAX) return bytes.slice(start, end);
+  const copy = new Uint8Array(size);
+  for (let i = 0; i < size; i++) copy[i] = bytes[start + i] as number;
+  return copy;
+}
+
+/** Text for which a loop over its characters is enough: ASCII, and not long. */
+export function isShortAscii(text: string): boolean {
+  const { length } = text;
+  if (length > SHORT_TEXT) return false;
+  let bits = 0;
+  for (let i = 0; i < length; i++) bits |= text.charCodeAt(i);
+  return bits < 0x80;
 }
 
 export function encodeText(text: string): Uint8Array {

@@ -8,7 +8,8 @@
  */
 
 import { assert } from "./assert.ts";
-import { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
+import { ByteReader, ByteWriter, encodeText, isShortAscii } from "./bytes.ts";
+import { type KeyPath, KeyPaths, PATH_LENGTH_MAX } from "./key-path.ts";
 import {
   DEPTH_MAX,
   INTEGER_MAX,
@@ -52,9 +53,9 @@ export function decodeCbor(bytes: Uint8Array): Value {
   return value ?? null;
 }
 
-/** Reads one value and leaves the reader behind it. */
-export function readCbor(reader: ByteReader): Value {
-  return readValue(reader, 0) ?? null;
+/** Reads one value and leaves the reader behind it; `around` levels more for what stands around values. */
+export function readCbor(reader: ByteReader, around = 0): Value {
+  return readValue(reader, -around) ?? null;
 }
 
 type KeyOrder = (object: ValueObject) => string[];
@@ -96,6 +97,10 @@ function writeObject(writer: ByteWriter, object: ValueObject, keysOf: KeyOrder):
 }
 
 function writeText(writer: ByteWriter, text: string): void {
+  if (isShortAscii(text)) {
+    writeHead(writer, MAJOR.text, text.length);
+    return writer.ascii(text);
+  }
   const bytes = encodeText(text);
   writeHead(writer, MAJOR.text, bytes.length);
   writer.raw(bytes);
@@ -266,37 +271,109 @@ function readChunks(reader: ByteReader, major: number, take: (size: number) => v
 
 function readArray(reader: ByteReader, info: number, depth: number): Value[] {
   const array: Value[] = [];
-  readItems(reader, info, () => {
-    array.push(readValue(reader, depth + 1) ?? null);
-  });
+  if (info === INDEFINITE) {
+    while (!isEnd(reader)) array.push(readValue(reader, depth + 1) ?? null);
+    return array;
+  }
+  const count = readCount(reader, info);
+  for (let i = 0; i < count; i++) array.push(readValue(reader, depth + 1) ?? null);
   return array;
 }
 
+/** Each item has at least one byte: a larger count is a lie, found before any allocation. */
+function readCount(reader: ByteReader, info: number): number {
+  const count = readSize(reader, info);
+  if (count > reader.left) reader.fail(`expected ${count} items, found ${reader.left} bytes`);
+  return count;
+}
+
+/** Takes the mark at the end of what is indefinite, if it comes next. */
+function isEnd(reader: ByteReader): boolean {
+  if (reader.peek() !== BREAK) return false;
+  reader.byte();
+  return true;
+}
+
+/** The keys of objects that were read before, by anybody. */
+const paths = new KeyPaths();
+
 function readMap(reader: ByteReader, info: number, depth: number): ValueObject {
   const object: MutableObject = {};
-  const seen = new Set<string>();
-  readItems(reader, info, () => {
-    const head = reader.byte();
-    if (head >> 5 !== MAJOR.text) reader.fail("expected a text key");
-    const key = readText(reader, head & 0x1f);
-    if (seen.has(key)) reader.fail(`expected different keys, found ${JSON.stringify(key)} twice`);
-    seen.add(key);
+  if (info === INDEFINITE) {
+    const seen = new Set<string>();
+    while (!isEnd(reader)) readNewField(reader, object, seen, depth);
+    return object;
+  }
+  const count = readCount(reader, info);
+  let path = paths.root;
+  for (let i = 0; i < count; i++) {
+    const next = readKnownKey(reader, path);
+    if (typeof next === "string") {
+      readNewFields(reader, object, { path, key: next, left: count - i - 1 }, depth);
+      return object;
+    }
+    path = next;
     const value = readValue(reader, depth + 1);
-    if (value !== undefined) setField(object, key, value);
-  });
+    if (value !== undefined) setField(object, path.key, value);
+  }
+  paths.used();
   return object;
 }
 
-function readItems(reader: ByteReader, info: number, take: () => void): void {
-  if (info !== INDEFINITE) {
-    const count = readSize(reader, info);
-    // Each item has at least one byte: a larger count is a lie, found before any allocation.
-    if (count > reader.left) reader.fail(`expected ${count} items, found ${reader.left} bytes`);
-    for (let i = 0; i < count; i++) take();
-    return;
-  }
-  while (reader.peek() !== BREAK) take();
-  reader.byte();
+/** The path with the key that comes next; the key alone when no object has had it in this place. */
+function readKnownKey(reader: ByteReader, path: KeyPath): KeyPath | string {
+  const { likely } = path;
+  if (likely !== undefined && reader.isNext(likely.bytes)) return likely;
+  const key = readKey(reader);
+  const longer = path.longer(key);
+  if (longer === undefined) return key;
+  path.likely = longer;
+  return longer;
+}
+
+/** Where an object begins to be unlike all that were read before. */
+interface Fork {
+  readonly path: KeyPath;
+  /** The first key that is new, which was read; and how many fields follow it. */
+  readonly key: string;
+  readonly left: number;
+}
+
+function readNewFields(
+  reader: ByteReader,
+  object: MutableObject,
+  { path, key, left }: Fork,
+  depth: number,
+): void {
+  const seen = new Set(path.keys());
+  addKey(reader, seen, key);
+  const value = readValue(reader, depth + 1);
+  if (value !== undefined) setField(object, key, value);
+  for (let i = 0; i < left; i++) readNewField(reader, object, seen, depth);
+  if (seen.size <= PATH_LENGTH_MAX) paths.learn(seen);
+}
+
+function readNewField(
+  reader: ByteReader,
+  object: MutableObject,
+  seen: Set<string>,
+  depth: number,
+): void {
+  const key = readKey(reader);
+  addKey(reader, seen, key);
+  const value = readValue(reader, depth + 1);
+  if (value !== undefined) setField(object, key, value);
+}
+
+function readKey(reader: ByteReader): string {
+  const head = reader.byte();
+  if (head >> 5 !== MAJOR.text) reader.fail("expected a text key");
+  return readText(reader, head & 0x1f);
+}
+
+function addKey(reader: ByteReader, seen: Set<string>, key: string): void {
+  if (seen.has(key)) reader.fail(`expected different keys, found ${JSON.stringify(key)} twice`);
+  seen.add(key);
 }
 
 function readTagged(reader: ByteReader, tag: number | bigint, depth: number): Value | undefined {

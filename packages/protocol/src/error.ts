@@ -41,6 +41,7 @@ export const ERROR_CODES = [
   "idempotency.conflict",
   "idempotency.too_large",
   "permission.denied",
+  "sync.malformed",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -96,6 +96,7 @@ export function checkOperation(operation: Operation): Operation {
     case "merge":
     case "delete":
     case "evict":
+    case "layer":
       checkDocument(operation);
       return operation;
     default:
@@ -179,9 +180,9 @@ function checkRootSet(edit: SetEdit): SetEdit {
 
 /** What a path and a value show together must not be deeper than a value may be. */
 function checkLevels(path: Path, value: Value, at: string): void {
-  if (path.length + levelsOf(value) > DEPTH_MAX) {
-    refuse(`at most ${DEPTH_MAX} levels with those of the path`, at);
-  }
+  if (path.length + levelsOf(value) <= DEPTH_MAX) return;
+  const expected = `at most ${DEPTH_MAX} levels`;
+  refuse(path.length === 0 ? expected : `${expected} with those of the path`, at);
 }
 
 /** Refuses a value that cannot be of its declared type. */
@@ -206,9 +207,12 @@ function checkTyped(value: Value, mark: TypeMark, at: string): void {
   }
 }
 
+/** Levels around a value that is written: of the operation, its edits and the edit. */
+const LEVELS_AROUND = 3;
+
 /** Checks an operation that came from outside. Throws `operation.invalid` and names the place. */
 export function checkUpload(input: unknown, at: string): UploadOperation {
-  const operation = expectObject(checkValue(input, at), at);
+  const operation = expectObject(checkValue(input, at, LEVELS_AROUND), at);
   const collection = checkCollection(operation["collection"], `${at}.collection`);
   const id = expectPresent(operation["id"], `${at}.id`);
   switch (operation["kind"]) {
@@ -241,6 +245,7 @@ function checkInsert(
   at: string,
 ): InsertOperation | InitialOperation {
   const fields = expectObject(operation["fields"], `${at}.fields`);
+  checkLevels([], fields, `${at}.fields`);
   const types = checkTypes(operation["types"], `${at}.types`);
   if (types !== undefined) checkTyped(fields, types, `${at}.fields`);
   const base = { ...document, fields, ...(types === undefined ? {} : { types }) };
@@ -345,7 +350,7 @@ function checkSet(edit: ValueObject, at: string): SetEdit {
   const path = isOfRoot ? [] : checkPath(edit["path"], `${at}.path`);
   const value = expectPresent(edit["value"], `${at}.value`);
   checkLevels(path, value, `${at}.value`);
-  const types = edit["types"] === undefined ? undefined : checkMark(edit["types"], `${at}.types`);
+  const types = edit["types"] === undefined ? undefined : checkMarks(edit["types"], `${at}.types`);
   if (types !== undefined) checkTyped(value, types, `${at}.value`);
   if (isOfRoot && !isMapWrite(value, types)) refuse("a path of field names", `${at}.path`);
   return { kind: "set", path, value, ...(types === undefined ? {} : { types }) };
@@ -386,8 +391,14 @@ function checkBirth(input: Value | undefined, at: string): readonly [number, str
 
 function checkTypes(input: Value | undefined, at: string): Types | undefined {
   if (input === undefined) return undefined;
-  const mark = checkMark(input, at);
+  const mark = checkMarks(input, at);
   return typeof mark === "string" ? refuse("types by field", at) : mark;
+}
+
+/** Marks stand beside the fields that they are of, so they are as deep at most. */
+function checkMarks(input: Value, at: string): TypeMark {
+  checkLevels([], input, at);
+  return checkMark(input, at);
 }
 
 function checkMark(input: Value, at: string): TypeMark {

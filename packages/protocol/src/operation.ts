@@ -71,13 +71,31 @@ export type EvictOperation = OnDocument & { readonly kind: "evict" };
 /** A delta or a whole state of a document from another store, with its own stamps. */
 export type MergeOperation = OnDocument & { readonly kind: "merge"; readonly state: Uint8Array };
 
+/** A whole state in its records: shown fields (null: none show), marks of types, metadata. */
+export type StateParts = readonly [
+  fields: ValueObject | null,
+  types: Types | null,
+  meta: Uint8Array,
+];
+/**
+ * Only in the store of a small peer: what shows of a document from now on, in the place of all that
+ * was there, and what is held beside it. What is left out stays, null removes it. The log has the
+ * name of the document alone.
+ */
+export type LayerOperation = OnDocument & {
+  readonly kind: "layer";
+  readonly view?: StateParts | null;
+  readonly held?: Value;
+};
+
 export type DocumentOperation =
   | InsertOperation
   | InitialOperation
   | UpdateOperation
   | DeleteOperation
   | EvictOperation
-  | MergeOperation;
+  | MergeOperation
+  | LayerOperation;
 
 /** Puts or (null) removes a named record of the catalog. */
 export type CatalogOperation = {
@@ -143,12 +161,23 @@ export type AttachOperation = {
 export type DetachOperation = { readonly kind: "detach"; readonly id: string };
 export type AttachmentOperation = AttachOperation | DetachOperation;
 
+/**
+ * Only in the store of a small peer: puts or (null) removes a record of its own affairs, by its
+ * storage key. It is not in the log.
+ */
+export type LocalOperation = {
+  readonly kind: "local";
+  readonly key: string;
+  readonly value: Value;
+};
+
 export type StoreOperation =
   | CatalogOperation
   | IndexOperation
   | HorizonOperation
   | TrimOperation
-  | AttachmentOperation;
+  | AttachmentOperation
+  | LocalOperation;
 export type Operation = DocumentOperation | StoreOperation;
 
 /** Whether an operation is about one document; those about the store are not, whatever they name. */

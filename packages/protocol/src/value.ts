@@ -87,11 +87,12 @@ export function levelsOf(value: Value): number {
 
 /**
  * Accepts anything that came from outside and returns it as a Value in normal form, or throws a
- * PeerError that names the place. Returns the same object when nothing had to change.
+ * PeerError that names the place. Returns the same object when nothing had to change. `around` are
+ * levels more, for what stands around values.
  */
-export function checkValue(input: unknown, at: string): Value {
+export function checkValue(input: unknown, at: string, around = 0): Value {
   // Nearly always all is well; the name of each place is only put together when it is not.
-  return isNormal(input, 0) ? input : check(input, at, 0);
+  return isNormal(input, -around) ? input : check(input, at, -around);
 }
 
 /** Whether `check` would return the very same input. */

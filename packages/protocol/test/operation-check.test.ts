@@ -187,6 +187,35 @@ test("a path that is written twice in one operation is refused: one tick cannot 
   expect(checkUpload(update(...apart), "x")).toEqual(update(...apart));
 });
 
+test("[V7] whatever can be written can be uploaded: levels around it do not count", () => {
+  const maps = (levels: number, inner: Value): Value =>
+    levels === 0 ? inner : { a: maps(levels - 1, inner) };
+  const insert = (levels: number): Operation => ({
+    kind: "insert",
+    ...ON,
+    fields: { a: maps(levels - 1, 1) },
+  });
+  const marks = (levels: number): unknown => ({
+    ...insert(DEPTH_MAX),
+    types: maps(levels, "register"),
+  });
+  expect(checkOperation(insert(DEPTH_MAX))).toEqual(insert(DEPTH_MAX));
+  for (const kind of ["insert", "initial"]) {
+    expect(checkUpload({ ...insert(DEPTH_MAX), kind }, "x")).toEqual({
+      ...insert(DEPTH_MAX),
+      kind,
+    });
+    const failure = failureOf(() => checkUpload({ ...insert(DEPTH_MAX + 1), kind }, "x"));
+    expect([failure.code, failure.at]).toEqual(["operation.invalid", "x.fields"]);
+  }
+  const set = (levels: number): unknown =>
+    update({ kind: "set", path: ["a"], value: nested(levels, 1) });
+  expect(checkUpload(set(DEPTH_MAX - 1), "x")).toEqual(set(DEPTH_MAX - 1));
+  expect(failureOf(() => checkUpload(set(DEPTH_MAX), "x")).at).toBe("x.edits[0].value");
+  expect(checkUpload(marks(DEPTH_MAX), "x")).toEqual(marks(DEPTH_MAX));
+  expect(failureOf(() => checkUpload(marks(DEPTH_MAX + 1), "x")).at).toBe("x.types");
+});
+
 test("[V7] a path and its value together have at most 64 levels", () => {
   const path = (size: number): string[] => Array.from({ length: size }, () => "a");
   const set = (size: number, levels: number): unknown =>

@@ -19,6 +19,15 @@ import { randomBytes } from "node:crypto";
 import { renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Platform } from "@bigpeer/engine";
+import {
+  DATA_FILE,
+  makeFolder,
+  namesIn,
+  openLmdb,
+  openStore,
+  readStore,
+  syncFolder,
+} from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { copyAttachments } from "./attachments/attachment-copy.ts";
 import { attachmentPath } from "./attachments/attachment-files.ts";
@@ -27,15 +36,10 @@ import {
   appFolder,
   appStoreFolder,
   checkDataFolder,
-  DATA_FILE,
-  namesIn,
   registryFolder,
   writeFormat,
 } from "./data-folder.ts";
-import { makeFolder, syncFolder } from "./disk.ts";
-import { openLmdb } from "./lmdb/lmdb-key-value.ts";
 import { type AppName, readAppNames } from "./registry/app.ts";
-import { openStore, readStore } from "./store-folder.ts";
 
 /** How often a store is copied while contents that it names are being deleted. */
 const ATTEMPTS_MAX = 100;

@@ -7,6 +7,7 @@
  */
 
 import { resolve } from "node:path";
+import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { backup, type CopyReport, restore } from "./backup.ts";
 import { type CommandLine, type CommandName, parseCommandLine, usage } from "./command-line.ts";
@@ -18,7 +19,6 @@ import {
   readConfig,
 } from "./config.ts";
 import { createLog, describeError, type Log, type LogOptions } from "./log.ts";
-import { nodePlatform } from "./node-platform.ts";
 import { curlLines, type Quickstart } from "./quickstart.ts";
 import type { AppName } from "./registry/app.ts";
 import { type RunningServer, startServer } from "./server.ts";

@@ -50,6 +50,7 @@ export interface Config {
   readonly webhookTimeoutMs: number;
   readonly attachmentSizeMax: number;
   readonly attachmentGraceMs: number;
+  readonly syncConnectionsMax: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly isClockAccepted: boolean;
@@ -90,6 +91,7 @@ export function readConfig(
     webhookTimeoutMs: CHECKS["webhook-timeout"](given("webhook-timeout")),
     attachmentSizeMax: CHECKS["attachment-size-max"](given("attachment-size-max")),
     attachmentGraceMs: CHECKS["attachment-grace"](given("attachment-grace")) * 1000,
+    syncConnectionsMax: CHECKS["sync-connections"](given("sync-connections")),
     logLevel: CHECKS["log-level"](given("log-level")),
     logFormat: CHECKS["log-format"](given("log-format")),
     isClockAccepted: CHECKS["accept-clock"](given("accept-clock")),
@@ -255,6 +257,7 @@ const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
 const ATTACHMENT_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
+const SYNC_CONNECTIONS: NumberRange = { unit: "connections", min: 0, max: 1_000_000 };
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 const LOG_FORMATS = ["auto", "json", "text"] as const;
@@ -281,6 +284,7 @@ const CHECKS = {
   "webhook-timeout": (given: Given) => checkNumber(given, WEBHOOK_TIMEOUT),
   "attachment-size-max": (given: Given) => checkNumber(given, ATTACHMENT_SIZE),
   "attachment-grace": (given: Given) => checkNumber(given, ATTACHMENT_GRACE),
+  "sync-connections": (given: Given) => checkNumber(given, SYNC_CONNECTIONS),
   "log-level": (given: Given) => checkChoice(given, LOG_LEVELS),
   "log-format": (given: Given) => checkChoice(given, LOG_FORMATS),
   "accept-clock": checkSwitch,

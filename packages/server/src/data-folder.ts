@@ -2,29 +2,29 @@
  * The data folder: where everything of a server lies, and whether a folder is one.
  *
  *   format.json                  the number of this layout; written first, so in every data folder
- *   lock/                        while a server runs (folder-lock.ts)
+ *   lock/                        while a server runs (node, folder-lock.ts)
  *   quickstart.json              the key that the first start made (quickstart.ts)
  *   registry/                    the store that knows the apps
  *   apps/<appId>/store/          the documents of an app
  *   apps/<appId>/attachments/    the contents of its attachments (attachments/attachment-files.ts)
  *
- * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (life.ts). A folder of a
+ * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (node, life.ts). A folder of a
  * newer layout, or of somebody else, is refused and not touched.
  */
 
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import {
+  makeFolder,
+  namesIn,
+  notFolder,
+  PARTIAL_ENDING,
+  readJsonFile,
+  writeJsonFile,
+} from "@bigpeer/node";
 import { isObject, PeerError, type Value } from "@bigpeer/protocol";
-import { makeFolder } from "./disk.ts";
-import { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 
 /** The layout that this version writes, and the newest that it reads. */
 export const FOLDER_FORMAT = 1;
-
-/** The file of LMDB inside the folder of a store. */
-export const DATA_FILE = "data.mdb";
-
-export const LOCK_FOLDER = "lock";
 
 export const QUICKSTART_FILE = "quickstart.json";
 
@@ -92,17 +92,6 @@ export function checkDataFolder(dataDir: string): void {
   throw new PeerError("store.foreign", message);
 }
 
-/** Undefined when there is no such folder. */
-export function namesIn(folder: string): string[] | undefined {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isErrorOf(error, "ENOENT")) return undefined;
-    if (isErrorOf(error, "ENOTDIR")) throw notFolder(folder);
-    throw error;
-  }
-}
-
 function readFormat(dataDir: string): number | undefined {
   const path = join(dataDir, FORMAT_FILE);
   const content = readFormatFile(path);
@@ -140,10 +129,6 @@ function refuseForeign(dataDir: string): void {
     `expected an empty folder or a data folder of Big Peer at ${dataDir}, ` +
     `found ${other} and no ${FORMAT_FILE}`;
   throw new PeerError("store.foreign", message);
-}
-
-function notFolder(path: string): PeerError {
-  return new PeerError("store.foreign", `expected a folder at ${path}, found a file`);
 }
 
 function isErrorOf(error: unknown, ...codes: string[]): boolean {

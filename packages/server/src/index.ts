@@ -11,11 +11,8 @@ export {
   readConfig,
   type TlsFiles,
 } from "./config.ts";
-export { type LmdbKeyValue, type LmdbOptions, openLmdb } from "./lmdb/lmdb-key-value.ts";
 export { createLog, type Log, type LogFields, type LogLevel, type LogOptions } from "./log.ts";
-export { nodePlatform } from "./node-platform.ts";
 export type { Quickstart, QuickstartContent } from "./quickstart.ts";
 export type { App, AppSettings } from "./registry/app.ts";
 export { type RunningServer, type ServerHost, startServer } from "./server.ts";
 export { SETTINGS, type Setting } from "./settings.ts";
-export type { StoreFolder } from "./store-folder.ts";

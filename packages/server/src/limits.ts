@@ -77,8 +77,24 @@ export const QUESTIONS_MAX = 500;
 /** How long a client may go on sending what will not be read, so that it sees the answer. */
 export const LINGER_MS_MAX = 2_000;
 
-/** Connections at once: each costs memory and a file descriptor, whatever is asked on it. */
+/**
+ * Connections at once: each costs memory and a file descriptor, whatever is asked on it. Those that
+ * sync come on top; their number is a setting.
+ */
 export const CONNECTIONS_MAX = 10_000;
+
+/** How long a peer that wants to sync may take to say hello, and what it may send until it is known. */
+export const SYNC_HELLO_MS_MAX = 10_000;
+export const SYNC_HELLO_SIZE_MAX: number = 192 * 1024;
+
+/** Messages of all peers of which only a part has come: beyond it whoever sends more is told `busy`. */
+export const SYNC_UNREAD_SIZE_MAX: number = 512 * 1024 * 1024;
+
+/** What one peer has not taken, whatever it is: beyond it the connection is cut. */
+export const SYNC_UNSENT_SIZE_MAX: number = 32 * 1024 * 1024;
+
+/** How long peers may take to close their connections when the server closes. */
+export const SYNC_CLOSE_MS_MAX = 1_000;
 
 /** How long requests under way may take when the server closes. */
 export const CLOSE_MS_MAX = 10_000;

@@ -1,5 +1,6 @@
 /**
- * Events that the log tells with fields: a request that was answered, a statement that was slow.
+ * Events that the log tells with fields: a request that was answered, a statement that was slow, a
+ * peer that came or left.
  */
 
 import type { StoredDocument } from "@bigpeer/engine";
@@ -39,6 +40,24 @@ export function slowStatementLine(log: Log, { id, fields }: StoredDocument): voi
     outcome: state,
     elapsedMs: rounded(Number(elapsed) / NANOSECONDS_PER_MS),
   });
+}
+
+/** What happened to a peer, for whoever asks for it. Who it is is told by the id of its credential. */
+export interface PeerEvent {
+  readonly remoteAddress: string;
+  readonly appId?: string | undefined;
+  readonly credentialId?: string;
+  readonly site?: string;
+  /** Why it was sent away. */
+  readonly code?: string;
+  /** Since it connected. */
+  readonly elapsedMs?: number;
+}
+
+export function peerLine(log: Log, message: string, event: PeerEvent): void {
+  const { elapsedMs } = event;
+  const isTimed = elapsedMs !== undefined;
+  log("debug", message, { ...event, ...(isTimed && { elapsedMs: rounded(elapsedMs) }) });
 }
 
 function cut(text: string): string {

@@ -11,17 +11,16 @@
  * again with the next turn.
  */
 
+import { lastSeenMs, type StoreFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { DeletedApps, type DeletedAppsHost } from "./apps/deleted-apps.ts";
 import type { OpenApp } from "./apps/open-app.ts";
 import type { OpenApps } from "./apps/open-apps.ts";
 import { type CollectorOptions, collectAttachments } from "./attachments/attachment-collector.ts";
 import { appStoreFolder } from "./data-folder.ts";
-import { lastSeenMs } from "./life.ts";
 import { describeError } from "./log.ts";
 import type { Registry } from "./registry/registry.ts";
 import { HOUR_MS, RepeatedPass } from "./repeated-pass.ts";
-import type { StoreFolder } from "./store-folder.ts";
 
 export interface MaintenanceHost extends DeletedAppsHost, CollectorOptions {
   readonly registry: Pick<Registry, "apps" | "storeFolder">;

@@ -8,12 +8,13 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { StatementRunner, Store } from "@bigpeer/engine";
+import type { StatementRunner, Store, SyncFigures } from "@bigpeer/engine";
+import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import { DATA_FILE } from "./data-folder.ts";
 import { DurationHistogram, type Durations } from "./duration-histogram.ts";
 import { ProcessFigures } from "./process-figures.ts";
+import type { TrafficCount } from "./sync/traffic.ts";
 
 export interface MetricsOptions {
   readonly version: string;
@@ -21,6 +22,16 @@ export interface MetricsOptions {
   readonly requestsInFlight: () => number;
   /** How many apps there are, open or not. */
   readonly appsKnown: () => number;
+  readonly sync?: WatchedSync;
+}
+
+/** Sync, as far as it can be asked at any time. */
+export interface WatchedSync {
+  /** Undefined for an app that no peer has used since it was opened. */
+  figuresOf(appId: string): SyncFigures | undefined;
+  /** Peers that are connected, also those that nobody knows yet. */
+  readonly connectionCount: number;
+  readonly channels: { readonly sent: TrafficCount; readonly received: TrafficCount };
 }
 
 /** A request that is over. */
@@ -57,6 +68,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: RequestMetrics;
   readonly #apps: AppMetrics;
+  readonly #sync: SyncMetrics;
   readonly #process: ProcessMetrics;
 
   constructor(options: MetricsOptions) {
@@ -66,6 +78,7 @@ export class Metrics {
     );
     this.#requests = new RequestMetrics(this.#registry, options.requestsInFlight);
     this.#apps = new AppMetrics(this.#registry, options.appsKnown);
+    this.#sync = new SyncMetrics(this.#registry, options.sync);
     this.#process = new ProcessMetrics(this.#registry);
   }
 
@@ -83,6 +96,11 @@ export class Metrics {
     this.#requests.credentialFailed();
   }
 
+  /** Counts a peer that was sent away before it had a session. */
+  peerRefused(reason: string): void {
+    this.#sync.refused(reason);
+  }
+
   /** Tells about an app from now on. Returns the way to forget it. */
   watchApp(app: WatchedApp): () => void {
     return this.#apps.watch(app);
@@ -92,6 +110,7 @@ export class Metrics {
   async scrape(): Promise<string> {
     this.#requests.collect();
     this.#apps.collect();
+    this.#sync.collect(this.#apps.ids);
     this.#process.collect();
     return `${await this.#registry.metrics()}\n${this.#requests.text()}`;
   }
@@ -253,6 +272,11 @@ class AppMetrics {
     return unwatch;
   }
 
+  /** Of the apps that are open. */
+  get ids(): Iterable<string> {
+    return this.#watches.keys();
+  }
+
   close(): void {
     for (const { unwatch } of this.#watches.values()) unwatch();
   }
@@ -323,6 +347,78 @@ function appGauges(registry: Registry) {
     logTransactions: measure("store_log_transactions", "Transactions in the change log."),
     logBytes: measure("store_log_bytes", "Approximate size of the change log."),
     fileBytes: measure("store_file_bytes", "Size of the data file."),
+  };
+}
+
+/** What peers that are connected do. */
+class SyncMetrics {
+  readonly #sync: WatchedSync | undefined;
+  readonly #connections: Gauge;
+  readonly #refused: Counter;
+  readonly #sentFrames: Counter;
+  readonly #receivedFrames: Counter;
+  readonly #sentBytes: Counter;
+  readonly #receivedBytes: Counter;
+  readonly #uploads: Counter;
+  readonly #figures: ReturnType<typeof syncGauges>;
+
+  constructor(registry: Registry, sync: WatchedSync | undefined) {
+    this.#sync = sync;
+    const connected = "Peers that are connected, known or not.";
+    this.#connections = gauge(registry, "bigpeer_sync_connections", connected);
+    const count = (name: string, help: string, ...labels: string[]): Counter =>
+      counter(registry, `bigpeer_sync_${name}_total`, help, labels);
+    this.#refused = count("refused", "Peers sent away before they had a session.", "reason");
+    this.#sentFrames = count("frames_sent", "Messages to peers.", "kind");
+    this.#receivedFrames = count("frames_received", "Messages of peers.", "kind");
+    this.#sentBytes = count("bytes_sent", "Bytes of messages to peers.");
+    this.#receivedBytes = count("bytes_received", "Bytes of messages of peers.");
+    this.#uploads = count("uploads", "Uploads that have an outcome.", "app", "outcome");
+    this.#figures = syncGauges(registry);
+  }
+
+  refused(reason: string): void {
+    this.#refused.inc({ reason });
+  }
+
+  collect(appIds: Iterable<string>): void {
+    if (this.#sync === undefined) return;
+    const { connectionCount, channels } = this.#sync;
+    this.#connections.set(connectionCount);
+    setTotals(this.#sentFrames, channels.sent.frames);
+    setTotals(this.#receivedFrames, channels.received.frames);
+    setTotal(this.#sentBytes, channels.sent.bytes);
+    setTotal(this.#receivedBytes, channels.received.bytes);
+    for (const each of [this.#uploads, ...Object.values(this.#figures)]) each.reset();
+    for (const app of appIds) this.#collectApp(app, this.#sync.figuresOf(app));
+  }
+
+  #collectApp(app: string, figures: SyncFigures | undefined): void {
+    if (figures === undefined) return;
+    const { sessions, subscriptions, groups, bytesQueued, behind, lagMs, uploads } = figures;
+    this.#figures.sessions.set({ app }, sessions);
+    this.#figures.subscriptions.set({ app }, subscriptions);
+    this.#figures.groups.set({ app }, groups);
+    this.#figures.queuedBytes.set({ app }, bytesQueued);
+    this.#figures.behind.set({ app }, behind);
+    this.#figures.lag.set({ app }, lagMs / 1_000);
+    for (const [outcome, count] of Object.entries(uploads)) {
+      this.#uploads.inc({ app, outcome }, count);
+    }
+  }
+}
+
+/** What is asked of the sync of an app when somebody reads. */
+function syncGauges(registry: Registry) {
+  const measure = (name: string, help: string): Gauge =>
+    gauge(registry, `bigpeer_sync_${name}`, help, ["app"]);
+  return {
+    sessions: measure("sessions", "Peers that have a session."),
+    subscriptions: measure("subscriptions", "Subscriptions of all sessions."),
+    groups: measure("groups", "Filters that differ, over all subscriptions."),
+    queuedBytes: measure("queued_bytes", "Bytes that peers have not taken yet."),
+    behind: measure("behind", "Subscriptions that are behind."),
+    lag: measure("lag_seconds", "Time from the last commit to the last message of it."),
   };
 }
 
@@ -414,6 +510,12 @@ function gauge(
 function setTotal(total: Counter, value: number): void {
   total.reset();
   total.inc(value);
+}
+
+/** The same by kind. */
+function setTotals(total: Counter, counts: ReadonlyMap<string, number>): void {
+  total.reset();
+  for (const [kind, count] of counts) total.inc({ kind }, count);
 }
 
 function attempt(work: () => void): void {

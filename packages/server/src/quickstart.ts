@@ -12,9 +12,9 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { readJsonFile, writeJsonFile } from "@bigpeer/node";
 import { getField, isObject, PeerError, type ValueObject } from "@bigpeer/protocol";
 import { QUICKSTART_FILE } from "./data-folder.ts";
-import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { describeError, type Log } from "./log.ts";
 import type { App } from "./registry/app.ts";
 import { DEFAULT_APP_NAME, DEVELOPMENT_PROVIDER, type Registry } from "./registry/registry.ts";

@@ -3,11 +3,12 @@
  *
  * Order of the opening: the lock before anything in the folder is touched, the port before the
  * registry (a port in use is told at once, and health can be asked meanwhile). The stores of apps
- * are opened when somebody asks for them. Order of the closing: requests, work in the background,
- * apps, registry, lock. Each part is closed whatever happened to the others.
+ * are opened when somebody asks for them. Order of the closing: peers and requests, work in the
+ * background, apps, registry, lock. Each part is closed whatever happened to the others.
  */
 
 import { MemoryPool, type Platform } from "@bigpeer/engine";
+import { acquireFolderLock, type FolderLock, nodePlatform } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
 import { OpenApps } from "./apps/open-apps.ts";
@@ -19,7 +20,6 @@ import type { Config } from "./config.ts";
 import { dataEndpoints } from "./data-api/data-endpoints.ts";
 import { DataGate, type DataSource } from "./data-api/data-gate.ts";
 import { markDataFolder, prepareDataFolder } from "./data-folder.ts";
-import { acquireFolderLock, type FolderLock } from "./folder-lock.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
 import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
@@ -31,10 +31,11 @@ import { Maintenance } from "./maintenance.ts";
 import { type ManagementServer, startManagement } from "./management/management-server.ts";
 import { Metrics } from "./metrics.ts";
 import { metricsEndpoint } from "./metrics-endpoint.ts";
-import { nodePlatform } from "./node-platform.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
 import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
 import { Registry } from "./registry/registry.ts";
+import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
+import { SyncHost } from "./sync/sync-host.ts";
 import { VERSION } from "./version.ts";
 
 export interface ServerHost {
@@ -62,6 +63,8 @@ export class RunningServer {
   readonly #config: Config;
   readonly #host: AppHost;
   readonly #metrics: Metrics;
+  readonly #auth: Authentication;
+  readonly #sync: SyncHost;
   #lock: FolderLock | undefined;
   #http: HttpServer | undefined;
   #management: ManagementServer | undefined;
@@ -83,11 +86,25 @@ export class RunningServer {
       statementTimeoutMs,
       memory,
     };
+    this.#auth = new Authentication({
+      platform,
+      log,
+      webhookTimeoutMs: config.webhookTimeoutMs,
+      onFailed: () => this.#metrics.credentialFailed(),
+    });
+    this.#sync = new SyncHost({
+      source: () => this.#source,
+      auth: this.#auth,
+      platform,
+      log,
+      onRefused: (reason) => this.#metrics.peerRefused(reason),
+    });
     this.#metrics = new Metrics({
       version: VERSION,
       requestsInFlight: () =>
         (this.#http?.requestCount ?? 0) + (this.#management?.requestCount ?? 0),
       appsKnown: () => this.#opened?.registry.apps.count ?? 0,
+      sync: this.#sync,
     });
   }
 
@@ -154,13 +171,29 @@ export class RunningServer {
     this.#health = "ready";
   }
 
+  /** Undefined until the server is open, and from the first step of closing on. */
+  get #source(): Opened | undefined {
+    return this.#health === "ready" ? this.#opened : undefined;
+  }
+
   async #listen(): Promise<HttpServer> {
-    const { host, port, tls } = this.#config;
-    const router = this.#createRouter();
+    const { host, port, tls, corsOrigins, syncConnectionsMax } = this.#config;
+    const { log } = this.#host;
+    const cors = new Cors(corsOrigins);
+    const router = this.#createRouter(cors);
+    const upgrades = syncUpgrades({
+      host: this.#sync,
+      isOpen: () => this.#source !== undefined,
+      connectionsMax: syncConnectionsMax,
+      cors,
+      log,
+      onRefused: (reason) => this.#metrics.peerRefused(reason),
+    });
     this.#http = await listenHttp({
       host,
       port,
-      log: this.#host.log,
+      log,
+      upgrades,
       ...(tls && { tls }),
       answer: (request) => router.answer(request),
       onAnswered: (answered) => this.#note(answered),
@@ -190,9 +223,14 @@ export class RunningServer {
       idleMs: appIdleMs,
       onOpened: (app) => {
         maintenance.opened(app.id);
-        return this.#metrics.watchApp(app);
+        const unwatch = this.#metrics.watchApp(app);
+        return () => {
+          this.#sync.appClosing(app);
+          unwatch();
+        };
       },
     });
+    registry.onChange((change) => this.#sync.registryChanged(change));
     const now = (): number => platform.now();
     const graces = { appGraceMs, attachmentGraceMs };
     const maintenance = new Maintenance({ dataDir, registry, apps, ...graces, now, log });
@@ -201,17 +239,11 @@ export class RunningServer {
     return { registry, apps, maintenance, flushTimer };
   }
 
-  #createRouter(): Router {
-    const { transactionWaitMs, publicUrl, corsOrigins, attachmentSizeMax } = this.#config;
-    const { log, platform } = this.#host;
-    const auth = new Authentication({
-      platform,
-      log,
-      webhookTimeoutMs: this.#config.webhookTimeoutMs,
-      onFailed: () => this.#metrics.credentialFailed(),
-    });
-    const source = (): DataSource<OpenApp> | undefined =>
-      this.#health === "ready" ? this.#opened : undefined;
+  #createRouter(cors: Cors): Router {
+    const { transactionWaitMs, publicUrl, attachmentSizeMax } = this.#config;
+    const { log } = this.#host;
+    const auth = this.#auth;
+    const source = (): DataSource<OpenApp> | undefined => this.#source;
     const gate = new DataGate<OpenApp>({ source, auth });
     const login = loginEndpoint({ registry: () => source()?.registry, auth });
     const openApi = openApiEndpoints({ version: VERSION, serverUrl: publicUrl });
@@ -220,9 +252,15 @@ export class RunningServer {
     const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax });
     const attachments = [upload, downloadEndpoint({ gate })];
     return new Router({
-      endpoints: [...health, metricsEndpoint(this.#metrics), login, ...openApi.endpoints],
+      endpoints: [
+        ...health,
+        metricsEndpoint(this.#metrics),
+        login,
+        ...openApi.endpoints,
+        ...syncEndpoints(),
+      ],
       dataEndpoints: [...data, ...attachments, ...openApi.dataEndpoints],
-      cors: new Cors(corsOrigins),
+      cors,
       log,
     });
   }
@@ -245,6 +283,7 @@ export class RunningServer {
     // What is under way ends when its store is closed.
     const maintained = this.#opened?.maintenance.stop();
     await Promise.all([
+      this.#attempt("to end sync", () => this.#sync.close()),
       this.#attempt("to close the HTTP listener", () => this.#http?.close()),
       this.#attempt("to close the management listener", () => this.#management?.close()),
     ]);

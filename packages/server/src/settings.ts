@@ -24,6 +24,7 @@ export type SettingName =
   | "webhook-timeout"
   | "attachment-size-max"
   | "attachment-grace"
+  | "sync-connections"
   | "log-level"
   | "log-format"
   | "accept-clock";
@@ -251,6 +252,15 @@ const BOUNDS: SettingGroup = {
       argument: "S",
       default: "86400",
       meaning: "seconds that an attachment is kept while no document refers to it",
+    },
+    {
+      name: "sync-connections",
+      flag: "--sync-connections",
+      env: "BIGPEER_SYNC_CONNECTIONS",
+      type: "number",
+      argument: "N",
+      default: "10000",
+      meaning: "peers that may be connected at a time, over all apps; up to 1000000",
     },
   ],
 };

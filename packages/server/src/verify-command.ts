@@ -6,6 +6,7 @@
  */
 
 import { verify } from "@bigpeer/engine";
+import { readStore } from "@bigpeer/node";
 import { stringifyJson } from "@bigpeer/protocol";
 import { checkContents } from "./attachments/content-check.ts";
 import {
@@ -23,7 +24,6 @@ import {
   readDeletedApps,
   unreadableApps,
 } from "./registry/app.ts";
-import { readStore } from "./store-folder.ts";
 
 type Print = (line: string) => void;
 

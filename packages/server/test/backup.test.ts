@@ -8,7 +8,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { nodePlatform, openStore, type StoreFolder } from "@bigpeer/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { bundleScript, type Script } from "../../node/test/support/script.ts";
+import { testHost } from "../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { attachmentPath, fileIds } from "../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
 import { backup, restore } from "../src/backup.ts";
@@ -19,22 +23,17 @@ import {
   prepareDataFolder,
   registryFolder,
 } from "../src/data-folder.ts";
-import { nodePlatform } from "../src/node-platform.ts";
 import { prepareQuickstart } from "../src/quickstart.ts";
 import type { App } from "../src/registry/app.ts";
 import { SERVER } from "../src/registry/audit-log.ts";
 import { Registry } from "../src/registry/registry.ts";
-import { openStore, type StoreFolder } from "../src/store-folder.ts";
 import { verifyDataFolder } from "../src/verify-command.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
-import { bundleScript, type Script } from "./support/script.ts";
-import { testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 let script: Script;
 
 beforeAll(async () => {
-  script = await bundleScript("../../src/main");
+  script = await bundleScript("server/src/main");
 });
 
 afterAll(() => script.remove());

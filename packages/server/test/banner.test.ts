@@ -4,12 +4,12 @@
 
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { testHost } from "../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { runCommand } from "../src/commands.ts";
 import { SERVER } from "../src/registry/audit-log.ts";
 import { Registry } from "../src/registry/registry.ts";
 import type { StopSignal } from "../src/signals.ts";
-import { testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /** The lines about addresses, folder and apps that the server of a folder prints; then it stops. */
 async function bannerLines(dataDir: string, ...words: string[]): Promise<string[]> {

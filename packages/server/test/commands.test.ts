@@ -5,8 +5,8 @@
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { runCommand } from "../src/commands.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /** What a command that has one warning prints to standard error before it fails. */
 async function warningLine(isTerminal: boolean, env: Record<string, string> = {}) {

@@ -6,9 +6,9 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
 import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { type Config, type Environment, readConfig } from "../src/config.ts";
 import { SETTINGS } from "../src/settings.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 let folder: string;
 let path: string;
@@ -69,6 +69,7 @@ test("every setting but the file itself can be in the file", () => {
     "webhook-timeout": 2500,
     "attachment-size-max": 1000,
     "attachment-grace": 60,
+    "sync-connections": 7,
     "log-level": "debug",
     "log-format": "json",
     "accept-clock": true,
@@ -93,6 +94,7 @@ test("every setting but the file itself can be in the file", () => {
     webhookTimeoutMs: 2500,
     attachmentSizeMax: 1000,
     attachmentGraceMs: 60_000,
+    syncConnectionsMax: 7,
     logLevel: "debug",
     logFormat: "json",
     isClockAccepted: true,

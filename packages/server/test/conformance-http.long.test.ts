@@ -18,9 +18,9 @@ import { expect, test } from "vitest";
 import { type Case, readCases } from "../../engine/test/conformance/cases.ts";
 import { DIFFERENCES } from "../../engine/test/conformance/differences.ts";
 import { type Answer, complainAbout, textOf } from "../../engine/test/conformance/runner.ts";
+import { testHost } from "../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { type RunningServer, startServer } from "../src/server.ts";
-import { testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 import { testConfig } from "./support/test-config.ts";
 
 /** Binary, NaN, and an integer of more than 64 bits. */

@@ -7,13 +7,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { bundleScript } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { runExamples } from "./support/example-run.ts";
-import { bundleScript } from "./support/script.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 test("every curl example gets the answer that it states, and again in a second run", async () => {
-  const script = await bundleScript("../../src/main");
+  const script = await bundleScript("server/src/main");
   onTestFinished(() => script.remove());
   const dataDir = temporaryFolder();
   const server = new BigpeerProcess(script, ["--data-dir", dataDir, "--port", "0"]);

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { checkDataFolder, markDataFolder, prepareDataFolder } from "../src/data-folder.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 function withFormat(content: string): string {
   const folder = temporaryFolder();

@@ -6,9 +6,9 @@
 import { join } from "node:path";
 import type { Value } from "@bigpeer/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bundleScript, type Script } from "./support/script.ts";
+import { bundleScript, type Script } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { callOnce, type Served, serveFolder, verifyFolder } from "./support/served-folder.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const DOCUMENTS = 20_000;
 const BATCH = 1_000;
@@ -17,7 +17,7 @@ const ROUNDS = 6;
 let script: Script;
 
 beforeAll(async () => {
-  script = await bundleScript("../../src/main");
+  script = await bundleScript("server/src/main");
 });
 
 afterAll(() => script.remove());

@@ -3,10 +3,10 @@
  */
 
 import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import type { LogFields, LogLevel } from "../src/log.ts";
 import { requestLine, slowStatementLine } from "../src/log-events.ts";
-import { nodePlatform } from "../src/node-platform.ts";
 
 interface Event {
   readonly level: LogLevel;

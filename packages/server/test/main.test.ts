@@ -8,16 +8,16 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { bundleScript, type Script } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { VERSION } from "../src/version.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { logLines } from "./support/log-lines.ts";
-import { bundleScript, type Script } from "./support/script.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 let script: Script;
 
 beforeAll(async () => {
-  script = await bundleScript("../../src/main");
+  script = await bundleScript("server/src/main");
 });
 
 afterAll(() => script.remove());

@@ -4,11 +4,11 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { StoreFolder } from "@bigpeer/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { OpenApp } from "../src/apps/open-app.ts";
 import { OpenApps } from "../src/apps/open-apps.ts";
 import { appStoreFolder } from "../src/data-folder.ts";
-import type { StoreFolder } from "../src/store-folder.ts";
 import { DAY_MS, type MaintainedFolder, openMaintained } from "./support/maintained-folder.ts";
 import { hasOpenFiles, openFilesIn } from "./support/open-files.ts";
 

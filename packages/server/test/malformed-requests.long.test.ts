@@ -10,6 +10,8 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Value } from "@bigpeer/protocol";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { bundleScript, type Script } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { CLOSE_MS_MAX } from "../src/limits.ts";
 import { stalledRequests } from "./support/malformed-framing.ts";
 import type { Target } from "./support/malformed-head.ts";
@@ -21,7 +23,6 @@ import {
 } from "./support/malformed-request.ts";
 import { ATTACHMENT_SIZE_MAX } from "./support/malformed-upload.ts";
 import { RawConnection } from "./support/raw-connection.ts";
-import { bundleScript, type Script } from "./support/script.ts";
 import {
   callOnce,
   figuresOf,
@@ -30,7 +31,6 @@ import {
   uploadOnce,
   verifyFolder,
 } from "./support/served-folder.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 import { ATTACHED } from "./support/valid-call.ts";
 
 const BASE_SEED = Number(process.env["MALFORMED_SEED"] ?? 1);
@@ -50,7 +50,7 @@ const LOOK_EVERY = 250;
 let script: Script;
 
 beforeAll(async () => {
-  script = await bundleScript("../../src/main");
+  script = await bundleScript("server/src/main");
 });
 
 afterAll(() => script.remove());

@@ -5,17 +5,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MemoryDisk, MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
+import { createStore, nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { testHost } from "../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { Router } from "../src/http/router.ts";
 import { Metrics, type WatchedApp } from "../src/metrics.ts";
 import { metricsEndpoint } from "../src/metrics-endpoint.ts";
-import { nodePlatform } from "../src/node-platform.ts";
-import { createStore } from "../src/store-folder.ts";
 import { type Exposition, readExposition } from "./support/exposition.ts";
 import { handMadeRequest } from "./support/hand-made-request.ts";
-import { testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 function openMetrics(requestsInFlight = 0): Metrics {
   const metrics = new Metrics({

@@ -5,6 +5,8 @@
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { type TestHost, testHost } from "../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import {
   curlLines,
   prepareQuickstart,
@@ -13,8 +15,6 @@ import {
 } from "../src/quickstart.ts";
 import { SERVER } from "../src/registry/audit-log.ts";
 import { Registry } from "../src/registry/registry.ts";
-import { type TestHost, testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const URL_ONE = "http://127.0.0.1:8080";
 const URL_TWO = "http://127.0.0.1:9090";
@@ -66,6 +66,7 @@ test("[H16] the first start makes a key with all permissions and a file that onl
     id: content.apiKey.slice(3, 11),
     appId: app?.id,
     permissions: { read: { everything: true }, write: { everything: true }, remoteQuery: true },
+    until: Number.POSITIVE_INFINITY,
   });
 });
 

@@ -9,12 +9,12 @@ import { join } from "node:path";
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Random } from "../../engine/test/support/random.ts";
+import { bundleScript, type Script } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { expectValidAnswer } from "./support/answer-schema.ts";
 import type { OperationName } from "./support/data-api.ts";
 import { RawConnection } from "./support/raw-connection.ts";
-import { bundleScript, type Script } from "./support/script.ts";
 import { bodyOf, callBytes, callOnce, type Served, serveFolder } from "./support/served-folder.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 import { OPERATION_PATHS } from "./support/valid-call.ts";
 
 const CLIENTS = 64;
@@ -30,7 +30,7 @@ const HEADERS = ["X-SERVICE-TXN-ID", "X-DITTO-TXN-ID", "x-hydra-txn-id"];
 let script: Script;
 
 beforeAll(async () => {
-  script = await bundleScript("../../src/main");
+  script = await bundleScript("server/src/main");
 });
 
 afterAll(() => script.remove());

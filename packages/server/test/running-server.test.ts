@@ -9,17 +9,17 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { bundleScript, type Script } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { VERSION } from "../src/version.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { openDataApi } from "./support/data-api.ts";
 import { logLines } from "./support/log-lines.ts";
-import { bundleScript, type Script } from "./support/script.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 let script: Script;
 
 beforeAll(async () => {
-  script = await bundleScript("../../src/main");
+  script = await bundleScript("server/src/main");
 });
 
 afterAll(() => script.remove());

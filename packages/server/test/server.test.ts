@@ -2,13 +2,13 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } fro
 import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
+import { testHost } from "../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import type { Config } from "../src/config.ts";
 import { appStoreFolder } from "../src/data-folder.ts";
 import { SERVER } from "../src/registry/audit-log.ts";
 import { startServer } from "../src/server.ts";
 import { openFirstApp } from "./support/open-app.ts";
-import { testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 import { testConfig } from "./support/test-config.ts";
 
 function configOf(dataDir: string, change: Partial<Config> = {}): Config {

@@ -12,14 +12,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Store, type StoreSnapshot, verify } from "@bigpeer/engine";
+import { nodePlatform, openLmdb } from "@bigpeer/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
-import { nodePlatform } from "../src/node-platform.ts";
+import { bundleScript, type Script } from "../../node/test/support/script.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { KilledClient } from "./support/killed-client.ts";
 import { closeWhole, surviveKills } from "./support/killed-server.ts";
-import { bundleScript, type Script } from "./support/script.ts";
 import { type Served, serveFolder } from "./support/served-folder.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const KILLS = 24;
 const WRITER = fileURLToPath(new URL("support/writer.mjs", import.meta.url));
@@ -98,7 +97,7 @@ const CLIENTS = 16;
 let script: Script;
 
 beforeAll(async () => {
-  script = await bundleScript("../../src/main");
+  script = await bundleScript("server/src/main");
 });
 
 afterAll(() => script.remove());

@@ -1,17 +1,16 @@
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openLmdb, openStore } from "@bigpeer/node";
 import { expect, test } from "vitest";
+import { testHost } from "../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { attachmentPath } from "../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
 import { appAttachmentsFolder, appStoreFolder, markDataFolder } from "../src/data-folder.ts";
-import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import type { App } from "../src/registry/app.ts";
 import { SERVER } from "../src/registry/audit-log.ts";
 import { Registry } from "../src/registry/registry.ts";
-import { openStore } from "../src/store-folder.ts";
 import { verifyDataFolder } from "../src/verify-command.ts";
-import { testHost } from "./support/store-host.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /** A data folder with one app, which has one document. */
 async function dataFolder(): Promise<{ dataDir: string; app: App }> {

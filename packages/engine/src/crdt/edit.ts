@@ -47,7 +47,7 @@ import {
 } from "./state.ts";
 
 /** Document operations that have a meaning for the replicated state. */
-export type StateOperation = Exclude<DocumentOperation, { kind: "merge" | "evict" }>;
+export type StateOperation = Exclude<DocumentOperation, { kind: "merge" | "evict" | "layer" }>;
 
 export function deltaOf(
   view: DocumentState,
@@ -68,20 +68,29 @@ export function deltaOf(
   }
 }
 
-function insertDelta(view: DocumentState, operation: InsertOperation, stamp: Stamp): DocumentState {
+/** Whether an insert ends all that is older: its writer sees a tombstone or hidden entries (D3). */
+export function isCleanInsert(view: DocumentState, operation: InsertOperation): boolean {
   const hasHidden = !isShown(view) && !isEmptyState(view);
-  const isClean = hasHidden || operation.clean === true;
+  return hasHidden || operation.clean === true;
+}
+
+function insertDelta(view: DocumentState, operation: InsertOperation, stamp: Stamp): DocumentState {
   return {
     alive: stamp,
-    dead: isClean ? beforeStamp(stamp) : NONE,
+    dead: isCleanInsert(view, operation) ? beforeStamp(stamp) : NONE,
     seeded: false,
     root: fieldNodes(operation.fields, operation.types, stamp),
   };
 }
 
+/** Whether INITIAL writes anything: nobody sees the document, or saw it deleted (D5). */
+export function isSeedable(view: DocumentState): boolean {
+  return !isShown(view) && view.dead === NONE;
+}
+
 /** INITIAL is a seed: the same on every device, below every real write, void after a delete. */
 function initialDelta(view: DocumentState, operation: InitialOperation): DocumentState | undefined {
-  if (isShown(view) || view.dead !== NONE) return undefined;
+  if (!isSeedable(view)) return undefined;
   const root = fieldNodes(operation.fields, operation.types, ZERO);
   return { alive: ZERO, dead: NONE, seeded: true, root };
 }
@@ -104,7 +113,6 @@ function applyEdit(view: DocumentState, edit: Edit, stamp: Stamp, root: MutableK
     case "set":
       return setEdit(edit, stamp, root);
     case "unset":
-      // Below what does not show as a map there is nothing to unset, unless it is declared (D9).
       if (leadsThroughMaps(view, edit)) nodeAt(root, edit.path).removed = stamp;
       return;
     case "increment":
@@ -241,10 +249,8 @@ function incrementEdit(
 ): void {
   const type = edit.counter ?? "counter";
   const by = checkAmount(edit.by, type, edit.path.join("."));
-  const known = findNode(view, edit.path);
-  const counter = counterOf(known.node, type);
-  const birth =
-    edit.birth === undefined ? birthOf(view, known.removed, counter) : bornAt(edit.birth, stamp);
+  const counter = counterOf(findNode(view, edit.path).node, type);
+  const birth = edit.birth === undefined ? birthOf(view, edit) : bornAt(edit.birth, stamp);
   const before = counter?.adds.find((add) => isSameAdd(add.birth, add.stamp.site, birth, stamp));
   const sum = type === "counter" ? addAmounts(before?.sum ?? 0, by) : plus(before?.sum, by);
   putCounter(nodeAt(root, edit.path), type, { reset: undefined, adds: [{ birth, stamp, sum }] });
@@ -258,8 +264,10 @@ function plus(a: number | bigint | undefined, b: number | bigint): number {
   return Number(a ?? 0) + Number(b);
 }
 
-/** What the increment belongs to: the newest of insert, UNSET on the way, and restart (D6). */
-function birthOf(view: DocumentState, removed: Stamp, counter: Counter | undefined): Stamp {
+/** What an increment belongs to: the newest of insert, UNSET on the way, and restart (D6). */
+export function birthOf(view: DocumentState, edit: IncrementEdit): Stamp {
+  const { node, removed } = findNode(view, edit.path);
+  const counter = counterOf(node, edit.counter ?? "counter");
   return latest(latest(view.alive, removed), counter?.reset?.stamp ?? NONE);
 }
 
@@ -302,7 +310,8 @@ export function findNode(state: DocumentState, path: Path): FoundNode {
   return { node, removed };
 }
 
-function leadsThroughMaps(state: DocumentState, { path, isDeclared }: UnsetEdit): boolean {
+/** Below what does not show as a map there is nothing to unset, unless it is declared (D9). */
+export function leadsThroughMaps(state: DocumentState, { path, isDeclared }: UnsetEdit): boolean {
   let kids = state.root;
   for (const name of path.slice(0, -1)) {
     const node = kids.get(name);

@@ -72,7 +72,7 @@ function plainInsert(
   return { fields, meta: plainMeta(stamp, stamp, version) };
 }
 
-interface PlainState {
+export interface PlainState {
   readonly fields: ValueObject;
   readonly alive: Stamp;
   /** That of all fields. */
@@ -86,7 +86,8 @@ const TWO_STAMPS = ALIVE | STAMPS | META_HEAD.more;
 /** The reference to the second stamp of a table. */
 const SECOND = 2;
 
-function readPlain({ shown, meta, offset }: StateRecords): PlainState | undefined {
+/** The plain state of these records; undefined when they have any other. */
+export function readPlain({ shown, meta, offset }: StateRecords): PlainState | undefined {
   if (shown === undefined || shown.types !== undefined) return undefined;
   const head = meta[offset];
   if (head !== ONE_STAMP && head !== TWO_STAMPS) return undefined;

@@ -187,7 +187,16 @@ function siteBytes(site: Site): Uint8Array {
   return bytes;
 }
 
-/** The same remembered answer, the other way round. */
+let lastRead: Site = NO_SITE;
+let lastReadBytes: Uint8Array = new Uint8Array(8);
+
+/** The same the other way round. What comes from a server is another site's, but mostly one's as well. */
 function readSite(reader: ByteReader): Site {
-  return reader.isNext(lastSiteBytes) ? lastSite : reader.uint64().toString(16).padStart(16, "0");
+  if (reader.isNext(lastReadBytes)) return lastRead;
+  const bytes = reader.raw(8);
+  let site = "";
+  for (const byte of bytes) site += byte.toString(16).padStart(2, "0");
+  lastRead = site;
+  lastReadBytes = bytes;
+  return site;
 }

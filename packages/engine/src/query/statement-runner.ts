@@ -7,14 +7,14 @@
  * memory, and leaves a trace in `system:request_history`.
  */
 
-import { PeerError, type ValueObject } from "@bigpeer/protocol";
+import { assert, PeerError, type ValueObject } from "@bigpeer/protocol";
 import { RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { IndexDefinition } from "../store/index-entry.ts";
 import type { RepeatKey } from "../store/remembered-answer.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
-import type { StoredDocument, View } from "../store/view.ts";
+import type { StoredDocument } from "../store/view.ts";
 import { type Answer, permissionDigest, recalled, remember } from "./command/answer.ts";
 import { documentsOf, labelOf, prepareBatch, usesOfCommands } from "./command/batch.ts";
 import type { WriteResult } from "./command/command.ts";
@@ -57,6 +57,7 @@ import {
 import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
 import { StatementCache } from "./statement/statement-cache.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
+import { type Begin, type PlayStatement, StatementTransaction } from "./statement-transaction.ts";
 import type { ParameterNode } from "./syntax/tree.ts";
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
@@ -132,8 +133,6 @@ type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Steps<T>;
 
 type Read<T> = Extract<Work<T>, { kind: "read" }>["run"];
 
-type Begin = (view: View, transaction?: Transaction) => Execution;
-
 export class StatementRunner {
   readonly #store: Store;
   readonly #platform: Platform;
@@ -178,6 +177,22 @@ export class StatementRunner {
    * slice. What execute rejects with may then be thrown.
    */
   start(request: StatementRequest): StatementResult | Promise<StatementResult> {
+    return this.#start(request, undefined);
+  }
+
+  /** Statements that take effect together, or not at all. It must be closed, or committed. */
+  open(): StatementTransaction {
+    return new StatementTransaction(this.#store, (request, play) => {
+      const result = this.#start(request, play);
+      assert(!(result instanceof Promise), "a statement that runs at once");
+      return result;
+    });
+  }
+
+  #start(
+    request: StatementRequest,
+    play: PlayStatement | undefined,
+  ): StatementResult | Promise<StatementResult> {
     const { statement, args, timeoutMs, isStrict, requestId, authority, repeat } = request;
     let queryType: QueryType = "select";
     const prepare = (onParsed: () => void): PreparedStatement => {
@@ -198,7 +213,7 @@ export class StatementRunner {
       repeat,
       prepare,
     };
-    const done = this.#perform(task, countOfResult);
+    const done = this.#perform(task, countOfResult, play);
     return done instanceof Promise
       ? done.then((late) => resultOf(late, queryType))
       : resultOf(done, queryType);
@@ -366,7 +381,11 @@ export class StatementRunner {
   }
 
   /** A promise only when there is something to wait for. */
-  #perform<T>(task: Task<T>, countOf: (result: T) => number): Done<T> | Promise<Done<T>> {
+  #perform<T>(
+    task: Task<T>,
+    countOf: (result: T) => number,
+    play?: PlayStatement<T>,
+  ): Done<T> | Promise<Done<T>> {
     const budget = this.#budget(task.timeoutMs);
     const active = this.#begin(task, budget);
     const trace: Trace<T> = { text: task.text, active, budget, countOf };
@@ -382,9 +401,15 @@ export class StatementRunner {
       requireParameters(parameters, args);
       active.setState("running");
       const run: Run = { args, platform: this.#platform, budget, request: active };
-      const begin = this.#beginner(task, run);
+      const begin = (each: Run): Begin => this.#beginner(task, each);
+      if (play !== undefined) {
+        const again = (): Budget => this.#budget(task.timeoutMs);
+        return complete(doneWith(play({ ...ready, run, begin, again }), 0, false), trace);
+      }
       const done =
-        work.kind === "read" ? this.#read(work.run, begin) : this.#write(work.run, begin, task);
+        work.kind === "read"
+          ? this.#read(work.run, begin(run))
+          : this.#write(work.run, begin(run), task);
       return done instanceof Promise ? completeLater(done, trace) : complete(done, trace);
     } catch (error) {
       throw failed(error, trace);

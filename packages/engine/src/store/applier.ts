@@ -16,31 +16,32 @@ import {
   type DocumentOperation,
   documentId,
   equalValues,
-  getField,
   type IndexOperation,
+  type LayerOperation,
+  type LocalOperation,
   type MergeOperation,
-  type MutableObject,
   type Operation,
   type Site,
   type Stamp,
-  setField,
-  type Types,
+  type StateParts,
   unreachable,
   type Value,
-  type ValueObject,
 } from "@bigpeer/protocol";
 import { collect, oldestGrave } from "../crdt/collect.ts";
 import { deltaOf } from "../crdt/edit.ts";
 import { evictedStub, isStub } from "../crdt/evict.ts";
 import { merge } from "../crdt/merge.ts";
 import type { PlainWrite } from "../crdt/plain-state.ts";
+import { resolveOperation } from "../crdt/resolve.ts";
 import type { Shown } from "../crdt/show.ts";
 import { sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
 import { encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
+import { plainOfParts, stateOfParts, versionedMeta } from "../crdt/state-parts.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
-import type { Reader } from "../platform.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
+import { beforeImage } from "./before-image.ts";
+import { collectableGraves } from "./graves.ts";
 import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
   asideKey,
@@ -51,10 +52,9 @@ import {
   countKey,
   type GraveKey,
   graveKey,
-  graveRange,
   HEAD_KEY,
+  heldKey,
   metaKey,
-  readGraveKey,
   siteKey,
   transactionKey,
   transactionRange,
@@ -62,16 +62,16 @@ import {
 } from "./keys.ts";
 import { OpenDocument } from "./open-document.ts";
 import type { Overlay } from "./overlay.ts";
+import { loggedStep, type OwnWrites } from "./own-writes.ts";
+import { isHeldAlone } from "./peer-records.ts";
 import {
   approximateSize,
-  type Before,
   type Change,
   documentRecord,
   type Guard,
   type Head,
   type Origin,
   readHead,
-  readMetaRecord,
   type Step,
   type TransactionRecord,
   type UploadMark,
@@ -86,6 +86,8 @@ export class Applier {
   readonly #overlay: Overlay;
   readonly #txnId: number;
   readonly #site: Site;
+  /** Where it is noted what this store writes itself; undefined when nobody asks. */
+  readonly #own: OwnWrites | undefined;
   readonly #documents = new Map<string, OpenDocument>();
   readonly #guards: Guard[] = [];
   /** What stands in the guards without a collection; made when it is needed. */
@@ -104,10 +106,11 @@ export class Applier {
   #isChanged = false;
   #isBroken = false;
 
-  constructor(overlay: Overlay, txnId: number, site: Site) {
+  constructor(overlay: Overlay, txnId: number, site: Site, own?: OwnWrites) {
     this.#overlay = overlay;
     this.#txnId = txnId;
     this.#site = site;
+    this.#own = own;
     this.#head = { ...readHead(overlay.get(HEAD_KEY)) };
     this.#indexes = new IndexWriter(overlay, this.#head);
     this.#attachments = new AttachmentWriter(overlay);
@@ -133,13 +136,14 @@ export class Applier {
     const outcomes = step.operations.map((operation) => {
       const outcome = this.#operation(operation, stamp, !isOwn);
       if (outcome === "stale") this.#keepAside(operation, stamp);
-      this.#operations++;
+      if (operation.kind !== "local") this.#operations++;
       return outcome;
     });
     // The head's time: the step of another site may be old, its effect here is not.
     this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
-    this.#steps.push(time === step.time ? step : { ...step, time });
+    const logged = loggedStep(time === step.time ? step : { ...step, time });
+    if (logged !== undefined) this.#steps.push(logged);
     return outcomes;
   }
 
@@ -218,7 +222,10 @@ export class Applier {
       case "delete":
       case "evict":
       case "merge":
+      case "layer":
         return this.#documentOperation(operation, stamp, isForeign);
+      case "local":
+        return this.#local(operation);
       case "catalog":
         return this.#catalog(operation);
       case "create_index":
@@ -249,15 +256,66 @@ export class Applier {
       : this.#numberOf(operation.collection);
     if (number === undefined) return "missing";
     const document = this.#open(number, documentId(operation.id).key);
-    if (operation.kind === "evict") return this.#evict(document);
+    if (operation.kind === "evict") {
+      this.#own?.addEvicted(operation);
+      return this.#evict(document);
+    }
     if (operation.kind === "merge") return this.#merge(document, operation);
+    if (operation.kind === "layer") return this.#layer(document, operation);
     const plain = isForeign ? undefined : document.plainWrite(operation, stamp, this.#txnId);
-    if (plain !== undefined) return this.#savePlain(document, plain, stamp);
-    // A stub is no reason for another site's first insert to start clean: it saw nothing here.
-    const isFirst = isForeign && isStub(document.state);
+    if (plain !== undefined) {
+      // It depends on nothing that its writer saw, so there is nothing to resolve.
+      this.#own?.add(stamp.time, operation);
+      return this.#savePlain(document, plain, stamp);
+    }
+    const own = isForeign ? undefined : this.#own;
+    const resolved = own && resolveOperation(document.state, operation);
+    // A stub is no reason for another site's first insert to start clean: it saw nothing here. And
+    // another site's INITIAL lies below what it did not see, whichever came first.
+    const isFirst = isForeign && (isStub(document.state) || operation.kind === "initial");
     const delta = deltaOf(isFirst ? EMPTY_STATE : document.state, operation, stamp);
     if (delta === undefined) return isStub(document.state) ? "missing" : "unchanged";
-    return this.#mergeDelta(document, delta, isForeign);
+    const outcome = this.#mergeDelta(document, delta, isForeign);
+    if (resolved !== undefined && outcome === "applied") own?.add(stamp.time, resolved);
+    return outcome;
+  }
+
+  #layer(document: OpenDocument, { view, held }: LayerOperation): OperationOutcome {
+    const { collection, idKey } = document;
+    const isViewMoved = view !== undefined && this.#replace(document, view);
+    const isHeldMoved = held !== undefined && this.#putLocal(heldKey(collection, idKey), held);
+    return isViewMoved || isHeldMoved ? "applied" : "unchanged";
+  }
+
+  /** Puts a state in the place of what is here. False when it is the same. */
+  #replace(document: OpenDocument, view: StateParts | null): boolean {
+    const plain = view === null ? undefined : plainOfParts(view);
+    if (view !== null && plain !== undefined && document.isPlain) {
+      this.#sawTime(Math.max(plain.alive.time, plain.stamp.time));
+      if (document.hasParts(view)) return false;
+      const meta = versionedMeta(view[2], this.#txnId);
+      this.#savePlain(document, { fields: plain.fields, meta }, plain.stamp);
+      return true;
+    }
+    const state = view === null ? EMPTY_STATE : stateOfParts(view);
+    eachStateStamp(state, (stamp) => this.#sawTime(stamp.time));
+    if (isSameState(state, document.state)) return false;
+    if (isEmptyState(state)) this.#forget(document);
+    else this.#save(document, state);
+    return true;
+  }
+
+  #local({ key, value }: LocalOperation): OperationOutcome {
+    assert(key.startsWith("l") || key.startsWith("p"), "a key of the peer's own");
+    return this.#putLocal(key, value) ? "applied" : "unchanged";
+  }
+
+  #putLocal(key: string, value: Value): boolean {
+    if (value === null && !this.#overlay.has(key)) return false;
+    if (value === null) this.#overlay.remove(key);
+    else this.#overlay.put(key, value);
+    this.#isChanged = true;
+    return true;
   }
 
   #merge(document: OpenDocument, operation: MergeOperation): OperationOutcome {
@@ -465,6 +523,8 @@ export class Applier {
     if (isEmptyState(state)) {
       this.#overlay.remove(document.metaKey);
       this.#overlay.remove(changedKey(collection, document.previous, idKey));
+      const held = heldKey(collection, idKey);
+      if (isHeldAlone(this.#overlay.get(held))) this.#overlay.remove(held);
     } else {
       this.#overlay.put(document.metaKey, encodeState(state, document.previous).meta);
     }
@@ -509,51 +569,12 @@ export class Applier {
 }
 
 /** Whether the operation makes its collection known. */
-function isCreating({ kind }: DocumentOperation): boolean {
+function isCreating(operation: DocumentOperation): boolean {
+  const { kind } = operation;
+  if (kind === "layer") return operation.view !== undefined && operation.view !== null;
   return kind === "insert" || kind === "initial" || kind === "merge";
 }
 
 function isSameState(a: DocumentState, b: DocumentState): boolean {
   return compareBytes(stateToBytes(a), stateToBytes(b)) === 0;
-}
-
-/**
- * Documents with a floor at or below `time`. One whose last change the log still has is left: a peer
- * behind that change would miss what the floor ended.
- */
-export function* collectableGraves(
-  reader: Reader,
-  time: number,
-  floor: number,
-  limit: number,
-): Iterable<GraveKey> {
-  let found = 0;
-  for (const key of reader.keys(graveRange(time))) {
-    const grave = readGraveKey(key);
-    const record = reader.get(metaKey(grave.collection, grave.idKey));
-    if (record === undefined || readMetaRecord(record).version > floor) continue;
-    yield grave;
-    if (++found === limit) return;
-  }
-}
-
-/** The fields whose old value is gone, and the names of those that were not there. */
-function beforeImage(before: Shown | undefined, after: Shown | undefined): Before | null {
-  if (before === undefined) return null;
-  const isSameTypes = equalValues(before.types, after?.types);
-  const types = before.types ?? {};
-  if (after === undefined) return imageOf(before.fields, [], isSameTypes ? undefined : types);
-  const fields: MutableObject = {};
-  const { fields: olds } = before;
-  for (const name in olds) {
-    const old = olds[name] as Value;
-    if (!equalValues(old, getField(after.fields, name))) setField(fields, name, old);
-  }
-  const added: string[] = [];
-  for (const name in after.fields) if (!Object.hasOwn(olds, name)) added.push(name);
-  return imageOf(fields, added, isSameTypes ? undefined : types);
-}
-
-function imageOf(fields: ValueObject, added: string[], types: Types | undefined): Before {
-  return types === undefined ? { fields, added } : { fields, added, types };
 }

@@ -188,7 +188,7 @@ function addStamps(
     const own: Stamp = { time: step.time, site: step.site ?? site };
     for (const operation of step.operations) {
       if (!isOn(operation, document)) continue;
-      if (operation.kind === "evict") return false;
+      if (operation.kind === "evict" || operation.kind === "layer") return false;
       if (operation.kind === "merge") {
         eachStateStamp(stateOfBytes(operation.state), add);
       } else {

@@ -42,7 +42,10 @@ export interface Flush {
 
 /** What the queue needs of its store. */
 export interface QueueHost {
-  context(): TransactionContext;
+  /** For a transaction that is evaluated over this state. */
+  context(reader: Reader): TransactionContext;
+  /** Told of each transaction that was evaluated and is not closed yet, as often as it is. */
+  onEvaluated?(transaction: Transaction): void;
   /** Milliseconds on a clock that never goes back. */
   elapsed(): number;
   /** Lets everything else that waits have its turn. */
@@ -194,10 +197,11 @@ export class CommitQueue {
   #outcomeOf(request: Request, group: Group): Outcome {
     const seen = readHead(group.overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
-    const context = this.#host.context();
+    const context = this.#host.context(group.overlay);
     const transaction = new Transaction(group.overlay, txnId, context, request.requestId);
     const result = request.evaluate(transaction);
     assert(!(result instanceof Promise), "a request that is evaluated synchronously");
+    this.#host.onEvaluated?.(transaction);
     const finished = transaction.finish();
     if (finished === undefined) return { kind: "done", txnId: seen, result };
     group.overlay.absorb(finished.overlay);

@@ -15,6 +15,14 @@
  *   x index keys id size  entry of an index        b content           an attachment that is here
  *   r content collection id  a reference to it     o time content      one that nobody refers to
  *   y index               a dropped index that still has entries
+ *
+ * Only in the store of a small peer:
+ *
+ *   l collection id       what is held beside a document
+ *   pa name               where it stands           pp number  a transaction without an outcome
+ *   pc key                a subscription            pd collection id number  that it wrote to a document
+ *   pk number             an upload that was taken  ps chain number  where it stands in its chain
+ *   pr number             one that was refused
  */
 
 import {
@@ -42,7 +50,7 @@ export function collectionKey(name: string): Key {
 export const COLLECTIONS: KeyRange = prefixRange("k");
 
 export function countKey(collection: number): Key {
-  return `n${uint32Key(collection)}`;
+  return prefixesOf(collection).count;
 }
 
 export function documentKey(collection: number, idKey: string): Key {
@@ -54,6 +62,8 @@ interface Prefixes {
   readonly document: string;
   readonly meta: string;
   readonly changed: string;
+  readonly held: string;
+  readonly count: string;
 }
 
 const prefixes = new Map<number, Prefixes>();
@@ -63,7 +73,13 @@ function prefixesOf(collection: number): Prefixes {
   let known = prefixes.get(collection);
   if (known === undefined) {
     const number = uint32Key(collection);
-    known = { document: `d${number}`, meta: `m${number}`, changed: `v${number}` };
+    known = {
+      document: `d${number}`,
+      meta: `m${number}`,
+      changed: `v${number}`,
+      held: `l${number}`,
+      count: `n${number}`,
+    };
     prefixes.set(collection, known);
   }
   return known;
@@ -86,7 +102,10 @@ export function documentsBetween(
   low: Bound | undefined,
   high: Bound | undefined,
 ): KeyRange {
-  const all = documentRange(collection);
+  return rangeBetween(documentRange(collection), low, high);
+}
+
+function rangeBetween(all: KeyRange, low: Bound | undefined, high: Bound | undefined): KeyRange {
   return {
     from: low === undefined ? all.from : all.from + idPlace(low, !low.isIncluded),
     to: high === undefined ? all.to : all.from + idPlace(high, high.isIncluded),
@@ -128,7 +147,19 @@ export function txnIdOfKey(key: Key): number {
 }
 
 export function changedKey(collection: number, txnId: number, idKey: string): Key {
-  return prefixesOf(collection).changed + uint64Key(txnId) + idKey;
+  return prefixesOf(collection).changed + txnIdKey(txnId) + idKey;
+}
+
+let lastTxnId = 0;
+let lastTxnIdKey: string = uint64Key(0);
+
+/** Remembered: a transaction asks for it with each document. */
+function txnIdKey(txnId: number): string {
+  if (txnId !== lastTxnId) {
+    lastTxnIdKey = uint64Key(txnId);
+    lastTxnId = txnId;
+  }
+  return lastTxnIdKey;
 }
 
 /** Documents of a collection whose last change is above `after`, oldest change first. */
@@ -295,6 +326,108 @@ export interface OrphanKey {
 
 export function readOrphanKey(key: Key): OrphanKey {
   return { time: numberOfKey(key, 1), attachment: readText(key, 9).text };
+}
+
+/** What a small peer holds beside a document. */
+export function heldKey(collection: number, idKey: string): Key {
+  return prefixesOf(collection).held + idKey;
+}
+
+/** Everything that is held. */
+export const HELD: KeyRange = prefixRange("l");
+
+/** Metadata of a collection between two bounds of the id. */
+export function metaBetween(
+  collection: number,
+  low: Bound | undefined,
+  high: Bound | undefined,
+): KeyRange {
+  return rangeBetween(prefixRange(`m${uint32Key(collection)}`), low, high);
+}
+
+/** What is held of a collection between two bounds of the id. */
+export function heldBetween(
+  collection: number,
+  low: Bound | undefined,
+  high: Bound | undefined,
+): KeyRange {
+  return rangeBetween(prefixRange(`l${uint32Key(collection)}`), low, high);
+}
+
+export function peerFactKey(name: string): Key {
+  return `pa${textKey(name)}`;
+}
+
+export function subscriptionKey(key: string): Key {
+  return `pc${textKey(key)}`;
+}
+
+export const SUBSCRIPTIONS: KeyRange = prefixRange("pc");
+
+export function pendingKey(number: number): Key {
+  return `pp${uint64Key(number)}`;
+}
+
+export const PENDING: KeyRange = prefixRange("pp");
+
+/** Where it is noted that a pending transaction wrote to a document. */
+export function touchKey(collection: number, idKey: string, number: number): Key {
+  return `pd${uint32Key(collection)}${idKey}${uint64Key(number)}`;
+}
+
+/** The pending transactions that wrote to a document. No id is the beginning of another (V9). */
+export function touchRange(collection: number, idKey: string): KeyRange {
+  return prefixRange(`pd${uint32Key(collection)}${idKey}`);
+}
+
+export interface TouchKey {
+  readonly collection: number;
+  readonly idKey: string;
+  /** Of the pending transaction. */
+  readonly number: number;
+}
+
+export function readTouchKey(key: Key): TouchKey {
+  const end = key.length - 8;
+  return {
+    collection: collectionOfKey(key, 2),
+    idKey: key.slice(6, end),
+    number: numberOfKey(key, end),
+  };
+}
+
+export function sealKey(chain: number, number: number): Key {
+  return `ps${uint32Key(chain)}${uint64Key(number)}`;
+}
+
+/** In the order in which they are sent. */
+export const SEALS: KeyRange = prefixRange("ps");
+
+/** Those of a chain behind a number, up to and with another or to its end. */
+export function sealRange(chain: number, after: number, upTo?: number): KeyRange {
+  const to = upTo === undefined ? sealKey(chain + 1, 0) : sealKey(chain, upTo + 1);
+  return { from: sealKey(chain, after + 1), to };
+}
+
+export function chainOfSealKey(key: Key): number {
+  return collectionOfKey(key, 2);
+}
+
+export function keptKey(number: number): Key {
+  return `pk${uint64Key(number)}`;
+}
+
+export const KEPT: KeyRange = prefixRange("pk");
+
+export function refusedKey(number: number): Key {
+  return `pr${uint64Key(number)}`;
+}
+
+export const REFUSED: KeyRange = prefixRange("pr");
+
+/** The number behind the two letters of a key of the peer's own. */
+export function peerNumberOfKey(key: Key): number {
+  return numberOfKey(key, 2);
 }
 
 /** Text that textKey wrote at an offset: a string key without the tag. */

@@ -16,7 +16,7 @@ import {
   MAINTENANCE_BATCH,
   REMEMBERED_ANSWER_MS,
 } from "../limits.ts";
-import { collectableGraves } from "./applier.ts";
+import { collectableGraves } from "./graves.ts";
 import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
 import { forgetAnswers } from "./remembered-answer.ts";

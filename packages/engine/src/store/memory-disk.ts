@@ -11,7 +11,7 @@
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
-import type { Writes } from "../platform.ts";
+import type { Key, Writes } from "../platform.ts";
 import { OrderedTree } from "./ordered-tree.ts";
 
 /** The life of one opening of the disk: it ends with the next crash. */
@@ -121,11 +121,13 @@ export class MemoryDisk {
   }
 
   #sync({ writes }: UnsyncedCommit): void {
+    const puts: (readonly [Key, Value])[] = [];
     let tree = this.#durable;
     for (const [key, value] of writes) {
-      tree = value === undefined ? tree.without(key) : tree.with(key, value);
+      if (value === undefined) tree = tree.without(key);
+      else puts.push([key, value]);
     }
-    this.#durable = tree;
+    this.#durable = tree.withAll(puts);
   }
 }
 

@@ -5,16 +5,22 @@
  * read from the records only when somebody asks for it.
  */
 
-import type { Stamp, Value } from "@bigpeer/protocol";
+import {
+  compareBytes,
+  equalValues,
+  type Stamp,
+  type StateParts,
+  type Value,
+} from "@bigpeer/protocol";
 import type { StateOperation } from "../crdt/edit.ts";
-import { type PlainWrite, plainWrite } from "../crdt/plain-state.ts";
+import { type PlainWrite, plainWrite, readPlain } from "../crdt/plain-state.ts";
 import type { Shown } from "../crdt/show.ts";
 import { type DocumentState, EMPTY_STATE, isEmptyState } from "../crdt/state.ts";
 import { decodeState } from "../crdt/state-codec.ts";
 import type { Key } from "../platform.ts";
 import { documentKey } from "./keys.ts";
 import type { Overlay } from "./overlay.ts";
-import { readMetaRecord, shownOfRecord } from "./records.ts";
+import { metaOffset, readMetaRecord, shownOfRecord } from "./records.ts";
 
 export class OpenDocument {
   readonly collection: number;
@@ -71,6 +77,21 @@ export class OpenDocument {
     return this.#meta !== undefined || !isEmptyState(this.state);
   }
 
+  /** Whether nothing is kept of it but a plain state: no tokens, no floors. */
+  get isPlain(): boolean {
+    if (this.#meta === undefined) return !this.isHeld;
+    return readPlain({ shown: this.#shown, meta: this.#meta, offset: this.#offset }) !== undefined;
+  }
+
+  /** Whether its records are these. False also where only its state is known. */
+  hasParts([fields, types, meta]: StateParts): boolean {
+    if (this.#meta === undefined || compareBytes(this.#meta.subarray(this.#offset), meta) !== 0) {
+      return false;
+    }
+    const isSame = equalValues(this.#shown?.fields, fields ?? undefined);
+    return isSame && equalValues(this.#shown?.types, types ?? undefined);
+  }
+
   /** What an operation of this store leaves, where it is easily told; see plainWrite. */
   plainWrite(operation: StateOperation, stamp: Stamp, version: number): PlainWrite | undefined {
     if (this.#meta !== undefined) {
@@ -89,7 +110,7 @@ export class OpenDocument {
   becomePlain(shown: Shown | undefined, { meta }: PlainWrite): void {
     this.#state = undefined;
     this.#meta = meta;
-    this.#offset = readMetaRecord(meta).offset;
+    this.#offset = metaOffset(meta);
     this.#shown = shown;
   }
 }

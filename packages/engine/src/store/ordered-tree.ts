@@ -50,6 +50,15 @@ export class OrderedTree<V> {
     return new OrderedTree<V>(nodes.length === 1 && only !== undefined ? only : branchOf(nodes));
   }
 
+  /** With many entries at once: each node on their ways is made once for all of them. */
+  withAll(entries: Iterable<readonly [Key, V]>): OrderedTree<V> {
+    const sorted = [...entries].sort(byKey);
+    if (sorted.length === 0) return this;
+    let nodes = putAll(this.#root, sorted, { start: 0, end: sorted.length });
+    while (nodes.length > 1) nodes = parted(branchOf(nodes));
+    return new OrderedTree<V>(nodes[0] as Node<V>);
+  }
+
   without(key: Key): OrderedTree<V> {
     let root = remove(this.#root, key);
     if (root === this.#root) return this;
@@ -130,6 +139,72 @@ function putInLeaf<V>(leaf: Leaf<V>, key: Key, value: V): Leaf<V> {
     keys: leaf.keys.toSpliced(index, 0, key),
     values: leaf.values.toSpliced(index, 0, value),
   };
+}
+
+type Entry<V> = readonly [Key, V];
+
+/** Some of a list of entries in order. */
+interface Run {
+  readonly start: number;
+  readonly end: number;
+}
+
+function byKey([a]: readonly [Key, unknown], [b]: readonly [Key, unknown]): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The nodes that take the place of `node`. */
+function putAll<V>(node: Node<V>, entries: readonly Entry<V>[], run: Run): Node<V>[] {
+  if (node.kind === "leaf") return parted(mergedLeaf(node, entries, run));
+  const children: Node<V>[] = [];
+  let { start } = run;
+  for (const [index, child] of node.children.entries()) {
+    const next = node.keys[index + 1];
+    const end = next === undefined ? run.end : endBelow(entries, { start, end: run.end }, next);
+    if (end === start) children.push(child);
+    else for (const changed of putAll(child, entries, { start, end })) children.push(changed);
+    start = end;
+  }
+  return parted(branchOf(children));
+}
+
+/** Where those of a run end that are below a key. */
+function endBelow<V>(entries: readonly Entry<V>[], { start, end }: Run, key: Key): number {
+  let at = start;
+  while (at < end && (entries[at] as Entry<V>)[0] < key) at++;
+  return at;
+}
+
+function mergedLeaf<V>(leaf: Leaf<V>, entries: readonly Entry<V>[], { start, end }: Run): Leaf<V> {
+  const keys: Key[] = [];
+  const values: V[] = [];
+  let next = 0;
+  const keep = (upTo: number): void => {
+    for (; next < upTo; next++) {
+      keys.push(leaf.keys[next] as Key);
+      values.push(leaf.values[next] as V);
+    }
+  };
+  for (let i = start; i < end; i++) {
+    const [key, value] = entries[i] as Entry<V>;
+    while (next < leaf.keys.length && (leaf.keys[next] as Key) < key) keep(next + 1);
+    if (leaf.keys[next] === key) next++;
+    keys.push(key);
+    values.push(value);
+  }
+  keep(leaf.keys.length);
+  return { kind: "leaf", keys, values };
+}
+
+/** A node of any size as nodes that are not too large, all about alike. */
+function parted<V>(node: Node<V>): Node<V>[] {
+  const size = node.keys.length;
+  if (size <= SIZE_MAX) return [node];
+  const count = Math.ceil(size / SIZE_MAX);
+  return Array.from({ length: count }, (_, i) =>
+    part(node, Math.floor((i * size) / count), Math.floor(((i + 1) * size) / count)),
+  );
 }
 
 /** The node that takes the place of `node`: itself when it has no such key. It may be empty. */

@@ -18,6 +18,8 @@ export class Overlay implements Reader {
   #sorted: Key[] | undefined;
   /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
   #recent: Key[] | undefined;
+  /** Ranges in which the reader below has nothing. */
+  #vacant: KeyRange[] | undefined;
   /** Called before each write; what it throws ends the request. */
   onWrite: (() => void) | undefined;
 
@@ -36,6 +38,16 @@ export class Overlay implements Reader {
   /** Reads go to another reader from now on, which must already hold what the old one added. */
   rebase(parent: Reader): void {
     this.#parent = parent;
+  }
+
+  /**
+   * Many keys of this range will be asked for. If the reader below has none of them, it is not asked
+   * again; it must not change meanwhile.
+   */
+  expect(range: KeyRange): void {
+    for (const _ of this.#parent.keys(range)) return;
+    this.#vacant ??= [];
+    this.#vacant.push(range);
   }
 
   put(key: Key, value: Value): void {
@@ -62,8 +74,14 @@ export class Overlay implements Reader {
 
   get(key: Key, fields?: readonly string[]): Value | undefined {
     const own = this.#writes.get(key);
-    if (own !== undefined || this.#writes.has(key)) return own;
+    if (own !== undefined || this.#writes.has(key) || this.#isVacant(key)) return own;
     return this.#parent.get(key, fields);
+  }
+
+  #isVacant(key: Key): boolean {
+    if (this.#vacant === undefined) return false;
+    for (const { from, to } of this.#vacant) if (key >= from && key < to) return true;
+    return false;
   }
 
   has(key: Key): boolean {

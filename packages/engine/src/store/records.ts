@@ -127,6 +127,13 @@ export function readMetaRecord(record: Value): MetaRecord {
   return { version, bytes: record, offset: reader.offset };
 }
 
+/** Where the metadata begin in a record that this store has made: behind the version. */
+export function metaOffset(record: Uint8Array): number {
+  let offset = 0;
+  while ((record[offset] as number) >= 0x80) offset++;
+  return offset + 1;
+}
+
 /** Operations of one statement or command: one tick of the clock. */
 export type Step = {
   readonly time: number;
@@ -212,7 +219,7 @@ export function approximateSize(value: Value): number {
       if (value instanceof Uint8Array) return value.length + 3;
       let size = 3;
       if (isArray(value)) for (const element of value) size += approximateSize(element);
-      else for (const key in value) size += approximateSize(value[key] as Value) + 1;
+      else for (const key in value) size += key.length + approximateSize(value[key] as Value) + 1;
       return size;
     }
     default:

@@ -7,10 +7,10 @@
  * shows what a crash could take away.
  */
 
-import { PeerError, type Value } from "@bigpeer/protocol";
+import { PeerError, type Site, type Value } from "@bigpeer/protocol";
 import type { ClockLimits } from "../crdt/clock.ts";
 import { DRIFT_MS_MAX, REST_MS_MAX } from "../limits.ts";
-import type { KeyValue, Platform, Snapshot } from "../platform.ts";
+import type { KeyValue, Platform, Reader, Snapshot } from "../platform.ts";
 import {
   type ChangesSince,
   type Cursor,
@@ -23,24 +23,22 @@ import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
 import { IndexBuilder } from "./index-builder.ts";
 import { HEAD_KEY } from "./keys.ts";
 import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./maintenance.ts";
+import type { OwnWrites } from "./own-writes.ts";
 import { Progress, type Wait } from "./progress.ts";
-import {
-  type Head,
-  type Identity,
-  readHead,
-  type UploadOutcome,
-  type UploadRecord,
-} from "./records.ts";
+import { type Head, type Identity, readHead, type UploadRecord } from "./records.ts";
+import { Transaction, type TransactionContext } from "./transaction.ts";
 import {
   answerFromRecord,
   applyUpload,
   checkEnvelope,
   checkSteps,
+  type JudgeUpload,
+  lastNumberOf,
   lastTimeOf,
   markOf,
+  takenUpload,
   type Upload,
   type UploadAnswer,
-  type UploadStep,
 } from "./upload.ts";
 import { View } from "./view.ts";
 
@@ -53,6 +51,13 @@ export interface StoreOptions {
   readonly format?: Format;
   /** For tests: indexes are not built in the background, only by operations. */
   readonly isBuildHeld?: boolean;
+  /**
+   * Called at the end of each evaluation of a request: it sees what the request wrote, may add to it,
+   * and what it throws ends the request. A small peer notes here what it has to upload.
+   */
+  readonly onTransaction?: (transaction: Transaction, own: OwnWrites, identity: Identity) => void;
+  /** Under which site transactions write; that of the identity otherwise. */
+  readonly siteOf?: (reader: Reader, identity: Identity) => Site;
 }
 
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
@@ -63,6 +68,14 @@ export interface StoreFigures {
   readonly queueLength: number;
   /** Those who wait until a transaction is durable. */
   readonly waiterCount: number;
+}
+
+/** A transaction over a durable state that never becomes one. */
+export interface Draft {
+  readonly transaction: Transaction;
+  /** The last transaction of that state. */
+  readonly txnId: number;
+  close(): void;
 }
 
 /** What a store knows without reading, for all of its snapshots. */
@@ -148,8 +161,6 @@ export class Store {
     this.#platform = platform;
     this.#options = options;
     this.identity = identity;
-    const clock = options.clock ?? DEFAULT_CLOCK;
-    const isClockAccepted = options.isClockAccepted === true;
     const head = headOf(storage);
     const progress = new Progress(head.txnId);
     this.#known = { numbers: new Map(), progress, heads: new LastHead() };
@@ -158,7 +169,11 @@ export class Store {
       transact: (evaluate) => this.transact(evaluate),
     });
     this.#queue = new CommitQueue(storage, {
-      context: () => ({ site: identity.site, nowMs: platform.now(), clock, isClockAccepted }),
+      context: (reader) => this.#context(reader),
+      onEvaluated: (transaction) => {
+        const { own } = transaction;
+        if (own !== undefined) options.onTransaction?.(transaction, own, identity);
+      },
       pause: () => platform.pause(),
       elapsed: () => platform.elapsed(),
       onDurable: (durable) => {
@@ -193,6 +208,14 @@ export class Store {
     return new StoreSnapshot(this.#storage.snapshot(), this.identity, this.#known);
   }
 
+  /** What a transaction would see and do now. Nothing of it has an effect; it must be closed. */
+  draft(): Draft {
+    const snapshot = this.#storage.snapshot();
+    const { txnId } = readHead(snapshot.get(HEAD_KEY));
+    const transaction = new Transaction(snapshot, txnId + 1, this.#context(snapshot));
+    return { transaction, txnId, close: () => snapshot.close() };
+  }
+
   /** Runs `work` on a snapshot that is closed afterwards. */
   read<T>(work: (snapshot: StoreSnapshot) => T): T {
     const snapshot = this.snapshot();
@@ -203,16 +226,23 @@ export class Store {
     }
   }
 
-  /** Applies an upload of another site exactly once. */
-  async upload(upload: Upload): Promise<UploadAnswer> {
+  /**
+   * Applies an upload of another site exactly once, and in the order of the calls. `judge` may refuse
+   * it; left out, its writer may do everything.
+   */
+  async upload(upload: Upload, judge?: JudgeUpload): Promise<UploadAnswer> {
     checkEnvelope(upload);
     if (upload.site === this.identity.site) return { kind: "forked" };
-    try {
-      return await this.#take(upload, checkSteps(upload));
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      return this.#take(upload, error);
-    }
+    const { txnId, result } = await this.transact((transaction) =>
+      this.#take(transaction, upload, judge),
+    );
+    if ("kind" in result) return result;
+    return takenUpload({ digest: upload.digest, txnId, ...result }, upload.steps, false);
+  }
+
+  /** The number of the last upload of a site that is durable here; 0 when there is none. */
+  known(site: Site): number {
+    return this.read((snapshot) => lastNumberOf(snapshot, site));
   }
 
   /** The last durable transaction: never less than any answer has told. */
@@ -287,29 +317,39 @@ export class Store {
     }
   }
 
+  #context(reader: Reader): TransactionContext {
+    const { clock = DEFAULT_CLOCK, isClockAccepted = false, onTransaction } = this.#options;
+    const nowMs = this.#platform.now();
+    const isTraced = onTransaction !== undefined;
+    const site = this.#options.siteOf?.(reader, this.identity) ?? this.identity.site;
+    return { site, nowMs, clock, isClockAccepted, isTraced };
+  }
+
   #goOnBuilding(head: Head): void {
     if (isUnfinished(head) && this.#options.isBuildHeld !== true) this.#builder.wake();
   }
 
-  /** Takes an upload by its number: with its checked steps, or as refused. */
-  async #take(upload: Upload, content: readonly UploadStep[] | PeerError): Promise<UploadAnswer> {
-    const refusal = content instanceof PeerError ? content.message : undefined;
-    const { txnId, result } = await this.transact((transaction): UploadAnswer | UploadOutcome => {
-      const known = answerFromRecord(transaction.view, this.#platform, upload);
-      if (known !== undefined) return known;
-      const last = lastTimeOf(transaction.view, upload.site);
-      if (content instanceof PeerError) {
-        transaction.markUpload(markOf(upload, last), refusal);
-        return "refused";
-      }
-      const outcomes = applyUpload(transaction, upload.site, content);
-      transaction.markUpload(markOf(upload, content.at(-1)?.time ?? last));
-      return outcomes.includes("stale") ? "stale" : "applied";
-    });
-    if (typeof result === "object") return result;
-    const { digest } = upload;
-    const record: UploadRecord = { digest, txnId, outcome: result, reason: refusal ?? "" };
-    return { kind: "taken", record, isRepeat: false };
+  /** Takes an upload by its number: it is applied, or counts as refused. */
+  #take(
+    transaction: Transaction,
+    upload: Upload,
+    judge: JudgeUpload | undefined,
+  ): UploadAnswer | Pick<UploadRecord, "outcome" | "reason"> {
+    const known = answerFromRecord(transaction.view, this.#platform, upload);
+    if (known !== undefined) return known;
+    const last = lastTimeOf(transaction.view, upload.site);
+    try {
+      const steps = checkSteps(upload);
+      const outcomes = applyUpload(transaction, { site: upload.site, steps }, judge?.());
+      transaction.markUpload(markOf(upload, steps.at(-1)?.time ?? last));
+      return { outcome: outcomes.includes("stale") ? "stale" : "applied", reason: "" };
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // In the same turn, so that the next upload of the site finds its number taken.
+      transaction.restart();
+      transaction.markUpload(markOf(upload, last), error.message);
+      return { outcome: "refused", reason: error.message };
+    }
   }
 
   #flushed(flush: Flush): void {
@@ -328,6 +368,7 @@ function isRefusal(error: unknown): error is PeerError {
   return (
     error instanceof PeerError &&
     (error.code.startsWith("operation.") ||
+      error.code === "permission.denied" ||
       error.code === "value.invalid" ||
       error.code === "id.invalid")
   );

@@ -11,6 +11,8 @@ import {
   checkOperation,
   documentId,
   isDocumentOperation,
+  type LayerOperation,
+  type LocalOperation,
   type Operation,
   PeerError,
   type Site,
@@ -21,9 +23,10 @@ import { type ClockLimits, checkRemoteTime, checkWallClock, nextTime } from "../
 import { eachStateStamp } from "../crdt/state.ts";
 import { stateOfBytes } from "../crdt/state-codec.ts";
 import { INDEXES_MAX, OPERATIONS_MAX } from "../limits.ts";
-import type { Reader } from "../platform.ts";
+import type { KeyRange, Reader } from "../platform.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
 import { Overlay } from "./overlay.ts";
+import { OwnWrites } from "./own-writes.ts";
 import type { Origin, TransactionRecord, UploadMark } from "./records.ts";
 import { type StoredDocument, View } from "./view.ts";
 
@@ -34,13 +37,17 @@ export interface TransactionContext {
   readonly clock: ClockLimits;
   /** Whether an operator has confirmed the wall clock. */
   readonly isClockAccepted: boolean;
+  /** Whether it is noted what the transaction writes to documents. */
+  readonly isTraced?: boolean;
 }
 
 export class Transaction {
   readonly #context: TransactionContext;
-  readonly #applier: Applier;
-  readonly #overlay: Overlay;
-  readonly view: View;
+  readonly #parent: Reader;
+  #applier: Applier;
+  #overlay: Overlay;
+  #view: View;
+  #own: OwnWrites | undefined;
   /** The id that the transaction will have if it changes anything. */
   readonly txnId: number;
   #operations = 0;
@@ -51,12 +58,29 @@ export class Transaction {
 
   constructor(parent: Reader, txnId: number, context: TransactionContext, requestId?: string) {
     this.#context = context;
+    this.#parent = parent;
     this.txnId = txnId;
     this.#overlay = new Overlay(parent);
-    this.#applier = new Applier(this.#overlay, txnId, context.site);
-    this.view = new View(this.#overlay);
+    this.#own = context.isTraced === true ? new OwnWrites() : undefined;
+    this.#applier = new Applier(this.#overlay, txnId, context.site, this.#own);
+    this.#view = new View(this.#overlay);
     const { nowMs } = context;
     this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
+  }
+
+  /** The documents with what was applied so far. */
+  get view(): View {
+    return this.#view;
+  }
+
+  /** The documents as they were before it. */
+  get before(): View {
+    return new View(this.#parent);
+  }
+
+  /** What it wrote to documents so far; undefined in a store that does not ask. */
+  get own(): OwnWrites | undefined {
+    return this.#own;
   }
 
   /** The wall clock when the request was evaluated, in milliseconds. */
@@ -67,6 +91,17 @@ export class Transaction {
   /** Calls `onWrite` before each key that is written: it may throw, and then nothing is. */
   watch(onWrite: () => void): void {
     this.#overlay.onWrite = onWrite;
+  }
+
+  /** Takes everything back: what was applied so far never was. Views of before show it still. */
+  restart(): void {
+    if (this.#isEnded) throw endedError();
+    this.#overlay = new Overlay(this.#parent);
+    this.#own = this.#own && new OwnWrites();
+    this.#applier = new Applier(this.#overlay, this.txnId, this.#context.site, this.#own);
+    this.#view = new View(this.#overlay);
+    this.#operations = 0;
+    this.#kind = undefined;
   }
 
   /** Reads a document for a decision about a write: the write holds only while it is unchanged. */
@@ -87,6 +122,18 @@ export class Transaction {
     const checked = operations.map(checkOperation);
     for (const operation of checked) this.#checkStamps(operation);
     return this.#applier.step({ time: nextTime(last, nowMs), operations: checked });
+  }
+
+  /** Applies what the layers of a peer came to: whose documents these are was checked as they came. */
+  applyLayers(operations: readonly (LayerOperation | LocalOperation)[]): void {
+    if (operations.length === 0) return;
+    this.#admit(operations);
+    this.#applier.step({ time: nextTime(this.#applier.time, this.#context.nowMs), operations });
+  }
+
+  /** Many keys of this range are about to be asked for: see Overlay. */
+  expect(range: KeyRange): void {
+    this.#overlay.expect(range);
   }
 
   /** Applies operations of another site under its own stamp. */
@@ -155,12 +202,13 @@ function endedError(): PeerError {
   return new PeerError("store.closed", "the transaction has ended");
 }
 
-/** One tick cannot order two operations on one document. States merge in any order. */
+/** One tick cannot order two operations on one document. States have their own stamps. */
 function checkDistinct(operations: readonly Operation[]): void {
   if (operations.length < 2) return;
   const collections = new Map<string, Set<string>>();
   for (const operation of operations) {
-    if (!isDocumentOperation(operation) || operation.kind === "merge") continue;
+    if (!isDocumentOperation(operation)) continue;
+    if (operation.kind === "merge" || operation.kind === "layer") continue;
     const { collection, id } = operation;
     let seen = collections.get(collection);
     if (seen === undefined) {

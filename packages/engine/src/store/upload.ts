@@ -11,9 +11,11 @@ import {
   canonicalBytes,
   checkUpload,
   compareBytes,
+  documentId,
   isSite,
   PeerError,
   type Site,
+  type Stamp,
   type UploadOperation,
   type Value,
 } from "@bigpeer/protocol";
@@ -38,12 +40,42 @@ export interface Upload {
   readonly steps: readonly UploadStep[];
 }
 
+/** A document that an upload names. */
+export interface UploadedDocument {
+  readonly collection: string;
+  readonly id: Value;
+}
+
 export type UploadAnswer =
-  /** Taken now or before; `isRepeat` tells which. */
-  | { readonly kind: "taken"; readonly record: UploadRecord; readonly isRepeat: boolean }
+  | TakenUpload
   | { readonly kind: "forked" }
   /** The site counts on uploads that this store does not have; `known` is the last that it has. */
   | { readonly kind: "unknown_site"; readonly known: number };
+
+/** Taken now or before; `isRepeat` tells which. */
+export interface TakenUpload {
+  readonly kind: "taken";
+  readonly record: UploadRecord;
+  readonly isRepeat: boolean;
+  /** Each document that it wrote; none when it was refused. */
+  readonly documents: readonly UploadedDocument[];
+}
+
+/** One step of an upload while it is applied. */
+export interface JudgedStep {
+  readonly transaction: Transaction;
+  readonly stamp: Stamp;
+  readonly operations: readonly UploadOperation[];
+}
+
+/**
+ * Judges the steps of an upload one by one: it calls `apply` once, and throws to refuse the whole
+ * upload, before or after.
+ */
+export type JudgeStep = (step: JudgedStep, apply: () => OperationOutcome[]) => OperationOutcome[];
+
+/** Begins the judgement of an upload; called again when the upload is evaluated again. */
+export type JudgeUpload = () => JudgeStep;
 
 const NO_DIGEST = new Uint8Array(0);
 
@@ -53,7 +85,20 @@ export function uploadDigest(
   before: Uint8Array | undefined,
   steps: readonly UploadStep[],
 ): Uint8Array {
-  const content = canonicalBytes(steps as unknown as Value);
+  return chainedDigest(platform, before, uploadContent(steps));
+}
+
+/** What of an upload is hashed: as many bytes as its steps have in a message. */
+export function uploadContent(steps: readonly UploadStep[]): Uint8Array {
+  return canonicalBytes(steps as unknown as Value);
+}
+
+/** The same as uploadDigest, of the content. */
+export function chainedDigest(
+  platform: Platform,
+  before: Uint8Array | undefined,
+  content: Uint8Array,
+): Uint8Array {
   const chained = new Uint8Array((before ?? NO_DIGEST).length + content.length);
   chained.set(before ?? NO_DIGEST);
   chained.set(content, (before ?? NO_DIGEST).length);
@@ -69,15 +114,47 @@ export function answerFromRecord(
   const last = view.reader.get(siteKey(upload.site)) as SiteRecord | undefined;
   const known = last?.number ?? 0;
   if (upload.number > known + 1) return { kind: "unknown_site", known };
-  if (upload.number <= known) return answerRepeat(view, upload);
+  if (upload.number <= known) return answerRepeat(view, platform, upload);
   const digest = uploadDigest(platform, last?.digest, upload.steps);
   return isSame(digest, upload.digest) ? undefined : { kind: "forked" };
 }
 
-function answerRepeat(view: View, upload: Upload): UploadAnswer {
-  const record = view.reader.get(uploadKey(upload.site, upload.number)) as UploadRecord | undefined;
+/** By its digest alone it could bring other steps than those that were applied, checked by nobody. */
+function answerRepeat(view: View, platform: Platform, upload: Upload): UploadAnswer {
+  const { site, number, steps } = upload;
+  const record = recordOf(view, site, number);
   if (record === undefined || !isSame(record.digest, upload.digest)) return { kind: "forked" };
-  return { kind: "taken", record, isRepeat: true };
+  const before = number === 1 ? undefined : recordOf(view, site, number - 1);
+  // Of the oldest that is remembered nothing can be told but its outcome.
+  if (number > 1 && before === undefined) return takenUpload(record, [], true);
+  const digest = uploadDigest(platform, before?.digest, steps);
+  return isSame(digest, record.digest) ? takenUpload(record, steps, true) : { kind: "forked" };
+}
+
+function recordOf(view: View, site: Site, number: number): UploadRecord | undefined {
+  return view.reader.get(uploadKey(site, number)) as UploadRecord | undefined;
+}
+
+/** What became of an upload, with the documents that it wrote. */
+export function takenUpload(
+  record: UploadRecord,
+  steps: readonly UploadStep[],
+  isRepeat: boolean,
+): TakenUpload {
+  const documents = record.outcome === "refused" ? [] : documentsOf(steps);
+  return { kind: "taken", record, isRepeat, documents };
+}
+
+/** Each document once, in the order in which they are first named. */
+function documentsOf(steps: readonly UploadStep[]): UploadedDocument[] {
+  const documents = new Map<string, UploadedDocument>();
+  for (const { operations } of steps) {
+    for (const { collection, id } of operations) {
+      const known = documentId(id);
+      documents.set(`${known.key}/${collection}`, { collection, id: known.id });
+    }
+  }
+  return [...documents.values()];
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
@@ -87,8 +164,8 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 /** Applies the steps of another site inside a transaction. Throws PeerError to refuse them whole. */
 export function applyUpload(
   transaction: Transaction,
-  site: Site,
-  steps: readonly UploadStep[],
+  { site, steps }: Pick<Upload, "site" | "steps">,
+  judge: JudgeStep = (_, apply) => apply(),
 ): OperationOutcome[] {
   const outcomes: OperationOutcome[] = [];
   let last = lastTimeOf(transaction.view, site);
@@ -98,9 +175,11 @@ export function applyUpload(
       throw new PeerError("operation.invalid", "expected stamps of a site to increase");
     }
     last = step.time;
+    const { operations } = step;
     const stamp = { time: step.time, site };
-    for (const [i, outcome] of transaction.applyForeign(stamp, step.operations).entries()) {
-      if (outcome === "missing" && step.operations[i]?.kind === "update") {
+    const apply = (): OperationOutcome[] => transaction.applyForeign(stamp, operations);
+    for (const [i, outcome] of judge({ transaction, stamp, operations }, apply).entries()) {
+      if (outcome === "missing" && operations[i]?.kind === "update") {
         throw new PeerError("operation.refused", "the document is not known here");
       }
       outcomes.push(outcome);
@@ -112,6 +191,11 @@ export function applyUpload(
 /** The last time that a site has used here; 0 before its first upload. */
 export function lastTimeOf(view: View, site: Site): number {
   return (view.reader.get(siteKey(site)) as SiteRecord | undefined)?.time ?? 0;
+}
+
+/** The number of the last upload of a site; 0 before its first. */
+export function lastNumberOf(view: View, site: Site): number {
+  return (view.reader.get(siteKey(site)) as SiteRecord | undefined)?.number ?? 0;
 }
 
 /** What the log keeps of an upload; `time` is the last that the site has used with it. */

@@ -56,6 +56,7 @@ import {
   uploadKey,
   uploadNumberOfKey,
 } from "./keys.ts";
+import { PeerCheck } from "./peer-check.ts";
 import {
   type Change,
   documentRecord,
@@ -104,6 +105,7 @@ class Verifier {
   #head: Head | undefined;
   #indexes: IndexCheck | undefined;
   readonly #attachments: AttachmentCheck;
+  readonly #peer: PeerCheck;
   #documents = 0;
   #transactions = 0;
   #logBytes = 0;
@@ -114,6 +116,7 @@ class Verifier {
     this.#attachments = new AttachmentCheck(this.#view, (key, message) =>
       this.#report(key, message),
     );
+    this.#peer = new PeerCheck(this.#view, (key, message) => this.#report(key, message));
   }
 
   run(): VerifyReport {
@@ -190,6 +193,10 @@ class Verifier {
         return this.#attachments.checkOrphan(key, value);
       case "r":
         return this.#attachments.checkReference(key, value);
+      case "l":
+        return this.#peer.checkHeld(key, value);
+      case "p":
+        return this.#peer.checkLocal(key, value);
       case "a":
       case "c":
       case "h":
@@ -332,8 +339,9 @@ class Verifier {
       this.#attachments.checkTotal(head);
       this.#indexes?.checkTotal(head);
     }
-    const indexed = this.#indexes?.collections() ?? [];
-    const seen = [...this.#collections, ...this.#shownCounts.keys(), ...this.#counted, ...indexed];
+    this.#peer.checkTotals();
+    const beside = [...(this.#indexes?.collections() ?? []), ...this.#peer.collections()];
+    const seen = [...this.#collections, ...this.#shownCounts.keys(), ...this.#counted, ...beside];
     for (const collection of new Set(seen)) {
       const counted = this.#shownCounts.get(collection) ?? 0;
       const kept = (this.#reader.get(countKey(collection)) as number | undefined) ?? 0;
@@ -363,6 +371,9 @@ interface OwnWrites {
   isShared: boolean;
 }
 
+/** Operations that bring what was written elsewhere. */
+const ELSEWHERE: ReadonlySet<string> = new Set(["merge", "layer"]);
+
 function documentName(collection: string, id: Value): string {
   return `${collection}/${documentId(id).key}`;
 }
@@ -375,7 +386,8 @@ function ownWrites(record: TransactionRecord): Map<string, OwnWrites> {
       const name = documentName(operation.collection, operation.id);
       const own = writes.get(name) ?? { operations: [], times: [], isShared: false };
       writes.set(name, own);
-      if (step.site !== undefined || operation.kind === "merge") own.isShared = true;
+      const isOwn = step.site === undefined && !ELSEWHERE.has(operation.kind);
+      if (!isOwn) own.isShared = true;
       own.operations.push(operation);
       own.times.push(operation.kind === "initial" ? ZERO.time : step.time);
     }

@@ -247,6 +247,16 @@ export class View {
     return record === undefined ? 0 : readMetaRecord(record).version;
   }
 
+  /** Bytes of what is held of a document beside what shows of it. */
+  metaSize(collection: string, id: Value): number {
+    const number = this.collectionNumber(collection);
+    if (number === undefined) return 0;
+    const record = this.#reader.get(metaKey(number, documentId(id).key));
+    if (record === undefined) return 0;
+    const { bytes, offset } = readMetaRecord(record);
+    return bytes.length - offset;
+  }
+
   /** Documents whose last change is above a transaction, deleted ones included, oldest first. */
   *changedSince(collection: string, txnId: number): Iterable<ChangedDocument> {
     const number = this.collectionNumber(collection);

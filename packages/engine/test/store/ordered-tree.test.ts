@@ -98,3 +98,36 @@ test("any changes and ranges agree with a sorted map", () => {
     { numRuns: 60 },
   );
 });
+
+test("many entries at once give what one after the other does", () => {
+  const key = fc.integer({ min: 0, max: 4000 }).map((i) => String(i * 7919).padStart(8, "0"));
+  const batch = fc.uniqueArray(fc.tuple(key, fc.nat()), {
+    selector: ([name]) => name,
+    maxLength: 600,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(fc.array(batch, { maxLength: 6 }), (batches) => {
+      let tree = OrderedTree.empty<number>();
+      let slow = OrderedTree.empty<number>();
+      for (const [i, entries] of batches.entries()) {
+        const before = keysIn(tree);
+        const next = tree.withAll(entries);
+        expect(keysIn(tree)).toEqual(before);
+        for (const [name, value] of entries) slow = slow.with(name, value);
+        expect([...next.entries(ALL)]).toEqual([...slow.entries(ALL)]);
+        tree = next;
+        // Every other batch is taken out again, one by one.
+        if (i % 2 === 0) continue;
+        for (const [name] of entries) {
+          tree = tree.without(name);
+          slow = slow.without(name);
+        }
+      }
+      expect([...tree.entries(ALL)]).toEqual([...slow.entries(ALL)]);
+      for (const name of keysIn(slow)) expect(tree.get(name)).toBe(slow.get(name));
+    }),
+    { numRuns: 40 },
+  );
+  expect(treeOf(["a"]).withAll([]).get("a")).toBe(0);
+});

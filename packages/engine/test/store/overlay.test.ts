@@ -104,3 +104,26 @@ test("[K21] a rebased overlay reads through its new parent", () => {
     { key: "b", value: 2 },
   ]);
 });
+
+test("[K21] a range that is expected and vacant below is not asked for there, own writes show", () => {
+  const asked: Key[] = [];
+  const below = mapReader(
+    new Map([
+      ["a1", 1],
+      ["c1", 3],
+    ]),
+  );
+  const overlay = new Overlay({
+    ...below,
+    get: (name, fields) => {
+      asked.push(name);
+      return below.get(name, fields);
+    },
+  });
+  overlay.expect({ from: "b", to: "c" });
+  overlay.expect({ from: "a", to: "b" });
+  overlay.put("b2", 2);
+  const read = ["a1", "a2", "b", "b1", "b2", "c", "c1"].map((name) => overlay.get(name));
+  expect(read).toEqual([1, undefined, undefined, undefined, 2, undefined, 3]);
+  expect(asked).toEqual(["a1", "a2", "c", "c1"]);
+});

@@ -1,8 +1,13 @@
 import type { UploadOperation, Value } from "@bigpeer/protocol";
-import { timeOfMs } from "@bigpeer/protocol";
+import { PeerError, timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import type { Store } from "../../src/store/store.ts";
-import { type Upload, type UploadStep, uploadDigest } from "../../src/store/upload.ts";
+import {
+  type JudgeUpload,
+  type Upload,
+  type UploadStep,
+  uploadDigest,
+} from "../../src/store/upload.ts";
 import { fieldsOf, type OpenStore, openStore, problems } from "../support/open-store.ts";
 import { START_MS, testPlatform } from "../support/test-platform.ts";
 
@@ -57,6 +62,29 @@ test("[K27] a repeat that arrives while the first is being flushed is still one"
   const answers = await Promise.all([outcome(store, upload), outcome(store, upload)]);
   expect(answers).toEqual(["applied at 2", "applied before at 2"]);
   expect(fieldsOf(store, "c", "a")).toEqual({ k: 1 });
+});
+
+test("[K27] a repeat with the digest of before and other steps is a fork, and nothing is told of them", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  const first = next(insert("a", {}));
+  const second = next(increment("a", 1));
+  await store.upload(first);
+  await store.upload(second);
+  const others: readonly unknown[] = [
+    insert("b", {}),
+    { id: "b" },
+    { collection: 5, id: "b" },
+    null,
+  ];
+  for (const { steps: _, ...named } of [first, second]) {
+    for (const other of others) {
+      const steps = [{ time: NOW, operations: [other as UploadOperation] }];
+      expect(await store.upload({ ...named, steps })).toEqual({ kind: "forked" });
+    }
+  }
+  const again = await store.upload(second);
+  expect(again.kind === "taken" && again.documents).toEqual([{ collection: "c", id: "a" }]);
 });
 
 test("[K27] two stores that write as one site are found out", async () => {
@@ -160,4 +188,104 @@ test("[K27] what is no upload at all is refused and not remembered", async () =>
     });
   }
   expect(await outcome(store, good)).toBe("applied at 1");
+});
+
+test("[S27] a refused upload does not hold up the next, also when both come at once", async () => {
+  const { store, storage } = await openStore();
+  const next = chain();
+  const uploads = [
+    next(insert("a", { n: 1 })),
+    next(insert("b", {}), increment("nowhere", 1)),
+    next(increment("a", 5)),
+    next(insert("", {}), { kind: "paint" } as unknown as UploadOperation),
+    next(increment("a", 7)),
+  ];
+  const outcomes = await Promise.all(uploads.map((upload) => outcome(store, upload)));
+  expect(outcomes).toEqual([
+    "applied at 1",
+    "refused at 2",
+    "applied at 3",
+    "refused at 4",
+    "applied at 5",
+  ]);
+  expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 12 });
+  expect(fieldsOf(store, "c", "b")).toBeUndefined();
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[S28] the answer names each document that was written once, also when it is repeated", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  const first = next(insert("a", { n: 1 }), insert("b", {}));
+  const documents = [
+    { collection: "c", id: "a" },
+    { collection: "c", id: "b" },
+  ];
+  const answers = [await store.upload(first), await store.upload(first)];
+  for (const answer of answers) {
+    expect(answer.kind === "taken" && answer.documents).toEqual(documents);
+  }
+  const refused = await store.upload(next(increment("a", 1), increment("nowhere", 1)));
+  expect(refused.kind === "taken" && refused.documents).toEqual([]);
+});
+
+test("[S4] the number of the last upload is known for each site", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  expect(store.known(SITE)).toBe(0);
+  await store.upload(next(insert("a", {})));
+  await store.upload(next(increment("nowhere", 1)));
+  expect(store.known(SITE)).toBe(2);
+  expect(store.known("00000000000000bb")).toBe(0);
+});
+
+test("[S26] a judge sees each step before and after, and what it refuses never was", async () => {
+  const { store, storage } = await openStore();
+  const seen: unknown[] = [];
+  const judge: JudgeUpload = () => (step, apply) => {
+    const look = (): unknown => step.transaction.view.get("c", "a")?.fields["n"] ?? "none";
+    const before = look();
+    const outcomes = apply();
+    seen.push([before, outcomes, look(), step.stamp.site]);
+    if (look() === 2) throw new PeerError("permission.denied", "no twos");
+    return outcomes;
+  };
+  const next = chain();
+  await store.upload(next(insert("a", { n: 1 })), judge);
+  const edits = [{ kind: "set", path: ["n"], value: 2 }] as const;
+  const answer = await store.upload(
+    next({ kind: "update", collection: "c", id: "a", edits }),
+    judge,
+  );
+  expect(answer.kind === "taken" && answer.record).toMatchObject({
+    outcome: "refused",
+    reason: "no twos",
+  });
+  expect(seen).toEqual([
+    ["none", ["applied"], 1, SITE],
+    [1, ["applied"], 2, SITE],
+  ]);
+  expect(fieldsOf(store, "c", "a")).toEqual({ n: 1 });
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[S24] another site's INITIAL lies below what it did not see, whichever came first", async () => {
+  const seed = (id: string): UploadOperation => ({
+    kind: "initial",
+    collection: "c",
+    id,
+    fields: { n: 0, color: "red" },
+  });
+  const { store } = await openStore();
+  const first = chain();
+  const second = chain("00000000000000bb");
+  await store.upload(first(insert("a", { n: 1 })));
+  await store.upload(second(seed("a")));
+  await store.upload(second(seed("b")));
+  await store.upload(first(insert("b", { n: 1 })));
+  expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, color: "red" });
+  expect(fieldsOf(store, "c", "b")).toEqual({ n: 1, color: "red" });
+  await store.upload(first({ kind: "delete", collection: "c", id: "a" }));
+  await store.upload(second(seed("a")));
+  expect(fieldsOf(store, "c", "a")).toBeUndefined();
 });

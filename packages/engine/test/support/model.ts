@@ -6,7 +6,7 @@
  * it adds to the definition: `seeded` (D24), declared types (D15), the clamp of counters (D16).
  */
 
-import type { Edit, TypeMark, Types, Value, ValueObject } from "@bigpeer/protocol";
+import type { Edit, TypeMark, Types, UploadOperation, Value, ValueObject } from "@bigpeer/protocol";
 import type { Command, InsertIntent, Intent } from "./history.ts";
 
 export type ModelStamp = readonly [time: number, site: number];
@@ -316,8 +316,29 @@ export function modelDelta(w: ModelDoc, intent: Intent, t: ModelStamp): ModelDoc
   }
 }
 
-function insertDelta(w: ModelDoc, intent: InsertIntent, t: ModelStamp): ModelDoc {
-  const isClean = !isNone(w.dead) || w.kids.size > 0;
+/** What an operation comes to at who applies it: what its writer knew stands in it. */
+export function operationDelta(
+  w: ModelDoc,
+  operation: UploadOperation,
+  t: ModelStamp,
+): ModelDoc | undefined {
+  if (operation.kind === "update") {
+    return isDocShown(w) ? updateDelta(w, operation.edits, t) : undefined;
+  }
+  if (operation.kind === "delete") return modelDelta(w, { kind: "delete" }, t);
+  const { fields, types } = operation;
+  const intent = { kind: operation.kind, fields, ...(types && { types }) };
+  if (operation.kind === "initial") return modelDelta(w, intent, t);
+  if (operation.clean === true) return insertDelta(w, intent, t, true);
+  return insertDelta(isDocShown(w) ? emptyDoc() : w, intent, t);
+}
+
+function insertDelta(
+  w: ModelDoc,
+  intent: InsertIntent,
+  t: ModelStamp,
+  isClean: boolean = !isNone(w.dead) || w.seeded || w.kids.size > 0,
+): ModelDoc {
   return {
     alive: t,
     dead: isClean ? [t[0], 0] : NONE,
@@ -349,14 +370,23 @@ function updateDelta(w: ModelDoc, edits: readonly Edit[], t: ModelStamp): ModelD
 function editDelta(w: ModelDoc, edit: Edit, t: ModelStamp, delta: ModelDoc): void {
   switch (edit.kind) {
     case "set":
-      return setAt(nodeAt(delta, edit.path), edit.value, edit.types, t);
+      if (edit.path.length > 0) {
+        return setAt(nodeAt(delta, edit.path), edit.value, edit.types, t);
+      }
+      for (const [name, part] of Object.entries(edit.value as ValueObject)) {
+        setAt(kidAt(delta.kids, name), part, markOf(edit.types, name), t);
+      }
+      return;
     case "unset":
-      if (isMapAt(w, edit.path.slice(0, -1))) nodeAt(delta, edit.path).removed = t;
+      if (isMapAt(w, edit.path.slice(0, -1), edit.isDeclared)) nodeAt(delta, edit.path).removed = t;
       return;
     case "increment": {
       const kind = edit.counter === "pn_counter" ? "pn" : "ctr";
       const [node, removed] = findAt(w, edit.path);
-      const birth = larger(w.alive, removed, node?.[kind]?.reset?.[0] ?? NONE);
+      const birth =
+        edit.birth === undefined
+          ? larger(w.alive, removed, node?.[kind]?.reset?.[0] ?? NONE)
+          : ([edit.birth[0], Number.parseInt(edit.birth[1], 16)] as const);
       const key = `${birth.join("/")} ${t[1]}`;
       const before = node?.[kind]?.adds.get(key)?.sum[1] ?? 0;
       const sum =
@@ -421,12 +451,14 @@ function findAt(doc: ModelDoc, path: readonly string[]): [ModelNode | undefined,
   return [node, removed];
 }
 
-function isMapAt(doc: ModelDoc, path: readonly string[]): boolean {
+/** Whether the way leads through maps: such as show, or such as are there at all. */
+function isMapAt(doc: ModelDoc, path: readonly string[], isDeclared = false): boolean {
   let kids = doc.kids;
   let floor = doc.dead;
   for (const name of path) {
     const node = kids.get(name);
-    if (node?.map === undefined || variantOf(node, floor, undefined)?.rank !== "map") return false;
+    if (node?.map === undefined) return false;
+    if (!isDeclared && variantOf(node, floor, undefined)?.rank !== "map") return false;
     floor = larger(floor, node.removed);
     kids = node.map.kids;
   }

@@ -91,7 +91,8 @@ function randomEdit(random: Random): Edit {
 export function randomUploadOperation(random: Random): UploadOperation {
   for (;;) {
     const operation = randomOperation(random);
-    if (operation.kind !== "evict" && operation.kind !== "merge") return operation;
+    const { kind } = operation;
+    if (kind !== "evict" && kind !== "merge" && kind !== "layer") return operation;
   }
 }
 

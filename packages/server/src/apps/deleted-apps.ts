@@ -8,9 +8,9 @@
 
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { appFolder, appIdsInFolder } from "../data-folder.ts";
-import { syncFolder } from "../disk.ts";
 import { describeError, type Log } from "../log.ts";
 import type { DeletedApp } from "../registry/app.ts";
 import type { Registry } from "../registry/registry.ts";

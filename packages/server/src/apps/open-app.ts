@@ -3,16 +3,18 @@
  */
 
 import { type MemoryPool, StatementRunner, type Store } from "@bigpeer/engine";
+import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import type { OperatedApp } from "../data-api/operation.ts";
 import { appAttachmentsFolder, appStoreFolder } from "../data-folder.ts";
+import type { Log } from "../log.ts";
 import { slowStatementLine } from "../log-events.ts";
 import type { App, AppSettings } from "../registry/app.ts";
-import { openStore, type StoreFolder, type StoreHost } from "../store-folder.ts";
 import { VERSION } from "../version.ts";
 
 /** What all apps of a server share. */
 export interface AppHost extends StoreHost {
+  readonly log: Log;
   readonly dataDir: string;
   readonly attachmentSizeMax: number;
   readonly statementTimeoutMs: number;

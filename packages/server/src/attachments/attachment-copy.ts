@@ -6,8 +6,7 @@
 import { constants } from "node:fs";
 import { copyFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeFolder } from "../disk.ts";
-import { readStore } from "../store-folder.ts";
+import { makeFolder, readStore } from "@bigpeer/node";
 import { attachmentPath, syncPath } from "./attachment-files.ts";
 import type { Attachment } from "./attachment-folder.ts";
 

@@ -15,8 +15,8 @@ import { rmSync } from "node:fs";
 import { open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Store } from "@bigpeer/engine";
+import { isFullError, makeFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
-import { isFullError, makeFolder } from "../disk.ts";
 import { attachmentPath, fileIds, partialFolder, syncPath } from "./attachment-files.ts";
 import { ContentTurns } from "./content-turns.ts";
 

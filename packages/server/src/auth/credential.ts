@@ -10,6 +10,7 @@ import { UPLOADER_SIZE_MAX } from "@bigpeer/protocol";
 export interface Credential {
   /** Names the credential without giving it away. */
   readonly id: string;
+  readonly permissions: Permissions;
   /** What it may read and write; undefined when that is everything. */
   readonly authority: Authority | undefined;
   /** Whether statements may be run on connected peers. */
@@ -23,7 +24,7 @@ export function createCredential(id: string, permissions: Permissions): Credenti
   const authority =
     read.everything && write.everything ? undefined : new Authority(permissions, id);
   const mayAskPeers = authority === undefined ? remoteQuery : authority.mayAskPeers;
-  return { id, authority, mayAskPeers, mayUpload: isAnything(write) };
+  return { id, permissions, authority, mayAskPeers, mayUpload: isAnything(write) };
 }
 
 /** The id of a user that a provider has named. Two users never have the same. */

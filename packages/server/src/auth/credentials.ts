@@ -12,7 +12,7 @@ import type { ApiKeys, KnownKey } from "../registry/api-keys.ts";
 import { providerNamed } from "../registry/auth-provider.ts";
 import { type Credential, createCredential, userCredentialId } from "./credential.ts";
 import { peekToken } from "./json-web-token.ts";
-import type { ProviderTokens } from "./provider-tokens.ts";
+import { LEEWAY_SECONDS, type ProviderTokens } from "./provider-tokens.ts";
 import { type AuthApp, verifySession } from "./session.ts";
 import { unauthorized } from "./unauthorized.ts";
 
@@ -26,6 +26,8 @@ export interface AuthRegistry {
 export interface Bearer {
   readonly appId: string;
   readonly credential: Credential;
+  /** When that ends, in milliseconds since 1970; Infinity when it does not. */
+  readonly expiresAtMs: number;
 }
 
 export interface CredentialsHost {
@@ -58,6 +60,8 @@ interface Verified {
   readonly id: string;
   readonly permissions: Permissions;
   readonly expiresAt: number;
+  /** How much later it is still believed, because of the clock of whoever signed it. */
+  readonly leewaySeconds: number;
 }
 
 export class Credentials {
@@ -97,8 +101,8 @@ export class Credentials {
     if (key === undefined) return undefined;
     const known = this.#ofKeys.get(key);
     if (known !== undefined) return known;
-    const { id, appId, permissions } = key;
-    const made = { appId, credential: createCredential(id, permissions) };
+    const { id, appId, permissions, until } = key;
+    const made = { appId, credential: createCredential(id, permissions), expiresAtMs: until };
     this.#ofKeys.set(key, made);
     return made;
   }
@@ -134,7 +138,8 @@ export class Credentials {
       // Not before: whoever made it up must not learn which apps there are.
       if (isForSeveral && appId === undefined) throw unauthorized(SEVERAL_APPS);
       const credential = createCredential(verified.id, verified.permissions);
-      const bearer = { appId: app.id, credential };
+      const { expiresAt, leewaySeconds } = verified;
+      const bearer = { appId: app.id, credential, expiresAtMs: (expiresAt + leewaySeconds) * 1000 };
       const key = isForSeveral ? keyFor(app.id, text) : text;
       this.#remember(key, { bearer, app, untilMs: this.#untilMs(verified) });
       return bearer;
@@ -149,7 +154,7 @@ export class Credentials {
     // A user is the same with his token and with the session that he got for it.
     const isJwt = providerNamed(app.authProviders, provider)?.type === "jwt";
     const id = userCredentialId(isJwt ? "jwt" : "session", provider, userId);
-    return { id, permissions, expiresAt };
+    return { id, permissions, expiresAt, leewaySeconds: 0 };
   }
 
   /** One provider that cannot be asked must not keep out what another has signed. */
@@ -166,7 +171,8 @@ export class Credentials {
         const user = await this.#host.tokens.verify(text, provider, appId);
         if (user === undefined) continue;
         const { userId, permissions, expiresAt } = user;
-        return { id: userCredentialId("jwt", name, userId), permissions, expiresAt };
+        const id = userCredentialId("jwt", name, userId);
+        return { id, permissions, expiresAt, leewaySeconds: LEEWAY_SECONDS };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         refusal ??= error;

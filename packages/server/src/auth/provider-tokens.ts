@@ -11,7 +11,7 @@ import { KeySet, type KeySetHost } from "./key-set.ts";
 import { unauthorized } from "./unauthorized.ts";
 
 /** How much the clock of whoever signs may differ from ours. */
-const LEEWAY_SECONDS = 60;
+export const LEEWAY_SECONDS = 60;
 
 /** Key sets at URLs that are remembered. */
 const KEY_SETS_MAX = 1_000;

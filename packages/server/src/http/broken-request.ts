@@ -1,11 +1,13 @@
 /**
- * What is told to a client whose request could not be read as HTTP: such a request never becomes
- * one, so its answer is written to the connection as text.
+ * What is told to a client whose request could not be read as HTTP, or that wanted to go on with
+ * another protocol: such a request never becomes one, so its answer is written to the connection as
+ * text.
  */
 
 import { maxHeaderSize, STATUS_CODES } from "node:http";
 import { stringifyJson } from "@bigpeer/protocol";
 import { HEADERS_MS_MAX } from "../limits.ts";
+import { Refusal } from "./refusal.ts";
 
 /** An error of Node's reader of HTTP, or of the connection under it. */
 export interface ReadError extends Error {
@@ -19,12 +21,18 @@ export function brokenRequestAnswer(error: ReadError, requestId: string): string
   const found = describe(error);
   if (found === undefined) return undefined;
   const [status, message] = found;
+  return lastAnswer(new Refusal(status, message), requestId);
+}
+
+/** The text of a whole answer, behind which the connection ends. */
+export function lastAnswer({ status, message, headers }: Refusal, requestId: string): string {
   const body = `${stringifyJson({ message })}\n`;
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "content-type: application/json",
     `content-length: ${Buffer.byteLength(body)}`,
     "cache-control: no-store",
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     `x-request-id: ${requestId}`,
     "connection: close",
     "",

@@ -53,6 +53,11 @@ export class Cors {
     else this.#allows = (origin) => origins.includes(origin);
   }
 
+  /** Whether a page of `origin` may call; who names none is no page. */
+  allows(origin: string | undefined): boolean {
+    return origin === undefined || this.#allows(origin);
+  }
+
   /** The headers of an answer, for a page of `origin`. */
   extend(headers: Headers, origin: string | undefined): Headers {
     if (this.#isForNone) return headers;

@@ -54,7 +54,25 @@ export interface HttpOptions {
   readonly answer: (request: HttpRequest) => Promise<NamedAnswer>;
   /** Told of every request when its answer is out, or its client gone. */
   readonly onAnswered?: (answered: Answered) => void;
+  /** For connections on which something else than HTTP is to be spoken. */
+  readonly upgrades?: Upgrades;
   readonly log: Log;
+}
+
+export interface Upgrades {
+  /** How many connections it may have taken at a time: they do not count as those of HTTP. */
+  readonly connectionsMax: number;
+  /** True when it has taken the connection; else the request is answered like any other. */
+  readonly take: (asked: UpgradeRequest) => boolean;
+}
+
+/** A request to speak something else on its connection. */
+export interface UpgradeRequest {
+  readonly incoming: IncomingMessage;
+  readonly socket: Socket;
+  /** What came behind the head of the request. */
+  readonly head: Buffer;
+  readonly remoteAddress: string;
 }
 
 /** An answer, and what gave it. */
@@ -121,7 +139,8 @@ export class HttpServer {
       this.#secureServer = createSecureServer(secure);
       this.#server = this.#secureServer;
     }
-    this.#server.maxConnections = CONNECTIONS_MAX;
+    const { upgrades } = options;
+    this.#server.maxConnections = CONNECTIONS_MAX + (upgrades?.connectionsMax ?? 0);
     this.#server.on("request", (request, response) => this.#take(request, response, false));
     // A client that asks before it sends its body is told to when somebody reads it.
     this.#server.on("checkContinue", (request, response) => this.#take(request, response, true));
@@ -130,6 +149,7 @@ export class HttpServer {
       this.#take(request, response, false),
     );
     this.#server.on("clientError", (error, socket) => this.#refuse(error, socket as Socket));
+    if (upgrades !== undefined) this.#watchUpgrades(upgrades);
     this.#watchConnections();
   }
 
@@ -192,6 +212,8 @@ export class HttpServer {
 
   #watchConnections(): void {
     const watch = (socket: Socket): void => {
+      // One that asked for an upgrade and did not get it.
+      if (this.#connections.has(socket)) return;
       const exchanges: Exchange[] = [];
       this.#connections.set(socket, { remoteAddress: socket.remoteAddress ?? "", exchanges });
       socket.once("close", () => {
@@ -215,6 +237,39 @@ export class HttpServer {
       this.#handshakes.delete(otherEnd(socket));
       watch(socket);
     });
+  }
+
+  #watchUpgrades(upgrades: Upgrades): void {
+    this.#server.on("upgrade", (incoming, duplex, head) => {
+      const socket = duplex as Socket;
+      const connection = this.#connections.get(socket);
+      if (connection === undefined || connection.exchanges.length > 0) {
+        // Behind a request that is not answered there is no order in which to go on.
+        socket.destroy();
+        return;
+      }
+      const { remoteAddress } = connection;
+      if (upgrades.take({ incoming, socket, head, remoteAddress }))
+        this.#connections.delete(socket);
+      else this.#readAgain(incoming, socket, head);
+    });
+  }
+
+  /**
+   * Answers a request as if it had not asked for an upgrade, as HTTP has it: some clients do so with
+   * each of theirs. Node has ended its reading there, so it gets a new one.
+   */
+  #readAgain(incoming: IncomingMessage, socket: Socket, head: Buffer): void {
+    const { method, url, httpVersion, rawHeaders } = incoming;
+    const lines = [`${method} ${url} HTTP/${httpVersion}`];
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i] ?? "";
+      if (name.toLowerCase() !== "upgrade") lines.push(`${name}: ${rawHeaders[i + 1] ?? ""}`);
+    }
+    const text = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+    socket.unshift(Buffer.concat([text, head]));
+    this.#server.emit(this.#secureServer === undefined ? "connection" : "secureConnection", socket);
+    socket.resume();
   }
 
   #take(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean): void {

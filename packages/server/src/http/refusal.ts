@@ -47,6 +47,7 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "cbor.malformed":
     case "operation.invalid":
     case "operation.refused":
+    case "sync.malformed":
       return new Refusal(400, describe(error));
     case "permission.denied":
       return new Refusal(401, describe(error), { "www-authenticate": "Bearer" });

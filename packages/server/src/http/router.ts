@@ -197,7 +197,7 @@ export function messageBody(message: string): Value {
 }
 
 /** Without the query; without the origin, which a proxy may leave in front. */
-function pathOf(target: string): string {
+export function pathOf(target: string): string {
   return (target.split("?", 1)[0] ?? "").replace(/^https?:\/\/[^/]*/i, "");
 }
 

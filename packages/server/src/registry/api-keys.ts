@@ -37,18 +37,14 @@ import { API_KEYS, countBy, documentsBy, KEYS_BY_NAME } from "./registry-index.t
 import { type Change, noChange, type RegistryStore } from "./registry-store.ts";
 
 /** A key that was found by its text: `id` names it without giving it away. */
-export type KnownKey = Pick<ApiKey, "id" | "appId" | "permissions">;
+export interface KnownKey extends Pick<ApiKey, "id" | "appId" | "permissions"> {
+  /** When the text stops to open something, in milliseconds since 1970; Infinity for never. */
+  readonly until: number;
+}
 
 export interface Rotation {
   /** How long the text of before works on. */
   readonly graceSeconds?: number;
-}
-
-/** A text that opens something. */
-interface KnownText {
-  readonly key: KnownKey;
-  /** When it stops to, in milliseconds since 1970. */
-  readonly until: number;
 }
 
 /** Texts that are remembered; hashing one costs more than all else before an operation. */
@@ -64,7 +60,7 @@ export class ApiKeys {
   readonly #store: RegistryStore;
   readonly #platform: Platform;
   /** By text, as of one state of the registry. */
-  readonly #known = new Map<string, KnownText>();
+  readonly #known = new Map<string, KnownKey>();
   #version = -1;
   /** When each key was used last, by id, as far as it is not written yet. */
   readonly #uses = new Map<string, number>();
@@ -184,8 +180,8 @@ export class ApiKeys {
     }
     const now = this.#platform.now();
     if (now >= known.until) return undefined;
-    this.#uses.set(known.key.id, now);
-    return known.key;
+    this.#uses.set(known.id, now);
+    return known;
   }
 
   /** Whether a text opens something. That is no use of it. */
@@ -228,7 +224,7 @@ export class ApiKeys {
     };
   }
 
-  #lookUp(text: string): KnownText | undefined {
+  #lookUp(text: string): KnownKey | undefined {
     const id = idOfKeyText(text);
     if (id === undefined) return undefined;
     const document = this.#store.read((view) => view.get(API_KEYS, id));
@@ -239,7 +235,7 @@ export class ApiKeys {
     if (stored === undefined || !(isCurrent || isPrevious)) return undefined;
     const { appId, permissions, expiresAt = Number.POSITIVE_INFINITY, previous } = stored;
     const until = isCurrent ? expiresAt : Math.min(expiresAt, previous?.until ?? 0);
-    return { key: { id, appId, permissions }, until };
+    return { id, appId, permissions, until };
   }
 
   #shown(stored: StoredKey): ApiKey {

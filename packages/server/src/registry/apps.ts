@@ -12,11 +12,11 @@ import { randomUUID } from "node:crypto";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { View } from "@bigpeer/engine";
+import { createStore, DATA_FILE, type StoreHost } from "@bigpeer/node";
 import { type ErrorCode, type Operation, PeerError } from "@bigpeer/protocol";
-import { appAttachmentsFolder, appFolder, appStoreFolder, DATA_FILE } from "../data-folder.ts";
+import { appAttachmentsFolder, appFolder, appStoreFolder } from "../data-folder.ts";
 import { APPS_MAX, PROVIDERS_MAX } from "../limits.ts";
-import { describeError } from "../log.ts";
-import { createStore, type StoreHost } from "../store-folder.ts";
+import { describeError, type Log } from "../log.ts";
 import {
   type App,
   type AppName,
@@ -54,7 +54,12 @@ export interface NewApp {
   readonly authProviders?: AuthProviders;
 }
 
-export interface AppsHost extends StoreHost {
+/** A host that also tells what failed. */
+export interface RegistryHost extends StoreHost {
+  readonly log: Log;
+}
+
+export interface AppsHost extends RegistryHost {
   readonly dataDir: string;
 }
 

@@ -25,9 +25,13 @@ export interface Note<T> {
 /** Decides by one state and the time in it. May be called more than once; what it throws is told. */
 export type Decide<Outcome> = (view: View, nowMs: number) => Outcome;
 
+/** Told of all that a change did, when it is durable. */
+export type ChangeListener = (operations: readonly Operation[]) => void;
+
 export class RegistryStore {
   readonly #store: Store;
   readonly #state: RegistryState;
+  readonly #listeners = new Set<ChangeListener>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -39,12 +43,19 @@ export class RegistryStore {
     return this.#state.version;
   }
 
+  /** Calls `listener` after each change, not after a note. Returns the way to stop it. */
+  onChange(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   read<T>(work: (view: View) => T): T {
     return this.#store.read(work);
   }
 
   /** One transaction with its entries; none when nothing changes. */
   async change<T>(author: Author, decide: Decide<Change<T>>): Promise<T> {
+    let done: readonly Operation[] = [];
     const { result } = await this.#store.transact((transaction) => {
       const change = decide(transaction.view, transaction.nowMs);
       const { operations, deeds } = change;
@@ -52,8 +63,10 @@ export class RegistryStore {
       assert(isTold === operations.length > 0, "a change has its entry, and nothing else has one");
       transaction.apply(operations);
       for (const deed of deeds) recordDeed(transaction, author, deed);
+      done = operations;
       return change.result;
     }, author.requestId);
+    if (done.length > 0) for (const listener of this.#listeners) listener(done);
     return result;
   }
 

@@ -9,13 +9,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FULL_PERMISSIONS, type Platform, type Transaction } from "@bigpeer/engine";
-import { PeerError } from "@bigpeer/protocol";
-import { appIdsInFolder, DATA_FILE, registryFolder } from "../data-folder.ts";
-import { createStore, type StoreFolder, type StoreHost } from "../store-folder.ts";
+import { createStore, DATA_FILE, type StoreFolder } from "@bigpeer/node";
+import { type Operation, PeerError } from "@bigpeer/protocol";
+import { appIdsInFolder, registryFolder } from "../data-folder.ts";
 import { nameOfUnnamed } from "./api-key.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { drawSessionKey } from "./app.ts";
-import { Apps } from "./apps.ts";
+import { Apps, type RegistryHost } from "./apps.ts";
 import { AuditLog, isUntouched, SERVER } from "./audit-log.ts";
 import { type AuthProviders, drawProviderId } from "./auth-provider.ts";
 import { API_KEYS, APPS, hasIndexes, makeIndexes } from "./registry-index.ts";
@@ -31,15 +31,23 @@ export const DEVELOPMENT_PROVIDER = "development";
 const DEVELOPMENT_SESSION_LENGTH = 604_800;
 const DEVELOPMENT_TOKEN_SIZE = 32;
 
+/** What a change was about, by ids. */
+export interface RegistryChange {
+  readonly appIds: ReadonlySet<string>;
+  readonly keyIds: ReadonlySet<string>;
+}
+
 export class Registry {
   readonly storeFolder: StoreFolder;
   readonly apps: Apps;
   readonly keys: ApiKeys;
   readonly replications: Replications;
   readonly audit: AuditLog;
+  readonly #store: RegistryStore;
 
-  private constructor(dataDir: string, host: StoreHost, opened: StoreFolder) {
+  private constructor(dataDir: string, host: RegistryHost, opened: StoreFolder) {
     const store = new RegistryStore(opened.store);
+    this.#store = store;
     this.storeFolder = opened;
     this.apps = new Apps(store, { ...host, dataDir });
     this.keys = new ApiKeys(store, host.platform);
@@ -48,7 +56,7 @@ export class Registry {
   }
 
   /** Opens the registry of a data folder; the first time, it makes the app `default`. */
-  static async open(dataDir: string, host: StoreHost): Promise<Registry> {
+  static async open(dataDir: string, host: RegistryHost): Promise<Registry> {
     const folder = registryFolder(dataDir);
     refuseLostRegistry(dataDir, folder);
     const registry = new Registry(dataDir, host, await createStore(folder, host));
@@ -59,6 +67,15 @@ export class Registry {
       throw error;
     }
     return registry;
+  }
+
+  /** Calls `listener` when apps or keys were changed and it is durable. Returns the way to stop it. */
+  onChange(listener: (change: RegistryChange) => void): () => void {
+    return this.#store.onChange((operations) => {
+      const appIds = idsIn(operations, APPS);
+      const keyIds = idsIn(operations, API_KEYS);
+      if (appIds.size > 0 || keyIds.size > 0) listener({ appIds, keyIds });
+    });
   }
 
   close(): Promise<void> {
@@ -85,6 +102,16 @@ export class Registry {
       if (!(error instanceof PeerError && error.code === "clock.ahead")) throw error;
     }
   }
+}
+
+function idsIn(operations: readonly Operation[], collection: string): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const operation of operations) {
+    if (!("collection" in operation && "id" in operation)) continue;
+    const { id } = operation;
+    if (operation.collection === collection && typeof id === "string") ids.add(id);
+  }
+  return ids;
 }
 
 /** Gives documents of the first version what it did not know: session keys, and names of API keys. */

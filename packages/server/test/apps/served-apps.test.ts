@@ -6,6 +6,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import type { Config } from "../../src/config.ts";
 import { appAttachmentsFolder, appFolder } from "../../src/data-folder.ts";
 import { SERVER } from "../../src/registry/audit-log.ts";
@@ -14,8 +16,6 @@ import { DataApi } from "../support/data-api.ts";
 import { type Exposition, readExposition } from "../support/exposition.ts";
 import { hasOpenFiles, openFilesIn } from "../support/open-files.ts";
 import { contentLength, RawConnection, requestBytes } from "../support/raw-connection.ts";
-import { testHost } from "../support/store-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
 
 async function serve(changes: Partial<Config> = {}): Promise<DataApi> {

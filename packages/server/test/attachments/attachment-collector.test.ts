@@ -1,7 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createStore } from "@bigpeer/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { type TestHost, testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import {
   type CollectedApp,
   type CollectorOptions,
@@ -12,11 +15,8 @@ import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
 import type { Config } from "../../src/config.ts";
 import { appAttachmentsFolder } from "../../src/data-folder.ts";
 import { startServer } from "../../src/server.ts";
-import { createStore } from "../../src/store-folder.ts";
 import { download, idOf, uploaded } from "../support/attachment-client.ts";
 import { DataApi } from "../support/data-api.ts";
-import { type TestHost, testHost } from "../support/store-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
 
 const PHOTO = Buffer.from("a photo");

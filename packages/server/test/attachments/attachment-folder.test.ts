@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createStore, type StoreFolder } from "@bigpeer/node";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
-import { createStore, type StoreFolder } from "../../src/store-folder.ts";
 import { idOf } from "../support/attachment-client.ts";
-import { testHost } from "../support/store-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 interface Opened {
   readonly folder: string;

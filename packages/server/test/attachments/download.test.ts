@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { rmSync, truncateSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { startServer } from "../../src/server.ts";
 import { download, idOf, sendTo, uploaded } from "../support/attachment-client.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
 import { openFirstApp } from "../support/open-app.ts";
-import { testHost } from "../support/store-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
 
 const api = await openDataApi();

@@ -65,11 +65,19 @@ async function sessionOf(app: AuthApp, changes: Partial<typeof SESSION> = {}): P
 describe("[A1] a bearer token", () => {
   test("is an API key, found without waiting", () => {
     const setting = new Setting();
-    setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions: FULL_PERMISSIONS });
+    const permissions = FULL_PERMISSIONS;
+    setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions, until: 7 });
     const found = setting.find("bp_1");
     expect(found).toEqual({
       appId: ONE.id,
-      credential: { id: "1", authority: undefined, mayAskPeers: true, mayUpload: true },
+      credential: {
+        id: "1",
+        permissions,
+        authority: undefined,
+        mayAskPeers: true,
+        mayUpload: true,
+      },
+      expiresAtMs: 7,
     });
     expect(setting.find("bp_1", ONE.id.toUpperCase())).toBe(found);
     expect(setting.find("bp_1", TWO.id)).toBeUndefined();
@@ -83,10 +91,12 @@ describe("[A1] a bearer token", () => {
         appId: app.id,
         credential: {
           id: "session:login:ann",
+          permissions: FULL_PERMISSIONS,
           authority: undefined,
           mayAskPeers: true,
           mayUpload: true,
         },
+        expiresAtMs: SESSION.expiresAt * 1000,
       });
     }
   });

@@ -5,10 +5,10 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { nodePlatform } from "@bigpeer/node";
 import { isObject, parseJson } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { signatureOf } from "../../src/auth/webhook.ts";
-import { nodePlatform } from "../../src/node-platform.ts";
 import { drawWebhookSecret } from "../../src/registry/auth-provider.ts";
 import { openDataApi } from "../support/data-api.ts";
 import { readDocumentedRequests, withAnyEnds } from "../support/documented-requests.ts";

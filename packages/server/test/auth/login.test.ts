@@ -2,17 +2,17 @@
  * The login of a real server: a token for a session, and what that opens.
  */
 
+import { nodePlatform } from "@bigpeer/node";
 import type { ValueObject } from "@bigpeer/protocol";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { nodePlatform } from "../../src/node-platform.ts";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { type AuthProviders, readProviders } from "../../src/registry/auth-provider.ts";
 import { startServer } from "../../src/server.ts";
 import { answeringServer, type Given } from "../support/answering-server.ts";
 import { DataApi } from "../support/data-api.ts";
 import { RawConnection, requestBytes } from "../support/raw-connection.ts";
 import { secretToken, signerWith } from "../support/signed-token.ts";
-import { testHost } from "../support/store-host.ts";
-import { folderOfFile } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
 
 const AUTHOR = { actor: "test" };

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { readPermissions } from "@bigpeer/engine";
+import { nodePlatform } from "@bigpeer/node";
 import { describe, expect, test } from "vitest";
 import { type Asker, Webhooks, type WebhookVerdict } from "../../src/auth/webhook.ts";
-import { nodePlatform } from "../../src/node-platform.ts";
 import { drawWebhookSecret, type WebhookProvider } from "../../src/registry/auth-provider.ts";
 import {
   type Answering,

@@ -3,12 +3,12 @@
  */
 
 import { expect, test } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
 import type { AppSettings } from "../../src/registry/app.ts";
 import { SERVER } from "../../src/registry/audit-log.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { startServer } from "../../src/server.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
-import { testHost } from "../support/store-host.ts";
 
 /** A server whose app has other settings than the default. */
 async function openWith(settings: Partial<AppSettings>): Promise<DataApi> {

@@ -4,8 +4,11 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { FULL_PERMISSIONS, type Permissions, readPermissions } from "@bigpeer/engine";
+import { nodePlatform } from "@bigpeer/node";
 import { encodeCbor, PeerError } from "@bigpeer/protocol";
 import { afterAll, expect, test, vi } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { Authentication } from "../../src/auth/authentication.ts";
 import {
   type AppUse,
@@ -16,11 +19,8 @@ import {
 import { NO_PARAMETERS } from "../../src/http/path-table.ts";
 import type { Place } from "../../src/http/router.ts";
 import { BODIES_SIZE_MAX, BODY_SIZE_MAX, CALLS_MAX } from "../../src/limits.ts";
-import { nodePlatform } from "../../src/node-platform.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { type HandMadeRequest, handMadeRequest } from "../support/hand-made-request.ts";
-import { testHost } from "../support/store-host.ts";
-import { folderOfFile } from "../support/temporary-folder.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const AUTHOR = { actor: "test" };
@@ -92,6 +92,7 @@ test("[H1] the key decides the app", async () => {
       app,
       credential: {
         id: authorization.slice(10, 18),
+        permissions: FULL_PERMISSIONS,
         authority: undefined,
         mayAskPeers: true,
         mayUpload: true,
@@ -201,10 +202,12 @@ test("[A3] a key has the authority that its permissions give, made once", async 
     [{ read: { everything: true }, remoteQuery: true }, false, true],
     [{}, false, false],
   ] as const) {
-    const authorization = `Bearer ${await addKey(APP.id, readPermissions(given))}`;
+    const permissions = readPermissions(given);
+    const authorization = `Bearer ${await addKey(APP.id, permissions)}`;
     const { credential } = await admit(post({ authorization }), undefined, through);
     const { authority, ...rest } = credential;
-    expect(rest).toEqual({ id: authorization.slice(10, 18), mayUpload, mayAskPeers });
+    const id = authorization.slice(10, 18);
+    expect(rest).toEqual({ id, permissions, mayUpload, mayAskPeers });
     expect(authority?.credential).toBe(rest.id);
     const again = await admit(post({ authorization }), undefined, through);
     expect(again.credential).toBe(credential);

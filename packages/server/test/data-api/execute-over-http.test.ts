@@ -7,11 +7,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { encodeCbor, type Value } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
 import { BODY_SIZE_MAX } from "../../src/limits.ts";
 import type { QuickstartContent } from "../../src/quickstart.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { openFirstApp } from "../support/open-app.ts";
-import { testHost } from "../support/store-host.ts";
 import { testConfig } from "../support/test-config.ts";
 
 interface Reply {

@@ -9,6 +9,7 @@ import {
   StatementRunner,
   Store,
 } from "@bigpeer/engine";
+import { nodePlatform } from "@bigpeer/node";
 import { PeerError, parseJson, type Value } from "@bigpeer/protocol";
 import { beforeAll, expect, test } from "vitest";
 import { Authentication } from "../../src/auth/authentication.ts";
@@ -17,7 +18,6 @@ import { EXECUTE, failedResponse, queryResponse } from "../../src/data-api/execu
 import { type OperatedApp, operationEndpoint, type Result } from "../../src/data-api/operation.ts";
 import { checkQueryRequest } from "../../src/data-api/schemas.ts";
 import { Router } from "../../src/http/router.ts";
-import { nodePlatform } from "../../src/node-platform.ts";
 import { ApiKeys } from "../../src/registry/api-keys.ts";
 import { DEFAULT_APP_SETTINGS } from "../../src/registry/app.ts";
 import { RegistryStore } from "../../src/registry/registry-store.ts";

@@ -4,10 +4,10 @@
 
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { startServer } from "../../src/server.ts";
 import { DataApi, openDataApi } from "../support/data-api.ts";
-import { testHost } from "../support/store-host.ts";
 
 const api = await openDataApi();
 

@@ -21,6 +21,7 @@ import {
   type UploadStep,
   uploadDigest,
 } from "@bigpeer/engine";
+import { openStore, type StoreFolder } from "@bigpeer/node";
 import { type Operation, timeOfMs, type UploadOperation, type Value } from "@bigpeer/protocol";
 import {
   START_MS,
@@ -28,8 +29,8 @@ import {
   testPlatform,
 } from "../../../engine/test/support/test-platform.ts";
 import { appStoreFolder, markDataFolder, prepareDataFolder } from "../../src/data-folder.ts";
+import type { RegistryHost } from "../../src/registry/apps.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { openStore, type StoreFolder, type StoreHost } from "../../src/store-folder.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -94,7 +95,7 @@ export const GOLDEN_DOCUMENTS: { readonly [collection: string]: readonly GoldenD
 export async function makeGolden(dataDir: string): Promise<void> {
   rmSync(dataDir, { recursive: true, force: true });
   const platform = testPlatform();
-  const host: StoreHost = { platform, log: () => {}, options: {} };
+  const host: RegistryHost = { platform, log: () => {}, options: {} };
   prepareDataFolder(dataDir);
   markDataFolder(dataDir);
   const registry = await Registry.open(dataDir, host);

@@ -9,10 +9,10 @@ import { request as sendRequest } from "node:https";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import type { TlsFiles } from "../../src/config.ts";
 import { readTls } from "../../src/http/tls.ts";
 import { connectTo, HEAD, listen, readAll, refuseAll } from "../support/http-listener.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const SUPPORT = join(import.meta.dirname, "../support");
 const CERTIFICATE = join(SUPPORT, "tls-certificate.pem");

@@ -16,9 +16,13 @@ const SHOWN_READ = {
 };
 
 /** What a key opens: its id is in its text. */
-function opened(text: string, permissions: object = READ): unknown {
+function opened(
+  text: string,
+  permissions: object = READ,
+  until: number = Number.POSITIVE_INFINITY,
+): unknown {
   const { id: appId } = api.registry.apps.named("default");
-  return { id: text.slice(3, 11), appId, permissions: readPermissions(permissions) };
+  return { id: text.slice(3, 11), appId, permissions: readPermissions(permissions), until };
 }
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
@@ -65,7 +69,8 @@ test("[M15] a key with an end works until then; one in the past is refused", asy
   const wrong = { ...past, expiresAt: "tomorrow" };
   expect(await api.fail("POST", KEYS, wrong)).toBe("400 InvalidRequest");
   const text = await create({ ...past, expiresAt: "2101-01-01T00:00:00+01:00" });
-  expect(api.registry.keys.find(text)).toEqual(opened(text));
+  const until = Date.parse("2100-12-31T23:00:00.000Z");
+  expect(api.registry.keys.find(text)).toEqual(opened(text, READ, until));
   expect(await api.get(`${KEYS}/till`)).toEqual({
     name: "till",
     description: null,

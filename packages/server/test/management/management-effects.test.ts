@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseJson, type Value } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import type { Config } from "../../src/config.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { BIG_PEER, sendTo } from "../support/management-api.ts";
-import { testHost } from "../support/store-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 import { testConfig } from "../support/test-config.ts";
 
 const ALL = { read: { everything: true }, write: { everything: true } };

@@ -4,10 +4,10 @@
  */
 
 import { expect, onTestFinished, test } from "vitest";
+import { bundleScript } from "../../../node/test/support/script.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { BigpeerProcess } from "../support/bigpeer-process.ts";
 import { runExamples } from "../support/example-run.ts";
-import { bundleScript } from "../support/script.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const TOKEN = "a-token-of-the-administrator";
 
@@ -17,7 +17,7 @@ async function expectAllTrue(
   exampleEnv: Record<string, string>,
   words: readonly string[],
 ): Promise<void> {
-  const script = await bundleScript("../../src/main");
+  const script = await bundleScript("server/src/main");
   onTestFinished(() => script.remove());
   const dataDir = temporaryFolder();
   const settings = ["--data-dir", dataDir, "--port", "0", "--management-port", "0"];
@@ -40,7 +40,7 @@ test("with an admin token they do as well, but for those of a server without one
 }, 120_000);
 
 test("with a wrong admin token nothing is told but which paths and methods there are", async () => {
-  const script = await bundleScript("../../src/main");
+  const script = await bundleScript("server/src/main");
   onTestFinished(() => script.remove());
   const dataDir = temporaryFolder();
   const settings = ["--data-dir", dataDir, "--port", "0", "--management-port", "0"];

@@ -2,12 +2,12 @@
  * The gate of the management API: who may manage, with a token and without one.
  */
 
+import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import { FailedCredentials } from "../../src/failed-credentials.ts";
 import { Refusal } from "../../src/http/refusal.ts";
 import { ManagementGate } from "../../src/management/management-gate.ts";
 import { Problem } from "../../src/management/problem.ts";
-import { nodePlatform } from "../../src/node-platform.ts";
 import { handMadeRequest } from "../support/hand-made-request.ts";
 
 const TOKEN = "a-token-of-the-administrator";

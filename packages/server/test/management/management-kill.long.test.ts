@@ -6,11 +6,11 @@
 
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { bundleScript } from "../../../node/test/support/script.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { closeWhole, surviveKills } from "../support/killed-server.ts";
 import { askManagement, ManagedApp } from "../support/managed-app.ts";
-import { bundleScript } from "../support/script.ts";
 import { type Served, serveFolder } from "../support/served-folder.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const WORKERS = 6;
 
@@ -44,7 +44,7 @@ async function auditOf(served: Served): Promise<string[]> {
 }
 
 test("[M9] [M29] after SIGKILL every management change that was answered is there, and each other one is there with its entry in the audit log or not at all", async () => {
-  const script = await bundleScript("../../src/main");
+  const script = await bundleScript("server/src/main");
   onTestFinished(() => script.remove());
   const dataDir = join(temporaryFolder(), "data");
   const apps = Array.from({ length: WORKERS }, (_, i) => new ManagedApp(`app-${i}`));

@@ -4,11 +4,11 @@
 
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
+import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import type { Config } from "../../src/config.ts";
 import { RESOURCES, startManagement } from "../../src/management/management-server.ts";
-import { nodePlatform } from "../../src/node-platform.ts";
 import { BIG_PEER, openManagement, sendTo, told } from "../support/management-api.ts";
 import { testConfig } from "../support/test-config.ts";
 

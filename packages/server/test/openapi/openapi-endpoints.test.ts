@@ -8,12 +8,12 @@ import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { parseJson } from "@bigpeer/protocol";
 import { afterAll, expect, onTestFinished, test } from "vitest";
+import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { type HttpServer, listenHttp } from "../../src/http/http-server.ts";
 import { type Endpoint, Router } from "../../src/http/router.ts";
 import { docsEndpoints } from "../../src/openapi/docs-page.ts";
 import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { openApiEndpoints } from "../../src/openapi/openapi-endpoints.ts";
-import { folderOfFile } from "../support/temporary-folder.ts";
 
 const log = (): void => {};
 

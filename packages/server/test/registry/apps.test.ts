@@ -5,13 +5,13 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
+import { createStore, openStore } from "@bigpeer/node";
 import { expect, test } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
 import { appAttachmentsFolder, appFolder, appStoreFolder } from "../../src/data-folder.ts";
 import type { AuthProvider, AuthProviders } from "../../src/registry/auth-provider.ts";
 import type { Registry } from "../../src/registry/registry.ts";
-import { createStore, openStore } from "../../src/store-folder.ts";
 import { openRegistry } from "../support/open-registry.ts";
-import { testHost } from "../support/store-host.ts";
 
 const AUTHOR = { actor: "ann", requestId: "r-1" };
 const ID = "6bb92a35-e1bf-41a2-afc7-2067df0c701d";

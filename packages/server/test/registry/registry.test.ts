@@ -7,16 +7,16 @@ import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FULL_PERMISSIONS, verify } from "@bigpeer/engine";
+import { createStore, readStore } from "@bigpeer/node";
 import type { ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { registryFolder } from "../../src/data-folder.ts";
 import { appOf } from "../../src/registry/app.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { createStore, readStore } from "../../src/store-folder.ts";
 import { openRegistry } from "../support/open-registry.ts";
-import { testHost } from "../support/store-host.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const GOLDEN = fileURLToPath(new URL("../golden/format-1", import.meta.url));
@@ -51,6 +51,27 @@ test("the first start makes one app named default, the next one finds it", async
   const again = await reopen();
   expect(again.apps.list()).toEqual(apps);
   expect(readdirSync(join(dataDir, "apps"))).toEqual([apps[0]?.id]);
+});
+
+test("whoever listens is told which apps and keys a change was about, and nothing of uses", async () => {
+  const { registry } = await openRegistry();
+  const [app] = registry.apps.list();
+  const appId = app?.id ?? "";
+  const told: string[][] = [];
+  const stop = registry.onChange(({ appIds, keyIds }) => void told.push([...appIds, ...keyIds]));
+  const permissions = FULL_PERMISSIONS;
+  const text = await registry.keys.create(appId, { name: "till", permissions }, AUTHOR);
+  const keyId = text.slice(3, 11);
+  await registry.apps.setSettings("default", { isV4Strict: true }, AUTHOR);
+  // What is so already is no change, and neither is the use of a key.
+  await registry.apps.setSettings("default", { isV4Strict: true }, AUTHOR);
+  registry.keys.find(text);
+  await registry.keys.flushUses();
+  await registry.apps.remove("default", AUTHOR);
+  expect(told).toEqual([[keyId], [appId], [appId, keyId]]);
+  stop();
+  await registry.apps.restore(appId, AUTHOR);
+  expect(told).toHaveLength(3);
 });
 
 test("an app that was deleted does not come back at the next start", async () => {
@@ -204,6 +225,7 @@ test("an app of the first version gets a session key, once, and a key gets a nam
     id: "0a1b2c3d",
     appId,
     permissions: FULL_PERMISSIONS,
+    until: Number.POSITIVE_INFINITY,
   });
   expect(registry.keys.get(appId, "key-0a1b2c3d").createdAt).toBe(1);
   await registry.close();

@@ -4,14 +4,15 @@
  */
 
 import { MemoryPool } from "@bigpeer/engine";
+import { createStore } from "@bigpeer/node";
 import { onTestFinished } from "vitest";
+import { type TestHost, testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import type { AppHost } from "../../src/apps/open-app.ts";
 import { OpenApps, type OpenAppsOptions } from "../../src/apps/open-apps.ts";
 import { appStoreFolder } from "../../src/data-folder.ts";
 import { type App, DEFAULT_APP_SETTINGS } from "../../src/registry/app.ts";
-import { createStore, type StoreHost } from "../../src/store-folder.ts";
-import { type TestHost, testHost } from "./store-host.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import type { RegistryHost } from "../../src/registry/apps.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -44,7 +45,7 @@ export async function makeAppFolders(count: number): Promise<AppFolders> {
 }
 
 /** What apps share, with limits for tests. */
-export function appHostOf<Host extends StoreHost>(dataDir: string, host: Host): AppHost & Host {
+export function appHostOf<Host extends RegistryHost>(dataDir: string, host: Host): AppHost & Host {
   const memory = new MemoryPool(1_000_000);
   return { ...host, dataDir, attachmentSizeMax: 1_000_000, statementTimeoutMs: 30_000, memory };
 }

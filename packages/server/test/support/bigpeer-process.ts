@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { onTestFinished, vi } from "vitest";
-import type { Script } from "./script.ts";
+import type { Script } from "../../../node/test/support/script.ts";
 
 export interface Outcome {
   readonly code: number | null;

@@ -6,12 +6,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { decodeCbor, encodeCbor, parseJson, type Value } from "@bigpeer/protocol";
 import { afterAll } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import type { Config } from "../../src/config.ts";
 import type { QuickstartContent } from "../../src/quickstart.ts";
 import { type RunningServer, startServer } from "../../src/server.ts";
 import { expectValidAnswer } from "./answer-schema.ts";
-import { testHost } from "./store-host.ts";
-import { folderOfFile } from "./temporary-folder.ts";
 import { testConfig } from "./test-config.ts";
 
 export interface Reply {

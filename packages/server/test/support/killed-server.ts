@@ -4,7 +4,7 @@
  */
 
 import { expect } from "vitest";
-import type { Script } from "./script.ts";
+import type { Script } from "../../../node/test/support/script.ts";
 import { type Served, serveFolder, verifyFolder } from "./served-folder.ts";
 
 export interface KilledLives {

@@ -7,6 +7,8 @@ import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { type TestHost, testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import type { AppHost, OpenApp } from "../../src/apps/open-app.ts";
 import { OpenApps } from "../../src/apps/open-apps.ts";
 import { appStoreFolder } from "../../src/data-folder.ts";
@@ -14,8 +16,6 @@ import { Maintenance, type MaintenanceHost } from "../../src/maintenance.ts";
 import { SERVER } from "../../src/registry/audit-log.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { appHostOf } from "./app-folders.ts";
-import { type TestHost, testHost } from "./store-host.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS: number = 24 * HOUR_MS;

@@ -6,12 +6,12 @@
 import { MemoryPool } from "@bigpeer/engine";
 import { parseJson, type Value } from "@bigpeer/protocol";
 import { afterAll, expect } from "vitest";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { OpenApps } from "../../src/apps/open-apps.ts";
 import type { Config } from "../../src/config.ts";
 import { type ManagementServer, startManagement } from "../../src/management/management-server.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { testHost } from "./store-host.ts";
-import { folderOfFile } from "./temporary-folder.ts";
 import { testConfig } from "./test-config.ts";
 
 export interface ManagementReply {

@@ -4,9 +4,9 @@
 
 import { onTestFinished } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { Registry } from "../../src/registry/registry.ts";
-import { testHost } from "./store-host.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface OpenRegistry {
   readonly registry: Registry;

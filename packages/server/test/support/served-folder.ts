@@ -6,11 +6,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { decodeCbor, parseJson, stringifyJson, type Value } from "@bigpeer/protocol";
 import { expect } from "vitest";
+import type { Script } from "../../../node/test/support/script.ts";
 import type { QuickstartContent } from "../../src/quickstart.ts";
 import { BigpeerProcess, type Outcome } from "./bigpeer-process.ts";
 import { type Exposition, readExposition } from "./exposition.ts";
 import { type RawAnswer, RawConnection, requestBytes } from "./raw-connection.ts";
-import type { Script } from "./script.ts";
 
 /** A server that runs, and what it takes to ask it. */
 export interface Served extends QuickstartContent {

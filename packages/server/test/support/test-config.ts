@@ -3,8 +3,8 @@
  * management API unless the test asks for one: `managementPort: 0`.
  */
 
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { type Config, readConfig } from "../../src/config.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
 
 export function testConfig(changes: Partial<Config> = {}): Config {
   const defaults = readConfig(new Map([["--port", "0"]]), { BIGPEER_MANAGEMENT_PORT: "off" });

@@ -77,12 +77,18 @@ export class MatchIndex<T> {
   readonly #budget: Budget;
   readonly #judges = new WeakMap<Authority, Judge>();
   readonly #collections = new Map<string, CollectionIndex<T>>();
+  #work = 0;
 
   constructor(platform: Platform, appId: string) {
     this.#platform = platform;
     this.#appId = appId;
     const elapsed = (): number => platform.elapsed();
     this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: MATCH_BYTES_MAX });
+  }
+
+  /** Steps that the conditions have taken so far, without the judgements on what may be read. */
+  get work(): number {
+    return this.#work;
   }
 
   /** Whether a condition is about this collection. */
@@ -136,8 +142,19 @@ export class MatchIndex<T> {
     if (evaluate === undefined) return true;
     const frame = newFrame(run, plan.slots);
     frame.slots[plan.slot] = document;
+    return this.#evaluated(() => evaluate(frame) === true);
+  }
+
+  /** One evaluation. Its time ends with it: the next look at the clock may be for something else. */
+  #evaluated<V>(work: () => V): V {
+    const before = this.#budget.work;
     this.#budget.startRow();
-    return underMeter(this.#budget, () => evaluate(frame) === true);
+    try {
+      return underMeter(this.#budget, work);
+    } finally {
+      this.#budget.endPiece();
+      this.#work += this.#budget.work - before;
+    }
   }
 
   /** What became of the document for each condition that it has to do with. */
@@ -181,8 +198,7 @@ export class MatchIndex<T> {
     let best: Place | undefined;
     let least = Infinity;
     for (const { path, keys: evaluate, isGiven } of plan.equalities) {
-      this.#budget.startRow();
-      const keys = underMeter(this.#budget, () => evaluate(newFrame(run, plan.slots)));
+      const keys = this.#evaluated(() => evaluate(newFrame(run, plan.slots)));
       if (keys === undefined) continue;
       const cost = costOf(path, keys, index) + (isGiven ? 0 : 0.5);
       if (cost >= least) continue;

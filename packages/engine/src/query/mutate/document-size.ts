@@ -10,6 +10,7 @@ import {
   type Edit,
   isArray,
   type Path,
+  type Stamp,
   stringifyJson,
   TIME_MAX,
   unreachable,
@@ -32,7 +33,7 @@ export interface Write {
 }
 
 /** Later than every other write. */
-const LAST = { time: TIME_MAX, site: "ffffffffffffffff" };
+export const LAST: Stamp = { time: TIME_MAX, site: "ffffffffffffffff" };
 
 /** Sizes in bytes: beyond `soft` a write is warned of, beyond `hard` it is refused. */
 export interface SizeLimits {

@@ -40,7 +40,8 @@ export function requireWritable(
   throw documentDenied(collection);
 }
 
-function isWritable(collection: string, before: StoredDocument, judge: Judge): boolean {
+/** Whether the caller may write over a document. */
+export function isWritable(collection: string, before: StoredDocument, judge: Judge): boolean {
   return judge.mayRead(collection, before) && judge.mayWrite(collection, before);
 }
 
@@ -91,6 +92,7 @@ function imageAfter(operation: DocumentOperation, view: View): StoredDocument | 
     }
     case "update":
     case "merge":
+    case "layer":
       return view.get(collection, id);
     case "delete":
     case "evict":
@@ -100,7 +102,8 @@ function imageAfter(operation: DocumentOperation, view: View): StoredDocument | 
   }
 }
 
-function addTokens(operation: DocumentOperation, ids: Set<string>): void {
+/** Adds the contents that an operation refers to. */
+export function addTokens(operation: DocumentOperation, ids: Set<string>): void {
   if (operation.kind === "insert" || operation.kind === "initial") {
     addMarked(operation.fields, operation.types, ids);
   }

@@ -64,7 +64,13 @@ export interface SystemCollection {
 const DUAL: StoredDocument = systemDocument("1", { dummy: "X" });
 
 /** Collections of which the engine has no rows of its own. */
-const HOSTED = ["data_sync_info", "metrics", "peers", "shared_statements"] as const;
+const HOSTED = [
+  "data_sync_info",
+  "metrics",
+  "peers",
+  "refused_writes",
+  "shared_statements",
+] as const;
 
 const COLLECTIONS: readonly SystemCollection[] = [
   { name: "dual", rows: () => [DUAL] },

@@ -162,6 +162,19 @@ test("what takes too long for a document is told, and harms no other condition",
   expect(matches(index, [undefined, { t }])).toEqual([`enter t IS NOT MISSING`, `failed ${loop}`]);
 });
 
+test("callers who come later than a document may take are not charged for it", () => {
+  let now = 0;
+  const platform = { ...testPlatform(), elapsed: () => now };
+  const index = new MatchIndex<string>(platform, "test");
+  add(index, "n > 0", {}, authorityOf({ c: ["owner == 'ada'"] }));
+  expect(matches(index, [undefined, { n: 1, owner: "ada" }])).toEqual(["enter n > 0"]);
+  for (const owner of ["bob", "cleo", "dora"]) {
+    now += 5000;
+    add(index, `n > ${now}`, {}, authorityOf({ c: [`owner == '${owner}'`] }));
+  }
+  expect(matches(index, [undefined, { n: 5001, owner: "bob" }])).toEqual(["enter n > 5000"]);
+});
+
 test("a condition that was removed is named no more, and its collection is forgotten", () => {
   const index = newIndex();
   const { plan } = prepareCondition("SELECT * FROM c WHERE n = 1");

@@ -161,7 +161,7 @@ describe("rows", () => {
     expect(vitals.get("requests_remembered")).toBe(2);
   });
 
-  test.each(["data_sync_info", "metrics", "peers", "shared_statements"])(
+  test.each(["data_sync_info", "metrics", "peers", "refused_writes", "shared_statements"])(
     "%s is empty unless the host has rows for it",
     async (name) => {
       const state = await bench();

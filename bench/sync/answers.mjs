@@ -1,0 +1,45 @@
+/**
+ * The other end of a process: answers what its parent asks, by one function for each kind of
+ * question. What a function throws is the answer too. Ends with its parent.
+ */
+
+const known = new Map();
+
+/** Asked before somebody was there who knows. */
+let waiting = [];
+
+async function reply({ id, kind, ...given }) {
+  try {
+    process.send?.({ id, answer: await known.get(kind)(given) });
+  } catch (error) {
+    process.send?.({ id, error: error.stack ?? String(error) });
+  }
+}
+
+function hear(question) {
+  if (known.has(question.kind)) void reply(question);
+  else waiting.push(question);
+}
+
+/** May be called by several modules. */
+export function answer(functions) {
+  if (known.size === 0) {
+    process.on("message", hear);
+    process.once("disconnect", () => process.exit());
+  }
+  for (const [kind, find] of Object.entries(functions)) known.set(kind, find);
+  const questions = waiting;
+  waiting = [];
+  for (const question of questions) hear(question);
+}
+
+/** Something that nobody asked for. */
+export function tell(message) {
+  process.send?.(message);
+}
+
+/** Seconds on a processor since `before`, in all threads. */
+export function cpuSecondsSince(before) {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}

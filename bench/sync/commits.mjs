@@ -1,0 +1,159 @@
+/**
+ * What a commit costs with many peers of which each follows something else, beside few: 10,000
+ * documents, each with a holder of its own, upserts over all of them alike. With 10,000 peers each
+ * commit has to be sent to one of them, with 10 hardly any.
+ *
+ * Once in process, by the sync server of the engine with channels in memory, which is exact; and once
+ * with a server process and real sockets, where so many may be opened.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { Crowds } from "./crowds.mjs";
+import { start } from "./process.mjs";
+import { startBigPeer } from "./servers.mjs";
+import { figure, median, row, verdict } from "./table.mjs";
+import { fieldsOfHolder, idOfHolder } from "./turn.mjs";
+
+const FEW = 10;
+const FLIGHT = 64;
+const PROCESSES = 4;
+/** Descriptors that a server needs beside its connections. */
+const OTHER_FILES = 500;
+const GOAL = 1.5;
+const WAIT_MS = 50;
+const WAIT_MS_MAX = 30_000;
+
+/** How many files a process may open. */
+function filesMax() {
+  try {
+    const limits = readFileSync("/proc/self/limits", "utf8");
+    return Number(/^Max open files\s+\d+\s+(\d+)/m.exec(limits)?.[1]);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** A server with so many connections; upserts come over HTTP. */
+class OverSockets {
+  static async open(folder, peers, documents) {
+    const made = new OverSockets();
+    made.documents = documents;
+    made.peers = peers;
+    made.turn = documents;
+    made.next = 0;
+    // Who follows before there is anything need not look through all of it.
+    made.server = await startBigPeer(join(folder, `commits-${peers}`));
+    made.crowds = new Crowds(PROCESSES);
+    await made.crowds.grow(peers, made.server, "own");
+    await made.server.fill(documents, (i) => ({ _id: idOfHolder(i), ...fieldsOfHolder(i, i) }));
+    made.expected = peers;
+    await made.#arrive();
+    return made;
+  }
+
+  async round(flight, ms) {
+    const { server } = this;
+    const before = { at: performance.now(), cpu: server.child.cpuSeconds };
+    let done = 0;
+    const writer = async () => {
+      while (performance.now() - before.at < ms) {
+        this.next = (this.next + 7919) % this.documents;
+        if (this.next < this.peers) this.expected++;
+        await server.upsert(idOfHolder(this.next), fieldsOfHolder(this.next, this.turn++));
+        done++;
+      }
+    };
+    await Promise.all(Array.from({ length: flight }, writer));
+    const elapsedMs = performance.now() - before.at;
+    await this.#arrive();
+    const cpuUs = ((server.child.cpuSeconds - before.cpu) * 1e6) / done;
+    return { cpuUs, perSecond: (done * 1000) / elapsedMs };
+  }
+
+  /** Waits until all that was written has come. */
+  async #arrive() {
+    for (const end = performance.now() + WAIT_MS_MAX; ; await setTimeout(WAIT_MS)) {
+      const { writes } = await this.crowds.counted();
+      if (writes === this.expected) return;
+      if (performance.now() > end || writes > this.expected) {
+        throw new Error(`expected ${this.expected} deliveries, found ${writes}`);
+      }
+    }
+  }
+
+  async close() {
+    await this.crowds.stop();
+    await this.server.child.stop();
+  }
+}
+
+/** The same in a process of its own, without sockets. */
+class InProcess {
+  static async open(folder, peers, documents) {
+    const made = new InProcess();
+    made.peers = peers;
+    made.child = start("in-process.mjs");
+    const place = join(folder, `in-process-${peers}`);
+    const { joinUs } = await made.child.ask("open", { folder: place, peers, documents });
+    console.log(
+      `in process: ${figure(joinUs)} µs for each of ${figure(peers)} peers to follow what is empty yet`,
+    );
+    return made;
+  }
+
+  round(flight, ms) {
+    return this.child.ask("round", { flight, ms });
+  }
+
+  async close() {
+    await this.child.stop();
+  }
+}
+
+/** Rounds of all alternate. The first is not counted. */
+async function compare(title, sides, { count, ms }) {
+  let worst = 0;
+  for (const flight of [1, FLIGHT]) {
+    const results = sides.map(() => []);
+    for (let round = 0; round <= count; round++) {
+      for (const [i, side] of sides.entries()) {
+        const result = await side.round(flight, ms);
+        if (round > 0) results[i].push(result);
+      }
+    }
+    const of = (i, name) => median(results[i].map((result) => result[name]));
+    row(`${title}, ${flight} in flight`, ["peers", "a second", "CPU µs", "CPU ratio"]);
+    for (const [i, { peers }] of sides.entries()) {
+      const ratio = of(i, "cpuUs") / of(0, "cpuUs");
+      worst = Math.max(worst, ratio);
+      row("", [
+        figure(peers),
+        figure(of(i, "perSecond")),
+        figure(of(i, "cpuUs"), 1),
+        figure(ratio, 2),
+      ]);
+    }
+  }
+  verdict(`at most ${GOAL} times the cost, by CPU`, worst <= GOAL);
+}
+
+async function measureBy(Side, title, { folder, many, takePart, given }) {
+  const sides = [];
+  await takePart("big peer", async () => {
+    for (const peers of [FEW, many]) sides.push(await Side.open(folder, peers, many));
+    await compare(title, sides, given);
+  });
+  for (const side of sides) await side.close();
+}
+
+export async function measureCommits({ folder, quick, takePart }) {
+  const many = quick ? 1_000 : 10_000;
+  const given = quick ? { count: 1, ms: 500 } : { count: 5, ms: 2_000 };
+  await measureBy(InProcess, "in process", { folder, many, takePart, given });
+  if (filesMax() < many + OTHER_FILES) {
+    console.log(`over sockets: left out, a process may open ${filesMax()} files`);
+    return;
+  }
+  await measureBy(OverSockets, "over sockets", { folder, many, takePart, given });
+}

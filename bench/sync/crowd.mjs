@@ -1,0 +1,95 @@
+/**
+ * Many raw clients in one process: they connect, say what their server wants to hear, and count the
+ * writes that are brought to them. Their parent is told each time when all of them have the next one.
+ */
+import { answer, tell } from "./answers.mjs";
+import { RawClient } from "./raw-client.mjs";
+import { SPEECHES } from "./speech.mjs";
+import { countMarks } from "./turn.mjs";
+
+const AT_A_TIME = 32;
+
+let clients = [];
+let writes = [];
+let figures = { writes: 0, messages: 0, bytes: 0, told: 0 };
+let fault;
+let isShared = true;
+
+function begin() {
+  clients = [];
+  writes = [];
+  figures = { writes: 0, messages: 0, bytes: 0, told: 0 };
+  fault = undefined;
+}
+
+/** One client. Resolves when it follows. */
+function join({ port, path, speech, number, place }) {
+  return new Promise((resolve, reject) => {
+    let follows = false;
+    const fail = (reason) => {
+      fault ??= `client ${number}: ${reason}`;
+      reject(new Error(fault));
+    };
+    const onMessage = (bytes) => {
+      const count = follows ? countMarks(bytes) : 0;
+      if (count > 0) {
+        took(place, count, bytes.length);
+        return;
+      }
+      try {
+        if (speech.hear(clients[place], number, bytes)) {
+          follows = true;
+          resolve();
+        }
+      } catch (error) {
+        fail(error.message);
+      }
+    };
+    RawClient.open({ port, path, onMessage, onClose: fail }).then((client) => {
+      clients[place] = client;
+      if (speech.begin(client, number)) {
+        follows = true;
+        resolve();
+      }
+    }, reject);
+  });
+}
+
+function took(place, count, size) {
+  writes[place] += count;
+  figures.writes += count;
+  figures.messages++;
+  figures.bytes += size;
+  if (isShared) {
+    while (figures.writes >= clients.length * (figures.told + 1)) tell({ all: ++figures.told });
+  }
+}
+
+answer({
+  /** Clients `from` on, so many more. `follows`: all the same, or each its own. */
+  async connect({ port, path, name, given, from, count }) {
+    const speech = await SPEECHES[name](given);
+    const before = clients.length;
+    isShared = given.follows === "same";
+    for (let i = 0; i < count; i++) writes.push(0);
+    let next = 0;
+    const joiner = async () => {
+      while (next < count) {
+        const i = next++;
+        await join({ port, path, speech, number: from + i, place: before + i });
+      }
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, joiner));
+  },
+
+  /** What came so far. What went wrong fails it. */
+  counted() {
+    if (fault !== undefined) throw new Error(fault);
+    return { ...figures, least: Math.min(...writes), most: Math.max(...writes) };
+  },
+
+  leave() {
+    for (const client of clients) client.close();
+    begin();
+  },
+});

@@ -1,0 +1,96 @@
+/**
+ * The processes with raw clients, as one crowd.
+ */
+import { start } from "./process.mjs";
+
+export class Crowds {
+  constructor(processes) {
+    this.crowds = Array.from({ length: processes }, () => ({
+      child: start("crowd.mjs"),
+      all: 0,
+      clients: 0,
+    }));
+    this.clients = 0;
+    this.waiting = [];
+    for (const crowd of this.crowds) {
+      crowd.child.onTold = ({ all }) => {
+        crowd.all = all;
+        this.#wake();
+      };
+    }
+  }
+
+  #wake() {
+    const all = this.reached;
+    this.waiting = this.waiting.filter(({ turn, resolve }) => {
+      if (turn > all) return true;
+      resolve();
+      return false;
+    });
+  }
+
+  /** Writes that all clients have. */
+  get reached() {
+    return Math.min(...this.crowds.map(({ all, clients }) => (clients > 0 ? all : Infinity)));
+  }
+
+  /** Resolves when all clients have so many writes. */
+  reach(turn, timeoutMs) {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`after ${timeoutMs} ms not all clients had write ${turn}`)),
+        timeoutMs,
+      );
+      const done = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.waiting.push({ turn, resolve: done });
+      this.#wake();
+    });
+  }
+
+  /** More clients, up to `count` of them. `follows`: "same", or "own" when each has its own. */
+  async grow(count, { name, port, path, given }, follows) {
+    const joins = [];
+    for (const [i, crowd] of this.crowds.entries()) {
+      const missing = Math.floor((count + i) / this.crowds.length) - crowd.clients;
+      if (missing <= 0) continue;
+      const from = this.clients;
+      crowd.clients += missing;
+      this.clients += missing;
+      const asked = { port, path, name, given: { ...given, follows }, from, count: missing };
+      joins.push(crowd.child.ask("connect", asked));
+    }
+    await Promise.all(joins);
+  }
+
+  /** What came to all of them. Rejects when a client failed. */
+  async counted() {
+    const told = [];
+    for (const { child, clients } of this.crowds) {
+      if (clients > 0) told.push(await child.ask("counted"));
+    }
+    const sum = (pick) => told.map(pick).reduce((a, b) => a + b, 0);
+    return {
+      writes: sum(({ writes }) => writes),
+      messages: sum(({ messages }) => messages),
+      bytes: sum(({ bytes }) => bytes),
+      least: Math.min(...told.map(({ least }) => least)),
+      most: Math.max(...told.map(({ most }) => most)),
+    };
+  }
+
+  async leave() {
+    await Promise.all(this.crowds.map(({ child }) => child.ask("leave")));
+    this.clients = 0;
+    for (const crowd of this.crowds) {
+      crowd.clients = 0;
+      crowd.all = 0;
+    }
+  }
+
+  async stop() {
+    await Promise.all(this.crowds.map(({ child }) => child.stop()));
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * A WebSocket client that does little more than find the ends of frames, on a plain socket, so that
+ * thousands of them are much cheaper than any server. The same for all contestants.
+ *
+ * It answers pings of WebSocket, takes no extension, and takes each frame for a whole message.
+ */
+import { connect } from "node:net";
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+const BINARY = 2;
+const CLOSE = 8;
+const PING = 9;
+const PONG = 10;
+const KEY = Buffer.from("the same for all").toString("base64");
+const NOTHING = Buffer.alloc(0);
+
+/** A frame of a client is masked; a mask of zeros leaves its content as it is. */
+function frameOf(opcode, content) {
+  const size = content.length;
+  let head;
+  if (size < 126) head = Buffer.from([128 | opcode, 128 | size, 0, 0, 0, 0]);
+  else if (size < 65_536) {
+    head = Buffer.from([128 | opcode, 128 | 126, size >> 8, size & 255, 0, 0, 0, 0]);
+  } else throw new Error(`expected a message below 64 KB, found ${size} bytes`);
+  return Buffer.concat([head, content]);
+}
+
+export class RawClient {
+  constructor(socket, onMessage, onClose) {
+    this.socket = socket;
+    this.onMessage = onMessage;
+    this.onClose = onClose;
+    this.rest = NOTHING;
+    this.isClosing = false;
+    socket.on("data", (chunk) => this.#take(chunk));
+    socket.on("close", () => {
+      if (!this.isClosing) this.onClose("the server ended the connection");
+    });
+    socket.on("error", (error) => this.onClose(error.message));
+  }
+
+  /** Connected when it resolves. Messages are told from then on, each valid until it returns. */
+  static open({ port, path, onMessage, onClose }) {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+      socket.once("error", reject);
+      socket.once("connect", () =>
+        socket.write(
+          `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\n` +
+            `Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${KEY}\r\n\r\n`,
+        ),
+      );
+      let head = NOTHING;
+      const take = (chunk) => {
+        head = Buffer.concat([head, chunk]);
+        const end = head.indexOf(HEAD_END);
+        if (end < 0) return;
+        socket.off("data", take);
+        socket.off("error", reject);
+        if (!head.latin1Slice(0, end).startsWith("HTTP/1.1 101 ")) {
+          socket.destroy();
+          reject(new Error(`expected a WebSocket at ${path}, found ${head.latin1Slice(0, 200)}`));
+          return;
+        }
+        const client = new RawClient(socket, onMessage, onClose);
+        resolve(client);
+        const rest = head.subarray(end + HEAD_END.length);
+        // Whoever waits for the client sees it before its first message.
+        if (rest.length > 0) setImmediate(() => socket.emit("data", rest));
+      };
+      socket.on("data", take);
+    });
+  }
+
+  send(content) {
+    this.socket.write(frameOf(BINARY, content));
+  }
+
+  #take(chunk) {
+    const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
+    let at = 0;
+    while (bytes.length - at >= 2) {
+      let size = bytes[at + 1];
+      let begin = at + 2;
+      if (size === 126) {
+        if (bytes.length - at < 4) break;
+        size = bytes.readUInt16BE(begin);
+        begin += 2;
+      } else if (size === 127) {
+        if (bytes.length - at < 10) break;
+        size = Number(bytes.readBigUInt64BE(begin));
+        begin += 8;
+      }
+      if (bytes.length - begin < size) break;
+      this.#frame(bytes[at] & 15, bytes.subarray(begin, begin + size));
+      at = begin + size;
+    }
+    this.rest = at === bytes.length ? NOTHING : Buffer.from(bytes.subarray(at));
+  }
+
+  #frame(opcode, content) {
+    if (opcode === PING) this.socket.write(frameOf(PONG, content));
+    else if (opcode !== CLOSE) this.onMessage(content);
+  }
+
+  close() {
+    this.isClosing = true;
+    this.socket.destroy();
+  }
+}

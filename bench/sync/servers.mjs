@@ -1,0 +1,107 @@
+/**
+ * The servers that raw clients connect to, each in a process of its own: ours as it is started by its
+ * users, with a data folder, and the others.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { install } from "../rivals/install.mjs";
+import { post } from "./post.mjs";
+import { start } from "./process.mjs";
+import { fieldsOfTurn, idOfTurn } from "./turn.mjs";
+
+const START_MS_MAX = 20_000;
+const FILL_BATCH = 1_000;
+const SERVER = fileURLToPath(new URL("../../packages/server/package.json", import.meta.url));
+
+/** Ready when it resolves; `folder` must not be there. */
+export async function startBigPeer(folder) {
+  const flags = ["--data-dir", folder, "--port", "0", "--management-port", "off"];
+  const child = start("../../packages/server/dist/main.js", {
+    args: flags,
+    collects: true,
+    env: { BIGPEER_LOG_LEVEL: "warn" },
+  });
+  const file = join(folder, "quickstart.json");
+  for (const end = performance.now() + START_MS_MAX; ; await setTimeout(50)) {
+    try {
+      const { apiKey: token, dataUrl: url, appId } = JSON.parse(readFileSync(file, "utf8"));
+      if ((await fetch(`${url}/health/ready`)).ok) return new BigPeer(child, { token, url, appId });
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+  }
+}
+
+class BigPeer {
+  constructor(child, { token, url, appId }) {
+    this.name = "big peer";
+    this.child = child;
+    this.token = token;
+    this.url = url;
+    this.appId = appId;
+    this.port = Number(new URL(url).port);
+    this.path = "/sync";
+    this.given = { token };
+  }
+
+  post(path, body) {
+    return post({ port: this.port, path: `/api/v4/store/${path}`, token: this.token, body });
+  }
+
+  upsert(id, value) {
+    return this.post("write", {
+      commands: [{ method: "upsert", collection: "cars", id, value }],
+    });
+  }
+
+  write(turn) {
+    return this.upsert(idOfTurn(turn), fieldsOfTurn(turn));
+  }
+
+  /** So many documents, made by their number. */
+  async fill(count, documentOf) {
+    for (let i = 0; i < count; i += FILL_BATCH) {
+      const size = Math.min(FILL_BATCH, count - i);
+      const documents = Array.from({ length: size }, (_, j) => documentOf(i + j));
+      await this.post("execute", {
+        statement: "INSERT INTO cars DOCUMENTS (:documents)",
+        args: { documents },
+      });
+    }
+  }
+}
+
+/** The same version that ours uses, where ours uses it. */
+export async function installWs() {
+  const found = createRequire(SERVER)
+    .resolve.paths("ws")
+    .find((path) => existsSync(`${path}/ws`));
+  return found === undefined ? install("ws@8.22.2") : SERVER;
+}
+
+export async function startBare() {
+  const from = await installWs();
+  const child = start("bare-ws.mjs", { args: [JSON.stringify({ from })], collects: true });
+  const { port } = await child.ask("listen");
+  const write = (turn) => post({ port, path: "/", body: bodyOf(turn) });
+  return { name: "bare", child, port, path: "/", given: {}, write };
+}
+
+export async function startHocuspocus() {
+  const from = await install(
+    "@hocuspocus/server@4.7.0",
+    "@hocuspocus/provider@4.7.0",
+    "yjs@13.6.33",
+  );
+  const child = start("hocuspocus.mjs", { args: [JSON.stringify({ from })], collects: true });
+  const { port, writePort } = await child.ask("listen");
+  const write = (turn) => post({ port: writePort, path: "/", body: bodyOf(turn) });
+  return { name: "hocuspocus", child, port, path: "/", given: { from }, write };
+}
+
+function bodyOf(turn) {
+  return { id: idOfTurn(turn), value: fieldsOfTurn(turn) };
+}

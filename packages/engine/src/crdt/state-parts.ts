@@ -1,0 +1,63 @@
+/**
+ * State parts: a whole state as it comes from a server and as it lies in a store.
+ *
+ * The parts are the two records of a document, so most of what is downloaded goes from the wire to
+ * the store without the tree of a state between. Whatever is not plain goes through the tree, which
+ * finds every fault and gives the one form that a store may keep.
+ */
+
+import { ByteWriter, isAfter, type StateParts } from "@bigpeer/protocol";
+import { normalize } from "./merge.ts";
+import { type PlainState, readPlain } from "./plain-state.ts";
+import type { Shown } from "./show.ts";
+import { type DocumentState, eachStateStamp } from "./state.ts";
+import { decodeState, encodeState } from "./state-codec.ts";
+
+export function partsOf(state: DocumentState): StateParts {
+  const { shown, meta } = encodeState(state);
+  return [shown?.fields ?? null, shown?.types ?? null, meta];
+}
+
+/** The parts come from anywhere: whatever they say, the state is in normal form. */
+export function stateOfParts(parts: StateParts): DocumentState {
+  return normalize(decodeState(shownOfParts(parts), parts[2]));
+}
+
+export function shownOfParts([fields, types]: StateParts): Shown | undefined {
+  return fields === null ? undefined : { fields, types: types ?? undefined };
+}
+
+/** What the parts hold when that is a plain state in its one form. */
+export function plainOfParts(parts: StateParts): PlainState | undefined {
+  const plain = readPlain({ shown: shownOfParts(parts), meta: parts[2], offset: 0 });
+  if (plain === undefined || plain.alive === plain.stamp) return plain;
+  // The default stamp is that of most entries, and on a tie the latest (K12).
+  const isInForm = isAfter(plain.stamp, plain.alive) && Object.keys(plain.fields).length > 0;
+  return isInForm ? plain : undefined;
+}
+
+/** The newest time in the parts; 0 when there is none. */
+export function newestTime(parts: StateParts): number {
+  const plain = plainOfParts(parts);
+  if (plain !== undefined) return Math.max(plain.alive.time, plain.stamp.time);
+  return newestOf(stateOfParts(parts));
+}
+
+export function newestOf(state: DocumentState): number {
+  let newest = 0;
+  eachStateStamp(state, ({ time }) => {
+    if (time > newest) newest = time;
+  });
+  return newest;
+}
+
+/** One for all: making one costs more than what is written. */
+const scratch = new ByteWriter(64);
+
+/** Metadata as they lie in a store: the version, then those of the parts. */
+export function versionedMeta(meta: Uint8Array, version: number): Uint8Array {
+  scratch.reset();
+  scratch.varint(version);
+  scratch.raw(meta);
+  return scratch.finish();
+}

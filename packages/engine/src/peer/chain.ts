@@ -1,0 +1,66 @@
+/**
+ * Chains: the uploads of each site in their order, and which of them were sent.
+ *
+ * A transaction is numbered, and its digest chained, in the commit that writes it. So all copies of a
+ * store offer what was written before they parted under one site, number and digest, and a server
+ * takes it once, whoever sends it first (S31).
+ */
+
+import type { Site } from "@bigpeer/protocol";
+import type { Platform, Reader } from "../platform.ts";
+import { chainOfSealKey, pendingKey, SEALS, sealKey } from "../store/keys.ts";
+import type { Chain, ChainFact, ChainLink, PendingRecord } from "../store/peer-records.ts";
+import { chainedDigest, type UploadStep, uploadContent } from "../store/upload.ts";
+
+/** All chains that may have uploads which were never sent, in the order in which they go. */
+export function openChains(fact: ChainFact): readonly Chain[] {
+  return [...(fact.former ?? []), fact];
+}
+
+/** The last number of a chain that was sent; undefined when all of it was. */
+export function sentUpTo(fact: ChainFact, chain: number): number | undefined {
+  return openChains(fact).find((open) => open.chain === chain)?.sent.number;
+}
+
+/** The upload that follows another in its chain. */
+export function linkAfter(
+  platform: Platform,
+  before: ChainLink,
+  steps: readonly UploadStep[],
+  content: Uint8Array = uploadContent(steps),
+): Required<ChainLink> {
+  const digest = chainedDigest(platform, before.digest, content);
+  return { number: before.number + 1, digest, time: steps.at(-1)?.time ?? before.time };
+}
+
+/** A chain with pending transactions. */
+export interface PendingChain {
+  readonly site: Site;
+  readonly chain: number;
+  /** The number of the first. */
+  readonly first: number;
+}
+
+/** The chains that have pending transactions, in the order in which they are sent. */
+export function* pendingChains(reader: Reader): Iterable<PendingChain> {
+  let from: string | undefined = SEALS.from;
+  while (from !== undefined) {
+    const found = firstIn(reader, { from, to: SEALS.to });
+    if (found !== undefined) yield found;
+    from = found && sealKey(found.chain + 1, 0);
+  }
+}
+
+function firstIn(reader: Reader, range: typeof SEALS): PendingChain | undefined {
+  for (const { key, value } of reader.entries(range)) {
+    const record = reader.get(pendingKey(value as number)) as unknown as PendingRecord | undefined;
+    if (record === undefined) continue;
+    return { site: record.site, chain: chainOfSealKey(key), first: record.seal.number };
+  }
+  return undefined;
+}
+
+export function pendingChainOf(reader: Reader, site: Site): PendingChain | undefined {
+  for (const found of pendingChains(reader)) if (found.site === site) return found;
+  return undefined;
+}

@@ -1,0 +1,243 @@
+/**
+ * Confirmation: what a server sends becomes the confirmed layer of a peer.
+ *
+ * One batch is one local transaction: documents, what the peer must let go of, outcomes of uploads,
+ * and how far its subscriptions are now (S16, S35). Whoever gets what does not fit asks for the whole.
+ */
+
+import {
+  type DocumentEntry,
+  type IdRange,
+  NONE,
+  type Outcome,
+  type Stamp,
+  type StateParts,
+  unreachable,
+  type Value,
+  type Versions,
+} from "@bigpeer/protocol";
+import { merge } from "../crdt/merge.ts";
+import { EMPTY_STATE } from "../crdt/state.ts";
+import { stateOfBytes } from "../crdt/state-codec.ts";
+import { partsOf } from "../crdt/state-parts.ts";
+import { type Bound, heldBetween, ID_OFFSET } from "../store/keys.ts";
+import { COUNT_FACT, countFact, LIVE_FACT, liveFact, readHeld } from "../store/peer-records.ts";
+import type { Transaction } from "../store/transaction.ts";
+import { type LayeredDocument, Layers } from "./layers.ts";
+import { endUpload, type RefusedUpload } from "./outcome.ts";
+import type { AppliedBatch, ConfirmedBatch, ConfirmedPart } from "./peer-layers.ts";
+import {
+  changeRecord,
+  ensureRecord,
+  type KnownSubscription,
+  type Subscriptions,
+  torn,
+} from "./subscriptions.ts";
+
+/** Takes what a server sent into one transaction. */
+export class Confirmation {
+  readonly #layers: Layers;
+  readonly #subscriptions: Subscriptions;
+  readonly #nowMs: number;
+  readonly #wants = new Map<string, Value[]>();
+
+  constructor(transaction: Transaction, subscriptions: Subscriptions) {
+    this.#layers = new Layers(transaction);
+    this.#subscriptions = subscriptions;
+    this.#nowMs = transaction.nowMs;
+  }
+
+  apply(batch: ConfirmedBatch): AppliedBatch<RefusedUpload> {
+    for (const part of batch.parts) this.#part(part);
+    const refused = batch.outcomes.flatMap((outcome) => this.#outcome(outcome) ?? []);
+    this.#moveLive(batch.committed);
+    for (const { subscription, filter, txn } of batch.completed ?? []) {
+      this.#complete(subscription, filter, txn);
+    }
+    this.#layers.flush();
+    const wants = [...this.#wants].map(([subscription, ids]) => ({ subscription, ids }));
+    return { wants, refused };
+  }
+
+  /** S13: what is not held in these versions; what is held and not listed is let go of. */
+  compare(subscription: string, { list, range }: Versions): Value[] {
+    const known = this.#subscriptions.get(subscription);
+    if (known === undefined) return [];
+    // Whatever the stream began as, from now on it is a compare (S15).
+    if (ensureRecord(this.#layers, known).isTorn !== true) {
+      changeRecord(this.#layers, known, torn);
+    }
+    const wanted: Value[] = [];
+    const listed = new Set<string>();
+    for (const [id, version] of list) {
+      const document = this.#layers.document(known.collection, id);
+      listed.add(document.idKey);
+      if (this.#holds(document, version)) document.cover(known.number);
+      else wanted.push(document.id);
+    }
+    this.#sweep(known, range, listed);
+    this.#layers.flush();
+    return wanted;
+  }
+
+  #part({ subscription, entries, range }: ConfirmedPart): void {
+    const known = this.#subscriptions.get(subscription);
+    if (known === undefined) return;
+    ensureRecord(this.#layers, known);
+    if (range === undefined) {
+      for (const entry of entries) this.#entry(known, entry);
+      return;
+    }
+    const { low, high } = boundsOf(range);
+    this.#layers.expect(known.collection, low, high);
+    const listed = new Set<string>();
+    for (const entry of entries) listed.add(this.#entry(known, entry).idKey);
+    this.#sweep(known, range, listed);
+  }
+
+  #entry(known: KnownSubscription, entry: DocumentEntry): LayeredDocument {
+    const document = this.#layers.document(known.collection, entry[1]);
+    this.#takeEntry(known, document, entry);
+    return document;
+  }
+
+  #takeEntry(known: KnownSubscription, document: LayeredDocument, entry: DocumentEntry): void {
+    const { number } = known;
+    switch (entry[0]) {
+      case "put":
+      case "delta":
+        if (this.#take(document, entry)) document.cover(number);
+        else this.#want(known, document.id);
+        return;
+      case "left":
+      case "deleted":
+        // Of what is not here there is nothing to say.
+        if (document.held === undefined) return;
+        this.#take(document, entry);
+        return document.uncover((cover) => cover === number);
+      case "drop":
+        return this.#drop(document, number);
+      default:
+        return unreachable(entry);
+    }
+  }
+
+  /**
+   * It may not be read any more. Other live subscriptions are told so too; those that nobody follows
+   * are not, so what they cover goes with it.
+   */
+  #drop(document: LayeredDocument, number: number): void {
+    if (document.held === undefined) return;
+    const isGone = (cover: number): boolean =>
+      cover === number || !this.#subscriptions.isActiveNumber(cover);
+    document.uncover(isGone);
+    if (document.held.covers.length === 0) document.forget();
+  }
+
+  /** Takes what an entry says of a state. False when it does not fit what is held. */
+  #take(
+    document: LayeredDocument,
+    entry: Exclude<DocumentEntry, readonly ["drop", Value]>,
+  ): boolean {
+    const version = entry[2];
+    if (this.#holds(document, version)) return true;
+    switch (entry[0]) {
+      case "put":
+      case "left":
+        this.#layers.confirm(document, entry[3], version);
+        return true;
+      case "delta": {
+        if (document.held === undefined || !this.#isAt(document, entry[3])) return false;
+        const before = this.#layers.confirmedState(document) ?? EMPTY_STATE;
+        this.#layers.confirm(document, partsOf(merge(before, stateOfBytes(entry[4]))), version);
+        return true;
+      }
+      case "deleted": {
+        const dead = { time: entry[3], site: entry[4] };
+        this.#layers.confirm(document, this.#tombstone(document, dead), version);
+        return true;
+      }
+      default:
+        return unreachable(entry);
+    }
+  }
+
+  /** A delete with nothing else, but that the document was once seeded (D24). */
+  #tombstone(document: LayeredDocument, dead: Stamp): StateParts {
+    const seeded = this.#layers.confirmedState(document)?.seeded === true;
+    return partsOf({ alive: NONE, dead, seeded, root: EMPTY_STATE.root });
+  }
+
+  /** S18: whether the version is held, or a later one. */
+  #holds({ held }: LayeredDocument, version: number): boolean {
+    return held !== undefined && held.epoch === this.#layers.epoch && held.version >= version;
+  }
+
+  #isAt({ held }: LayeredDocument, version: number): boolean {
+    return held?.epoch === this.#layers.epoch && held.version === version;
+  }
+
+  /** It may be asked for and never come: then the subscription must not go on as if it had. */
+  #want(known: KnownSubscription, id: Value): void {
+    const ids = this.#wants.get(known.key) ?? [];
+    this.#wants.set(known.key, ids);
+    ids.push(id);
+    changeRecord(this.#layers, known, torn);
+  }
+
+  /** Lets go of what a subscription covers in a range of ids and is not listed (S14). */
+  #sweep(known: KnownSubscription, range: IdRange, listed: ReadonlySet<string>): void {
+    const { collection, number } = known;
+    const { view } = this.#layers;
+    const collectionNumber = view.collectionNumber(collection);
+    if (collectionNumber === undefined) return;
+    const { low, high } = boundsOf(range);
+    for (const { key, value } of view.reader.entries(heldBetween(collectionNumber, low, high))) {
+      const idKey = key.slice(ID_OFFSET);
+      if (listed.has(idKey) || !readHeld(value).covers.includes(number)) continue;
+      this.#layers.documentByKey(collection, idKey).uncover((cover) => cover === number);
+    }
+  }
+
+  #outcome(outcome: Outcome): RefusedUpload | undefined {
+    for (const [collection, entry] of outcome.documents) {
+      const document = this.#layers.document(collection, entry[1]);
+      if (document.held === undefined) continue;
+      if (entry[0] === "drop") document.forget();
+      else this.#take(document, entry);
+    }
+    return endUpload(this.#layers, outcome, this.#nowMs);
+  }
+
+  #moveLive(committed: number | undefined): void {
+    const live = liveFact(this.#layers);
+    const txn = Math.max(live.txn, committed ?? 0);
+    const seen = Math.max(live.seen, this.#layers.seen);
+    this.#layers.put(LIVE_FACT, { txn, seen, receivedAt: this.#nowMs });
+  }
+
+  #complete(subscription: string, filter: Uint8Array, txn: number): void {
+    const known = this.#subscriptions.get(subscription);
+    if (known === undefined) return;
+    const counts = countFact(this.#layers);
+    const uses = counts.uses + 1;
+    const liveFrom = liveFact(this.#layers).txn;
+    changeRecord(this.#layers, known, (record) => {
+      const { isTorn: _, isDoubtful: __, ...whole } = record;
+      return { ...whole, filter, txn, liveFrom, used: uses };
+    });
+    this.#layers.put(COUNT_FACT, { ...countFact(this.#layers), uses });
+  }
+}
+
+interface Bounds {
+  readonly low: Bound | undefined;
+  readonly high: Bound | undefined;
+}
+
+function boundsOf({ after, through }: IdRange): Bounds {
+  return {
+    low: after === undefined ? undefined : { value: after, isIncluded: false },
+    high: through === undefined ? undefined : { value: through, isIncluded: true },
+  };
+}

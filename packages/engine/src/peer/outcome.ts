@@ -1,0 +1,138 @@
+/**
+ * Outcomes: what becomes of an upload when the server has answered it.
+ *
+ * It leaves the pending layer in the transaction that brings its outcome. What was taken is kept for
+ * a while, for a server that turns out to be restored (S30); what was not is put aside and can be
+ * read (S27, S35).
+ */
+
+import { type Outcome, type OutcomeKind, unreachable, type Value } from "@bigpeer/protocol";
+import { KEPT, keptKey, peerNumberOfKey, REFUSED, refusedKey, sealKey } from "../store/keys.ts";
+import {
+  COUNT_FACT,
+  countFact,
+  type KeptRecord,
+  type PendingRecord,
+  type RefusedRecord,
+} from "../store/peer-records.ts";
+import { approximateSize } from "../store/records.ts";
+import type { UploadStep } from "../store/upload.ts";
+import type { View } from "../store/view.ts";
+import { pendingChainOf } from "./chain.ts";
+import type { Layers } from "./layers.ts";
+
+/** Uploads that had no effect and can be read: the newest. */
+export const REFUSED_MAX = 10_000;
+
+/** What is kept of uploads that were taken: for how long, and how much. */
+export const KEPT_MS: number = 7 * 86_400_000;
+export const KEPT_BYTES_MAX: number = 64 * 1024 * 1024;
+
+/** Records that one transaction of maintenance removes. */
+const KEPT_BATCH = 1000;
+
+/** A local transaction that had no effect on the server. */
+export interface RefusedUpload {
+  /** The local transaction. */
+  readonly commitId: number;
+  readonly kind: Exclude<OutcomeKind, "applied">;
+  readonly reason: string;
+  /** Wall clocks of this device, in milliseconds: when it was written, and when it was answered. */
+  readonly at: number;
+  readonly refusedAt: number;
+  readonly steps: readonly UploadStep[];
+}
+
+/** Ends the pending upload that an outcome is of; undefined unless it was refused or stale. */
+export function endUpload(
+  layers: Layers,
+  outcome: Outcome,
+  nowMs: number,
+): RefusedUpload | undefined {
+  const number = pendingOf(layers, outcome);
+  const record = number === undefined ? undefined : layers.pending(number);
+  if (number === undefined || record === undefined) return undefined;
+  layers.end(number, outcome.kind === "applied");
+  const counts = countFact(layers);
+  layers.put(COUNT_FACT, { ...counts, pending: counts.pending - 1 });
+  switch (outcome.kind) {
+    case "applied":
+      keep(layers, number, record, nowMs);
+      return undefined;
+    case "refused":
+    case "stale":
+      return putAside(layers, number, record, { ...outcome, kind: outcome.kind, nowMs });
+    default:
+      return unreachable(outcome.kind);
+  }
+}
+
+function pendingOf(layers: Layers, { site, number }: Outcome): number | undefined {
+  const found = pendingChainOf(layers.view.reader, site);
+  if (found === undefined) return undefined;
+  return layers.get(sealKey(found.chain, number)) as number | undefined;
+}
+
+function keep(layers: Layers, number: number, record: PendingRecord, takenAt: number): void {
+  const size = approximateSize(record as unknown as Value);
+  const kept: KeptRecord = { ...record, takenAt, size };
+  layers.put(keptKey(number), kept as unknown as Value);
+  let { keptBytes, ...counts } = countFact(layers);
+  keptBytes += size;
+  const oldest = keptBytes > KEPT_BYTES_MAX ? layers.view.reader.entries(KEPT) : [];
+  for (const { key, value } of oldest) {
+    if (keptBytes <= KEPT_BYTES_MAX) break;
+    if (layers.get(key) === undefined) continue;
+    keptBytes -= (value as unknown as KeptRecord).size;
+    layers.put(key, null);
+  }
+  layers.put(COUNT_FACT, { ...counts, keptBytes });
+}
+
+function putAside(
+  layers: Layers,
+  number: number,
+  { at, steps }: PendingRecord,
+  outcome: {
+    readonly kind: RefusedRecord["kind"];
+    readonly reason: string;
+    readonly nowMs: number;
+  },
+): RefusedUpload {
+  const { kind, reason, nowMs: refusedAt } = outcome;
+  const record: RefusedRecord = { at, refusedAt, kind, reason, steps };
+  layers.put(refusedKey(number), record as unknown as Value);
+  const counts = countFact(layers);
+  let refused = counts.refused + 1;
+  for (const key of layers.view.reader.keys(REFUSED)) {
+    if (refused <= REFUSED_MAX) break;
+    if (layers.get(key) === undefined) continue;
+    layers.put(key, null);
+    refused--;
+  }
+  layers.put(COUNT_FACT, { ...counts, refused });
+  return { commitId: number, ...record };
+}
+
+/** The uploads that had no effect, oldest first. */
+export function refusedUploads(view: View): RefusedUpload[] {
+  return [...view.reader.entries(REFUSED)].map(({ key, value }) => ({
+    commitId: peerNumberOfKey(key),
+    ...(value as unknown as RefusedRecord),
+  }));
+}
+
+/** Forgets uploads that were taken long ago, a bounded number. True when there may be more. */
+export function forgetKept(layers: Layers, nowMs: number): boolean {
+  let { keptBytes, ...counts } = countFact(layers);
+  let forgotten = 0;
+  for (const { key, value } of layers.view.reader.entries(KEPT)) {
+    const { takenAt, size } = value as unknown as KeptRecord;
+    if (nowMs - takenAt <= KEPT_MS || forgotten === KEPT_BATCH) break;
+    layers.put(key, null);
+    keptBytes -= size;
+    forgotten++;
+  }
+  if (forgotten > 0) layers.put(COUNT_FACT, { ...counts, keptBytes });
+  return forgotten === KEPT_BATCH;
+}

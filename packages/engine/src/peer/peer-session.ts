@@ -1,0 +1,517 @@
+/**
+ * The session of a small peer as a pure machine: state, event and time give the next state and what
+ * the host has to do. No socket, no timer, no clock, no chance of its own.
+ *
+ * Work of the store comes out as actions in order; the host does it one at a time, and says when it
+ * is done. It is not waited for: what the server sends is turned into work as it comes.
+ */
+
+import {
+  type ByeCode,
+  type PeerDescription,
+  type ServerMessage,
+  SYNC_VERSION,
+  unreachable,
+  type Welcome,
+} from "@bigpeer/protocol";
+import { FAILURES_SLOWEST, nextChance, waitOf } from "./back-off.ts";
+import {
+  endSubscription,
+  NOTHING_GATHERED,
+  reach,
+  renewal,
+  sendCompared,
+  sendSubscribe,
+  sendWants,
+  subscribeAll,
+  takeBehind,
+  takeCommitted,
+  takeComplete,
+  takeDocuments,
+  takeRights,
+  takeSubscribed,
+  takeUnsubscribed,
+  takeVersions,
+} from "./peer-streams.ts";
+import {
+  pump,
+  takeForkDone,
+  takeForked,
+  takePending,
+  takeReoffered,
+  takeSealed,
+  takeSite,
+  UPLOADS_IN_FLIGHT_MAX,
+  uploadsOf,
+} from "./peer-uploads.ts";
+import {
+  type EndCode,
+  isLinked,
+  type Linked,
+  type PeerEvent,
+  type PeerMoment,
+  type PeerState,
+  type PeerStep,
+  type Phase,
+  type Turn,
+  withLink,
+} from "./session-state.ts";
+
+/** Silence after which a ping goes out, and after which a connection is dead (S5). */
+export const PING_AFTER_MS = 30_000;
+export const DEAD_AFTER_MS = 60_000;
+
+/** A connection that ends sooner is not tried again at once: a server may welcome and drop for ever. */
+const SHORT_LIFE_MS = 1000;
+
+export function peerState(appId: string, description: PeerDescription, chance: number): PeerState {
+  return {
+    appId,
+    description,
+    phase: { name: "stopped" },
+    connection: 0,
+    chance,
+    failures: 0,
+    storeFailures: 0,
+    subscriptions: new Map(),
+  };
+}
+
+export function peerStep(state: PeerState, event: PeerEvent, now: PeerMoment): PeerStep {
+  const turn: Turn = { now, actions: [] };
+  const next = take(state, event, turn);
+  return { state: schedule(next, turn), actions: turn.actions };
+}
+
+function take(state: PeerState, event: PeerEvent, turn: Turn): PeerState {
+  switch (event.kind) {
+    case "start":
+      return start(state, turn);
+    case "stop":
+      return stop(state, turn);
+    case "subscribe":
+      return subscribe(state, event, turn);
+    case "unsubscribe":
+      return unsubscribe(state, event.key, turn);
+    case "pending":
+      return isLinked(state) ? takePending(state, turn) : state;
+    case "tick":
+      return tick(state, event.isReading, turn);
+    case "token":
+      if (isLinked(state)) {
+        turn.actions.push({ kind: "send", message: { t: "token", token: event.token } });
+      }
+      return state;
+    default:
+      // What the store could not do is worth a report, whenever it was asked.
+      if (event.connection !== state.connection && event.kind !== "failed") return state;
+      return takeOfConnection(state, event, turn);
+  }
+}
+
+type EventOfConnection = Extract<PeerEvent, { readonly connection: number }>;
+
+function takeOfConnection(state: PeerState, event: EventOfConnection, turn: Turn): PeerState {
+  switch (event.kind) {
+    case "opened":
+      return state.phase.name === "connecting" ? greet(state, event, turn) : state;
+    case "message":
+      return takeMessage(state, event, turn);
+    case "garbled":
+      return isTalking(state.phase) ? refuse(state, event.message, turn) : state;
+    case "disconnected":
+      return isUp(state.phase)
+        ? lose(state, { code: "lost", message: event.message }, turn)
+        : state;
+    case "failed":
+      return fail(state, event, turn);
+    default:
+      return isLinked(state) ? takeStoreWork(state, event, turn) : state;
+  }
+}
+
+type StoreEvent = Exclude<
+  EventOfConnection,
+  { readonly kind: "opened" | "message" | "garbled" | "disconnected" | "failed" }
+>;
+
+/** The store did what it was asked. */
+function takeStoreWork(linked: Linked, event: StoreEvent, turn: Turn): PeerState {
+  const state = { ...linked, storeFailures: 0 };
+  switch (event.kind) {
+    case "welcomed":
+      return state.phase.name === "settling" ? settle(state, event.cursors, turn) : state;
+    case "applied":
+      sendWants(state, event.wants, turn);
+      return state;
+    case "compared":
+      sendCompared(state.phase.link, event, turn);
+      return state;
+    case "sealed":
+      return takeSealed(state, event, turn);
+    case "reoffered":
+      return takeReoffered(state, event.ask, turn);
+    case "forked":
+      return takeForkDone(state, turn);
+    default:
+      return unreachable(event);
+  }
+}
+
+/** Whether there is a connection, or one is being made. */
+export function isUp({ name }: Phase): boolean {
+  return name !== "stopped" && name !== "waiting";
+}
+
+/** Whether messages come. */
+function isTalking(phase: Phase): boolean {
+  return isUp(phase) && phase.name !== "connecting";
+}
+
+function start(state: PeerState, turn: Turn): PeerState {
+  if (isUp(state.phase)) return state;
+  const failures = state.phase.name === "stopped" ? 1 : state.failures;
+  return dial({ ...state, failures }, turn);
+}
+
+function dial(state: PeerState, turn: Turn): PeerState {
+  const connection = state.connection + 1;
+  turn.actions.push({ kind: "dial", connection });
+  return { ...state, connection, phase: { name: "connecting", since: turn.now.elapsed } };
+}
+
+function stop(state: PeerState, turn: Turn): PeerState {
+  const { phase } = state;
+  if (isTalking(phase)) sayBye("stopped", "the peer stops", turn);
+  if (isUp(phase)) turn.actions.push({ kind: "hangUp", connection: state.connection });
+  if (phase.name !== "stopped") {
+    const message = "the peer was stopped";
+    turn.actions.push({
+      kind: "report",
+      event: { kind: "disconnected", code: "stopped", message },
+    });
+  }
+  return { ...state, phase: { name: "stopped" }, failures: 0 };
+}
+
+function sayBye(code: ByeCode, message: string, turn: Turn): void {
+  turn.actions.push({ kind: "send", message: { t: "bye", code, message } });
+}
+
+interface End {
+  readonly code: EndCode;
+  readonly message: string;
+  /** Milliseconds that the server asked for. */
+  readonly after?: number | undefined;
+  readonly isSlow?: boolean;
+}
+
+/** The connection is gone: hangs up what is left of it, and comes back in a while (S8). */
+function lose(state: PeerState, end: End, turn: Turn): PeerState {
+  const { elapsed } = turn.now;
+  turn.actions.push({ kind: "hangUp", connection: state.connection });
+  const failures = failuresOf(state, end, elapsed);
+  const pace = Math.max(failures, state.storeFailures);
+  const retryInMs = Math.max(waitOf(pace, state.chance), end.after ?? 0);
+  const { code, message } = end;
+  turn.actions.push({
+    kind: "report",
+    event: { kind: "disconnected", code, message, retryInMs },
+  });
+  const next = { ...state, chance: nextChance(state.chance), failures: failures + 1 };
+  if (retryInMs === 0) return dial(next, turn);
+  return { ...next, phase: { name: "waiting", until: elapsed + retryInMs } };
+}
+
+/** Ends that would come again at once, welcome or not: what one side does is wrong to the other. */
+const FAULTS: readonly EndCode[] = ["malformed", "gap", "too_large"];
+
+/** A connection that was welcomed starts the count over, unless it ended by a fault. */
+function failuresOf(state: PeerState, { code, isSlow }: End, elapsed: number): number {
+  if (isSlow === true) return FAILURES_SLOWEST;
+  if (FAULTS.includes(code)) return Math.max(1, state.failures);
+  if (!isLinked(state)) return state.failures;
+  return elapsed - state.phase.link.welcomedAt < SHORT_LIFE_MS ? 1 : 0;
+}
+
+/** The other side does not keep to the protocol (S1). */
+function refuse(state: PeerState, message: string, turn: Turn): PeerState {
+  sayBye("malformed", message, turn);
+  return lose(state, { code: "malformed", message }, turn);
+}
+
+/** What the store did not take comes again on the next connection. */
+function fail(
+  state: PeerState,
+  { connection, error }: { readonly connection: number; readonly error: unknown },
+  turn: Turn,
+): PeerState {
+  turn.actions.push({ kind: "report", event: { kind: "failed", error } });
+  const next = { ...state, storeFailures: state.storeFailures + 1 };
+  if (connection !== state.connection || !isLinked(state)) return next;
+  sayBye("stopped", "the store of the peer could not take what came", turn);
+  return lose(next, { code: "store", message: "the own store failed" }, turn);
+}
+
+function greet(
+  state: PeerState,
+  { token, site }: Extract<PeerEvent, { readonly kind: "opened" }>,
+  turn: Turn,
+): PeerState {
+  const { appId: app, description: peer } = state;
+  const now = Math.round(turn.now.wall);
+  const hello = { t: "hello", version: SYNC_VERSION, app, token, site, peer, now } as const;
+  turn.actions.push({ kind: "send", message: hello });
+  return { ...state, phase: { name: "greeting", since: turn.now.elapsed, site } };
+}
+
+function takeMessage(
+  state: PeerState,
+  { message, bytes }: { readonly message: ServerMessage; readonly bytes: number },
+  turn: Turn,
+): PeerState {
+  if (!isTalking(state.phase)) return state;
+  if (message.t === "bye") {
+    const { code, after } = message;
+    const isSlow = code === "unauthorized" || code === "version";
+    return lose(state, { code, message: message.message, after, isSlow }, turn);
+  }
+  if (isLinked(state)) {
+    const heard = withLink(state, { heardAt: turn.now.elapsed });
+    return takeOnLink(heard, message, bytes, turn);
+  }
+  if (message.t === "welcome") return welcome(state, message, turn);
+  if (message.t === "ping") return answerPing(state, message.now, turn);
+  return message.t === "pong" ? state : unexpected(state, message, turn);
+}
+
+function unexpected(state: PeerState, { t }: ServerMessage, turn: Turn): PeerState {
+  return refuse(state, `expected no ${t} in this place`, turn);
+}
+
+function answerPing<S extends PeerState>(state: S, ping: number, turn: Turn): S {
+  const now = Math.round(turn.now.wall);
+  turn.actions.push({ kind: "send", message: { t: "pong", ping, now } });
+  return state;
+}
+
+function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
+  const { phase, connection } = state;
+  if (phase.name !== "greeting") return state;
+  const { version, app, history, rights } = message;
+  if (version !== SYNC_VERSION) {
+    sayBye("version", `this peer speaks version ${SYNC_VERSION}`, turn);
+    const end = `expected version ${SYNC_VERSION} of the protocol, found ${version}`;
+    return lose(state, { code: "version", message: end, isSlow: true }, turn);
+  }
+  if (app !== state.appId) return leaveForeign(state, app, turn);
+  const { elapsed, wall } = turn.now;
+  const offsetMs = Math.round(message.now + (elapsed - phase.since) / 2 - wall);
+  turn.actions.push({ kind: "welcome", connection, history, app, rights });
+  const link = {
+    history,
+    app,
+    offsetMs,
+    window: Math.min(UPLOADS_IN_FLIGHT_MAX, message.bounds.uploads),
+    welcomedAt: elapsed,
+    heardAt: elapsed,
+    pingedAt: elapsed,
+    ...renewal(message.expires, message.now, elapsed),
+    committed: 0,
+    known: message.known,
+    filters: new Map(),
+    ids: new Map(),
+    nextId: 1,
+    gathered: NOTHING_GATHERED,
+    uploads: uploadsOf(phase.site),
+  };
+  return { ...state, subscriptions: unsent(state), phase: { name: "settling", link } };
+}
+
+/** Nothing of where the subscriptions stood on a former connection holds on this one. */
+function unsent({ subscriptions }: PeerState): PeerState["subscriptions"] {
+  const plain = [...subscriptions.values()].map(
+    ({ key, query, args }) => [key, { key, query, args, isLive: false }] as const,
+  );
+  return new Map(plain);
+}
+
+/** Nothing of this store may go to another app (S39). */
+function leaveForeign(state: PeerState, app: string, turn: Turn): PeerState {
+  sayBye("stopped", "this peer is of another app", turn);
+  turn.actions.push({ kind: "hangUp", connection: state.connection });
+  turn.actions.push({ kind: "report", event: { kind: "foreign", app } });
+  return { ...state, phase: { name: "stopped" }, failures: 0 };
+}
+
+/** The store has taken the welcome in: now the streams and the uploads begin. */
+function settle(
+  state: Linked,
+  cursors: Extract<PeerEvent, { readonly kind: "welcomed" }>["cursors"],
+  turn: Turn,
+): PeerState {
+  const { connection } = state;
+  const { link } = state.phase;
+  const { history, offsetMs, known } = link;
+  turn.actions.push({ kind: "report", event: { kind: "connected", history, offsetMs } });
+  const next = subscribeAll({ ...state, phase: { name: "open", link } }, cursors, turn);
+  turn.actions.push({ kind: "reoffer", connection, site: link.uploads.site, known });
+  return next;
+}
+
+function takeOnLink(state: Linked, message: ServerMessage, bytes: number, turn: Turn): PeerState {
+  if (message.t === "pong") return state;
+  if (message.t === "ping") {
+    const { now, txn } = message;
+    const answered = answerPing(state, now, turn);
+    return txn === undefined ? answered : reach(answered, txn, turn);
+  }
+  if (state.phase.name === "settling" && message.t !== "rights") {
+    return unexpected(state, message, turn);
+  }
+  return takeOfStream(state, message, bytes, turn);
+}
+
+function takeOfStream(
+  state: Linked,
+  message: Exclude<ServerMessage, { readonly t: "ping" | "pong" }>,
+  bytes: number,
+  turn: Turn,
+): PeerState {
+  switch (message.t) {
+    case "subscribed":
+      return takeSubscribed(state, message, turn);
+    case "unsubscribed":
+      return takeUnsubscribed(state, message, turn);
+    case "documents": {
+      const large = { code: "too_large", message: "a transaction was too large" } as const;
+      return takeDocuments(state, message, bytes, turn) ?? lose(state, large, turn);
+    }
+    case "versions":
+      takeVersions(state, message, bytes, turn);
+      return state;
+    case "complete":
+      return takeComplete(state, message, turn);
+    case "behind":
+      return takeBehind(state, message, turn);
+    case "committed":
+      return pump(takeCommitted(state, message, turn), turn);
+    case "rights":
+      return takeRights(state, message, turn);
+    case "forked":
+      return takeForked(state, message, turn);
+    case "site": {
+      const gap = { code: "gap", message: "the server has other uploads than expected" } as const;
+      return takeSite(state, message, turn) ?? lose(state, gap, turn);
+    }
+    case "welcome":
+    case "bye":
+      return unexpected(state, message, turn);
+    default:
+      return unreachable(message);
+  }
+}
+
+function subscribe(
+  state: PeerState,
+  event: Extract<PeerEvent, { readonly kind: "subscribe" }>,
+  turn: Turn,
+): PeerState {
+  const { key, query, args, cursor } = event;
+  if (state.subscriptions.has(key)) return state;
+  const following = { key, query, args, isLive: false };
+  const next = { ...state, subscriptions: new Map(state.subscriptions).set(key, following) };
+  return isLinked(next) && next.phase.name === "open"
+    ? sendSubscribe(next, following, cursor, turn)
+    : next;
+}
+
+function unsubscribe(state: PeerState, key: string, turn: Turn): PeerState {
+  if (!state.subscriptions.has(key)) return state;
+  const ended = isLinked(state) ? endSubscription(state, key, turn) : state;
+  turn.actions.push({ kind: "release", connection: state.connection, subscription: key });
+  const subscriptions = new Map(ended.subscriptions);
+  subscriptions.delete(key);
+  return { ...ended, subscriptions };
+}
+
+function tick(state: PeerState, isReading: boolean, turn: Turn): PeerState {
+  const { wakeAt: _, ...next } = state;
+  const { elapsed } = turn.now;
+  const { phase } = next;
+  switch (phase.name) {
+    case "stopped":
+      return next;
+    case "waiting":
+      return elapsed >= phase.until ? dial(next, turn) : next;
+    case "connecting":
+    case "greeting":
+      return elapsed - phase.since >= DEAD_AFTER_MS ? dieOfSilence(next, turn) : next;
+    case "settling":
+    case "open":
+      return isLinked(next) ? tickLink(next, isReading, turn) : next;
+    default:
+      return unreachable(phase);
+  }
+}
+
+function dieOfSilence(state: PeerState, turn: Turn): PeerState {
+  const message = `nothing was heard for ${DEAD_AFTER_MS / 1000} s`;
+  return lose(state, { code: "silent", message }, turn);
+}
+
+/** Who does not read cannot hear: then silence says nothing of the server, but ours would of us. */
+function tickLink(state: Linked, isReading: boolean, turn: Turn): PeerState {
+  const { elapsed, wall } = turn.now;
+  const { link } = state.phase;
+  const heardAt = isReading ? link.heardAt : elapsed;
+  if (elapsed - heardAt >= DEAD_AFTER_MS) return dieOfSilence(state, turn);
+  let next = withLink(state, { heardAt });
+  if (elapsed >= pingAt(link)) {
+    turn.actions.push({ kind: "send", message: { t: "ping", now: Math.round(wall) } });
+    next = withLink(next, { pingedAt: elapsed });
+  }
+  if (link.renewAt === undefined || elapsed < link.renewAt) return next;
+  turn.actions.push({ kind: "renew" });
+  return withLink(next, { renewAt: undefined });
+}
+
+function pingAt({ heardAt, pingedAt }: { heardAt: number; pingedAt: number }): number {
+  return Math.max(heardAt, pingedAt) + PING_AFTER_MS;
+}
+
+/** Asks for a tick when one is due sooner than the one that was asked for; for none when none is. */
+function schedule(state: PeerState, turn: Turn): PeerState {
+  const due = dueAt(state.phase);
+  if (due === undefined) return sleep(state, turn);
+  if (state.wakeAt !== undefined && state.wakeAt <= due) return state;
+  turn.actions.push({ kind: "wakeAt", elapsed: due });
+  return { ...state, wakeAt: due };
+}
+
+function sleep(state: PeerState, turn: Turn): PeerState {
+  if (state.wakeAt === undefined) return state;
+  turn.actions.push({ kind: "sleep" });
+  const { wakeAt: _, ...next } = state;
+  return next;
+}
+
+function dueAt(phase: Phase): number | undefined {
+  switch (phase.name) {
+    case "stopped":
+      return undefined;
+    case "waiting":
+      return phase.until;
+    case "connecting":
+    case "greeting":
+      return phase.since + DEAD_AFTER_MS;
+    case "settling":
+    case "open": {
+      const { link } = phase;
+      const dead = link.heardAt + DEAD_AFTER_MS;
+      return Math.min(pingAt(link), dead, link.renewAt ?? dead);
+    }
+    default:
+      return unreachable(phase);
+  }
+}

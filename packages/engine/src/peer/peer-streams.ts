@@ -1,0 +1,316 @@
+/**
+ * The streams of a peer's session: subscriptions and what the server sends for them.
+ *
+ * Frames of live subscriptions are gathered until their transaction ends and then applied as one
+ * (S16); everything before `complete` is applied piece by piece (S15). Frames of a filter that no
+ * subscription has, or has not yet, are those of a stream that is over: they mean nothing (S21).
+ */
+
+import {
+  type Behind,
+  byteString,
+  type CommittedMessage,
+  type Complete,
+  type Documents,
+  type Outcome,
+  type Rights,
+  type Subscribed,
+  type SyncCursor,
+  type Unsubscribed,
+  type Value,
+  type Versions,
+} from "@bigpeer/protocol";
+import type { ConfirmedBatch, ConfirmedPart } from "./peer-layers.ts";
+import { takeOutcomes } from "./peer-uploads.ts";
+import {
+  type Following,
+  type Gathered,
+  type Link,
+  type Linked,
+  type PeerState,
+  type Turn,
+  withLink,
+} from "./session-state.ts";
+
+/** Bytes of a transaction that are gathered. A server sends larger ones in pieces (S23). */
+export const GATHERED_BYTES_MAX: number = 64 * 1024 * 1024;
+
+export const NOTHING_GATHERED: Gathered = { parts: [], bytes: 0 };
+
+/** Sends all subscriptions on a connection that has none yet. */
+export function subscribeAll(
+  state: Linked,
+  cursors: ReadonlyMap<string, SyncCursor>,
+  turn: Turn,
+): Linked {
+  let next = state;
+  for (const following of state.subscriptions.values()) {
+    next = sendSubscribe(next, following, cursors.get(following.key), turn);
+  }
+  return next;
+}
+
+export function sendSubscribe(
+  state: Linked,
+  { key, query, args }: Following,
+  cursor: SyncCursor | undefined,
+  turn: Turn,
+): Linked {
+  const { nextId: id, ids } = state.phase.link;
+  const place = cursor === undefined ? {} : { cursor };
+  turn.actions.push({ kind: "send", message: { t: "subscribe", id, query, args, ...place } });
+  const next = withLink(state, { nextId: id + 1, ids: new Map(ids).set(id, key) });
+  return withFollowing(next, { key, query, args, id, isLive: false });
+}
+
+/** Ends a subscription on the connection. What becomes of it in the store is for the caller to say. */
+export function endSubscription(state: Linked, key: string, turn: Turn): Linked {
+  const following = state.subscriptions.get(key);
+  if (following?.id === undefined) return state;
+  if (following.refusal === undefined) {
+    turn.actions.push({ kind: "send", message: { t: "unsubscribe", id: following.id } });
+  }
+  const ids = new Map(state.phase.link.ids);
+  ids.delete(following.id);
+  return withLink(leaveFilter(state, { ...following, isLive: false }, turn), { ids });
+}
+
+/** The subscription has its filter no more. What was gathered for it is not applied. */
+function leaveFilter(state: Linked, following: Following, turn: Turn): Linked {
+  const { key, filter } = following;
+  if (filter === undefined) return state;
+  const { connection } = state;
+  if (following.isLive) turn.actions.push({ kind: "behind", connection, subscriptions: [key] });
+  const { filters, gathered } = state.phase.link;
+  const name = byteString(filter);
+  const others = (filters.get(name) ?? []).filter((other) => other !== key);
+  const left = new Map(filters);
+  if (others.length === 0) left.delete(name);
+  else left.set(name, others);
+  return withLink(state, {
+    filters: left,
+    gathered: without(gathered, ({ subscription }) => subscription === key),
+  });
+}
+
+function without(
+  gathered: Gathered,
+  isGone: (part: Gathered["parts"][number]) => boolean,
+): Gathered {
+  const parts = gathered.parts.filter((part) => !isGone(part));
+  return parts.length === 0 ? NOTHING_GATHERED : { ...gathered, parts };
+}
+
+function withFollowing<S extends PeerState>(state: S, following: Following): S {
+  const subscriptions = new Map(state.subscriptions).set(following.key, following);
+  return { ...state, subscriptions };
+}
+
+function followingOf(state: Linked, id: number): Following | undefined {
+  const key = state.phase.link.ids.get(id);
+  return key === undefined ? undefined : state.subscriptions.get(key);
+}
+
+/** The subscriptions that have a filter. */
+function followersOf(state: Linked, filter: Uint8Array): Following[] {
+  const keys = state.phase.link.filters.get(byteString(filter)) ?? [];
+  return keys.flatMap((key) => state.subscriptions.get(key) ?? []);
+}
+
+/** Comes again when rights changed: then the stream begins anew under another filter (S20). */
+export function takeSubscribed(state: Linked, message: Subscribed, turn: Turn): Linked {
+  const following = followingOf(state, message.id);
+  if (following === undefined) return state;
+  const left = leaveFilter(state, following, turn);
+  const { connection } = state;
+  const { key: subscription } = following;
+  const { mode } = message;
+  if (mode !== "resume") turn.actions.push({ kind: "begin", connection, subscription, mode });
+  const { filters } = left.phase.link;
+  const name = byteString(message.filter);
+  const keys = [...(filters.get(name) ?? []), following.key];
+  const next = withLink(left, { filters: new Map(filters).set(name, keys) });
+  return withFollowing(next, { ...following, filter: message.filter, isLive: false });
+}
+
+export function takeUnsubscribed(state: Linked, message: Unsubscribed, turn: Turn): Linked {
+  const following = followingOf(state, message.id);
+  if (following === undefined) return state;
+  const { key, query, args, id } = following;
+  const { code } = message;
+  const report = { kind: "unsubscribed", key, code, message: message.message } as const;
+  turn.actions.push({ kind: "report", event: report });
+  const named = id === undefined ? {} : { id };
+  const refused = { key, query, args, ...named, isLive: false, refusal: code };
+  const left = leaveFilter(state, following, turn);
+  if (code === "permission.denied") {
+    turn.actions.push({ kind: "deny", connection: state.connection, subscription: key });
+  }
+  return withFollowing(left, refused);
+}
+
+/** What was not permitted is asked for again: perhaps it is now. */
+export function takeRights(state: Linked, { rights, expires }: Rights, turn: Turn): Linked {
+  const { connection } = state;
+  const { offsetMs } = state.phase.link;
+  turn.actions.push({ kind: "rights", connection, rights });
+  let next = withLink(state, renewal(expires, turn.now.wall + offsetMs, turn.now.elapsed));
+  for (const following of state.subscriptions.values()) {
+    if (following.refusal !== "permission.denied") continue;
+    next = sendSubscribe(endSubscription(next, following.key, turn), following, undefined, turn);
+  }
+  return next;
+}
+
+/** How long before its end a token is renewed, at most. */
+const RENEWAL_LEAD_MS = 60_000;
+
+/** When to ask for a new token, so that the session does not end with the old one (S7). */
+export function renewal(
+  expires: number | undefined,
+  serverNow: number,
+  elapsed: number,
+): { renewAt: number | undefined } {
+  if (expires === undefined) return { renewAt: undefined };
+  const left = Math.max(0, expires - serverNow);
+  return { renewAt: elapsed + left - Math.min(RENEWAL_LEAD_MS, left / 2) };
+}
+
+/** Undefined when more was gathered than a transaction may have. */
+export function takeDocuments(
+  state: Linked,
+  message: Documents,
+  bytes: number,
+  turn: Turn,
+): Linked | undefined {
+  const { range, entries, committed } = message;
+  const followers = followersOf(state, message.filter);
+  const isLive = followers.some((following) => following.isLive);
+  let next = state;
+  if (isLive && range === undefined) {
+    next = gather(state, message, followers, bytes);
+    if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
+  } else if (followers.length > 0) {
+    const piece = range === undefined ? { entries } : { entries, range };
+    const parts = unready(followers).map(({ key }) => ({ subscription: key, ...piece }));
+    pushApply(state, { parts, outcomes: [] }, bytes, turn);
+  }
+  return committed === undefined ? next : commit(next, committed, [], turn);
+}
+
+function gather(
+  state: Linked,
+  { filter, entries }: Documents,
+  followers: readonly Following[],
+  bytes: number,
+): Linked {
+  const { gathered } = state.phase.link;
+  const name = byteString(filter);
+  const parts = followers.map(({ key }) => ({ subscription: key, entries, filter: name }));
+  return withLink(state, {
+    gathered: { parts: [...gathered.parts, ...parts], bytes: gathered.bytes + bytes },
+  });
+}
+
+/** Those that are being filled; all when none is. */
+function unready(followers: readonly Following[]): readonly Following[] {
+  const filled = followers.filter(({ isLive }) => !isLive);
+  return filled.length === 0 ? followers : filled;
+}
+
+function pushApply(state: PeerState, batch: ConfirmedBatch, bytes: number, turn: Turn): void {
+  turn.actions.push({ kind: "apply", connection: state.connection, batch, bytes });
+}
+
+export function takeCommitted(state: Linked, message: CommittedMessage, turn: Turn): Linked {
+  return commit(takeOutcomes(state, message.outcomes), message.txn, message.outcomes, turn);
+}
+
+/** The transaction is whole: all of it goes into one batch. */
+function commit(state: Linked, txn: number, outcomes: readonly Outcome[], turn: Turn): Linked {
+  const { gathered } = state.phase.link;
+  if (gathered.parts.length > 0 || outcomes.length > 0 || hasLive(state)) {
+    const batch = { parts: gathered.parts.map(partOf), outcomes, committed: txn };
+    pushApply(state, batch, gathered.bytes, turn);
+  }
+  return withLink(state, { gathered: NOTHING_GATHERED, committed: txn });
+}
+
+function partOf({ subscription, entries }: ConfirmedPart): ConfirmedPart {
+  return { subscription, entries };
+}
+
+function hasLive(state: PeerState): boolean {
+  for (const { isLive } of state.subscriptions.values()) if (isLive) return true;
+  return false;
+}
+
+/** A ping of the server: cursors move also when nothing matches (S5). */
+export function reach(state: Linked, txn: number, turn: Turn): Linked {
+  if (txn <= state.phase.link.committed || !hasLive(state)) return state;
+  pushApply(state, { parts: [], outcomes: [], committed: txn }, 0, turn);
+  return withLink(state, { committed: txn });
+}
+
+export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Turn): Linked {
+  const followers = followersOf(state, filter);
+  if (followers.length === 0) return state;
+  const name = byteString(filter);
+  const { gathered } = state.phase.link;
+  const parts = gathered.parts.filter((part) => part.filter === name).map(partOf);
+  const completed = followers.map(({ key }) => ({ subscription: key, filter, txn }));
+  pushApply(state, { parts, outcomes: [], completed }, 0, turn);
+  let next = withLink(state, { gathered: without(gathered, (part) => part.filter === name) });
+  for (const following of followers) next = withFollowing(next, { ...following, isLive: true });
+  return next;
+}
+
+/** What was gathered of these filters comes again (S22). */
+export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Linked {
+  const names = new Set(filters.map(byteString));
+  const followers = filters.flatMap((filter) => followersOf(state, filter));
+  if (followers.length === 0) return state;
+  const subscriptions = followers.map(({ key }) => key);
+  turn.actions.push({ kind: "behind", connection: state.connection, subscriptions });
+  const { gathered } = state.phase.link;
+  let next = withLink(state, { gathered: without(gathered, ({ filter }) => names.has(filter)) });
+  for (const following of followers) next = withFollowing(next, { ...following, isLive: false });
+  return next;
+}
+
+export function takeVersions(state: Linked, message: Versions, bytes: number, turn: Turn): void {
+  const followers = followersOf(state, message.filter);
+  if (followers.length === 0) return;
+  const subscriptions = unready(followers).map(({ key }) => key);
+  const { connection } = state;
+  turn.actions.push({ kind: "compare", connection, subscriptions, versions: message, bytes });
+}
+
+/** Asks for what a compare has shown to be missing, if its filter is still followed. */
+export function sendCompared(
+  link: Link,
+  compared: {
+    readonly filter: Uint8Array;
+    readonly ids: readonly Value[];
+    readonly isLast: boolean;
+  },
+  turn: Turn,
+): void {
+  const { filter, ids, isLast } = compared;
+  if (!link.filters.has(byteString(filter)) || (ids.length === 0 && !isLast)) return;
+  const last = isLast ? { isLast } : {};
+  turn.actions.push({ kind: "send", message: { t: "want", filter, ids, ...last } });
+}
+
+/** Asks for the whole of what a delta did not fit (S18). */
+export function sendWants(
+  state: Linked,
+  wants: readonly { readonly subscription: string; readonly ids: readonly Value[] }[],
+  turn: Turn,
+): void {
+  for (const { subscription, ids } of wants) {
+    const filter = state.subscriptions.get(subscription)?.filter;
+    if (filter === undefined || ids.length === 0) continue;
+    turn.actions.push({ kind: "send", message: { t: "want", filter, ids } });
+  }
+}

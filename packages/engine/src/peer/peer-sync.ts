@@ -1,0 +1,544 @@
+/**
+ * PeerSync: a small peer that speaks with its server. It runs the machine (peer-session.ts) over the
+ * layers of the store and over what the host gives: a dialler, a timer, tokens.
+ *
+ * Work of the store is done strictly in order, one at a time; only pieces of a fill overlap, the next
+ * with the sync of the one before. While more of it waits than a bound, the connection is not read. When a part of it fails, what comes behind it on that connection is
+ * dropped, and the next connection goes on from where the store stands: nothing is lost.
+ */
+
+import {
+  decodeServerMessage,
+  ERROR_CODES,
+  encodeMessage,
+  type PeerDescription,
+  PeerError,
+  type PeerMessage,
+  type ServerMessage,
+  type SyncCursor,
+  unreachable,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import type { Channel, Platform } from "../platform.ts";
+import type { RefusedUpload } from "./outcome.ts";
+import type { ConfirmedBatch, PeerLayers, SealedUpload } from "./peer-layers.ts";
+import { isUp, peerState, peerStep } from "./peer-session.ts";
+import type {
+  PeerAction,
+  PeerEvent,
+  PeerState,
+  PhaseName,
+  SessionReport,
+  StoreAction,
+} from "./session-state.ts";
+
+export interface DialHandlers {
+  opened(channel: Channel): void;
+  message(bytes: Uint8Array): void;
+  /** The connection is gone, or was never made. */
+  closed(reason: string): void;
+}
+
+export interface DialHandle {
+  /** Ends it, whether it was made or not. */
+  close(): void;
+  /** Stops reading, and goes on. */
+  pause?(): void;
+  resume?(): void;
+}
+
+export interface PeerSyncOptions<Refused = RefusedUpload> {
+  readonly store: PeerLayers<Refused>;
+  readonly platform: Pick<Platform, "now" | "elapsed" | "random">;
+  readonly appId: string;
+  readonly description: PeerDescription;
+  readonly dial: (handlers: DialHandlers) => DialHandle;
+  /** Calls once after so many milliseconds, unless it is cancelled. */
+  readonly wakeIn: (ms: number, wake: () => void) => () => void;
+  readonly token: () => Promise<string>;
+  readonly onEvent: (event: PeerSyncEvent<Refused>) => void;
+}
+
+export type PeerSyncEvent<Refused = RefusedUpload> =
+  | SessionReport
+  /** A subscription is whole. */
+  | { readonly kind: "ready"; readonly key: string }
+  /** Uploads that the server did not take, or put aside. */
+  | { readonly kind: "refused"; readonly uploads: readonly Refused[] };
+
+export type SubscriptionStatus = "waiting" | "ready" | "refused" | "cancelled";
+
+export interface PeerSubscription {
+  readonly key: string;
+  readonly status: SubscriptionStatus;
+  /** Resolves when the subscription is whole; rejects when the server does not take it. */
+  whenReady(): Promise<void>;
+  cancel(): void;
+}
+
+export interface PeerSyncStatus {
+  readonly phase: PhaseName;
+  /** What the server's clock is ahead; undefined when not connected. */
+  readonly offsetMs: number | undefined;
+  /** Bytes of frames that wait for the store. */
+  readonly waitingBytes: number;
+}
+
+/** Bytes of frames that wait for the store, beyond which the connection is not read. */
+const WAITING_BYTES_MAX = 512 * 1024;
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (error: PeerError) => void;
+}
+
+/** A subscription of this process, whoever holds it. */
+interface Held {
+  readonly query: string;
+  readonly args: ValueObject;
+  holders: number;
+  status: SubscriptionStatus;
+  refusal: PeerError | undefined;
+  waiters: Waiter[];
+}
+
+export class PeerSync<Refused = RefusedUpload> {
+  readonly #options: PeerSyncOptions<Refused>;
+  readonly #held = new Map<string, Held>();
+  readonly #events: PeerEvent[] = [];
+  readonly #work: StoreAction[] = [];
+  readonly #forgetPending: () => void;
+  #state: PeerState;
+  #isStepping = false;
+  #waitingBytes = 0;
+  #isPaused = false;
+  #working: Promise<void> | undefined;
+  /** Called when there is more work, while the last of it is under way. */
+  #onWork: (() => void) | undefined;
+  #handle: DialHandle | undefined;
+  #channel: Channel | undefined;
+  #cancelWake: (() => void) | undefined;
+
+  constructor(options: PeerSyncOptions<Refused>) {
+    this.#options = options;
+    const { appId, description, platform, store } = options;
+    const [a = 0, b = 0, c = 0, d = 0] = platform.random(4);
+    this.#state = peerState(appId, description, ((a << 24) | (b << 16) | (c << 8) | d) >>> 0);
+    this.#forgetPending = store.onPending(() => this.#take({ kind: "pending" }));
+  }
+
+  start(): void {
+    this.#take({ kind: "start" });
+  }
+
+  /** Says goodbye. Resolves when the store has taken what came before. */
+  async stop(): Promise<void> {
+    this.#take({ kind: "stop" });
+    while (this.#working !== undefined) await this.#working;
+  }
+
+  async close(): Promise<void> {
+    this.#forgetPending();
+    await this.stop();
+    for (const held of this.#held.values()) this.#end(held);
+    this.#held.clear();
+  }
+
+  status(): PeerSyncStatus {
+    const { phase } = this.#state;
+    const offsetMs = "link" in phase ? phase.link.offsetMs : undefined;
+    return { phase: phase.name, offsetMs, waitingBytes: this.#waitingBytes };
+  }
+
+  subscribe(query: string, args: ValueObject = {}): PeerSubscription {
+    const { key, cursor } = this.#options.store.subscription(query, args);
+    const held = this.#hold(key, query, args);
+    held.holders += 1;
+    this.#take({ kind: "subscribe", key, query, args, cursor });
+    let isCancelled = false;
+    return {
+      key,
+      get status(): SubscriptionStatus {
+        return isCancelled ? "cancelled" : held.status;
+      },
+      whenReady: () => whenReady(held),
+      cancel: () => {
+        if (!isCancelled) this.#release(key, held);
+        isCancelled = true;
+      },
+    };
+  }
+
+  #hold(key: string, query: string, args: ValueObject): Held {
+    const known = this.#held.get(key);
+    if (known !== undefined) return known;
+    const held: Held = {
+      query,
+      args,
+      holders: 0,
+      status: "waiting",
+      refusal: undefined,
+      waiters: [],
+    };
+    this.#held.set(key, held);
+    return held;
+  }
+
+  #release(key: string, held: Held): void {
+    held.holders -= 1;
+    if (held.holders > 0 || this.#held.get(key) !== held) return;
+    this.#held.delete(key);
+    this.#end(held);
+    this.#take({ kind: "unsubscribe", key });
+  }
+
+  #end(held: Held): void {
+    held.status = "cancelled";
+    rejectAll(held, new PeerError("store.closed", "the subscription was cancelled"));
+  }
+
+  /** Steps the machine. What an action brings about at once waits until the step is over. */
+  #take(event: PeerEvent): void {
+    this.#events.push(event);
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let next = this.#events.shift(); next !== undefined; next = this.#events.shift()) {
+        const { platform } = this.#options;
+        const now = { elapsed: platform.elapsed(), wall: platform.now() };
+        const { state, actions } = peerStep(this.#state, next, now);
+        this.#state = state;
+        for (const action of actions) this.#act(action);
+      }
+    } finally {
+      this.#isStepping = false;
+    }
+  }
+
+  #act(action: PeerAction): void {
+    switch (action.kind) {
+      case "dial":
+        return this.#dial(action.connection);
+      case "hangUp":
+        return this.#hangUp();
+      case "send":
+        return this.#send(action.message);
+      case "renew":
+        return this.#renew(this.#state.connection);
+      case "wakeAt":
+        return this.#wakeAt(action.elapsed);
+      case "sleep":
+        return this.#sleep();
+      case "report":
+        return this.#report(action.event);
+      default:
+        return this.#queueWork(action);
+    }
+  }
+
+  #dial(connection: number): void {
+    const { token, dial, store } = this.#options;
+    const isCurrent = (): boolean => connection === this.#state.connection;
+    const isAwaited = (): boolean => isCurrent() && this.#state.phase.name === "connecting";
+    const begin = (credential: string): void => {
+      if (!isAwaited()) return;
+      this.#handle = dial({
+        opened: (channel) => {
+          if (!isAwaited()) return channel.close();
+          this.#channel = channel;
+          this.#take({ kind: "opened", connection, token: credential, site: store.site });
+        },
+        message: (bytes) => {
+          if (isCurrent()) this.#read(connection, bytes);
+        },
+        closed: (message) => this.#take({ kind: "disconnected", connection, message }),
+      });
+      // Made and given up in the same breath: nobody could hang up before there was a handle.
+      if (!isCurrent() || !isUp(this.#state.phase)) this.#hangUp();
+    };
+    token().then(begin, (error: unknown) =>
+      this.#take({ kind: "disconnected", connection, message: `no token: ${messageOf(error)}` }),
+    );
+  }
+
+  #read(connection: number, bytes: Uint8Array): void {
+    let message: ServerMessage;
+    try {
+      message = decodeServerMessage(bytes);
+    } catch (error) {
+      return this.#take({ kind: "garbled", connection, message: messageOf(error) });
+    }
+    this.#take({ kind: "message", connection, message, bytes: bytes.length });
+  }
+
+  #hangUp(): void {
+    this.#channel?.close();
+    this.#handle?.close();
+    this.#channel = undefined;
+    this.#handle = undefined;
+    this.#isPaused = false;
+  }
+
+  #send(message: PeerMessage): void {
+    this.#channel?.send(encodeMessage(message));
+  }
+
+  #renew(connection: number): void {
+    this.#options.token().then(
+      (token) => {
+        if (connection === this.#state.connection) this.#take({ kind: "token", token });
+      },
+      // The session goes on until its token ends; the next one asks again.
+      (error: unknown) => this.#options.onEvent({ kind: "failed", error }),
+    );
+  }
+
+  #sleep(): void {
+    this.#cancelWake?.();
+    this.#cancelWake = undefined;
+  }
+
+  #wakeAt(elapsed: number): void {
+    this.#sleep();
+    const ms = Math.max(0, elapsed - this.#options.platform.elapsed());
+    this.#cancelWake = this.#options.wakeIn(ms, () => {
+      this.#cancelWake = undefined;
+      this.#take({ kind: "tick", isReading: !this.#isPaused });
+    });
+  }
+
+  #report(event: SessionReport): void {
+    if (event.kind === "unsubscribed") {
+      const held = this.#held.get(event.key);
+      if (held !== undefined) {
+        held.status = "refused";
+        held.refusal = errorOf(event.code, event.message);
+        rejectAll(held, held.refusal);
+      }
+    }
+    this.#options.onEvent(event);
+  }
+
+  #queueWork(action: StoreAction): void {
+    this.#work.push(action);
+    this.#count(sizeOf(action));
+    this.#onWork?.();
+    this.#working ??= this.#workOff();
+  }
+
+  async #workOff(): Promise<void> {
+    // The step that asked for the work is over before any of it is done.
+    await Promise.resolve();
+    // A piece is taken in while the one before becomes durable. If that fails, nothing is lost: the
+    // subscription is not complete, and is filled again.
+    let before: Promise<void> | undefined;
+    for (;;) {
+      if (this.#work.length === 0) await this.#moreWork(before);
+      const [next] = this.#work;
+      if (before !== undefined && (next === undefined || !isPiece(next))) {
+        // Whatever else there is may be dropped when it fails, so it stays in its place until then.
+        await before;
+        before = undefined;
+        continue;
+      }
+      const action = this.#work.shift();
+      if (action === undefined) break;
+      const ended = this.#ended(action, this.#carryOut(action), before);
+      await (isPiece(action) ? before : ended);
+      before = isPiece(action) ? ended : undefined;
+    }
+    this.#working = undefined;
+  }
+
+  /** Resolves when there is more, or when what came before is over. */
+  async #moreWork(before: Promise<void> | undefined): Promise<void> {
+    if (before === undefined) return;
+    const more = new Promise<void>((resolve) => {
+      this.#onWork = resolve;
+    });
+    await Promise.race([before, more]);
+    this.#onWork = undefined;
+  }
+
+  /** Tells of what became of a piece of work, behind what came before it. */
+  async #ended(
+    action: StoreAction,
+    work: Promise<PeerEvent | undefined>,
+    before: Promise<void> | undefined,
+  ): Promise<void> {
+    const [outcome] = await Promise.allSettled([work, before]);
+    if (outcome.status === "rejected") {
+      this.#drop(action.connection);
+      this.#take({ kind: "failed", connection: action.connection, error: outcome.reason });
+    } else if (outcome.value !== undefined) {
+      this.#take(outcome.value);
+    }
+    this.#count(-sizeOf(action));
+  }
+
+  /** What comes behind a failure would leave a gap. */
+  #drop(connection: number): void {
+    const isKept = (action: StoreAction): boolean =>
+      action.connection !== connection || action.kind === "release";
+    for (const action of this.#work) if (!isKept(action)) this.#count(-sizeOf(action));
+    this.#work.splice(0, this.#work.length, ...this.#work.filter(isKept));
+  }
+
+  #count(bytes: number): void {
+    this.#waitingBytes += bytes;
+    const handle = this.#handle;
+    if (!this.#isPaused && this.#waitingBytes > WAITING_BYTES_MAX && handle?.pause !== undefined) {
+      this.#isPaused = true;
+      handle.pause();
+    } else if (this.#isPaused && this.#waitingBytes <= WAITING_BYTES_MAX / 2) {
+      this.#isPaused = false;
+      handle?.resume?.();
+    }
+  }
+
+  async #carryOut(action: StoreAction): Promise<PeerEvent | undefined> {
+    const { store } = this.#options;
+    const { connection } = action;
+    switch (action.kind) {
+      case "welcome": {
+        const { history, app, rights } = action;
+        await store.welcome({ history, app, rights });
+        return { kind: "welcomed", connection, cursors: this.#cursors() };
+      }
+      case "rights":
+        await store.rights(action.rights);
+        return undefined;
+      case "apply":
+        return this.#apply(action.batch, connection);
+      case "compare": {
+        const ids = await this.#compare(action);
+        const { filter, range } = action.versions;
+        return { kind: "compared", connection, filter, ids, isLast: range.through === undefined };
+      }
+      case "behind":
+        await store.behind(action.subscriptions);
+        return undefined;
+      case "begin":
+        await store.begin(action.subscription, action.mode);
+        return undefined;
+      case "deny":
+        if (this.#held.has(action.subscription)) await store.deny(action.subscription);
+        return undefined;
+      case "release":
+        await this.#give(action.subscription);
+        return undefined;
+      case "seal": {
+        const uploads = await this.#seal(action);
+        return { kind: "sealed", connection, ...uploads };
+      }
+      case "reoffer":
+        return {
+          kind: "reoffered",
+          connection,
+          ask: await store.reoffer(action.site, action.known),
+        };
+      case "fork":
+        await store.fork(action.site, action.number);
+        return { kind: "forked", connection };
+      default:
+        return unreachable(action);
+    }
+  }
+
+  /** Unless somebody has taken the subscription up again meanwhile. */
+  async #give(key: string): Promise<void> {
+    const { store } = this.#options;
+    await (this.#held.has(key) ? store.behind([key]) : store.release(key));
+  }
+
+  #cursors(): Map<string, SyncCursor> {
+    const cursors = new Map<string, SyncCursor>();
+    for (const [key, { query, args }] of this.#held) {
+      const { cursor } = this.#options.store.subscription(query, args);
+      if (cursor !== undefined) cursors.set(key, cursor);
+    }
+    return cursors;
+  }
+
+  async #apply(batch: ConfirmedBatch, connection: number): Promise<PeerEvent> {
+    const { wants, refused } = await this.#options.store.apply(batch);
+    if (refused.length > 0) this.#options.onEvent({ kind: "refused", uploads: refused });
+    for (const { subscription } of batch.completed ?? []) this.#setReady(subscription);
+    return { kind: "applied", connection, wants };
+  }
+
+  #setReady(key: string): void {
+    const held = this.#held.get(key);
+    if (held === undefined) return;
+    held.status = "ready";
+    held.refusal = undefined;
+    for (const { resolve } of held.waiters.splice(0)) resolve();
+    this.#options.onEvent({ kind: "ready", key });
+  }
+
+  /** Subscriptions with one filter ask as one. */
+  async #compare(action: Extract<StoreAction, { readonly kind: "compare" }>): Promise<Value[]> {
+    const [first, ...others] = action.subscriptions;
+    if (first === undefined) return [];
+    const ids = [...(await this.#options.store.compare(first, action.versions))];
+    for (const other of others) {
+      // What they lack is nearly always the same; what is asked for twice comes twice.
+      ids.push(...(await this.#options.store.compare(other, action.versions)));
+    }
+    return ids;
+  }
+
+  /** What was handed out and not sent on this connection, then what never was. */
+  async #seal(
+    action: Extract<StoreAction, { readonly kind: "seal" }>,
+  ): Promise<{ uploads: SealedUpload[]; isAll: boolean }> {
+    const { max, sent, offsetMs } = action;
+    const uploads: SealedUpload[] = [...this.#options.store.sealed(sent, max)];
+    if (uploads.length === max) return { uploads, isAll: false };
+    const room = max - uploads.length;
+    const more = await this.#options.store.seal(offsetMs, room);
+    return { uploads: [...uploads, ...more], isAll: more.length < room };
+  }
+}
+
+/** Whether it is a piece of a fill and nothing else: it says nothing of how far a subscription is. */
+function isPiece(action: StoreAction): boolean {
+  if (action.kind !== "apply") return false;
+  const { parts, outcomes, committed, completed } = action.batch;
+  const isFill = parts.every(({ range }) => range !== undefined);
+  return isFill && outcomes.length === 0 && committed === undefined && completed === undefined;
+}
+
+function sizeOf(action: StoreAction): number {
+  return action.kind === "apply" || action.kind === "compare" ? action.bytes : 0;
+}
+
+function whenReady(held: Held): Promise<void> {
+  switch (held.status) {
+    case "ready":
+      return Promise.resolve();
+    case "refused":
+      return Promise.reject(held.refusal ?? new PeerError("permission.denied", "not taken"));
+    case "cancelled":
+      return Promise.reject(new PeerError("store.closed", "the subscription was cancelled"));
+    case "waiting":
+      return new Promise((resolve, reject) => held.waiters.push({ resolve, reject }));
+    default:
+      return unreachable(held.status);
+  }
+}
+
+function rejectAll(held: Held, error: PeerError): void {
+  for (const { reject } of held.waiters.splice(0)) reject(error);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The server's code, where it is one that we know. */
+function errorOf(code: string, message: string): PeerError {
+  const known = ERROR_CODES.find((candidate) => candidate === code);
+  return new PeerError(known ?? "operation.refused", message);
+}

@@ -1,0 +1,127 @@
+/**
+ * The uploads of a peer's session: sealed ones go out in order, as many as may be without an outcome.
+ *
+ * What has no outcome is sent again on each connection, also what the server has already: its answer
+ * is the outcome (S25). Uploads of another site wait until nothing is in flight, and until the
+ * server has said what it has of that site (S31).
+ */
+
+import type { Forked, Outcome, Site, SiteMessage } from "@bigpeer/protocol";
+import type { SealedUpload } from "./peer-layers.ts";
+import { type Linked, type Turn, type Uploads, withLink } from "./session-state.ts";
+
+/** Uploads without an outcome, at most (S32). */
+export const UPLOADS_IN_FLIGHT_MAX = 64;
+
+/** Uploads of a connection that has just been welcomed. */
+export function uploadsOf(site: Site): Uploads {
+  return {
+    wait: "reoffering",
+    site,
+    sent: new Map(),
+    inFlight: [],
+    ready: [],
+    mayHaveMore: true,
+  };
+}
+
+function withUploads(state: Linked, change: Partial<Uploads>): Linked {
+  return withLink(state, { uploads: { ...state.phase.link.uploads, ...change } });
+}
+
+/** Sends what may be sent now, and asks the store for more where there is room. */
+export function pump(state: Linked, turn: Turn): Linked {
+  if (state.phase.name !== "open") return state;
+  const { window, offsetMs, uploads } = state.phase.link;
+  if (uploads.wait !== "nothing") return state;
+  const room = window - uploads.inFlight.length;
+  const next = sendReady(uploads, room, turn);
+  if (next.wait !== "nothing" || next.ready.length > 0) return withUploads(state, next);
+  const max = window - next.inFlight.length;
+  // With a long backlog, half a window at a time: each time the store has to make it durable.
+  if (!next.mayHaveMore || max * 2 < window) return withUploads(state, next);
+  const { connection } = state;
+  turn.actions.push({ kind: "seal", connection, offsetMs, max, sent: next.sent });
+  return withUploads(state, { ...next, wait: "sealing", mayHaveMore: false });
+}
+
+function sendReady(uploads: Uploads, room: number, turn: Turn): Uploads {
+  const count = Math.max(0, Math.min(room, ownRun(uploads.ready, uploads.site)));
+  const going = uploads.ready.slice(0, count);
+  const ready = uploads.ready.slice(count);
+  const sent = going.length === 0 ? uploads.sent : new Map(uploads.sent);
+  for (const { site, number, digest, steps } of going) {
+    turn.actions.push({ kind: "send", message: { t: "upload", number, digest, steps } });
+    if (sent instanceof Map) sent.set(site, number);
+  }
+  const inFlight = [...uploads.inFlight, ...going.map(({ site, number }) => ({ site, number }))];
+  const next = { ...uploads, ready, sent, inFlight };
+  const [first] = ready;
+  if (first === undefined || first.site === uploads.site || inFlight.length > 0) return next;
+  turn.actions.push({ kind: "send", message: { t: "site", site: first.site } });
+  return { ...next, wait: "site", asked: first.site };
+}
+
+/** How many of the first uploads are of the site. */
+function ownRun(ready: readonly SealedUpload[], site: Site): number {
+  const other = ready.findIndex((upload) => upload.site !== site);
+  return other === -1 ? ready.length : other;
+}
+
+export function takePending(state: Linked, turn: Turn): Linked {
+  return pump(withUploads(state, { mayHaveMore: true }), turn);
+}
+
+/** What the store had found. While it takes a new site, that has no meaning any more. */
+export function takeSealed(
+  state: Linked,
+  { uploads, isAll }: { readonly uploads: readonly SealedUpload[]; readonly isAll: boolean },
+  turn: Turn,
+): Linked {
+  const { wait, mayHaveMore } = state.phase.link.uploads;
+  if (wait !== "sealing") return state;
+  const next = { wait: "nothing", ready: uploads, mayHaveMore: mayHaveMore || !isAll } as const;
+  return pump(withUploads(state, next), turn);
+}
+
+export function takeReoffered(state: Linked, ask: Site | undefined, turn: Turn): Linked {
+  if (state.phase.link.uploads.wait !== "reoffering") return state;
+  if (ask === undefined) return pump(withUploads(state, { wait: "nothing" }), turn);
+  turn.actions.push({ kind: "send", message: { t: "site", site: ask } });
+  return withUploads(state, { wait: "site", asked: ask });
+}
+
+export function takeForkDone(state: Linked, turn: Turn): Linked {
+  if (state.phase.link.uploads.wait !== "forking") return state;
+  return pump(withUploads(state, { wait: "nothing", ready: [], mayHaveMore: true }), turn);
+}
+
+export function takeOutcomes(state: Linked, outcomes: readonly Outcome[]): Linked {
+  if (outcomes.length === 0) return state;
+  const { inFlight } = state.phase.link.uploads;
+  const isDone = ({ site, number }: { site: Site; number: number }): boolean =>
+    outcomes.some((outcome) => outcome.number === number && outcome.site === site);
+  return withUploads(state, { inFlight: inFlight.filter((upload) => !isDone(upload)) });
+}
+
+/** Of an upload that is not in flight it says nothing new: one fork is answered for all behind it. */
+export function takeForked(state: Linked, { site, number }: Forked, turn: Turn): Linked {
+  const { inFlight } = state.phase.link.uploads;
+  const isOurs = inFlight.some((upload) => upload.site === site && upload.number === number);
+  if (!isOurs) return state;
+  turn.actions.push({ kind: "fork", connection: state.connection, site, number });
+  const left = inFlight.filter((upload) => upload.site !== site || upload.number < number);
+  return withUploads(state, { wait: "forking", ready: [], inFlight: left });
+}
+
+/** Undefined when it is not what was asked for: an upload did not continue the one before it (S32). */
+export function takeSite(
+  state: Linked,
+  { site, known }: SiteMessage,
+  turn: Turn,
+): Linked | undefined {
+  const { wait, asked } = state.phase.link.uploads;
+  if (wait !== "site" || site !== asked) return undefined;
+  turn.actions.push({ kind: "reoffer", connection: state.connection, site, known: known ?? 0 });
+  return withUploads(state, { wait: "reoffering", site, ready: [], mayHaveMore: true });
+}

@@ -1,0 +1,139 @@
+/**
+ * Pending: what was written on this peer and has no outcome yet.
+ *
+ * Each local transaction that writes documents is noted in itself, so that it is durable together
+ * with what it has to tell the server, and under which number (S24, S33, S35). Of each document that
+ * nothing was pending for, what is confirmed is put beside it, because from now on something else
+ * shows.
+ */
+
+import {
+  documentId,
+  type LocalOperation,
+  type OnDocument,
+  type Operation,
+  PeerError,
+  SYNC_MESSAGE_BYTES_MAX,
+  type UploadOperation,
+  type Value,
+} from "@bigpeer/protocol";
+import { heldKey, pendingKey, sealKey, touchKey } from "../store/keys.ts";
+import type { OwnWrites } from "../store/own-writes.ts";
+import {
+  CHAIN_FACT,
+  COUNT_FACT,
+  chainFact,
+  countFact,
+  heldRecord,
+  isHeldAlone,
+  liveFact,
+  type PendingRecord,
+  readHeld,
+  serverFact,
+} from "../store/peer-records.ts";
+import type { Transaction } from "../store/transaction.ts";
+import { type UploadStep, uploadContent } from "../store/upload.ts";
+import { linkAfter } from "./chain.ts";
+import { Layers, localOperation, pendingHeld, storedParts } from "./layers.ts";
+import type { Numbering } from "./seal.ts";
+
+/**
+ * Transactions that may wait for an outcome: each is read again when the clock was wrong, and all of
+ * them must find room.
+ */
+export const PENDING_MAX = 100_000;
+
+/** What an upload has beside its steps, and what times that are corrected may add to them. */
+const MESSAGE_ROOM = 64 * 1024;
+
+/**
+ * Notes what a local transaction has to upload, and lets go of what it evicted. False when there is
+ * nothing to upload.
+ */
+export function notePending(
+  transaction: Transaction,
+  own: OwnWrites,
+  numbering: Numbering,
+): boolean {
+  if (own.steps.length > 0) transaction.apply(pendingOperations(transaction, own, numbering));
+  if (own.evicted.length > 0) evict(transaction, own.evicted);
+  return own.steps.length > 0;
+}
+
+/** S37: what is confirmed is forgotten, what is pending shows over nothing. */
+function evict(transaction: Transaction, documents: readonly OnDocument[]): void {
+  const layers = new Layers(transaction);
+  for (const { collection, id } of documents) layers.document(collection, id).forget();
+  layers.flush();
+}
+
+function pendingOperations(
+  transaction: Transaction,
+  own: OwnWrites,
+  { life, platform }: Numbering,
+): Operation[] {
+  const { reader } = transaction.view;
+  const { txnId } = transaction;
+  const { steps } = own;
+  const counts = countFact(reader);
+  if (counts.pending >= PENDING_MAX) {
+    const message =
+      `${PENDING_MAX} transactions wait for the server to take them; ` +
+      "connect, so that they can be uploaded, before you write more";
+    throw new PeerError("store.busy", message);
+  }
+  const fact = chainFact(reader, life);
+  const { site, chain } = fact;
+  const link = linkAfter(platform, fact, steps, sendableContent(steps));
+  const { number, digest } = link;
+  const { seen } = liveFact(reader);
+  const seal = { chain, number, digest };
+  const record: PendingRecord = { at: transaction.nowMs, seen, site, steps, seal };
+  return [
+    localOperation(pendingKey(txnId), record as unknown as Value),
+    localOperation(sealKey(chain, number), txnId),
+    localOperation(CHAIN_FACT, { ...fact, ...link }),
+    localOperation(COUNT_FACT, { ...counts, pending: counts.pending + 1 }),
+    ...documentsOf(own).flatMap((place) => touchOperations(transaction, place)),
+  ];
+}
+
+/** What could never be uploaded must not be written: it would hold up all that comes behind it. */
+function sendableContent(steps: readonly UploadStep[]): Uint8Array {
+  const content = uploadContent(steps);
+  const most = SYNC_MESSAGE_BYTES_MAX - MESSAGE_ROOM;
+  if (content.length <= most) return content;
+  const message =
+    `expected a transaction of at most ${most} bytes, because it is uploaded as one, ` +
+    `found ${content.length}; write it in several`;
+  throw new PeerError("operation.refused", message);
+}
+
+/** That a document was written to, and what is confirmed of it. */
+function touchOperations(
+  transaction: Transaction,
+  { collection, id }: OnDocument,
+): LocalOperation[] {
+  const { view, txnId } = transaction;
+  const idKey = documentId(id).key;
+  const number = view.collectionNumber(collection);
+  if (number === undefined) return [];
+  const touch = localOperation(touchKey(number, idKey, txnId), true);
+  const key = heldKey(number, idKey);
+  const record = view.reader.get(key);
+  if (record !== undefined && !isHeldAlone(record)) return [touch];
+  const held = record === undefined ? undefined : readHeld(record);
+  const confirmed = storedParts(transaction.before, number, idKey);
+  const pending = pendingHeld(held, serverFact(view.reader).epoch, confirmed);
+  return [touch, localOperation(key, heldRecord(pending))];
+}
+
+function documentsOf({ steps }: OwnWrites): OnDocument[] {
+  if (steps.length === 1) return [...(steps[0]?.operations ?? [])];
+  const documents = new Map<string, UploadOperation>();
+  for (const operation of steps.flatMap(({ operations }) => operations)) {
+    const name = `${documentId(operation.id).key}/${operation.collection}`;
+    if (!documents.has(name)) documents.set(name, operation);
+  }
+  return [...documents.values()];
+}

@@ -1,0 +1,59 @@
+/**
+ * Sweep: letting go of documents that nobody follows any more.
+ *
+ * There may be many, so it is done in bounded transactions. What makes it necessary stays on record
+ * until the last of them, so that a sweep that was cut off is done again.
+ */
+
+import type { Key } from "../platform.ts";
+import { collectionOfKey, HELD, ID_OFFSET } from "../store/keys.ts";
+import type { Store } from "../store/store.ts";
+import type { View } from "../store/view.ts";
+import { type LayeredDocument, Layers } from "./layers.ts";
+
+/** Documents that one transaction of a sweep looks at. */
+const SWEEP_BATCH = 1000;
+
+/** Shows `visit` every document that something is held of; what it changes is written. */
+export async function sweepHeld(
+  store: Store,
+  visit: (document: LayeredDocument) => void,
+): Promise<void> {
+  let after: Key | undefined;
+  do {
+    const from = after;
+    const { result } = await store.transact((transaction) => {
+      const layers = new Layers(transaction);
+      const last = sweepSome(layers, from, visit);
+      layers.flush();
+      return last;
+    });
+    after = result;
+  } while (after !== undefined);
+}
+
+/** Goes on behind a key. Returns the last that it came to; undefined when there are no more. */
+function sweepSome(
+  layers: Layers,
+  after: Key | undefined,
+  visit: (document: LayeredDocument) => void,
+): Key | undefined {
+  const names = namesOf(layers.view);
+  const range = { from: after === undefined ? HELD.from : `${after}\x00`, to: HELD.to };
+  let seen = 0;
+  for (const key of layers.view.reader.keys(range)) {
+    const collection = names.get(collectionOfKey(key));
+    if (collection !== undefined) visit(layers.documentByKey(collection, key.slice(ID_OFFSET)));
+    if (++seen === SWEEP_BATCH) return key;
+  }
+  return undefined;
+}
+
+function namesOf(view: View): Map<number, string> {
+  const names = new Map<number, string>();
+  for (const name of view.collections()) {
+    const number = view.collectionNumber(name);
+    if (number !== undefined) names.set(number, name);
+  }
+  return names;
+}

@@ -1,0 +1,187 @@
+/**
+ * Judged uploads: the operations of a small peer, held to what its session may write.
+ *
+ * Each operation is judged like the statement that it stands for, on the state of the server when it
+ * is applied. Its writer has not seen that state, so an operation may lose to what is newer. It is
+ * judged by what it leaves, and also as if it were the newest: else who may not write a document
+ * could try until a write wins (P10 to P13, P17).
+ */
+
+import {
+  getField,
+  isObject,
+  PeerError,
+  type UploadOperation,
+  unreachable,
+} from "@bigpeer/protocol";
+import { deltaOf } from "../../crdt/edit.ts";
+import { merge } from "../../crdt/merge.ts";
+import { show } from "../../crdt/show.ts";
+import { EMPTY_STATE } from "../../crdt/state.ts";
+import { DOCUMENT_SIZE_MAX, RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../../limits.ts";
+import type { Platform } from "../../platform.ts";
+import type { OperationOutcome } from "../../store/applier.ts";
+import type { JudgedStep, JudgeUpload } from "../../store/upload.ts";
+import type { StoredDocument, View } from "../../store/view.ts";
+import { Fault } from "../fault.ts";
+import { Budget } from "../frame/budget.ts";
+import type { Authority } from "../permission/authority.ts";
+import type { CollectionUse } from "../permission/collection-use.ts";
+import { attachmentDenied, documentDenied } from "../permission/denial.ts";
+import { Judge } from "../permission/judge.ts";
+import { Warnings } from "../run/execution.ts";
+import { checkDocumentSize, LAST, type SizeLimits } from "./document-size.ts";
+import { addTokens, isWritable } from "./judged-write.ts";
+import { checkMetaSizes, metaSizes, UploadEffort } from "./upload-effort.ts";
+
+export interface UploadJudgeOptions {
+  readonly platform: Platform;
+  readonly appId: string;
+  /** What the session may do when the upload is applied; everything when it is undefined. */
+  readonly authority: () => Authority | undefined;
+}
+
+/** What judges the uploads of one session. */
+export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
+  return () => {
+    const judge = judgeOf(options);
+    const effort = new UploadEffort();
+    return (step, apply) => {
+      try {
+        for (const operation of step.operations) refuseId(operation);
+        if (judge === undefined) checkSizes(step);
+        else judgeBefore(step, judge);
+        effort.spend(step);
+        const sizes = metaSizes(step);
+        const outcomes = apply();
+        if (judge !== undefined) judgeAfter(step, judge, outcomes);
+        checkMetaSizes(step, sizes);
+        return outcomes;
+      } catch (error) {
+        throw refusalOf(error);
+      }
+    };
+  };
+}
+
+function judgeOf({ platform, appId, authority }: UploadJudgeOptions): Judge | undefined {
+  const rights = authority();
+  if (rights === undefined || rights.isFull) return undefined;
+  const elapsed = (): number => platform.elapsed();
+  const limits = { timeMsMax: STATEMENT_MS_MAX, bytesMax: RESULT_BYTES_MAX };
+  const budget = new Budget({ elapsed, ...limits });
+  const request = { id: "", appId, startMs: platform.now() };
+  return new Judge(rights, { args: {}, platform, budget, request });
+}
+
+const SIZE_LIMITS: SizeLimits = { soft: DOCUMENT_SIZE_MAX, hard: DOCUMENT_SIZE_MAX };
+
+/** No write changes an id, and no statement can say so. */
+function refuseId(operation: UploadOperation): void {
+  if (operation.kind === "delete" || !writesId(operation)) return;
+  throw new PeerError("operation.invalid", "expected fields without _id");
+}
+
+function writesId(operation: Exclude<UploadOperation, { kind: "delete" }>): boolean {
+  if (operation.kind !== "update") return getField(operation.fields, "_id") !== undefined;
+  return operation.edits.some(({ path, ...edit }) => {
+    if (path.length > 0) return path[0] === "_id";
+    return edit.kind === "set" && isObject(edit.value) && getField(edit.value, "_id") !== undefined;
+  });
+}
+
+function checkSizes({ transaction, operations }: JudgedStep): void {
+  const { view } = transaction;
+  for (const operation of operations) {
+    checkSize(operation, view.get(operation.collection, operation.id), view);
+  }
+}
+
+function checkSize(
+  operation: UploadOperation,
+  before: StoredDocument | undefined,
+  view: View,
+): void {
+  if (operation.kind === "delete") return;
+  checkDocumentSize({ operation, before }, SIZE_LIMITS, view, new Warnings());
+}
+
+function judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): void {
+  const { view } = transaction;
+  const tokens = new Set<string>();
+  for (const operation of operations) {
+    const { collection, id } = operation;
+    judge.authority.require(usesOf(operation));
+    const before = transaction.get(collection, id);
+    if (before !== undefined && !isWritable(collection, before, judge)) {
+      throw documentDenied(collection);
+    }
+    requireWritten(imageAsLast(operation, view, judge), collection, judge);
+    // Not earlier: how large a document is, is nothing for who may not read it.
+    checkSize(operation, before, view);
+    if (!judge.authority.isReadingAll) addTokens(operation, tokens);
+  }
+  // Before they are written: then the document itself would be one that refers to them.
+  for (const token of tokens) {
+    if (!judge.mayReadAttachment(token, view)) throw attachmentDenied();
+  }
+}
+
+function judgeAfter(
+  { transaction, operations }: JudgedStep,
+  judge: Judge,
+  outcomes: readonly OperationOutcome[],
+): void {
+  for (const [i, { kind, collection, id }] of operations.entries()) {
+    // In the same words as for what he may not read.
+    if (kind === "update" && outcomes[i] === "missing") throw documentDenied(collection);
+    requireWritten(transaction.view.get(collection, id), collection, judge);
+  }
+}
+
+/** P6: what is changed or deleted must be seen first. */
+function usesOf({ kind, collection }: UploadOperation): readonly CollectionUse[] {
+  const write: CollectionUse = { kind: "write", collection };
+  const isNew = kind === "insert" || kind === "initial";
+  return isNew ? [write] : [{ kind: "read", collection }, write];
+}
+
+function requireWritten(image: StoredDocument | undefined, collection: string, judge: Judge): void {
+  if (image !== undefined && !judge.mayWrite(collection, image)) throw documentDenied(collection);
+}
+
+/** The document as the operation would leave it if nothing were newer; undefined for none. */
+function imageAsLast(
+  operation: UploadOperation,
+  view: View,
+  judge: Judge,
+): StoredDocument | undefined {
+  const { kind, collection, id } = operation;
+  if (kind === "delete" || judge.authority.writeRule(collection).isWhole) return undefined;
+  const { state } = view.state(collection, id);
+  const seen = kind === "initial" ? EMPTY_STATE : state;
+  const delta = deltaOf(seen, operation, LAST);
+  const shown = delta === undefined ? undefined : show(merge(state, delta));
+  if (shown !== undefined) return { id, ...shown };
+  switch (kind) {
+    case "insert":
+    case "initial":
+      return { id, fields: operation.fields, types: operation.types };
+    case "update":
+      return undefined;
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** What an upload is refused with, once and for all; everything else is no matter of its content. */
+function refusalOf(error: unknown): unknown {
+  if (error instanceof Fault) {
+    const isDenied = error.code === "permission.denied";
+    return new PeerError(isDenied ? error.code : "operation.refused", error.message);
+  }
+  if (error instanceof PeerError && error.code.startsWith("query.")) {
+    return new PeerError("operation.refused", "the permissions took too long to judge the upload");
+  }
+  return error;
+}

@@ -1,0 +1,213 @@
+/**
+ * StatementTransaction: several statements that take effect together or not at all, with time in
+ * between for whoever decides what comes next.
+ *
+ * Each statement runs at once on a draft: a durable state and what the statements before it wrote.
+ * With the commit all of them run again, inside one transaction of the store, with the same
+ * arguments, the same clock and the same chance. Where each gives what it gave before, whoever chose
+ * them would choose the same again; so all is as if it had happened in that one moment. Where one
+ * gives something else nothing is written, and whoever chose has to look again.
+ */
+
+import { equalValues, PeerError } from "@bigpeer/protocol";
+import type { Platform } from "../platform.ts";
+import type { Draft, Store } from "../store/store.ts";
+import type { Transaction } from "../store/transaction.ts";
+import type { View } from "../store/view.ts";
+import type { Answer } from "./command/answer.ts";
+import { Fault, semanticFault } from "./fault.ts";
+import type { Budget } from "./frame/budget.ts";
+import type { Run } from "./frame/frame.ts";
+import { finish } from "./frame/steps.ts";
+import type { CollectionUse } from "./permission/collection-use.ts";
+import type { StatementRequest, StatementResult } from "./request.ts";
+import type { Execution } from "./run/execution.ts";
+import type { StatementOutput, Work } from "./statement/work.ts";
+import { underMeter } from "./value/effort.ts";
+
+export type Begin = (view: View, transaction?: Transaction) => Execution;
+
+/** A statement with all that it needs to run, as often as necessary. */
+export interface ReadyStatement<T = StatementOutput> {
+  readonly kind: string;
+  readonly work: Work<T>;
+  /** The collections of documents that it names. */
+  readonly access: readonly CollectionUse[];
+  readonly run: Run;
+  readonly begin: (run: Run) => Begin;
+  /** A budget as for a new statement. */
+  readonly again: () => Budget;
+}
+
+export type PlayStatement<T = StatementOutput> = (ready: ReadyStatement<T>) => Answer<T>;
+
+/** Hands a request to `play` when it is ready. Throws what the statement is refused with. */
+export type Ask = (request: StatementRequest, play: PlayStatement) => StatementResult;
+
+/** What a statement came to, as whoever chose it saw it. */
+type Seen =
+  | { readonly kind: "done"; readonly output: StatementOutput }
+  | { readonly kind: "failed"; readonly message: string };
+
+interface Played {
+  readonly ready: ReadyStatement;
+  readonly draws: readonly Uint8Array[];
+  readonly seen: Seen;
+}
+
+const KINDS: ReadonlySet<string> = new Set(["select", "union", "insert", "update", "remove"]);
+
+/** Thrown to leave a transaction of the store without a trace. */
+const CHANGED: unique symbol = Symbol("changed");
+
+export class StatementTransaction {
+  readonly #store: Store;
+  readonly #ask: Ask;
+  readonly #draft: Draft;
+  readonly #played: Played[] = [];
+  #isWriting = false;
+  #isOver = false;
+  /** Something failed half-way: what the draft shows is not what would be. */
+  #failure: unknown;
+
+  constructor(store: Store, ask: Ask) {
+    this.#store = store;
+    this.#ask = ask;
+    this.#draft = store.draft();
+  }
+
+  /** Runs a statement on what the ones before it made. Throws what it is refused with. */
+  execute(request: StatementRequest): StatementResult {
+    if (this.#isOver) throw new PeerError("store.closed", "the transaction has ended");
+    if (this.#failure !== undefined) throw this.#failure;
+    const result = this.#ask(request, (ready) => this.#play(ready));
+    return { ...result, transactionId: this.#draft.txnId };
+  }
+
+  /**
+   * Makes all of it durable, and ends. The transaction, or for one that wrote nothing the state that
+   * it read; undefined when others have changed what it was decided by.
+   */
+  async commit(): Promise<number | undefined> {
+    if (this.#isOver) throw new PeerError("store.closed", "the transaction has ended");
+    this.close();
+    if (this.#failure !== undefined) throw this.#failure;
+    // All reads were of one state.
+    if (!this.#isWriting) return this.#draft.txnId;
+    try {
+      const { txnId } = await this.#store.transact((transaction) => {
+        for (const each of this.#played) playAgain(each, transaction);
+      });
+      return txnId;
+    } catch (error) {
+      if (error === CHANGED) return undefined;
+      throw error;
+    }
+  }
+
+  /** Ends it; without a commit nothing has happened. May be called again. */
+  close(): void {
+    this.#isOver = true;
+    this.#draft.close();
+  }
+
+  #play(ready: ReadyStatement): Answer<StatementOutput> {
+    const { work, run } = ready;
+    checkKind(ready);
+    const { transaction } = this.#draft;
+    const draws: Uint8Array[] = [];
+    const platform = platformOf(run.platform, (size) => {
+      const drawn = run.platform.random(size);
+      draws.push(drawn);
+      return drawn;
+    });
+    const execution = ready.begin({ ...run, platform })(transaction.view, transaction);
+    let written = 0;
+    try {
+      const output = perform(work, execution, transaction, () => written++);
+      this.#isWriting ||= work.kind === "write";
+      this.#played.push({ ready, draws, seen: { kind: "done", output } });
+      const { list, total } = execution.warnings;
+      return { result: output, warnings: list, totalWarnings: total };
+    } catch (error) {
+      // What failed before it wrote has had no effect, and whoever chose it may go on.
+      if (written > 0) this.#failure = error;
+      else this.#played.push({ ready, draws, seen: { kind: "failed", message: messageOf(error) } });
+      throw error;
+    }
+  }
+}
+
+/** Requests that are over can be deleted too, but not undone. */
+function checkKind({ kind, work }: ReadyStatement): void {
+  if (KINDS.has(kind) && (kind !== "remove" || work.kind === "write")) return;
+  const expected = "SELECT, INSERT, UPDATE, DELETE, EVICT or TOMBSTONE";
+  throw semanticFault(`expected ${expected} of documents in a transaction`, 0);
+}
+
+/** Runs a statement from beginning to end. */
+function perform(
+  work: Work,
+  execution: Execution,
+  transaction: Transaction,
+  onWrite: () => void,
+): StatementOutput {
+  const { budget } = execution.run;
+  transaction.watch(() => {
+    budget.step();
+    onWrite();
+  });
+  return underMeter(budget, () =>
+    work.kind === "read" ? finish(work.run(execution)) : work.run(execution),
+  );
+}
+
+/** Throws CHANGED when it does not come to what it came to before. */
+function playAgain({ ready, draws, seen }: Played, transaction: Transaction): void {
+  const { run, work } = ready;
+  const budget = ready.again();
+  let next = 0;
+  let written = 0;
+  const platform = platformOf(run.platform, (size) => {
+    const drawn = draws[next++];
+    return drawn?.length === size ? drawn : run.platform.random(size);
+  });
+  try {
+    const execution = ready.begin({ ...run, platform, budget })(transaction.view, transaction);
+    const output = perform(work, execution, transaction, () => written++);
+    const isSame = seen.kind === "done" && isEqual(output, seen.output);
+    // What the host tells is another thing at each moment.
+    if (!isSame && ready.access.length > 0) throw CHANGED;
+  } catch (error) {
+    const isSame = seen.kind === "failed" && messageOf(error) === seen.message;
+    if (isSame && written === 0) return;
+    throw isOfDocuments(error) ? CHANGED : error;
+  } finally {
+    budget.end();
+  }
+}
+
+function isEqual(a: StatementOutput, b: StatementOutput): boolean {
+  return equalValues([...a.items], [...b.items]) && equalValues([...a.ids], [...b.ids]);
+}
+
+/** Whether an error comes from what the documents are, and not from the time or memory that is left. */
+function isOfDocuments(error: unknown): boolean {
+  if (error instanceof Fault) return true;
+  return error instanceof PeerError && /^(operation|value|id)\./.test(error.code);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function platformOf(platform: Platform, random: (size: number) => Uint8Array): Platform {
+  return {
+    now: () => platform.now(),
+    elapsed: () => platform.elapsed(),
+    pause: () => platform.pause(),
+    random,
+    sha256: (bytes) => platform.sha256(bytes),
+    pattern: (source, flags) => platform.pattern(source, flags),
+  };
+}

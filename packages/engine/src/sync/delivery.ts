@@ -1,0 +1,265 @@
+/**
+ * Delivery: sends what a round has found, session by session, each transaction as a whole (S16).
+ *
+ * Frames of a filter are made once for all of its members. A session whose queue is full gets none of
+ * the round: its streams are behind from where they stood (S22).
+ */
+
+import { encodeMessage, type Outcome } from "@bigpeer/protocol";
+import type { Steps } from "../query/frame/steps.ts";
+import { exhaustion } from "./effort.ts";
+import { FrameSet } from "./frame.ts";
+import type { Group } from "./group.ts";
+import type { News, StreamNews } from "./matching.ts";
+import type { SizedOutcome } from "./outcome-news.ts";
+import type { Extras, RoundNews } from "./round.ts";
+import type { Stream } from "./stream.ts";
+import type { StreamHost } from "./stream-host.ts";
+import type { StreamingSession } from "./streaming-session.ts";
+
+/** What becomes of streams when a round is sent. */
+export interface DeliveryPlane {
+  /** All that a stream lacks is sent: it is live from the transaction on. */
+  becomeLive(stream: Stream, txn: number): void;
+  /** Live streams of one session stand at `txn` and get no more for now. */
+  leaveBehind(session: StreamingSession, streams: readonly Stream[], txn: number): void;
+  /** The queue of a session is full: all of its live streams are behind. */
+  fallBehind(session: StreamingSession, txn: number): void;
+  /** A stream that was to become live lacks too much for it. */
+  catchUp(stream: Stream): void;
+  fail(stream: Stream, error: unknown): void;
+  /** So many of the session's outcomes are sent. */
+  tookOutcomes(session: StreamingSession, count: number): void;
+  /** Its outcomes have to wait until it reads. */
+  holdOutcomes(session: StreamingSession): void;
+}
+
+/** About what one `committed` carries. */
+const COMMITTED_BYTES = 1024 * 1024;
+
+/** Sessions after which a pause is offered. */
+const SESSIONS_PER_PAUSE = 16;
+
+interface Parcel {
+  /** Touched groups that it has a live stream of. */
+  readonly streams: Stream[];
+  readonly joining: StreamNews[];
+}
+
+export class Delivery {
+  readonly #news: RoundNews;
+  readonly #host: StreamHost;
+  readonly #plane: DeliveryPlane;
+  readonly #frames = new Map<Group, FrameSet>();
+  readonly #joinFrames = new Map<Group, { readonly news: News; readonly frames: FrameSet }>();
+  #committed: Uint8Array | undefined;
+
+  constructor(news: RoundNews, host: StreamHost, plane: DeliveryPlane) {
+    this.#news = news;
+    this.#host = host;
+    this.#plane = plane;
+  }
+
+  *steps(): Steps<void> {
+    this.#endFailed();
+    this.#leaveBehind();
+    for (const stream of this.#news.late) if (!stream.isOver) this.#plane.catchUp(stream);
+    const { alone, parcels } = this.#parcels();
+    yield;
+    for (const [i, stream] of alone.entries()) {
+      if (stream.phase === "live") this.#deliverAlone(stream);
+      if (i % SESSIONS_PER_PAUSE === 0) yield;
+    }
+    for (const [session, parcel] of parcels) {
+      if (!session.isClosed) this.#deliver(session, parcel);
+      yield;
+    }
+  }
+
+  #endFailed(): void {
+    const { matched, failed } = this.#news;
+    for (const [group, error] of matched.failed) {
+      for (const stream of Array.from(group.streams)) this.#plane.fail(stream, error);
+    }
+    for (const stream of matched.exhausted) this.#plane.fail(stream, exhaustion());
+    for (const [stream, error] of failed) this.#plane.fail(stream, error);
+  }
+
+  /** Those that cannot have the round as one, whoever they belong to (S23). */
+  #leaveBehind(): void {
+    const { matched, isLost, since } = this.#news;
+    const groups = isLost ? this.#host.groups.all() : matched.tooMuch;
+    const bySession = new Map<StreamingSession, Stream[]>();
+    for (const group of groups) {
+      for (const stream of group.live()) {
+        const known = bySession.get(stream.session);
+        if (known === undefined) bySession.set(stream.session, [stream]);
+        else known.push(stream);
+      }
+    }
+    for (const [session, streams] of bySession) this.#plane.leaveBehind(session, streams, since);
+  }
+
+  #parcels(): { readonly alone: Stream[]; readonly parcels: Map<StreamingSession, Parcel> } {
+    const { matched, extras } = this.#news;
+    const alone: Stream[] = [];
+    const parcels = new Map<StreamingSession, Parcel>();
+    const parcelOf = (session: StreamingSession): Parcel => {
+      let parcel = parcels.get(session);
+      if (parcel === undefined) {
+        parcel = { streams: [], joining: [] };
+        parcels.set(session, parcel);
+      }
+      return parcel;
+    };
+    for (const [group, news] of matched.live) {
+      if (news.entries.length === 0) continue;
+      for (const stream of group.live()) {
+        const { session } = stream;
+        if (session.streams.size === 1 && !extras.has(session)) alone.push(stream);
+        else parcelOf(session).streams.push(stream);
+      }
+    }
+    for (const each of matched.streams) parcelOf(each.stream.session).joining.push(each);
+    for (const session of extras.keys()) parcelOf(session);
+    return { alone, parcels };
+  }
+
+  /** The one stream of a session, and nothing else for it: so it is with most. */
+  #deliverAlone({ session, group }: Stream): void {
+    const { txn, since } = this.#news;
+    const frames = this.#framesOf(group);
+    if (!session.outbox.fits(frames.bytes)) return this.#setBehind(session, since);
+    for (const frame of frames.marked(txn)) session.outbox.send(frame);
+    session.toldTxn = txn;
+  }
+
+  #deliver(session: StreamingSession, parcel: Parcel): void {
+    const { txn, since, extras } = this.#news;
+    const streams = parcel.streams.filter(({ phase }) => phase === "live");
+    const extra = extras.get(session);
+    let bytes = 0;
+    for (const { group } of streams) bytes += this.#framesOf(group).bytes;
+    for (const { answers } of extra?.answers ?? []) bytes += answers.bytes;
+    if (session.outbox.fits(bytes)) {
+      this.#sendLive(session, streams, extra);
+      session.toldTxn = txn;
+    } else {
+      if (streams.length > 0 || (extra?.answers.length ?? 0) > 0) this.#setBehind(session, since);
+      if (extra !== undefined) this.#plane.holdOutcomes(session);
+    }
+    for (const each of parcel.joining) this.#join(session, each);
+  }
+
+  /** A session that reads is not to blame for a round that is too large for its queue. */
+  #setBehind(session: StreamingSession, since: number): void {
+    if (!session.outbox.hasRoom) this.#plane.fallBehind(session, since);
+    else this.#plane.leaveBehind(session, [...session.live()], since);
+  }
+
+  #sendLive(session: StreamingSession, streams: readonly Stream[], extra?: Extras): void {
+    const { txn } = this.#news;
+    const { outbox } = session;
+    const [only] = streams;
+    if (extra === undefined && streams.length === 1 && only !== undefined) {
+      for (const frame of this.#framesOf(only.group).marked(txn)) outbox.send(frame);
+      return;
+    }
+    for (const { group } of streams) {
+      for (const frame of this.#framesOf(group).plain()) outbox.send(frame);
+    }
+    let isNews = streams.length > 0;
+    for (const { stream, answers } of extra?.answers ?? []) {
+      if (stream.phase !== "live") continue;
+      const { filter } = stream.group;
+      this.#host.made.encoded++;
+      outbox.say({ t: "documents", filter, entries: answers.entries });
+      stream.wants?.splice(0, answers.count);
+      isNews = true;
+    }
+    const outcomes = extra === undefined ? [] : countedOutcomes(session, extra);
+    if (outcomes.length > 0) this.#sendOutcomes(session, outcomes);
+    else if (isNews) outbox.send(this.#committedBytes());
+  }
+
+  #sendOutcomes(session: StreamingSession, outcomes: readonly SizedOutcome[]): void {
+    let batch: Outcome[] = [];
+    let bytes = 0;
+    const send = (): void => {
+      this.#host.made.encoded++;
+      session.outbox.say({ t: "committed", txn: this.#news.txn, outcomes: batch });
+      batch = [];
+      bytes = 0;
+    };
+    for (const each of outcomes) {
+      if (batch.length > 0 && bytes + each.bytes > COMMITTED_BYTES) send();
+      batch.push(each.outcome);
+      bytes += each.bytes;
+    }
+    send();
+    this.#plane.tookOutcomes(session, outcomes.length);
+  }
+
+  /** Ends the download of a stream: behind the round, whose state it is of. */
+  #join(session: StreamingSession, each: StreamNews): void {
+    const { stream, news, cut } = each;
+    const { txn } = this.#news;
+    if (stream.isOver || stream.phase !== "join") return;
+    if (cut !== undefined || !session.outbox.fits(news.bytes)) {
+      this.#plane.catchUp(stream);
+      return;
+    }
+    for (const frame of this.#joinFramesOf(each).plain()) session.outbox.send(frame);
+    session.outbox.say({ t: "complete", filter: stream.group.filter, txn });
+    this.#plane.becomeLive(stream, txn);
+  }
+
+  #framesOf(group: Group): FrameSet {
+    let frames = this.#frames.get(group);
+    if (frames === undefined) {
+      const entries = this.#news.matched.live.get(group)?.entries ?? [];
+      frames = this.#frameSet(group, entries);
+      this.#frames.set(group, frames);
+    }
+    return frames;
+  }
+
+  /** Many may come back to one filter at once, and lack the same. */
+  #joinFramesOf({ stream, news }: StreamNews): FrameSet {
+    const { group } = stream;
+    const last = this.#joinFrames.get(group);
+    if (last !== undefined && isSame(last.news.entries, news.entries)) return last.frames;
+    const frames = this.#frameSet(group, news.entries);
+    this.#joinFrames.set(group, { news, frames });
+    return frames;
+  }
+
+  #frameSet({ filter }: Group, entries: readonly Uint8Array[]): FrameSet {
+    const { limits, made } = this.#host;
+    return new FrameSet(filter, entries, { frameBytes: limits.frameBytes, count: made });
+  }
+
+  #committedBytes(): Uint8Array {
+    if (this.#committed === undefined) {
+      this.#host.made.encoded++;
+      this.#committed = encodeMessage({ t: "committed", txn: this.#news.txn, outcomes: [] });
+    }
+    return this.#committed;
+  }
+}
+
+/**
+ * None when a stream whose frames they count on has ended meanwhile, or when the session may read
+ * something else by now: then they wait for the next round.
+ */
+function countedOutcomes(
+  { port }: StreamingSession,
+  { outcomes, counted, authority }: Extras,
+): readonly SizedOutcome[] {
+  if (port.authority !== authority) return [];
+  return counted.every(({ phase, isOver }) => phase === "live" && !isOver) ? outcomes : [];
+}
+
+function isSame(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  return a.length === b.length && a.every((entry, i) => entry === b[i]);
+}

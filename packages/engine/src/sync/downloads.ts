@@ -1,0 +1,231 @@
+/**
+ * Downloads: all streams that are not live, and their next pieces, in turns.
+ *
+ * Each piece is read in a short read of its own, and only for sessions that have room for it. A stream
+ * that lacks little is handed to the next round. One that has told a part and falls too far back
+ * catches up before it reads on, so that the log always reaches back to it.
+ */
+
+import { SLICE_MS } from "../limits.ts";
+import type { Steps } from "../query/frame/steps.ts";
+import type { StoreSnapshot } from "../store/store.ts";
+import { emptyPiece, readPiece, Scan } from "./back-fill.ts";
+import { readCatchUp } from "./catch-up.ts";
+import { readWanted } from "./comparison.ts";
+import { exhaustion } from "./effort.ts";
+import { FrameSet } from "./frame.ts";
+import type { News, StreamNews } from "./matching.ts";
+import { isPassing } from "./passing-error.ts";
+import { oldestOf } from "./round.ts";
+import type { Stream } from "./stream.ts";
+import type { StreamHost } from "./stream-host.ts";
+import type { StreamingSession } from "./streaming-session.ts";
+import { FIRST_KEY } from "./told.ts";
+
+/** What downloads need of the plane. */
+export interface DownloadPlane {
+  /** The last durable transaction. */
+  newest(): number;
+  elapsed(): number;
+  pause(): Promise<void>;
+  read<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T>;
+  /** The stream becomes live with the next round. */
+  join(stream: Stream): void;
+  fail(stream: Stream, error: unknown): void;
+  /** The session does not read: its streams wait. */
+  wait(session: StreamingSession): void;
+}
+
+export class Downloads {
+  readonly #host: StreamHost;
+  readonly #plane: DownloadPlane;
+  /** Streams with a piece to read or wishes to answer. */
+  readonly #ready = new Set<Stream>();
+  /** Streams that lack much. */
+  readonly #catching = new Set<Stream>();
+  #isGoing = false;
+  #isClosed = false;
+
+  constructor(host: StreamHost, plane: DownloadPlane) {
+    this.#host = host;
+    this.#plane = plane;
+  }
+
+  /** Puts a stream where its phase says. */
+  place(stream: Stream): void {
+    this.remove(stream);
+    if (stream.isOver) return;
+    const { phase, session } = stream;
+    if (phase === "join") this.#plane.join(stream);
+    const isReady = phase === "scan" || (phase !== "live" && stream.hasWants);
+    if (!isReady && phase !== "catch") return;
+    if (!session.outbox.hasRoom) {
+      session.blocked ??= new Set();
+      session.blocked.add(stream);
+      this.#plane.wait(session);
+      return;
+    }
+    (isReady ? this.#ready : this.#catching).add(stream);
+    this.wake();
+  }
+
+  remove(stream: Stream): void {
+    this.#ready.delete(stream);
+    this.#catching.delete(stream);
+    const { session } = stream;
+    session.blocked?.delete(stream);
+    if (session.blocked?.size === 0) session.blocked = undefined;
+  }
+
+  /** The session reads again. */
+  unblock(session: StreamingSession): void {
+    if (session.blocked === undefined || !session.outbox.hasRoom) return;
+    for (const stream of Array.from(session.blocked)) this.place(stream);
+  }
+
+  /** What comes next for a stream that is not live. */
+  advance(stream: Stream): void {
+    const { joinTransactions } = this.#host.limits;
+    const isFar = this.#plane.newest() - oldestOf(stream) > joinTransactions;
+    stream.phase = isFar ? "catch" : nextPhase(stream);
+    this.place(stream);
+  }
+
+  wake(): void {
+    if (this.#isGoing || this.#isClosed || !this.#hasWork) return;
+    this.#isGoing = true;
+    void this.#go();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  get #hasWork(): boolean {
+    return this.#ready.size > 0 || this.#catching.size > 0;
+  }
+
+  async #go(): Promise<void> {
+    while (!this.#isClosed && this.#hasWork) {
+      await this.#plane.pause();
+      if (this.#catching.size > 0) await this.#catchUp();
+      const endMs = this.#plane.elapsed() + SLICE_MS;
+      for (const stream of this.#ready) {
+        if (this.#isClosed) break;
+        await this.#piece(stream);
+        if (this.#plane.elapsed() >= endMs) break;
+      }
+    }
+    this.#isGoing = false;
+  }
+
+  async #piece(stream: Stream): Promise<void> {
+    this.#ready.delete(stream);
+    // Others of the same session may have filled the queue since it was ready.
+    if (!stream.session.outbox.hasRoom) return this.place(stream);
+    try {
+      if (stream.hasWants) await this.#answer(stream);
+      else await this.#scan(stream);
+    } catch (error) {
+      if (isPassing(error)) this.place(stream);
+      else this.#plane.fail(stream, error);
+    }
+  }
+
+  async #scan(stream: Stream): Promise<void> {
+    const { scan, group, session } = stream;
+    if (scan === undefined) return this.advance(stream);
+    const piece = await this.#plane.read((snapshot) =>
+      readPiece(scan, group, snapshot, this.#host),
+    );
+    if (stream.isOver || stream.scan !== scan) return;
+    const { frame, txn, through, sentThrough } = piece;
+    stream.told?.add(through, txn);
+    scan.through = through ?? scan.through;
+    if (frame !== undefined) scan.sentThrough = sentThrough ?? scan.through;
+    if (through === undefined) {
+      stream.scan = undefined;
+      if (scan.kind === "compare") stream.comparisonsSent++;
+    }
+    // A peer in this process may answer before this returns.
+    if (frame !== undefined) session.outbox.send(frame);
+    if (!stream.isOver) this.advance(stream);
+  }
+
+  /** Outside of a transaction: the stream is not live, so each frame counts by itself. */
+  async #answer(stream: Stream): Promise<void> {
+    const { group, session } = stream;
+    const { entries, count } = await this.#plane.read((snapshot) =>
+      readWanted(stream, snapshot, this.#host),
+    );
+    // It may have become live meanwhile: then a round answers.
+    if (stream.isOver || stream.phase === "live") return;
+    stream.wants?.splice(0, count);
+    if (stream.wants?.length === 0) stream.wants = undefined;
+    this.#host.made.encoded++;
+    session.outbox.say({ t: "documents", filter: group.filter, entries });
+    if (stream.isOver) return;
+    if (stream.phase === "answer") this.advance(stream);
+    else this.place(stream);
+  }
+
+  async #catchUp(): Promise<void> {
+    const streams = [...this.#catching];
+    this.#catching.clear();
+    try {
+      const news = await this.#plane.read((snapshot) => readCatchUp(snapshot, streams, this.#host));
+      for (const [group, error] of news.failed) {
+        for (const stream of Array.from(group.streams)) this.#plane.fail(stream, error);
+      }
+      for (const stream of news.exhausted) this.#plane.fail(stream, exhaustion());
+      for (const stream of news.lost) this.#compare(stream);
+      for (const each of news.streams) this.#tell(each, news.txn);
+    } catch (error) {
+      for (const stream of streams) {
+        if (isPassing(error)) this.place(stream);
+        else this.#plane.fail(stream, error);
+      }
+    }
+  }
+
+  #tell({ stream, news, cut }: StreamNews, txn: number): void {
+    const { session, group } = stream;
+    if (stream.isOver || stream.phase !== "catch") return;
+    if (!session.outbox.hasRoom) return this.place(stream);
+    this.#closeRange(stream, news);
+    const { limits, made } = this.#host;
+    const options = { frameBytes: limits.frameBytes, count: made };
+    for (const frame of new FrameSet(group.filter, news.entries, options).plain()) {
+      session.outbox.send(frame);
+    }
+    if (stream.isOver) return;
+    stream.told?.renew(stream.sweep, cut, txn);
+    stream.sweep = cut ?? FIRST_KEY;
+    if (cut === undefined) this.advance(stream);
+    else this.place(stream);
+  }
+
+  /** The log does not tell what it lacks: everything is compared. */
+  #compare(stream: Stream): void {
+    if (stream.isOver || stream.phase !== "catch") return;
+    stream.startScan(new Scan("compare"));
+    this.place(stream);
+  }
+
+  /**
+   * What was looked at counts as told, and the next range covers what no range has covered yet. So the
+   * peer must know of the range before it hears of a change in it: else that would let go of it again.
+   */
+  #closeRange({ scan, group, session }: Stream, news: News): void {
+    const key = scan && news.lastIn(scan.sentThrough, scan.through);
+    if (scan === undefined || key === undefined) return;
+    this.#host.made.encoded++;
+    session.outbox.send(emptyPiece(scan, group, key));
+    scan.sentThrough = key;
+  }
+}
+
+function nextPhase(stream: Stream): "scan" | "answer" | "join" {
+  if (stream.scan !== undefined) return "scan";
+  return stream.isAnswering ? "answer" : "join";
+}

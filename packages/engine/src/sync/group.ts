@@ -1,0 +1,99 @@
+/**
+ * Group: everybody who follows one effective filter. A change is judged once for all of them, and they
+ * share its frames.
+ */
+
+import type { MatchEntry, MatchIndex } from "../query/live/match-index.ts";
+import type { PreparedStream } from "./filter.ts";
+import type { Stream } from "./stream.ts";
+
+export class Group {
+  readonly prepared: PreparedStream;
+  readonly entry: MatchEntry<Group>;
+  readonly streams: Set<Stream> = new Set();
+  /** How many of them have all up to the position of the last round. */
+  liveCount = 0;
+
+  constructor(prepared: PreparedStream, index: MatchIndex<Group>) {
+    this.prepared = prepared;
+    const { statement, args, authority } = prepared;
+    this.entry = index.add(statement.plan, { args, authority }, this);
+  }
+
+  get collection(): string {
+    return this.prepared.collection;
+  }
+
+  get filter(): Uint8Array {
+    return this.prepared.filter;
+  }
+
+  *live(): Iterable<Stream> {
+    for (const stream of this.streams) if (stream.phase === "live") yield stream;
+  }
+}
+
+/** All groups, and which collections have live streams. */
+export class Groups {
+  readonly index: MatchIndex<Group>;
+  readonly #byKey = new Map<string, Group>();
+  readonly #liveByCollection = new Map<string, number>();
+  liveCount = 0;
+
+  constructor(index: MatchIndex<Group>) {
+    this.index = index;
+  }
+
+  get count(): number {
+    return this.#byKey.size;
+  }
+
+  all(): Iterable<Group> {
+    return this.#byKey.values();
+  }
+
+  /** The group of a filter; a new one that nobody follows is not kept. */
+  of(prepared: PreparedStream): Group {
+    return this.#byKey.get(prepared.filterKey) ?? new Group(prepared, this.index);
+  }
+
+  join(stream: Stream): void {
+    const { group } = stream;
+    group.streams.add(stream);
+    this.#byKey.set(group.prepared.filterKey, group);
+  }
+
+  leave(stream: Stream): void {
+    const { group } = stream;
+    this.endLive(stream);
+    if (!group.streams.delete(stream) || group.streams.size > 0) return;
+    this.index.remove(group.entry);
+    this.#byKey.delete(group.prepared.filterKey);
+  }
+
+  hasLive(collection: string): boolean {
+    return this.#liveByCollection.has(collection);
+  }
+
+  beginLive(stream: Stream): void {
+    if (stream.phase === "live") return;
+    stream.phase = "live";
+    this.#count(stream, 1);
+  }
+
+  /** Its phase is for the caller to set. */
+  endLive(stream: Stream): void {
+    if (stream.phase !== "live") return;
+    stream.phase = "behind";
+    this.#count(stream, -1);
+  }
+
+  #count({ group }: Stream, change: 1 | -1): void {
+    const { collection } = group;
+    group.liveCount += change;
+    this.liveCount += change;
+    const count = (this.#liveByCollection.get(collection) ?? 0) + change;
+    if (count > 0) this.#liveByCollection.set(collection, count);
+    else this.#liveByCollection.delete(collection);
+  }
+}

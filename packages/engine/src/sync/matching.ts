@@ -1,0 +1,300 @@
+/**
+ * Matching: what a window of changes means for each filter, and for each stream that comes back.
+ *
+ * For the live streams of a filter everything is judged once, with what showed at the last round; for a
+ * stream that catches up with what it was told. Nothing is said of a document that did not match then
+ * and does not match now (S19). Where a stream came back with a cursor, then is any time since.
+ */
+
+import type { ValueObject } from "@bigpeer/protocol";
+import type { Steps } from "../query/frame/steps.ts";
+import type { Match, MatchEntry } from "../query/live/match-index.ts";
+import { imageBefore } from "../store/change-log.ts";
+import type { StoreSnapshot } from "../store/store.ts";
+import type { StoredDocument } from "../store/view.ts";
+import type { ChangeWindow, WindowChange, WindowDocument } from "./change-window.ts";
+import { DocumentNews } from "./document-news.ts";
+import type { Group } from "./group.ts";
+import type { Stream } from "./stream.ts";
+import type { StreamHost } from "./stream-host.ts";
+
+/** What is to be sent of one filter. */
+export class News {
+  readonly entries: Uint8Array[] = [];
+  readonly #keys: string[] = [];
+  #known: Set<string> | undefined;
+  bytes = 0;
+
+  add(idKey: string, entry: Uint8Array): void {
+    this.entries.push(entry);
+    this.#keys.push(idKey);
+    this.bytes += entry.length;
+  }
+
+  /** Whether the last that it says is about a document. */
+  endsWith(idKey: string): boolean {
+    return this.#keys.at(-1) === idKey;
+  }
+
+  /** The last document behind `after`, up to and with `through`, that it says something about. */
+  lastIn(after: string, through: string): string | undefined {
+    return this.#keys.findLast((key) => key > after && key <= through);
+  }
+
+  /** Whether it says something about a document. */
+  has(idKey: string): boolean {
+    this.#known ??= new Set(this.#keys);
+    return this.#known.has(idKey);
+  }
+
+  /** It is too much, and will not be sent. */
+  clear(): void {
+    this.entries.length = 0;
+    this.#keys.length = 0;
+  }
+}
+
+/** What a stream that catches up is told. */
+export interface StreamNews {
+  readonly stream: Stream;
+  readonly news: News;
+  /** Undefined when it is all; else the key of the last id that it reaches to. */
+  cut: string | undefined;
+}
+
+export interface Matching {
+  readonly snapshot: StoreSnapshot;
+  readonly window: ChangeWindow;
+  /** Where the live streams stand; undefined when they take no part. */
+  readonly since: number | undefined;
+  /** Streams that catch up. */
+  readonly streams: readonly Stream[];
+}
+
+export interface Matched {
+  /** Streams whose session has had more evaluated than it may. */
+  readonly exhausted: ReadonlySet<Stream>;
+  readonly live: ReadonlyMap<Group, News>;
+  /** Live filters with more than may be sent as one (S23). */
+  readonly tooMuch: ReadonlySet<Group>;
+  readonly streams: readonly StreamNews[];
+  /** Filters that could not be evaluated. */
+  readonly failed: ReadonlyMap<Group, unknown>;
+}
+
+export function* matchWindow(matching: Matching, host: StreamHost): Steps<Matched> {
+  const matcher = new Matcher(matching, host);
+  yield* matcher.all();
+  return matcher;
+}
+
+/** Evaluations after which a pause is offered. */
+const LOOKS_PER_PAUSE = 16;
+
+class Matcher implements Matched {
+  readonly #matching: Matching;
+  readonly #host: StreamHost;
+  readonly #byGroup = new Map<Group, StreamNews[]>();
+  readonly streams: StreamNews[] = [];
+  readonly live = new Map<Group, News>();
+  readonly tooMuch = new Set<Group>();
+  readonly failed = new Map<Group, unknown>();
+  readonly exhausted = new Set<Stream>();
+  /** Bytes of all that was encoded. */
+  #bytes = 0;
+  #looks = 0;
+
+  constructor(matching: Matching, host: StreamHost) {
+    this.#matching = matching;
+    this.#host = host;
+    for (const stream of matching.streams) {
+      const each: StreamNews = { stream, news: new News(), cut: undefined };
+      this.streams.push(each);
+      const others = this.#byGroup.get(stream.group);
+      if (others === undefined) this.#byGroup.set(stream.group, [each]);
+      else others.push(each);
+    }
+  }
+
+  *all(): Steps<void> {
+    const { documents } = this.#matching.window;
+    for (const [i, document] of documents.entries()) {
+      yield* this.#document(document);
+      yield;
+      if (this.#bytes > this.#host.limits.heldBytes && this.#matching.since === undefined) {
+        this.#stop(document, documents[i + 1]);
+        return;
+      }
+    }
+  }
+
+  /** Enough is held: the rest is for the next time. */
+  #stop(last: WindowDocument, next: WindowDocument | undefined): void {
+    if (next === undefined) return;
+    for (const each of this.streams) {
+      const { collection } = each.stream.group;
+      if (each.cut !== undefined || collection < last.collection) continue;
+      const { sweep } = each.stream;
+      each.cut = collection === last.collection && last.idKey > sweep ? last.idKey : sweep;
+    }
+  }
+
+  *#document(document: WindowDocument): Steps<void> {
+    const { snapshot } = this.#matching;
+    const { collection, id, idKey, changes } = document;
+    const after = snapshot.getByKey(collection, idKey);
+    const news = new DocumentNews(snapshot, document, after);
+    let fields: ValueObject | undefined = after?.fields;
+    let last = after;
+    for (const [i, change] of changes.entries()) {
+      fields = imageBefore(change.before, fields);
+      const before = fields && { id, fields, types: undefined };
+      last ??= before;
+      const span = { change, older: changes[i + 1] };
+      if (this.#isStart(span)) yield* this.#judge({ document, news, before, after, last, span });
+    }
+    this.#bytes += news.bytes;
+  }
+
+  /** Whether somebody stands right before a change: at or behind the older one, before this one. */
+  #isStart(span: Span): boolean {
+    const { since } = this.#matching;
+    return this.streams.length > 0 || (since !== undefined && isIn(span, since));
+  }
+
+  *#judge(told: ToldChange): Steps<void> {
+    const { document, before, after, span } = told;
+    const { index } = this.#host.groups;
+    const { since } = this.#matching;
+    const isLive = since !== undefined && isIn(span, since);
+    const change = { collection: document.collection, before, after };
+    for (const entry of index.touched(change)) {
+      const group = entry.owner;
+      const isForLive = isLive && group.liveCount > 0;
+      const streams = this.#startingIn(group, document, span);
+      if (!isForLive && streams.length === 0) continue;
+      if (++this.#looks % LOOKS_PER_PAUSE === 0) yield;
+      if (this.failed.has(group)) continue;
+      if (this.#isExhausted(group)) continue;
+      const { work } = index;
+      const match = index.matchOf(entry, change);
+      if (index.work - work > this.#host.limits.freeWork) {
+        charge(group, index.work - work);
+        yield;
+      }
+      if (match !== undefined) this.#take(told, match, streams, isForLive);
+    }
+  }
+
+  /** Whether nobody is left who may have it evaluated. Whoever may not loses it. */
+  #isExhausted(group: Group): boolean {
+    let isExhausted = true;
+    for (const stream of group.streams) {
+      if (stream.session.effort.isExhausted) this.exhausted.add(stream);
+      else isExhausted = false;
+      if (!isExhausted && this.exhausted.size === 0) return false;
+    }
+    return isExhausted;
+  }
+
+  #startingIn(group: Group, { idKey }: WindowDocument, span: Span): readonly StreamNews[] {
+    const streams = this.#byGroup.get(group);
+    if (streams === undefined) return NONE_STARTING;
+    return streams.filter(({ stream, news, cut }) => {
+      if (cut !== undefined || idKey <= stream.sweep) return false;
+      const told = stream.told?.at(idKey);
+      if (told === undefined) return false;
+      // It may hold what showed at any time since: the first of these that matches is enough.
+      if (stream.isUncertain) return told < span.change.txnId && !news.endsWith(idKey);
+      return isIn(span, told);
+    });
+  }
+
+  #take(
+    told: ToldChange,
+    match: Match<Group>,
+    streams: readonly StreamNews[],
+    isForLive: boolean,
+  ): void {
+    const group = match.entry.owner;
+    try {
+      if (match.kind === "failed") throw match.error;
+      if (isForLive) this.#addLive(group, told, match.kind);
+      for (const each of streams)
+        this.#addTo(each, told, this.#entry(told, match.entry, match.kind));
+    } catch (error) {
+      this.failed.set(group, error);
+    }
+  }
+
+  #addLive(group: Group, told: ToldChange, kind: MatchKind): void {
+    if (this.tooMuch.has(group)) return;
+    let news = this.live.get(group);
+    if (news === undefined) {
+      news = new News();
+      this.live.set(group, news);
+    }
+    const { limits } = this.#host;
+    const delta = kind === "stay" ? this.#delta(told) : undefined;
+    news.add(told.document.idKey, delta ?? this.#entry(told, group.entry, kind));
+    const held = this.#bytes + told.news.bytes;
+    if (news.bytes <= limits.roundBytes && held <= limits.heldBytes) return;
+    this.tooMuch.add(group);
+    news.clear();
+  }
+
+  /** In pieces: what a stream is told at once is bounded. */
+  #addTo(each: StreamNews, { document }: ToldChange, entry: Uint8Array): void {
+    each.news.add(document.idKey, entry);
+    if (each.news.bytes > this.#host.limits.catchUpBytes) each.cut = document.idKey;
+  }
+
+  #entry(told: ToldChange, entry: MatchEntry<Group>, kind: MatchKind): Uint8Array {
+    const { news, after, last, document } = told;
+    if (kind !== "leave") return news.put();
+    const isReadable =
+      last === undefined || (entry.judge?.mayRead(document.collection, last) ?? true);
+    if (!isReadable) return news.drop();
+    return after === undefined ? news.gone(document.isEvicted) : news.left();
+  }
+
+  #delta({ document, news, span }: ToldChange): Uint8Array | undefined {
+    const { since = 0, snapshot } = this.#matching;
+    const { stamps } = this.#host;
+    return news.delta({
+      from: span.change.previous,
+      stamps: () => stamps.since(document, since, snapshot.head.horizon),
+    });
+  }
+}
+
+type MatchKind = Exclude<Match<Group>["kind"], "failed">;
+
+/** A change, and the one before it. */
+interface Span {
+  readonly change: WindowChange;
+  readonly older: WindowChange | undefined;
+}
+
+interface ToldChange {
+  readonly document: WindowDocument;
+  readonly news: DocumentNews;
+  /** What showed before the change of `span`. */
+  readonly before: StoredDocument | undefined;
+  readonly after: StoredDocument | undefined;
+  /** What showed last: now, or before it was deleted. How what was hidden ended is not told. */
+  readonly last: StoredDocument | undefined;
+  readonly span: Span;
+}
+
+/** Who follows a condition that takes long has to answer for it, each for his part. */
+function charge({ streams }: Group, work: number): void {
+  for (const { session } of streams) session.effort.spend(work / streams.size);
+}
+
+const NONE_STARTING: readonly StreamNews[] = [];
+
+/** Whether whoever stands at a transaction lacks the change, and none before it. */
+function isIn({ change, older }: Span, txn: number): boolean {
+  return txn < change.txnId && (older === undefined || txn >= older.txnId);
+}

@@ -1,0 +1,152 @@
+/**
+ * Outcomes of uploads as they stand in `committed` (S28): with the documents that the upload wrote and
+ * that no live stream of the session brings at the same time.
+ */
+
+import { type DocumentEntry, documentId, type Outcome } from "@bigpeer/protocol";
+import type { Steps } from "../query/frame/steps.ts";
+import { encodedSize } from "../query/mutate/document-size.ts";
+import type { Judge } from "../query/permission/judge.ts";
+import type { StoreSnapshot } from "../store/store.ts";
+import type { StoredDocument } from "../store/view.ts";
+import { goneEntry, metaOf, wholeEntry } from "./document-news.ts";
+import type { Matched, News } from "./matching.ts";
+import type { StreamOutcome, WrittenDocument } from "./session-streams.ts";
+import type { StreamHost } from "./stream-host.ts";
+import type { StreamingSession } from "./streaming-session.ts";
+
+/** Documents beyond these bytes are dropped by the peer: a message must stay within its bound. */
+const DOCUMENTS_BYTES_MAX = 12 * 1024 * 1024;
+
+/** About what stands around an entry. */
+const ENTRY_BYTES = 32;
+
+export interface SizedOutcome {
+  readonly outcome: Outcome;
+  readonly bytes: number;
+}
+
+/** The state that outcomes are told with. */
+export interface OutcomeRound {
+  readonly snapshot: StoreSnapshot;
+  /** Where the live streams stood before. */
+  readonly since: number;
+  readonly matched: Matched;
+}
+
+/** Those of a session that the state includes, in their order. */
+export function* readOutcomes(
+  session: StreamingSession,
+  round: OutcomeRound,
+  host: StreamHost,
+): Steps<SizedOutcome[]> {
+  const reader = new OutcomeReader(session, round, host);
+  const { txnId } = round.snapshot;
+  const read: SizedOutcome[] = [];
+  let bytes = 0;
+  for (const outcome of session.outcomes) {
+    // What is too much for one round is for the next, when it was taken.
+    if (outcome.txn > txnId || bytes > host.limits.roundBytes) break;
+    const each = yield* reader.read(outcome);
+    bytes += each.bytes;
+    read.push(each);
+  }
+  return read;
+}
+
+class OutcomeReader {
+  readonly #session: StreamingSession;
+  readonly #round: OutcomeRound;
+  readonly #host: StreamHost;
+  readonly #judge: Judge | undefined;
+
+  constructor(session: StreamingSession, round: OutcomeRound, host: StreamHost) {
+    this.#session = session;
+    this.#round = round;
+    this.#host = host;
+    this.#judge = host.judgeOf(session.port.authority);
+  }
+
+  *read(given: StreamOutcome): Steps<SizedOutcome> {
+    const documents: (readonly [string, DocumentEntry])[] = [];
+    let bytes = given.documents.reduce((sum, written) => sum + nameSize(written), 0);
+    for (const written of given.documents) {
+      const { collection } = written;
+      const { id, key } = documentId(written.id);
+      const after = this.#round.snapshot.getByKey(collection, key);
+      if (this.#isBrought(written, key) || this.#isHeld(given, written, after)) continue;
+      const entry = this.#entry(given, collection, { id, key, after });
+      const size = stateSize(entry);
+      const isRoom = bytes + size <= DOCUMENTS_BYTES_MAX;
+      if (isRoom) bytes += size;
+      documents.push([collection, isRoom ? entry : ["drop", id]]);
+      yield;
+    }
+    const { site, number, kind, txn, reason } = given;
+    return { outcome: { site, number, kind, txn, reason, documents }, bytes };
+  }
+
+  /** Whether the frames of this round say what became of it. */
+  #isBrought({ collection }: WrittenDocument, key: string): boolean {
+    const { live, tooMuch } = this.#round.matched;
+    for (const { group } of this.#session.live()) {
+      const news: News | undefined = group.collection === collection ? live.get(group) : undefined;
+      if (news?.has(key) === true && !tooMuch.has(group)) return true;
+    }
+    return false;
+  }
+
+  /** Whether frames of an earlier round have said it: the outcome comes late. */
+  #isHeld(
+    { txn }: StreamOutcome,
+    { collection }: WrittenDocument,
+    after: StoredDocument | undefined,
+  ): boolean {
+    if (after === undefined || txn > this.#round.since) return false;
+    const { index } = this.#host.groups;
+    for (const { group } of this.#session.live()) {
+      if (group.collection !== collection || this.#round.matched.tooMuch.has(group)) continue;
+      if (isTrue(() => index.matches(group.entry, after))) return true;
+    }
+    return false;
+  }
+
+  /** Of a deletion that it did not write, a session that may not read everything learns nothing. */
+  #entry(
+    { site }: StreamOutcome,
+    collection: string,
+    {
+      id,
+      key,
+      after,
+    }: { id: StoredDocument["id"]; key: string; after: StoredDocument | undefined },
+  ): DocumentEntry {
+    const meta = metaOf(this.#round.snapshot, collection, key);
+    const rule = this.#judge?.authority.readRule(collection);
+    const isWhole = rule === undefined || rule.isWhole;
+    if (after === undefined) return goneEntry(id, meta, (dead) => isWhole || dead === site);
+    const mayRead = isWhole || isTrue(() => this.#judge?.mayRead(collection, after) === true);
+    return mayRead ? wholeEntry("put", after, meta) : ["drop", id];
+  }
+}
+
+/** Bytes that the name of a document takes, which is told of each. */
+function nameSize({ collection, id }: WrittenDocument): number {
+  return encodedSize(collection) + encodedSize(id) + ENTRY_BYTES;
+}
+
+/** Bytes of the state in an entry. */
+function stateSize(entry: DocumentEntry): number {
+  if (entry[0] !== "put") return 0;
+  const [fields, types, meta] = entry[3];
+  return encodedSize(fields) + encodedSize(types) + meta.length;
+}
+
+/** What cannot be judged is not so. */
+function isTrue(judge: () => boolean): boolean {
+  try {
+    return judge();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Round: all that became durable since the last one, read and judged for everybody before anything of
+ * it is sent. So a round that fails on its way leaves everybody where he was.
+ *
+ * Streams that have caught up nearly take part: what they lack is told from the same state, and from
+ * then on they are live. So nothing is lost or told twice between the two.
+ */
+
+import type { Steps } from "../query/frame/steps.ts";
+import type { Authority } from "../query/permission/authority.ts";
+import type { StoreSnapshot } from "../store/store.ts";
+import { type ChangeWindow, gatherWindow } from "./change-window.ts";
+import { type Answers, readWanted } from "./comparison.ts";
+import { type Matched, matchWindow } from "./matching.ts";
+import { readOutcomes, type SizedOutcome } from "./outcome-news.ts";
+import { isPassing } from "./passing-error.ts";
+import type { Stream } from "./stream.ts";
+import type { StreamHost } from "./stream-host.ts";
+import type { StreamingSession } from "./streaming-session.ts";
+
+export interface RoundInput {
+  readonly snapshot: StoreSnapshot;
+  /** Where the live streams stand. */
+  readonly since: number;
+  /** Streams that become live with this round. */
+  readonly joining: readonly Stream[];
+  /** Sessions with outcomes. */
+  readonly sessions: readonly StreamingSession[];
+  /** Live streams that want documents as a whole. */
+  readonly wanting: readonly Stream[];
+}
+
+export interface RoundNews {
+  readonly txn: number;
+  readonly since: number;
+  readonly matched: Matched;
+  /** The log no longer tells what the live streams lack, or it is too much: all of them are behind. */
+  readonly isLost: boolean;
+  /** Streams that lack more than the window tells. */
+  readonly late: readonly Stream[];
+  readonly extras: ReadonlyMap<StreamingSession, Extras>;
+  /** Live streams whose wishes could not be judged. */
+  readonly failed: ReadonlyMap<Stream, unknown>;
+}
+
+/** What only one session is told. */
+export interface Extras {
+  outcomes: readonly SizedOutcome[];
+  /** What the session might read when the outcomes were read. */
+  readonly authority: Authority | undefined;
+  /** The live streams whose frames the outcomes count on. */
+  counted: readonly Stream[];
+  readonly answers: { readonly stream: Stream; readonly answers: Answers }[];
+}
+
+export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundNews> {
+  const { snapshot, since, joining, sessions, wanting } = input;
+  const txn = snapshot.txnId;
+  const window = yield* windowFor(input, host);
+  const hasLive = host.groups.liveCount > 0;
+  const isLost = hasLive && since < window.floor;
+  const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.floor;
+  const streams = joining.filter(isServed);
+  const late = joining.filter((stream) => !isServed(stream));
+  const isLive = hasLive && !isLost;
+  const matching = { snapshot, window, since: isLive ? since : undefined, streams };
+  const matched = yield* matchWindow(matching, host);
+  const extras = new Map<StreamingSession, Extras>();
+  for (const session of sessions) {
+    const each = extrasOf(extras, session);
+    each.counted = [...session.live()].filter(
+      ({ group }) => matched.live.has(group) && !matched.tooMuch.has(group),
+    );
+    each.outcomes = yield* readOutcomes(session, { snapshot, since, matched }, host);
+  }
+  const failed = new Map<Stream, unknown>();
+  for (const stream of wanting) {
+    try {
+      const answers = yield* readWanted(stream, snapshot, host);
+      extrasOf(extras, stream.session).answers.push({ stream, answers });
+    } catch (error) {
+      // The condition of one peer is no matter of the others.
+      if (isPassing(error)) throw error;
+      failed.set(stream, error);
+    }
+  }
+  return { txn, since, matched, isLost, late, extras, failed };
+}
+
+function* windowFor(
+  { snapshot, since, joining }: RoundInput,
+  { groups, limits }: StreamHost,
+): Steps<ChangeWindow> {
+  const collections = new Set<string>();
+  let oldest = groups.liveCount > 0 ? since : Number.POSITIVE_INFINITY;
+  for (const stream of joining) {
+    collections.add(stream.group.collection);
+    oldest = Math.min(oldest, oldestOf(stream));
+  }
+  if (oldest >= snapshot.txnId) return { floor: 0, documents: [] };
+  const isWanted = (name: string): boolean => groups.hasLive(name) || collections.has(name);
+  return yield* gatherWindow(snapshot, oldest, isWanted, limits);
+}
+
+export function oldestOf({ told }: Stream): number {
+  return told?.oldest ?? Number.POSITIVE_INFINITY;
+}
+
+function extrasOf(all: Map<StreamingSession, Extras>, session: StreamingSession): Extras {
+  let extras = all.get(session);
+  if (extras === undefined) {
+    extras = { outcomes: [], authority: session.port.authority, counted: [], answers: [] };
+    all.set(session, extras);
+  }
+  return extras;
+}

@@ -1,0 +1,372 @@
+/**
+ * Server session: the Big Peer's side of one connection, as a machine without a socket, a timer or a
+ * clock.
+ *
+ * `serverStep` takes a state, what happened and the time, and gives the next state with what is to be
+ * done, in that order. It decides who may speak when, and who is sent away; documents do not pass
+ * through it. The phases (rule numbers are those of docs/sync-protocol.md):
+ *
+ *   greeting → admitting → open → closed
+ */
+
+import {
+  type Bye,
+  type ByeCode,
+  type Hello,
+  type PeerMessage,
+  type ServerMessage,
+  SYNC_VERSION,
+  unreachable,
+} from "@bigpeer/protocol";
+import type { Grant, Moment, SessionAction, SessionEvent } from "./session-event.ts";
+import {
+  type AdmittingSession,
+  CLOSED,
+  type GreetingSession,
+  type OpenSession,
+  type SessionFacts,
+  type SessionState,
+} from "./session-state.ts";
+import {
+  endFollowing,
+  endStream,
+  followed,
+  judgeAnew,
+  subscribe,
+  wantStream,
+} from "./subscription-list.ts";
+import { lineOf, settleUpload, takeUpload } from "./upload-line.ts";
+
+export interface ServerStep {
+  readonly state: SessionState;
+  readonly actions: readonly SessionAction[];
+}
+
+type EventOf<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
+
+/** One sentence for all that is wrong with a credential (S3). */
+const UNAUTHORIZED = "the credential is not known, has expired, or is not for this app";
+
+/** When to come back after something failed here. */
+const BUSY_AFTER_MS = 1000;
+
+const NOTHING: readonly SessionAction[] = [];
+
+/** A session whose connection was just made. */
+export function newSession(facts: SessionFacts, now: Moment): GreetingSession {
+  return { phase: "greeting", facts, sinceMs: now.elapsedMs };
+}
+
+export function serverStep(state: SessionState, event: SessionEvent, now: Moment): ServerStep {
+  if (state.phase === "closed") return { state, actions: NOTHING };
+  // Whatever the phase, these end it.
+  switch (event.kind) {
+    case "garbled":
+      return endWith("malformed", event.reason);
+    case "revoked":
+      return endWith("unauthorized", UNAUTHORIZED);
+    case "closing":
+      return endWith("closing", "the server stops", BUSY_AFTER_MS);
+    case "failed":
+      return endWith("busy", "the server could not go on with this session", BUSY_AFTER_MS);
+    case "disconnected":
+      return { state: CLOSED, actions: [{ kind: "release" }] };
+    default:
+      break;
+  }
+  switch (state.phase) {
+    case "greeting":
+      return greetingStep(state, event, now);
+    case "admitting":
+      return admittingStep(state, event, now);
+    case "open":
+      return openStep(state, event, now);
+    default:
+      return unreachable(state);
+  }
+}
+
+function send(message: ServerMessage): SessionAction {
+  return { kind: "send", message };
+}
+
+function endWith(code: ByeCode, message: string, after?: number): ServerStep {
+  const bye: Bye = { t: "bye", code, message };
+  return {
+    state: CLOSED,
+    actions: [
+      send(after === undefined ? bye : { ...bye, after }),
+      { kind: "close" },
+      { kind: "release" },
+    ],
+  };
+}
+
+/** The same for who came with a credential that is none. */
+function sendAway(): ServerStep {
+  const { state, actions } = endWith("unauthorized", UNAUTHORIZED);
+  return { state, actions: [{ kind: "note_failure" }, ...actions] };
+}
+
+function unexpected({ t }: PeerMessage, expected: string): ServerStep {
+  return endWith("malformed", `expected ${expected}, found ${t}`);
+}
+
+/** The peer has said goodbye: it waits for nothing. */
+function farewell(): ServerStep {
+  return { state: CLOSED, actions: [{ kind: "close" }, { kind: "release" }] };
+}
+
+// Greeting: nothing is known of who is there.
+
+function greetingStep(state: GreetingSession, event: SessionEvent, now: Moment): ServerStep {
+  switch (event.kind) {
+    case "message":
+      return event.message.t === "hello"
+        ? greet(state, event.message, now)
+        : beforeHello(event.message);
+    case "tick": {
+      const { helloMs } = state.facts.limits;
+      if (now.elapsedMs - state.sinceMs < helloMs) return { state, actions: NOTHING };
+      return endWith("malformed", `expected hello within ${helloMs} ms`);
+    }
+    default:
+      return { state, actions: NOTHING };
+  }
+}
+
+function beforeHello(message: PeerMessage): ServerStep {
+  return message.t === "bye" ? farewell() : unexpected(message, "hello first");
+}
+
+function greet({ facts }: GreetingSession, hello: Hello, now: Moment): ServerStep {
+  if (hello.version !== SYNC_VERSION) {
+    const message = `expected version ${SYNC_VERSION} of the protocol, found ${hello.version}`;
+    return endWith("version", message);
+  }
+  if (hello.app !== undefined && hello.app !== facts.app) return sendAway();
+  const { token } = hello;
+  const state: AdmittingSession = {
+    phase: "admitting",
+    facts,
+    sinceMs: now.elapsedMs,
+    hello: { ...hello, token: "" },
+    newer: undefined,
+  };
+  return { state, actions: [{ kind: "admit", ticket: 0, token, hello }] };
+}
+
+// Admitting: somebody is being asked who that is.
+
+function admittingStep(state: AdmittingSession, event: SessionEvent, now: Moment): ServerStep {
+  switch (event.kind) {
+    case "message":
+      return whileAdmitting(state, event.message, now);
+    case "admitted":
+      return admit(state, event, now);
+    case "rejected":
+      return sendAway();
+    case "unanswered":
+      return endWith("busy", "the credential could not be checked", BUSY_AFTER_MS);
+    case "rights_changed":
+      return { state: { ...state, newer: event.grant }, actions: NOTHING };
+    case "tick": {
+      const isLate = now.elapsedMs - state.sinceMs >= state.facts.limits.admissionMs;
+      if (!isLate) return { state, actions: NOTHING };
+      return endWith("busy", "the credential could not be checked in time", BUSY_AFTER_MS);
+    }
+    default:
+      return { state, actions: NOTHING };
+  }
+}
+
+function whileAdmitting(state: AdmittingSession, message: PeerMessage, now: Moment): ServerStep {
+  if (message.t === "ping") {
+    return { state, actions: [send({ t: "pong", ping: message.now, now: now.wallMs })] };
+  }
+  if (message.t === "bye") return farewell();
+  return unexpected(message, "nothing before welcome");
+}
+
+function admit(state: AdmittingSession, event: EventOf<"admitted">, now: Moment): ServerStep {
+  const { facts, hello } = state;
+  const grant = state.newer ?? event.grant;
+  const { expiresMs } = grant.admission;
+  if (isOver(expiresMs, now)) return sendAway();
+  const { messageBytes, uploads, subscriptions } = facts.limits;
+  const open: OpenSession = {
+    phase: "open",
+    facts,
+    hello,
+    expiresMs,
+    ticket: event.ticket,
+    heardMs: now.elapsedMs,
+    pingedMs: now.elapsedMs,
+    toldTxn: event.txn,
+    subscriptions: new Map(),
+    uploads: lineOf(hello.site, event.known),
+    waiting: undefined,
+  };
+  const welcome = send({
+    t: "welcome",
+    version: SYNC_VERSION,
+    history: facts.history,
+    app: facts.app,
+    txn: event.txn,
+    now: now.wallMs,
+    known: event.known,
+    rights: grant.rights,
+    bounds: { messageBytes, uploads, subscriptions },
+    ...(expiresMs !== undefined && { expires: expiresMs }),
+  });
+  return { state: open, actions: [{ kind: "grant", grant }, welcome] };
+}
+
+function isOver(expiresMs: number | undefined, now: Moment): boolean {
+  return expiresMs !== undefined && expiresMs <= now.wallMs;
+}
+
+// Open: subscriptions and uploads.
+
+function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerStep {
+  switch (event.kind) {
+    case "message":
+      return hear({ ...state, heardMs: now.elapsedMs }, event.message, now);
+    case "admitted":
+      if (event.ticket !== state.ticket) return { state, actions: NOTHING };
+      return isOver(event.grant.admission.expiresMs, now)
+        ? sendAway()
+        : regrant(state, event.grant);
+    case "rejected":
+      return event.ticket === state.ticket ? sendAway() : { state, actions: NOTHING };
+    case "unanswered":
+      // What it had is good until it ends.
+      return { state, actions: NOTHING };
+    case "rights_changed":
+      return regrant(state, event.grant);
+    case "followed":
+      return followed(state, event);
+    case "not_followed":
+      return endFollowing(state, event.id, event);
+    case "stream_failed":
+      return endStream(state, event);
+    case "identified": {
+      const { site, known } = event;
+      const uploads = lineOf(site, known, state.uploads.inFlight);
+      return { state: { ...state, uploads }, actions: [send({ t: "site", site, known })] };
+    }
+    case "uploaded": {
+      const { site, number, answer } = event;
+      const { line, actions } = settleUpload(state.uploads, site, number, answer);
+      // It may be that nothing was read from the peer until this was done.
+      return { state: { ...state, uploads: line, heardMs: now.elapsedMs }, actions };
+    }
+    case "upload_failed":
+      return endUpload(event);
+    case "tick":
+      return tick(state, event, now);
+    default:
+      return { state, actions: NOTHING };
+  }
+}
+
+function hear(state: OpenSession, message: PeerMessage, now: Moment): ServerStep {
+  switch (message.t) {
+    case "hello":
+      return unexpected(message, "hello once");
+    case "subscribe":
+      if (state.subscriptions.has(message.id)) {
+        return endWith("malformed", `expected a subscription with another id than ${message.id}`);
+      }
+      return subscribe(state, message);
+    case "unsubscribe":
+      return endFollowing(state, message.id, undefined);
+    case "want":
+      return wantStream(state, message);
+    case "upload": {
+      const max = state.facts.limits.uploads;
+      if (state.uploads.inFlight >= max) {
+        return endWith("malformed", `expected at most ${max} uploads without an outcome`);
+      }
+      const { line, actions } = takeUpload(state.uploads, message);
+      return { state: { ...state, uploads: line }, actions };
+    }
+    case "site":
+      return { state, actions: [{ kind: "identify", site: message.site }] };
+    case "token": {
+      const ticket = state.ticket + 1;
+      const { token } = message;
+      const { hello } = state;
+      return { state: { ...state, ticket }, actions: [{ kind: "admit", ticket, token, hello }] };
+    }
+    case "ping":
+      return { state, actions: [send({ t: "pong", ping: message.now, now: now.wallMs })] };
+    case "pong":
+      return { state, actions: NOTHING };
+    case "bye":
+      return farewell();
+    default:
+      return unreachable(message);
+  }
+}
+
+/** The session may do something else from now on (S7, S20). */
+function regrant(state: OpenSession, grant: Grant): ServerStep {
+  const { rights, admission } = grant;
+  const { expiresMs } = admission;
+  const told: ServerMessage =
+    expiresMs === undefined ? { t: "rights", rights } : { t: "rights", rights, expires: expiresMs };
+  return {
+    state: { ...state, expiresMs },
+    actions: [{ kind: "grant", grant }, send(told), ...judgeAnew(state)],
+  };
+}
+
+function endUpload({ site, number, code }: EventOf<"upload_failed">): ServerStep {
+  switch (code) {
+    case "clock.ahead": {
+      // It was stamped by a wrong clock and will not change. As another site the peer stamps it anew,
+      // by the offset that the next connection finds.
+      const message = "the upload is ahead of the server's clock";
+      const { state, actions } = endWith("busy", message, BUSY_AFTER_MS);
+      return { state, actions: [send({ t: "forked", site, number }), ...actions] };
+    }
+    case "operation.invalid":
+      return endWith("malformed", "expected an upload with a site, a number and a digest");
+    case "store.closed":
+      return endWith("closing", "the server stops", BUSY_AFTER_MS);
+    default:
+      return endWith("busy", "the upload could not be kept", BUSY_AFTER_MS);
+  }
+}
+
+function tick(state: OpenSession, event: EventOf<"tick">, now: Moment): ServerStep {
+  const { pingMs, silenceMs, stuckMs } = state.facts.limits;
+  if (isOver(state.expiresMs, now)) return endWith("expired", "the token has expired");
+  if (now.elapsedMs - state.heardMs >= silenceMs) {
+    return endWith("too_slow", `nothing was heard for ${silenceMs} ms`);
+  }
+  const waited = watchQueue(state, event, now);
+  const { waiting } = waited;
+  if (waiting !== undefined && now.elapsedMs - waiting.sinceMs >= stuckMs) {
+    return endWith("too_slow", `nothing was read for ${stuckMs} ms`);
+  }
+  const isSilent = now.elapsedMs - state.heardMs >= pingMs;
+  const isDue = now.elapsedMs - state.pingedMs >= pingMs;
+  // Also to a peer that speaks: its cursors move by what is told here (S5).
+  if (!isDue || !(isSilent || event.txn > state.toldTxn))
+    return { state: waited, actions: NOTHING };
+  return {
+    state: { ...waited, pingedMs: now.elapsedMs, toldTxn: event.txn },
+    actions: [send({ t: "ping", now: now.wallMs, txn: event.txn })],
+  };
+}
+
+/** A peer may be slow as long as it takes something. */
+function watchQueue(state: OpenSession, event: EventOf<"tick">, now: Moment): OpenSession {
+  const { waiting } = state;
+  if (event.queuedBytes === 0)
+    return waiting === undefined ? state : { ...state, waiting: undefined };
+  if (waiting?.takenBytes === event.takenBytes) return state;
+  return { ...state, waiting: { takenBytes: event.takenBytes, sinceMs: now.elapsedMs } };
+}

@@ -1,0 +1,158 @@
+/**
+ * What happens to a session of the sync server, and what it wants done: the words of its machine.
+ */
+
+import type {
+  Hello,
+  PeerMessage,
+  ServerMessage,
+  Site,
+  StreamMode,
+  SyncCursor,
+  Value,
+  ValueObject,
+} from "@bigpeer/protocol";
+import type { Authority } from "../query/permission/authority.ts";
+import type { Upload, UploadAnswer } from "../store/upload.ts";
+import type { StreamOutcome } from "./session-streams.ts";
+
+/** Both clocks of one moment: what has passed is told by the one that never goes back. */
+export interface Moment {
+  /** Milliseconds since 1970. */
+  readonly wallMs: number;
+  readonly elapsedMs: number;
+}
+
+/** Who a session is, as the host found out. */
+export interface Admission {
+  /** What it may do; everything when it is undefined. */
+  readonly authority: Authority | undefined;
+  /** Names the key or token, so that the host finds the sessions that it has let in by it. */
+  readonly credential: string;
+  /** When it ends, milliseconds since 1970. */
+  readonly expiresMs?: number | undefined;
+}
+
+export interface Grant {
+  readonly admission: Admission;
+  /** The digest of what may be read (S4). */
+  readonly rights: Uint8Array;
+}
+
+export type SessionEvent =
+  | { readonly kind: "opened" }
+  | { readonly kind: "message"; readonly message: PeerMessage }
+  /** A frame that is no message. */
+  | { readonly kind: "garbled"; readonly reason: string }
+  /** The answers to `admit`; `ticket` is that of the question. */
+  | {
+      readonly kind: "admitted";
+      readonly ticket: number;
+      readonly grant: Grant;
+      /** The last transaction of the store, and the last upload of the site. */
+      readonly txn: number;
+      readonly known: number;
+    }
+  | { readonly kind: "rejected"; readonly ticket: number }
+  /** Whoever knows credentials could not be asked. */
+  | { readonly kind: "unanswered"; readonly ticket: number }
+  /** The answers to `subscribe` and `judge_anew`. */
+  | {
+      readonly kind: "followed";
+      readonly id: number;
+      readonly filter: Uint8Array;
+      readonly filterKey: string;
+      readonly collection: string;
+      readonly mode: StreamMode;
+    }
+  | {
+      readonly kind: "not_followed";
+      readonly id: number;
+      readonly code: string;
+      readonly message: string;
+    }
+  /** A stream that was followed is over. */
+  | {
+      readonly kind: "stream_failed";
+      readonly filterKey: string;
+      readonly code: string;
+      readonly message: string;
+    }
+  /** The answer to `identify`. */
+  | { readonly kind: "identified"; readonly site: Site; readonly known: number }
+  /** The answers to `upload`. */
+  | {
+      readonly kind: "uploaded";
+      readonly site: Site;
+      readonly number: number;
+      readonly answer: UploadAnswer;
+    }
+  | {
+      readonly kind: "upload_failed";
+      readonly site: Site;
+      readonly number: number;
+      /** The code of the PeerError; empty for what is none. */
+      readonly code: string;
+    }
+  /** The permissions of the credential are other ones. */
+  | { readonly kind: "rights_changed"; readonly grant: Grant }
+  /** The credential, or the app, is no more. */
+  | { readonly kind: "revoked" }
+  /** About once a second. */
+  | {
+      readonly kind: "tick";
+      /** All live subscriptions are complete up to here. */
+      readonly txn: number;
+      /** Bytes that wait for the network, and all that it has taken so far. */
+      readonly queuedBytes: number;
+      readonly takenBytes: number;
+    }
+  /** The server stops. */
+  | { readonly kind: "closing" }
+  /** Something of this session failed here, through no fault of the peer. */
+  | { readonly kind: "failed" }
+  /** The connection is gone. */
+  | { readonly kind: "disconnected" };
+
+export type SessionAction =
+  | { readonly kind: "send"; readonly message: ServerMessage }
+  | {
+      readonly kind: "admit";
+      readonly ticket: number;
+      readonly token: string;
+      readonly hello: Hello;
+    }
+  /** From now on the session may do this. */
+  | { readonly kind: "grant"; readonly grant: Grant }
+  | {
+      readonly kind: "subscribe";
+      readonly id: number;
+      readonly query: string;
+      readonly args: ValueObject;
+      readonly cursor: SyncCursor | undefined;
+    }
+  /** The same for a running subscription, if its filter is another one now (S20). */
+  | {
+      readonly kind: "judge_anew";
+      readonly id: number;
+      readonly query: string;
+      readonly args: ValueObject;
+      readonly filter: Uint8Array;
+      readonly filterKey: string;
+    }
+  | { readonly kind: "unfollow"; readonly filterKey: string }
+  | {
+      readonly kind: "want";
+      readonly filterKey: string;
+      readonly ids: readonly Value[];
+      readonly isLast: boolean;
+    }
+  | { readonly kind: "identify"; readonly site: Site }
+  | { readonly kind: "upload"; readonly upload: Upload }
+  | { readonly kind: "outcome"; readonly outcome: StreamOutcome }
+  /** Somebody came with a credential that is not known. */
+  | { readonly kind: "note_failure" }
+  /** Ends the connection after what was sent. */
+  | { readonly kind: "close" }
+  /** The session is over: nothing of it is needed any more. Always the last. */
+  | { readonly kind: "release" };

@@ -1,0 +1,25 @@
+/**
+ * What all parts of the data plane work with.
+ */
+
+import type { LiveRuns } from "../query/live/live-run.ts";
+import type { Authority } from "../query/permission/authority.ts";
+import type { Judge } from "../query/permission/judge.ts";
+import type { WrittenStamps } from "./change-window.ts";
+import type { FrameCount } from "./frame.ts";
+import type { Groups } from "./group.ts";
+import type { SentCount } from "./outbox.ts";
+import type { StreamLimits } from "./stream-limits.ts";
+
+export interface StreamHost {
+  readonly groups: Groups;
+  readonly limits: StreamLimits;
+  readonly runs: LiveRuns;
+  readonly stamps: WrittenStamps;
+  readonly made: FrameCount;
+  readonly sent: SentCount;
+  /** A clock that never goes back, in milliseconds. */
+  readonly elapsed: () => number;
+  /** Undefined for one who may read everything. */
+  readonly judgeOf: (authority: Authority | undefined) => Judge | undefined;
+}

@@ -1,0 +1,428 @@
+/**
+ * Streams: the data plane of the sync server. It knows filters, documents and transactions; of a peer
+ * it knows only a way to send and how much is still on that way.
+ *
+ * Two loops do the work, each in turns with everything else: rounds bring the live streams to the
+ * newest durable state; between them downloads go on, piece by piece, for sessions that have room. A
+ * stream that has caught up is handed to the next round, which makes it live (see round.ts).
+ */
+
+import {
+  compareBytes,
+  PeerError,
+  type StreamMode,
+  type SyncCursor,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import type { Platform } from "../platform.ts";
+import { locate } from "../query/fault.ts";
+import { Budget } from "../query/frame/budget.ts";
+import type { Steps } from "../query/frame/steps.ts";
+import { LiveRuns } from "../query/live/live-run.ts";
+import { MatchIndex } from "../query/live/match-index.ts";
+import type { Authority } from "../query/permission/authority.ts";
+import { Judge } from "../query/permission/judge.ts";
+import { Turns } from "../query/run/turns.ts";
+import type { Store, StoreSnapshot } from "../store/store.ts";
+import { Scan } from "./back-fill.ts";
+import { WrittenStamps } from "./change-window.ts";
+import { Delivery } from "./delivery.ts";
+import { Downloads } from "./downloads.ts";
+import { Filters, type PreparedStream } from "./filter.ts";
+import { type Group, Groups } from "./group.ts";
+import { isPassing } from "./passing-error.ts";
+import { readRound } from "./round.ts";
+import type { SessionStreams, StreamFigures, StreamSession } from "./session-streams.ts";
+import { Stream } from "./stream.ts";
+import type { StreamHost } from "./stream-host.ts";
+import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
+import { type SessionPlane, StreamingSession } from "./streaming-session.ts";
+
+export interface StreamsOptions {
+  readonly store: Store;
+  readonly platform: Platform;
+  readonly appId: string;
+  readonly limits?: Partial<StreamLimits>;
+}
+
+/** How long the ids of a condition may be looked for, and the memory for it. */
+const SEARCH = { timeMs: 2000, bytes: 64 * 1024 * 1024, memory: undefined };
+
+/** What the judgement of a session's own documents may use. */
+const JUDGE_BYTES_MAX = 16 * 1024 * 1024;
+
+export class Streams {
+  readonly #store: Store;
+  readonly #platform: Platform;
+  readonly #filters: Filters;
+  readonly #host: StreamHost;
+  readonly #downloads: Downloads;
+  /** One for all sessions, of which there are many. */
+  readonly #plane: SessionPlane = {
+    position: () => this.#position,
+    follow: (session, prepared, cursor) => this.#follow(session, prepared, cursor),
+    end: (stream) => this.#end(stream),
+    fail: (stream, error) => this.#fail(stream, error),
+    place: (stream) => this.#place(stream),
+    goOn: (session) => this.#goOn(session),
+    closed: (session) => this.#closed(session),
+  };
+  readonly #turns: Turns;
+  readonly #budget: Budget;
+  readonly #sessions = new Set<StreamingSession>();
+  /** Sessions with streams, or outcomes, that wait until they read. */
+  readonly #waiting = new Set<StreamingSession>();
+  readonly #joining = new Set<Stream>();
+  /** Live streams that want documents as a whole. */
+  readonly #wanting = new Set<Stream>();
+  readonly #withOutcomes = new Set<StreamingSession>();
+  readonly #endCommits: () => void;
+  #position: number;
+  #noticedMs: number | undefined;
+  #lagMs = 0;
+  #isRounding = false;
+  #isClosed = false;
+
+  constructor({ store, platform, appId, limits = {} }: StreamsOptions) {
+    this.#store = store;
+    this.#platform = platform;
+    this.#filters = new Filters(platform);
+    const elapsed = (): number => platform.elapsed();
+    this.#turns = new Turns(() => platform.pause(), elapsed);
+    this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: Infinity });
+    this.#host = {
+      groups: new Groups(new MatchIndex<Group>(platform, appId)),
+      limits: { ...STREAM_LIMITS, ...limits },
+      runs: new LiveRuns({ platform, appId, ...SEARCH }),
+      stamps: new WrittenStamps(store.identity.site),
+      made: { encoded: 0 },
+      sent: { frames: 0, bytes: 0 },
+      elapsed,
+      judgeOf: judges(platform, appId),
+    };
+    this.#downloads = new Downloads(this.#host, {
+      newest: () => store.txnId,
+      elapsed,
+      pause: () => platform.pause(),
+      read: (work) => this.#read(work),
+      join: (stream) => this.#join(stream),
+      fail: (stream, error) => this.#fail(stream, error),
+      wait: (session) => this.#waiting.add(session),
+    });
+    this.#position = store.txnId;
+    this.#endCommits = store.onCommit(() => {
+      if (this.#host.groups.liveCount > 0) this.#noticedMs ??= platform.elapsed();
+      this.#wake();
+    });
+  }
+
+  /** Throws a PeerError for what cannot be subscribed to (S9). */
+  prepare(query: string, args: ValueObject, authority: Authority | undefined): PreparedStream {
+    return this.#filters.prepare(query, args, authority);
+  }
+
+  open(session: StreamSession): SessionStreams {
+    const opened = new StreamingSession(session, this.#plane, this.#host);
+    this.#sessions.add(opened);
+    return opened;
+  }
+
+  /** To be called about every second: what waited for its time goes on. */
+  tick(): void {
+    for (const session of Array.from(this.#waiting)) this.#goOn(session);
+    this.#wake();
+    this.#downloads.wake();
+  }
+
+  figures(): StreamFigures {
+    const { groups, made, sent } = this.#host;
+    const counts = { streams: 0, filling: 0, behind: 0 };
+    for (const group of groups.all()) {
+      counts.streams += group.streams.size;
+      for (const { phase } of group.streams) {
+        if (phase === "behind") counts.behind++;
+        else if (phase !== "live") counts.filling++;
+      }
+    }
+    let bytesQueued = 0;
+    for (const { outbox } of this.#sessions) bytesQueued += outbox.queuedBytes;
+    return {
+      groups: groups.count,
+      ...counts,
+      live: groups.liveCount,
+      framesEncoded: made.encoded,
+      framesSent: sent.frames,
+      bytesSent: sent.bytes,
+      bytesQueued,
+      lagMs: this.#lagMs,
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#endCommits();
+    this.#downloads.close();
+    for (const session of Array.from(this.#sessions)) session.close();
+  }
+
+  #follow(
+    session: StreamingSession,
+    prepared: PreparedStream,
+    cursor: SyncCursor | undefined,
+  ): StreamMode {
+    const former = session.streams.get(prepared.filterKey);
+    const mode = this.#modeOf(prepared, cursor, former);
+    const stream = new Stream(session, this.#host.groups.of(prepared));
+    if (former !== undefined) {
+      if (former.phase === "live") session.outbox.say({ t: "behind", filters: [prepared.filter] });
+      stream.comparisonsSent = former.comparisonsSent;
+      stream.comparisonsSeen = former.comparisonsSeen;
+    }
+    this.#host.groups.join(stream);
+    if (former !== undefined) this.#end(former);
+    session.streams.set(prepared.filterKey, stream);
+    if (mode !== "resume") {
+      stream.startScan(new Scan(mode));
+      this.#downloads.place(stream);
+    } else {
+      stream.setTold(cursor?.txn ?? 0);
+      stream.isUncertain = true;
+      this.#downloads.advance(stream);
+    }
+    return mode;
+  }
+
+  /** S12 to S14. Two who follow one filter from different states can only go on from the whole. */
+  #modeOf(
+    { filter }: PreparedStream,
+    cursor: SyncCursor | undefined,
+    former: Stream | undefined,
+  ): StreamMode {
+    const { historyId } = this.#store.identity;
+    const { txnId } = this.#store;
+    if (cursor === undefined || cursor.history !== historyId || cursor.txn > txnId) return "fill";
+    if (former !== undefined) return former.scan?.kind === "fill" ? "fill" : "compare";
+    if (compareBytes(cursor.filter, filter) !== 0) return "compare";
+    const isFar = txnId - cursor.txn > this.#host.limits.resumeTransactions;
+    return isFar || cursor.txn < this.#floor() ? "compare" : "resume";
+  }
+
+  /** Where it cannot be read now it shows later that a stream is below it. */
+  #floor(): number {
+    try {
+      return this.#store.read(({ head }) => head.floor);
+    } catch (error) {
+      if (isPassing(error)) return 0;
+      throw error;
+    }
+  }
+
+  #join(stream: Stream): void {
+    this.#joining.add(stream);
+    this.#wake();
+  }
+
+  /** A stream was asked something. */
+  #place(stream: Stream): void {
+    if (stream.phase === "answer") this.#downloads.advance(stream);
+    else if (stream.phase !== "live") this.#downloads.place(stream);
+    else if (stream.hasWants) {
+      this.#wanting.add(stream);
+      this.#wake();
+    }
+  }
+
+  #end(stream: Stream): void {
+    if (stream.isOver) return;
+    const { session } = stream;
+    this.#host.groups.leave(stream);
+    stream.isOver = true;
+    this.#joining.delete(stream);
+    this.#wanting.delete(stream);
+    this.#downloads.remove(stream);
+    if (session.streams.get(stream.key) === stream) session.streams.delete(stream.key);
+  }
+
+  #fail(stream: Stream, error: unknown): void {
+    if (stream.isOver) return;
+    this.#end(stream);
+    const { statement } = stream.group.prepared;
+    stream.session.port.onFailed(stream.key, peerErrorOf(locate(error, statement.text)));
+  }
+
+  #closed(session: StreamingSession): void {
+    this.#sessions.delete(session);
+    this.#waiting.delete(session);
+    this.#withOutcomes.delete(session);
+  }
+
+  /** A session has outcomes, or reads again. */
+  #goOn(session: StreamingSession): void {
+    if (session.outcomes.length > 0 && session.outbox.fits(0)) this.#withOutcomes.add(session);
+    let isWaiting = session.outcomes.length > 0 && !session.outbox.fits(0);
+    if (session.outbox.isReadyAt(this.#platform.elapsed())) {
+      for (const stream of session.streams.values()) {
+        if (stream.phase === "behind") this.#downloads.advance(stream);
+      }
+    }
+    this.#downloads.unblock(session);
+    for (const { phase } of session.streams.values()) isWaiting ||= phase === "behind";
+    if (isWaiting || session.blocked !== undefined) this.#waiting.add(session);
+    else this.#waiting.delete(session);
+    this.#wake();
+  }
+
+  get #isRoundDue(): boolean {
+    const { txnId } = this.#store;
+    if (this.#joining.size > 0 || this.#wanting.size > 0) return true;
+    if (this.#host.groups.liveCount > 0 && txnId > this.#position) return true;
+    for (const { outcomes } of this.#withOutcomes) {
+      if (outcomes[0] !== undefined && outcomes[0].txn <= txnId) return true;
+    }
+    return false;
+  }
+
+  #wake(): void {
+    if (this.#isRounding || this.#isClosed || !this.#isRoundDue) return;
+    this.#isRounding = true;
+    void this.#rounds();
+  }
+
+  async #rounds(): Promise<void> {
+    while (!this.#isClosed && this.#isRoundDue) {
+      // Whoever waits for a commit hears of it before, so that his outcomes go along.
+      await this.#platform.pause();
+      if (this.#isClosed) break;
+      try {
+        await this.#round();
+      } catch (error) {
+        if (!isPassing(error)) this.#failAll(error);
+      }
+    }
+    this.#isRounding = false;
+  }
+
+  async #round(): Promise<void> {
+    const input = {
+      since: this.#position,
+      joining: [...this.#joining],
+      sessions: [...this.#withOutcomes],
+      wanting: [...this.#wanting],
+    };
+    const noticedMs = this.#takeNotice();
+    const news = await this.#read((snapshot) => readRound({ snapshot, ...input }, this.#host));
+    const delivery = new Delivery(news, this.#host, {
+      becomeLive: (stream) => this.#becomeLive(stream),
+      leaveBehind: (session, streams, txn) => this.#leaveBehind(session, streams, txn),
+      fallBehind: (session, txn) => this.#fallBehind(session, txn),
+      catchUp: (stream) => this.#catchUp(stream),
+      fail: (stream, error) => this.#fail(stream, error),
+      tookOutcomes: (session, count) => this.#tookOutcomes(session, count),
+      holdOutcomes: (session) => this.#holdOutcomes(session),
+    });
+    await this.#turns.take(delivery.steps(), this.#budget, NOTHING_HELD);
+    this.#position = news.txn;
+    for (const stream of input.wanting) {
+      if (stream.phase !== "live" || !stream.hasWants) this.#wanting.delete(stream);
+    }
+    if (noticedMs !== undefined) this.#lagMs = this.#platform.elapsed() - noticedMs;
+  }
+
+  /** When the first commit was heard of that no round has brought yet. */
+  #takeNotice(): number | undefined {
+    const noticedMs = this.#noticedMs;
+    this.#noticedMs = undefined;
+    return noticedMs;
+  }
+
+  #becomeLive(stream: Stream): void {
+    this.#joining.delete(stream);
+    if (stream.isOver) return;
+    stream.told = undefined;
+    stream.scan = undefined;
+    stream.isUncertain = false;
+    this.#host.groups.beginLive(stream);
+    if (stream.hasWants) this.#wanting.add(stream);
+  }
+
+  #leaveBehind(session: StreamingSession, streams: readonly Stream[], txn: number): void {
+    session.outbox.say({ t: "behind", filters: streams.map(({ group }) => group.filter) });
+    for (const stream of streams) {
+      this.#endLive(stream, txn);
+      this.#catchUp(stream);
+    }
+  }
+
+  #fallBehind(session: StreamingSession, txn: number): void {
+    const streams = [...session.live()];
+    session.outbox.fall(this.#platform.elapsed());
+    session.outbox.say({ t: "behind", filters: streams.map(({ group }) => group.filter) });
+    for (const stream of streams) this.#endLive(stream, txn);
+    this.#waiting.add(session);
+  }
+
+  #endLive(stream: Stream, txn: number): void {
+    this.#host.groups.endLive(stream);
+    this.#wanting.delete(stream);
+    stream.setTold(txn);
+  }
+
+  #catchUp(stream: Stream): void {
+    this.#joining.delete(stream);
+    stream.phase = "catch";
+    this.#downloads.place(stream);
+  }
+
+  #tookOutcomes(session: StreamingSession, count: number): void {
+    session.outcomes = session.outcomes.slice(count);
+    if (session.outcomes.length === 0) this.#withOutcomes.delete(session);
+  }
+
+  #holdOutcomes(session: StreamingSession): void {
+    this.#withOutcomes.delete(session);
+    this.#waiting.add(session);
+  }
+
+  /** Reads from one state, in turns; the state is let go of in any case. */
+  async #read<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T> {
+    const snapshot = this.#store.snapshot();
+    let steps: Steps<T>;
+    try {
+      steps = work(snapshot);
+    } catch (error) {
+      snapshot.close();
+      throw error;
+    }
+    return this.#turns.take(steps, this.#budget, snapshot);
+  }
+
+  /** The store itself fails: nobody can be told anything. */
+  #failAll(error: unknown): void {
+    for (const group of Array.from(this.#host.groups.all())) {
+      for (const stream of Array.from(group.streams)) this.#fail(stream, error);
+    }
+    this.#withOutcomes.clear();
+  }
+}
+
+const NOTHING_HELD = { close: (): void => undefined };
+
+function peerErrorOf(error: unknown): PeerError {
+  if (error instanceof PeerError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new PeerError("query.store", message, { cause: error });
+}
+
+/** One judge for each authority, for as long as somebody has it. */
+function judges(platform: Platform, appId: string): StreamHost["judgeOf"] {
+  const known = new WeakMap<Authority, Judge>();
+  const elapsed = (): number => platform.elapsed();
+  const budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: JUDGE_BYTES_MAX });
+  const run = { args: {}, platform, budget, request: { id: "", appId, startMs: 0 } };
+  return (authority) => {
+    if (authority === undefined || authority.isReadingAll) return undefined;
+    const judge = known.get(authority) ?? new Judge(authority, run);
+    known.set(authority, judge);
+    return judge;
+  };
+}

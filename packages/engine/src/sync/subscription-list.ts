@@ -1,0 +1,123 @@
+/**
+ * Subscription list: which subscriptions a session has, and which streams they follow.
+ *
+ * Several subscriptions may come to the same effective filter, and then follow one stream: it begins
+ * anew with each that joins, and is left with the last (S10).
+ */
+
+import { compareBytes, type Subscribe, type Want } from "@bigpeer/protocol";
+import { approximateSize } from "../store/records.ts";
+import type { SessionAction, SessionEvent } from "./session-event.ts";
+import type { OpenSession, Subscription } from "./session-state.ts";
+
+export interface ListStep {
+  readonly state: OpenSession;
+  readonly actions: readonly SessionAction[];
+}
+
+/** Why a subscription is over; undefined when the peer ended it. */
+interface Reason {
+  readonly code: string;
+  readonly message: string;
+}
+
+export function subscribe(state: OpenSession, message: Subscribe): ListStep {
+  const { id, query, args, cursor } = message;
+  const { subscriptions: max, subscriptionBytes: bytesMax } = state.facts.limits;
+  const tooLarge = (what: string): ListStep => {
+    const reason = { code: "query.too_large", message: `expected at most ${what}` };
+    return { state, actions: [unsubscribed(id, reason)] };
+  };
+  if (state.subscriptions.size >= max) return tooLarge(`${max} subscriptions`);
+  const size = query.length + approximateSize(args);
+  let bytes = size;
+  for (const other of state.subscriptions.values()) bytes += other.size;
+  if (bytes > bytesMax) return tooLarge(`${bytesMax} bytes of queries and arguments`);
+  const subscriptions = new Map(state.subscriptions);
+  subscriptions.set(id, { query, args, size, stream: undefined });
+  const actions: SessionAction[] = [{ kind: "subscribe", id, query, args, cursor }];
+  return { state: { ...state, subscriptions }, actions };
+}
+
+/** A stream was begun for a subscription: it is new, or has another filter than before. */
+export function followed(
+  state: OpenSession,
+  event: Extract<SessionEvent, { kind: "followed" }>,
+): ListStep {
+  const { id, filter, filterKey, collection, mode } = event;
+  const subscription = state.subscriptions.get(id);
+  // It was ended while it began.
+  if (subscription === undefined) return { state, actions: unfollow(state, filterKey) };
+  const stream = { filter, filterKey, collection, mode };
+  const subscriptions = new Map(state.subscriptions);
+  subscriptions.set(id, { ...subscription, stream });
+  const actions: SessionAction[] = [];
+  // Whoever shares the stream begins anew with it.
+  for (const [each, other] of subscriptions) {
+    if (other.stream?.filterKey !== filterKey) continue;
+    if (each !== id) subscriptions.set(each, { ...other, stream });
+    const message = { t: "subscribed", id: each, filter, collection, mode } as const;
+    actions.push({ kind: "send", message });
+  }
+  const next = { ...state, subscriptions };
+  const { stream: left } = subscription;
+  return { state: next, actions: [...actions, ...(left ? unfollow(next, left.filterKey) : [])] };
+}
+
+/** Ends a subscription; one that is not known has been ended already. */
+export function endFollowing(state: OpenSession, id: number, reason: Reason | undefined): ListStep {
+  const subscription = state.subscriptions.get(id);
+  if (subscription === undefined) return { state, actions: [] };
+  const subscriptions = new Map(state.subscriptions);
+  subscriptions.delete(id);
+  const next = { ...state, subscriptions };
+  const told = reason === undefined ? [] : [unsubscribed(id, reason)];
+  const { stream } = subscription;
+  return { state: next, actions: [...told, ...(stream ? unfollow(next, stream.filterKey) : [])] };
+}
+
+/** A stream is over, and all that followed it with it. */
+export function endStream(
+  state: OpenSession,
+  event: Extract<SessionEvent, { kind: "stream_failed" }>,
+): ListStep {
+  const subscriptions = new Map(state.subscriptions);
+  const actions: SessionAction[] = [];
+  for (const [id, { stream }] of state.subscriptions) {
+    if (stream?.filterKey !== event.filterKey) continue;
+    subscriptions.delete(id);
+    actions.push(unsubscribed(id, event));
+  }
+  return { state: { ...state, subscriptions }, actions };
+}
+
+/** What is wanted of a stream that was left is on its way since before. */
+export function wantStream(state: OpenSession, { filter, ids, isLast }: Want): ListStep {
+  for (const { stream } of state.subscriptions.values()) {
+    if (stream === undefined || compareBytes(stream.filter, filter) !== 0) continue;
+    const { filterKey } = stream;
+    return { state, actions: [{ kind: "want", filterKey, ids, isLast: isLast === true }] };
+  }
+  return { state, actions: [] };
+}
+
+/** Other permissions: every filter is formed anew (S20). */
+export function judgeAnew({ subscriptions }: OpenSession): SessionAction[] {
+  return [...subscriptions].flatMap(([id, { query, args, stream }]: [number, Subscription]) => {
+    if (stream === undefined) return [];
+    const { filter, filterKey } = stream;
+    return [{ kind: "judge_anew", id, query, args, filter, filterKey } as const];
+  });
+}
+
+/** Leaves a stream that no subscription follows. */
+function unfollow({ subscriptions }: OpenSession, filterKey: string): SessionAction[] {
+  for (const { stream } of subscriptions.values()) {
+    if (stream?.filterKey === filterKey) return [];
+  }
+  return [{ kind: "unfollow", filterKey }];
+}
+
+function unsubscribed(id: number, { code, message }: Reason): SessionAction {
+  return { kind: "send", message: { t: "unsubscribed", id, code, message } };
+}

@@ -1,0 +1,79 @@
+/**
+ * Upload line: the uploads of one session on their way to the store.
+ *
+ * They are handed on in the order of their numbers and without waiting for each other; the store
+ * decides by number and digest whether one is new. What does not continue the line is answered once,
+ * and everything that the peer had sent behind it before it heard of that is passed over (S29, S32).
+ */
+
+import { type Site, type UploadMessage, unreachable } from "@bigpeer/protocol";
+import type { UploadAnswer } from "../store/upload.ts";
+import type { SessionAction } from "./session-event.ts";
+import type { UploadLine } from "./session-state.ts";
+
+export interface LineStep {
+  readonly line: UploadLine;
+  readonly actions: readonly SessionAction[];
+}
+
+/** The line of a site of which so many uploads are known. */
+export function lineOf(site: Site, known: number, inFlight = 0): UploadLine {
+  return { site, next: known + 1, inFlight, aside: "none" };
+}
+
+/** An upload came. */
+export function takeUpload(line: UploadLine, message: UploadMessage): LineStep {
+  const { number, digest, steps } = message;
+  const { site, next } = line;
+  const isBehind = number > next;
+  if (line.aside === "forked" || (isBehind && line.aside === "gap")) return { line, actions: [] };
+  if (isBehind) {
+    const actions: SessionAction[] = [
+      { kind: "send", message: { t: "site", site, known: next - 1 } },
+    ];
+    return { line: { ...line, aside: "gap" }, actions };
+  }
+  const taken: UploadLine = {
+    site,
+    next: Math.max(next, number + 1),
+    inFlight: line.inFlight + 1,
+    aside: "none",
+  };
+  return { line: taken, actions: [{ kind: "upload", upload: { site, number, digest, steps } }] };
+}
+
+/** The store has decided about an upload. */
+export function settleUpload(
+  line: UploadLine,
+  site: Site,
+  number: number,
+  answer: UploadAnswer,
+): LineStep {
+  const settled = { ...line, inFlight: line.inFlight - 1 };
+  // Those behind one that was not taken cannot be either: the peer knows.
+  const isKnown = line.site === site && line.aside !== "none";
+  switch (answer.kind) {
+    case "taken": {
+      const { txnId: txn, outcome: kind, reason } = answer.record;
+      const { documents } = answer;
+      const outcome = { site, number, kind, txn, reason, documents };
+      return { line: settled, actions: [{ kind: "outcome", outcome }] };
+    }
+    case "forked":
+      if (line.site === site && line.aside === "forked") return { line: settled, actions: [] };
+      return {
+        line: line.site === site ? { ...settled, aside: "forked" } : settled,
+        actions: [{ kind: "send", message: { t: "forked", site, number } }],
+      };
+    case "unknown_site": {
+      if (isKnown) return { line: settled, actions: [] };
+      const { known } = answer;
+      return {
+        line: line.site === site ? { ...settled, next: known + 1, aside: "gap" } : settled,
+        actions: [{ kind: "send", message: { t: "site", site, known } }],
+      };
+    }
+    default:
+      return unreachable(answer);
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * Stores of a peer that were copied, with writes that no server had heard of: whoever sends them, each
+ * has its effect once (S31), and what the copies write after they parted is not lost (S29).
+ */
+
+import type { Operation, Outcome, Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { PeerStore } from "../../src/peer/peer-store.ts";
+import type { OwnUpload } from "../../src/peer/seal.ts";
+import { renewIdentity } from "../../src/store/identity.ts";
+import { MemoryDisk } from "../../src/store/memory-disk.ts";
+import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
+import { uploadDigest } from "../../src/store/upload.ts";
+import { dump, fieldsOf, problems } from "../support/open-store.ts";
+import {
+  APP,
+  type PeerPair,
+  peerPair,
+  reopen,
+  take,
+  upload,
+  uploadAll,
+  welcome,
+} from "../support/peer-pair.ts";
+import { testPlatform } from "../support/test-platform.ts";
+
+const HOUR = 3_600_000;
+
+function insert(id: Value): Operation {
+  return { kind: "insert", collection: "c", id, fields: {} };
+}
+
+function increment(id: Value, by: number): Operation {
+  return { kind: "update", collection: "c", id, edits: [{ kind: "increment", path: ["k"], by }] };
+}
+
+async function write({ peer }: PeerPair, ...operations: Operation[]): Promise<void> {
+  await peer.store.transact((transaction) => transaction.apply(operations));
+}
+
+function counterAt({ server }: PeerPair, id = "a"): Value | undefined {
+  return server.read((snapshot) => snapshot.get("c", id)?.fields["k"]);
+}
+
+/** A copy of the peer; one that knows to be a copy begins a life of its own. */
+async function copyOf(
+  pair: PeerPair,
+  { isKnown = true, seed = 77 } = {},
+): Promise<PeerPair & { readonly platform: PeerPair["platform"] }> {
+  const platform = { ...testPlatform(seed), nowMs: pair.platform.nowMs };
+  const disk = new MemoryDisk();
+  const storage = new MemoryKeyValue(disk);
+  await storage.commit(dump(pair.storage));
+  if (isKnown) await renewIdentity(storage, platform);
+  const peer = await PeerStore.open(storage, platform, { appId: APP });
+  const copy = { server: pair.server, platform, disk, storage, peer };
+  await welcome(copy);
+  return copy;
+}
+
+/** Uploads all that is pending as a session would, also when the server says that it is forked. */
+async function uploadThrough(pair: PeerPair, offsetMs = 0): Promise<OwnUpload[]> {
+  const sent: OwnUpload[] = [];
+  for (;;) {
+    await pair.peer.seal(offsetMs, 1000);
+    const outcomes: Outcome[] = [];
+    let fork: OwnUpload | undefined;
+    for (const sealed of pair.peer.sealed()) {
+      const answer = await pair.server.upload(sealed);
+      if (answer.kind === "forked") fork = sealed;
+      if (answer.kind !== "taken") break;
+      sent.push(sealed);
+      outcomes.push(await upload(pair, sealed));
+    }
+    await take(pair, ...outcomes);
+    if (fork === undefined) return sent;
+    await pair.peer.fork(fork.site, fork.number);
+  }
+}
+
+function places(uploads: readonly OwnUpload[]): (readonly [string, number])[] {
+  return uploads.map(({ site, number }) => [site, number]);
+}
+
+function expectChained(pair: PeerPair, uploads: readonly OwnUpload[]): void {
+  let before: Uint8Array | undefined;
+  for (const { steps, digest } of uploads) {
+    expect(digest).toEqual(uploadDigest(pair.platform, before, steps));
+    before = digest;
+  }
+}
+
+test("[S31] [K60] what a copied store had not sent goes under its former site, and counts once", async () => {
+  const pair = await peerPair();
+  await write(pair, insert("a"));
+  await uploadAll(pair);
+  await write(pair, increment("a", 1));
+  const [sealed] = await pair.peer.seal(0, 10);
+  await write(pair, increment("a", 2));
+  await write(pair, insert("b"), increment("a", 4));
+  const { site } = pair.peer;
+  const copy = await copyOf(pair);
+  expect(copy.peer.site).not.toBe(site);
+  await write(copy, increment("a", 8));
+  await write(pair, increment("a", 16));
+  expect(copy.peer.sealed()).toEqual([sealed]);
+  const own = copy.peer.site;
+  expect(places(await uploadThrough(copy))).toEqual([
+    [site, 2],
+    [site, 3],
+    [site, 4],
+    [own, 1],
+  ]);
+  expect(counterAt(pair)).toBe(15);
+  expect(places(await uploadThrough(pair))).toEqual([
+    [site, 2],
+    [site, 3],
+    [site, 4],
+    [site, 5],
+  ]);
+  expect(counterAt(pair)).toBe(31);
+  expect([pair.peer.site, copy.peer.site]).toEqual([site, own]);
+  for (const { storage } of [pair, copy]) expect(problems(storage)).toEqual([]);
+});
+
+test("[S31] a copy of a copy sends what each of them had not sent, and all of it counts once", async () => {
+  const first = await peerPair();
+  await write(first, insert("a"));
+  const second = await copyOf(first);
+  await write(second, increment("a", 1));
+  const third = await copyOf(second, { seed: 78 });
+  await write(third, increment("a", 2));
+  for (const pair of [third, first, second]) await reopen(pair, { isCrash: true });
+  const sites = [first, second, third].map(({ peer }) => peer.site);
+  const [a = "", b = "", c = ""] = sites;
+  expect(places(await uploadThrough(third))).toEqual([
+    [a, 1],
+    [b, 1],
+    [c, 1],
+  ]);
+  expect(places(await uploadThrough(second))).toEqual([
+    [a, 1],
+    [b, 1],
+  ]);
+  expect(places(await uploadThrough(first))).toEqual([[a, 1]]);
+  expect(counterAt(first)).toBe(3);
+  for (const { peer, storage } of [first, second, third]) {
+    expect(peer.pendingCount).toBe(0);
+    expect(problems(storage)).toEqual([]);
+  }
+});
+
+test("[S29] a copy that nobody knew of shares what both had, and forks where they parted", async () => {
+  const pair = await peerPair();
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
+  const copy = await copyOf(pair, { isKnown: false });
+  await write(pair, increment("a", 2));
+  await write(copy, increment("a", 4));
+  await write(copy, increment("a", 8));
+  const { site } = pair.peer;
+  await uploadThrough(pair);
+  const sent = places(await uploadThrough(copy));
+  expect(sent).toEqual([
+    [site, 1],
+    [site, 2],
+    [copy.peer.site, 1],
+    [copy.peer.site, 2],
+  ]);
+  expect(copy.peer.site).not.toBe(site);
+  expect(counterAt(pair)).toBe(15);
+  // From now on it writes under its new site from the start.
+  await write(copy, increment("a", 16));
+  expect(fieldsOf(copy.peer.store, "c", "a")).toEqual({ k: 31 });
+  expect(places(await uploadThrough(copy))).toEqual([[copy.peer.site, 3]]);
+  expect(counterAt(pair)).toBe(31);
+  for (const { storage } of [pair, copy]) expect(problems(storage)).toEqual([]);
+});
+
+test("[S29] what forks under a former site goes before what was written since, in its order", async () => {
+  const pair = await peerPair();
+  await write(pair, insert("a"));
+  const unknown = await copyOf(pair, { isKnown: false });
+  await write(unknown, insert("b"));
+  await write(pair, insert("b"));
+  await write(pair, increment("b", 1));
+  const copy = await copyOf(pair, { seed: 78 });
+  await write(copy, increment("b", 2));
+  await uploadThrough(unknown);
+  const { site } = pair.peer;
+  expect(places(await uploadThrough(copy))).toEqual([
+    [site, 1],
+    [copy.peer.site, 1],
+    [copy.peer.site, 2],
+    [copy.peer.site, 3],
+  ]);
+  expect(counterAt(pair, "b")).toBe(3);
+  expect(fieldsOf(copy.peer.store, "c", "b")).toEqual({ k: 3 });
+  expect(problems(copy.storage)).toEqual([]);
+});
+
+test("[S33] times that were wrong are corrected under every site, with the same numbers", async () => {
+  const pair = await peerPair();
+  const right = pair.platform.nowMs;
+  pair.platform.nowMs = right + 48 * HOUR;
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
+  const { site } = pair.peer;
+  const copy = await copyOf(pair);
+  await write(copy, increment("a", 2));
+  await write(copy, increment("a", 4));
+  const sent = await uploadThrough(copy, -48 * HOUR);
+  expect(places(sent)).toEqual([
+    [site, 1],
+    [site, 2],
+    [copy.peer.site, 1],
+    [copy.peer.site, 2],
+  ]);
+  expectChained(copy, sent.slice(0, 2));
+  expectChained(copy, sent.slice(2));
+  expect(counterAt(pair)).toBe(7);
+  expect(fieldsOf(copy.peer.store, "c", "a")).toEqual({ k: 7 });
+  expect(problems(copy.storage)).toEqual([]);
+});
+
+test("[S33] a write has its number and digest from the commit that made it, and keeps them", async () => {
+  const pair = await peerPair();
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
+  const copy = await copyOf(pair, { isKnown: false });
+  copy.platform.nowMs += 900;
+  const own = await pair.peer.seal(0, 10);
+  // A clock that is off by less than a second is right, and changes nothing.
+  expect(await copy.peer.seal(-900, 10)).toEqual(own);
+  expectChained(pair, own);
+});

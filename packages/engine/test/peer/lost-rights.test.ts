@@ -1,0 +1,125 @@
+/**
+ * What a peer lets go of when it may read less: cases that the simulator found.
+ */
+
+import type { Operation, Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { problems } from "../support/open-store.ts";
+import {
+  ALL,
+  entryOf,
+  FILTER,
+  type PeerPair,
+  peerPair,
+  reopen,
+  uploadAll,
+  welcome,
+} from "../support/peer-pair.ts";
+
+const OTHER_RIGHTS = new Uint8Array([2]);
+
+function insert(id: Value): Operation {
+  return { kind: "insert", collection: "c", id, fields: { n: 1 } };
+}
+
+function change(id: Value): Operation {
+  const edits = [{ kind: "set", path: ["n"], value: 2 }] as const;
+  return { kind: "update", collection: "c", id, edits };
+}
+
+/** A peer that follows all, and has some. */
+async function filled(...ids: Value[]): Promise<PeerPair & { readonly key: string }> {
+  const pair = await peerPair();
+  await welcome(pair);
+  await pair.server.transact((transaction) => transaction.apply(ids.map(insert)));
+  const { key } = pair.peer.subscription(ALL);
+  const entries = ids.map((id) => entryOf(pair.server, "c", id));
+  const completed = [{ subscription: key, filter: FILTER, txn: pair.server.txnId }];
+  await pair.peer.apply({ parts: [{ subscription: key, entries, range: {} }], outcomes: [] });
+  await pair.peer.apply({ parts: [], outcomes: [], completed });
+  return { ...pair, key };
+}
+
+function held({ peer }: PeerPair): Value[] {
+  return peer.store.read((snapshot) => [...snapshot.scanIds("c")]);
+}
+
+/** The server refuses everything that waits. */
+async function refuseAll({ peer }: PeerPair): Promise<void> {
+  for (const { site, number } of await peer.seal(0, 64)) {
+    const outcome = { site, number, kind: "refused", txn: 9, reason: "no", documents: [] } as const;
+    await peer.apply({ parts: [], outcomes: [outcome], committed: 9 });
+  }
+}
+
+test("[S21] what a subscription covers that is not permitted any more is let go of, and its cursor", async () => {
+  const pair = await filled("a", "b");
+  const { peer, key } = pair;
+  await peer.store.transact((transaction) => transaction.apply([change("b")]));
+  await peer.deny(key);
+  expect(held(pair)).toEqual(["b"]);
+  expect(peer.subscription(ALL).cursor).toBe(undefined);
+  await refuseAll(pair);
+  expect(held(pair)).toEqual([]);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S21] an own document whose change is refused after the rights changed does not stay", async () => {
+  const pair = await peerPair();
+  const { peer } = pair;
+  await peer.store.transact((transaction) => transaction.apply([insert("own")]));
+  await uploadAll(pair);
+  await peer.store.transact((transaction) => transaction.apply([change("own")]));
+  await welcome(pair, OTHER_RIGHTS);
+  // It shows for as long as nobody has said what became of the change.
+  expect(held(pair)).toEqual(["own"]);
+  await refuseAll(pair);
+  expect(held(pair)).toEqual([]);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S21] a subscription that ends before it was whole under new rights takes its documents along", async () => {
+  const pair = await filled("a");
+  await welcome(pair, OTHER_RIGHTS);
+  expect(held(pair)).toEqual(["a"]);
+  await pair.peer.release(pair.key);
+  expect(held(pair)).toEqual([]);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S21] the same when nobody follows it any more after a restart", async () => {
+  const pair = await filled("a");
+  await welcome(pair, OTHER_RIGHTS);
+  await reopen(pair);
+  expect(held(pair)).toEqual(["a"]);
+  await welcome(pair, OTHER_RIGHTS);
+  expect(held(pair)).toEqual([]);
+});
+
+test("[S21] a subscription that was whole under the new rights keeps its documents when it ends", async () => {
+  const pair = await filled("a");
+  const { peer, key, server } = pair;
+  await welcome(pair, OTHER_RIGHTS);
+  const completed = [{ subscription: key, filter: FILTER, txn: server.txnId }];
+  await peer.apply({ parts: [], outcomes: [], completed });
+  await peer.release(key);
+  await welcome(pair, OTHER_RIGHTS);
+  expect(held(pair)).toEqual(["a"]);
+});
+
+test("[S13] a comparison that was not finished leaves no cursor that says less is missing", async () => {
+  const pair = await filled("a", "b");
+  const { peer, key } = pair;
+  // Under other rights only `a` is listed; the connection breaks, and the rights are as before.
+  const list = [["a", pair.server.txnId]] as const;
+  await peer.compare(key, { t: "versions", filter: new Uint8Array(16).fill(8), list, range: {} });
+  expect(held(pair)).toEqual(["a"]);
+  const { cursor } = peer.subscription(ALL);
+  expect(cursor?.filter).not.toEqual(FILTER);
+  await peer.apply({
+    parts: [],
+    outcomes: [],
+    completed: [{ subscription: key, filter: FILTER, txn: pair.server.txnId }],
+  });
+  expect(peer.subscription(ALL).cursor?.filter).toEqual(FILTER);
+});

@@ -1,0 +1,257 @@
+import type { Operation, Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import type { PeerStore } from "../../src/peer/peer-store.ts";
+import { fieldsOf, problems } from "../support/open-store.ts";
+import {
+  ALL,
+  entryOf,
+  FILTER,
+  outcomeOf,
+  type PeerPair,
+  peerPair,
+  RIGHTS,
+  reopen,
+  send,
+  take,
+  upload,
+  uploadAll,
+  welcome,
+} from "../support/peer-pair.ts";
+
+function insert(id: Value, fields: Record<string, Value>): Operation {
+  return { kind: "insert", collection: "c", id, fields };
+}
+
+function set(id: Value, name: string, value: Value): Operation {
+  return { kind: "update", collection: "c", id, edits: [{ kind: "set", path: [name], value }] };
+}
+
+function increment(id: Value, by: number): Operation {
+  return { kind: "update", collection: "c", id, edits: [{ kind: "increment", path: ["k"], by }] };
+}
+
+async function write(peer: PeerStore, ...operations: Operation[]): Promise<number> {
+  const { txnId } = await peer.store.transact((transaction) => transaction.apply(operations));
+  return txnId;
+}
+
+async function serverWrite({ server }: PeerPair, ...operations: Operation[]): Promise<void> {
+  await server.transact((transaction) => transaction.apply(operations));
+}
+
+test("[S34] what is pending shows over what is confirmed", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1, m: 1 }));
+  await send(pair, key, "a");
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1, m: 1 });
+  await write(pair.peer, set("a", "n", 2));
+  await serverWrite(pair, set("a", "m", 5));
+  await send(pair, key, "a");
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 2, m: 5 });
+  expect(pair.peer.pendingCount).toBe(1);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S24] an upload has operations as their writer knew them", async () => {
+  const pair = await peerPair();
+  await write(pair.peer, insert("a", {}));
+  await write(pair.peer, increment("a", 2), { kind: "delete", collection: "c", id: "b" });
+  await write(pair.peer, { kind: "delete", collection: "c", id: "a" });
+  await write(pair.peer, insert("a", { n: 1 }));
+  const [first, second, third, fourth] = await pair.peer.seal(0, 10);
+  const birth = [first?.steps[0]?.time, pair.peer.site];
+  const edit = { kind: "increment", path: ["k"], by: 2, birth };
+  expect(second?.steps[0]?.operations).toEqual([
+    { kind: "update", collection: "c", id: "a", edits: [edit] },
+  ]);
+  expect(third?.steps[0]?.operations).toEqual([{ kind: "delete", collection: "c", id: "a" }]);
+  expect(fourth?.steps[0]?.operations).toEqual([
+    { kind: "insert", collection: "c", id: "a", fields: { n: 1 }, clean: true },
+  ]);
+});
+
+test("[S35] a write leaves the pending layer with its outcome, and nothing flickers", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }));
+  await send(pair, key, "a");
+  await write(pair.peer, increment("a", 5));
+  const before = pair.peer.store.txnId;
+  await uploadAll(pair);
+  expect(pair.peer.pendingCount).toBe(0);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1, k: 5 });
+  // Nobody who observes the document hears of it.
+  const since = { historyId: pair.peer.store.identity.historyId, txnId: before };
+  const changes = pair.peer.store.read((snapshot) => {
+    const found = snapshot.changesSince(since);
+    if (found.kind !== "changes") throw new Error("expected changes");
+    return [...found.transactions].flatMap(({ record }) => record.changes);
+  });
+  expect(changes).toEqual([]);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S34] an increment that the server has and did not answer yet counts once", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await write(pair.peer, insert("a", {}));
+  await uploadAll(pair);
+  await write(pair.peer, increment("a", 1));
+  await write(pair.peer, increment("a", 2));
+  const sealed = await pair.peer.seal(0, 10);
+  const outcomes = [];
+  for (const each of sealed) outcomes.push(await upload(pair, each));
+  // The connection broke before the answers; the document comes first.
+  await send(pair, key, "a");
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
+  await take(pair, ...outcomes);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S35] a refused upload leaves what shows, is kept aside and can be read", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }));
+  await send(pair, key, "a");
+  const commitId = await write(pair.peer, set("a", "n", 2));
+  await write(pair.peer, set("a", "m", 3));
+  const [first, second] = await pair.peer.seal(0, 10);
+  if (first === undefined || second === undefined) throw new Error("expected two uploads");
+  const refusal = outcomeOf(first, "refused", 9, "no");
+  const { refused } = await pair.peer.apply({ parts: [], outcomes: [refusal] });
+  const [kept] = pair.peer.refused();
+  expect(refused).toEqual([kept]);
+  expect({ ...kept, steps: kept?.steps[0]?.operations }).toEqual({
+    commitId,
+    kind: "refused",
+    reason: "no",
+    at: pair.platform.nowMs,
+    refusedAt: pair.platform.nowMs,
+    steps: [set("a", "n", 2)],
+  });
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1, m: 3 });
+  await reopen(pair);
+  expect(pair.peer.refused()).toEqual([kept]);
+  expect(pair.peer.sealed().map(({ number }) => number)).toEqual([2]);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S35] of a batch that takes one write and refuses the next, only the first shows on", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", {}));
+  await send(pair, key, "a");
+  for (const by of [1, 2, 4, 8]) await write(pair.peer, increment("a", by));
+  const [first, second] = await pair.peer.seal(0, 10);
+  if (first === undefined || second === undefined) throw new Error("expected two uploads");
+  // As the server foresaw it: nothing of what is behind it has to be looked at.
+  await take(pair, await upload(pair, first));
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 15 });
+  const taken = await upload(pair, second);
+  const [third, fourth] = pair.peer.sealed().slice(1);
+  if (third === undefined || fourth === undefined) throw new Error("expected two more");
+  await take(pair, taken, outcomeOf(third, "refused", 9, "no"));
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 11 });
+  // Somebody else wrote meanwhile: then it is not what was foreseen.
+  await serverWrite(pair, increment("a", 16));
+  await send(pair, key, "a");
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 27 });
+  await take(pair, outcomeOf(fourth, "refused", 10, "no"));
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 19 });
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S36] a document goes with the last subscription that lets go of it", async () => {
+  const pair = await peerPair();
+  const { peer, server } = pair;
+  const all = peer.subscription(ALL).key;
+  const some = peer.subscription("SELECT * FROM c WHERE n > :n", { n: 0 }).key;
+  await serverWrite(pair, insert("a", { n: 1 }), insert("b", { n: 1 }));
+  await send(pair, all, "a", "b");
+  await send(pair, some, "a");
+  const [, id, version, state] = entryOf(server, "c", "a");
+  if (typeof state !== "object") throw new Error("expected a state");
+  await peer.apply({
+    parts: [{ subscription: all, entries: [["left", id, version ?? 0, state]] }],
+    outcomes: [],
+  });
+  expect(fieldsOf(peer.store, "c", "a")).toEqual({ n: 1 });
+  await peer.apply({ parts: [{ subscription: some, entries: [["drop", id]] }], outcomes: [] });
+  expect(fieldsOf(peer.store, "c", "a")).toBe(undefined);
+  expect(fieldsOf(peer.store, "c", "b")).toEqual({ n: 1 });
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S36] what has pending writes is let go of when they have an outcome", async () => {
+  const pair = await peerPair();
+  const { peer } = pair;
+  const { key } = peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }));
+  await send(pair, key, "a");
+  await write(peer, set("a", "n", 2));
+  await peer.apply({ parts: [{ subscription: key, entries: [], range: {} }], outcomes: [] });
+  expect(fieldsOf(peer.store, "c", "a")).toEqual({ n: 2 });
+  await uploadAll(pair);
+  expect(fieldsOf(peer.store, "c", "a")).toBe(undefined);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S36] what was written here and nobody covers stays", async () => {
+  const pair = await peerPair();
+  await write(pair.peer, insert("a", { n: 1 }));
+  await uploadAll(pair);
+  await reopen(pair);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
+  expect(pair.peer.pendingCount).toBe(0);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S37] EVICT forgets what is confirmed, uploads nothing, and keeps what is pending", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }), insert("b", { n: 1 }));
+  await send(pair, key, "a", "b");
+  await write(pair.peer, { kind: "evict", collection: "c", id: "a" });
+  expect(fieldsOf(pair.peer.store, "c", "a")).toBe(undefined);
+  expect(pair.peer.pendingCount).toBe(0);
+  await write(pair.peer, increment("b", 2));
+  await write(pair.peer, { kind: "evict", collection: "c", id: "b" });
+  expect(fieldsOf(pair.peer.store, "c", "b")).toBe(undefined);
+  expect(pair.peer.pendingCount).toBe(1);
+  expect(problems(pair.storage)).toEqual([]);
+  await send(pair, key, "a", "b");
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
+  expect(fieldsOf(pair.peer.store, "c", "b")).toEqual({ n: 1, k: 2 });
+  await uploadAll(pair);
+  expect(fieldsOf(pair.peer.store, "c", "b")).toEqual({ n: 1, k: 2 });
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S18] a delta that does not start from what is held is wanted as a whole", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }));
+  await send(pair, key, "a");
+  const subscription = key;
+  await pair.peer.apply({
+    parts: [],
+    outcomes: [],
+    completed: [{ subscription, filter: FILTER, txn: 1 }],
+  });
+  const entries = [["delta", "a", 9, 8, new Uint8Array()]] as const;
+  const { wants } = await pair.peer.apply({ parts: [{ subscription, entries }], outcomes: [] });
+  expect(wants).toEqual([{ subscription, ids: ["a"] }]);
+  // Until it was complete again it is compared, whatever became of the wish.
+  const { cursor } = pair.peer.subscription(ALL);
+  expect(cursor?.filter).toEqual(new Uint8Array(16));
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S39] a store speaks with servers of its own app alone", async () => {
+  const pair = await peerPair();
+  const other = { history: "h", app: "other", rights: RIGHTS };
+  await expect(pair.peer.welcome(other)).rejects.toThrow("expected the app app");
+  await welcome(pair);
+});

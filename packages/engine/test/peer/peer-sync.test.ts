@@ -1,0 +1,486 @@
+/**
+ * PeerSync: the machine on a real store of a peer, against a server that follows a script.
+ */
+
+import { setImmediate } from "node:timers/promises";
+import { PeerError, type ServerMessage, type Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { PeerStore } from "../../src/peer/peer-store.ts";
+import { PeerSync, type PeerSyncEvent } from "../../src/peer/peer-sync.ts";
+import { StatementRunner } from "../../src/query/statement-runner.ts";
+import { MemoryDisk } from "../../src/store/memory-disk.ts";
+import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
+import { fieldsOf } from "../support/open-store.ts";
+import {
+  FILTER,
+  type ScriptedConnection,
+  ScriptedServer,
+  until,
+  wholeOf,
+} from "../support/scripted-server.ts";
+import { testPlatform } from "../support/test-platform.ts";
+
+const DESCRIPTION = { key: "p1", deviceName: "d", os: "o", sdk: "s", metadata: {} };
+const QUERY = "SELECT * FROM tasks";
+
+interface Rig {
+  readonly server: ScriptedServer;
+  readonly disk: MemoryDisk;
+  readonly store: PeerStore;
+  readonly sync: PeerSync;
+  readonly runner: StatementRunner;
+  readonly events: PeerSyncEvent[];
+  readonly tokens: (string | Error)[];
+}
+
+async function rig(disk: MemoryDisk = new MemoryDisk()): Promise<Rig> {
+  const server = new ScriptedServer();
+  const platform = { ...testPlatform(), elapsed: (): number => server.elapsed };
+  const store = await PeerStore.open(new MemoryKeyValue(disk), platform, { appId: "app" });
+  const events: PeerSyncEvent[] = [];
+  const tokens: (string | Error)[] = [];
+  const sync = new PeerSync({
+    store,
+    platform,
+    appId: "app",
+    description: DESCRIPTION,
+    dial: server.dial,
+    wakeIn: server.wakeIn,
+    token: async () => {
+      const token = tokens.shift() ?? "secret";
+      if (token instanceof Error) throw token;
+      return token;
+    },
+    onEvent: (event) => events.push(event),
+  });
+  const runner = new StatementRunner({ store: store.store, platform, appId: "app" });
+  return { server, disk, store, sync, runner, events, tokens };
+}
+
+function shown({ store }: Rig, id: Value): Value | undefined {
+  return fieldsOf(store.store, "tasks", id);
+}
+
+/** The script of a fill with these documents, up to its end. */
+function fill(id: number, documents: readonly (readonly [string, number])[]): ServerMessage[] {
+  return [
+    { t: "subscribed", id, filter: FILTER, collection: "tasks", mode: "fill" },
+    {
+      t: "documents",
+      filter: FILTER,
+      entries: documents.map(([name, n]) => ["put", name, 90, wholeOf(name, { n })]),
+      range: {},
+    },
+    { t: "complete", filter: FILTER, txn: 100 },
+  ];
+}
+
+async function subscribedTo({ server, sync }: Rig): Promise<ScriptedConnection> {
+  const subscription = sync.subscribe(QUERY);
+  sync.start();
+  const connection = await server.accept();
+  await until(() => connection.of("subscribe").length === 1);
+  connection.say(...fill(connection.of("subscribe")[0]?.id ?? 0, [["a", 1]]));
+  await subscription.whenReady();
+  return connection;
+}
+
+test("[S15] a subscription is ready when all of it is durable, and shows what the server has", async () => {
+  const peer = await rig();
+  const connection = await subscribedTo(peer);
+  expect(shown(peer, "a")).toEqual({ n: 1 });
+  expect(peer.events.map(({ kind }) => kind)).toEqual(["connected", "ready"]);
+  expect(connection.of("hello").map(({ token, site }) => [token, site])).toEqual([
+    ["secret", peer.store.site],
+  ]);
+  await peer.sync.close();
+});
+
+test("[S16] frames of a transaction show together, and not before its end", async () => {
+  const peer = await rig();
+  const connection = await subscribedTo(peer);
+  const put = (name: string): ServerMessage => ({
+    t: "documents",
+    filter: FILTER,
+    entries: [["put", name, 101, wholeOf(name, { n: 2 }, 2)]],
+  });
+  connection.say(put("b"), put("c"));
+  await peer.sync.stop();
+  expect([shown(peer, "b"), shown(peer, "c")]).toEqual([undefined, undefined]);
+  peer.sync.start();
+  const next = await peer.server.accept();
+  await until(() => next.of("subscribe").length === 1);
+  next.say(
+    { t: "subscribed", id: 1, filter: FILTER, collection: "tasks", mode: "resume" },
+    { t: "complete", filter: FILTER, txn: 100 },
+    put("b"),
+    put("c"),
+    { t: "committed", txn: 101, outcomes: [] },
+  );
+  await until(() => shown(peer, "b") !== undefined);
+  expect(shown(peer, "c")).toEqual({ n: 2 });
+  await peer.sync.close();
+});
+
+test("[S11] after a lost connection the peer goes on from its cursor", async () => {
+  const peer = await rig();
+  const connection = await subscribedTo(peer);
+  connection.say({
+    t: "documents",
+    filter: FILTER,
+    entries: [["put", "b", 107, wholeOf("b", { n: 2 }, 2)]],
+    committed: 107,
+  });
+  await until(() => shown(peer, "b") !== undefined);
+  peer.server.pass(5000);
+  connection.cut();
+  const next = await peer.server.accept();
+  await until(() => next.of("subscribe").length === 1);
+  expect(next.of("subscribe").map(({ cursor }) => cursor)).toEqual([
+    { history: "h1", filter: FILTER, txn: 107 },
+  ]);
+  await peer.sync.close();
+});
+
+test("[S33] what is written is sealed and uploaded, before and while connected", async () => {
+  const peer = await rig();
+  await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  await until(() => connection.of("upload").length === 1);
+  await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'y', 'n': 1})" });
+  await until(() => connection.of("upload").length === 2);
+  expect(connection.of("upload").map(({ number }) => number)).toEqual([1, 2]);
+  expect(peer.store.pendingCount).toBe(2);
+  await peer.sync.close();
+});
+
+test("[S25] an upload without an outcome is sent again as it was, and its outcome ends it", async () => {
+  const peer = await rig();
+  await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
+  peer.sync.start();
+  const first = await peer.server.accept();
+  await until(() => first.of("upload").length === 1);
+  peer.server.pass(5000);
+  first.cut();
+  const second = await peer.server.accept({ known: 1 });
+  await until(() => second.of("upload").length === 1);
+  expect(second.of("upload")).toEqual(first.of("upload"));
+  second.say({
+    t: "committed",
+    txn: 101,
+    outcomes: [
+      {
+        site: peer.store.site,
+        number: 1,
+        kind: "applied",
+        txn: 101,
+        reason: "",
+        documents: [["tasks", ["put", "x", 101, wholeOf("x", { n: 1 })]]],
+      },
+    ],
+  });
+  await until(() => peer.store.pendingCount === 0);
+  expect(shown(peer, "x")).toEqual({ n: 1 });
+  await peer.sync.close();
+});
+
+test("[S27] a refused upload is told of, its effect is gone, and the next one goes on", async () => {
+  const peer = await rig();
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
+  await until(() => connection.of("upload").length === 1);
+  const { site } = peer.store;
+  const outcome = { site, number: 1, kind: "refused", txn: 101, reason: "no" } as const;
+  connection.say({ t: "committed", txn: 101, outcomes: [{ ...outcome, documents: [] }] });
+  await until(() => peer.events.some(({ kind }) => kind === "refused"));
+  expect(shown(peer, "x")).toBeUndefined();
+  const told = peer.events.flatMap((event) => (event.kind === "refused" ? event.uploads : []));
+  expect(told.map(({ kind, reason }) => [kind, reason])).toEqual([["refused", "no"]]);
+  await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'y', 'n': 1})" });
+  await until(() => connection.of("upload").length === 2);
+  await peer.sync.close();
+});
+
+test("[S29] after a fork the writes go out again, under the new site and from number 1", async () => {
+  const peer = await rig();
+  await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
+  const old = peer.store.site;
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  await until(() => connection.of("upload").length === 1);
+  connection.say({ t: "forked", site: old, number: 1 });
+  await until(() => connection.of("site").length === 1);
+  const [asked] = connection.of("site");
+  expect(asked?.site).toBe(peer.store.site);
+  expect(asked?.site).not.toBe(old);
+  connection.say({ t: "site", site: peer.store.site, known: 0 });
+  await until(() => connection.of("upload").length === 2);
+  expect(connection.of("upload").map(({ number }) => number)).toEqual([1, 1]);
+  await peer.sync.close();
+});
+
+test("[S9] a subscription that is not taken rejects with the code of the server", async () => {
+  const peer = await rig();
+  const subscription = peer.sync.subscribe(QUERY);
+  const ready = subscription.whenReady();
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  await until(() => connection.of("subscribe").length === 1);
+  connection.say({ t: "unsubscribed", id: 1, code: "permission.denied", message: "not for you" });
+  await expect(ready).rejects.toThrow(new PeerError("permission.denied", "not for you"));
+  await expect(subscription.whenReady()).rejects.toThrow("not for you");
+  expect(subscription.status).toBe("refused");
+  expect(peer.events.map(({ kind }) => kind)).toEqual(["connected", "unsubscribed"]);
+  await peer.sync.close();
+});
+
+test("[S21] equal subscriptions are one to the server, which ends with the last of them", async () => {
+  const peer = await rig();
+  const first = peer.sync.subscribe(QUERY);
+  const second = peer.sync.subscribe(QUERY);
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  await until(() => connection.of("subscribe").length > 0);
+  expect(connection.of("subscribe")).toHaveLength(1);
+  first.cancel();
+  first.cancel();
+  expect(connection.of("unsubscribe")).toEqual([]);
+  expect([first.status, second.status]).toEqual(["cancelled", "waiting"]);
+  const ready = second.whenReady();
+  second.cancel();
+  expect(connection.of("unsubscribe")).toEqual([{ t: "unsubscribe", id: 1 }]);
+  await expect(ready).rejects.toThrow("the subscription was cancelled");
+  await peer.sync.close();
+});
+
+test("[S35] a full disk is reported; the peer comes back and nothing is lost", async () => {
+  const peer = await rig();
+  const connection = await subscribedTo(peer);
+  const put = (name: string, txn: number): ServerMessage => ({
+    t: "documents",
+    filter: FILTER,
+    entries: [["put", name, txn, wholeOf(name, { n: 2 }, txn)]],
+    committed: txn,
+  });
+  peer.disk.failNextWrite("store.full");
+  peer.server.pass(5000);
+  connection.say(put("b", 101), put("c", 102));
+  await until(() => peer.events.some(({ kind }) => kind === "failed"));
+  expect(connection.isOver).toBe(true);
+  // What came behind it was not applied: there is no gap.
+  expect([shown(peer, "b"), shown(peer, "c")]).toEqual([undefined, undefined]);
+  expect(peer.sync.status().phase).toBe("waiting");
+  peer.server.pass(60_000);
+  const next = await peer.server.accept();
+  await until(() => next.of("subscribe").length === 1);
+  expect(next.of("subscribe").map(({ cursor }) => cursor?.txn)).toEqual([100]);
+  next.say(
+    { t: "subscribed", id: 1, filter: FILTER, collection: "tasks", mode: "resume" },
+    { t: "complete", filter: FILTER, txn: 100 },
+    put("b", 101),
+    put("c", 102),
+  );
+  await until(() => shown(peer, "c") !== undefined);
+  expect(shown(peer, "b")).toEqual({ n: 2 });
+  await peer.sync.close();
+});
+
+/** A piece of a fill with one document, behind `after` up to and with it. */
+function piece(name: string, after?: string): ServerMessage {
+  return {
+    t: "documents",
+    filter: FILTER,
+    entries: [["put", name, 90, wholeOf(name, { n: 1 })]],
+    range: { ...(after !== undefined && { after }), through: name },
+  };
+}
+
+/** A peer that is about to be filled, on a disk whose syncs wait. */
+async function aboutToFill(peer: Rig): Promise<ScriptedConnection> {
+  peer.sync.subscribe(QUERY);
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  await until(() => connection.of("subscribe").length === 1);
+  const id = connection.of("subscribe")[0]?.id ?? 0;
+  connection.say({ t: "subscribed", id, filter: FILTER, collection: "tasks", mode: "fill" });
+  peer.disk.holdSyncs();
+  return connection;
+}
+
+test("[S15] a piece is taken in while the one before becomes durable; complete waits for both", async () => {
+  const peer = await rig();
+  const connection = await aboutToFill(peer);
+  const { length } = peer.events;
+  const queued = (): number => peer.store.store.figures().queueLength;
+  connection.say(piece("a"), piece("b", "a"), { t: "complete", filter: FILTER, txn: 100 });
+  await until(() => peer.disk.unsyncedCount === 1 && queued() === 2);
+  for (let i = 0; i < 10; i++) await setImmediate();
+  expect(queued()).toBe(2);
+  expect(peer.disk.syncNext()).toBe(true);
+  await until(() => peer.disk.unsyncedCount === 1);
+  expect(queued()).toBe(1);
+  expect([shown(peer, "a"), shown(peer, "b")]).toEqual([{ n: 1 }, undefined]);
+  expect(peer.disk.syncNext()).toBe(true);
+  await until(() => peer.disk.unsyncedCount === 1);
+  expect([shown(peer, "b"), peer.events.length]).toEqual([{ n: 1 }, length]);
+  peer.disk.releaseSyncs();
+  await until(() => peer.events.some(({ kind }) => kind === "ready"));
+  await peer.sync.close();
+});
+
+test("[S15] a piece that fails leaves no cursor, whatever came behind it, and is filled again", async () => {
+  const peer = await rig();
+  const connection = await aboutToFill(peer);
+  peer.disk.failNextWrite("store.full");
+  peer.server.pass(5000);
+  connection.say(piece("a"), piece("b", "a"), { t: "complete", filter: FILTER, txn: 100 });
+  peer.disk.releaseSyncs();
+  await until(() => peer.events.some(({ kind }) => kind === "failed"));
+  await until(() => peer.sync.status().waitingBytes === 0);
+  expect(connection.isOver).toBe(true);
+  expect(peer.events.some(({ kind }) => kind === "ready")).toBe(false);
+  expect(shown(peer, "a")).toBeUndefined();
+  peer.server.pass(60_000);
+  const next = await peer.server.accept();
+  await until(() => next.of("subscribe").length === 1);
+  expect(next.of("subscribe").map(({ cursor }) => cursor)).toEqual([undefined]);
+  next.say(
+    ...fill(1, [
+      ["a", 1],
+      ["b", 1],
+    ]),
+  );
+  await until(() => peer.events.some(({ kind }) => kind === "ready"));
+  expect([shown(peer, "a"), shown(peer, "b")]).toEqual([{ n: 1 }, { n: 1 }]);
+  await peer.sync.close();
+});
+
+test("[S22] while the store is behind, the connection is not read, and then it is again", async () => {
+  const peer = await rig();
+  const connection = await subscribedTo(peer);
+  peer.disk.holdSyncs();
+  const text = "x".repeat(100_000);
+  for (let i = 0; i < 12; i++) {
+    connection.say({
+      t: "documents",
+      filter: FILTER,
+      entries: [["put", `d${i}`, 101 + i, wholeOf(`d${i}`, { text }, 2 + i)]],
+      committed: 101 + i,
+    });
+  }
+  expect(connection.isPaused).toBe(true);
+  expect(peer.sync.status().waitingBytes).toBeGreaterThan(512 * 1024);
+  peer.disk.releaseSyncs();
+  await until(() => !connection.isPaused && peer.sync.status().waitingBytes === 0);
+  expect(shown(peer, "d11")).toEqual({ text });
+  await peer.sync.close();
+});
+
+test("[S5] a peer whose store is behind is not found dead: it says that it is there", async () => {
+  const peer = await rig();
+  const connection = await subscribedTo(peer);
+  peer.disk.holdSyncs();
+  const text = "x".repeat(1_200_000);
+  connection.say({
+    t: "documents",
+    filter: FILTER,
+    entries: [["put", "d", 101, wholeOf("d", { text }, 2)]],
+    committed: 101,
+  });
+  expect(connection.isPaused).toBe(true);
+  for (let i = 0; i < 4; i++) peer.server.pass(30_000);
+  expect(connection.of("ping").length).toBeGreaterThan(1);
+  expect(peer.sync.status().phase).toBe("open");
+  peer.disk.releaseSyncs();
+  await peer.sync.close();
+});
+
+test("[S1] what is no message ends the connection with bye, and the peer comes back", async () => {
+  const peer = await rig();
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  connection.sayBytes(new Uint8Array([0xff]));
+  expect(connection.of("bye").map(({ code }) => code)).toEqual(["malformed"]);
+  peer.server.pass(1000);
+  await peer.server.accept();
+  expect(peer.server.connections).toHaveLength(2);
+  await peer.sync.close();
+});
+
+test("[S7] a token that is about to end is renewed on the connection", async () => {
+  const peer = await rig();
+  peer.tokens.push("first", "second");
+  peer.sync.start();
+  const connection = await peer.server.accept({ expires: 1_767_225_600_000 + 20_000 });
+  peer.server.pass(10_000);
+  await until(() => connection.of("token").length === 1);
+  expect(connection.of("token")).toEqual([{ t: "token", token: "second" }]);
+  await peer.sync.close();
+});
+
+test("[S8] a token that cannot be had is like a server that cannot be reached", async () => {
+  const peer = await rig();
+  peer.tokens.push(new Error("login failed"));
+  peer.sync.start();
+  await until(() => peer.events.length > 0);
+  const [event] = peer.events;
+  expect(event?.kind === "disconnected" && event.message).toBe("no token: login failed");
+  expect(peer.server.connections).toEqual([]);
+  peer.server.pass(1000);
+  await peer.server.accept();
+  await peer.sync.close();
+});
+
+test("[S39] a peer stops at a server of another app, and uploads nothing", async () => {
+  const peer = await rig();
+  await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
+  peer.sync.start();
+  const connection = await peer.server.accept({ app: "another" });
+  await until(() => peer.events.length > 0);
+  expect(peer.events).toEqual([{ kind: "foreign", app: "another" }]);
+  expect(connection.received.map(({ t }) => t)).toEqual(["hello", "bye"]);
+  expect(peer.sync.status().phase).toBe("stopped");
+  await peer.sync.close();
+});
+
+test("[S6] a stop says goodbye, and the store has what came before it", async () => {
+  const peer = await rig();
+  const connection = await subscribedTo(peer);
+  connection.say({
+    t: "documents",
+    filter: FILTER,
+    entries: [["put", "b", 101, wholeOf("b", { n: 2 }, 2)]],
+    committed: 101,
+  });
+  await peer.sync.stop();
+  expect(connection.of("bye").map(({ code }) => code)).toEqual(["stopped"]);
+  expect(connection.isOver).toBe(true);
+  expect(shown(peer, "b")).toEqual({ n: 2 });
+  await peer.sync.close();
+});
+
+test("[S6] whoever has stopped leaves no timer, be it connected, waiting or at a foreign server", async () => {
+  const peer = await rig();
+  peer.sync.start();
+  await peer.server.accept();
+  expect(peer.server.timerCount).toBe(1);
+  await peer.sync.stop();
+  expect(peer.server.timerCount).toBe(0);
+  peer.sync.start();
+  await until(() => peer.server.connections.length === 2);
+  peer.server.last.cut();
+  expect([peer.sync.status().phase, peer.server.timerCount]).toEqual(["waiting", 1]);
+  await peer.sync.stop();
+  expect(peer.server.timerCount).toBe(0);
+  peer.sync.start();
+  await peer.server.accept({ app: "another" });
+  await until(() => peer.sync.status().phase === "stopped");
+  expect(peer.server.timerCount).toBe(0);
+  // A start after it counts anew.
+  peer.sync.start();
+  expect(peer.server.timerCount).toBe(1);
+  await peer.sync.close();
+  expect(peer.server.timerCount).toBe(0);
+});

@@ -1,0 +1,151 @@
+/**
+ * Peers and a server together, all of them real, joined by a wire in memory: what one peer writes
+ * comes to the other, offline or not.
+ */
+
+import { type Value, type ValueObject } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { PeerStore } from "../../src/peer/peer-store.ts";
+import { type PeerSubscription, PeerSync } from "../../src/peer/peer-sync.ts";
+import { StatementRunner } from "../../src/query/statement-runner.ts";
+import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
+import { SyncServer } from "../../src/sync/sync-server.ts";
+import { fieldsOf, openStore } from "../support/open-store.ts";
+import { ScriptedServer, until } from "../support/scripted-server.ts";
+import { Wire } from "../support/sync-wire.ts";
+import { type TestPlatform, testPlatform } from "../support/test-platform.ts";
+
+interface RunningPeer {
+  readonly store: PeerStore;
+  readonly sync: PeerSync;
+  readonly tasks: PeerSubscription;
+  readonly runner: StatementRunner;
+  readonly clock: ScriptedServer;
+}
+
+async function openPeer(wire: Wire, seed: number): Promise<RunningPeer> {
+  const clock = new ScriptedServer();
+  const platform: TestPlatform = { ...testPlatform(seed), elapsed: () => clock.elapsed };
+  const store = await PeerStore.open(new MemoryKeyValue(), platform, { appId: "app" });
+  const sync = new PeerSync({
+    store,
+    platform,
+    appId: "app",
+    description: { key: `p${seed}`, deviceName: "d", os: "o", sdk: "s", metadata: {} },
+    dial: wire.dial,
+    wakeIn: clock.wakeIn,
+    token: async () => "key",
+    onEvent: () => undefined,
+  });
+  const tasks = sync.subscribe("SELECT * FROM tasks");
+  const runner = new StatementRunner({ store: store.store, platform, appId: "app" });
+  return { store, sync, tasks, runner, clock };
+}
+
+async function openAll(): Promise<{ wire: Wire; a: RunningPeer; b: RunningPeer; at: Fields }> {
+  const { store, platform } = await openStore();
+  const admission = { authority: undefined, credential: "key" };
+  const server = new SyncServer({ store, platform, appId: "app", admit: () => admission });
+  const wire = new Wire(server);
+  const [a, b] = [await openPeer(wire, 11), await openPeer(wire, 22)];
+  return { wire, a, b, at: (id) => fieldsOf(store, "tasks", id) };
+}
+
+type Fields = (id: Value) => Value | undefined;
+
+function write(
+  { runner }: RunningPeer,
+  statement: string,
+  args: ValueObject = {},
+): Promise<unknown> {
+  return runner.execute({ statement, args });
+}
+
+function shown({ store }: RunningPeer, id: Value): Value | undefined {
+  return fieldsOf(store.store, "tasks", id);
+}
+
+async function closeAll(wire: Wire, ...peers: RunningPeer[]): Promise<void> {
+  for (const { sync } of peers) await sync.close();
+  wire.server.close();
+}
+
+test("[S16] what one peer writes comes to the other, and has its outcome", async () => {
+  const { wire, a, b, at } = await openAll();
+  a.sync.start();
+  b.sync.start();
+  await Promise.all([a.tasks.whenReady(), b.tasks.whenReady()]);
+  await write(a, "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})");
+  await until(() => shown(b, "x") !== undefined && a.store.pendingCount === 0);
+  expect([shown(a, "x"), shown(b, "x"), at("x")]).toEqual([{ n: 1 }, { n: 1 }, { n: 1 }]);
+  await closeAll(wire, a, b);
+});
+
+test("[S24] what was written offline by both is there for both, and counters are exact", async () => {
+  const { wire, a, b, at } = await openAll();
+  a.sync.start();
+  b.sync.start();
+  await write(a, "INSERT INTO COLLECTION tasks (n COUNTER) VALUES ({'_id': 'x', 'n': 10})");
+  await until(() => shown(b, "x") !== undefined && a.store.pendingCount === 0);
+  await a.sync.stop();
+  await b.sync.stop();
+  const increment = "UPDATE COLLECTION tasks (n COUNTER) APPLY n INCREMENT BY 1 WHERE _id = 'x'";
+  for (let i = 0; i < 100; i++) {
+    await write(a, increment);
+    await write(b, increment);
+  }
+  expect([shown(a, "x"), shown(b, "x")]).toEqual([{ n: 110 }, { n: 110 }]);
+  a.sync.start();
+  b.sync.start();
+  await until(() => a.store.pendingCount === 0 && b.store.pendingCount === 0);
+  const sum = (fields: Value | undefined): boolean => JSON.stringify(fields) === '{"n":210}';
+  await until(() => sum(shown(a, "x")) && sum(shown(b, "x")) && sum(at("x")));
+  await closeAll(wire, a, b);
+});
+
+test("[S25] connections that are cut at any moment lose nothing and repeat nothing", async () => {
+  const { wire, a, b, at } = await openAll();
+  a.sync.start();
+  b.sync.start();
+  await write(a, "INSERT INTO COLLECTION tasks (n COUNTER) VALUES ({'_id': 'x', 'n': 0})");
+  await until(() => shown(b, "x") !== undefined);
+  const increment = "UPDATE COLLECTION tasks (n COUNTER) APPLY n INCREMENT BY 1 WHERE _id = 'x'";
+  for (let i = 0; i < 60; i++) {
+    await write(i % 2 === 0 ? a : b, increment);
+    if (i % 7 === 3) {
+      wire.cutAll();
+      for (const { clock } of [a, b]) clock.pass(2000);
+    }
+  }
+  const isDone = (): boolean => {
+    for (const { clock } of [a, b]) clock.pass(10);
+    const all = [shown(a, "x"), shown(b, "x"), at("x")].map((fields) => JSON.stringify(fields));
+    return all.every((fields) => fields === '{"n":60}');
+  };
+  await until(isDone);
+  expect([a.store.pendingCount, b.store.pendingCount]).toEqual([0, 0]);
+  await closeAll(wire, a, b);
+});
+
+test("[S21] a subscription that was ended and taken up again goes on from its cursor", async () => {
+  const { wire, a, b } = await openAll();
+  a.sync.start();
+  b.sync.start();
+  await Promise.all([a.tasks.whenReady(), b.tasks.whenReady()]);
+  await write(a, "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})");
+  await until(() => shown(b, "x") !== undefined);
+  b.tasks.cancel();
+  await write(a, "INSERT INTO tasks VALUES ({'_id': 'y', 'n': 1})");
+  await until(() => a.store.pendingCount === 0);
+  expect([shown(b, "x"), shown(b, "y")]).toEqual([{ n: 1 }, undefined]);
+  const again = b.sync.subscribe("SELECT * FROM tasks");
+  await again.whenReady();
+  expect([shown(b, "x"), shown(b, "y")]).toEqual([{ n: 1 }, { n: 1 }]);
+  // Ended and taken up in one breath: it stays followed.
+  again.cancel();
+  const last = b.sync.subscribe("SELECT * FROM tasks");
+  await last.whenReady();
+  await write(a, "INSERT INTO tasks VALUES ({'_id': 'z', 'n': 1})");
+  await until(() => shown(b, "z") !== undefined);
+  await closeAll(wire, a, b);
+});

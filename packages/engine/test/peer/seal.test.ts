@@ -1,0 +1,198 @@
+import { msOfTime, type Operation, timeOfMs, type Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { KEPT_MS } from "../../src/peer/outcome.ts";
+import type { PeerStore } from "../../src/peer/peer-store.ts";
+import { uploadDigest } from "../../src/store/upload.ts";
+import { fieldsOf, openStore, problems } from "../support/open-store.ts";
+import {
+  ALL,
+  APP,
+  outcomeOf,
+  type PeerPair,
+  peerPair,
+  RIGHTS,
+  reopen,
+  send,
+  take,
+  upload,
+  uploadAll,
+} from "../support/peer-pair.ts";
+import { testPlatform } from "../support/test-platform.ts";
+
+const HOUR = 3_600_000;
+
+function insert(id: Value, fields: Record<string, Value> = {}): Operation {
+  return { kind: "insert", collection: "c", id, fields };
+}
+
+function increment(id: Value, by: number): Operation {
+  return { kind: "update", collection: "c", id, edits: [{ kind: "increment", path: ["k"], by }] };
+}
+
+async function write(peer: PeerStore, ...operations: Operation[]): Promise<void> {
+  await peer.store.transact((transaction) => transaction.apply(operations));
+}
+
+function counterAt({ server }: PeerPair, id = "a"): Value | undefined {
+  return server.read((snapshot) => snapshot.get("c", id)?.fields["k"]);
+}
+
+test("[S33] [K60] number, times and digest are durable when they are handed out, and stay", async () => {
+  const pair = await peerPair();
+  await write(pair.peer, insert("a"));
+  await write(pair.peer, increment("a", 1));
+  await write(pair.peer, increment("a", 1));
+  const sealed = await pair.peer.seal(0, 2);
+  expect(sealed.map(({ number }) => number)).toEqual([1, 2]);
+  const first = uploadDigest(pair.platform, undefined, sealed[0]?.steps ?? []);
+  expect(sealed[0]?.digest).toEqual(first);
+  expect(sealed[1]?.digest).toEqual(uploadDigest(pair.platform, first, sealed[1]?.steps ?? []));
+  await reopen(pair, { isCrash: true });
+  expect(pair.peer.sealed()).toEqual(sealed);
+  pair.platform.nowMs += HOUR;
+  const third = await pair.peer.seal(HOUR, 10);
+  expect(third.map(({ number }) => number)).toEqual([3]);
+  expect(pair.peer.sealed()).toEqual([...sealed, ...third]);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S33] times of a clock that was wrong are corrected, in order, before they are sealed", async () => {
+  const pair = await peerPair();
+  const right = pair.platform.nowMs;
+  pair.platform.nowMs = right + 48 * HOUR;
+  await write(pair.peer, insert("a"));
+  await write(pair.peer, increment("a", 1));
+  pair.platform.nowMs += 5000;
+  await write(pair.peer, increment("a", 2));
+  const sealed = await pair.peer.seal(-48 * HOUR, 10);
+  const times = sealed.flatMap(({ steps }) => steps.map(({ time }) => time));
+  expect(times).toEqual([...times].sort((a, b) => a - b));
+  expect(times.map((time) => msOfTime(time) - right)).toEqual([0, 0, 5000]);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
+  for (const each of sealed) await take(pair, await upload(pair, each));
+  expect(counterAt(pair)).toBe(3);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S33] times stay above all that the writer had seen", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await pair.server.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  await send(pair, key, "a");
+  const seen = pair.server.read((snapshot) => snapshot.head.time);
+  // Far behind: by its own clock it wrote before the server did.
+  pair.platform.nowMs -= 48 * HOUR;
+  await write(pair.peer, {
+    kind: "update",
+    collection: "c",
+    id: "a",
+    edits: [{ kind: "set", path: ["n"], value: 2 }],
+  });
+  const [sealed] = await pair.peer.seal(47 * HOUR, 1);
+  expect(sealed?.steps[0]?.time).toBe(seen + 1);
+  await uploadAll(pair);
+  expect(pair.server.read((snapshot) => snapshot.get("c", "a")?.fields)).toEqual({ n: 2 });
+});
+
+test("[S33] a clock that was set right in between leaves no time in the future", async () => {
+  const pair = await peerPair();
+  const right = pair.platform.nowMs;
+  pair.platform.nowMs = right + HOUR;
+  await write(pair.peer, insert("a"));
+  pair.platform.nowMs = right;
+  await write(pair.peer, increment("a", 1));
+  const sealed = await pair.peer.seal(0, 10);
+  const last = Math.max(...sealed.flatMap(({ steps }) => steps.map(({ time }) => time)));
+  expect(last).toBeLessThanOrEqual(timeOfMs(right) + 2);
+  await uploadAll(pair);
+  expect(counterAt(pair)).toBe(1);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S29] a fork takes a new site and numbers anew what has no outcome", async () => {
+  const pair = await peerPair();
+  await write(pair.peer, insert("a"));
+  await uploadAll(pair);
+  await write(pair.peer, increment("a", 1));
+  await write(pair.peer, increment("a", 2));
+  const before = await pair.peer.seal(0, 10);
+  await write(pair.peer, insert("b"), increment("a", 4));
+  await write(pair.peer, increment("b", 1));
+  const { site } = pair.peer;
+  await pair.peer.fork(site, 3);
+  expect(pair.peer.site).not.toBe(site);
+  expect(pair.peer.sealed()).toEqual(before.slice(0, 1));
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 7 });
+  await uploadAll(pair);
+  expect(pair.peer.sealed()).toEqual([]);
+  expect(counterAt(pair)).toBe(7);
+  expect(counterAt(pair, "b")).toBe(1);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 7 });
+  expect(pair.server.known(pair.peer.site)).toBe(3);
+  // What is written from now on goes under the new site as well.
+  await write(pair.peer, increment("a", 1));
+  await reopen(pair);
+  await uploadAll(pair);
+  expect(counterAt(pair)).toBe(8);
+  expect(pair.server.known(pair.peer.site)).toBe(4);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S30] a restored server is offered again what it was told, and counts it once", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await write(pair.peer, insert("a"));
+  await uploadAll(pair);
+  const backup = await openStore({}, testPlatform(500));
+  await write(pair.peer, increment("a", 1));
+  await uploadAll(pair);
+  await write(pair.peer, increment("a", 2));
+  const restored: PeerPair = { ...pair, server: backup.store };
+  await pair.peer.reoffer(pair.peer.site, 0);
+  expect(pair.peer.pendingCount).toBe(3);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
+  await pair.peer.welcome({ history: "restored", app: APP, rights: RIGHTS });
+  // It has nothing at all: what was taken from us shows all the same.
+  await pair.peer.apply({ parts: [{ subscription: key, entries: [], range: {} }], outcomes: [] });
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
+  await pair.peer.seal(0, 10);
+  expect(pair.peer.sealed().map(({ number }) => number)).toEqual([1, 2, 3]);
+  await uploadAll(restored);
+  expect(counterAt(restored)).toBe(3);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S30] what is not kept any more makes the peer take a new site", async () => {
+  const pair = await peerPair();
+  await write(pair.peer, insert("a"));
+  await write(pair.peer, increment("a", 1));
+  await uploadAll(pair);
+  pair.platform.nowMs += KEPT_MS + 1;
+  await pair.peer.maintain();
+  await write(pair.peer, increment("a", 2));
+  await uploadAll(pair, -KEPT_MS - 1);
+  const { site } = pair.peer;
+  await pair.peer.reoffer(site, 3);
+  expect(pair.peer.site).toBe(site);
+  await pair.peer.reoffer(site, 1);
+  expect(pair.peer.site).not.toBe(site);
+  const sealed = await pair.peer.seal(0, 10);
+  expect(sealed.map((each) => [each.site, each.number])).toEqual([[pair.peer.site, 1]]);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S32] outcomes of uploads that are not pending change nothing", async () => {
+  const pair = await peerPair();
+  await write(pair.peer, insert("a", { n: 1 }));
+  const [sealed] = await pair.peer.seal(0, 1);
+  if (sealed === undefined) throw new Error("expected an upload");
+  await take(pair, outcomeOf({ ...sealed, number: 2 }, "refused", 1));
+  await take(pair, outcomeOf({ ...sealed, site: "00000000000000ff" }, "applied", 1));
+  expect(pair.peer.pendingCount).toBe(1);
+  const outcome = await upload(pair, sealed);
+  await take(pair, outcome, outcome);
+  expect(pair.peer.pendingCount).toBe(0);
+  expect(problems(pair.storage)).toEqual([]);
+});

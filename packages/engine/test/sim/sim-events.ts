@@ -1,0 +1,353 @@
+/**
+ * What a seed lets happen. Each run has its own weights, many of them nothing: a run in which all
+ * happens hides what only some of it would show.
+ */
+
+import type { Random } from "../support/test-platform.ts";
+import type { LocalWrite } from "./local-writes.ts";
+import { placeOf } from "./server-oracle.ts";
+import { copyOf } from "./sim-node.ts";
+import type { SimPeer } from "./sim-peer.ts";
+import { randomWish } from "./sim-rules.ts";
+import { randomServerStatement, randomStatement } from "./sim-statements.ts";
+import type { Simulation } from "./simulation.ts";
+
+type Happening = (simulation: Simulation, peer: SimPeer) => void;
+
+interface Kind {
+  readonly name: string;
+  readonly weight: number;
+  readonly happen: Happening;
+}
+
+function writeAtPeer(simulation: Simulation, peer: SimPeer): void {
+  const { writes, scheduler } = simulation;
+  const { random } = scheduler;
+  const tag = writes.nextTag(peer.name);
+  const count = random.chance(0.15) ? 2 + random.below(2) : 1;
+  const drawn = Array.from({ length: count }, () => randomStatement(random, tag));
+  const write: LocalWrite = {
+    peer,
+    disks: new Set<object>([peer.node.disk]),
+    maybes: new Set<object>(),
+    counts: count === 1 ? drawn.flatMap(({ counts }) => counts ?? []) : [],
+    state: "open",
+    copies: 1,
+  };
+  // Of a transaction it is known which statements write something, whatever becomes of it.
+  const statements = drawn.map((statement) => {
+    const { counts } = statement;
+    const onDrafted = (isWriting: boolean): void => {
+      if (isWriting && counts !== undefined) write.counts.push(counts);
+    };
+    return { ...statement, onDrafted };
+  });
+  const answer = peer.write(statements);
+  if (answer === undefined) return;
+  const isTagged = (i: number): boolean => JSON.stringify(drawn[i]?.args).includes(tag);
+  if (drawn.some((_, i) => isTagged(i))) writes.add(tag, write);
+  peer.node.note(`writes ${tag} ${JSON.stringify(drawn).slice(0, 300)}`);
+  const { life } = peer.node;
+  answer.then(
+    (written) => {
+      if (!life.isAlive) return;
+      // A write without a name in it cannot be found again.
+      write.state = written.some((isWritten, i) => isWritten && isTagged(i)) ? "done" : "nothing";
+      if (write.state === "done") simulation.count("local write");
+      if (write.state === "done" && count > 1) simulation.count("local transaction");
+      peer.node.note(`wrote ${tag} ${write.state}`);
+    },
+    (error: unknown) => {
+      write.state = "nothing";
+      peer.node.note(`did not write ${tag}: ${String(error).slice(0, 120)}`);
+    },
+  );
+}
+
+function writeAtServer(simulation: Simulation): void {
+  const { writes, scheduler, server, directSums } = simulation;
+  const { random } = scheduler;
+  const tag = writes.nextTag("server");
+  const statement = randomServerStatement(random, tag);
+  const credential = random.chance(0.3) ? random.pick(server.credentials) : undefined;
+  server.node.note(
+    `writes ${tag} ${statement.statement} ${JSON.stringify(statement.args).slice(0, 200)}`,
+  );
+  if (statement.counts !== undefined) directSums.set(tag, statement.counts);
+  void server.write(statement, credential).then((isDone) => {
+    if (isDone) simulation.count("direct write");
+  });
+}
+
+function burstAtServer(simulation: Simulation): void {
+  for (let i = simulation.scheduler.random.below(8); i >= 0; i--) writeAtServer(simulation);
+}
+
+function burstAtPeer(simulation: Simulation, peer: SimPeer): void {
+  for (let i = simulation.scheduler.random.below(6); i >= 0; i--) writeAtPeer(simulation, peer);
+}
+
+function cut(simulation: Simulation, peer: SimPeer): void {
+  const { random } = simulation.scheduler;
+  const [connection] = simulation.network.of(peer.name);
+  connection?.cut(random.pick(["both", "both", "client", "server", "nobody", "late", "late"]));
+}
+
+function partition(simulation: Simulation, peer: SimPeer): void {
+  const { network, scheduler } = simulation;
+  network.partition(peer.name);
+  simulation.later(scheduler.between(500, 100_000), () => network.heal(peer.name));
+}
+
+/** Nobody reads at the other side of what the server sends. */
+function stall(simulation: Simulation, peer: SimPeer): void {
+  const { network, scheduler } = simulation;
+  for (const { down } of network.of(peer.name)) {
+    down.stall(scheduler.now + scheduler.between(200, 30_000));
+  }
+}
+
+function slow(simulation: Simulation, peer: SimPeer): void {
+  const { random } = simulation.scheduler;
+  for (const { up, down } of simulation.network.of(peer.name)) {
+    up.rate = random.pick([400, 5]);
+    down.rate = random.pick([400, 2, 0.5]);
+  }
+}
+
+function crashAtWrite({ scheduler }: Simulation, peer: SimPeer): void {
+  peer.node.writesToCrash = scheduler.random.below(6);
+}
+
+function closePeer(simulation: Simulation, peer: SimPeer): void {
+  if (!peer.isUp) return;
+  const delay = simulation.scheduler.between(20, 5000);
+  simulation.run(
+    peer.close().then(() => {
+      simulation.later(delay, () => simulation.startPeer(peer));
+    }),
+  );
+}
+
+function closeServer(simulation: Simulation): void {
+  const { server, scheduler } = simulation;
+  if (!server.isUp) return;
+  const delay = scheduler.between(20, 5000);
+  simulation.run(
+    server.stop().then(() => {
+      simulation.later(delay, () => simulation.startServer());
+    }),
+  );
+}
+
+function backUp(simulation: Simulation): void {
+  if (!simulation.server.isUp) return;
+  simulation.run(
+    simulation.server.backup().then((backup) => {
+      simulation.backup = backup;
+    }),
+  );
+}
+
+/** The server is lost, and what is left is a copy of an earlier time. */
+function restoreServer(simulation: Simulation): void {
+  const { server, backup, scheduler, network } = simulation;
+  if (!server.isUp || backup === undefined) return;
+  simulation.backup = undefined;
+  server.crash();
+  for (const connection of network.connections) {
+    connection.cut(scheduler.random.chance(0.7) ? "client" : "nobody");
+  }
+  simulation.run(
+    server.restore(backup).then(() => {
+      simulation.later(scheduler.between(20, 2000), () => simulation.startServer());
+    }),
+  );
+}
+
+/** Both live on: with one site, until they are told. */
+function clone(simulation: Simulation, peer: SimPeer): void {
+  if (simulation.peers.length > 8) return;
+  const { writes, sent, scheduler } = simulation;
+  const name = simulation.nextCopyName(peer);
+  peer.node.note(`is copied as ${name}`);
+  const copy = simulation.addPeer(name, peer.credential);
+  for (const wish of peer.wishes.values()) copy.follow(wish);
+  for (const wish of peer.pastWishes.values()) copy.pastWishes.set(wish.key, wish);
+  for (const [place, txn] of peer.evicted) copy.evicted.set(place, txn);
+  simulation.run(
+    copyOf(peer.node.disk).then((disk) => {
+      writes.copied(peer.node.disk, disk, sent);
+      copy.putDisk(disk);
+      copy.isCopyKnown = scheduler.random.chance(0.5);
+      simulation.later(scheduler.between(0, 5000), () => simulation.startPeer(copy));
+    }),
+  );
+}
+
+const KEPT = new WeakMap<SimPeer, Awaited<ReturnType<typeof copyOf>>>();
+
+function keepPeer(simulation: Simulation, peer: SimPeer): void {
+  simulation.run(
+    copyOf(peer.node.disk).then((disk) => {
+      peer.node.note("is kept");
+      simulation.writes.copied(peer.node.disk, disk, simulation.sent);
+      KEPT.set(peer, disk);
+    }),
+  );
+}
+
+function restorePeer(simulation: Simulation, peer: SimPeer): void {
+  const disk = KEPT.get(peer);
+  if (disk === undefined || !peer.isUp) return;
+  KEPT.delete(peer);
+  peer.crash();
+  for (const connection of simulation.network.of(peer.name)) connection.cut("server");
+  peer.node.note("comes back from what was kept");
+  peer.putDisk(disk);
+  peer.isCopyKnown = simulation.scheduler.random.chance(0.3);
+  simulation.later(simulation.scheduler.between(20, 2000), () => simulation.startPeer(peer));
+}
+
+function changeRights(simulation: Simulation): void {
+  const { server, scheduler } = simulation;
+  server.changeRights(scheduler.random.pick(server.credentials));
+}
+
+function revoke(simulation: Simulation): void {
+  const { server, scheduler } = simulation;
+  const credential = scheduler.random.pick(server.credentials);
+  server.setRevoked(credential, true);
+  simulation.later(scheduler.between(1000, 20_000), () => server.setRevoked(credential, false));
+}
+
+const DAY = 86_400_000;
+
+function jumpPeerClock({ scheduler }: Simulation, peer: SimPeer): void {
+  const { random } = scheduler;
+  peer.node.skewMs = random.pick([
+    0,
+    500,
+    -500,
+    5000,
+    -90_000,
+    400_000,
+    DAY,
+    -DAY,
+    365 * DAY,
+    -9000 * DAY,
+  ]);
+  peer.node.note(`has its clock at ${peer.node.skewMs}`);
+}
+
+function jumpServerClock({ scheduler, server }: Simulation): void {
+  const jump = scheduler.random.pick([1500, -1500, 20_000, -20_000]);
+  server.node.skewMs += jump;
+  if (jump < 0) server.wasClockSetBack = true;
+  server.node.note(`has its clock at ${server.node.skewMs}`);
+}
+
+function followOne({ scheduler }: Simulation, peer: SimPeer): void {
+  const { random } = scheduler;
+  const past = [...peer.pastWishes.values()];
+  const isAgain = past.length > 0 && random.chance(0.4);
+  peer.follow(isAgain ? random.pick(past) : randomWish(random));
+}
+
+function leaveOne({ scheduler }: Simulation, peer: SimPeer): void {
+  const keys = [...peer.wishes.values()].filter(({ collection }) => collection !== "tally");
+  if (keys.length > 0) peer.leave(scheduler.random.pick(keys).key);
+}
+
+function evictAtPeer({ server }: Simulation, peer: SimPeer): void {
+  const id = peer.node.random.pick(["n0", "n1", "n2", "n3"]);
+  peer.node.note(`evicts ${id}`);
+  const evicting = peer.write([{ statement: "EVICT FROM notes WHERE _id = :id", args: { id } }]);
+  // What the server had by then may be what was forgotten, whoever hears of it.
+  const note = (): void => void peer.evicted.set(placeOf("notes", id), server.oracle.txn);
+  note();
+  evicting?.then(note, note);
+}
+
+/** The disk is full, or broken, for one write. */
+function failWrite(simulation: Simulation, peer: SimPeer): void {
+  const { random } = simulation.scheduler;
+  const { node } = random.chance(0.3) ? simulation.server : peer;
+  if (!simulation.server.isUp || !peer.isUp) return;
+  node.note("will fail to write");
+  node.disk.failNextWrite(random.pick(["store.full", "store.write_failed"]));
+}
+
+function maintainPeer(simulation: Simulation, peer: SimPeer): void {
+  const { running } = peer;
+  if (running === undefined) return;
+  simulation.run(running.store.maintain().catch(() => undefined));
+}
+
+const KINDS: readonly Kind[] = [
+  { name: "write at a peer", weight: 30, happen: writeAtPeer },
+  { name: "burst at a peer", weight: 3, happen: burstAtPeer },
+  { name: "write at the server", weight: 12, happen: writeAtServer },
+  { name: "burst at the server", weight: 2, happen: burstAtServer },
+  { name: "follow", weight: 6, happen: followOne },
+  { name: "leave", weight: 4, happen: leaveOne },
+  { name: "cut", weight: 6, happen: cut },
+  { name: "partition", weight: 2, happen: partition },
+  { name: "stall", weight: 3, happen: stall },
+  { name: "slow", weight: 2, happen: slow },
+  { name: "crash of a peer", weight: 2, happen: (simulation, peer) => simulation.crashPeer(peer) },
+  { name: "crash of a peer at a write", weight: 3, happen: crashAtWrite },
+  { name: "close of a peer", weight: 1, happen: closePeer },
+  { name: "crash of the server", weight: 1, happen: (simulation) => simulation.crashServer() },
+  {
+    name: "crash of the server at a write",
+    weight: 2,
+    happen: ({ server, scheduler }) => {
+      server.node.writesToCrash = scheduler.random.below(10);
+    },
+  },
+  { name: "close of the server", weight: 0.7, happen: closeServer },
+  { name: "backup", weight: 1, happen: backUp },
+  { name: "restore", weight: 0.7, happen: restoreServer },
+  { name: "clone", weight: 0.5, happen: clone },
+  { name: "keep of a peer", weight: 0.7, happen: keepPeer },
+  { name: "restore of a peer", weight: 0.7, happen: restorePeer },
+  { name: "change of rights", weight: 3, happen: changeRights },
+  { name: "revoke", weight: 0.6, happen: revoke },
+  { name: "clock of a peer", weight: 1.5, happen: jumpPeerClock },
+  { name: "clock of the server", weight: 0.3, happen: jumpServerClock },
+  {
+    name: "maintenance",
+    weight: 4,
+    happen: (simulation) => simulation.run(simulation.server.maintain()),
+  },
+  { name: "offline", weight: 2, happen: (_, peer) => peer.setSync(false) },
+  { name: "online", weight: 4, happen: (_, peer) => peer.setSync(true) },
+  { name: "failing disk", weight: 0.7, happen: failWrite },
+  { name: "maintenance at a peer", weight: 0.7, happen: maintainPeer },
+  { name: "evict at a peer", weight: 0.7, happen: evictAtPeer },
+];
+
+/** Whoever writes always does; all else happens often, seldom or never in a run. */
+function drawWeights(random: Random): number[] {
+  return KINDS.map(({ weight }, i) => (i < 3 ? weight : weight * random.pick([0, 0.3, 1, 1, 3])));
+}
+
+export async function drawEvents(simulation: Simulation, length: number): Promise<void> {
+  const { scheduler } = simulation;
+  const { random } = scheduler;
+  const weights = drawWeights(random);
+  const total = weights.reduce((a, b) => a + b, 0);
+  const pace = random.pick([50, 300, 1500]);
+  for (let i = 0; i < length; i++) {
+    let left = (random.below(1_000_000) / 1_000_000) * total;
+    const index = weights.findIndex((weight) => (left -= weight) < 0);
+    const kind = KINDS[index] ?? KINDS[0];
+    if (kind === undefined) return;
+    simulation.count(kind.name);
+    const peer = random.pick(simulation.peers);
+    kind.happen(simulation, peer);
+    const isLong = random.chance(0.02);
+    await scheduler.runFor(scheduler.between(0, isLong ? 40_000 : pace));
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * A small peer of a run: an app that writes and follows queries, its store on its own disk, its
+ * sessions. It may crash at any write, be copied, and come back from an older copy of itself.
+ */
+
+import { PeerStore } from "../../src/peer/peer-store.ts";
+import { type PeerSubscription, PeerSync } from "../../src/peer/peer-sync.ts";
+import { StatementRunner } from "../../src/query/statement-runner.ts";
+import { readIdentity, renewIdentity } from "../../src/store/identity.ts";
+import type { MemoryDisk } from "../../src/store/memory-disk.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { End, SimNetwork } from "./sim-network.ts";
+import { SimNode } from "./sim-node.ts";
+import type { Wish } from "./sim-rules.ts";
+import { APP_ID, type Credential, type SimServer } from "./sim-server.ts";
+import type { SimStatement } from "./sim-statements.ts";
+import type { WireTap } from "./wire-tap.ts";
+
+export interface PeerParts {
+  readonly scheduler: Scheduler;
+  readonly network: SimNetwork;
+  readonly server: SimServer;
+  readonly tap: WireTap;
+}
+
+interface Running {
+  readonly store: PeerStore;
+  readonly runner: StatementRunner;
+  readonly sync: PeerSync;
+  readonly subscriptions: Map<string, PeerSubscription>;
+}
+
+/** One store and its copies: which writes may have been made by several of them. */
+export class SimPeer {
+  readonly name: string;
+  readonly node: SimNode;
+  readonly credential: Credential;
+  readonly wishes = new Map<string, Wish>();
+  /** What it has forgotten by EVICT, and where the server was then (S37). */
+  readonly evicted = new Map<string, number>();
+  /** All that it ever followed. */
+  readonly pastWishes = new Map<string, Wish>();
+  readonly #parts: PeerParts;
+  #running: Running | undefined;
+  isSyncWanted = true;
+  /** Its disk is a copy, and whoever opens it next can tell: then it is another life. */
+  isCopyKnown = false;
+
+  constructor(name: string, credential: Credential, seed: number, parts: PeerParts) {
+    this.name = name;
+    this.credential = credential;
+    this.#parts = parts;
+    this.node = new SimNode(name, parts.scheduler, seed);
+  }
+
+  get running(): Running | undefined {
+    return this.#running;
+  }
+
+  get isUp(): boolean {
+    return this.#running !== undefined;
+  }
+
+  async start(): Promise<void> {
+    const { life } = this.node;
+    const platform = this.node.platform();
+    const storage = this.node.storage();
+    if (this.isCopyKnown && readIdentity(storage) !== undefined) {
+      await renewIdentity(storage, platform);
+      this.isCopyKnown = false;
+    }
+    const store = await PeerStore.open(storage, platform, { appId: APP_ID });
+    if (!life.isAlive) return;
+    const runner = new StatementRunner({ store: store.store, platform, appId: APP_ID });
+    const sync = this.#newSync(store);
+    this.#running = { store, runner, sync, subscriptions: new Map() };
+    this.node.note(`is up as ${store.store.identity.site.slice(-4)}`);
+    for (const wish of this.wishes.values()) this.#follow(wish);
+    if (this.isSyncWanted) sync.start();
+  }
+
+  #newSync(store: PeerStore): PeerSync {
+    const { network, tap, server } = this.#parts;
+    const { life } = this.node;
+    const description = {
+      key: this.name,
+      deviceName: this.name,
+      os: "sim",
+      sdk: "1",
+      metadata: {},
+    };
+    return new PeerSync({
+      store,
+      platform: this.node.platform(),
+      description,
+      appId: APP_ID,
+      token: async () => server.newToken(this.credential),
+      wakeIn: (ms, work) => life.after(ms, work),
+      onEvent: (event) => {
+        if (event.kind !== "failed") return;
+        this.node.note(`failed: ${String(event.error)}`);
+      },
+      dial: (handlers) =>
+        network.dial(this.name, life, {
+          ...handlers,
+          opened: (channel) => {
+            const end = channel as End;
+            end.onSend = (bytes) => tap.fromPeer(end, bytes);
+            handlers.opened(end);
+          },
+        }),
+    });
+  }
+
+  crash(): void {
+    this.node.note("crashes");
+    this.#running = undefined;
+    this.node.crash();
+  }
+
+  /** In order, as an app that ends. */
+  async close(): Promise<void> {
+    const running = this.#running;
+    if (running === undefined) return;
+    this.node.note("closes");
+    const { life } = this.node;
+    this.#running = undefined;
+    await running.sync.close();
+    await running.store.store.close();
+    if (life.isAlive) this.node.crash();
+  }
+
+  putDisk(disk: MemoryDisk): void {
+    this.node.putDisk(disk);
+  }
+
+  follow(wish: Wish): void {
+    if (this.wishes.has(wish.key)) return;
+    this.node.note(`follows ${wish.key}`);
+    this.wishes.set(wish.key, wish);
+    this.pastWishes.set(wish.key, wish);
+    this.#follow(wish);
+  }
+
+  leave(key: string): void {
+    this.node.note(`leaves ${key}`);
+    this.wishes.delete(key);
+    this.#running?.subscriptions.get(key)?.cancel();
+    this.#running?.subscriptions.delete(key);
+  }
+
+  #follow({ key, query, args }: Wish): void {
+    const running = this.#running;
+    running?.subscriptions.set(key, running.sync.subscribe(query, args));
+  }
+
+  setSync(isWanted: boolean): void {
+    if (this.isSyncWanted === isWanted) return;
+    this.isSyncWanted = isWanted;
+    this.node.note(isWanted ? "goes online" : "goes offline");
+    if (isWanted) this.#running?.sync.start();
+    else void this.#running?.sync.stop();
+  }
+
+  /**
+   * Which of the statements wrote something; several are one transaction. Undefined when the peer is
+   * down; rejects when it is refused.
+   */
+  write(statements: readonly SimStatement[]): Promise<readonly boolean[]> | undefined {
+    const runner = this.#running?.runner;
+    const [first, ...others] = statements;
+    if (runner === undefined || first === undefined) return undefined;
+    return others.length === 0 ? execute(runner, first) : executeAll(runner, statements);
+  }
+}
+
+async function execute(
+  runner: StatementRunner,
+  { statement, args }: SimStatement,
+): Promise<readonly boolean[]> {
+  const { mutatedDocumentIds } = await runner.execute({ statement, args });
+  return [mutatedDocumentIds.length > 0];
+}
+
+async function executeAll(
+  runner: StatementRunner,
+  statements: readonly SimStatement[],
+): Promise<readonly boolean[]> {
+  const transaction = runner.open();
+  const written: boolean[] = [];
+  try {
+    for (const { statement, args, onDrafted } of statements) {
+      const { mutatedDocumentIds } = transaction.execute({ statement, args });
+      written.push(mutatedDocumentIds.length > 0);
+      onDrafted?.(mutatedDocumentIds.length > 0);
+    }
+  } catch (error) {
+    transaction.close();
+    throw error;
+  }
+  const txnId = await transaction.commit();
+  return txnId === undefined ? written.map(() => false) : written;
+}

@@ -1,0 +1,323 @@
+/**
+ * The server of a run: one store on one disk, the sync server on it, and those who write to it directly.
+ * It may crash at any write, be closed in order, or come back from a backup as another life.
+ */
+
+import { Authority } from "../../src/query/permission/authority.ts";
+import { StatementRunner } from "../../src/query/statement-runner.ts";
+import { renewIdentity } from "../../src/store/identity.ts";
+import { DEFAULT_RETENTION, type Retention } from "../../src/store/maintenance.ts";
+import type { MemoryDisk } from "../../src/store/memory-disk.ts";
+import { Store } from "../../src/store/store.ts";
+import type { ServerConnection } from "../../src/sync/connection.ts";
+import type { Admission } from "../../src/sync/session-event.ts";
+import { type SyncLimits, SyncServer } from "../../src/sync/sync-server.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { SentUploads } from "./sent-uploads.ts";
+import { type Checkpoint, ServerOracle } from "./server-oracle.ts";
+import type { Accepting, End, Receiver } from "./sim-network.ts";
+import { type Life, SimNode } from "./sim-node.ts";
+import { type Rights, randomRights } from "./sim-rules.ts";
+import type { SimStatement } from "./sim-statements.ts";
+import type { WireTap } from "./wire-tap.ts";
+
+export const APP_ID = "8b1f6a52-6c2f-4a2e-9e0c-1f1d3c5a7b90";
+
+export interface Credential {
+  readonly name: string;
+  rights: Rights;
+  /** All that it ever was. */
+  readonly past: Rights[];
+  authority: Authority | undefined;
+  isRevoked: boolean;
+  /** How long its tokens hold; undefined for ever. */
+  readonly tokenMs: number | undefined;
+}
+
+export interface Backup {
+  readonly disk: MemoryDisk;
+  readonly checkpoint: Checkpoint;
+}
+
+export interface Session {
+  readonly end: End;
+  readonly connection: ServerConnection;
+  readonly dialler: string;
+}
+
+interface Running {
+  readonly store: Store;
+  readonly runner: StatementRunner;
+  readonly sync: SyncServer;
+  readonly sessions: Set<Session>;
+}
+
+/** Small in many runs, so that what they guard against happens. */
+function randomLimits(random: SimNode["random"]): Partial<SyncLimits> {
+  const queueBytes = random.pick([2000, 8000, 64_000]);
+  const limits: Partial<SyncLimits> = {
+    queueBytes,
+    roomBytes: queueBytes / 4,
+    frameBytes: queueBytes / 4,
+    catchUpBytes: queueBytes / 4,
+    roundBytes: queueBytes,
+  };
+  if (random.chance(0.3)) return limits;
+  return {
+    ...limits,
+    frameBytes: random.pick([200, queueBytes / 16, queueBytes / 4]),
+    roundBytes: random.pick([700, queueBytes / 2, queueBytes]),
+    catchUpBytes: random.pick([300, queueBytes / 8, queueBytes / 4]),
+    pieceDocuments: random.pick([1, 3, 1000]),
+    pieceLooks: random.pick([2, 10, 5000]),
+    namedIds: random.pick([1, 10_000]),
+    joinTransactions: random.pick([1, 10, 2000]),
+    resumeTransactions: random.pick([5, 50, 50_000]),
+    uploads: random.pick([2, 64]),
+  };
+}
+
+function randomRetention(random: SimNode["random"]): Retention {
+  if (random.chance(0.4)) return DEFAULT_RETENTION;
+  return {
+    ...DEFAULT_RETENTION,
+    logAgeMs: 5000 + random.below(30_000),
+    logCount: 20 + random.below(200),
+    horizonMs: 15_000 + random.below(60_000),
+  };
+}
+
+export class SimServer implements Accepting {
+  readonly node: SimNode;
+  readonly oracle: ServerOracle;
+  readonly credentials: Credential[];
+  readonly limits: Partial<SyncLimits>;
+  readonly retention: Retention;
+  readonly #scheduler: Scheduler;
+  readonly #tap: WireTap;
+  #running: Running | undefined;
+  /** Transactions that somebody was told of. */
+  told = 0;
+  restores = 0;
+  wasClockSetBack = false;
+
+  constructor(scheduler: Scheduler, seed: number, parts: { sent: SentUploads; tap: WireTap }) {
+    this.#scheduler = scheduler;
+    this.node = new SimNode("server", scheduler, seed);
+    this.#tap = parts.tap;
+    this.oracle = new ServerOracle(scheduler, parts.sent);
+    this.node.onDurable = () => this.oracle.catchUp(this.node.disk);
+    const { random } = this.node;
+    this.credentials = ["ann", "bob", "cleo", "root"].map((name) => newCredential(name, random));
+    this.limits = randomLimits(random);
+    this.retention = randomRetention(random);
+  }
+
+  get isUp(): boolean {
+    return this.#running !== undefined;
+  }
+
+  get sync(): SyncServer | undefined {
+    return this.#running?.sync;
+  }
+
+  get sessions(): readonly Session[] {
+    return [...(this.#running?.sessions ?? [])];
+  }
+
+  credential(name: string): Credential {
+    const found = this.credentials.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`no credential ${name}`);
+    return found;
+  }
+
+  async start(): Promise<void> {
+    const { life } = this.node;
+    const platform = this.node.platform();
+    const { retention, limits } = this;
+    const store = await Store.open(this.node.storage(), platform, { retention });
+    if (!life.isAlive) return;
+    this.oracle.catchUp(this.node.disk);
+    this.oracle.check(this.node.disk);
+    const sync = new SyncServer({
+      store,
+      platform,
+      appId: APP_ID,
+      admit: (token) => this.#admit(token),
+      limits,
+      onFault: (error) => {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        if (life.isAlive) this.#scheduler.fail("nothing unexpected happens", text);
+      },
+    });
+    const runner = new StatementRunner({ store, platform, appId: APP_ID });
+    this.#running = { store, runner, sync, sessions: new Set() };
+    this.node.note(`is up at ${store.txnId} of ${store.identity.historyId.slice(0, 6)}`);
+    this.#tickEvery(life, sync);
+  }
+
+  #tickEvery(life: Life, sync: SyncServer): void {
+    life.after(1000, () => {
+      if (this.#running?.sync !== sync) return;
+      sync.tick();
+      this.#tickEvery(life, sync);
+    });
+  }
+
+  crash(): void {
+    this.node.note("crashes");
+    this.#running = undefined;
+    this.node.crash();
+  }
+
+  /** In order: everyone is told, what was accepted is finished. */
+  async stop(): Promise<void> {
+    const running = this.#running;
+    if (running === undefined) return;
+    this.node.note("closes");
+    const { life } = this.node;
+    this.#running = undefined;
+    running.sync.close();
+    await running.store.close();
+    if (life.isAlive) this.node.crash();
+  }
+
+  async backup(): Promise<Backup> {
+    const checkpoint = this.oracle.checkpoint();
+    this.node.note(`is copied at ${checkpoint.txn}`);
+    return { checkpoint, disk: await this.node.copyOfDisk() };
+  }
+
+  /** The process must be dead. */
+  async restore({ disk, checkpoint }: Backup): Promise<void> {
+    this.node.note(`comes back from its copy at ${checkpoint.txn}`);
+    this.restores++;
+    this.node.putDisk(disk);
+    const { life, onDurable } = this.node;
+    this.node.onDurable = undefined;
+    await renewIdentity(this.node.storage(), this.node.platform());
+    this.node.onDurable = onDurable;
+    if (life.isAlive) this.oracle.restore(checkpoint, this.node.disk, this.wasClockSetBack);
+  }
+
+  accept(end: End, dialler: string): { receiver: Receiver; life: Life } | undefined {
+    const running = this.#running;
+    if (running === undefined) return undefined;
+    const { life } = this.node;
+    const connection = running.sync.connect(end);
+    const session: Session = { end, connection, dialler };
+    running.sessions.add(session);
+    end.onSend = (bytes) => this.#tap.fromServer(end, bytes);
+    const receiver: Receiver = {
+      message: (bytes) => {
+        this.#tap.atServer(end, bytes);
+        connection.receive(bytes);
+      },
+      drained: () => connection.drained(),
+      closed: () => {
+        running.sessions.delete(session);
+        connection.closed();
+      },
+    };
+    return { receiver, life };
+  }
+
+  /** A statement of somebody who writes to the server directly. */
+  write(statement: SimStatement, credential: Credential | undefined): Promise<boolean> {
+    const running = this.#running;
+    if (running === undefined) return Promise.resolve(false);
+    const { life } = this.node;
+    const authority = credential?.authority;
+    const request = {
+      statement: statement.statement,
+      args: statement.args,
+      ...(authority !== undefined && { authority }),
+    };
+    return running.runner.execute(request).then(
+      (result) => {
+        if (!life.isAlive) return false;
+        const { transactionId } = result;
+        if (transactionId > this.oracle.txn) {
+          this.#scheduler.fail("nothing is told before it is durable", `${transactionId}`);
+        }
+        this.told = Math.max(this.told, transactionId);
+        return result.mutatedDocumentIds.length > 0;
+      },
+      () => false,
+    );
+  }
+
+  async maintain(): Promise<void> {
+    await this.#running?.store.maintain().catch(() => undefined);
+  }
+
+  changeRights(credential: Credential): void {
+    credential.rights = randomRights(this.node.random);
+    credential.past.push(credential.rights);
+    credential.authority = authorityOf(credential);
+    this.node.note(`${credential.name} may now ${credential.rights.text}`);
+    this.tellRights(credential);
+  }
+
+  setRevoked(credential: Credential, isRevoked: boolean): void {
+    if (credential.isRevoked === isRevoked) return;
+    credential.isRevoked = isRevoked;
+    this.node.note(`${credential.name} is ${isRevoked ? "revoked" : "known again"}`);
+    if (isRevoked) this.tellRights(credential);
+  }
+
+  tellRights(credential: Credential): void {
+    for (const { end, connection } of this.sessions) {
+      const known = this.#tap.sessionOf(end);
+      if (known.credential !== credential || !known.isWelcome) continue;
+      known.rights = credential.rights;
+      connection.changeRights(this.#admission(credential, known.token));
+    }
+  }
+
+  newToken(credential: Credential): string {
+    const { tokenMs } = credential;
+    return `${credential.name}@${tokenMs === undefined ? "" : this.node.nowMs + tokenMs}`;
+  }
+
+  #admit(token: string): Admission | undefined | Promise<Admission | undefined> {
+    const decide = (): Admission | undefined => {
+      const [name = ""] = token.split("@");
+      const credential = this.credentials.find((each) => each.name === name);
+      return credential && this.#admission(credential, token);
+    };
+    const { random, life } = this.node;
+    if (random.chance(0.5)) return decide();
+    return new Promise((resolve) => {
+      life.after(random.below(200), () => resolve(decide()));
+    });
+  }
+
+  #admission(credential: Credential, token: string): Admission | undefined {
+    const [, expires = ""] = token.split("@");
+    const expiresMs = expires === "" ? undefined : Number(expires);
+    if (credential.isRevoked) return undefined;
+    if (expiresMs !== undefined && expiresMs <= this.node.nowMs) return undefined;
+    const { authority, name } = credential;
+    return { authority, credential: name, ...(expiresMs !== undefined && { expiresMs }) };
+  }
+}
+
+function newCredential(name: string, random: SimNode["random"]): Credential {
+  const rights = randomRights(random);
+  const tokenMs = random.chance(0.25) ? 20_000 + random.below(60_000) : undefined;
+  const credential: Credential = {
+    name,
+    rights,
+    past: [rights],
+    authority: undefined,
+    isRevoked: false,
+    tokenMs,
+  };
+  credential.authority = authorityOf(credential);
+  return credential;
+}
+
+function authorityOf({ name, rights }: Credential): Authority {
+  return new Authority(rights.permissions, name);
+}

@@ -1,0 +1,36 @@
+/**
+ * The simulator over a few seeds, and that a seed is a whole description of a run.
+ */
+
+import { expect, test } from "vitest";
+import { Simulation, simulate } from "./simulation.ts";
+
+const SEEDS = 20;
+
+test("[S1–S39] everyone ends equal, whatever happens on the way, by seed", async () => {
+  const counts = new Map<string, number>();
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const report = await simulate(seed);
+    for (const [name, count] of report.counts) counts.set(name, (counts.get(name) ?? 0) + count);
+  }
+  // Not vacuous: peers wrote, were cut off, crashed, lost rights; everything was said at some time.
+  for (const name of ["local write", "direct write", "server crash", "peer crash", "restore"]) {
+    expect(counts.get(name), name).toBeGreaterThan(SEEDS / 10);
+  }
+  for (const name of ["documents", "versions", "committed", "behind", "forked", "rights", "site"]) {
+    expect(counts.get(`message ${name}`), name).toBeGreaterThan(0);
+  }
+}, 60_000);
+
+test("the same seed is the same run", async () => {
+  const [first, second] = [await simulate(4242), await simulate(4242)];
+  expect(second).toEqual(first);
+  expect((await simulate(4243)).fingerprint).not.toBe(first.fingerprint);
+});
+
+test("a run that breaks something names its seed, the step, what was broken and the last events", async () => {
+  const simulation = new Simulation(1, false);
+  simulation.scheduler.fail("an invariant", "some detail");
+  await expect(simulation.play(1)).rejects.toThrow("an invariant: some detail");
+  expect(simulation.scheduler.trace.at(-1)).toBe("0.000 BROKEN: an invariant: some detail");
+});

@@ -1,0 +1,350 @@
+/**
+ * What the peer's machine does: for every event and phase the phase after it and what it asks for,
+ * "nothing" where neither changes. `open` is a session with a live subscription and nothing to
+ * upload; the second table is for what its uploads wait for.
+ */
+
+export interface PhaseColumns {
+  readonly stopped: string;
+  readonly waiting: string;
+  readonly connecting: string;
+  readonly greeting: string;
+  readonly settling: string;
+  readonly open: string;
+}
+
+export const PHASE_TABLE: { readonly [event: string]: PhaseColumns } = {
+  start: {
+    stopped: "connecting: dial, wakeAt",
+    waiting: "connecting: dial",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
+  },
+  stop: {
+    stopped: "nothing",
+    waiting: "stopped: report disconnected, sleep",
+    connecting: "stopped: hangUp, report disconnected, sleep",
+    greeting: "stopped: send bye, hangUp, report disconnected, sleep",
+    settling: "stopped: send bye, hangUp, report disconnected, sleep",
+    open: "stopped: send bye, hangUp, report disconnected, sleep",
+  },
+  subscribe: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "open: send subscribe",
+  },
+  unsubscribe: {
+    stopped: "stopped: release",
+    waiting: "waiting: release",
+    connecting: "connecting: release",
+    greeting: "greeting: release",
+    settling: "settling: release",
+    open: "open: send unsubscribe, release",
+  },
+  pending: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "open: seal",
+  },
+  token: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "settling: send token",
+    open: "open: send token",
+  },
+  opened: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "greeting: send hello",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
+  },
+  garbled: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "waiting: send bye, hangUp, report disconnected, wakeAt",
+  },
+  disconnected: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "waiting: hangUp, report disconnected, wakeAt",
+    greeting: "waiting: hangUp, report disconnected, wakeAt",
+    settling: "waiting: hangUp, report disconnected, wakeAt",
+    open: "waiting: hangUp, report disconnected, wakeAt",
+  },
+  failed: {
+    stopped: "stopped: report failed",
+    waiting: "waiting: report failed",
+    connecting: "connecting: report failed",
+    greeting: "greeting: report failed",
+    settling: "waiting: report failed, send bye, hangUp, report disconnected, wakeAt",
+    open: "waiting: report failed, send bye, hangUp, report disconnected, wakeAt",
+  },
+  welcomed: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "open: report connected, send subscribe, reoffer",
+    open: "nothing",
+  },
+  applied: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "open: send want",
+  },
+  compared: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "open: send want",
+  },
+  sealed: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
+  },
+  reoffered: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
+  },
+  forked: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
+  },
+  "tick too early": {
+    stopped: "nothing",
+    waiting: "waiting: wakeAt",
+    connecting: "connecting: wakeAt",
+    greeting: "greeting: wakeAt",
+    settling: "settling: wakeAt",
+    open: "open: wakeAt",
+  },
+  "tick after 30 s": {
+    stopped: "nothing",
+    waiting: "connecting: dial, wakeAt",
+    connecting: "connecting: wakeAt",
+    greeting: "greeting: wakeAt",
+    settling: "settling: send ping, wakeAt",
+    open: "open: send ping, wakeAt",
+  },
+  "tick after 60 s": {
+    stopped: "nothing",
+    waiting: "connecting: dial, wakeAt",
+    connecting: "waiting: hangUp, report disconnected, wakeAt",
+    greeting: "waiting: hangUp, report disconnected, wakeAt",
+    settling: "connecting: hangUp, report disconnected, dial, wakeAt",
+    open: "connecting: hangUp, report disconnected, dial, wakeAt",
+  },
+  "tick after 60 s without reading": {
+    stopped: "nothing",
+    waiting: "connecting: dial, wakeAt",
+    connecting: "waiting: hangUp, report disconnected, wakeAt",
+    greeting: "waiting: hangUp, report disconnected, wakeAt",
+    settling: "settling: send ping, wakeAt",
+    open: "open: send ping, wakeAt",
+  },
+  "message welcome": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "settling: welcome, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "waiting: send bye, hangUp, report disconnected, wakeAt",
+  },
+  "message subscribed": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "open: behind, begin",
+  },
+  "message unsubscribed": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "open: report unsubscribed, behind, deny",
+  },
+  "message documents": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "open: apply",
+  },
+  "message versions": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "open: compare",
+  },
+  "message complete": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "open: apply",
+  },
+  "message behind": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "open: behind",
+  },
+  "message committed": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "open: apply",
+  },
+  "message forked": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "nothing",
+  },
+  "message site": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    open: "waiting: hangUp, report disconnected, wakeAt",
+  },
+  "message rights": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "settling: rights",
+    open: "open: rights",
+  },
+  "message ping": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "greeting: send pong",
+    settling: "settling: send pong",
+    open: "open: send pong, apply",
+  },
+  "message pong": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
+  },
+  "message bye": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: hangUp, report disconnected, wakeAt",
+    settling: "waiting: hangUp, report disconnected, wakeAt",
+    open: "waiting: hangUp, report disconnected, wakeAt",
+  },
+};
+
+/** The wait after the event, and what the event did. */
+export interface UploadColumns {
+  readonly nothing: string;
+  readonly sealing: string;
+  readonly site: string;
+  readonly reoffering: string;
+  readonly forking: string;
+}
+
+export const UPLOAD_TABLE: { readonly [event: string]: UploadColumns } = {
+  pending: {
+    nothing: "sealing <- open: seal",
+    sealing: "sealing <- nothing",
+    site: "site <- nothing",
+    reoffering: "reoffering <- nothing",
+    forking: "forking <- nothing",
+  },
+  sealed: {
+    nothing: "nothing <- nothing",
+    sealing: "nothing <- open: send upload",
+    site: "site <- nothing",
+    reoffering: "reoffering <- nothing",
+    forking: "forking <- nothing",
+  },
+  reoffered: {
+    nothing: "nothing <- nothing",
+    sealing: "sealing <- nothing",
+    site: "site <- nothing",
+    reoffering: "sealing <- open: seal",
+    forking: "forking <- nothing",
+  },
+  forked: {
+    nothing: "nothing <- nothing",
+    sealing: "sealing <- nothing",
+    site: "site <- nothing",
+    reoffering: "reoffering <- nothing",
+    forking: "sealing <- open: seal",
+  },
+  "message committed": {
+    nothing: "nothing <- open: apply",
+    sealing: "sealing <- open: apply",
+    site: "site <- open: apply",
+    reoffering: "reoffering <- open: apply",
+    forking: "forking <- open: apply",
+  },
+  "message forked": {
+    nothing: "forking <- open: fork",
+    sealing: "sealing <- nothing",
+    site: "site <- nothing",
+    reoffering: "reoffering <- nothing",
+    forking: "forking <- nothing",
+  },
+  "message site": {
+    nothing: "waiting <- waiting: hangUp, report disconnected, wakeAt",
+    sealing: "waiting <- waiting: hangUp, report disconnected, wakeAt",
+    site: "reoffering <- open: reoffer",
+    reoffering: "waiting <- waiting: hangUp, report disconnected, wakeAt",
+    forking: "waiting <- waiting: hangUp, report disconnected, wakeAt",
+  },
+};

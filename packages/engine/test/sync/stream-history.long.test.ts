@@ -1,0 +1,13 @@
+/**
+ * Many random histories of streams against a second opinion: see support/stream-history.ts.
+ */
+
+import { expect, test } from "vitest";
+import { runHistories } from "../support/stream-history.ts";
+
+const SEEDS = 1500;
+
+test("[S11] to [S23] whoever follows holds exactly what matches and may be read, in many histories", async () => {
+  const { whole } = await runHistories(1000, SEEDS);
+  expect(whole).toBeGreaterThan(50 * SEEDS);
+}, 1_800_000);

@@ -1,0 +1,17 @@
+/**
+ * Random histories of streams against a second opinion: see support/stream-history.ts.
+ */
+
+import { expect, test } from "vitest";
+import { runHistories } from "../support/stream-history.ts";
+
+const SEEDS = 25;
+
+test("[S11] to [S23] whoever follows holds exactly what matches and may be read, at each transaction that it is told, and hears of nothing else", async () => {
+  const { entries, modes, falls, whole } = await runHistories(1, SEEDS);
+  // All that there is was met, so that the silence above means something.
+  expect(Object.keys(entries).toSorted()).toEqual(["deleted", "delta", "drop", "left", "put"]);
+  expect(Object.keys(modes).toSorted()).toEqual(["compare", "fill", "resume"]);
+  expect(falls).toBeGreaterThan(SEEDS / 2);
+  expect(whole).toBeGreaterThan(50 * SEEDS);
+}, 120_000);

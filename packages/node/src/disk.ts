@@ -1,0 +1,184 @@
+/**
+ * What a storage engine leaves to its host: names that survive a crash, whether there is room, and
+ * a copy that is either whole or absent.
+ *
+ * A new file is only found again after a power loss when its folder was synced too, and a new
+ * folder when the one above it was.
+ */
+
+import {
+  accessSync,
+  closeSync,
+  existsSync,
+  constants as fileConstants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { open } from "node:fs/promises";
+import { constants } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { PeerError } from "@bigpeer/protocol";
+
+/** More than a disk that has just cut a write short would still take. */
+const PROBE_SIZE = 64 * 1024;
+
+const { R_OK, W_OK } = fileConstants;
+const { EDQUOT, EFBIG, ENOSPC } = constants.errno;
+const FULL_ERRORS: readonly number[] = [EDQUOT, EFBIG, ENOSPC];
+
+/** The number in an error: of the system, as Node gives it (`errno`) or lmdb (`code`), or LMDB's. */
+export function errorNumber(error: unknown): number {
+  const { code, errno } = error as { code?: unknown; errno?: unknown };
+  if (typeof code === "number") return code;
+  return typeof errno === "number" ? -errno : 0;
+}
+
+/** Whether an error says that the disk, the quota or the file size limit is used up. */
+export function isFullError(error: unknown): boolean {
+  return FULL_ERRORS.includes(errorNumber(error));
+}
+
+/**
+ * Creates the folder, and those above it, when absent. A crash does not take it away again. Level by
+ * level: Node's own recursive way never returns where a folder cannot be made, as in `/proc`.
+ */
+export function makeFolder(folder: string, mode?: number): void {
+  const missing: string[] = [];
+  for (let above = resolve(folder); !existsSync(above); above = dirname(above)) {
+    missing.unshift(above);
+  }
+  for (const level of missing) {
+    makeLevel(level, mode);
+    syncFolder(dirname(level));
+  }
+  // A file in its place is told as the host tells it.
+  if (!statSync(folder).isDirectory()) mkdirSync(folder);
+}
+
+/** Undefined when there is no such folder. */
+export function namesIn(folder: string): string[] | undefined {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return undefined;
+    if (code === "ENOTDIR") throw notFolder(folder);
+    throw error;
+  }
+}
+
+export function notFolder(path: string): PeerError {
+  return new PeerError("store.foreign", `expected a folder at ${path}, found a file`);
+}
+
+/** Another process may make it at the same time. */
+function makeLevel(folder: string, mode: number | undefined): void {
+  try {
+    mkdirSync(folder, mode === undefined ? {} : { mode });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** Makes the names of the files in `folder` durable. Windows cannot, and does it by itself. */
+export function syncFolder(folder: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(folder, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Creates the file with `size` bytes on the disk when it is absent or empty. Another file is not
+ * opened, since closing it again would end all locks that this process has on it.
+ */
+export function reserveFile(path: string, size: number): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() === false) {
+    throw new PeerError("store.foreign", `expected a file at ${path}, found something else`);
+  }
+  if (found !== undefined && found.size > 0) return accessSync(path, R_OK | W_OK);
+  if (writeZeros(path, size)) return;
+  rmSync(path, { force: true });
+  throw new PeerError("store.full", `expected room for ${size} bytes at ${path}`);
+}
+
+/** False when the disk is full. */
+function writeZeros(path: string, size: number, start = 0): boolean {
+  try {
+    const descriptor = openSync(path, "w", 0o664);
+    try {
+      return writeSync(descriptor, new Uint8Array(size), 0, size, start) === size;
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if (isFullError(error)) return false;
+    throw error;
+  }
+}
+
+/** Whether more can be written behind the end of a file: tried out with another in its folder. */
+export function hasRoom(folder: string, file: string): boolean {
+  const end = statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0;
+  const probe = join(folder, "room.probe");
+  try {
+    return writeZeros(probe, PROBE_SIZE, end);
+  } catch {
+    // Whatever this is, it does not say that the disk is full.
+    return true;
+  } finally {
+    rmSync(probe, { force: true });
+  }
+}
+
+/**
+ * Lets `copy` write the file `name` into a folder of its own, syncs it, and then moves it to
+ * `folder`. Rejects with `store.not_empty` when `folder` has such a file, else `store.full` or
+ * `store.write_failed`; no part of the file is left then.
+ */
+export async function placeCopy(
+  folder: string,
+  name: string,
+  copy: (target: string) => Promise<void>,
+): Promise<void> {
+  const target = join(folder, name);
+  if (existsSync(target)) {
+    throw new PeerError("store.not_empty", `expected a folder without ${name}, found ${target}`);
+  }
+  const partial = join(folder, "copy.partial");
+  try {
+    makeFolder(folder);
+    rmSync(partial, { recursive: true, force: true });
+    makeFolder(partial);
+    await copy(partial);
+    await syncFile(join(partial, name));
+    renameSync(join(partial, name), target);
+    rmSync(partial, { recursive: true });
+    syncFolder(folder);
+  } catch (cause) {
+    const isFull = isFullError(cause) || !hasRoom(partial, name);
+    rmSync(partial, { recursive: true, force: true });
+    throw isFull
+      ? new PeerError("store.full", `expected room for a copy in ${folder}`, { cause })
+      : new PeerError("store.write_failed", `expected to write a copy to ${folder}`, { cause });
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, "r+");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * What the engine asks of its host, on Node: storage in a folder, who may have the folder, time,
+ * chance, hashes and patterns. The server and the small peer stand on it.
+ */
+
+export { isFullError, makeFolder, namesIn, notFolder, syncFolder } from "./disk.ts";
+export { acquireFolderLock, type FolderLock, type Holder } from "./folder-lock.ts";
+export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
+export { lastSeenMs } from "./life.ts";
+export {
+  DATA_FILE,
+  type LmdbKeyValue,
+  type LmdbOptions,
+  openLmdb,
+} from "./lmdb/lmdb-key-value.ts";
+export { nodePlatform } from "./node-platform.ts";
+export {
+  createStore,
+  openStore,
+  readStore,
+  type StoreFolder,
+  type StoreHost,
+  type Warn,
+} from "./store-folder.ts";

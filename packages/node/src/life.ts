@@ -1,0 +1,79 @@
+/**
+ * Life: whether the data file of a store is still the one that this store wrote.
+ *
+ * A history and a site belong to one life of one store (engine, store/identity.ts). Whoever copies
+ * a folder, or puts an older data file in place, would go on under the same two names. So
+ * beside the data file lies `life.json`, which says where the life was last seen: the file itself
+ * (its number in the file system and when it was made, which every copy changes and no restart
+ * does), its history, and a transaction that it has reached, below which it cannot fall.
+ *
+ * The record follows the store: it is written when what it says is durable. A crash in between
+ * makes one more new life, never two stores with one. docs/decisions/0003-copied-folders.md tells
+ * the cost.
+ */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { isObject, type ValueObject } from "@bigpeer/protocol";
+import { readJsonFile, writeJsonFile } from "./json-file.ts";
+import { DATA_FILE } from "./lmdb/lmdb-key-value.ts";
+
+/** Where a store stands, as it says itself. */
+export interface Standing {
+  readonly historyId: string;
+  readonly txnId: number;
+}
+
+const LIFE_FILE = "life.json";
+
+interface FileMark {
+  /** As text: file systems use all 64 bits. */
+  readonly inode: string;
+  readonly birthNs: string;
+  /** False where the kernel knows no birth: Node then gives the time of the last change. */
+  readonly hasBirth: boolean;
+}
+
+/** Why the store in `folder` cannot go on as the one it was; undefined when it can. */
+export function findEndOfLife(folder: string, standing: Standing): string | undefined {
+  const recorded = readLife(folder);
+  if (recorded === undefined) return "nothing tells that its data file was written here";
+  const { inode, birthNs, historyId, txnId } = recorded;
+  const mark = readMark(folder);
+  if (inode !== mark.inode || (mark.hasBirth && birthNs !== mark.birthNs)) {
+    return "its data file is not the one that was written here";
+  }
+  if (historyId !== standing.historyId) return "its data file is of another history";
+  if (typeof txnId !== "number" || txnId > standing.txnId) {
+    return `its data file is an older one, of transaction ${standing.txnId}`;
+  }
+  return undefined;
+}
+
+/** Notes that the store in `folder` has reached `standing`, which must be durable. */
+export function recordLife(folder: string, standing: Standing): void {
+  const { inode, birthNs } = readMark(folder);
+  const { historyId, txnId } = standing;
+  writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs, historyId, txnId });
+}
+
+/** When it was last noted, by the clock of the file system; undefined where it never was. */
+export function lastSeenMs(folder: string): number | undefined {
+  return statSync(join(folder, LIFE_FILE), { throwIfNoEntry: false })?.mtimeMs;
+}
+
+function readLife(folder: string): ValueObject | undefined {
+  try {
+    const content = readJsonFile(join(folder, LIFE_FILE));
+    return isObject(content) ? content : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function readMark(folder: string): FileMark {
+  const { ino, birthtimeNs, ctimeNs } = statSync(join(folder, DATA_FILE), { bigint: true });
+  const hasBirth = birthtimeNs !== 0n && birthtimeNs !== ctimeNs;
+  return { inode: String(ino), birthNs: String(birthtimeNs), hasBirth };
+}

@@ -1,0 +1,171 @@
+/**
+ * A store in its folder: LMDB below, the engine's store above, and the check that nobody else goes
+ * on with the same life.
+ *
+ * The caller holds the lock of the folder. The order at the opening is part of the safety: the
+ * format is checked (and an older one migrated) before anything is renewed, and the life is
+ * recorded after the identity is durable.
+ */
+
+import { existsSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type KeyValue,
+  type Platform,
+  readIdentity,
+  renewIdentity,
+  Store,
+  type StoreOptions,
+  StoreSnapshot,
+  type View,
+} from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import { findEndOfLife, lastSeenMs, recordLife, type Standing } from "./life.ts";
+import { DATA_FILE, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
+
+/** To read a very large store from end to end. */
+const READ_MS_MAX = 7 * 86_400_000;
+
+/** Told what somebody should know and nobody has to act on. */
+export type Warn = (level: "warn", message: string) => void;
+
+/** What all stores of a process share. */
+export interface StoreHost {
+  readonly platform: Platform;
+  readonly log: Warn;
+  readonly options: StoreOptions;
+  /** Opens the store on its storage, for a host that has more of it than the store. */
+  readonly open?: (storage: KeyValue) => Promise<Store>;
+}
+
+/** A store that is open for writing. */
+export class StoreFolder {
+  readonly store: Store;
+  readonly folder: string;
+  readonly #storage: LmdbKeyValue;
+  readonly #log: Warn;
+  #closing: Promise<void> | undefined;
+
+  constructor(folder: string, storage: LmdbKeyValue, store: Store, log: Warn) {
+    this.folder = folder;
+    this.#storage = storage;
+    this.store = store;
+    this.#log = log;
+  }
+
+  /** Notes how far the store has come, so that an older data file would be recognised. */
+  recordLife(): void {
+    try {
+      recordLife(this.folder, standingOf(this.store));
+    } catch (error) {
+      // The record of before still holds, it is only less sharp; a full disk must not stop more.
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#log("warn", `expected to write life.json in ${this.folder}: ${reason}`);
+    }
+  }
+
+  /** Finishes what was accepted, then closes the files. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.store.close();
+      this.recordLife();
+    } finally {
+      await this.#storage.close();
+    }
+  }
+}
+
+/** Makes the store in `folder`, or opens what is there. */
+export async function createStore(folder: string, host: StoreHost): Promise<StoreFolder> {
+  removeUnfinished(folder);
+  const storage = openLmdb(folder);
+  try {
+    if (readIdentity(storage) !== undefined) return await openLife(folder, storage, host);
+    const store = await storeOn(storage, host);
+    recordLife(folder, standingOf(store));
+    return new StoreFolder(folder, storage, store, host.log);
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+/** Opens a store that must be there: an empty one in its place would hide that it was lost. */
+export async function openStore(folder: string, host: StoreHost): Promise<StoreFolder> {
+  if (!existsSync(join(folder, DATA_FILE))) throw missingStore(folder);
+  const storage = openLmdb(folder);
+  try {
+    if (readIdentity(storage) === undefined) throw missingStore(folder);
+    return await openLife(folder, storage, host);
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+/** Reads one state of the store in `folder`, also beside the process that writes it. */
+export async function readStore<T>(folder: string, work: (view: View) => T): Promise<T> {
+  const storage = openLmdb(folder, { readOnly: true, snapshotLifeMs: READ_MS_MAX });
+  try {
+    const identity = readIdentity(storage);
+    if (identity === undefined) throw missingStore(folder);
+    const snapshot = new StoreSnapshot(storage.snapshot(), identity);
+    try {
+      return work(snapshot);
+    } finally {
+      snapshot.close();
+    }
+  } finally {
+    await storage.close();
+  }
+}
+
+async function openLife(
+  folder: string,
+  storage: LmdbKeyValue,
+  host: StoreHost,
+): Promise<StoreFolder> {
+  const { platform, log } = host;
+  const store = await storeOn(storage, host);
+  const reason = findEndOfLife(folder, standingOf(store));
+  if (reason === undefined) {
+    const opened = new StoreFolder(folder, storage, store, log);
+    opened.recordLife();
+    return opened;
+  }
+  await store.close();
+  await renewIdentity(storage, platform);
+  const renewed = await storeOn(storage, host);
+  recordLife(folder, standingOf(renewed));
+  const { historyId } = renewed.identity;
+  log("warn", `this folder is a copy: ${folder}, ${reason}; it begins the history ${historyId}`);
+  return new StoreFolder(folder, storage, renewed, log);
+}
+
+/**
+ * LMDB makes its file first and writes to it then; who is killed in between leaves it empty. Where a
+ * life was recorded it is damage instead, which must not be hidden.
+ */
+function removeUnfinished(folder: string): void {
+  const path = join(folder, DATA_FILE);
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === 0 && lastSeenMs(folder) === undefined) rmSync(path);
+}
+
+function storeOn(storage: LmdbKeyValue, { platform, options, open }: StoreHost): Promise<Store> {
+  return open === undefined ? Store.open(storage, platform, options) : open(storage);
+}
+
+function missingStore(folder: string): PeerError {
+  return new PeerError("store.corrupt", `expected a store in ${folder}, found none`);
+}
+
+function standingOf(store: Store): Standing {
+  const { historyId } = store.identity;
+  return { historyId, txnId: store.read((snapshot) => snapshot.txnId) };
+}

@@ -1,0 +1,183 @@
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type Identity, Store } from "@bigpeer/engine";
+import { expect, test } from "vitest";
+import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
+import { createStore, openStore, readStore, type StoreFolder } from "../src/store-folder.ts";
+import { testHost } from "./support/store-host.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+async function insert({ store }: StoreFolder, id: string): Promise<number> {
+  const { txnId } = await store.transact((transaction) => {
+    transaction.apply([{ kind: "insert", collection: "cars", id, fields: { name: id } }]);
+  });
+  return txnId;
+}
+
+function txnIdOf({ store }: StoreFolder): number {
+  return store.read((snapshot) => snapshot.txnId);
+}
+
+/** A closed store with one document. */
+async function madeStore(): Promise<{ folder: string; identity: Identity; txnId: number }> {
+  const folder = join(temporaryFolder(), "store");
+  const opened = await createStore(folder, testHost());
+  const txnId = await insert(opened, "blue");
+  const { identity } = opened.store;
+  await opened.close();
+  await opened.close();
+  return { folder, identity, txnId };
+}
+
+test("a store goes on under its own names after a restart, and nothing is logged", async () => {
+  const { folder, identity, txnId } = await madeStore();
+  const host = testHost();
+  const again = await openStore(folder, host);
+  expect(again.store.identity).toEqual(identity);
+  expect(txnIdOf(again)).toBe(txnId);
+  await again.close();
+  expect(host.lines).toEqual([]);
+});
+
+test("[K26] a copied store begins a new life, and the original goes on", async () => {
+  const { folder, identity, txnId } = await madeStore();
+  const copyFolder = `${folder}-copy`;
+  cpSync(folder, copyFolder, { recursive: true });
+  const host = testHost();
+  const copy = await openStore(copyFolder, host);
+  const { historyId, site } = copy.store.identity;
+  expect(historyId).not.toBe(identity.historyId);
+  expect(site).not.toBe(identity.site);
+  expect(txnIdOf(copy)).toBeGreaterThan(txnId);
+  expect(copy.store.read((snapshot) => snapshot.get("cars", "blue")?.fields)).toEqual({
+    name: "blue",
+  });
+  expect(host.lines).toEqual([
+    `warn this folder is a copy: ${copyFolder}, its data file is not the one that was written ` +
+      `here; it begins the history ${historyId}`,
+  ]);
+  await copy.close();
+  const copyAgain = await openStore(copyFolder, host);
+  expect(copyAgain.store.identity).toEqual(copy.store.identity);
+  await copyAgain.close();
+  const original = await openStore(folder, host);
+  expect(original.store.identity).toEqual(identity);
+  await original.close();
+  expect(host.lines).toHaveLength(1);
+});
+
+test("[K26] an older data file written over the newer one begins a new life", async () => {
+  const { folder, identity } = await madeStore();
+  const older = join(folder, "..", "older.mdb");
+  copyFileSync(join(folder, "data.mdb"), older);
+  const opened = await openStore(folder, testHost());
+  await insert(opened, "red");
+  await opened.close();
+  copyFileSync(older, join(folder, "data.mdb"));
+  const host = testHost();
+  const restored = await openStore(folder, host);
+  expect(restored.store.identity.historyId).not.toBe(identity.historyId);
+  expect(host.lines).toHaveLength(1);
+  expect(host.lines[0]).toContain("its data file is an older one, of transaction 1;");
+  await restored.close();
+});
+
+test("a store that lost the record of its life begins a new one", async () => {
+  const { folder, identity } = await madeStore();
+  rmSync(join(folder, "life.json"));
+  const host = testHost();
+  const opened = await openStore(folder, host);
+  expect(opened.store.identity.historyId).not.toBe(identity.historyId);
+  expect(host.lines).toHaveLength(1);
+  await opened.close();
+  expect(JSON.parse(readFileSync(join(folder, "life.json"), "utf8"))).toMatchObject({
+    historyId: opened.store.identity.historyId,
+    txnId: txnIdOfRecord(folder),
+  });
+});
+
+function txnIdOfRecord(folder: string): unknown {
+  return JSON.parse(readFileSync(join(folder, "life.json"), "utf8")).txnId;
+}
+
+test("a store that must be there is not made in its place", async () => {
+  const folder = join(temporaryFolder(), "store");
+  const refusal = { code: "store.corrupt", message: `expected a store in ${folder}, found none` };
+  await expect(openStore(folder, testHost())).rejects.toMatchObject(refusal);
+  expect(existsSync(folder)).toBe(false);
+  mkdirSync(folder);
+  await openLmdb(folder).close();
+  await expect(openStore(folder, testHost())).rejects.toMatchObject(refusal);
+});
+
+test("[K1] a store of a newer format is refused with both numbers and is not renewed", async () => {
+  const folder = join(temporaryFolder(), "store");
+  const storage = openLmdb(folder);
+  const host = testHost();
+  const newer = await Store.open(storage, host.platform, {
+    format: { version: 2, migrations: [] },
+  });
+  await newer.close();
+  await storage.close();
+  for (const open of [openStore, createStore]) {
+    await expect(open(folder, host)).rejects.toMatchObject({
+      code: "store.format_newer",
+      message:
+        "the store has format 2, this version reads up to 1; " +
+        "use the version that wrote it, or a newer one",
+    });
+  }
+  const reader = openLmdb(folder, { readOnly: true });
+  const snapshot = reader.snapshot();
+  expect(snapshot.get("s")).toEqual(newer.identity);
+  snapshot.close();
+  await reader.close();
+});
+
+test("a store is read beside the process that writes it", async () => {
+  const { folder } = await madeStore();
+  const opened = await openStore(folder, testHost());
+  await insert(opened, "red");
+  expect(await readStore(folder, (view) => view.count("cars"))).toBe(2);
+  await opened.close();
+});
+
+test("a record of life that cannot be written is a warning, and the old one holds", async () => {
+  const { folder, identity } = await madeStore();
+  mkdirSync(join(folder, "life.json.partial"));
+  const host = testHost();
+  const opened = await openStore(folder, host);
+  expect(opened.store.identity).toEqual(identity);
+  await opened.close();
+  expect(host.lines).toHaveLength(2);
+  for (const line of host.lines) {
+    expect(line).toContain(`warn expected to write life.json in ${folder}: EISDIR`);
+  }
+});
+
+test("an empty data file that nothing is known of was never a store, and becomes one", async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "data.mdb"), "");
+  const host = testHost();
+  const made = await createStore(folder, host);
+  await insert(made, "blue");
+  await made.close();
+  expect(host.lines).toEqual([]);
+});
+
+test("a data file that is empty where a store has lived is told as damage, and left", async () => {
+  const { folder } = await madeStore();
+  truncateSync(join(folder, "data.mdb"), 0);
+  const opening = createStore(folder, testHost());
+  await expect(opening).rejects.toThrow("expected an LMDB file, found an empty one");
+  expect(readFileSync(join(folder, "data.mdb"))).toHaveLength(0);
+});

@@ -1,0 +1,181 @@
+/**
+ * Local store: what an app does with the documents of its peer. All of it works without a connection.
+ */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  type RefusedUpload,
+  type StatementRequest,
+  type StatementResult,
+  StatementRunner,
+  type StatementRunnerOptions,
+  type Warning,
+} from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import { checkStatement, kindOf } from "./argument-check.ts";
+import { within } from "./deadline.ts";
+import type { ObserverCallback, StoreObserver } from "./observer.ts";
+import { Observers } from "./observers.ts";
+import { ownCopy, type PlainObject, type PlainValue, plainCopy } from "./plain-value.ts";
+
+/** Values for the `:name` places of a statement. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+export interface QueryResult<T = PlainObject> {
+  readonly items: T[];
+  readonly mutatedDocumentIds: PlainValue[];
+  /** Of a write: the local commit that holds it, as `system:data_sync_info` counts them. */
+  readonly commitId: number | undefined;
+  /** About documents that a statement could not be evaluated for. */
+  readonly warnings: readonly Warning[];
+}
+
+/** What a transaction is told: its commit has not happened yet. */
+export type TransactionResult<T = PlainObject> = Omit<QueryResult<T>, "commitId">;
+
+/** Statements of one transaction. Of no use after it. */
+export interface StoreTransaction {
+  execute<T = PlainObject>(statement: string, args?: Arguments): Promise<TransactionResult<T>>;
+}
+
+/** How often a transaction is tried when others change what it reads. */
+const TRIES_MAX = 20;
+
+/** How long one try may take. A snapshot is not held longer, and the next transaction waits for it. */
+const TRANSACTION_MS_MAX = 60_000;
+
+export interface LocalStoreOptions extends StatementRunnerOptions {
+  readonly refused: () => readonly RefusedUpload[];
+  readonly onError: (error: unknown) => void;
+  readonly transactionMsMax?: number;
+}
+
+/** What an app has of it. */
+export type PeerDocuments = Omit<LocalStore, "close">;
+
+export class LocalStore {
+  readonly #runner: StatementRunner;
+  readonly #observers: Observers;
+  readonly #refused: () => readonly RefusedUpload[];
+  readonly #transactionMsMax: number;
+  /** Which transaction the code at work belongs to: one that waits for the next would wait for ever. */
+  readonly #inside = new AsyncLocalStorage<{ isOpen: boolean }>();
+  /** The last transaction that was asked for. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: LocalStoreOptions) {
+    this.#runner = new StatementRunner(options);
+    this.#observers = new Observers(options);
+    this.#refused = options.refused;
+    this.#transactionMsMax = options.transactionMsMax ?? TRANSACTION_MS_MAX;
+  }
+
+  /** Resolves when what it wrote is durable on this peer. Rejects with a PeerError. */
+  async execute<T = PlainObject>(statement: string, args?: Arguments): Promise<QueryResult<T>> {
+    this.#checkOpen();
+    const result = await this.#runner.execute(requestOf(statement, args));
+    const isWrite = result.queryType === "mutation";
+    return { ...told<T>(result), commitId: isWrite ? result.transactionId : undefined };
+  }
+
+  /**
+   * Calls `callback` with the rows of a SELECT: soon with those of now, then whenever they are others.
+   * Throws a PeerError when the query cannot be observed.
+   */
+  registerObserver<T = PlainObject>(query: string, callback: ObserverCallback<T>): StoreObserver;
+  registerObserver<T = PlainObject>(
+    query: string,
+    args: Arguments | undefined,
+    callback: ObserverCallback<T>,
+  ): StoreObserver;
+  registerObserver(
+    query: string,
+    second: Arguments | ObserverCallback<never> | undefined,
+    third?: ObserverCallback<never>,
+  ): StoreObserver {
+    const [args, callback] = typeof second === "function" ? [undefined, second] : [second, third];
+    if (typeof callback !== "function") {
+      throw new PeerError("query.arguments", `expected a callback, found ${typeof callback}`);
+    }
+    return this.#observers.register(checkStatement(query), ownCopy(args), callback);
+  }
+
+  get observers(): StoreObserver[] {
+    return this.#observers.list;
+  }
+
+  /**
+   * Statements that take effect together, when `scope` resolves, or not at all, when it rejects. It is
+   * as if all had happened in one moment: when others have changed what it was told meanwhile, `scope`
+   * is called again. Transactions of one peer run one after the other, each for less than a minute.
+   */
+  async transaction<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
+    this.#checkOpen();
+    if (typeof scope !== "function") {
+      const expected = "expected a function with the statements of the transaction";
+      throw new PeerError("query.arguments", `${expected}, found ${kindOf(scope)}`);
+    }
+    if (this.#inside.getStore()?.isOpen === true) {
+      const message = "expected statements inside of a transaction, found another transaction";
+      throw new PeerError("store.busy", message);
+    }
+    const run = (): Promise<T> => this.#repeat(scope);
+    const done = this.#last.then(run, run);
+    this.#last = done;
+    return done;
+  }
+
+  /** Writes that the server did not take, the oldest first. */
+  refused(): readonly RefusedUpload[] {
+    return this.#refused();
+  }
+
+  /** No observer is told anything more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#observers.close();
+  }
+
+  async #repeat<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const open = this.#runner.open();
+      const context = { isOpen: true };
+      try {
+        const execute = async <Row>(statement: string, args?: Arguments) =>
+          told<Row>(open.execute(requestOf(statement, args)));
+        const work = (): Promise<T> => this.#inside.run(context, async () => scope({ execute }));
+        const result = await within(this.#transactionMsMax, work, () => this.#late());
+        context.isOpen = false;
+        if ((await open.commit()) !== undefined) return result;
+      } finally {
+        context.isOpen = false;
+        open.close();
+      }
+    }
+    const message = `others changed ${TRIES_MAX} times what the transaction had read`;
+    throw new PeerError("store.busy", message);
+  }
+
+  #late(): PeerError {
+    const seconds = this.#transactionMsMax / 1000;
+    const message = `expected a transaction of less than ${seconds} s; nothing of it was applied`;
+    return new PeerError("query.timeout", message);
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new PeerError("store.closed", "the store is closed");
+  }
+}
+
+function requestOf(statement: unknown, args: Arguments | undefined): StatementRequest {
+  return { statement: checkStatement(statement), args: ownCopy(args) };
+}
+
+function told<T>(result: StatementResult): TransactionResult<T> {
+  return {
+    items: result.items.map(plainCopy) as T[],
+    mutatedDocumentIds: result.mutatedDocumentIds.map(plainCopy),
+    warnings: result.warnings,
+  };
+}

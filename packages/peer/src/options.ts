@@ -1,0 +1,134 @@
+/**
+ * Options: what a peer is opened with, checked before anything is done with it.
+ */
+
+import { hostname } from "node:os";
+import {
+  canonicalBytes,
+  checkValue,
+  isObject,
+  PeerError,
+  SYNC_METADATA_BYTES_MAX,
+  SYNC_NAME_SIZE_MAX,
+  type ValueObject,
+} from "@bigpeer/protocol";
+import { kindOf, toldOf } from "./argument-check.ts";
+
+/** What a login needs of an app: the name of an auth provider, and a token that it accepts. */
+export interface LoginDetails {
+  readonly provider: string;
+  readonly token: string;
+}
+
+export interface PeerOptions {
+  /** The app whose documents these are. */
+  readonly appId: string;
+  /** Where its server is: http, https, ws or wss. */
+  readonly url: string;
+  /** Where the documents are kept. Made when it is absent; only one process may have it. */
+  readonly folder?: string;
+  /** In place of a folder: everything is gone when the peer is closed. */
+  readonly memory?: true;
+  /** An API key, or a token that the server knows. */
+  readonly token?: string;
+  /** In place of a token: called whenever a new session is needed. */
+  readonly login?: () => LoginDetails | Promise<LoginDetails>;
+  /** How this device is called where its peers are listed; the name of the machine otherwise. */
+  readonly deviceName?: string;
+  /** What others may know of this peer. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface CheckedOptions {
+  readonly appId: string;
+  /** http or https, without a slash at its end. */
+  readonly baseUrl: string;
+  /** Undefined: in memory. */
+  readonly folder: string | undefined;
+  readonly credential:
+    | { readonly kind: "token"; readonly token: string }
+    | { readonly kind: "login"; readonly login: () => LoginDetails | Promise<LoginDetails> };
+  readonly deviceName: string;
+  readonly metadata: ValueObject;
+}
+
+const APP_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Throws a PeerError with the code `config.invalid` that names the option. */
+export function checkOptions(options: PeerOptions): CheckedOptions {
+  if (typeof options !== "object" || options === null)
+    throw invalid("options", "an object", options);
+  const { appId, deviceName = hostname().slice(0, SYNC_NAME_SIZE_MAX) } = options;
+  if (typeof appId !== "string" || !APP_ID.test(appId)) {
+    throw invalid("appId", "the UUID of an app in lower case", appId);
+  }
+  if (typeof deviceName !== "string" || !isName(deviceName)) {
+    throw invalid("deviceName", `a name of at most ${SYNC_NAME_SIZE_MAX} characters`, deviceName);
+  }
+  return {
+    appId,
+    baseUrl: checkUrl(options.url),
+    folder: checkPlace(options),
+    credential: checkCredential(options),
+    deviceName,
+    metadata: checkMetadata(options.metadata),
+  };
+}
+
+function isName(name: string): boolean {
+  return name !== "" && name.length <= SYNC_NAME_SIZE_MAX;
+}
+
+function checkUrl(url: unknown): string {
+  const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : undefined;
+  const secure = parsed && /^(http|ws)(s?):$/.exec(parsed.protocol)?.[2];
+  if (parsed === undefined || secure === undefined) {
+    throw invalid("url", "a URL with http, https, ws or wss", url);
+  }
+  // It would be left out without a word, and a password is not to be repeated.
+  if (`${parsed.username}${parsed.password}${parsed.search}${parsed.hash}` !== "") {
+    const message = "expected a URL without credentials, query or fragment as url";
+    throw new PeerError("config.invalid", message);
+  }
+  return `http${secure}://${parsed.host}${parsed.pathname.replace(/\/+$/, "")}`;
+}
+
+function checkPlace({ folder, memory }: PeerOptions): string | undefined {
+  const isInMemory = memory === true;
+  if (isInMemory === (folder !== undefined)) {
+    const found = isInMemory ? "both" : "neither";
+    throw new PeerError("config.invalid", `expected folder or memory: true, found ${found}`);
+  }
+  if (isInMemory) return undefined;
+  if (typeof folder !== "string" || folder === "") throw invalid("folder", "a path", folder);
+  return folder;
+}
+
+function checkCredential({ token, login }: PeerOptions): CheckedOptions["credential"] {
+  if ((token === undefined) === (login === undefined)) {
+    const found = token === undefined ? "neither" : "both";
+    throw new PeerError("config.invalid", `expected token or login, found ${found}`);
+  }
+  if (login !== undefined) {
+    if (typeof login !== "function") throw invalid("login", "a function", login);
+    return { kind: "login", login };
+  }
+  if (typeof token !== "string" || token === "") throw invalid("token", "a text", token);
+  return { kind: "token", token };
+}
+
+function checkMetadata(metadata: unknown): ValueObject {
+  if (metadata === undefined) return {};
+  const value = checkValue(metadata, "metadata");
+  if (!isObject(value)) throw invalid("metadata", "an object", metadata);
+  const size = canonicalBytes(value).length;
+  if (size <= SYNC_METADATA_BYTES_MAX) return value;
+  const message = `expected at most ${SYNC_METADATA_BYTES_MAX} bytes of metadata, found ${size}`;
+  throw new PeerError("config.invalid", message);
+}
+
+/** What was found is told by its kind: it may be a secret. */
+function invalid(option: string, expected: string, found: unknown): PeerError {
+  const told = option === "token" ? kindOf(found) : toldOf(found);
+  return new PeerError("config.invalid", `expected ${expected} as ${option}, found ${told}`);
+}

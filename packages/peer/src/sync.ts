@@ -1,0 +1,163 @@
+/**
+ * Sync: what an app says and hears of the connection to its server.
+ */
+
+import type {
+  PeerSubscription,
+  PeerSync,
+  PeerSyncStatus,
+  SubscriptionStatus,
+} from "@bigpeer/engine";
+import { checkValue, isObject, PeerError, type ValueObject } from "@bigpeer/protocol";
+import { checkStatement } from "./argument-check.ts";
+import type { Arguments } from "./local-store.ts";
+import { ownCopy } from "./plain-value.ts";
+
+/** `offline`: there was no connection, and there will be another try. */
+export type SyncState = "stopped" | "connecting" | "connected" | "offline";
+
+export interface SyncStatus {
+  readonly state: SyncState;
+  /** Local commits of which the server has not said what became of them. */
+  readonly pendingCount: number;
+  /** Why there is no connection, in words; undefined while there is one. */
+  readonly reason?: string | undefined;
+}
+
+/** What a peer is to be sent. It lasts until it is cancelled, with and without a connection. */
+export interface SyncSubscription {
+  readonly query: string;
+  readonly isCancelled: boolean;
+  readonly status: SubscriptionStatus;
+  /** Resolves when all that matches is here; rejects when the server does not take it. */
+  whenReady(): Promise<void>;
+  /** What came stays where it is. May be called again. */
+  cancel(): void;
+}
+
+/** Nothing happens then: any time would do. */
+const ALIVE_MS = 3_600_000;
+
+export interface SyncOptions {
+  /** What the sync runs on; not there any more when the peer is closed. */
+  readonly sync: PeerSync;
+  readonly pendingCount: () => number;
+  readonly onStatus: () => void;
+}
+
+/** What an app has of it. */
+export type PeerConnection = Omit<Sync, "close" | "note">;
+
+export class Sync {
+  readonly #options: SyncOptions;
+  readonly #subscriptions = new Set<SyncSubscription>();
+  #reason: string | undefined;
+  #isClosed = false;
+  /** As it was last, when the store cannot be asked any more. */
+  #last: SyncStatus | undefined;
+  /** Keeps the process alive while there is something to come, also when there is no connection. */
+  #alive: NodeJS.Timeout | undefined;
+
+  constructor(options: SyncOptions) {
+    this.#options = options;
+  }
+
+  /** Looks for the server, and comes back to it whenever it was lost. May be called again. */
+  start(): void {
+    if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
+    this.#options.sync.start();
+    this.#keepAlive();
+    this.#options.onStatus();
+  }
+
+  /** Says goodbye. Everything local goes on. */
+  async stop(): Promise<void> {
+    if (this.#isClosed) return;
+    await this.#options.sync.stop();
+    this.#keepAlive();
+    this.#options.onStatus();
+  }
+
+  get isActive(): boolean {
+    return this.#options.sync.status().phase !== "stopped";
+  }
+
+  get status(): SyncStatus {
+    if (this.#last !== undefined) return this.#last;
+    const state = stateOf(this.#options.sync.status());
+    const status: SyncStatus = { state, pendingCount: this.#options.pendingCount() };
+    const isAway = state !== "connected" && this.#reason !== undefined;
+    return isAway ? { ...status, reason: this.#reason } : status;
+  }
+
+  get subscriptions(): SyncSubscription[] {
+    return [...this.#subscriptions];
+  }
+
+  /**
+   * Wants all documents of `SELECT * FROM collection [WHERE condition]`; throws for anything else. What
+   * the server does not take is told by the status of the subscription, and as an error.
+   */
+  registerSubscription(query: string, args: Arguments = {}): SyncSubscription {
+    if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
+    const held = this.#options.sync.subscribe(checkStatement(query), valuesOf(args));
+    const subscription: SyncSubscription = {
+      query,
+      get isCancelled() {
+        return held.status === "cancelled";
+      },
+      get status() {
+        return held.status;
+      },
+      whenReady: () => held.whenReady(),
+      cancel: () => this.#cancel(subscription, held),
+    };
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  /** Told by whoever hears of it: why there is no connection, undefined when there is one. */
+  note(reason: string | undefined): void {
+    this.#reason = reason;
+    this.#keepAlive();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#subscriptions.clear();
+    await this.#options.sync.close();
+    this.#keepAlive();
+    this.#last = { state: "stopped", pendingCount: this.#options.pendingCount() };
+  }
+
+  #keepAlive(): void {
+    if (!this.isActive) {
+      clearInterval(this.#alive);
+      this.#alive = undefined;
+    } else this.#alive ??= setInterval(() => undefined, ALIVE_MS);
+  }
+
+  #cancel(subscription: SyncSubscription, held: PeerSubscription): void {
+    this.#subscriptions.delete(subscription);
+    held.cancel();
+  }
+}
+
+function stateOf({ phase }: PeerSyncStatus): SyncState {
+  switch (phase) {
+    case "stopped":
+      return "stopped";
+    case "waiting":
+      return "offline";
+    case "open":
+      return "connected";
+    default:
+      return "connecting";
+  }
+}
+
+function valuesOf(args: Arguments): ValueObject {
+  const values = checkValue(ownCopy(args), "args");
+  if (isObject(values)) return values;
+  throw new PeerError("query.arguments", "expected an object with a value for each parameter");
+}

@@ -1,0 +1,213 @@
+/**
+ * The store of a peer as an app uses it: statements and transactions.
+ */
+import { expect, test } from "vitest";
+import { Gate } from "../src/gate.ts";
+import { openLocalStore } from "./support/open-local-store.ts";
+import { settle, until } from "./support/turns.ts";
+
+test("a write has the ids that it changed and a commit, a read has items and none", async () => {
+  const { local } = await openLocalStore();
+  const written = await local.execute("INSERT INTO c DOCUMENTS (:d)", { d: { _id: "a", n: 1 } });
+  expect(written).toEqual({ items: [], mutatedDocumentIds: ["a"], commitId: 1, warnings: [] });
+  const read = await local.execute("SELECT * FROM c");
+  expect(read).toEqual({
+    items: [{ _id: "a", n: 1 }],
+    mutatedDocumentIds: [],
+    commitId: undefined,
+    warnings: [],
+  });
+});
+
+test("what an app does with its objects afterwards does not reach the store", async () => {
+  const { local } = await openLocalStore();
+  const task = { _id: "a", list: [1], bytes: Buffer.from([7]) };
+  const writing = local.execute("INSERT INTO c DOCUMENTS (:task)", { task });
+  task.list.push(2);
+  task.bytes[0] = 8;
+  await writing;
+  const { items } = await local.execute("SELECT * FROM c");
+  expect(items).toEqual([{ _id: "a", list: [1], bytes: Uint8Array.of(7) }]);
+  for (const item of items) (item["list"] as number[]).push(3);
+  expect((await local.execute("SELECT list FROM c")).items).toEqual([{ list: [1] }]);
+});
+
+test("a field that is named __proto__ is a field like others", async () => {
+  const { local } = await openLocalStore();
+  const task = JSON.parse('{"_id": "a", "__proto__": {"x": 1}}') as object;
+  await local.execute("INSERT INTO c DOCUMENTS (:task)", { task });
+  const [item] = (await local.execute("SELECT * FROM c")).items;
+  expect(Object.keys(item ?? {}).sort()).toEqual(["__proto__", "_id"]);
+});
+
+test("what is no value is refused with its place", async () => {
+  const { local } = await openLocalStore();
+  const writing = local.execute("INSERT INTO c DOCUMENTS (:t)", { t: { at: new Date(0) } });
+  await expect(writing).rejects.toThrow("t.at");
+});
+
+test("a transaction takes effect as one commit, and gives back what its function gave", async () => {
+  const { local, store } = await openLocalStore();
+  const before = store.txnId;
+  const given = await local.transaction(async (tx) => {
+    await tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 1})");
+    const { items } = await tx.execute<{ n: number }>("SELECT n FROM c");
+    await tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'b', 'n': :n})", {
+      n: (items[0]?.n ?? 0) + 1,
+    });
+    return "done";
+  });
+  expect(given).toBe("done");
+  expect((await local.execute("SELECT n FROM c ORDER BY n")).items).toEqual([{ n: 1 }, { n: 2 }]);
+  expect(store.txnId).toBe(before + 1);
+});
+
+test("a transaction whose function throws leaves nothing, and tells what it threw", async () => {
+  const { local, store } = await openLocalStore();
+  const failing = local.transaction(async (tx) => {
+    await tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
+    throw new Error("changed my mind");
+  });
+  await expect(failing).rejects.toThrow("changed my mind");
+  expect((await local.execute("SELECT * FROM c")).items).toEqual([]);
+  expect(store.txnId).toBe(0);
+});
+
+test("an error that its function catches does not end a transaction", async () => {
+  const { local } = await openLocalStore();
+  await local.execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
+  await local.transaction(async (tx) => {
+    await expect(tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})")).rejects.toThrow("'a'");
+    await tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'b'})");
+  });
+  expect((await local.execute("SELECT _id FROM c")).items).toEqual([{ _id: "a" }, { _id: "b" }]);
+});
+
+test("transactions that read and then write lose nothing, however many there are at once", async () => {
+  const { local } = await openLocalStore();
+  await local.execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 0})");
+  const add = (): Promise<void> =>
+    local.transaction(async (tx) => {
+      const { items } = await tx.execute<{ n: number }>("SELECT n FROM c");
+      await settle();
+      await tx.execute("UPDATE c SET n = :n", { n: (items[0]?.n ?? 0) + 1 });
+    });
+  await Promise.all(Array.from({ length: 30 }, add));
+  expect((await local.execute("SELECT n FROM c")).items).toEqual([{ n: 30 }]);
+});
+
+test("a function is called again when somebody else changed what it read", async () => {
+  const { local } = await openLocalStore();
+  await local.execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 0})");
+  const read: unknown[] = [];
+  const changed = new Gate();
+  const adding = local.transaction(async (tx) => {
+    const { items } = await tx.execute<{ n: number }>("SELECT n FROM c");
+    read.push(items[0]?.n);
+    await changed.opened;
+    await tx.execute("UPDATE c SET n = :n", { n: (items[0]?.n ?? 0) + 1 });
+  });
+  await until(() => read.length === 1);
+  await local.execute("UPDATE c SET n = 10");
+  changed.open();
+  await adding;
+  expect(read).toEqual([0, 10]);
+  expect((await local.execute("SELECT n FROM c")).items).toEqual([{ n: 11 }]);
+});
+
+test("a transaction that always finds something else gives up and writes nothing", async () => {
+  const { local } = await openLocalStore();
+  await local.execute("INSERT INTO c DOCUMENTS ({'_id': 'a', 'n': 0})");
+  const hopeless = local.transaction(async (tx) => {
+    const { items } = await tx.execute<{ n: number }>("SELECT n FROM c");
+    await local.execute("UPDATE c SET n = :n", { n: (items[0]?.n ?? 0) + 1 });
+    await tx.execute("UPDATE c SET n = 1000");
+  });
+  await expect(hopeless).rejects.toThrow("others changed 20 times");
+  expect((await local.execute("SELECT n FROM c")).items).toEqual([{ n: 20 }]);
+});
+
+test("a transaction inside of another is refused instead of waited for", async () => {
+  const { local } = await openLocalStore();
+  const nested = local.transaction(() => local.transaction(async () => 1));
+  await expect(nested).rejects.toThrow("found another transaction");
+  expect(await local.transaction(async () => 2)).toBe(2);
+});
+
+test("an observer may begin a transaction, also when a transaction called it", async () => {
+  const { local, errors } = await openLocalStore();
+  let copies = 0;
+  local.registerObserver("SELECT * FROM c", async ({ items }) => {
+    if (items.length === 0 || copies > 0) return;
+    copies++;
+    await local.transaction(async (tx) => {
+      await tx.execute("INSERT INTO copies DOCUMENTS ({'_id': 1})");
+    });
+  });
+  await local.transaction(async (tx) => {
+    await tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
+  });
+  await until(() => copies === 1);
+  await settle();
+  expect(errors).toEqual([]);
+  expect((await local.execute("SELECT * FROM copies")).items).toEqual([{ _id: 1 }]);
+});
+
+test("a statement of a transaction that is over is refused", async () => {
+  const { local } = await openLocalStore();
+  let late: (() => Promise<unknown>) | undefined;
+  await local.transaction(async (tx) => {
+    late = () => tx.execute("DELETE FROM c");
+  });
+  await expect(late?.()).rejects.toThrow("the transaction has ended");
+});
+
+test.each([
+  [17, "number"],
+  [undefined, "undefined"],
+  [null, "null"],
+  [["SELECT"], "an array"],
+])(
+  "a statement that is no text but %s is refused in words, wherever it is given",
+  async (statement, kind) => {
+    const { local } = await openLocalStore();
+    const text = statement as unknown as string;
+    const message = `expected the text of a statement, found ${kind}`;
+    const refusal = expect.objectContaining({ code: "query.syntax", message });
+    await expect(local.execute(text)).rejects.toEqual(refusal);
+    await expect(local.transaction((tx) => tx.execute(text))).rejects.toEqual(refusal);
+    expect(() => local.registerObserver(text, () => undefined)).toThrow(message);
+  },
+);
+
+test("a transaction that is no function is refused in words", async () => {
+  const { local } = await openLocalStore();
+  const scope = "SELECT" as unknown as () => Promise<void>;
+  const refusal = "expected a function with the statements of the transaction, found string";
+  await expect(local.transaction(scope)).rejects.toThrow(refusal);
+});
+
+test("a transaction that does not come to an end is ended, and the next one goes on", async () => {
+  const { local } = await openLocalStore({ transactionMsMax: 1 });
+  let late: (() => Promise<unknown>) | undefined;
+  const hanging = local.transaction(async (tx) => {
+    await tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
+    late = () => tx.execute("INSERT INTO c DOCUMENTS ({'_id': 'b'})");
+    await new Gate().opened;
+  });
+  const next = local.transaction(async () => "next");
+  const code = "query.timeout";
+  const message = "expected a transaction of less than 0.001 s; nothing of it was applied";
+  await expect(hanging).rejects.toEqual(expect.objectContaining({ code, message }));
+  expect(await next).toBe("next");
+  await expect(late?.()).rejects.toThrow("the transaction has ended");
+  expect((await local.execute("SELECT * FROM c")).items).toEqual([]);
+});
+
+test("after close a statement is refused in the words of the app, not of the storage", async () => {
+  const { local } = await openLocalStore();
+  local.close();
+  const refusal = expect.objectContaining({ code: "store.closed", message: "the store is closed" });
+  await expect(local.execute("SELECT * FROM c")).rejects.toEqual(refusal);
+  await expect(local.transaction(async () => 1)).rejects.toEqual(refusal);
+});

@@ -1,0 +1,57 @@
+/**
+ * Options of a peer: what is refused, and how that is told.
+ */
+import { PeerError } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { checkOptions, type PeerOptions } from "../src/options.ts";
+
+const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
+const GOOD: PeerOptions = { appId: APP, url: "http://localhost:8080", memory: true, token: "bp_1" };
+
+test.each([
+  ["http://localhost:8080", "http://localhost:8080"],
+  ["https://example.org/", "https://example.org"],
+  ["ws://10.0.0.1:80", "http://10.0.0.1"],
+  ["wss://example.org/big/peer//", "https://example.org/big/peer"],
+])("the server at %s is asked at %s", (url, baseUrl) => {
+  expect(checkOptions({ ...GOOD, url }).baseUrl).toBe(baseUrl);
+});
+
+test.each<[string, object, string]>([
+  [
+    "no app",
+    { appId: undefined },
+    "expected the UUID of an app in lower case as appId, found undefined",
+  ],
+  ["a name", { appId: "shop" }, 'expected the UUID of an app in lower case as appId, found "shop"'],
+  ["no url", { url: undefined }, "as url, found undefined"],
+  ["a path", { url: "/here" }, 'expected a URL with http, https, ws or wss as url, found "/here"'],
+  ["another scheme", { url: "ftp://x" }, 'as url, found "ftp://x"'],
+  ["a password", { url: "http://ada:lovelace@x" }, "expected a URL without credentials, query"],
+  ["a query", { url: "http://x/?app=1" }, "expected a URL without credentials, query or fragment"],
+  ["no place", { memory: undefined }, "expected folder or memory: true, found neither"],
+  ["two places", { folder: "x" }, "expected folder or memory: true, found both"],
+  ["an empty folder", { memory: undefined, folder: "" }, 'expected a path as folder, found ""'],
+  ["no credential", { token: undefined }, "expected token or login, found neither"],
+  ["two credentials", { login: () => ({}) }, "expected token or login, found both"],
+  ["a token that is none", { token: 7 }, "expected a text as token, found number"],
+  ["a login that is none", { token: undefined, login: "x" }, "expected a function as login"],
+  ["metadata that is none", { metadata: [] }, "expected an object as metadata, found an array"],
+  ["metadata with a function", { metadata: { f: () => 1 } }, "metadata.f"],
+])("%s is refused in words", (_name, change, message) => {
+  const check = (): unknown => checkOptions({ ...GOOD, ...change });
+  expect(check).toThrow(PeerError);
+  expect(check).toThrow(message);
+});
+
+test("a token that is refused is not repeated", () => {
+  const check = (): unknown => checkOptions({ ...GOOD, token: "" });
+  expect(check).toThrow("expected a text as token, found string");
+});
+
+test("what is long is not repeated as a whole, and a password not at all", () => {
+  const check = (change: object) => (): unknown => checkOptions({ ...GOOD, ...change });
+  const start = `found "${"x".repeat(100)}…"`;
+  expect(check({ deviceName: "x".repeat(5000) })).toThrow(start);
+  expect(check({ url: "http://ada:lovelace@x" })).not.toThrow("lovelace");
+});

@@ -1,0 +1,88 @@
+/**
+ * The folder of a peer: one process at a time, nobody else's files, and copies begin a new life.
+ */
+import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Store } from "@bigpeer/engine";
+import { nodePlatform } from "@bigpeer/node";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { openPlace, type PeerPlace } from "../src/peer-folder.ts";
+
+interface OpenedPlace extends PeerPlace {
+  readonly store: Store;
+  readonly warnings: readonly string[];
+}
+
+async function open(folder: string | undefined): Promise<OpenedPlace> {
+  const warnings: string[] = [];
+  const stores: Store[] = [];
+  const place = await openPlace({
+    folder,
+    platform: nodePlatform,
+    open: async (storage) => {
+      stores.push(await Store.open(storage, nodePlatform));
+      return stores.at(-1) as Store;
+    },
+    onWarning: (message) => warnings.push(message),
+  });
+  return { close: () => place.close(), store: stores.at(-1) as Store, warnings };
+}
+
+test("a folder is made for its owner alone, and is the same store the next time", async () => {
+  const folder = join(temporaryFolder(), "deep", "peer");
+  const first = await open(folder);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  const { historyId } = first.store.identity;
+  await first.close();
+  expect(readdirSync(folder).toSorted()).toEqual(["data.mdb", "life.json", "lock.mdb"]);
+  const second = await open(folder);
+  expect(second.store.identity.historyId).toBe(historyId);
+  expect(second.warnings).toEqual([]);
+  await second.close();
+});
+
+test("a folder that is in use is refused, and free again after close", async () => {
+  const folder = temporaryFolder();
+  const first = await open(folder);
+  await expect(open(folder)).rejects.toThrow(`in use by process ${process.pid}`);
+  await first.close();
+  const second = await open(folder);
+  await second.close();
+});
+
+test("a folder with something else in it is not touched", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "registry"));
+  writeFileSync(join(folder, "format.json"), "{}");
+  await expect(open(folder)).rejects.toThrow("expected an empty folder or one of a peer");
+  expect(readdirSync(folder).toSorted()).toEqual(["format.json", "registry"]);
+});
+
+test("what a process left that was killed while it made the folder is no obstacle", async () => {
+  const folder = temporaryFolder();
+  for (const name of ["lock.mdb", "room.probe"]) writeFileSync(join(folder, name), "");
+  const opened = await open(folder);
+  expect(opened.warnings).toEqual([]);
+  await opened.close();
+});
+
+test("a copied folder begins a life of its own and says so", async () => {
+  const folder = temporaryFolder();
+  const first = await open(join(folder, "a"));
+  await first.close();
+  cpSync(join(folder, "a"), join(folder, "b"), { recursive: true });
+  const copy = await open(join(folder, "b"));
+  expect(copy.store.identity.site).not.toBe(first.store.identity.site);
+  expect(copy.warnings).toHaveLength(1);
+  expect(copy.warnings[0]).toContain("this folder is a copy");
+  await copy.close();
+});
+
+test("in memory nothing is left", async () => {
+  const first = await open(undefined);
+  await first.close();
+  const second = await open(undefined);
+  expect(second.store.identity.historyId).not.toBe(first.store.identity.historyId);
+  await second.close();
+});

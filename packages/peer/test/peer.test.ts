@@ -1,0 +1,407 @@
+/**
+ * A peer as an app has it: alone, and with a real server.
+ */
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { readPermissions } from "@bigpeer/engine";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { SERVER } from "../../server/src/registry/audit-log.ts";
+import { openPeer, type Peer, type PeerOptions, type SyncStatus } from "../src/index.ts";
+import { type RealServer, startRealServer } from "./support/real-server.ts";
+import { until } from "./support/turns.ts";
+
+const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
+const TASKS = "SELECT * FROM tasks ORDER BY _id";
+
+/** A peer that nobody answers. */
+async function openAlone(options: Partial<PeerOptions> = {}): Promise<Peer> {
+  const place = options.folder === undefined ? { memory: true as const } : {};
+  const url = "http://127.0.0.1:9";
+  const peer = await openPeer({ appId: APP, url, token: "bp_1", ...place, ...options });
+  onTestFinished(() => peer.close());
+  return peer;
+}
+
+function insert(
+  peer: Peer,
+  _id: string,
+  fields: object = {},
+): ReturnType<Peer["store"]["execute"]> {
+  return peer.store.execute("INSERT INTO tasks DOCUMENTS (:d)", { d: { _id, ...fields } });
+}
+
+async function idsOf(peer: Peer): Promise<unknown[]> {
+  const { items } = await peer.store.execute(TASKS);
+  return items.map((item) => item["_id"]);
+}
+
+/** Waits until the peer shows these tasks. */
+function whenTasks(peer: Peer, ids: readonly string[]): Promise<void> {
+  return new Promise((resolve) => {
+    const observer = peer.store.registerObserver(TASKS, ({ items }) => {
+      const found = items.map((item) => item["_id"]);
+      if (JSON.stringify(found) !== JSON.stringify(ids)) return;
+      observer.cancel();
+      resolve();
+    });
+  });
+}
+
+function whenStatus(peer: Peer, holds: (status: SyncStatus) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = peer.on("status", look);
+    function look(status: SyncStatus): void {
+      if (!holds(status)) return;
+      stop();
+      resolve();
+    }
+    if (holds(peer.sync.status)) {
+      stop();
+      resolve();
+    }
+  });
+}
+
+test("a peer reads and writes without a server, and says what waits for one", async () => {
+  const peer = await openAlone();
+  expect(peer.sync.status).toEqual({ state: "stopped", pendingCount: 0 });
+  await insert(peer, "a");
+  expect(await idsOf(peer)).toEqual(["a"]);
+  expect(peer.sync.status).toEqual({ state: "stopped", pendingCount: 1 });
+});
+
+test("a transaction waits as one write", async () => {
+  const peer = await openAlone();
+  await peer.store.transaction(async (tx) => {
+    for (let i = 0; i < 3; i++)
+      await tx.execute("INSERT INTO tasks DOCUMENTS ({'_id': :i})", { i });
+  });
+  expect(peer.sync.status.pendingCount).toBe(1);
+});
+
+test("what was written is there after the folder is opened again", async () => {
+  const folder = temporaryFolder();
+  const first = await openAlone({ folder });
+  await insert(first, "a");
+  await first.close();
+  const second = await openAlone({ folder });
+  expect(await idsOf(second)).toEqual(["a"]);
+  expect(second.sync.status.pendingCount).toBe(1);
+});
+
+test("[S39] a folder of another app is refused, also when it never saw a server", async () => {
+  const folder = temporaryFolder();
+  const first = await openAlone({ folder });
+  await first.close();
+  const other = openAlone({ folder, appId: "00000000-0000-4000-8000-000000000000" });
+  await expect(other).rejects.toThrow(APP);
+  const again = await openAlone({ folder });
+  expect(await idsOf(again)).toEqual([]);
+});
+
+test("after close everything is refused in words, and close may be called again", async () => {
+  const peer = await openAlone();
+  const observer = peer.store.registerObserver(TASKS, () => undefined);
+  await Promise.all([peer.close(), peer.close()]);
+  expect(peer.isClosed).toBe(true);
+  expect(observer.isCancelled).toBe(true);
+  await expect(insert(peer, "a")).rejects.toThrow("closed");
+  await expect(peer.store.transaction(async () => 1)).rejects.toThrow("closed");
+  expect(() => peer.store.registerObserver(TASKS, () => undefined)).toThrow("closed");
+  expect(() => peer.sync.start()).toThrow("closed");
+  expect(() => peer.sync.registerSubscription(TASKS)).toThrow("closed");
+});
+
+test("after close the status can still be read, and stop is nothing more", async () => {
+  const peer = await openAlone();
+  await insert(peer, "a");
+  await peer.close();
+  await peer.sync.stop();
+  expect(peer.sync.status).toEqual({ state: "stopped", pendingCount: 1 });
+});
+
+test("an event that there is none of, and a listener that is none, are refused in words", async () => {
+  const peer = await openAlone();
+  const on = (name: string, listener: unknown) => (): unknown =>
+    peer.on(name as "status", listener as () => void);
+  const names = 'expected status, refused, error or warning as the event, found "statu"';
+  expect(on("statu", () => undefined)).toThrow(names);
+  expect(on("status", undefined)).toThrow("expected a function as the listener, found undefined");
+});
+
+test("a subscription that is no text is refused in words", async () => {
+  const peer = await openAlone();
+  const query = 17 as unknown as string;
+  const message = "expected the text of a statement, found number";
+  expect(() => peer.sync.registerSubscription(query)).toThrow(message);
+});
+
+test("a server that does not answer is a reason to be offline, not an error", async () => {
+  const peer = await openAlone();
+  const errors: unknown[] = [];
+  peer.on("error", (error) => errors.push(error));
+  peer.sync.start();
+  await whenStatus(peer, ({ state }) => state === "offline");
+  expect(peer.sync.status.reason).toContain("ECONNREFUSED");
+  await insert(peer, "a");
+  await peer.sync.stop();
+  expect(peer.sync.status.state).toBe("stopped");
+  expect(errors).toEqual([]);
+});
+
+test.each([
+  ["SELECT", "line 1"],
+  ["DELETE FROM tasks", "expected a SELECT"],
+  ["SELECT title FROM tasks", "expected SELECT * FROM a collection"],
+  ["SELECT * FROM tasks WHERE owner = :me", "me"],
+])("%s is no subscription, and that is told at once", async (query, message) => {
+  const peer = await openAlone();
+  expect(() => peer.sync.registerSubscription(query)).toThrow(message);
+  expect(peer.sync.subscriptions).toEqual([]);
+});
+
+test("what one peer wrote offline comes to another that asked for it", async () => {
+  const server = await startRealServer();
+  const [a, b] = [await server.peer(), await server.peer()];
+  await insert(a, "one", { owner: "ada" });
+  await insert(a, "two", { owner: "bob" });
+  const query = "SELECT * FROM tasks WHERE owner = :me";
+  const subscription = b.sync.registerSubscription(query, { me: "ada" });
+  expect(subscription.status).toBe("waiting");
+  b.sync.start();
+  a.sync.start();
+  await whenTasks(b, ["one"]);
+  expect(subscription.status).toBe("ready");
+  await whenStatus(a, ({ pendingCount }) => pendingCount === 0);
+  expect(a.sync.status).toEqual({ state: "connected", pendingCount: 0 });
+  expect(await idsOf(a)).toEqual(["one", "two"]);
+});
+
+test("a change goes both ways, and counters add up", async () => {
+  const server = await startRealServer();
+  const [a, b] = [await server.peer(), await server.peer()];
+  await insert(a, "one");
+  for (const peer of [a, b]) {
+    peer.sync.registerSubscription("SELECT * FROM tasks");
+    peer.sync.start();
+  }
+  await whenTasks(b, ["one"]);
+  await b.sync.stop();
+  const add = "UPDATE COLLECTION tasks (n COUNTER) APPLY n INCREMENT BY 1 WHERE _id = 'one'";
+  await Promise.all([a, a, b, b, b].map((peer) => peer.store.execute(add)));
+  b.sync.start();
+  for (const peer of [a, b]) {
+    await new Promise<void>((resolve) => {
+      peer.store.registerObserver("SELECT n FROM tasks WHERE n = 5", ({ items }) => {
+        if (items.length === 1) resolve();
+      });
+    });
+  }
+  expect((await b.store.execute("SELECT n FROM tasks")).items).toEqual([{ n: 5 }]);
+});
+
+test("a write tells its commit, and system:data_sync_info up to which the server has them", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer();
+  const rows = async (): Promise<unknown[]> =>
+    (await peer.store.execute("SELECT * FROM system:data_sync_info")).items;
+  const { commitId } = await insert(peer, "one");
+  const [before] = (await rows()) as { documents: { [name: string]: unknown } }[];
+  expect(before?.documents["sync_session_status"]).toBe("Disabled");
+  expect(before?.documents["synced_up_to_local_commit_id"]).toBeLessThan(commitId ?? NaN);
+  peer.sync.start();
+  await whenStatus(peer, ({ pendingCount, state }) => pendingCount === 0 && state === "connected");
+  const [row] = (await rows()) as { documents: { [name: string]: unknown } }[];
+  expect(row?.documents["sync_session_status"]).toBe("Connected");
+  expect(row?.documents["synced_up_to_local_commit_id"]).toBeGreaterThanOrEqual(commitId ?? NaN);
+});
+
+function narrowKey({ content, running }: RealServer): Promise<string> {
+  const permissions = readPermissions({
+    read: { queriesByCollection: { tasks: ["true"] } },
+    write: { queriesByCollection: { tasks: ["isPublic == true"] } },
+  });
+  return running.registry.keys.create(content.appId, { name: "narrow", permissions }, SERVER);
+}
+
+test("[S35] a refused write is told, goes from the view, stays readable, and the next one goes on", async () => {
+  const server = await startRealServer();
+  const token = await narrowKey(server);
+  const peer = await server.peer({ token });
+  const refused: unknown[] = [];
+  peer.on("refused", (upload) => refused.push(upload.reason));
+  peer.sync.registerSubscription("SELECT * FROM tasks");
+  await insert(peer, "secret", { isPublic: false });
+  await insert(peer, "open", { isPublic: true });
+  expect(await idsOf(peer)).toEqual(["open", "secret"]);
+  peer.sync.start();
+  await whenStatus(peer, ({ pendingCount }) => pendingCount === 0);
+  await whenTasks(peer, ["open"]);
+  expect(refused).toHaveLength(1);
+  expect(peer.store.refused().map(({ reason }) => reason)).toEqual(refused);
+  const { items } = await peer.store.execute("SELECT * FROM system:refused_writes");
+  expect(items.map((item) => item["reason"])).toEqual(refused);
+});
+
+test("a login gives the session that the peer comes with", async () => {
+  const server = await startRealServer();
+  const { developmentToken: token = "" } = server.content;
+  let logins = 0;
+  const peer = await server.peer({
+    login: async () => {
+      logins++;
+      return { provider: "development", token };
+    },
+  });
+  peer.sync.start();
+  await whenStatus(peer, ({ state }) => state === "connected");
+  expect(logins).toBe(1);
+});
+
+test("a credential that the server does not know is the reason, and an error once", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer({ token: "bp_00000000_unknown" });
+  const errors: Error[] = [];
+  peer.on("error", (error) => errors.push(error));
+  for (let tries = 0; tries < 2; tries++) {
+    peer.sync.start();
+    await whenStatus(peer, ({ state }) => state === "offline");
+    expect(peer.sync.status.reason).toContain("not known");
+    await peer.sync.stop();
+  }
+  expect(errors).toEqual([
+    expect.objectContaining({
+      code: "permission.denied",
+      message: expect.stringContaining("the server does not let this peer in: the credential"),
+    }),
+  ]);
+});
+
+test("[S3, S7] a key that is deleted while its peer is connected is told like one that never was", async () => {
+  const server = await startRealServer();
+  const token = await narrowKey(server);
+  const peer = await server.peer({ token });
+  const reasons: (string | undefined)[] = [];
+  peer.on("error", () => undefined);
+  peer.sync.start();
+  await whenStatus(peer, ({ state }) => state === "connected");
+  await server.running.registry.keys.remove(server.content.appId, "narrow", SERVER);
+  for (let tries = 0; tries < 2; tries++) {
+    await whenStatus(peer, ({ state }) => state === "offline");
+    reasons.push(peer.sync.status.reason);
+    await peer.sync.stop();
+    peer.sync.start();
+  }
+  const sentence = "the credential is not known, has expired, or is not for this app";
+  expect(reasons).toEqual([sentence, sentence]);
+  await insert(peer, "a");
+  expect(await idsOf(peer)).toEqual(["a"]);
+});
+
+test("a login that is refused is the reason, and an error once", async () => {
+  const server = await startRealServer();
+  const login = (): { provider: string; token: string } => ({ provider: "guests", token: "x" });
+  const peer = await server.peer({ login });
+  const errors: Error[] = [];
+  peer.on("error", (error) => errors.push(error));
+  for (let tries = 0; tries < 2; tries++) {
+    peer.sync.start();
+    await whenStatus(peer, ({ state }) => state === "offline");
+    await peer.sync.stop();
+  }
+  expect(errors.map(({ message }) => message)).toEqual([
+    "the login was refused (401): the app, the provider or the token is not known",
+  ]);
+});
+
+test("a subscription that the server does not take is refused and told as an error", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer({ token: await narrowKey(server) });
+  const errors: Error[] = [];
+  peer.on("error", (error) => errors.push(error));
+  const subscription = peer.sync.registerSubscription("SELECT * FROM cars");
+  peer.sync.start();
+  await expect(subscription.whenReady()).rejects.toThrow("cars");
+  expect(subscription.status).toBe("refused");
+  await until(() => errors.length === 1);
+});
+
+test("a peer comes back after its server was away, and nothing is lost", async () => {
+  const dataDir = temporaryFolder();
+  const first = await startRealServer({ dataDir });
+  const port = Number(new URL(first.running.url).port);
+  const [a, b] = [await first.peer(), await first.peer()];
+  b.sync.registerSubscription("SELECT * FROM tasks");
+  for (const peer of [a, b]) peer.sync.start();
+  await insert(a, "one");
+  await whenTasks(b, ["one"]);
+  await first.running.close();
+  await insert(a, "two");
+  await startRealServer({ dataDir, port });
+  await whenTasks(b, ["one", "two"]);
+  expect(await idsOf(a)).toEqual(["one", "two"]);
+});
+
+/** What the server has of the counter of a task. */
+async function countAt(server: RealServer): Promise<unknown> {
+  const reader = await server.peer();
+  const subscription = reader.sync.registerSubscription("SELECT * FROM tasks");
+  reader.sync.start();
+  await subscription.whenReady();
+  const { items } = await reader.store.execute("SELECT n FROM tasks");
+  await reader.close();
+  return items[0]?.["n"];
+}
+
+test("[S31] a copied folder goes on as a peer of its own: what each wrote, sent or not, counts once", async () => {
+  const server = await startRealServer();
+  const folder = temporaryFolder();
+  const open = (name: string): Promise<Peer> => server.peer({ folder: join(folder, name) });
+  const whenSynced = (peer: Peer): Promise<void> =>
+    whenStatus(peer, ({ pendingCount, state }) => pendingCount === 0 && state === "connected");
+  const add = (by: number): string =>
+    `UPDATE COLLECTION tasks (n COUNTER) APPLY n INCREMENT BY ${by} WHERE _id = 'one'`;
+  const first = await open("a");
+  first.sync.registerSubscription("SELECT * FROM tasks");
+  first.sync.start();
+  await insert(first, "one");
+  await first.store.execute(add(1));
+  await whenSynced(first);
+  await first.sync.stop();
+  // No server hears of these before there are three folders that have them.
+  await first.store.execute(add(10));
+  await first.store.execute(add(20));
+  await first.close();
+  for (const name of ["b", "c"]) {
+    cpSync(join(folder, "a"), join(folder, name), { recursive: true });
+  }
+  for (const [i, name] of ["b", "a", "c", "b"].entries()) {
+    const peer = await open(name);
+    expect(peer.sync.status.pendingCount).toBe(i < 3 ? 2 : 0);
+    await peer.store.execute(add(100));
+    peer.sync.start();
+    await whenSynced(peer);
+    expect(peer.store.refused()).toEqual([]);
+    await peer.close();
+    expect(await countAt(server)).toBe(31 + 100 * (i + 1));
+  }
+});
+
+test("[V7] what is as deep as a document may be is uploaded as it is", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer({ folder: join(temporaryFolder(), "a") });
+  let deep = "1";
+  for (let level = 1; level < 64; level++) deep = `{'a': ${deep}}`;
+  await peer.store.execute(`INSERT INTO tasks DOCUMENTS ({'_id': 'deep', 'a': ${deep}})`);
+  peer.sync.start();
+  await whenStatus(peer, ({ pendingCount, state }) => pendingCount === 0 && state === "connected");
+  expect(peer.store.refused()).toEqual([]);
+  const reader = await server.peer();
+  reader.sync.registerSubscription("SELECT * FROM tasks");
+  reader.sync.start();
+  await whenTasks(reader, ["deep"]);
+  expect((await reader.store.execute(TASKS)).items).toEqual(
+    (await peer.store.execute(TASKS)).items,
+  );
+});

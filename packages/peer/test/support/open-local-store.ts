@@ -1,0 +1,34 @@
+/**
+ * A local store in memory, without a peer around it, and what it told as errors.
+ */
+
+import { MemoryKeyValue, Store } from "@bigpeer/engine";
+import { nodePlatform } from "@bigpeer/node";
+import { onTestFinished } from "vitest";
+import { LocalStore, type LocalStoreOptions } from "../../src/local-store.ts";
+
+export interface OpenLocalStore {
+  readonly local: LocalStore;
+  readonly store: Store;
+  readonly errors: unknown[];
+}
+
+export async function openLocalStore(
+  change: Partial<LocalStoreOptions> = {},
+): Promise<OpenLocalStore> {
+  const storage = new MemoryKeyValue();
+  const store = await Store.open(storage, nodePlatform);
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => {
+    errors.push(error);
+  };
+  const refused = (): [] => [];
+  const options = { store, platform: nodePlatform, appId: "test", onError, refused };
+  const local = new LocalStore({ ...options, ...change });
+  onTestFinished(async () => {
+    local.close();
+    await store.close();
+    await storage.close();
+  });
+  return { local, store, errors };
+}

@@ -1,0 +1,108 @@
+/**
+ * Key paths: the lists of keys that objects had which were read before.
+ *
+ * Documents of a collection have the same keys in the same order. So what key comes next is known
+ * before it is read: its bytes are compared, no text is made, and that it was not there before need
+ * not be looked up. What is new is learned when an object is read to its end. Whoever sends nothing but
+ * new keys is not learned from for long: that would cost more than it saves.
+ */
+
+import { ByteWriter, encodeText } from "./bytes.ts";
+
+/** The keys of an object up to one of them, in their order; all are different. */
+export class KeyPath {
+  readonly key: string;
+  /** The path without the last key; undefined for the empty path. */
+  readonly before: KeyPath | undefined;
+  /** The key as it is written in CBOR, in its shortest form. */
+  readonly bytes: Uint8Array;
+  /** The path that was taken last from here. */
+  likely: KeyPath | undefined;
+  #longer: Map<string, KeyPath> | undefined;
+
+  constructor(key: string, before: KeyPath | undefined) {
+    this.key = key;
+    this.before = before;
+    this.bytes = before === undefined ? NO_BYTES : encodedKey(key);
+  }
+
+  /** The path with one more key, if it is known. */
+  longer(key: string): KeyPath | undefined {
+    return this.#longer?.get(key);
+  }
+
+  learn(key: string): KeyPath {
+    this.#longer ??= new Map();
+    const path = new KeyPath(key, this);
+    this.#longer.set(key, path);
+    return path;
+  }
+
+  /** All keys, in their order. */
+  keys(): string[] {
+    if (this.before === undefined) return [];
+    const keys = this.before.keys();
+    keys.push(this.key);
+    return keys;
+  }
+}
+
+const NO_BYTES = new Uint8Array();
+const TEXT = 0x60;
+
+/** Longer keys, and longer lists of them, are not learned. */
+const KEY_SIZE_MAX = 64;
+export const PATH_LENGTH_MAX = 64;
+
+/** Paths that are kept; beyond it all are forgotten, and those that are in use learned again. */
+const PATH_COUNT_MAX = 2048;
+
+/** What a path costs to learn, in objects whose keys were known. */
+const PRICE = 8;
+const CREDIT_MAX: number = PRICE * PATH_COUNT_MAX;
+
+/** Only what takes one or two bytes of head: others are not learned. */
+function encodedKey(key: string): Uint8Array {
+  const writer = new ByteWriter();
+  const text = encodeText(key);
+  if (text.length < 24) writer.byte(TEXT | text.length);
+  else {
+    writer.byte(TEXT | 24);
+    writer.byte(text.length);
+  }
+  writer.raw(text);
+  return writer.finish();
+}
+
+export class KeyPaths {
+  root: KeyPath = new KeyPath("", undefined);
+  #count = 0;
+  #credit = CREDIT_MAX;
+
+  /** An object was read whose keys were known. */
+  used(): void {
+    if (this.#credit < CREDIT_MAX) this.#credit++;
+  }
+
+  /** The keys of an object, all different. */
+  learn(keys: Iterable<string>): void {
+    if (this.#count > PATH_COUNT_MAX) this.#forget();
+    let path = this.root;
+    for (const key of keys) {
+      let next = path.longer(key);
+      if (next === undefined) {
+        if (this.#credit < PRICE || key.length > KEY_SIZE_MAX) return;
+        this.#credit -= PRICE;
+        this.#count++;
+        next = path.learn(key);
+      }
+      path.likely = next;
+      path = next;
+    }
+  }
+
+  #forget(): void {
+    this.root = new KeyPath("", undefined);
+    this.#count = 0;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Known text: short text out of bytes, without a call into the host.
+ *
+ * Fields repeat their names and many of their values. Text that was read before is looked up and
+ * given out again: that is faster than to make it, takes no memory, and so is all that compares it
+ * later. What is not known is made in one go, because text that grows by one character at a time
+ * leaves a piece of garbage for each.
+ */
+
+/** Text of up to so many bytes is looked up, among so many. */
+const KNOWN_SIZE_MAX = 16;
+const KNOWN_COUNT = 4096;
+/** Of the 32 bits of a hash, those above are a place among them. */
+const KNOWN_SHIFT = 20;
+
+/** Up to here a loop over the bytes beats the call into the host. */
+export const SHORT_TEXT_SIZE_MAX = 40;
+
+const known: string[] = Array.from({ length: KNOWN_COUNT }, () => "");
+/** What was last met at each place: text is remembered when it comes again, not before. */
+const lastHashes: Int32Array = new Int32Array(KNOWN_COUNT);
+
+/** For each size a list of so many characters: it is given as the arguments of one call. */
+const units: readonly number[][] = Array.from({ length: SHORT_TEXT_SIZE_MAX + 1 }, (_, size) =>
+  Array.from({ length: size }, () => 0),
+);
+
+/** The text of at most SHORT_TEXT_SIZE_MAX bytes; undefined when it has more than ASCII in it. */
+export function shortText(bytes: Uint8Array, start: number, size: number): string | undefined {
+  if (size === 0) return "";
+  if (size > KNOWN_SIZE_MAX) return newText(bytes, start, size);
+  // A few of its bytes tell most text apart; then all are compared.
+  const first = bytes[start] as number;
+  const middle = bytes[start + (size >> 1)] as number;
+  const last = bytes[start + size - 1] as number;
+  const hash = Math.imul((first << 24) | (middle << 16) | (last << 8) | size, 0x9e3779b1);
+  const place = hash >>> KNOWN_SHIFT;
+  const text = known[place] as string;
+  if (isTextAt(text, bytes, start, size)) return text;
+  const made = newText(bytes, start, size);
+  if (made === undefined) return undefined;
+  if (lastHashes[place] === hash) known[place] = made;
+  else lastHashes[place] = hash;
+  return made;
+}
+
+/** Whether plain text lies there. */
+function isTextAt(text: string, bytes: Uint8Array, start: number, size: number): boolean {
+  if (text.length !== size) return false;
+  for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  return true;
+}
+
+function newText(bytes: Uint8Array, start: number, size: number): string | undefined {
+  const list = units[size] as number[];
+  let bits = 0;
+  for (let i = 0; i < size; i++) {
+    const byte = bytes[start + i] as number;
+    bits |= byte;
+    list[i] = byte;
+  }
+  return bits < 0x80 ? String.fromCharCode(...list) : undefined;
+}

@@ -1,0 +1,180 @@
+/**
+ * What stands in each message: the table by which messages are checked, and by which the shape of
+ * the protocol is described. The compiler holds it to the shapes in message.ts.
+ */
+
+import type { Value } from "../value.ts";
+import {
+  bytes,
+  bytesOfSize,
+  type ChecksOf,
+  type FieldCheck,
+  id,
+  integerFrom,
+  isTrue,
+  list,
+  listOf,
+  listUpTo,
+  number,
+  object,
+  objectOf,
+  oneOf,
+  optional,
+  orNull,
+  sameObjectOf,
+  site,
+  siteOfStamp,
+  text,
+  textUpTo,
+  tupleOf,
+  values,
+  valuesUpTo,
+  wordOf,
+} from "./field-check.ts";
+import {
+  BYE_CODES,
+  type DocumentEntry,
+  type IdRange,
+  type Outcome,
+  type PeerDescription,
+  type PeerMessage,
+  type ServerMessage,
+  type SyncBounds,
+  type SyncCursor,
+  type UploadStepMessage,
+  type WholeState,
+} from "./message.ts";
+
+/** Characters of a name that a peer gives itself or is given. */
+export const SYNC_NAME_SIZE_MAX = 256;
+/** Bytes of the metadata of a peer. */
+export const SYNC_METADATA_BYTES_MAX = 4096;
+/** Characters of a credential. */
+export const SYNC_TOKEN_SIZE_MAX = 65_536;
+
+/** Ids of one `want`. */
+export const SYNC_WANTED_MAX = 100_000;
+
+type MessageFields<M extends { readonly t: string }> = {
+  readonly [Kind in M["t"]]: ChecksOf<Omit<Extract<M, { readonly t: Kind }>, "t">>;
+};
+
+const name = textUpTo(SYNC_NAME_SIZE_MAX);
+const token = textUpTo(SYNC_TOKEN_SIZE_MAX);
+const count = integerFrom(0);
+const ordinal = integerFrom(1);
+const filter = bytesOfSize(16);
+const rights = bytesOfSize(16);
+const digest = bytesOfSize(32);
+
+const peer: FieldCheck<PeerDescription> = objectOf<PeerDescription>({
+  key: name,
+  deviceName: name,
+  os: name,
+  sdk: name,
+  metadata: valuesUpTo(SYNC_METADATA_BYTES_MAX),
+});
+
+const cursor: FieldCheck<SyncCursor> = objectOf<SyncCursor>({ history: name, filter, txn: count });
+
+const bounds: FieldCheck<SyncBounds> = objectOf<SyncBounds>({
+  messageBytes: ordinal,
+  uploads: ordinal,
+  subscriptions: ordinal,
+});
+
+const range: FieldCheck<IdRange> = objectOf<IdRange>({
+  after: optional(id),
+  through: optional(id),
+});
+
+const wholeState: FieldCheck<WholeState> = tupleOf<WholeState>(
+  orNull(object),
+  orNull(object as FieldCheck<NonNullable<WholeState[1]>>),
+  bytes,
+);
+
+const entry: FieldCheck<DocumentEntry> = oneOf<DocumentEntry>({
+  put: tupleOf(wordOf(["put"]), id, count, wholeState),
+  delta: tupleOf(wordOf(["delta"]), id, count, count, bytes),
+  left: tupleOf(wordOf(["left"]), id, count, wholeState),
+  drop: tupleOf(wordOf(["drop"]), id),
+  deleted: tupleOf(wordOf(["deleted"]), id, count, count, siteOfStamp),
+});
+
+const outcome: FieldCheck<Outcome> = objectOf<Outcome>({
+  site,
+  number: ordinal,
+  kind: wordOf(["applied", "refused", "stale"]),
+  txn: count,
+  reason: text,
+  documents: listOf(tupleOf<readonly [string, DocumentEntry]>(text, entry)),
+});
+
+/**
+ * Roughly: what is wrong inside is for the store to find, which answers it as refused. As it is: the
+ * digest of an upload is over what was sent.
+ */
+const step: FieldCheck<UploadStepMessage> = sameObjectOf<UploadStepMessage>({
+  time: number,
+  operations: list as FieldCheck<UploadStepMessage["operations"]>,
+});
+
+const ping = { now: count, txn: optional(count) };
+const pong = { ping: count, now: count };
+const bye = { code: wordOf(BYE_CODES), message: text, after: optional(count) };
+const siteFields = { site, known: optional(count) };
+
+export const PEER_FIELDS: MessageFields<PeerMessage> = {
+  hello: { version: ordinal, app: optional(name), token, site, peer, now: count },
+  subscribe: { id: count, query: text, args: values, cursor: optional(cursor) },
+  unsubscribe: { id: count },
+  want: { filter, ids: listUpTo(SYNC_WANTED_MAX, id), isLast: optional(isTrue) },
+  upload: { number: ordinal, digest, steps: listOf(step) },
+  site: siteFields,
+  token: { token },
+  ping,
+  pong,
+  bye,
+};
+
+export const SERVER_FIELDS: MessageFields<ServerMessage> = {
+  welcome: {
+    version: ordinal,
+    history: name,
+    app: name,
+    txn: count,
+    now: count,
+    known: count,
+    rights,
+    bounds,
+    expires: optional(count),
+  },
+  subscribed: {
+    id: count,
+    filter,
+    collection: text,
+    mode: wordOf(["resume", "compare", "fill"]),
+  },
+  unsubscribed: { id: count, code: text, message: text },
+  documents: {
+    filter,
+    entries: listOf(entry),
+    range: optional(range),
+    committed: optional(count),
+  },
+  versions: {
+    filter,
+    list: listOf(tupleOf<readonly [Value, number]>(id, count)),
+    range,
+  },
+  complete: { filter, txn: count },
+  behind: { filters: listOf(filter) },
+  committed: { txn: count, outcomes: listOf(outcome) },
+  forked: { site, number: ordinal },
+  site: siteFields,
+  rights: { rights, expires: optional(count) },
+  ping,
+  pong,
+  bye,
+};

@@ -1,0 +1,43 @@
+/**
+ * Known text: the same text as the host reads, new or remembered.
+ */
+
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { SHORT_TEXT_SIZE_MAX, shortText } from "../src/known-text.ts";
+
+const encoder = new TextEncoder();
+
+function read(text: string, before = 0): string | undefined {
+  const bytes = new Uint8Array([
+    ...Array.from({ length: before }, () => 0x7a),
+    ...encoder.encode(text),
+  ]);
+  return shortText(bytes, before, bytes.length - before);
+}
+
+test("short ASCII is read as it is, as often as it comes and wherever it lies", () => {
+  const text = fc
+    .array(fc.integer({ min: 0, max: 127 }), { maxLength: SHORT_TEXT_SIZE_MAX })
+    .map((units) => String.fromCharCode(...units));
+  fc.assert(
+    fc.property(text, fc.nat(9), (expected, before) => {
+      for (let i = 0; i < 3; i++) expect(read(expected, before)).toBe(expected);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("texts that share the bytes that are looked at first are told apart", () => {
+  const texts = ["abcde", "axcde", "abcxe", "axcxe", "abcde\x00", "aacae"];
+  for (let round = 0; round < 4; round++) {
+    for (const text of texts) expect(read(text)).toBe(text);
+    for (const text of texts.toReversed()) expect(read(text)).toBe(text);
+  }
+});
+
+test("what has more than ASCII in it is left to the host, wherever that stands", () => {
+  for (const text of ["ä", "aä", "äa", "aaäaa", "😀", "ﬁ", `${"a".repeat(30)}ä`]) {
+    for (let i = 0; i < 3; i++) expect(read(text)).toBeUndefined();
+  }
+});

@@ -1,0 +1,292 @@
+/**
+ * Messages as bytes: lossless, checked field by field, deaf to hostile bytes; and the shape of the
+ * protocol, which does not change without its version.
+ */
+
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { encodeCbor } from "../../src/cbor.ts";
+import { PeerError } from "../../src/error.ts";
+import {
+  type PeerMessage,
+  type ServerMessage,
+  SYNC_MESSAGE_BYTES_MAX,
+  SYNC_SHAPE,
+  SYNC_VERSION,
+} from "../../src/sync/message.ts";
+import {
+  decodePeerMessage,
+  decodeServerMessage,
+  describeMessages,
+  encodeMessage,
+} from "../../src/sync/message-codec.ts";
+import type { Value, ValueObject } from "../../src/value.ts";
+import { failureOf } from "../support/failure.ts";
+import { PEER_MESSAGES, SERVER_MESSAGES } from "../support/messages.ts";
+import { isIdentical, nested } from "../support/values.ts";
+
+const peerMessages = fc.oneof(...Object.values(PEER_MESSAGES)) as fc.Arbitrary<PeerMessage>;
+const serverMessages = fc.oneof(...Object.values(SERVER_MESSAGES)) as fc.Arbitrary<ServerMessage>;
+
+function asValue(message: PeerMessage | ServerMessage): Value {
+  return message as unknown as Value;
+}
+
+test.each(Object.entries(PEER_MESSAGES))(
+  "[S1] %s of a peer is read as it was written",
+  (_, kind) => {
+    fc.assert(
+      fc.property(kind as fc.Arbitrary<PeerMessage>, (message) => {
+        const read = decodePeerMessage(encodeMessage(message));
+        expect(isIdentical(asValue(read), asValue(message))).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
+
+test.each(Object.entries(SERVER_MESSAGES))(
+  "[S1] %s of a server is read as it was written",
+  (_, kind) => {
+    fc.assert(
+      fc.property(kind as fc.Arbitrary<ServerMessage>, (message) => {
+        const read = decodeServerMessage(encodeMessage(message));
+        expect(isIdentical(asValue(read), asValue(message))).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
+
+test("[S1] bytes of a host's own kind are read like others, and what is read outlives them", () => {
+  const digest = new Uint8Array(32).fill(7);
+  const bytes = Buffer.from(encodeMessage({ t: "upload", number: 1, digest, steps: [] }));
+  const read = decodePeerMessage(bytes);
+  bytes.fill(0);
+  expect(read).toEqual({ t: "upload", number: 1, digest: new Uint8Array(32).fill(7), steps: [] });
+});
+
+/** What decoding throws is a PeerError of the one code, whatever the bytes. */
+function expectReadOrMalformed(bytes: Uint8Array): void {
+  for (const decode of [decodePeerMessage, decodeServerMessage]) {
+    try {
+      decode(bytes);
+    } catch (error) {
+      expect(error).toBeInstanceOf(PeerError);
+      expect((error as PeerError).code).toBe("sync.malformed");
+    }
+  }
+}
+
+test("[S1] hostile bytes are read or refused, and never crash", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expectReadOrMalformed(bytes)),
+    { numRuns: 3000 },
+  );
+});
+
+test("[S1] messages with bytes changed or cut off are read or refused, and never crash", () => {
+  const flips = fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 });
+  fc.assert(
+    fc.property(
+      fc.oneof(peerMessages, serverMessages),
+      flips,
+      fc.option(fc.nat()),
+      (message, changes, end) => {
+        const bytes = encodeMessage(message);
+        for (const [place, byte] of changes) bytes[place % bytes.length] = byte;
+        expectReadOrMalformed(end === null ? bytes : bytes.subarray(0, end % bytes.length));
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+test("[S1] a field of any other value is read or refused, and never crashes", () => {
+  const others: readonly Value[] = [
+    null,
+    true,
+    -1,
+    0.5,
+    -0,
+    Number.NaN,
+    2n ** 60n,
+    "text",
+    new Uint8Array(3),
+    [],
+    [[]],
+    [["put"]],
+    [["drop", null]],
+    [["drop", 1.5]],
+    {},
+    { t: 1 },
+    nested(66, 1),
+  ];
+  fc.assert(
+    fc.property(
+      fc.oneof(peerMessages, serverMessages),
+      fc.nat(),
+      fc.constantFrom(...others),
+      (message, place, other) => {
+        const names = Object.keys(message);
+        const name = names[place % names.length] ?? "t";
+        expectReadOrMalformed(encodeCbor({ ...(asValue(message) as ValueObject), [name]: other }));
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+const SITE = "00000000000000aa";
+const HELLO: ValueObject = {
+  t: "hello",
+  version: 1,
+  token: "k",
+  site: SITE,
+  peer: { key: "p", deviceName: "d", os: "o", sdk: "s", metadata: {} },
+  now: 1,
+};
+const UPLOAD: ValueObject = { t: "upload", number: 1, digest: new Uint8Array(32), steps: [] };
+const DOCUMENTS: ValueObject = { t: "documents", filter: new Uint8Array(16), entries: [] };
+
+test("[S1] fields that are not known are ignored, also inside of others", () => {
+  const bytes = encodeCbor({
+    ...HELLO,
+    peer: { ...(HELLO["peer"] as ValueObject), colour: "red" },
+    later: [1],
+    ["__proto__"]: { app: "no" },
+  });
+  expect(decodePeerMessage(bytes)).toEqual(HELLO);
+});
+
+test.each<[string, ValueObject, string]>([
+  ["a site", { ...HELLO, site: "aa" }, "hello.site"],
+  ["nobody's site", { ...HELLO, site: "0000000000000000" }, "hello.site"],
+  ["a version", { ...HELLO, version: 0 }, "hello.version"],
+  ["a clock", { ...HELLO, now: 1.5 }, "hello.now"],
+  ["a clock beyond 2^53", { ...HELLO, now: 2n ** 60n }, "hello.now"],
+  ["a token", { ...HELLO, token: "x".repeat(65_537) }, "hello.token"],
+  [
+    "a device name",
+    { ...HELLO, peer: { ...(HELLO["peer"] as ValueObject), deviceName: "x".repeat(257) } },
+    "hello.peer.deviceName",
+  ],
+  [
+    "metadata",
+    { ...HELLO, peer: { ...(HELLO["peer"] as ValueObject), metadata: { m: "x".repeat(4096) } } },
+    "hello.peer.metadata",
+  ],
+  ["arguments", { t: "subscribe", id: 1, query: "q", args: [] }, "subscribe.args"],
+  [
+    "arguments too deep",
+    { t: "subscribe", id: 1, query: "q", args: { a: nested(64, 1) } },
+    "subscribe.args",
+  ],
+  [
+    "a cursor",
+    {
+      t: "subscribe",
+      id: 1,
+      query: "q",
+      args: {},
+      cursor: { history: "h", filter: new Uint8Array(15), txn: 0 },
+    },
+    "subscribe.cursor.filter",
+  ],
+  ["a digest", { ...UPLOAD, digest: new Uint8Array(31) }, "upload.digest"],
+  ["a number", { ...UPLOAD, number: 0 }, "upload.number"],
+  ["a step", { ...UPLOAD, steps: [{ time: 1, operations: [] }, 7] }, "upload.steps[1]"],
+  ["operations", { ...UPLOAD, steps: [{ time: 1, operations: {} }] }, "upload.steps[0].operations"],
+  ["a wanted id", { t: "want", filter: new Uint8Array(16), ids: ["a", 0.5] }, "want.ids[1]"],
+  ["a mark", { t: "want", filter: new Uint8Array(16), ids: [], isLast: false }, "want.isLast"],
+  ["a code", { t: "bye", code: "bored", message: "" }, "bye.code"],
+])("[S1] a peer's message with a wrong field is refused by its place: %s", (_, message, place) => {
+  const error = failureOf(() => decodePeerMessage(encodeCbor(message)));
+  expect([error.code, error.at]).toEqual(["sync.malformed", place]);
+});
+
+test.each<[string, ValueObject, string]>([
+  [
+    "a kind of entry",
+    {
+      ...DOCUMENTS,
+      entries: [
+        ["drop", 1],
+        ["swap", 1],
+      ],
+    },
+    "entries[1][0]",
+  ],
+  ["an entry too long", { ...DOCUMENTS, entries: [["drop", 1, 2]] }, "entries[0]"],
+  ["a state", { ...DOCUMENTS, entries: [["put", 1, 2, [{}, null, "m"]]] }, "entries[0][3][2]"],
+  ["a range", { ...DOCUMENTS, range: { after: null } }, "range.after"],
+])(
+  "[S1] a server's message with a wrong field is refused by its place: %s",
+  (_, message, place) => {
+    const error = failureOf(() => decodeServerMessage(encodeCbor(message)));
+    expect([error.code, error.at]).toEqual(["sync.malformed", `documents.${place}`]);
+  },
+);
+
+test("[S1] operations with a wrong shape come through: the store answers them as refused", () => {
+  const steps = [{ time: -1, operations: [7, { kind: "explode" }], more: 1 }];
+  expect(decodePeerMessage(encodeCbor({ ...UPLOAD, steps }))).toEqual({ ...UPLOAD, steps });
+});
+
+test("[S1] missing fields, unknown kinds, what is no map and what the other side says are refused", () => {
+  const { token: _, ...withoutToken } = HELLO;
+  const cases: readonly (readonly [Value, string])[] = [
+    [withoutToken, "hello.token"],
+    [{ t: "dance" }, "t"],
+    [{ t: "constructor" }, "t"],
+    [{ t: 7 }, "t"],
+    [{}, "t"],
+    [[], "t"],
+    ["hello", "t"],
+    [DOCUMENTS, "t"],
+  ];
+  for (const [message, place] of cases) {
+    const error = failureOf(() => decodePeerMessage(encodeCbor(message)));
+    expect([error.code, error.at]).toEqual(["sync.malformed", place]);
+  }
+  expect(failureOf(() => decodeServerMessage(encodeCbor(HELLO))).at).toBe("t");
+});
+
+test("[S1] a message above the bound is refused before it is read", () => {
+  const error = failureOf(() => decodePeerMessage(new Uint8Array(SYNC_MESSAGE_BYTES_MAX + 1)));
+  expect(error.message).toBe("expected at most 16777216 bytes, found 16777217");
+});
+
+test("[S17] a document of the deepest nesting passes in every place that carries one", () => {
+  const fields = { a: nested(63, 1) };
+  const entry = ["put", 1, 2, [fields, null, new Uint8Array(0)]] as const;
+  const documents = { ...DOCUMENTS, entries: [entry] };
+  expect(decodeServerMessage(encodeCbor(documents))).toEqual(documents);
+  const outcome = { site: SITE, number: 1, kind: "applied", txn: 1, reason: "" };
+  const committed = {
+    t: "committed",
+    txn: 1,
+    outcomes: [{ ...outcome, documents: [["c", entry]] }],
+  };
+  expect(decodeServerMessage(encodeCbor(committed))).toEqual(committed);
+  const edit = { kind: "set", path: ["a"], value: nested(63, 1) };
+  const operations = [{ kind: "update", collection: "c", id: 1, edits: [edit] }];
+  const upload = { ...UPLOAD, steps: [{ time: 1, operations }] };
+  expect(decodePeerMessage(encodeCbor(upload))).toEqual(upload);
+});
+
+test("the shape of the protocol does not change without its version", () => {
+  const shape = createHash("sha256").update(describeMessages().join("\n")).digest("hex");
+  // Another shape is another protocol: give it the next version, and write its hash beside it.
+  expect([SYNC_VERSION, shape]).toEqual([1, SYNC_SHAPE]);
+});
+
+test("every kind of message is in the description with all its fields", () => {
+  const lines = describeMessages();
+  expect(lines).toHaveLength(
+    Object.keys(PEER_MESSAGES).length + Object.keys(SERVER_MESSAGES).length,
+  );
+  expect(lines).toContain("peer unsubscribe: id: an integer from 0 to 2^53-1");
+  expect(lines).toContain("server rights: rights: 16 bytes; expires?: an integer from 0 to 2^53-1");
+});

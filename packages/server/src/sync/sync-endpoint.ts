@@ -1,0 +1,96 @@
+/**
+ * `/sync` and `/{appId}/sync`: where a request becomes a connection of a peer. Who does not get one
+ * is answered in HTTP.
+ */
+
+import type { Socket } from "node:net";
+import { lastAnswer } from "../http/broken-request.ts";
+import type { Cors } from "../http/cors.ts";
+import type { UpgradeRequest, Upgrades } from "../http/http-server.ts";
+import { PathTable } from "../http/path-table.ts";
+import { Refusal, unavailable } from "../http/refusal.ts";
+import { nextRequestId } from "../http/request-id.ts";
+import { type Endpoint, messageBody, pathOf } from "../http/router.ts";
+import { LINGER_MS_MAX } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { peerLine } from "../log-events.ts";
+import type { SyncHost } from "./sync-host.ts";
+
+export interface SyncEndpointOptions {
+  readonly host: SyncHost;
+  /** Whether peers can be served now. */
+  readonly isOpen: () => boolean;
+  readonly connectionsMax: number;
+  readonly cors: Cors;
+  readonly log: Log;
+  /** Told of each request that got no connection. */
+  readonly onRefused?: (reason: string) => void;
+}
+
+const PATHS = ["/sync", "/{appId}/sync"];
+
+const TABLE = new PathTable(PATHS.map((path) => ({ path })));
+
+/** When a server that has as many peers as it may is to be tried again, in seconds. */
+const FULL_RETRY_SECONDS = 10;
+
+/** For requests that do not ask for a WebSocket. */
+export function syncEndpoints(): Endpoint[] {
+  return PATHS.map((path) => ({
+    name: "sync",
+    path,
+    methods: ["GET"],
+    failureBody: messageBody,
+    answer: () => {
+      const headers = { upgrade: "websocket" };
+      throw new Refusal(426, "expected a WebSocket: this is where peers sync", headers);
+    },
+  }));
+}
+
+export function syncUpgrades(options: SyncEndpointOptions): Upgrades {
+  const { connectionsMax } = options;
+  return { connectionsMax, take: (asked) => take(options, asked) };
+}
+
+function take(options: SyncEndpointOptions, asked: UpgradeRequest): boolean {
+  const { incoming, socket, head, remoteAddress } = asked;
+  const { method, url = "", headers } = incoming;
+  if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket") return false;
+  const found = TABLE.find(pathOf(url));
+  if (found?.isExact !== true) return false;
+  const { appId } = found.parameters;
+  const refused = refusalFor(options, headers.origin);
+  if (refused !== undefined) {
+    const [reason, refusal] = refused;
+    options.onRefused?.(reason);
+    peerLine(options.log, "a peer was refused", { appId, remoteAddress, code: reason });
+    refuse(socket, refusal);
+    return true;
+  }
+  const channel = options.host.channels.accept(incoming, socket, head);
+  if (channel === undefined) options.onRefused?.("handshake");
+  else options.host.add(channel, { appId, remoteAddress });
+  return true;
+}
+
+function refusalFor(
+  { host, isOpen, connectionsMax, cors }: SyncEndpointOptions,
+  origin: string | undefined,
+): [reason: string, refusal: Refusal] | undefined {
+  if (!isOpen()) return ["unavailable", unavailable("the server is starting or closing", 1)];
+  if (!cors.allows(origin)) {
+    return ["origin", new Refusal(403, "pages of this origin may not sync with this server")];
+  }
+  if (host.connectionCount < connectionsMax) return undefined;
+  const message = "the server has as many peers as it may have";
+  return ["full", unavailable(message, FULL_RETRY_SECONDS)];
+}
+
+function refuse(socket: Socket, refusal: Refusal): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
+  // One that is reset is gone, and that is all.
+  socket.on("error", () => {}).once("close", () => clearTimeout(timer));
+  socket.end(lastAnswer(refusal, nextRequestId()));
+  socket.resume();
+}

@@ -1,0 +1,192 @@
+/**
+ * The gate of sync: from the hello of a peer to who that is and which app is meant. As on the data
+ * API, a known credential always passes, and who tries many unknown ones is slowed down (S3).
+ */
+
+import { type ByeCode, type Hello, PeerError } from "@bigpeer/protocol";
+import type { AppUse } from "../apps/open-apps.ts";
+import type { Authentication } from "../auth/authentication.ts";
+import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
+import { Refusal } from "../http/refusal.ts";
+
+/** What peers are served from. */
+export interface SyncSource {
+  readonly registry: AuthRegistry;
+  readonly apps: {
+    tryUse(id: string): AppUse | undefined;
+    use(id: string): Promise<AppUse>;
+  };
+}
+
+export interface SyncGateOptions {
+  /** Undefined until the server is open, and from the first step of closing on. */
+  readonly source: () => SyncSource | undefined;
+  readonly auth: Pick<Authentication, "credentials" | "noteFailure" | "noteError">;
+}
+
+/** Where a peer came to. */
+export interface SyncPlace {
+  /** From the path; undefined when the hello or the credential decides the app. */
+  readonly appId: string | undefined;
+  readonly remoteAddress: string;
+}
+
+/** A peer that got in. Its app stays open until the use is released. */
+export interface AdmittedPeer {
+  readonly use: AppUse;
+  readonly bearer: Bearer;
+}
+
+/** A peer that is sent away: what `bye` tells it. */
+export class SyncRefusal extends Error {
+  readonly code: ByeCode;
+  readonly afterMs: number | undefined;
+
+  constructor(code: ByeCode, message: string, afterMs?: number) {
+    super(message);
+    this.name = "SyncRefusal";
+    this.code = code;
+    this.afterMs = afterMs;
+  }
+}
+
+/** One sentence for all: a credential must not tell which apps there are. */
+const UNKNOWN = "the credential is not known, has expired, or is not for this app";
+
+/** When to try again what the server could not do. */
+const RETRY_MS = 5_000;
+
+export class SyncGate {
+  readonly #options: SyncGateOptions;
+  #changes = 0;
+
+  constructor(options: SyncGateOptions) {
+    this.#options = options;
+  }
+
+  /** To be called when apps or keys were changed. */
+  registryChanged(): void {
+    this.#changes++;
+  }
+
+  /**
+   * Who that is at the moment when it resolves. Rejects with a SyncRefusal, or with what nobody
+   * expected.
+   */
+  async admit({ token, app }: Hello, place: SyncPlace): Promise<AdmittedPeer> {
+    const appId = appMeant(app, place.appId);
+    if (appId === null) throw this.#failed(place);
+    for (;;) {
+      const changes = this.#changes;
+      const bearer = await this.#find(token, appId, place);
+      if (bearer === undefined) throw this.#failed(place);
+      const use = await this.#open(bearer.appId);
+      if (changes === this.#changes) return { use, bearer };
+      // What was found may be another one by now.
+      use.release();
+    }
+  }
+
+  /** As find, for the new token of a session. Undefined also when it is refused for a reason. */
+  async renew(token: string, appId: string, place: SyncPlace): Promise<Bearer | undefined> {
+    try {
+      const bearer = await this.#find(token, appId, place);
+      if (bearer === undefined) this.#failed(place);
+      return bearer;
+    } catch (error) {
+      if (error instanceof SyncRefusal && error.code === "unauthorized") return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Whom a token stands for at this moment: what changes while it is verified is taken into account.
+   * Rejects with a Refusal when it cannot be said.
+   */
+  async find(token: string, appId: string | undefined): Promise<Bearer | undefined> {
+    for (;;) {
+      const changes = this.#changes;
+      const { registry } = this.#source();
+      const bearer = await this.#options.auth.credentials.find(registry, token, appId);
+      if (changes === this.#changes) return bearer;
+    }
+  }
+
+  /** Whether the registry knows an app now. */
+  knows(appId: string): boolean {
+    return this.#options.source()?.registry.apps.get(appId) !== undefined;
+  }
+
+  #source(): SyncSource {
+    const source = this.#options.source();
+    if (source === undefined) throw new SyncRefusal("closing", "the server is closing");
+    return source;
+  }
+
+  async #find(
+    token: string,
+    appId: string | undefined,
+    { remoteAddress }: SyncPlace,
+  ): Promise<Bearer | undefined> {
+    try {
+      return await this.find(token, appId);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw refusalOf(error, () => this.#options.auth.noteError(error, remoteAddress));
+    }
+  }
+
+  /** Who tries many is told to wait. */
+  #failed({ remoteAddress }: SyncPlace): SyncRefusal {
+    const note = (): void => this.#options.auth.noteFailure(remoteAddress);
+    return refusalOf(new Refusal(401, UNKNOWN), note);
+  }
+
+  async #open(appId: string): Promise<AppUse> {
+    const { apps } = this.#source();
+    try {
+      return apps.tryUse(appId) ?? (await apps.use(appId));
+    } catch (error) {
+      throw this.#openingRefusal(error, appId);
+    }
+  }
+
+  #openingRefusal(error: unknown, appId: string): SyncRefusal {
+    if (!(error instanceof PeerError)) {
+      return new SyncRefusal("busy", "the app cannot be opened now", RETRY_MS);
+    }
+    if (error.code === "store.busy") return new SyncRefusal("busy", error.message, RETRY_MS);
+    if (error.code !== "store.closed") {
+      // The log has the reason, which may name a file.
+      return new SyncRefusal("busy", `the app cannot be opened now (${error.code})`, RETRY_MS);
+    }
+    if (!this.knows(appId)) return new SyncRefusal("unauthorized", UNKNOWN);
+    return new SyncRefusal("closing", "the server is closing", RETRY_MS);
+  }
+}
+
+/** The app that path and hello name; null when they name two. */
+function appMeant(
+  inHello: string | undefined,
+  inPath: string | undefined,
+): string | undefined | null {
+  if (inHello === undefined || inPath === undefined) return inPath ?? inHello;
+  return inHello.toLowerCase() === inPath.toLowerCase() ? inPath : null;
+}
+
+/** `note` counts the attempt, and throws when there were too many. */
+function refusalOf(error: Refusal, note: () => void): SyncRefusal {
+  try {
+    note();
+  } catch (refusal) {
+    if (!(refusal instanceof Refusal)) throw refusal;
+    return new SyncRefusal("unauthorized", refusal.message, retryAfterMs(refusal));
+  }
+  if (error.status === 401) return new SyncRefusal("unauthorized", error.message);
+  return new SyncRefusal("busy", error.message, retryAfterMs(error) ?? RETRY_MS);
+}
+
+function retryAfterMs({ headers }: Refusal): number | undefined {
+  const seconds = headers["retry-after"];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}

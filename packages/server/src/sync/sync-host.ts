@@ -1,0 +1,282 @@
+/**
+ * The host of sync: all peers that are connected, and a sync server for each app that they use.
+ *
+ * One timer serves them all. When apps or keys change, the credentials that this is about are looked
+ * at again, each once however many peers have it. A sync server ends before the store of its app.
+ */
+
+import {
+  type Platform,
+  type ServerConnection,
+  type SyncFigures,
+  SyncServer,
+} from "@bigpeer/engine";
+import type { Hello } from "@bigpeer/protocol";
+import type { OpenApp } from "../apps/open-app.ts";
+import type { AppUse } from "../apps/open-apps.ts";
+import type { Bearer } from "../auth/credentials.ts";
+import { Refusal } from "../http/refusal.ts";
+import { SYNC_CLOSE_MS_MAX, SYNC_HELLO_MS_MAX, SYNC_UNREAD_SIZE_MAX } from "../limits.ts";
+import { describeError, type Log } from "../log.ts";
+import { peerLine } from "../log-events.ts";
+import type { RegistryChange } from "../registry/registry.ts";
+import { type ConnectionHost, SyncConnection } from "./sync-connection.ts";
+import {
+  type AdmittedPeer,
+  SyncGate,
+  type SyncGateOptions,
+  type SyncPlace,
+  SyncRefusal,
+} from "./sync-gate.ts";
+import { ChannelMaker, type WebSocketChannel } from "./web-socket.ts";
+
+export interface SyncHostOptions extends SyncGateOptions {
+  readonly platform: Platform;
+  readonly log: Log;
+  /** Told of each peer that was sent away before it had a session, or did not get that far. */
+  readonly onRefused?: (reason: string) => void;
+}
+
+const TICK_MS = 1_000;
+
+/** Credentials that are looked at before others have their turn. */
+const REVIEWED_AT_ONCE = 50;
+
+export class SyncHost implements ConnectionHost {
+  readonly channels: ChannelMaker = new ChannelMaker(SYNC_UNREAD_SIZE_MAX);
+  readonly #options: SyncHostOptions;
+  readonly #gate: SyncGate;
+  readonly #connections = new Set<SyncConnection>();
+  /** Those that have not said hello, in the order in which they came. */
+  readonly #newcomers = new Set<SyncConnection>();
+  readonly #closedApps = new WeakSet<OpenApp>();
+  /** By the id of the app. */
+  readonly #servers = new Map<string, SyncServer>();
+  readonly #timer: NodeJS.Timeout;
+  /** What changed in the registry and was not looked at. */
+  readonly #changedApps = new Set<string>();
+  readonly #changedKeys = new Set<string>();
+  #isReviewing = false;
+  #isClosed = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(options: SyncHostOptions) {
+    this.#options = options;
+    this.#gate = new SyncGate(options);
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** Peers that are connected, also those without a session. */
+  get connectionCount(): number {
+    return this.#connections.size;
+  }
+
+  /** What the sync server of an app does; undefined when it has none. */
+  figuresOf(appId: string): SyncFigures | undefined {
+    return this.#servers.get(appId)?.figures();
+  }
+
+  /** Takes a peer that has just connected. */
+  add(channel: WebSocketChannel, place: SyncPlace): void {
+    const connection = new SyncConnection(channel, place, this.#options.platform.elapsed(), this);
+    this.#connections.add(connection);
+    this.#newcomers.add(connection);
+  }
+
+  /** To be called before an app is closed: its peers are sent away. */
+  appClosing(app: OpenApp): void {
+    const { id } = app;
+    this.#closedApps.add(app);
+    const server = this.#servers.get(id);
+    if (server === undefined) return;
+    this.#servers.delete(id);
+    if (!this.#isClosed && !this.#gate.knows(id)) {
+      for (const connection of this.#connections) {
+        if (connection.peer?.appId === id) connection.reviewed(undefined);
+      }
+    }
+    server.close();
+  }
+
+  /** To be called when apps or keys were changed. */
+  registryChanged({ appIds, keyIds }: RegistryChange): void {
+    this.#gate.registryChanged();
+    for (const id of appIds) this.#changedApps.add(id);
+    for (const id of keyIds) this.#changedKeys.add(id);
+    if (this.#isReviewing || this.#isClosed) return;
+    this.#isReviewing = true;
+    // Several changes at once are looked at once.
+    setImmediate(() => void this.#review());
+  }
+
+  /** Says goodbye to all peers, and cuts those who do not close in time. May be called again. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const [appId, server] of this.#servers) this.#attempt(appId, () => server.close());
+    this.#servers.clear();
+    const closing = new SyncRefusal("closing", "the server is closing");
+    for (const connection of this.#connections) connection.dismiss(closing);
+    if (this.#connections.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        for (const connection of this.#connections) connection.cut();
+      }, SYNC_CLOSE_MS_MAX);
+      this.#onEmpty = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  admit(hello: Hello, place: SyncPlace): Promise<AdmittedPeer> {
+    return this.#gate.admit(hello, place);
+  }
+
+  renew(token: string, appId: string, place: SyncPlace): Promise<Bearer | undefined> {
+    return this.#gate.renew(token, appId, place);
+  }
+
+  greeted(connection: SyncConnection): void {
+    this.#newcomers.delete(connection);
+  }
+
+  join(connection: SyncConnection, { app }: AppUse): ServerConnection {
+    this.#tell(connection, "a peer connected");
+    return this.#serverOf(app).connect(connection);
+  }
+
+  refused(connection: SyncConnection, { code }: SyncRefusal): void {
+    this.#options.onRefused?.(code);
+    peerLine(this.#options.log, "a peer was refused", { ...connection.place, code });
+  }
+
+  left(connection: SyncConnection): void {
+    this.#tell(connection, "a peer left");
+  }
+
+  ended(connection: SyncConnection): void {
+    this.#newcomers.delete(connection);
+    this.#connections.delete(connection);
+    if (this.#connections.size === 0) this.#onEmpty?.();
+  }
+
+  failed(error: unknown): void {
+    this.#options.log("error", `expected to let a peer in: ${describeError(error)}`);
+  }
+
+  #tell({ place, peer, startMs }: SyncConnection, message: string): void {
+    const elapsedMs = this.#options.platform.elapsed() - startMs;
+    peerLine(this.#options.log, message, { ...place, ...peer, elapsedMs });
+  }
+
+  #serverOf(app: OpenApp): SyncServer {
+    if (this.#isClosed || this.#closedApps.has(app)) {
+      throw new SyncRefusal("closing", "the app is closing", TICK_MS);
+    }
+    const known = this.#servers.get(app.id);
+    if (known !== undefined) return known;
+    const made = new SyncServer({
+      store: app.store,
+      platform: this.#options.platform,
+      appId: app.id,
+      admit: (token, _hello, channel) =>
+        channel instanceof SyncConnection ? channel.identify(token) : undefined,
+      onFault: (error) => this.#fault(app.id, error),
+    });
+    this.#servers.set(app.id, made);
+    return made;
+  }
+
+  #tick(): void {
+    const now = this.#options.platform.elapsed();
+    const late = new SyncRefusal("malformed", `expected hello within ${SYNC_HELLO_MS_MAX} ms`);
+    for (const connection of this.#newcomers) {
+      if (now - connection.startMs < SYNC_HELLO_MS_MAX) break;
+      this.#newcomers.delete(connection);
+      connection.dismiss(late);
+    }
+    for (const [appId, server] of this.#servers) this.#attempt(appId, () => server.tick());
+  }
+
+  /** What goes wrong in one app is no matter of the others. */
+  #attempt(appId: string, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fault(appId, error);
+    }
+  }
+
+  #fault(appId: string, error: unknown): void {
+    // What a peer was told is nobody's fault here.
+    if (error instanceof SyncRefusal) return;
+    this.#options.log("error", `sync of the app ${appId}: ${describeError(error)}`);
+  }
+
+  /** Never rejects. */
+  async #review(): Promise<void> {
+    try {
+      while (this.#changedApps.size + this.#changedKeys.size > 0 && !this.#isClosed) {
+        await this.#reviewChanged();
+      }
+    } catch (error) {
+      this.#options.log("error", `expected to look at credentials: ${describeError(error)}`);
+    } finally {
+      this.#isReviewing = false;
+    }
+  }
+
+  async #reviewChanged(): Promise<void> {
+    const concerned = this.#takeConcerned();
+    let count = 0;
+    for (const [key, connections] of concerned) {
+      const [first] = connections;
+      if (first?.peer === undefined) continue;
+      const { token } = first;
+      const verdict = await this.#verdict(token, first.peer.appId);
+      if (verdict === "unsure") continue;
+      for (const connection of connections) {
+        // It may have sent another one meanwhile.
+        if (keyOf(connection) === key) connection.reviewed(verdict);
+      }
+      if (++count % REVIEWED_AT_ONCE === 0) await this.#options.platform.pause();
+    }
+  }
+
+  /** Peers whose credential may stand for something else now, by app and credential. */
+  #takeConcerned(): Map<string, SyncConnection[]> {
+    const concerned = new Map<string, SyncConnection[]>();
+    for (const connection of this.#connections) {
+      const { peer } = connection;
+      if (peer === undefined || !connection.isJoined) continue;
+      const isConcerned =
+        this.#changedApps.has(peer.appId) || this.#changedKeys.has(peer.credentialId);
+      if (!isConcerned) continue;
+      const key = keyOf(connection);
+      const known = concerned.get(key);
+      if (known === undefined) concerned.set(key, [connection]);
+      else known.push(connection);
+    }
+    this.#changedApps.clear();
+    this.#changedKeys.clear();
+    return concerned;
+  }
+
+  /** A provider that cannot be asked now has taken nothing back. */
+  async #verdict(token: string, appId: string): Promise<Bearer | undefined | "unsure"> {
+    try {
+      return await this.#gate.find(token, appId);
+    } catch (error) {
+      if (error instanceof Refusal) return error.status === 401 ? undefined : "unsure";
+      if (error instanceof SyncRefusal) return "unsure";
+      throw error;
+    }
+  }
+}
+
+/** No token has a space in it. */
+function keyOf({ peer, token }: SyncConnection): string {
+  return `${peer?.appId} ${token}`;
+}
