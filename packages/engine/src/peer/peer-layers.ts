@@ -1,7 +1,6 @@
 /**
  * What the session of a peer asks of its store: to take what the server sent, and to hand out what
- * was written here. Every promise resolves when its effect is durable; they are called one at a time,
- * but for pieces of a fill, of which the next may come before the one before is durable.
+ * was written here. Every promise resolves when its effect is durable; they are called one at a time.
  */
 
 import type {

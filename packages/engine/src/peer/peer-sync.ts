@@ -2,8 +2,8 @@
  * PeerSync: a small peer that speaks with its server. It runs the machine (peer-session.ts) over the
  * layers of the store and over what the host gives: a dialler, a timer, tokens.
  *
- * Work of the store is done strictly in order, one at a time; only pieces of a fill overlap, the next
- * with the sync of the one before. While more of it waits than a bound, the connection is not read. When a part of it fails, what comes behind it on that connection is
+ * Work of the store is done strictly in order, one at a time. While more of it waits than a bound,
+ * the connection is not read. When a part of it fails, what comes behind it on that connection is
  * dropped, and the next connection goes on from where the store stands: nothing is lost.
  */
 
@@ -114,8 +114,6 @@ export class PeerSync<Refused = RefusedUpload> {
   #waitingBytes = 0;
   #isPaused = false;
   #working: Promise<void> | undefined;
-  /** Called when there is more work, while the last of it is under way. */
-  #onWork: (() => void) | undefined;
   #handle: DialHandle | undefined;
   #channel: Channel | undefined;
   #cancelWake: (() => void) | undefined;
@@ -323,58 +321,23 @@ export class PeerSync<Refused = RefusedUpload> {
   #queueWork(action: StoreAction): void {
     this.#work.push(action);
     this.#count(sizeOf(action));
-    this.#onWork?.();
     this.#working ??= this.#workOff();
   }
 
   async #workOff(): Promise<void> {
     // The step that asked for the work is over before any of it is done.
     await Promise.resolve();
-    // A piece is taken in while the one before becomes durable. If that fails, nothing is lost: the
-    // subscription is not complete, and is filled again.
-    let before: Promise<void> | undefined;
-    for (;;) {
-      if (this.#work.length === 0) await this.#moreWork(before);
-      const [next] = this.#work;
-      if (before !== undefined && (next === undefined || !isPiece(next))) {
-        // Whatever else there is may be dropped when it fails, so it stays in its place until then.
-        await before;
-        before = undefined;
-        continue;
+    for (let action = this.#work.shift(); action !== undefined; action = this.#work.shift()) {
+      try {
+        const event = await this.#carryOut(action);
+        if (event !== undefined) this.#take(event);
+      } catch (error) {
+        this.#drop(action.connection);
+        this.#take({ kind: "failed", connection: action.connection, error });
       }
-      const action = this.#work.shift();
-      if (action === undefined) break;
-      const ended = this.#ended(action, this.#carryOut(action), before);
-      await (isPiece(action) ? before : ended);
-      before = isPiece(action) ? ended : undefined;
+      this.#count(-sizeOf(action));
     }
     this.#working = undefined;
-  }
-
-  /** Resolves when there is more, or when what came before is over. */
-  async #moreWork(before: Promise<void> | undefined): Promise<void> {
-    if (before === undefined) return;
-    const more = new Promise<void>((resolve) => {
-      this.#onWork = resolve;
-    });
-    await Promise.race([before, more]);
-    this.#onWork = undefined;
-  }
-
-  /** Tells of what became of a piece of work, behind what came before it. */
-  async #ended(
-    action: StoreAction,
-    work: Promise<PeerEvent | undefined>,
-    before: Promise<void> | undefined,
-  ): Promise<void> {
-    const [outcome] = await Promise.allSettled([work, before]);
-    if (outcome.status === "rejected") {
-      this.#drop(action.connection);
-      this.#take({ kind: "failed", connection: action.connection, error: outcome.reason });
-    } else if (outcome.value !== undefined) {
-      this.#take(outcome.value);
-    }
-    this.#count(-sizeOf(action));
   }
 
   /** What comes behind a failure would leave a gap. */
@@ -470,7 +433,9 @@ export class PeerSync<Refused = RefusedUpload> {
 
   #setReady(key: string): void {
     const held = this.#held.get(key);
-    if (held === undefined) return;
+    // It may have been refused while the store was taking in what completed it.
+    const isRefused = this.#state.subscriptions.get(key)?.refusal !== undefined;
+    if (held === undefined || isRefused) return;
     held.status = "ready";
     held.refusal = undefined;
     for (const { resolve } of held.waiters.splice(0)) resolve();
@@ -500,14 +465,6 @@ export class PeerSync<Refused = RefusedUpload> {
     const more = await this.#options.store.seal(offsetMs, room);
     return { uploads: [...uploads, ...more], isAll: more.length < room };
   }
-}
-
-/** Whether it is a piece of a fill and nothing else: it says nothing of how far a subscription is. */
-function isPiece(action: StoreAction): boolean {
-  if (action.kind !== "apply") return false;
-  const { parts, outcomes, committed, completed } = action.batch;
-  const isFill = parts.every(({ range }) => range !== undefined);
-  return isFill && outcomes.length === 0 && committed === undefined && completed === undefined;
 }
 
 function sizeOf(action: StoreAction): number {

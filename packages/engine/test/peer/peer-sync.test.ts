@@ -2,7 +2,6 @@
  * PeerSync: the machine on a real store of a peer, against a server that follows a script.
  */
 
-import { setImmediate } from "node:timers/promises";
 import { PeerError, type ServerMessage, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { PeerStore } from "../../src/peer/peer-store.ts";
@@ -236,6 +235,23 @@ test("[S9] a subscription that is not taken rejects with the code of the server"
   await peer.sync.close();
 });
 
+test("[S9] one that is refused while the store takes in its end is refused, not ready", async () => {
+  const peer = await rig();
+  const subscription = peer.sync.subscribe(QUERY);
+  const ready = subscription.whenReady();
+  peer.sync.start();
+  const connection = await peer.server.accept();
+  await until(() => connection.of("subscribe").length === 1);
+  const refusal = { code: "permission.denied", message: "not any more" };
+  connection.say(...fill(1, [["a", 1]]), { t: "unsubscribed", id: 1, ...refusal });
+  await expect(ready).rejects.toThrow("not any more");
+  await peer.sync.stop();
+  expect(subscription.status).toBe("refused");
+  expect(shown(peer, "a")).toBe(undefined);
+  expect(peer.events.map(({ kind }) => kind)).not.toContain("ready");
+  await peer.sync.close();
+});
+
 test("[S21] equal subscriptions are one to the server, which ends with the last of them", async () => {
   const peer = await rig();
   const first = peer.sync.subscribe(QUERY);
@@ -284,76 +300,6 @@ test("[S35] a full disk is reported; the peer comes back and nothing is lost", a
   );
   await until(() => shown(peer, "c") !== undefined);
   expect(shown(peer, "b")).toEqual({ n: 2 });
-  await peer.sync.close();
-});
-
-/** A piece of a fill with one document, behind `after` up to and with it. */
-function piece(name: string, after?: string): ServerMessage {
-  return {
-    t: "documents",
-    filter: FILTER,
-    entries: [["put", name, 90, wholeOf(name, { n: 1 })]],
-    range: { ...(after !== undefined && { after }), through: name },
-  };
-}
-
-/** A peer that is about to be filled, on a disk whose syncs wait. */
-async function aboutToFill(peer: Rig): Promise<ScriptedConnection> {
-  peer.sync.subscribe(QUERY);
-  peer.sync.start();
-  const connection = await peer.server.accept();
-  await until(() => connection.of("subscribe").length === 1);
-  const id = connection.of("subscribe")[0]?.id ?? 0;
-  connection.say({ t: "subscribed", id, filter: FILTER, collection: "tasks", mode: "fill" });
-  peer.disk.holdSyncs();
-  return connection;
-}
-
-test("[S15] a piece is taken in while the one before becomes durable; complete waits for both", async () => {
-  const peer = await rig();
-  const connection = await aboutToFill(peer);
-  const { length } = peer.events;
-  const queued = (): number => peer.store.store.figures().queueLength;
-  connection.say(piece("a"), piece("b", "a"), { t: "complete", filter: FILTER, txn: 100 });
-  await until(() => peer.disk.unsyncedCount === 1 && queued() === 2);
-  for (let i = 0; i < 10; i++) await setImmediate();
-  expect(queued()).toBe(2);
-  expect(peer.disk.syncNext()).toBe(true);
-  await until(() => peer.disk.unsyncedCount === 1);
-  expect(queued()).toBe(1);
-  expect([shown(peer, "a"), shown(peer, "b")]).toEqual([{ n: 1 }, undefined]);
-  expect(peer.disk.syncNext()).toBe(true);
-  await until(() => peer.disk.unsyncedCount === 1);
-  expect([shown(peer, "b"), peer.events.length]).toEqual([{ n: 1 }, length]);
-  peer.disk.releaseSyncs();
-  await until(() => peer.events.some(({ kind }) => kind === "ready"));
-  await peer.sync.close();
-});
-
-test("[S15] a piece that fails leaves no cursor, whatever came behind it, and is filled again", async () => {
-  const peer = await rig();
-  const connection = await aboutToFill(peer);
-  peer.disk.failNextWrite("store.full");
-  peer.server.pass(5000);
-  connection.say(piece("a"), piece("b", "a"), { t: "complete", filter: FILTER, txn: 100 });
-  peer.disk.releaseSyncs();
-  await until(() => peer.events.some(({ kind }) => kind === "failed"));
-  await until(() => peer.sync.status().waitingBytes === 0);
-  expect(connection.isOver).toBe(true);
-  expect(peer.events.some(({ kind }) => kind === "ready")).toBe(false);
-  expect(shown(peer, "a")).toBeUndefined();
-  peer.server.pass(60_000);
-  const next = await peer.server.accept();
-  await until(() => next.of("subscribe").length === 1);
-  expect(next.of("subscribe").map(({ cursor }) => cursor)).toEqual([undefined]);
-  next.say(
-    ...fill(1, [
-      ["a", 1],
-      ["b", 1],
-    ]),
-  );
-  await until(() => peer.events.some(({ kind }) => kind === "ready"));
-  expect([shown(peer, "a"), shown(peer, "b")]).toEqual([{ n: 1 }, { n: 1 }]);
   await peer.sync.close();
 });
 

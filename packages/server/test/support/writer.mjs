@@ -6,7 +6,7 @@
  */
 import { writeSync } from "node:fs";
 import { Store } from "@bigpeer/engine";
-import { nodePlatform, openLmdb } from "@bigpeer/server";
+import { nodePlatform, openLmdb } from "@bigpeer/node";
 
 const [folder, first, writers] = process.argv.slice(2);
 const store = await Store.open(openLmdb(folder), nodePlatform);
