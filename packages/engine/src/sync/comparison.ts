@@ -5,7 +5,7 @@
 
 import { type DocumentEntry, documentId } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
-import { approximateSize } from "../store/records.ts";
+import { approximateSize, type MetaRecord } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import { metaOf, wholeEntry } from "./document-news.ts";
 import type { Stream } from "./stream.ts";
@@ -20,27 +20,43 @@ export interface Answers {
 
 /**
  * As much as one frame takes. What does not match, whatever the reason, is dropped: so an id that a
- * peer made up tells it nothing.
+ * peer made up tells it nothing. What matches and was changed since the stream was told of it is left
+ * to the catch-up: if it came to match only since, and soon matches no more, nobody would know that
+ * the peer holds it.
  */
 export function* readWanted(
-  { wants = [], group }: Stream,
+  stream: Stream,
   snapshot: StoreSnapshot,
   { groups, limits }: StreamHost,
 ): Steps<Answers> {
+  const { wants = [], group } = stream;
   const entries: DocumentEntry[] = [];
   let bytes = 0;
+  let count = 0;
   for (const wanted of wants.slice(0, limits.pieceDocuments)) {
+    count++;
     const { id, key } = documentId(wanted);
     const document = snapshot.getByKey(group.collection, key);
     if (document === undefined || !groups.index.matches(group.entry, document)) {
       entries.push(["drop", id]);
     } else {
       const meta = metaOf(snapshot, group.collection, key);
+      if (isStillToTell(stream, key, meta)) continue;
       entries.push(wholeEntry("put", document, meta));
       bytes += approximateSize(document.fields) + (meta?.bytes.length ?? 0);
     }
     if (bytes >= limits.frameBytes) break;
     yield;
   }
-  return { entries, count: entries.length, bytes };
+  return { entries, count, bytes };
+}
+
+/** Whether a catch-up is going to tell of the document. */
+function isStillToTell(
+  { phase, told }: Stream,
+  idKey: string,
+  meta: MetaRecord | undefined,
+): boolean {
+  const at = phase === "live" ? undefined : told?.at(idKey);
+  return at !== undefined && meta !== undefined && meta.version > at;
 }

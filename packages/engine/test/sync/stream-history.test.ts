@@ -15,3 +15,8 @@ test("[S11] to [S23] whoever follows holds exactly what matches and may be read,
   expect(falls).toBeGreaterThan(SEEDS / 2);
   expect(whole).toBeGreaterThan(50 * SEEDS);
 }, 120_000);
+
+test("[S13] [S18] what a former comparison wanted and came to match since is left to the catch-up", async () => {
+  const { whole } = await runHistories(1593, 1);
+  expect(whole).toBeGreaterThan(0);
+});
