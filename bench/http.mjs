@@ -17,6 +17,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { CASES, DOCUMENTS, upsertOf } from "./http/cases.mjs";
 import { startPostgres } from "./http/postgres.mjs";
+import { install } from "./rivals/install.mjs";
 
 const { values: options } = parseArgs({
   args: process.argv.slice(2),
@@ -49,8 +50,12 @@ const folder = mkdtempSync(join(tmpdir(), "bigpeer-bench-"));
 /** All processes, each with a signal of its end. */
 const ends = new Map();
 
+/** As `npm start` has it; all others have it as well. */
+const NODE_OPTIONS = ["--max-semi-space-size=32"];
+
 function start(file, args = []) {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
+    execArgv: NODE_OPTIONS,
     env: { ...process.env, BIGPEER_LOG_LEVEL: "warn" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
@@ -206,6 +211,30 @@ async function measureReads(ours, load) {
   }
 }
 
+/** PostgreSQL alone, by its own load; and behind a server like ours, by the same load as ours. */
+async function contestantsOf(postgres, load) {
+  const alone = {
+    name: `PostgreSQL ${postgres.version}, pgbench`,
+    run: (seconds) => postgres.upserts({ connections: CONNECTIONS, seconds }),
+    warmSeconds: WARM_SECONDS_OF_OTHERS,
+  };
+  const from = await install("pg@8.23.1");
+  const child = start("http/postgres-server.mjs", [from, postgres.folder, String(CONNECTIONS)]);
+  const { port } = await told(child);
+  const server = { child, port, token: "none" };
+  return [
+    alone,
+    {
+      name: "PostgreSQL behind a bare node:http",
+      run: async (seconds) => {
+        // Most of what it takes of a processor is in the processes of PostgreSQL.
+        const { rate, times } = await overHttp(load, server, "write", seconds);
+        return { rate, times };
+      },
+    },
+  ];
+}
+
 async function measureWrites(ours, load) {
   const raw = start("http/raw-commits.mjs", [join(folder, "raw")]);
   await told(raw);
@@ -226,12 +255,8 @@ async function measureWrites(ours, load) {
       run: (seconds) => overHttp(load, ours, name, seconds),
     })),
   ];
-  if (postgres !== undefined) {
-    const run = (seconds) => postgres.upserts({ connections: CONNECTIONS, seconds });
-    const name = `PostgreSQL ${postgres.version}, jsonb`;
-    contestants.push({ name, run, warmSeconds: WARM_SECONDS_OF_OTHERS });
-  }
   try {
+    if (postgres !== undefined) contestants.push(...(await contestantsOf(postgres, load)));
     await compare("durable upserts of documents that are there", contestants);
   } finally {
     await postgres?.stop();

@@ -2,7 +2,7 @@
  * Runs the simulator of sync: `npm run sim -- --seed 1 --seeds 500`, or `--minutes 10` for as many as
  * fit. A seed that fails is printed with the step, what was broken and the last events; the same seed
  * fails in the same way again. `--verbose` prints all events of a run, `--length` sets how many things
- * happen in it, `--all` goes on behind a failure.
+ * happen in it, `--all` goes on behind a failure, `--links` runs several sites that are linked.
  *
  * The simulator is test code in TypeScript: it is bundled here, as the tests read it, and then run.
  */
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     length: { type: "string" },
     verbose: { type: "boolean", default: false },
     all: { type: "boolean", default: false },
+    links: { type: "boolean", default: false },
   },
 });
 
@@ -30,7 +31,9 @@ const minutes = values.minutes === undefined ? undefined : Number(values.minutes
 const count = most ?? (minutes === undefined ? 1 : Number.POSITIVE_INFINITY);
 const endMs = minutes === undefined ? Number.POSITIVE_INFINITY : Date.now() + minutes * 60_000;
 
-const { simulate, SimRunError } = await bundled("packages/engine/test/sim/simulation.ts");
+const kind = values.links ? "link-simulation.ts" : "simulation.ts";
+const kinds = await bundled(`packages/engine/test/sim/${kind}`);
+const simulate = values.links ? kinds.simulateLinks : kinds.simulate;
 
 const startMs = Date.now();
 const failures = [];
@@ -45,7 +48,7 @@ while (done < count && Date.now() < endMs) {
     steps += report.steps;
     if (count === 1) console.log(report);
   } catch (error) {
-    if (!(error instanceof SimRunError)) throw error;
+    if (!(error instanceof kinds.SimRunError)) throw error;
     console.log(error.message);
     failures.push(seed);
     if (!values.all) break;

@@ -89,8 +89,14 @@ class Postgres {
       "-E",
       "UTF8",
     ]);
-    const settings = { listen_addresses: "", unix_socket_directories: folder };
-    const given = Object.entries({ ...settings, synchronous_commit: "on" });
+    const settings = {
+      listen_addresses: "",
+      unix_socket_directories: folder,
+      synchronous_commit: "on",
+      // For two loads, which take turns and both keep their connections.
+      max_connections: 200,
+    };
+    const given = Object.entries(settings);
     postgres.process = spawn(
       join(bin, "postgres"),
       ["-D", join(folder, "data"), ...given.flatMap(([name, value]) => ["-c", `${name}=${value}`])],

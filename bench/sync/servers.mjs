@@ -16,19 +16,19 @@ const START_MS_MAX = 20_000;
 const FILL_BATCH = 1_000;
 const SERVER = fileURLToPath(new URL("../../packages/server/package.json", import.meta.url));
 
-/** Ready when it resolves; `folder` must not be there. */
-export async function startBigPeer(folder) {
-  const flags = ["--data-dir", folder, "--port", "0", "--management-port", "off"];
+/** Ready when it resolves; `folder` must not be there. `flags` and `env` are further settings. */
+export async function startBigPeer(folder, { flags = ["--management-port", "off"], env } = {}) {
   const child = start("../../packages/server/dist/main.js", {
-    args: flags,
+    args: ["--data-dir", folder, "--port", "0", ...flags],
     collects: true,
-    env: { BIGPEER_LOG_LEVEL: "warn" },
+    env: { BIGPEER_LOG_LEVEL: "warn", ...env },
   });
   const file = join(folder, "quickstart.json");
   for (const end = performance.now() + START_MS_MAX; ; await setTimeout(50)) {
     try {
-      const { apiKey: token, dataUrl: url, appId } = JSON.parse(readFileSync(file, "utf8"));
-      if ((await fetch(`${url}/health/ready`)).ok) return new BigPeer(child, { token, url, appId });
+      const { apiKey: token, dataUrl: url, ...rest } = JSON.parse(readFileSync(file, "utf8"));
+      if ((await fetch(`${url}/health/ready`)).ok)
+        return new BigPeer(child, { token, url, ...rest });
     } catch (error) {
       if (performance.now() > end) throw error;
     }
@@ -36,12 +36,13 @@ export async function startBigPeer(folder) {
 }
 
 class BigPeer {
-  constructor(child, { token, url, appId }) {
+  constructor(child, { token, url, appId, managementUrl }) {
     this.name = "big peer";
     this.child = child;
     this.token = token;
     this.url = url;
     this.appId = appId;
+    this.managementUrl = managementUrl;
     this.port = Number(new URL(url).port);
     this.path = "/sync";
     this.given = { token };

@@ -9,13 +9,13 @@
  *   X-SERVICE-TXN-ID: 7                     headers of the request, if any
  *   -F file=@attachment.txt                 options that curl is given as they are, if any
  *   {"collection":"cars","query":"true"}    the body, if any, up to the arrow
- *   => 200
+ *   => 200                                  or: => 200 within 20 s, for what takes its time
  *   Content-Type: application/json          headers that the answer must have, if any
  *   {"count":3,"txnId":"<int>"}             the whole body of the answer; none: it must be empty
  */
 
 const REQUEST_LINE = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\S+)$/;
-const ARROW = /^=> (\d{3})$/;
+const ARROW = /^=> (\d{3})(?: within (\d+) s)?$/;
 const HEADER = /^([A-Za-z][A-Za-z0-9-]*):(.*)$/;
 
 /** The calls of a file, in their order. `name` is for messages. */
@@ -43,12 +43,14 @@ function parseCase(block) {
   const arrow = block.findIndex(({ line }) => ARROW.test(line));
   if (arrow < 0) throw new Error(`${place}: expected a line => STATUS in the block`);
   const [, method, target] = request;
+  const [, status, seconds = "0"] = ARROW.exec(block[arrow].line);
   return {
     place,
     title: title.join(" "),
     request: { method, target, ...splitPart(block.slice(start + 1, arrow)) },
     expected: {
-      status: Number(ARROW.exec(block[arrow].line)[1]),
+      status: Number(status),
+      seconds: Number(seconds),
       ...splitPart(block.slice(arrow + 1)),
     },
   };

@@ -12,6 +12,12 @@ export { isShown, type Shown, show } from "./crdt/show.ts";
 export { type DocumentState, EMPTY_STATE } from "./crdt/state.ts";
 export { stateOfBytes, stateToBytes } from "./crdt/state-codec.ts";
 export { typedFields } from "./crdt/typed-values.ts";
+export { Link, type LinkEvent, type LinkOptions } from "./link/link.ts";
+export type { ContentPiece, FetchOutcome, LinkAttachments } from "./link/link-contents.ts";
+export { type LinkSide, linkProofBytes, type ProvenGreeting } from "./link/link-proof.ts";
+export type { QueriesByCollection } from "./link/link-query.ts";
+export type { LinkFault, LinkStatus, LinkSubscription } from "./link/link-status.ts";
+export type { PeerSubscription, SubscriptionStatus } from "./peer/held-subscriptions.ts";
 export type { RefusedUpload } from "./peer/outcome.ts";
 export type {
   AppliedBatch,
@@ -24,14 +30,13 @@ export { PeerStore, type PeerStoreOptions } from "./peer/peer-store.ts";
 export {
   type DialHandle,
   type DialHandlers,
-  type PeerSubscription,
   PeerSync,
   type PeerSyncEvent,
   type PeerSyncOptions,
   type PeerSyncStatus,
-  type SubscriptionStatus,
 } from "./peer/peer-sync.ts";
-export type { EndCode, PhaseName, SessionReport } from "./peer/session-state.ts";
+export type { RunPiece, RunReply, RunStatement } from "./peer/running-statements.ts";
+export type { EndCode, PhaseName, Presence, SessionReport } from "./peer/session-state.ts";
 export {
   type Channel,
   KEY_SIZE_MAX,
@@ -58,6 +63,7 @@ export type {
   WriteCommand,
   WriteResult,
 } from "./query/command/command.ts";
+export type { ChosenPeers } from "./query/command/remote.ts";
 export { MemoryPool } from "./query/frame/memory-pool.ts";
 export type { ConditionPlan } from "./query/live/condition.ts";
 export {
@@ -116,7 +122,12 @@ export {
 } from "./query/statement-runner.ts";
 export type { StatementTransaction } from "./query/statement-transaction.ts";
 export { PARAMETERS } from "./query/system/settings.ts";
-export type { InfoFact, SystemFacts, SystemRow } from "./query/system/system-collections.ts";
+export type {
+  ExplainSyncRequest,
+  InfoFact,
+  SystemFacts,
+  SystemRow,
+} from "./query/system/system-collections.ts";
 export { type Placed, Roster } from "./roster.ts";
 export type { OperationOutcome } from "./store/applier.ts";
 export {
@@ -180,9 +191,13 @@ export type {
   VersionedState,
   View,
 } from "./store/view.ts";
-export type { ServerConnection } from "./sync/connection.ts";
+export type { ServerConnection } from "./sync/connection-host.ts";
+export { type PeerReport, peerRow } from "./sync/peer-report.ts";
+export type { PeerAnswer, RemoteRun, RunningRemote } from "./sync/remote-runs.ts";
 export type { Admission } from "./sync/session-event.ts";
+export { SYNC_VERDICTS, type SyncVerdict } from "./sync/sync-explanation.ts";
 export {
+  type PeerChange,
   type SyncFigures,
   type SyncLimits,
   SyncServer,

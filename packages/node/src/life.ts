@@ -8,8 +8,9 @@
  * does), its history, and a transaction that it has reached, below which it cannot fall.
  *
  * The record follows the store: it is written when what it says is durable. A crash in between
- * makes one more new life, never two stores with one. docs/decisions/0003-copied-folders.md tells
- * the cost.
+ * makes one more new life, never two stores with one. Only of a store that is made the file alone is
+ * noted first, so that a crash in between does not make it look like a copy.
+ * docs/decisions/0003-copied-folders.md tells the cost.
  */
 
 import { statSync } from "node:fs";
@@ -43,11 +44,19 @@ export function findEndOfLife(folder: string, standing: Standing): string | unde
   if (inode !== mark.inode || (mark.hasBirth && birthNs !== mark.birthNs)) {
     return "its data file is not the one that was written here";
   }
+  // The store was made in this very file, and its process ended before it could say more.
+  if (isBegun(recorded)) return undefined;
   if (historyId !== standing.historyId) return "its data file is of another history";
   if (typeof txnId !== "number" || txnId > standing.txnId) {
     return `its data file is an older one, of transaction ${standing.txnId}`;
   }
   return undefined;
+}
+
+/** Notes that a store is about to be made in the data file of `folder`. */
+export function beginLife(folder: string): void {
+  const { inode, birthNs } = readMark(folder);
+  writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs });
 }
 
 /** Notes that the store in `folder` has reached `standing`, which must be durable. */
@@ -60,6 +69,16 @@ export function recordLife(folder: string, standing: Standing): void {
 /** When it was last noted, by the clock of the file system; undefined where it never was. */
 export function lastSeenMs(folder: string): number | undefined {
   return statSync(join(folder, LIFE_FILE), { throwIfNoEntry: false })?.mtimeMs;
+}
+
+/** Whether a store was ever finished in `folder`, or there is a record that cannot be read. */
+export function hasLived(folder: string): boolean {
+  const recorded = readLife(folder);
+  return recorded === undefined ? lastSeenMs(folder) !== undefined : !isBegun(recorded);
+}
+
+function isBegun({ historyId, txnId }: ValueObject): boolean {
+  return historyId === undefined && txnId === undefined;
 }
 
 function readLife(folder: string): ValueObject | undefined {

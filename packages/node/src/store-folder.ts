@@ -4,7 +4,7 @@
  *
  * The caller holds the lock of the folder. The order at the opening is part of the safety: the
  * format is checked (and an older one migrated) before anything is renewed, and the life is
- * recorded after the identity is durable.
+ * recorded after the identity is durable; of a new store the file is noted before.
  */
 
 import { existsSync, rmSync, statSync } from "node:fs";
@@ -20,7 +20,7 @@ import {
   type View,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import { findEndOfLife, lastSeenMs, recordLife, type Standing } from "./life.ts";
+import { beginLife, findEndOfLife, hasLived, recordLife, type Standing } from "./life.ts";
 import { DATA_FILE, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
 
 /** To read a very large store from end to end. */
@@ -86,6 +86,7 @@ export async function createStore(folder: string, host: StoreHost): Promise<Stor
   const storage = openLmdb(folder);
   try {
     if (readIdentity(storage) !== undefined) return await openLife(folder, storage, host);
+    beginLife(folder);
     const store = await storeOn(storage, host);
     recordLife(folder, standingOf(store));
     return new StoreFolder(folder, storage, store, host.log);
@@ -154,7 +155,7 @@ async function openLife(
 function removeUnfinished(folder: string): void {
   const path = join(folder, DATA_FILE);
   const size = statSync(path, { throwIfNoEntry: false })?.size;
-  if (size === 0 && lastSeenMs(folder) === undefined) rmSync(path);
+  if (size === 0 && !hasLived(folder)) rmSync(path);
 }
 
 function storeOn(storage: LmdbKeyValue, { platform, options, open }: StoreHost): Promise<Store> {

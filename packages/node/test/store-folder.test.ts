@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type Identity, Store } from "@bigpeer/engine";
+import { type Identity, type KeyValue, Store } from "@bigpeer/engine";
 import { expect, test } from "vitest";
 import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { createStore, openStore, readStore, type StoreFolder } from "../src/store-folder.ts";
@@ -180,4 +180,52 @@ test("a data file that is empty where a store has lived is told as damage, and l
   const opening = createStore(folder, testHost());
   await expect(opening).rejects.toThrow("expected an LMDB file, found an empty one");
   expect(readFileSync(join(folder, "data.mdb"))).toHaveLength(0);
+});
+
+test("a store whose process was killed while it made it goes on, and nothing is called a copy", async () => {
+  const folder = join(temporaryFolder(), "store");
+  const host = testHost();
+  const identities: Identity[] = [];
+  // The identity is durable, and the record of its life was not written yet: a failure in between
+  // leaves what a kill leaves.
+  const open = async (storage: KeyValue): Promise<Store> => {
+    const store = await Store.open(storage, host.platform);
+    identities.push(store.identity);
+    await store.close();
+    throw new Error("killed");
+  };
+  await expect(createStore(folder, { ...host, open })).rejects.toThrow("killed");
+  const opened = await createStore(folder, host);
+  expect(opened.store.identity).toEqual(identities[0]);
+  await opened.close();
+  expect(host.lines).toEqual([]);
+  cpSync(folder, `${folder}-copy`, { recursive: true });
+  const copy = await createStore(`${folder}-copy`, host);
+  expect(copy.store.identity.site).not.toBe(identities[0]?.site);
+  await copy.close();
+  expect(host.lines).toHaveLength(1);
+});
+
+test("a copy of a store that was not finished is a copy all the same", async () => {
+  const folder = join(temporaryFolder(), "store");
+  const host = testHost();
+  const open = async (storage: KeyValue): Promise<Store> => {
+    await (await Store.open(storage, host.platform)).close();
+    throw new Error("killed");
+  };
+  await expect(createStore(folder, { ...host, open })).rejects.toThrow("killed");
+  cpSync(folder, `${folder}-copy`, { recursive: true });
+  await (await createStore(`${folder}-copy`, host)).close();
+  expect(host.lines).toHaveLength(1);
+  expect(host.lines[0]).toContain("this folder is a copy");
+});
+
+test("an empty data file of a store that was never finished is no damage", async () => {
+  const folder = temporaryFolder();
+  const host = testHost();
+  const open = (): Promise<Store> => Promise.reject(new Error("killed"));
+  await expect(createStore(folder, { ...host, open })).rejects.toThrow("killed");
+  truncateSync(join(folder, "data.mdb"), 0);
+  await (await createStore(folder, host)).close();
+  expect(host.lines).toEqual([]);
 });

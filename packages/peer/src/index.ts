@@ -4,6 +4,7 @@
 
 export type { RefusedUpload, SubscriptionStatus } from "@bigpeer/engine";
 export { PeerError } from "@bigpeer/protocol";
+export type { AuthStatus, PeerAuth } from "./auth.ts";
 export type {
   Arguments,
   PeerDocuments,
@@ -12,7 +13,16 @@ export type {
   TransactionResult,
 } from "./local-store.ts";
 export type { ObservedResult, ObserverCallback, StoreObserver } from "./observer.ts";
-export type { LoginDetails, PeerOptions } from "./options.ts";
+export type { LoginDetails, PeerOptions, RemotePolicy, RemoteStatement } from "./options.ts";
 export { openPeer, type Peer, type PeerEvents } from "./peer.ts";
 export type { PlainObject, PlainValue } from "./plain-value.ts";
-export type { PeerConnection, SyncState, SyncStatus, SyncSubscription } from "./sync.ts";
+export type {
+  LocalPeerPresence,
+  PeerPresence,
+  PeerPresences,
+  PresenceGraph,
+  PresenceObserver,
+  RemotePeerPresence,
+} from "./presence.ts";
+export type { RemoteRun } from "./remote.ts";
+export type { AwayCode, PeerConnection, SyncState, SyncStatus, SyncSubscription } from "./sync.ts";

@@ -3,6 +3,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate } from "node:timers/promises";
 import {
   type RefusedUpload,
   type StatementRequest,
@@ -12,7 +13,7 @@ import {
   type Warning,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import { checkStatement, kindOf } from "./argument-check.ts";
+import { checkStatement, kindOf, toldOf } from "./argument-check.ts";
 import { within } from "./deadline.ts";
 import type { ObserverCallback, StoreObserver } from "./observer.ts";
 import { Observers } from "./observers.ts";
@@ -44,37 +45,46 @@ const TRIES_MAX = 20;
 /** How long one try may take. A snapshot is not held longer, and the next transaction waits for it. */
 const TRANSACTION_MS_MAX = 60_000;
 
+/** How long statements may follow each other before others have their turn. */
+const TURN_MS = 10;
+
 export interface LocalStoreOptions extends StatementRunnerOptions {
   readonly refused: () => readonly RefusedUpload[];
+  readonly clearRefused: (commitId?: number) => Promise<number>;
   readonly onError: (error: unknown) => void;
   readonly transactionMsMax?: number;
 }
 
 /** What an app has of it. */
-export type PeerDocuments = Omit<LocalStore, "close">;
+export type PeerDocuments = Omit<LocalStore, "close" | "runner">;
 
 export class LocalStore {
-  readonly #runner: StatementRunner;
+  readonly runner: StatementRunner;
   readonly #observers: Observers;
-  readonly #refused: () => readonly RefusedUpload[];
+  readonly #refused: LocalStoreOptions["refused"];
+  readonly #clearRefused: LocalStoreOptions["clearRefused"];
   readonly #transactionMsMax: number;
   /** Which transaction the code at work belongs to: one that waits for the next would wait for ever. */
   readonly #inside = new AsyncLocalStorage<{ isOpen: boolean }>();
   /** The last transaction that was asked for. */
   #last: Promise<unknown> = Promise.resolve();
+  /** When others had their last turn, as far as is known. */
+  #turnMs = 0;
   #isClosed = false;
 
   constructor(options: LocalStoreOptions) {
-    this.#runner = new StatementRunner(options);
+    this.runner = new StatementRunner(options);
     this.#observers = new Observers(options);
     this.#refused = options.refused;
+    this.#clearRefused = options.clearRefused;
     this.#transactionMsMax = options.transactionMsMax ?? TRANSACTION_MS_MAX;
   }
 
   /** Resolves when what it wrote is durable on this peer. Rejects with a PeerError. */
   async execute<T = PlainObject>(statement: string, args?: Arguments): Promise<QueryResult<T>> {
     this.#checkOpen();
-    const result = await this.#runner.execute(requestOf(statement, args));
+    const result = await this.runner.execute(requestOf(statement, args));
+    await this.#takeTurn();
     const isWrite = result.queryType === "mutation";
     return { ...told<T>(result), commitId: isWrite ? result.transactionId : undefined };
   }
@@ -131,6 +141,16 @@ export class LocalStore {
     return this.#refused();
   }
 
+  /** Forgets one of them, or all. Resolves with how many there were, when that is durable. */
+  async clearRefused(commitId?: number): Promise<number> {
+    this.#checkOpen();
+    if (commitId !== undefined && !Number.isSafeInteger(commitId)) {
+      const message = `expected the commitId of a refused write, found ${toldOf(commitId)}`;
+      throw new PeerError("query.arguments", message);
+    }
+    return this.#clearRefused(commitId);
+  }
+
   /** No observer is told anything more. */
   close(): void {
     this.#isClosed = true;
@@ -139,7 +159,7 @@ export class LocalStore {
 
   async #repeat<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const open = this.#runner.open();
+      const open = this.runner.open();
       const context = { isOpen: true };
       try {
         const execute = async <Row>(statement: string, args?: Arguments) =>
@@ -147,7 +167,9 @@ export class LocalStore {
         const work = (): Promise<T> => this.#inside.run(context, async () => scope({ execute }));
         const result = await within(this.#transactionMsMax, work, () => this.#late());
         context.isOpen = false;
-        if ((await open.commit()) !== undefined) return result;
+        if ((await open.commit()) === undefined) continue;
+        await this.#takeTurn();
+        return result;
       } finally {
         context.isOpen = false;
         open.close();
@@ -155,6 +177,13 @@ export class LocalStore {
     }
     const message = `others changed ${TRIES_MAX} times what the transaction had read`;
     throw new PeerError("store.busy", message);
+  }
+
+  /** A program that only waits for its statements would keep the sync, and all else, from its turn. */
+  async #takeTurn(): Promise<void> {
+    if (performance.now() - this.#turnMs < TURN_MS) return;
+    await setImmediate();
+    this.#turnMs = performance.now();
   }
 
   #late(): PeerError {

@@ -13,6 +13,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { kindOf, toldOf } from "./argument-check.ts";
+import type { PlainObject } from "./plain-value.ts";
 
 /** What a login needs of an app: the name of an auth provider, and a token that it accepts. */
 export interface LoginDetails {
@@ -37,7 +38,24 @@ export interface PeerOptions {
   readonly deviceName?: string;
   /** What others may know of this peer. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Which statements of others are run here; `read` unless said otherwise. */
+  readonly remote?: RemotePolicy;
 }
+
+/** What an app is asked: whether it may be run. */
+export interface RemoteStatement {
+  readonly statement: string;
+  readonly args: PlainObject;
+  /** Whether it changes documents, indexes or settings. */
+  readonly isWrite: boolean;
+}
+
+/** Those that only read, all, none, or those that the app says yes to. */
+export type RemotePolicy =
+  | "read"
+  | "write"
+  | "off"
+  | ((request: RemoteStatement) => boolean | Promise<boolean>);
 
 export interface CheckedOptions {
   readonly appId: string;
@@ -50,7 +68,21 @@ export interface CheckedOptions {
     | { readonly kind: "login"; readonly login: () => LoginDetails | Promise<LoginDetails> };
   readonly deviceName: string;
   readonly metadata: ValueObject;
+  readonly remote: RemotePolicy;
 }
+
+/** All that there are: the compiler knows. */
+const NAMES: { readonly [Name in keyof Required<PeerOptions>]: true } = {
+  appId: true,
+  url: true,
+  folder: true,
+  memory: true,
+  token: true,
+  login: true,
+  deviceName: true,
+  metadata: true,
+  remote: true,
+};
 
 const APP_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -58,6 +90,7 @@ const APP_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export function checkOptions(options: PeerOptions): CheckedOptions {
   if (typeof options !== "object" || options === null)
     throw invalid("options", "an object", options);
+  checkNames(options);
   const { appId, deviceName = hostname().slice(0, SYNC_NAME_SIZE_MAX) } = options;
   if (typeof appId !== "string" || !APP_ID.test(appId)) {
     throw invalid("appId", "the UUID of an app in lower case", appId);
@@ -72,7 +105,16 @@ export function checkOptions(options: PeerOptions): CheckedOptions {
     credential: checkCredential(options),
     deviceName,
     metadata: checkMetadata(options.metadata),
+    remote: checkRemote(options.remote),
   };
+}
+
+/** One that is misspelt would be taken for its default: `remot: "off"` for a peer that answers. */
+function checkNames(options: object): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(NAMES, name));
+  if (unknown === undefined) return;
+  const message = `expected one of ${Object.keys(NAMES).join(", ")} as an option`;
+  throw new PeerError("config.invalid", `${message}, found ${toldOf(unknown)}`);
 }
 
 function isName(name: string): boolean {
@@ -117,7 +159,15 @@ function checkCredential({ token, login }: PeerOptions): CheckedOptions["credent
   return { kind: "token", token };
 }
 
-function checkMetadata(metadata: unknown): ValueObject {
+function checkRemote(remote: unknown): RemotePolicy {
+  if (remote === undefined) return "read";
+  if (remote === "read" || remote === "write" || remote === "off") return remote;
+  if (typeof remote === "function") return remote as RemotePolicy;
+  throw invalid("remote", '"read", "write", "off" or a function', remote);
+}
+
+/** Throws a PeerError unless it is an object of values and not too large. */
+export function checkMetadata(metadata: unknown): ValueObject {
   if (metadata === undefined) return {};
   const value = checkValue(metadata, "metadata");
   if (!isObject(value)) throw invalid("metadata", "an object", metadata);

@@ -11,6 +11,7 @@ import {
   createStore,
   DATA_FILE,
   type FolderLock,
+  isFullError,
   makeFolder,
   namesIn,
   type StoreFolder,
@@ -59,9 +60,17 @@ async function openMemory({ open }: PlaceOptions): Promise<PeerPlace> {
 }
 
 async function openFolder(folder: string, options: PlaceOptions): Promise<PeerPlace> {
+  try {
+    make(folder);
+    refuseForeign(folder);
+    return await openLocked(folder, options);
+  } catch (error) {
+    throw told(folder, error);
+  }
+}
+
+async function openLocked(folder: string, options: PlaceOptions): Promise<PeerPlace> {
   const { platform, open, onWarning } = options;
-  makeFolder(folder, FOLDER_MODE);
-  refuseForeign(folder);
   const lock = await acquireFolderLock(folder);
   try {
     const log = (_: "warn", message: string): void => onWarning(message);
@@ -87,4 +96,45 @@ function refuseForeign(folder: string): void {
   if (other === undefined || names.includes(DATA_FILE)) return;
   const message = `expected an empty folder or one of a peer at ${folder}, found ${other}`;
   throw new PeerError("store.foreign", message);
+}
+
+function make(folder: string): void {
+  try {
+    makeFolder(folder, FOLDER_MODE);
+  } catch (cause) {
+    const expected = `expected a folder for the documents at ${folder}`;
+    throw new PeerError("config.invalid", `${expected}, found ${foundInstead(cause)}`, { cause });
+  }
+}
+
+function foundInstead(cause: unknown): string {
+  switch (systemCode(cause)) {
+    case "EEXIST":
+      return "a file in its place";
+    case "ENOTDIR":
+      return "a file in its way";
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return `no permission to make it: ${messageOf(cause)}`;
+    default:
+      return `no way to make it: ${messageOf(cause)}`;
+  }
+}
+
+/** What the system says of a file of ours names neither the folder nor what it is for. */
+function told(folder: string, error: unknown): unknown {
+  if (error instanceof PeerError || systemCode(error) === undefined) return error;
+  const message = `expected to use the folder ${folder}: ${messageOf(error)}`;
+  const code = isFullError(error) ? "store.full" : "config.invalid";
+  return new PeerError(code, message, { cause: error });
+}
+
+function systemCode(error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "string" && /^E[A-Z]+$/.test(code) ? code : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -5,8 +5,9 @@
  * Order of the closing: the connection, observers, the store, the lock.
  */
 
-import { platform as osName, release } from "node:os";
+import { platform as osName } from "node:os";
 import {
+  MemoryPool,
   PeerStore,
   PeerSync,
   type PeerSyncEvent,
@@ -14,12 +15,21 @@ import {
   type SystemRow,
 } from "@bigpeer/engine";
 import { nodePlatform } from "@bigpeer/node";
-import { assert, ERROR_CODES, type ErrorCode, PeerError } from "@bigpeer/protocol";
+import {
+  assert,
+  ERROR_CODES,
+  type ErrorCode,
+  type PeerDescription,
+  PeerError,
+} from "@bigpeer/protocol";
 import { kindOf, toldOf } from "./argument-check.ts";
+import { Auth, type PeerAuth } from "./auth.ts";
 import { EventHub, type Listener } from "./event-hub.ts";
 import { LocalStore, type PeerDocuments } from "./local-store.ts";
 import { type CheckedOptions, checkOptions, type PeerOptions } from "./options.ts";
 import { openPlace, type PeerPlace } from "./peer-folder.ts";
+import { type PeerPresences, Presence, type RemotePeerPresence } from "./presence.ts";
+import { Remote, type RemoteRun } from "./remote.ts";
 import { SessionToken } from "./session-token.ts";
 import { type PeerConnection, Sync, type SyncStatus } from "./sync.ts";
 import { VERSION } from "./version.ts";
@@ -30,16 +40,29 @@ export interface PeerEvents {
   readonly status: SyncStatus;
   /** A write that the server did not take. Its effect is gone; it can be read with `store.refused`. */
   readonly refused: RefusedUpload;
+  /** A statement of somebody else that was run here, or was not. */
+  readonly remote: RemoteRun;
   /** What failed and nobody else was told: a callback, a query, a subscription, a credential. */
   readonly error: Error;
   /** What somebody should know. */
   readonly warning: string;
 }
 
+/** Memory of all statements together, also of those that others have run here. */
+const STATEMENTS_BYTES_MAX = 256 * 1024 * 1024;
+
 /** How often it is forgotten what need not be kept. */
 const MAINTENANCE_MS = 600_000;
 
-const EVENT_NAMES: readonly (keyof PeerEvents)[] = ["status", "refused", "error", "warning"];
+const EVENT_NAMES: readonly (keyof PeerEvents)[] = [
+  "status",
+  "refused",
+  "remote",
+  "error",
+  "warning",
+];
+
+const EVENTS_TOLD = `${EVENT_NAMES.slice(0, -1).join(", ")} or ${EVENT_NAMES.at(-1)}`;
 
 const SESSION_STATUS = {
   stopped: "Disabled",
@@ -57,17 +80,26 @@ export class Peer {
   readonly appId: string;
   readonly store: PeerDocuments;
   readonly sync: PeerConnection;
+  readonly auth: PeerAuth<Peer>;
+  readonly presence: PeerPresences;
   readonly #local: LocalStore;
   readonly #sync: Sync;
+  readonly #auth: Auth<Peer>;
+  readonly #presence: Presence;
+  readonly #remote: Remote;
+  /** What the sync, presence and remote statements run on. */
+  readonly #engine: PeerSync;
   readonly #place: PeerPlace;
   readonly #events: EventHub<PeerEvents>;
   readonly #token: SessionToken;
   readonly #stopListening: () => void;
   readonly #maintenance: NodeJS.Timeout;
   /** As it was told last. */
-  #pendingCount = 0;
+  #status: SyncStatus = { state: "stopped", pendingCount: 0 };
   /** Why the server does not let this peer in, as it was told last. */
   #refusal: string | undefined;
+  /** What the last token was not given with; undefined when there was one. */
+  #tokenFault: unknown;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -86,17 +118,38 @@ export class Peer {
       store,
       platform: nodePlatform,
       appId,
+      memory: new MemoryPool(STATEMENTS_BYTES_MAX),
       facts: { rows: (name) => this.#rowsOf(name, peerStore, options.baseUrl) },
       refused: () => peerStore.refused(),
+      clearRefused: (commitId) => peerStore.clearRefused(commitId),
       onError: (error) => this.#fail(error),
     });
     this.store = this.#local;
+    this.#remote = new Remote({
+      runner: this.#local.runner,
+      policy: options.remote,
+      onRun: (run) => this.#events.emit("remote", run),
+      onError: (error) => this.#fail(error),
+    });
+    const description = descriptionOf(options, peerStore);
+    this.#engine = this.#newSync(options, peerStore, description);
     this.#sync = new Sync({
-      sync: this.#newSync(options, peerStore),
+      sync: this.#engine,
       pendingCount: () => peerStore.pendingCount,
       onStatus: () => this.#tellStatus(),
     });
     this.sync = this.#sync;
+    const checkOpen = (): void => this.#checkOpen();
+    this.#auth = new Auth<Peer>({
+      token: this.#token,
+      subject: () => this,
+      stop: () => this.#sync.stop(),
+      checkOpen,
+    });
+    this.auth = this.#auth;
+    const onError = (error: unknown): void => this.#fail(error);
+    this.#presence = new Presence({ sync: this.#engine, description, onError, checkOpen });
+    this.presence = this.#presence;
     this.#stopListening = store.onCommit(() => this.#committed());
     this.#maintenance = setInterval(() => void this.#maintain(peerStore), MAINTENANCE_MS).unref();
   }
@@ -127,7 +180,7 @@ export class Peer {
   /** Calls `listener` with each event of the name. Returns the way to stop it. */
   on<Name extends keyof PeerEvents>(name: Name, listener: Listener<PeerEvents[Name]>): () => void {
     if (!EVENT_NAMES.includes(name)) {
-      const message = `expected status, refused, error or warning as the event, found ${toldOf(name)}`;
+      const message = `expected ${EVENTS_TOLD} as the event, found ${toldOf(name)}`;
       throw new PeerError("config.invalid", message);
     }
     if (typeof listener !== "function") {
@@ -151,6 +204,8 @@ export class Peer {
     try {
       this.#stopListening();
       clearInterval(this.#maintenance);
+      this.#presence.close();
+      this.#remote.close();
       await this.#sync.close();
       this.#local.close();
     } finally {
@@ -158,21 +213,21 @@ export class Peer {
     }
   }
 
-  #newSync(options: CheckedOptions, peerStore: PeerStore): PeerSync {
-    const { appId, baseUrl, deviceName, metadata } = options;
+  #checkOpen(): void {
+    if (this.isClosed) throw new PeerError("store.closed", "the peer is closed");
+  }
+
+  #newSync(
+    { appId, baseUrl }: CheckedOptions,
+    peerStore: PeerStore,
+    description: PeerDescription,
+  ): PeerSync {
     const url = `${baseUrl.replace(/^http/, "ws")}/${appId}/sync`;
     return new PeerSync({
       store: peerStore,
       platform: nodePlatform,
       appId,
-      description: {
-        // It lasts as long as the store, and a copy of the store has another one.
-        key: peerStore.store.identity.historyId,
-        deviceName,
-        os: `${osName()} ${release()}`,
-        sdk: `bigpeer-node/${VERSION}`,
-        metadata,
-      },
+      description,
       dial: (handlers) => dialWebSocket(url, handlers),
       wakeIn: (ms, wake) => {
         const timer = setTimeout(wake, ms).unref();
@@ -180,6 +235,7 @@ export class Peer {
       },
       token: () => this.#getToken(),
       onEvent: (event) => this.#heard(event),
+      run: (run, reply) => this.#remote.run(run, reply),
     });
   }
 
@@ -187,26 +243,23 @@ export class Peer {
     switch (event.kind) {
       case "connected":
         this.#refusal = undefined;
+        this.#auth.accept();
         this.#sync.note(undefined);
         return this.#tellStatus();
       case "disconnected":
-        if (event.code === "unauthorized" || event.code === "expired") this.#token.forget();
-        if (event.code === "unauthorized" || event.code === "version") {
-          const message = `the server does not let this peer in: ${event.message}`;
-          this.#failOnce(new PeerError("permission.denied", message));
-        }
-        this.#sync.note(event.message);
+        return this.#disconnected(event);
+      case "foreign": {
+        const reason = `the server is of another app: ${event.app}`;
+        this.#sync.note({ reason, code: "permission.denied" });
+        this.#fail(new PeerError("permission.denied", reason));
         return this.#tellStatus();
-      case "foreign":
-        this.#sync.note(`the server is of another app: ${event.app}`);
-        this.#fail(
-          new PeerError("permission.denied", `the server is of another app: ${event.app}`),
-        );
-        return this.#tellStatus();
+      }
       case "unsubscribed":
         return this.#fail(new PeerError(codeOf(event.code), event.message));
       case "failed":
-        return this.#fail(event.error);
+        // Why there is no token was told by whoever asked for it.
+        if (event.error !== this.#tokenFault) this.#fail(event.error);
+        return;
       case "refused":
         for (const upload of event.uploads) this.#events.emit("refused", upload);
         return;
@@ -215,14 +268,27 @@ export class Peer {
     }
   }
 
+  #disconnected({ code, message: reason, refusal }: Disconnected): void {
+    if (code === "unauthorized" || code === "expired") this.#auth.forget();
+    // That a login was refused was told by whoever asked for it.
+    const isRefused = code === "unauthorized" && refusal === undefined;
+    if (isRefused || code === "version") {
+      const message = `the server does not let this peer in: ${reason}`;
+      this.#failOnce(new PeerError("permission.denied", message));
+    }
+    this.#sync.note({ reason, code: refusal ?? code });
+    this.#tellStatus();
+  }
+
   #tellStatus(): void {
     const { status } = this.sync;
-    this.#pendingCount = status.pendingCount;
+    if (isSameStatus(status, this.#status)) return;
+    this.#status = status;
     this.#events.emit("status", status);
   }
 
   #committed(): void {
-    if (!this.isClosed && this.sync.status.pendingCount !== this.#pendingCount) this.#tellStatus();
+    if (!this.isClosed) this.#tellStatus();
   }
 
   #rowsOf(name: string, peerStore: PeerStore, id: string): Iterable<SystemRow> {
@@ -231,6 +297,8 @@ export class Peer {
         return peerStore.syncInfoRows({ id, status: SESSION_STATUS[this.sync.status.state] });
       case "refused_writes":
         return peerStore.refusedRows();
+      case "peers":
+        return this.#presence.graph.remotePeers.map(rowOf);
       default:
         return [];
     }
@@ -245,9 +313,14 @@ export class Peer {
   }
 
   async #getToken(): Promise<string> {
+    // One that is asked for while there is a connection is to take the place of the one in use.
+    const isRenewal = this.#engine.status().offsetMs !== undefined;
     try {
-      return await this.#token.get();
+      const given = await (isRenewal ? this.#token.renew() : this.#token.get());
+      this.#tokenFault = undefined;
+      return given;
     } catch (error) {
+      this.#tokenFault = error;
       if (error instanceof PeerError) this.#failOnce(error);
       throw error;
     }
@@ -270,4 +343,31 @@ export class Peer {
 /** The server's code, where it is one that we know. */
 function codeOf(code: string): ErrorCode {
   return ERROR_CODES.find((known) => known === code) ?? "operation.refused";
+}
+
+function isSameStatus(a: SyncStatus, b: SyncStatus): boolean {
+  if (a.state !== b.state || a.pendingCount !== b.pendingCount) return false;
+  return a.reason === b.reason && a.code === b.code;
+}
+
+type Disconnected = Extract<PeerSyncEvent, { readonly kind: "disconnected" }>;
+
+function descriptionOf(
+  { deviceName, metadata }: CheckedOptions,
+  peerStore: PeerStore,
+): PeerDescription {
+  return {
+    // It lasts as long as the store, and a copy of the store has another one.
+    key: peerStore.store.identity.historyId,
+    deviceName,
+    // Its name alone: others choose by it.
+    os: osName(),
+    sdk: `bigpeer-node/${VERSION}`,
+    metadata,
+  };
+}
+
+/** A row of `system:peers`. */
+function rowOf({ peerKeyString: id, ...fields }: RemotePeerPresence): SystemRow {
+  return { id, fields: { peerKeyString: id, ...fields } };
 }

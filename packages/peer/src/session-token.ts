@@ -8,36 +8,69 @@ import type { CheckedOptions, LoginDetails } from "./options.ts";
 
 const LOGIN_MS_MAX = 15_000;
 
-interface Session {
+/** Clocks that differ by less are taken for equal: a server tells its own in whole seconds. */
+const CLOCK_MS = 2000;
+
+export interface Session {
   readonly token: string;
+  /** Whom the provider has named. */
+  readonly userId: string | undefined;
+  /** When it ends, by the clock of the server; undefined where it has not said so. */
+  readonly expiresAt: number | undefined;
   /** By the clock of this machine. */
   readonly renewAtMs: number;
+  readonly endMs: number;
 }
 
 export class SessionToken {
   readonly #options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">;
   #session: Session | undefined;
+  /** Counts what was forgotten: a login that was begun before is of no use any more. */
+  #forgotten = 0;
 
   constructor(options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">) {
     this.#options = options;
+  }
+
+  get isLogin(): boolean {
+    return this.#options.credential.kind === "login";
+  }
+
+  /** The session of the last login, unless it is over. */
+  get session(): Session | undefined {
+    const session = this.#session;
+    return session === undefined || Date.now() >= session.endMs ? undefined : session;
   }
 
   /** Rejects with what the login failed with: a PeerError, when another try would fail, too. */
   async get(): Promise<string> {
     const { credential } = this.#options;
     if (credential.kind === "token") return credential.token;
-    if (this.#session === undefined || Date.now() >= this.#session.renewAtMs) {
-      this.#session = await this.#login(checkDetails(await credential.login()));
-    }
-    return this.#session.token;
+    const { session } = this;
+    if (session !== undefined && Date.now() < session.renewAtMs) return session.token;
+    return this.#login(credential.login);
+  }
+
+  /** A new one, before the one in use ends. Rejects like get. */
+  async renew(): Promise<string> {
+    const { credential } = this.#options;
+    return credential.kind === "token" ? credential.token : this.#login(credential.login);
   }
 
   /** The server does not take it any more: the next one is asked for. */
   forget(): void {
     this.#session = undefined;
+    this.#forgotten++;
   }
 
-  async #login({ provider, token }: LoginDetails): Promise<Session> {
+  async #login(login: () => LoginDetails | Promise<LoginDetails>): Promise<string> {
+    const forgotten = this.#forgotten;
+    const session = await this.#ask(checkDetails(await login()));
+    if (forgotten === this.#forgotten) this.#session = session;
+    return session.token;
+  }
+
+  async #ask({ provider, token }: LoginDetails): Promise<Session> {
     const { appId, baseUrl } = this.#options;
     const response = await fetch(`${baseUrl}/${appId}/auth/login`, {
       method: "POST",
@@ -52,11 +85,13 @@ export class SessionToken {
       if (isTemporary(response.status)) throw new Error(`the login failed ${told}`);
       throw new PeerError("permission.denied", `the login was refused ${told}`);
     }
-    const { accessToken, accessExpiry } = answer;
+    const { accessToken, accessExpiry, userId } = answer;
     if (typeof accessToken !== "string") {
       throw new PeerError("permission.denied", "expected an accessToken from the login");
     }
-    return { token: accessToken, renewAtMs: halfWay(accessExpiry) };
+    const user = typeof userId === "string" ? userId : undefined;
+    const serverMs = Date.parse(response.headers.get("date") ?? "");
+    return { token: accessToken, userId: user, ...timesOf(accessExpiry, serverMs) };
   }
 }
 
@@ -85,9 +120,16 @@ async function readAnswer(response: Response): Promise<{ readonly [key: string]:
   return isObject(answer) ? answer : {};
 }
 
-/** Half of the time that is left; a clock that is wrong makes the next login come early or late. */
-function halfWay(expiry: Value | undefined): number {
-  const end = typeof expiry === "string" ? Date.parse(expiry) : NaN;
+/** How long it lasts is told by the clock of the server: that of this machine may be wrong. */
+function timesOf(
+  expiry: Value | undefined,
+  serverMs: number,
+): Pick<Session, "expiresAt" | "renewAtMs" | "endMs"> {
   const now = Date.now();
-  return Number.isNaN(end) ? now : now + (end - now) / 2;
+  const end = typeof expiry === "string" ? Date.parse(expiry) : NaN;
+  // Without an end it is used for the connection that it was asked for, and no other.
+  if (Number.isNaN(end)) return { expiresAt: undefined, renewAtMs: now, endMs: Infinity };
+  const isOff = Math.abs(serverMs - now) > CLOCK_MS;
+  const leftMs = end - (isOff ? serverMs : now);
+  return { expiresAt: end, renewAtMs: now + leftMs / 2, endMs: now + leftMs };
 }

@@ -3,12 +3,19 @@
  */
 
 import type {
+  EndCode,
   PeerSubscription,
   PeerSync,
   PeerSyncStatus,
   SubscriptionStatus,
 } from "@bigpeer/engine";
-import { checkValue, isObject, PeerError, type ValueObject } from "@bigpeer/protocol";
+import {
+  checkValue,
+  type ErrorCode,
+  isObject,
+  PeerError,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import { checkStatement } from "./argument-check.ts";
 import type { Arguments } from "./local-store.ts";
 import { ownCopy } from "./plain-value.ts";
@@ -22,6 +29,16 @@ export interface SyncStatus {
   readonly pendingCount: number;
   /** Why there is no connection, in words; undefined while there is one. */
   readonly reason?: string | undefined;
+  /** The same for programs: how the connection ended, or the code of the error that keeps it away. */
+  readonly code?: AwayCode | undefined;
+}
+
+export type AwayCode = EndCode | ErrorCode;
+
+/** Why there is no connection. */
+export interface Away {
+  readonly reason: string;
+  readonly code: AwayCode;
 }
 
 /** What a peer is to be sent. It lasts until it is cancelled, with and without a connection. */
@@ -51,7 +68,7 @@ export type PeerConnection = Omit<Sync, "close" | "note">;
 export class Sync {
   readonly #options: SyncOptions;
   readonly #subscriptions = new Set<SyncSubscription>();
-  #reason: string | undefined;
+  #away: Away | undefined;
   #isClosed = false;
   /** As it was last, when the store cannot be asked any more. */
   #last: SyncStatus | undefined;
@@ -65,6 +82,7 @@ export class Sync {
   /** Looks for the server, and comes back to it whenever it was lost. May be called again. */
   start(): void {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
+    if (this.#away?.code === "stopped") this.#away = undefined;
     this.#options.sync.start();
     this.#keepAlive();
     this.#options.onStatus();
@@ -86,8 +104,7 @@ export class Sync {
     if (this.#last !== undefined) return this.#last;
     const state = stateOf(this.#options.sync.status());
     const status: SyncStatus = { state, pendingCount: this.#options.pendingCount() };
-    const isAway = state !== "connected" && this.#reason !== undefined;
-    return isAway ? { ...status, reason: this.#reason } : status;
+    return state === "connected" ? status : { ...status, ...this.#away };
   }
 
   get subscriptions(): SyncSubscription[] {
@@ -117,8 +134,8 @@ export class Sync {
   }
 
   /** Told by whoever hears of it: why there is no connection, undefined when there is one. */
-  note(reason: string | undefined): void {
-    this.#reason = reason;
+  note(away: Away | undefined): void {
+    this.#away = away;
     this.#keepAlive();
   }
 

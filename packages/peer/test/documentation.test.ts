@@ -37,7 +37,8 @@ test("the snippets of docs/sdk.md run one after the other", async () => {
   const text = snippetsOf("docs/sdk.md").replace('"@bigpeer/peer"', JSON.stringify(entry));
   writeFileSync(join(folder, "sdk.mjs"), text);
   expect(await run(join(folder, "sdk.mjs"), folder)).toBe(
-    "[ { _id: 't1', title: 'Tea', cups: 2, isDone: false } ]\nopen: 1\n[]\n",
+    "[ { _id: 't1', title: 'Tea', cups: 2, isDone: false } ]\nopen: 1\n[]\n" +
+      "{ isAuthenticated: true }\n",
   );
 });
 

@@ -4,99 +4,20 @@
  * Everybody ends with the same documents, and the counters are exact.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { callOnce, type Served, serveFolder } from "../../server/test/support/served-folder.ts";
 import { CuttingProxy } from "./support/cutting-proxy.ts";
+import { FleetProcess } from "./support/running-fleet.ts";
 
 const PEERS = 200;
 const PROCESSES = 8;
 const TEAMS = 20;
 const MINUTES = 2;
 const SERVER_KILLS = 2;
-
-interface Digest {
-  readonly marks: readonly string[];
-  readonly totals: readonly number[];
-  readonly strangers: number;
-  readonly pending: number;
-  readonly refused: number;
-}
-
-interface Waiting {
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** One process of the fleet, through all of its lives. */
-class FleetProcess {
-  readonly #command: readonly string[];
-  readonly #onMark: (id: string) => void;
-  #process: ChildProcess | undefined;
-  #answers: Waiting[] = [];
-  #errorText = "";
-  kills = 0;
-
-  constructor(command: readonly string[], onMark: (id: string) => void) {
-    this.#command = command;
-    this.#onMark = onMark;
-  }
-
-  async start(): Promise<void> {
-    const started = spawn(process.execPath, this.#command, { stdio: ["pipe", "pipe", "pipe"] });
-    this.#process = started;
-    this.#answers = [];
-    started.stdin.on("error", () => undefined);
-    started.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#errorText = (this.#errorText + text).slice(-10_000);
-    });
-    started.once("close", () => {
-      const error = new Error(`the process ended: ${this.#errorText}`);
-      for (const { reject } of this.#answers.splice(0)) reject(error);
-    });
-    createInterface({ input: started.stdout }).on("line", (line) => this.#hear(line));
-    await this.#answer();
-  }
-
-  /** Everything that it holds in memory is gone; what its peers were told is durable is not. */
-  async kill(): Promise<void> {
-    this.kills++;
-    await this.end("SIGKILL");
-  }
-
-  async end(signal: NodeJS.Signals): Promise<void> {
-    const ended = this.#process;
-    if (ended === undefined || ended.exitCode !== null || ended.signalCode !== null) return;
-    ended.kill(signal);
-    await once(ended, "close");
-  }
-
-  ask(line: string): Promise<unknown> {
-    const answer = this.#answer();
-    this.#process?.stdin?.write(`${line}\n`);
-    return answer;
-  }
-
-  #answer(): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#answers.push({ resolve, reject });
-    });
-  }
-
-  #hear(line: string): void {
-    // The last line of a killed process may be cut.
-    if (!line.endsWith("}")) return;
-    const told = JSON.parse(line) as { readonly mark?: string };
-    if (told.mark !== undefined) this.#onMark(told.mark);
-    else this.#answers.shift()?.resolve(told);
-  }
-}
 
 let serverScript: Script;
 let fleetScript: Script;
@@ -201,8 +122,7 @@ async function expectSettled(
   expect([...acknowledged].filter((id) => !all.has(id))).toEqual([]);
   for (let number = 0; number < PEERS; number++) {
     const owner = fleet[Math.floor(number / (PEERS / PROCESSES))];
-    const answer = (await owner?.ask(`digest ${number}`)) as { digest: Digest } | undefined;
-    expect({ number, ...answer?.digest }).toEqual({
+    expect({ number, ...(await owner?.digest(number)) }).toEqual({
       number,
       marks: marks[number % TEAMS],
       totals: totals.map(({ n }) => n),

@@ -19,6 +19,17 @@ test("a write has the ids that it changed and a commit, a read has items and non
   });
 });
 
+test("statements that follow each other without a pause leave others their turn", async () => {
+  const { local } = await openLocalStore();
+  const turns: string[] = [];
+  setImmediate(() => turns.push("another's"));
+  let count = 0;
+  for (; count < 10_000 && turns.length === 0; count++) {
+    await local.execute("INSERT INTO c DOCUMENTS (:d)", { d: { _id: count } });
+  }
+  expect(count).toBeLessThan(10_000);
+});
+
 test("what an app does with its objects afterwards does not reach the store", async () => {
   const { local } = await openLocalStore();
   const task = { _id: "a", list: [1], bytes: Buffer.from([7]) };

@@ -32,16 +32,30 @@ test.each<[string, object, string]>([
   ["no place", { memory: undefined }, "expected folder or memory: true, found neither"],
   ["two places", { folder: "x" }, "expected folder or memory: true, found both"],
   ["an empty folder", { memory: undefined, folder: "" }, 'expected a path as folder, found ""'],
+  [
+    "an option that is misspelt",
+    { remot: "off" },
+    "expected one of appId, url, folder, memory, token, login, deviceName, metadata, remote as an option, " +
+      'found "remot"',
+  ],
   ["no credential", { token: undefined }, "expected token or login, found neither"],
   ["two credentials", { login: () => ({}) }, "expected token or login, found both"],
   ["a token that is none", { token: 7 }, "expected a text as token, found number"],
   ["a login that is none", { token: undefined, login: "x" }, "expected a function as login"],
   ["metadata that is none", { metadata: [] }, "expected an object as metadata, found an array"],
+  ["a remote that is none", { remote: "all" }, 'expected "read", "write", "off" or a function as'],
   ["metadata with a function", { metadata: { f: () => 1 } }, "metadata.f"],
 ])("%s is refused in words", (_name, change, message) => {
   const check = (): unknown => checkOptions({ ...GOOD, ...change });
   expect(check).toThrow(PeerError);
   expect(check).toThrow(message);
+});
+
+test("only statements that read are run for others, unless the app says otherwise", () => {
+  expect(checkOptions(GOOD).remote).toBe("read");
+  for (const remote of ["read", "write", "off", () => true] as const) {
+    expect(checkOptions({ ...GOOD, remote }).remote).toBe(remote);
+  }
 });
 
 test("a token that is refused is not repeated", () => {

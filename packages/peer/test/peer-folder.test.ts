@@ -1,10 +1,11 @@
 /**
  * The folder of a peer: one process at a time, nobody else's files, and copies begin a new life.
  */
-import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Store } from "@bigpeer/engine";
 import { nodePlatform } from "@bigpeer/node";
+import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { openPlace, type PeerPlace } from "../src/peer-folder.ts";
@@ -85,4 +86,34 @@ test("in memory nothing is left", async () => {
   const second = await open(undefined);
   expect(second.store.identity.historyId).not.toBe(first.store.identity.historyId);
   await second.close();
+});
+
+test.each([
+  ["a file", (folder: string) => join(folder, "file"), "found a file in its place"],
+  ["below a file", (folder: string) => join(folder, "file", "deep"), "found a file in its way"],
+  ["where none can be made", () => "/proc/nowhere/peer", "found no way to make it"],
+  ["of too long a name", (folder: string) => join(folder, "x".repeat(300)), "found no way to make"],
+])(
+  "a folder that is %s is refused with its path and what was expected",
+  async (_, place, found) => {
+    const base = temporaryFolder();
+    writeFileSync(join(base, "file"), "");
+    const folder = place(base);
+    const opening = open(folder);
+    await expect(opening).rejects.toBeInstanceOf(PeerError);
+    await expect(opening).rejects.toEqual(expect.objectContaining({ code: "config.invalid" }));
+    await expect(opening).rejects.toThrow(
+      `expected a folder for the documents at ${folder}, ${found}`,
+    );
+  },
+);
+
+test("a file of the store that is something else is told with its path", async () => {
+  const folder = temporaryFolder();
+  await (await open(folder)).close();
+  rmSync(join(folder, "life.json"));
+  mkdirSync(join(folder, "life.json"));
+  const opening = open(folder);
+  await expect(opening).rejects.toBeInstanceOf(PeerError);
+  await expect(opening).rejects.toThrow(/^expected to use the folder .+: EISDIR/);
 });

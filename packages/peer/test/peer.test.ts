@@ -8,11 +8,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
 import { openPeer, type Peer, type PeerOptions, type SyncStatus } from "../src/index.ts";
+import { idsOf, insert, TASKS, whenStatus, whenTasks } from "./support/peer-status.ts";
 import { type RealServer, startRealServer } from "./support/real-server.ts";
 import { until } from "./support/turns.ts";
 
 const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
-const TASKS = "SELECT * FROM tasks ORDER BY _id";
 
 /** A peer that nobody answers. */
 async function openAlone(options: Partial<PeerOptions> = {}): Promise<Peer> {
@@ -21,46 +21,6 @@ async function openAlone(options: Partial<PeerOptions> = {}): Promise<Peer> {
   const peer = await openPeer({ appId: APP, url, token: "bp_1", ...place, ...options });
   onTestFinished(() => peer.close());
   return peer;
-}
-
-function insert(
-  peer: Peer,
-  _id: string,
-  fields: object = {},
-): ReturnType<Peer["store"]["execute"]> {
-  return peer.store.execute("INSERT INTO tasks DOCUMENTS (:d)", { d: { _id, ...fields } });
-}
-
-async function idsOf(peer: Peer): Promise<unknown[]> {
-  const { items } = await peer.store.execute(TASKS);
-  return items.map((item) => item["_id"]);
-}
-
-/** Waits until the peer shows these tasks. */
-function whenTasks(peer: Peer, ids: readonly string[]): Promise<void> {
-  return new Promise((resolve) => {
-    const observer = peer.store.registerObserver(TASKS, ({ items }) => {
-      const found = items.map((item) => item["_id"]);
-      if (JSON.stringify(found) !== JSON.stringify(ids)) return;
-      observer.cancel();
-      resolve();
-    });
-  });
-}
-
-function whenStatus(peer: Peer, holds: (status: SyncStatus) => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = peer.on("status", look);
-    function look(status: SyncStatus): void {
-      if (!holds(status)) return;
-      stop();
-      resolve();
-    }
-    if (holds(peer.sync.status)) {
-      stop();
-      resolve();
-    }
-  });
 }
 
 test("a peer reads and writes without a server, and says what waits for one", async () => {
@@ -125,7 +85,7 @@ test("an event that there is none of, and a listener that is none, are refused i
   const peer = await openAlone();
   const on = (name: string, listener: unknown) => (): unknown =>
     peer.on(name as "status", listener as () => void);
-  const names = 'expected status, refused, error or warning as the event, found "statu"';
+  const names = 'expected status, refused, remote, error or warning as the event, found "statu"';
   expect(on("statu", () => undefined)).toThrow(names);
   expect(on("status", undefined)).toThrow("expected a function as the listener, found undefined");
 });
@@ -144,15 +104,18 @@ test("a server that does not answer is a reason to be offline, not an error", as
   peer.sync.start();
   await whenStatus(peer, ({ state }) => state === "offline");
   expect(peer.sync.status.reason).toContain("ECONNREFUSED");
+  expect(peer.sync.status.code).toBe("lost");
   await insert(peer, "a");
   await peer.sync.stop();
   expect(peer.sync.status.state).toBe("stopped");
+  expect(peer.sync.status.code).toBe("stopped");
   expect(errors).toEqual([]);
 });
 
 test.each([
   ["SELECT", "line 1"],
-  ["DELETE FROM tasks", "expected a SELECT"],
+  ["DELETE FROM tasks", "expected a SELECT to follow, found DELETE"],
+  ["EVICT FROM tasks", "expected a SELECT to follow, found EVICT"],
   ["SELECT title FROM tasks", "expected SELECT * FROM a collection"],
   ["SELECT * FROM tasks WHERE owner = :me", "me"],
 ])("%s is no subscription, and that is told at once", async (query, message) => {
@@ -244,6 +207,30 @@ test("[S35] a refused write is told, goes from the view, stays readable, and the
   expect(items.map((item) => item["reason"])).toEqual(refused);
 });
 
+test("refused writes are forgotten when the app has dealt with them, one or all, for good", async () => {
+  const server = await startRealServer();
+  const folder = temporaryFolder();
+  const token = await narrowKey(server);
+  const first = await server.peer({ token, folder });
+  for (const id of ["a", "b", "c"]) await insert(first, id, { isPublic: false });
+  first.sync.start();
+  await whenStatus(first, ({ pendingCount }) => pendingCount === 0);
+  const [a, b, c] = first.store.refused().map(({ commitId }) => commitId);
+  expect(await first.store.clearRefused(b)).toBe(1);
+  expect(await first.store.clearRefused(b)).toBe(0);
+  await first.close();
+  const second = await server.peer({ token, folder });
+  expect(second.store.refused().map(({ commitId }) => commitId)).toEqual([a, c]);
+  expect(await second.store.clearRefused()).toBe(2);
+  expect(second.store.refused()).toEqual([]);
+  const { items } = await second.store.execute("SELECT * FROM system:refused_writes");
+  expect(items).toEqual([]);
+  const wrong = second.store.clearRefused("b" as unknown as number);
+  await expect(wrong).rejects.toThrow('expected the commitId of a refused write, found "b"');
+  await second.close();
+  await expect(second.store.clearRefused()).rejects.toThrow("closed");
+});
+
 test("a login gives the session that the peer comes with", async () => {
   const server = await startRealServer();
   const { developmentToken: token = "" } = server.content;
@@ -268,6 +255,7 @@ test("a credential that the server does not know is the reason, and an error onc
     peer.sync.start();
     await whenStatus(peer, ({ state }) => state === "offline");
     expect(peer.sync.status.reason).toContain("not known");
+    expect(peer.sync.status.code).toBe("unauthorized");
     await peer.sync.stop();
   }
   expect(errors).toEqual([
@@ -308,6 +296,7 @@ test("a login that is refused is the reason, and an error once", async () => {
   for (let tries = 0; tries < 2; tries++) {
     peer.sync.start();
     await whenStatus(peer, ({ state }) => state === "offline");
+    expect(peer.sync.status.code).toBe("permission.denied");
     await peer.sync.stop();
   }
   expect(errors.map(({ message }) => message)).toEqual([
@@ -325,6 +314,46 @@ test("a subscription that the server does not take is refused and told as an err
   await expect(subscription.whenReady()).rejects.toThrow("cars");
   expect(subscription.status).toBe("refused");
   await until(() => errors.length === 1);
+});
+
+test("[S9] a subscription that stays refused is told once, also when rights change and after a reconnection", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer({ token: await narrowKey(server) });
+  const errors: string[] = [];
+  peer.on("error", ({ message }) => errors.push(message));
+  const cars = peer.sync.registerSubscription("SELECT * FROM cars");
+  const boats = peer.sync.registerSubscription("SELECT * FROM boats");
+  peer.sync.start();
+  await until(() => errors.length === 2);
+  await peer.sync.stop();
+  peer.sync.start();
+  await whenStatus(peer, ({ state }) => state === "connected");
+  const read = { queriesByCollection: { boats: ["true"] } };
+  const permissions = readPermissions({ read, write: { everything: true } });
+  const { keys } = server.running.registry;
+  await keys.replace(server.content.appId, "narrow", { permissions }, SERVER);
+  await until(() => boats.status === "ready");
+  expect(cars.status).toBe("refused");
+  expect(errors).toEqual([expect.stringContaining("cars"), expect.stringContaining("boats")]);
+});
+
+test("the status is told when it is another, and says of a peer that was started no more that it was stopped", async () => {
+  const server = await startRealServer();
+  const peer = await server.peer();
+  const told: SyncStatus[] = [];
+  peer.on("status", (status) => told.push(status));
+  for (let tries = 0; tries < 2; tries++) {
+    peer.sync.start();
+    await whenStatus(peer, ({ state }) => state === "connected");
+    await peer.sync.stop();
+    await peer.sync.stop();
+  }
+  const once = [
+    { state: "connecting", pendingCount: 0 },
+    { state: "connected", pendingCount: 0 },
+    { state: "stopped", pendingCount: 0, reason: "the peer was stopped", code: "stopped" },
+  ];
+  expect(told).toEqual([...once, ...once]);
 });
 
 test("a peer comes back after its server was away, and nothing is lost", async () => {

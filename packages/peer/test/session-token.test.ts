@@ -33,7 +33,8 @@ async function listenForLogins(asked: string[] = []): Promise<string> {
     });
     request.on("end", () => {
       asked.push(`${request.method} ${request.url} ${body}`);
-      const accessExpiry = new Date(Date.now() + 60_000).toISOString();
+      // By a clock of its own, which is right.
+      const accessExpiry = new Date(new Date().getTime() + 60_000).toISOString();
       response.end(JSON.stringify({ accessToken: `session ${++count}`, accessExpiry }));
     });
   });
@@ -75,6 +76,39 @@ test("a session is renewed when half of its time is over", async () => {
   vi.spyOn(Date, "now").mockImplementation(() => now() + 29_000);
   expect(await session.get()).toBe("session 1");
   vi.spyOn(Date, "now").mockImplementation(() => now() + 31_000);
+  expect(await session.get()).toBe("session 2");
+});
+
+test.each([-3_600_000, 3_600_000])(
+  "how long a session lasts is told by the clock of the server, also when ours is off by %d ms",
+  async (offMs) => {
+    const { now } = Date;
+    let laterMs = 0;
+    vi.spyOn(Date, "now").mockImplementation(() => now() + offMs + laterMs);
+    const session = loginAt(await listenForLogins());
+    expect(await session.get()).toBe("session 1");
+    laterMs = 28_000;
+    expect(await session.get()).toBe("session 1");
+    laterMs = 32_000;
+    expect(await session.get()).toBe("session 2");
+    laterMs = 94_000;
+    expect(session.session).toBeUndefined();
+  },
+);
+
+test("a renewal is a new login, however much time is left", async () => {
+  const session = loginAt(await listenForLogins());
+  expect(await session.get()).toBe("session 1");
+  expect(await session.renew()).toBe("session 2");
+  expect(await session.get()).toBe("session 2");
+});
+
+test("a login that was begun before the session was forgotten is not kept", async () => {
+  const session = loginAt(await listenForLogins());
+  const begun = session.get();
+  session.forget();
+  expect(await begun).toBe("session 1");
+  expect(session.session).toBeUndefined();
   expect(await session.get()).toBe("session 2");
 });
 

@@ -154,7 +154,7 @@ export class ByteReader {
 
   /** The next byte without taking it. */
   peek(): number {
-    if (this.left < 1) this.fail("expected more bytes, found the end");
+    if (this.left < 1) this.fail("expected 1 more bytes, found 0");
     return this.#bytes[this.#offset] as number;
   }
 
@@ -218,6 +218,13 @@ export class ByteReader {
 
   text(): string {
     return this.utf8(this.varint());
+  }
+
+  /** So many bytes, or up to three less where that would cut a character. */
+  wholeCharacters(size: number): number {
+    let whole = size;
+    while (whole > size - 3 && ((this.#bytes[this.#offset + whole] ?? 0) & 0xc0) === 0x80) whole--;
+    return whole;
   }
 
   end(): void {

@@ -24,7 +24,15 @@ import {
   type ValueObject,
 } from "./value.ts";
 
-const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6 } as const;
+export const MAJOR = {
+  unsigned: 0,
+  negative: 1,
+  bytes: 2,
+  text: 3,
+  array: 4,
+  map: 5,
+  tag: 6,
+} as const;
 const SIMPLE = { false: 0xf4, true: 0xf5, null: 0xf6 } as const;
 const FLOAT = { half: 0xf9, single: 0xfa, double: 0xfb } as const;
 const BREAK = 0xff;
@@ -181,8 +189,11 @@ function fromHalf(bits: number): number {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** Undefined only for CBOR's own `undefined`: a field of that value is left out, elsewhere null. */
-function readValue(reader: ByteReader, depth: number): Value | undefined {
+/**
+ * Undefined only for CBOR's own `undefined`: a field of that value is left out, elsewhere null. What is
+ * not compound may be read at any depth.
+ */
+export function readValue(reader: ByteReader, depth: number): Value | undefined {
   const head = reader.byte();
   const info = head & 0x1f;
   const major = head >> 5;
@@ -209,7 +220,14 @@ function readValue(reader: ByteReader, depth: number): Value | undefined {
   }
 }
 
-function readInteger(reader: ByteReader, info: number): number | bigint {
+/** Whether what begins with this byte is made of others: a list, an object, a tag, or in chunks. */
+export function isCompound(head: number): boolean {
+  const major = head >> 5;
+  if (major >= MAJOR.array) return major <= MAJOR.tag;
+  return major >= MAJOR.bytes && (head & 0x1f) === INDEFINITE;
+}
+
+export function readInteger(reader: ByteReader, info: number): number | bigint {
   if (info < 24) return info;
   switch (info) {
     case 24:
@@ -238,13 +256,13 @@ function checkRange(reader: ByteReader, integer: bigint): number | bigint {
   return normalInteger(integer);
 }
 
-function readSize(reader: ByteReader, info: number): number {
+export function readSize(reader: ByteReader, info: number): number {
   const size = readInteger(reader, info);
   if (typeof size === "bigint") return reader.fail("expected a length below 2^53");
   return size;
 }
 
-const INDEFINITE = 31;
+export const INDEFINITE = 31;
 
 function readBytes(reader: ByteReader, info: number): Uint8Array {
   if (info !== INDEFINITE) return reader.raw(readSize(reader, info));
@@ -281,14 +299,14 @@ function readArray(reader: ByteReader, info: number, depth: number): Value[] {
 }
 
 /** Each item has at least one byte: a larger count is a lie, found before any allocation. */
-function readCount(reader: ByteReader, info: number): number {
+export function readCount(reader: ByteReader, info: number): number {
   const count = readSize(reader, info);
   if (count > reader.left) reader.fail(`expected ${count} items, found ${reader.left} bytes`);
   return count;
 }
 
 /** Takes the mark at the end of what is indefinite, if it comes next. */
-function isEnd(reader: ByteReader): boolean {
+export function isEnd(reader: ByteReader): boolean {
   if (reader.peek() !== BREAK) return false;
   reader.byte();
   return true;
@@ -365,19 +383,30 @@ function readNewField(
   if (value !== undefined) setField(object, key, value);
 }
 
-function readKey(reader: ByteReader): string {
+export function readKey(reader: ByteReader): string {
   const head = reader.byte();
   if (head >> 5 !== MAJOR.text) reader.fail("expected a text key");
   return readText(reader, head & 0x1f);
 }
 
 function addKey(reader: ByteReader, seen: Set<string>, key: string): void {
-  if (seen.has(key)) reader.fail(`expected different keys, found ${JSON.stringify(key)} twice`);
+  if (seen.has(key)) failTwice(reader, key);
   seen.add(key);
 }
 
+export function failTwice(reader: ByteReader, key: string): never {
+  return reader.fail(`expected different keys, found ${JSON.stringify(key)} twice`);
+}
+
 function readTagged(reader: ByteReader, tag: number | bigint, depth: number): Value | undefined {
-  const content = readValue(reader, depth + 1);
+  return taggedValue(reader, tag, readValue(reader, depth + 1));
+}
+
+export function taggedValue(
+  reader: ByteReader,
+  tag: number | bigint,
+  content: Value | undefined,
+): Value | undefined {
   if (tag !== 2 && tag !== 3) return content;
   if (!(content instanceof Uint8Array)) return reader.fail("expected the bytes of a bignum");
   if (content.length > 64) reader.fail("expected an integer from -2^63 to 2^64-1");

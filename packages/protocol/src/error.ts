@@ -42,6 +42,7 @@ export const ERROR_CODES = [
   "idempotency.too_large",
   "permission.denied",
   "sync.malformed",
+  "remote.refused",
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -68,15 +68,25 @@ export type UpdateOperation = OnDocument & {
 export type DeleteOperation = OnDocument & { readonly kind: "delete" };
 /** Forgets a document here without a tombstone; never crosses to another peer. */
 export type EvictOperation = OnDocument & { readonly kind: "evict" };
-/** A delta or a whole state of a document from another store, with its own stamps. */
-export type MergeOperation = OnDocument & { readonly kind: "merge"; readonly state: Uint8Array };
-
 /** A whole state in its records: shown fields (null: none show), marks of types, metadata. */
 export type StateParts = readonly [
   fields: ValueObject | null,
   types: Types | null,
   meta: Uint8Array,
 ];
+/**
+ * A state of a document from another store, with its own stamps: a delta or a whole one in canonical
+ * bytes, or a whole one in its records.
+ */
+export type MergeOperation = OnDocument & {
+  readonly kind: "merge";
+  readonly state: Uint8Array | StateParts;
+  /**
+   * What is not held here and was written up to this time is stale, where the horizon of the store has
+   * passed it; left out, all that it has passed.
+   */
+  readonly staleUpTo?: number;
+};
 /**
  * Only in the store of a small peer: what shows of a document from now on, in the place of all that
  * was there, and what is held beside it. What is left out stays, null removes it. The log has the

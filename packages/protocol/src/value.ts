@@ -161,9 +161,15 @@ function checkContainer(input: object, at: string, depth: number): Value {
   if (Array.isArray(input)) return checkArray(input, at, depth);
   const prototype: unknown = Object.getPrototypeOf(input);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new PeerError("value.invalid", "expected a plain object", { at });
+    throw new PeerError("value.invalid", objectFault(input), { at });
   }
   return checkObject(input as Record<string, unknown>, at, depth);
+}
+
+/** What most people try first is told with the way out. */
+function objectFault(input: object): string {
+  if (Object.prototype.toString.call(input) !== "[object Date]") return "expected a plain object";
+  return "expected a value, found a Date: give a text (toISOString()) or a number (getTime())";
 }
 
 function checkArray(input: unknown[], at: string, depth: number): Value {
@@ -236,7 +242,8 @@ export function compareValues(a: Value | undefined, b: Value | undefined): numbe
 
 /** Whether compareValues finds no difference, without putting anything in order. */
 export function equalValues(a: Value | undefined, b: Value | undefined): boolean {
-  if (a === b) return true;
+  // Text that is equal is the same, and what is asked for most often.
+  if (a === b || typeof a === "string") return a === b;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
     return compareValues(a, b) === 0;
   }

@@ -73,6 +73,19 @@ test("[V4] digits in a string or in a fraction do not change what is read", () =
   ]);
 });
 
+test("[V4] an integer of 16 digits or more is exact wherever in the text it stands", () => {
+  for (let before = 0; before < 40; before++) {
+    for (const digits of ["9007199254740993", "12345678901234567891"]) {
+      const pad = "x1".repeat(before).slice(0, before);
+      const value = { [pad]: BigInt(digits), after: 15 };
+      expect(parseJson(`{"${pad}":${digits},"after":15}`)).toEqual(value);
+    }
+    // One digit less, and those before and behind it are no part of the number.
+    const short = `[${"1,".repeat(before)}900719925474099.1]`;
+    expect(parseJson(short)).toEqual(JSON.parse(short));
+  }
+});
+
 test("[V4] binary is written as base64 text, NaN and infinities as null", () => {
   expect(stringifyJson(new Uint8Array([1, 2, 3, 4]))).toBe('"AQIDBA=="');
   expect(stringifyJson([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0])).toBe(

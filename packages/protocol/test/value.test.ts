@@ -55,6 +55,12 @@ test("[V1] MISSING is never inside a value, and what is no value is refused with
   }
 });
 
+test("[V1] a Date is refused with what to give in its place", () => {
+  const message =
+    "expected a value, found a Date: give a text (toISOString()) or a number (getTime()) at x.d";
+  expect(failureOf(() => checkValue({ d: new Date(0) }, "x")).message).toBe(message);
+});
+
 test("[V2] an integer has one form: a JS number inside ±(2^53-1), a bigint beyond", () => {
   expect(normalInteger(9_007_199_254_740_991n)).toBe(9_007_199_254_740_991);
   expect(normalInteger(9_007_199_254_740_992n)).toBe(9_007_199_254_740_992n);

@@ -101,7 +101,8 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
     const stop = waitForStop(host.signals);
     const server = await startServer(config, { log });
     // Without a certificate the signal ends the process, as a terminal that closes expects.
-    if (config.tls !== undefined) host.signals.on("SIGHUP", () => server.reloadTls());
+    const hasTls = config.tls !== undefined || config.replicationTls !== undefined;
+    if (hasTls) host.signals.on("SIGHUP", () => server.reloadTls());
     host.print(banner(server, config.dataDir));
     log("info", `${await stop}: closing`);
     await server.close();
@@ -125,11 +126,12 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
 };
 
 function banner(server: RunningServer, dataDir: string): string {
-  const { managementUrl } = server;
+  const { managementUrl, replicationUrl } = server;
   return [
     `Big Peer ${VERSION} is ready\n`,
     `  url    ${server.url}\n`,
     ...(managementUrl === undefined ? [] : [`  manage ${managementUrl}\n`]),
+    ...(replicationUrl === undefined ? [] : [`  links  ${replicationUrl}\n`]),
     `  data   ${dataDir}\n`,
     ...appLines(server.registry.apps.names()),
     ...quickstartLine(server.quickstart),

@@ -5,7 +5,7 @@
  *
  * Here it is decided which keys there are and what kind of value each has; the values themselves
  * are checked with those of flags and variables (config.ts). None of them is repeated in an error
- * about the file: it may hold the admin token, under a wrong key as well. A relative path is one of the file's folder, so that the file
+ * about the file: it may hold a secret, under a wrong key as well. A relative path is one of the file's folder, so that the file
  * means the same wherever the server is started.
  */
 
@@ -44,7 +44,7 @@ export function readConfigFile(given: string, source: string): ConfigFile {
     const setting = findSetting(path, key);
     texts.set(setting.name, textOf(path, setting, value));
   }
-  return { path, texts, warning: texts.has("admin-token") ? findReaders(path) : undefined };
+  return { path, texts, warning: findReaders(path, texts) };
 }
 
 function readText(path: string, source: string): string {
@@ -146,12 +146,20 @@ function describe(value: Value): string {
   return isArray(value) ? "a list" : "an object";
 }
 
+/** What the warning calls the secret of a file; undefined when it has none. */
+function secretIn(texts: ConfigFile["texts"]): string | undefined {
+  if (texts.has("admin-token")) return "the admin token";
+  return texts.has("replication-secret") ? "the replication secret" : undefined;
+}
+
 /** Whether others than the owner can do anything with a file that has a secret in it. */
-function findReaders(path: string): string | undefined {
+function findReaders(path: string, texts: ConfigFile["texts"]): string | undefined {
+  const secret = secretIn(texts);
+  if (secret === undefined) return undefined;
   const mode = statSync(path).mode & 0o777;
   if ((mode & 0o077) === 0) return undefined;
   const shown = mode.toString(8).padStart(4, "0");
-  return `${path} has the admin token in it and is open to others (mode ${shown}); chmod 600 it`;
+  return `${path} has ${secret} in it and is open to others (mode ${shown}); chmod 600 it`;
 }
 
 function invalid(source: string, message: string): PeerError {

@@ -18,6 +18,8 @@ import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
+  /** What must have signed the certificates of others; without it they are asked for none. */
+  readonly caFile?: string;
 }
 
 /** Which web pages may call: all, those of this machine, or these. */
@@ -43,11 +45,20 @@ export interface Config {
   readonly managementHost: string;
   /** Undefined when the management API asks for none. */
   readonly adminToken: string | undefined;
+  /** Undefined when no other Big Peer may connect. */
+  readonly replicationPort: number | undefined;
+  readonly replicationHost: string;
+  /** Of all apps that have none of their own. */
+  readonly replicationSecret: string | undefined;
+  /** Files for links that are encrypted. */
+  readonly replicationTls: TlsFiles | undefined;
   readonly appIdleMs: number;
   readonly appGraceMs: number;
   readonly statementTimeoutMs: number;
   readonly transactionWaitMs: number;
   readonly webhookTimeoutMs: number;
+  /** How long a statement may take on each peer that it is run on. */
+  readonly remoteTimeoutMs: number;
   readonly attachmentSizeMax: number;
   readonly attachmentGraceMs: number;
   readonly syncConnectionsMax: number;
@@ -78,17 +89,26 @@ export function readConfig(
     name: CHECKS.name(given("name")),
     port: CHECKS.port(given("port")),
     host: CHECKS.host(given("host")),
-    tls: checkTls(given("tls-cert"), given("tls-key")),
+    tls: checkTls(given("tls-cert"), given("tls-key"), "tls"),
     publicUrl: CHECKS["public-url"](given("public-url")),
     corsOrigins: CHECKS["cors-origins"](given("cors-origins")),
     managementPort: CHECKS["management-port"](given("management-port")),
     managementHost: CHECKS["management-host"](given("management-host")),
     adminToken: CHECKS["admin-token"](given("admin-token")),
+    replicationPort: CHECKS["replication-port"](given("replication-port")),
+    replicationHost: CHECKS["replication-host"](given("replication-host")),
+    replicationSecret: CHECKS["replication-secret"](given("replication-secret")),
+    replicationTls: checkLinkTls(
+      given("replication-tls-cert"),
+      given("replication-tls-key"),
+      given("replication-tls-ca"),
+    ),
     appIdleMs: CHECKS["app-idle"](given("app-idle")) * 1000,
     appGraceMs: CHECKS["app-grace"](given("app-grace")) * 1000,
     statementTimeoutMs: CHECKS["statement-timeout"](given("statement-timeout")),
     transactionWaitMs: CHECKS["transaction-wait"](given("transaction-wait")),
     webhookTimeoutMs: CHECKS["webhook-timeout"](given("webhook-timeout")),
+    remoteTimeoutMs: CHECKS["remote-timeout"](given("remote-timeout")),
     attachmentSizeMax: CHECKS["attachment-size-max"](given("attachment-size-max")),
     attachmentGraceMs: CHECKS["attachment-grace"](given("attachment-grace")) * 1000,
     syncConnectionsMax: CHECKS["sync-connections"](given("sync-connections")),
@@ -115,12 +135,41 @@ export function checkServable(config: Config): void {
   );
 }
 
+interface Listener {
+  readonly what: string;
+  readonly flag: string;
+  readonly host: string;
+  /** Undefined for none. */
+  readonly port: number | undefined;
+}
+
+/** Without a secret for all apps it is not known whether the port of links will be opened at all. */
+function checkPorts(config: Config): void {
+  const { port, host, managementPort, managementHost, replicationPort, replicationHost } = config;
+  const data = { what: "the data API", flag: "--port", host, port };
+  const management = {
+    what: "the management API",
+    flag: "--management-port",
+    host: managementHost,
+    port: managementPort,
+  };
+  const links = {
+    what: "links",
+    flag: "--replication-port",
+    host: replicationHost,
+    port: config.replicationSecret === undefined ? undefined : replicationPort,
+  };
+  checkApart(data, management);
+  checkApart(data, links);
+  checkApart(management, links);
+}
+
 /** Two listeners cannot have one port, unless they are on addresses that do not meet. */
-function checkPorts({ port, host, managementPort, managementHost }: Config): void {
-  if (port === 0 || port !== managementPort) return;
-  if (!meets(host, managementHost) && !meets(managementHost, host)) return;
-  const message = `the data API and the management API have the same port, ${port}`;
-  const remedy = "choose another one with --port or --management-port";
+function checkApart(one: Listener, other: Listener): void {
+  if (one.port === undefined || one.port === 0 || one.port !== other.port) return;
+  if (!meets(one.host, other.host) && !meets(other.host, one.host)) return;
+  const message = `${one.what} and ${other.what} have the same port, ${one.port}`;
+  const remedy = `choose another one with ${one.flag} or ${other.flag}`;
   throw new PeerError("config.invalid", `${message}; ${remedy}`);
 }
 
@@ -151,7 +200,7 @@ interface Given {
   readonly source: string;
   /** Nobody said anything: the text is the default. */
   readonly isDefault?: true;
-  /** It came from the file: what is there under a wrong name may be the admin token. */
+  /** It came from the file: what is there under a wrong name may be a secret. */
   readonly isHidden?: true;
 }
 
@@ -253,6 +302,7 @@ const STATEMENT_TIMEOUT: NumberRange = {
 };
 const TRANSACTION_WAIT: NumberRange = { unit: "milliseconds", min: 0, max: 30_000 };
 const WEBHOOK_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
+const REMOTE_TIMEOUT: NumberRange = { unit: "milliseconds", min: 1, max: 60_000 };
 const APP_IDLE: NumberRange = { unit: "seconds", min: 1, max: 366 * 86_400 };
 const APP_GRACE: NumberRange = { unit: "seconds", min: 0, max: 366 * 86_400 };
 const ATTACHMENT_SIZE: NumberRange = { unit: "bytes", min: 1, max: 1024 ** 4 };
@@ -277,11 +327,18 @@ const CHECKS = {
   "management-port": checkPortOrOff,
   "management-host": (given: Given) => checkText(given, "an address"),
   "admin-token": checkToken,
+  "replication-port": checkPortOrOff,
+  "replication-host": (given: Given) => checkText(given, "an address"),
+  "replication-secret": checkToken,
+  "replication-tls-cert": ({ text }: Given) => text,
+  "replication-tls-key": ({ text }: Given) => text,
+  "replication-tls-ca": ({ text }: Given) => text,
   "app-idle": (given: Given) => checkNumber(given, APP_IDLE),
   "app-grace": (given: Given) => checkNumber(given, APP_GRACE),
   "statement-timeout": (given: Given) => checkNumber(given, STATEMENT_TIMEOUT),
   "transaction-wait": (given: Given) => checkNumber(given, TRANSACTION_WAIT),
   "webhook-timeout": (given: Given) => checkNumber(given, WEBHOOK_TIMEOUT),
+  "remote-timeout": (given: Given) => checkNumber(given, REMOTE_TIMEOUT),
   "attachment-size-max": (given: Given) => checkNumber(given, ATTACHMENT_SIZE),
   "attachment-grace": (given: Given) => checkNumber(given, ATTACHMENT_GRACE),
   "sync-connections": (given: Given) => checkNumber(given, SYNC_CONNECTIONS),
@@ -304,10 +361,18 @@ function checkChoice<T extends string>(given: Given, choices: readonly T[]): T {
   return found;
 }
 
-function checkTls(cert: Given, key: Given): TlsFiles | undefined {
+/** `name`: what the names of both settings begin with. */
+function checkTls(cert: Given, key: Given, name: string): TlsFiles | undefined {
   if (cert.text === "" && key.text === "") return undefined;
-  const certFile = resolve(checkText(cert, "a file, because --tls-key has one"));
-  return { certFile, keyFile: resolve(checkText(key, "a file, because --tls-cert has one")) };
+  const certFile = resolve(checkText(cert, `a file, because --${name}-key has one`));
+  return { certFile, keyFile: resolve(checkText(key, `a file, because --${name}-cert has one`)) };
+}
+
+function checkLinkTls(cert: Given, key: Given, ca: Given): TlsFiles | undefined {
+  const files = checkTls(cert, key, "replication-tls");
+  if (ca.text === "") return files;
+  if (files !== undefined) return { ...files, caFile: resolve(ca.text) };
+  throw invalid(cert, "a file, because --replication-tls-ca has one");
 }
 
 function checkPublicUrl(given: Given): string | undefined {

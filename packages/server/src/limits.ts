@@ -71,6 +71,9 @@ export const LOGIN_SIZE_MAX: number = 64 * 1024;
 export const LOGIN_BODY_MS_MAX = 5_000;
 export const LOGIN_BODIES_SIZE_MAX: number = 64 * 1024 * 1024;
 
+/** What a provider may say of a user beside his permissions, as JSON. */
+export const IDENTITY_SIZE_MAX: number = 4 * 1024;
+
 /** Questions to webhooks that are under way, each with a connection: beyond it the answer is 503. */
 export const QUESTIONS_MAX = 500;
 
@@ -95,6 +98,60 @@ export const SYNC_UNSENT_SIZE_MAX: number = 32 * 1024 * 1024;
 
 /** How long peers may take to close their connections when the server closes. */
 export const SYNC_CLOSE_MS_MAX = 1_000;
+
+/**
+ * Links to other Big Peers: how many there may be that they have dialled, how many may be on their
+ * way to be one, of all and from one address; how long that may take, and what may be sent before.
+ */
+export const LINKS_MAX = 1_000;
+export const LINK_HANDSHAKES_MAX = 200;
+export const LINK_HANDSHAKES_PER_ADDRESS_MAX = 20;
+export const LINK_HANDSHAKE_MS_MAX = 10_000;
+export const LINK_GREETING_SIZE_MAX: number = 4 * 1024;
+
+/** Connections to the replication port on which no link was asked for yet, and those of one address. */
+export const LINK_IDLE_MAX = 500;
+export const LINK_IDLE_PER_ADDRESS_MAX = 100;
+
+/** Messages of all links of which only a part has come: beyond it whoever sends more is told `busy`. */
+export const LINK_UNREAD_SIZE_MAX: number = 512 * 1024 * 1024;
+
+/**
+ * Downloads of one app that wait for a content which other Big Peers may have, and how long. Beyond
+ * it the answer is 503.
+ */
+export const CONTENT_SEARCHES_MAX = 256;
+export const CONTENT_WAIT_MS_MAX = 20_000;
+
+/**
+ * Statements that run on peers at a time, of one app and of all: each may hold as many bytes of
+ * answers as there are for one. Beyond it the answer is 503.
+ */
+export const REMOTE_RUNS_OF_APP_MAX = 16;
+export const REMOTE_RUNS_MAX = 32;
+
+/** Peers that one statement is run on. */
+export const REMOTE_PEERS_MAX = 10_000;
+
+/** What one peer may answer, and all of them together: beyond it the peer has an error instead. */
+export const REMOTE_ANSWER_ROWS_MAX = 10_000;
+export const REMOTE_ANSWER_BYTES_MAX: number = 4 * 1024 * 1024;
+export const REMOTE_ANSWERS_BYTES_MAX: number = 32 * 1024 * 1024;
+
+/** How long a peer is waited for behind its own deadline. */
+export const REMOTE_LATE_MS = 1_000;
+
+/** Connected peers on one page of their list, and about what they have in bytes. */
+export const PEERS_PAGE_MAX = 1_000;
+export const PEERS_PAGE_SIZE_MAX: number = 8 * 1024 * 1024;
+
+/**
+ * Devices that are remembered for each app: whoever may connect can make up any number of them. What
+ * one may have on its record for what it subscribes to, as JSON.
+ */
+export const DEVICE_RECORDS_MAX = 100_000;
+export const DEVICE_RECORDS_OF_ONE_MAX = 50_000;
+export const DEVICE_SUBSCRIPTIONS_SIZE_MAX: number = 16 * 1024;
 
 /** How long requests under way may take when the server closes. */
 export const CLOSE_MS_MAX = 10_000;

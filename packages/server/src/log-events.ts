@@ -1,11 +1,11 @@
 /**
- * Events that the log tells with fields: a request that was answered, a statement that was slow, a
- * peer that came or left.
+ * Events that the log tells with fields: a request that was answered, a statement that was slow or
+ * ran on peers, a peer that came or left, a link to another Big Peer.
  */
 
 import type { StoredDocument } from "@bigpeer/engine";
 import { getField, isObject } from "@bigpeer/protocol";
-import type { Log } from "./log.ts";
+import type { Log, LogLevel } from "./log.ts";
 
 export interface RequestEvent {
   readonly requestId: string;
@@ -36,7 +36,7 @@ export function slowStatementLine(log: Log, { id, fields }: StoredDocument): voi
   log("warn", "a statement was slow", {
     requestId: id,
     appId,
-    statement: typeof text === "string" ? cut(text) : undefined,
+    statement: typeof text === "string" ? cutStatement(text) : undefined,
     outcome: state,
     elapsedMs: rounded(Number(elapsed) / NANOSECONDS_PER_MS),
   });
@@ -60,7 +60,47 @@ export function peerLine(log: Log, message: string, event: PeerEvent): void {
   log("debug", message, { ...event, ...(isTimed && { elapsedMs: rounded(elapsedMs) }) });
 }
 
-function cut(text: string): string {
+/** What happened to a link. The message is a sentence of one of both sides. */
+export interface LinkLogEvent {
+  readonly appId: string | undefined;
+  /** Who has dialled: we, or the other side. */
+  readonly side: "dial" | "accept";
+  readonly address: string;
+  /** The history of the other side. */
+  readonly partner?: string | undefined;
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+export function linkLine(log: Log, level: LogLevel, text: string, event: LinkLogEvent): void {
+  const { message: reason, ...fields } = event;
+  log(level, text, { ...fields, ...(reason !== undefined && { reason }) });
+}
+
+export interface RemoteRunEvent {
+  readonly requestId: string;
+  readonly appId: string;
+  readonly credentialId: string;
+  readonly elapsedMs: number;
+  /** How each peer has answered. */
+  readonly results: readonly string[];
+}
+
+/** A statement ran on peers. The audit log has what it was; how it went is told here. */
+export function remoteRunLine(log: Log, { results, ...event }: RemoteRunEvent): void {
+  const counts: Record<string, number> = {};
+  for (const result of results) counts[result] = (counts[result] ?? 0) + 1;
+  const elapsedMs = rounded(event.elapsedMs);
+  log("info", "a statement ran on peers", {
+    ...event,
+    elapsedMs,
+    peers: results.length,
+    ...counts,
+  });
+}
+
+/** The beginning of a statement, where all of it would be too much. */
+export function cutStatement(text: string): string {
   return text.length <= STATEMENT_SHOWN_MAX ? text : `${text.slice(0, STATEMENT_SHOWN_MAX - 1)}…`;
 }
 

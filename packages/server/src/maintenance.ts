@@ -83,7 +83,7 @@ export class Maintenance {
     await this.#deleted.removeDue();
     for (const { id } of apps.open) await this.#visit(id, "open");
     // A server that has just begun has other things to do than to open all that it has.
-    if (!this.#isFirstPass) await this.#visitResting();
+    if (!this.#isFirstPass && !this.#isStopped) await this.#visitResting();
     this.#isFirstPass = false;
   }
 

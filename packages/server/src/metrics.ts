@@ -13,7 +13,9 @@ import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { DurationHistogram, type Durations } from "./duration-histogram.ts";
+import { type FiguresByApp, linkMetricsText } from "./link/link-metrics.ts";
 import { ProcessFigures } from "./process-figures.ts";
+import type { EndedRun } from "./sync/remote-execution.ts";
 import type { TrafficCount } from "./sync/traffic.ts";
 
 export interface MetricsOptions {
@@ -23,12 +25,18 @@ export interface MetricsOptions {
   /** How many apps there are, open or not. */
   readonly appsKnown: () => number;
   readonly sync?: WatchedSync;
+  readonly links?: () => FiguresByApp;
+}
+
+export interface WatchedFigures extends SyncFigures {
+  /** Each counted once, however many connections it has. */
+  readonly peers: number;
 }
 
 /** Sync, as far as it can be asked at any time. */
 export interface WatchedSync {
   /** Undefined for an app that no peer has used since it was opened. */
-  figuresOf(appId: string): SyncFigures | undefined;
+  figuresOf(appId: string): WatchedFigures | undefined;
   /** Peers that are connected, also those that nobody knows yet. */
   readonly connectionCount: number;
   readonly channels: { readonly sent: TrafficCount; readonly received: TrafficCount };
@@ -69,9 +77,12 @@ export class Metrics {
   readonly #requests: RequestMetrics;
   readonly #apps: AppMetrics;
   readonly #sync: SyncMetrics;
+  readonly #remote: RemoteMetrics;
   readonly #process: ProcessMetrics;
+  readonly #links: () => FiguresByApp;
 
   constructor(options: MetricsOptions) {
+    this.#links = options.links ?? (() => []);
     gauge(this.#registry, "bigpeer_info", "1; the version is the label.", ["version"]).set(
       { version: options.version },
       1,
@@ -79,6 +90,7 @@ export class Metrics {
     this.#requests = new RequestMetrics(this.#registry, options.requestsInFlight);
     this.#apps = new AppMetrics(this.#registry, options.appsKnown);
     this.#sync = new SyncMetrics(this.#registry, options.sync);
+    this.#remote = new RemoteMetrics(this.#registry);
     this.#process = new ProcessMetrics(this.#registry);
   }
 
@@ -101,6 +113,11 @@ export class Metrics {
     this.#sync.refused(reason);
   }
 
+  /** Counts a statement that ran on peers, or was to. */
+  remoteEnded(run: EndedRun): void {
+    this.#remote.ended(run);
+  }
+
   /** Tells about an app from now on. Returns the way to forget it. */
   watchApp(app: WatchedApp): () => void {
     return this.#apps.watch(app);
@@ -112,7 +129,7 @@ export class Metrics {
     this.#apps.collect();
     this.#sync.collect(this.#apps.ids);
     this.#process.collect();
-    return `${await this.#registry.metrics()}\n${this.#requests.text()}`;
+    return `${await this.#registry.metrics()}\n${this.#requests.text()}${linkMetricsText(this.#links())}`;
   }
 
   /** Ends what watches the process and the apps. May be called again. */
@@ -393,10 +410,12 @@ class SyncMetrics {
     for (const app of appIds) this.#collectApp(app, this.#sync.figuresOf(app));
   }
 
-  #collectApp(app: string, figures: SyncFigures | undefined): void {
+  #collectApp(app: string, figures: WatchedFigures | undefined): void {
     if (figures === undefined) return;
     const { sessions, subscriptions, groups, bytesQueued, behind, lagMs, uploads } = figures;
     this.#figures.sessions.set({ app }, sessions);
+    this.#figures.peers.set({ app }, figures.peers);
+    this.#figures.watchers.set({ app }, figures.watchers);
     this.#figures.subscriptions.set({ app }, subscriptions);
     this.#figures.groups.set({ app }, groups);
     this.#figures.queuedBytes.set({ app }, bytesQueued);
@@ -413,13 +432,41 @@ function syncGauges(registry: Registry) {
   const measure = (name: string, help: string): Gauge =>
     gauge(registry, `bigpeer_sync_${name}`, help, ["app"]);
   return {
-    sessions: measure("sessions", "Peers that have a session."),
+    sessions: measure("sessions", "Connections that have a session."),
+    peers: measure("peers", "Peers that are connected, each counted once."),
+    watchers: measure("watchers", "Peers that want to know who is there."),
     subscriptions: measure("subscriptions", "Subscriptions of all sessions."),
     groups: measure("groups", "Filters that differ, over all subscriptions."),
     queuedBytes: measure("queued_bytes", "Bytes that peers have not taken yet."),
     behind: measure("behind", "Subscriptions that are behind."),
     lag: measure("lag_seconds", "Time from the last commit to the last message of it."),
   };
+}
+
+/** What was run on peers. */
+class RemoteMetrics {
+  readonly #requests: Counter;
+  readonly #durations: Histogram;
+  readonly #peers: Counter;
+
+  constructor(registry: Registry) {
+    const count = (name: string, help: string): Counter =>
+      counter(registry, `bigpeer_remote_execute_${name}_total`, help, ["result"]);
+    this.#requests = count("requests", "Statements for connected peers, by how they ended.");
+    this.#peers = count("peers", "Peers that a statement was run on, by how they answered.");
+    this.#durations = new Histogram({
+      registers: [registry],
+      name: "bigpeer_remote_execute_duration_seconds",
+      help: "Time until all peers of a statement had answered, or were not waited for.",
+      buckets: DURATIONS_S,
+    });
+  }
+
+  ended({ result, elapsedMs, peers }: EndedRun): void {
+    this.#requests.inc({ result });
+    this.#durations.observe(elapsedMs / 1_000);
+    for (const answered of peers) this.#peers.inc({ result: answered });
+  }
 }
 
 /** The process, under the names that dashboards for Node expect. */

@@ -19,12 +19,14 @@ import { loginEndpoint } from "./auth/login.ts";
 import type { Config } from "./config.ts";
 import { dataEndpoints } from "./data-api/data-endpoints.ts";
 import { DataGate, type DataSource } from "./data-api/data-gate.ts";
+import { deviceEndpoints } from "./data-api/device-endpoints.ts";
 import { markDataFolder, prepareDataFolder } from "./data-folder.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
 import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
 import { Router } from "./http/router.ts";
 import { STATEMENTS_MEMORY_MAX } from "./limits.ts";
+import { LinkHost } from "./link/link-host.ts";
 import { describeError, type Log } from "./log.ts";
 import { requestLine } from "./log-events.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -34,6 +36,7 @@ import { metricsEndpoint } from "./metrics-endpoint.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
 import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
 import { Registry } from "./registry/registry.ts";
+import { RemoteExecution } from "./sync/remote-execution.ts";
 import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
 import { SyncHost } from "./sync/sync-host.ts";
 import { VERSION } from "./version.ts";
@@ -65,6 +68,8 @@ export class RunningServer {
   readonly #metrics: Metrics;
   readonly #auth: Authentication;
   readonly #sync: SyncHost;
+  readonly #remote: RemoteExecution;
+  readonly #links: LinkHost;
   #lock: FolderLock | undefined;
   #http: HttpServer | undefined;
   #management: ManagementServer | undefined;
@@ -75,6 +80,7 @@ export class RunningServer {
 
   private constructor(config: Config, { log, platform = nodePlatform }: ServerHost) {
     const { dataDir, isClockAccepted, statementTimeoutMs, attachmentSizeMax } = config;
+    const { remoteTimeoutMs: timeoutMs } = config;
     this.#config = config;
     const memory = new MemoryPool(STATEMENTS_MEMORY_MAX);
     this.#host = {
@@ -85,6 +91,11 @@ export class RunningServer {
       attachmentSizeMax,
       statementTimeoutMs,
       memory,
+      links: { syncRows: (appId) => this.#links.syncRows(appId) },
+      devices: {
+        syncOf: (appId) => this.#sync.syncOf(appId),
+        explain: (app, request) => this.#sync.explain(app, request),
+      },
     };
     this.#auth = new Authentication({
       platform,
@@ -99,12 +110,23 @@ export class RunningServer {
       log,
       onRefused: (reason) => this.#metrics.peerRefused(reason),
     });
+    const streamsOf = (app: OpenApp) => this.#sync.serverOf(app).streams;
+    this.#links = new LinkHost({ config, streamsOf, platform, log });
+    this.#remote = new RemoteExecution({
+      syncOf: (appId) => this.#sync.syncOf(appId),
+      record: (author, deed) => this.registry.recordRun(author, deed),
+      timeoutMs,
+      elapsed: () => platform.elapsed(),
+      log,
+      onEnd: (run) => this.#metrics.remoteEnded(run),
+    });
     this.#metrics = new Metrics({
       version: VERSION,
       requestsInFlight: () =>
         (this.#http?.requestCount ?? 0) + (this.#management?.requestCount ?? 0),
       appsKnown: () => this.#opened?.registry.apps.count ?? 0,
       sync: this.#sync,
+      links: () => this.#links.figures(),
     });
   }
 
@@ -128,6 +150,11 @@ export class RunningServer {
     return this.#management?.url;
   }
 
+  /** Where other Big Peers call; undefined while that port is closed. */
+  get replicationUrl(): string | undefined {
+    return this.#links.url;
+  }
+
   get registry(): Registry {
     assert(this.#opened !== undefined, "a server that has started");
     return this.#opened.registry;
@@ -147,6 +174,7 @@ export class RunningServer {
   reloadTls(): void {
     this.#http?.reloadTls();
     this.#management?.reloadTls();
+    this.#links.reloadTls();
   }
 
   /** Finishes what was accepted and gives the folder back. May be called again. */
@@ -166,6 +194,7 @@ export class RunningServer {
     const registry = await Registry.open(dataDir, this.#host);
     this.#opened = this.#prepareApps(registry);
     if (managementPort !== undefined) this.#management = await this.#listenManagement(this.#opened);
+    await this.#links.start(this.#opened);
     const { managementUrl } = this;
     this.#quickstart = await prepareQuickstart({ dataDir, registry, url, managementUrl, log });
     this.#health = "ready";
@@ -207,6 +236,7 @@ export class RunningServer {
       config: this.#config,
       registry,
       apps,
+      links: this.#links,
       log,
       platform,
       health: () => this.#health,
@@ -224,13 +254,18 @@ export class RunningServer {
       onOpened: (app) => {
         maintenance.opened(app.id);
         const unwatch = this.#metrics.watchApp(app);
+        this.#sync.appOpened(app);
         return () => {
+          this.#links.appClosing(app);
           this.#sync.appClosing(app);
           unwatch();
         };
       },
     });
-    registry.onChange((change) => this.#sync.registryChanged(change));
+    registry.onChange((change) => {
+      this.#sync.registryChanged(change);
+      this.#links.registryChanged(change);
+    });
     const now = (): number => platform.now();
     const graces = { appGraceMs, attachmentGraceMs };
     const maintenance = new Maintenance({ dataDir, registry, apps, ...graces, now, log });
@@ -248,9 +283,12 @@ export class RunningServer {
     const login = loginEndpoint({ registry: () => source()?.registry, auth });
     const openApi = openApiEndpoints({ version: VERSION, serverUrl: publicUrl });
     const health = healthEndpoints(() => this.#health);
-    const data = dataEndpoints({ gate, transactionWaitMs, publicUrl });
+    const remote = this.#remote;
+    const data = dataEndpoints({ gate, transactionWaitMs, publicUrl, remote });
+    const devices = deviceEndpoints({ gate, syncOf: (appId) => this.#sync.syncOf(appId) });
     const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax });
-    const attachments = [upload, downloadEndpoint({ gate })];
+    const find = (app: OpenApp, id: string) => this.#links.findContent(app, id);
+    const attachments = [upload, downloadEndpoint({ gate, find })];
     return new Router({
       endpoints: [
         ...health,
@@ -259,7 +297,7 @@ export class RunningServer {
         ...openApi.endpoints,
         ...syncEndpoints(),
       ],
-      dataEndpoints: [...data, ...attachments, ...openApi.dataEndpoints],
+      dataEndpoints: [...data, ...devices, ...attachments, ...openApi.dataEndpoints],
       cors,
       log,
     });
@@ -283,6 +321,7 @@ export class RunningServer {
     // What is under way ends when its store is closed.
     const maintained = this.#opened?.maintenance.stop();
     await Promise.all([
+      this.#attempt("to end links", () => this.#links.close()),
       this.#attempt("to end sync", () => this.#sync.close()),
       this.#attempt("to close the HTTP listener", () => this.#http?.close()),
       this.#attempt("to close the management listener", () => this.#management?.close()),

@@ -17,11 +17,18 @@ export type SettingName =
   | "management-port"
   | "management-host"
   | "admin-token"
+  | "replication-port"
+  | "replication-host"
+  | "replication-secret"
+  | "replication-tls-cert"
+  | "replication-tls-key"
+  | "replication-tls-ca"
   | "app-idle"
   | "app-grace"
   | "statement-timeout"
   | "transaction-wait"
   | "webhook-timeout"
+  | "remote-timeout"
   | "attachment-size-max"
   | "attachment-grace"
   | "sync-connections"
@@ -186,6 +193,69 @@ const MANAGEMENT: SettingGroup = {
   ],
 };
 
+const REPLICATION: SettingGroup = {
+  title: "Links to other Big Peers",
+  settings: [
+    {
+      name: "replication-port",
+      flag: "--replication-port",
+      env: "BIGPEER_REPLICATION_PORT",
+      type: "number or off",
+      argument: "N",
+      default: "4040",
+      meaning:
+        "the port to which other Big Peers connect; open while there is a replication secret; 0 picks a free one, off leaves it away",
+    },
+    {
+      name: "replication-host",
+      flag: "--replication-host",
+      env: "BIGPEER_REPLICATION_HOST",
+      type: "text",
+      argument: "ADDRESS",
+      default: "127.0.0.1",
+      meaning: "the address of the replication port; 0.0.0.0 for all",
+    },
+    {
+      name: "replication-secret",
+      env: "BIGPEER_REPLICATION_SECRET",
+      type: "text",
+      argument: "TEXT",
+      default: "",
+      meaning:
+        "what Big Peers prove to each other that they know, for all apps without one of their own; at least 16 characters",
+    },
+    {
+      name: "replication-tls-cert",
+      flag: "--replication-tls-cert",
+      env: "BIGPEER_REPLICATION_TLS_CERT",
+      type: "path",
+      argument: "FILE",
+      default: "",
+      meaning:
+        "the certificate (PEM, with its chain) of this Big Peer: links are encrypted; together with --replication-tls-key",
+    },
+    {
+      name: "replication-tls-key",
+      flag: "--replication-tls-key",
+      env: "BIGPEER_REPLICATION_TLS_KEY",
+      type: "path",
+      argument: "FILE",
+      default: "",
+      meaning: "the private key (PEM) of that certificate",
+    },
+    {
+      name: "replication-tls-ca",
+      flag: "--replication-tls-ca",
+      env: "BIGPEER_REPLICATION_TLS_CA",
+      type: "path",
+      argument: "FILE",
+      default: "",
+      meaning:
+        "certificates (PEM) that must have signed those of other Big Peers, of who connects as well",
+    },
+  ],
+};
+
 const BOUNDS: SettingGroup = {
   title: "Apps and their bounds",
   settings: [
@@ -234,6 +304,15 @@ const BOUNDS: SettingGroup = {
       argument: "MS",
       default: "10000",
       meaning: "milliseconds that the webhook of an auth provider may take to answer; up to 60000",
+    },
+    {
+      name: "remote-timeout",
+      flag: "--remote-timeout",
+      env: "BIGPEER_REMOTE_TIMEOUT_MS",
+      type: "number",
+      argument: "MS",
+      default: "10000",
+      meaning: "milliseconds that a statement may take on a connected peer; up to 60000",
     },
     {
       name: "attachment-size-max",
@@ -301,6 +380,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   IDENTITY,
   DATA_API,
   MANAGEMENT,
+  REPLICATION,
   BOUNDS,
   OPERATION,
 ];

@@ -58,9 +58,10 @@ test("help and version are understood wherever they stand", () => {
   expect(parse("--port 1 --version")).toEqual({ kind: "version" });
 });
 
-test("every setting but the admin token is a flag of serve", () => {
+test("every setting but the secrets is a flag of serve", () => {
   expect(SETTINGS.filter(({ flag }) => flag === undefined).map(({ name }) => name)).toEqual([
     "admin-token",
+    "replication-secret",
   ]);
   for (const { flag } of SETTINGS) {
     if (flag === undefined) continue;

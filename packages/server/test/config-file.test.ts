@@ -62,11 +62,18 @@ test("every setting but the file itself can be in the file", () => {
     "management-port": 0,
     "management-host": "::1",
     "admin-token": "0123456789abcdef",
+    "replication-port": 4041,
+    "replication-host": "0.0.0.0",
+    "replication-secret": "fedcba9876543210",
+    "replication-tls-cert": "/etc/link.pem",
+    "replication-tls-key": "/etc/link-key.pem",
+    "replication-tls-ca": "/etc/ca.pem",
     "app-idle": 5,
     "app-grace": 0,
     "statement-timeout": 500,
     "transaction-wait": 0,
     "webhook-timeout": 2500,
+    "remote-timeout": 1500,
     "attachment-size-max": 1000,
     "attachment-grace": 60,
     "sync-connections": 7,
@@ -87,11 +94,20 @@ test("every setting but the file itself can be in the file", () => {
     managementPort: 0,
     managementHost: "::1",
     adminToken: "0123456789abcdef",
+    replicationPort: 4041,
+    replicationHost: "0.0.0.0",
+    replicationSecret: "fedcba9876543210",
+    replicationTls: {
+      certFile: "/etc/link.pem",
+      keyFile: "/etc/link-key.pem",
+      caFile: "/etc/ca.pem",
+    },
     appIdleMs: 5000,
     appGraceMs: 0,
     statementTimeoutMs: 500,
     transactionWaitMs: 0,
     webhookTimeoutMs: 2500,
+    remoteTimeoutMs: 1500,
     attachmentSizeMax: 1000,
     attachmentGraceMs: 60_000,
     syncConnectionsMax: 7,
@@ -268,4 +284,8 @@ test("a file with the admin token in it that others can read is told", () => {
   expect(warningsOf(content, 0o620)).toEqual([`${path} ${rest} (mode 0620); chmod 600 it`]);
   expect(warningsOf(content, 0o600)).toEqual([]);
   expect(warningsOf({ port: 1 }, 0o644)).toEqual([]);
+  const secret = { "replication-secret": "0123456789abcdef" };
+  expect(warningsOf(secret, 0o644)).toEqual([
+    `${path} has the replication secret in it and is open to others (mode 0644); chmod 600 it`,
+  ]);
 });

@@ -27,11 +27,16 @@ test("without flags and variables the defaults hold", () => {
     managementPort: 8081,
     managementHost: "127.0.0.1",
     adminToken: undefined,
+    replicationPort: 4040,
+    replicationHost: "127.0.0.1",
+    replicationSecret: undefined,
+    replicationTls: undefined,
     appIdleMs: 600_000,
     appGraceMs: 604_800_000,
     statementTimeoutMs: 30_000,
     transactionWaitMs: 1000,
     webhookTimeoutMs: 10_000,
+    remoteTimeoutMs: 10_000,
     attachmentSizeMax: 268_435_456,
     attachmentGraceMs: 86_400_000,
     syncConnectionsMax: 10_000,
@@ -55,11 +60,18 @@ test("a variable wins over the default, and a flag over the variable", () => {
     BIGPEER_MANAGEMENT_PORT: "off",
     BIGPEER_MANAGEMENT_HOST: "0.0.0.0",
     BIGPEER_ADMIN_TOKEN: "0123456789abcdef",
+    BIGPEER_REPLICATION_PORT: "off",
+    BIGPEER_REPLICATION_HOST: "0.0.0.0",
+    BIGPEER_REPLICATION_SECRET: "fedcba9876543210",
+    BIGPEER_REPLICATION_TLS_CERT: "/etc/link.pem",
+    BIGPEER_REPLICATION_TLS_KEY: "/etc/link-key.pem",
+    BIGPEER_REPLICATION_TLS_CA: "/etc/ca.pem",
     BIGPEER_APP_IDLE_S: "5",
     BIGPEER_APP_GRACE_S: "0",
     BIGPEER_STATEMENT_TIMEOUT_MS: "500",
     BIGPEER_TRANSACTION_WAIT_MS: "0",
     BIGPEER_WEBHOOK_TIMEOUT_MS: "2500",
+    BIGPEER_REMOTE_TIMEOUT_MS: "1500",
     BIGPEER_ATTACHMENT_SIZE_MAX: "1000",
     BIGPEER_ATTACHMENT_GRACE_S: "60",
     BIGPEER_SYNC_CONNECTIONS: "7",
@@ -79,11 +91,20 @@ test("a variable wins over the default, and a flag over the variable", () => {
     managementPort: undefined,
     managementHost: "0.0.0.0",
     adminToken: "0123456789abcdef",
+    replicationPort: undefined,
+    replicationHost: "0.0.0.0",
+    replicationSecret: "fedcba9876543210",
+    replicationTls: {
+      certFile: "/etc/link.pem",
+      keyFile: "/etc/link-key.pem",
+      caFile: "/etc/ca.pem",
+    },
     appIdleMs: 5000,
     appGraceMs: 0,
     statementTimeoutMs: 500,
     transactionWaitMs: 0,
     webhookTimeoutMs: 2500,
+    remoteTimeoutMs: 1500,
     attachmentSizeMax: 1000,
     attachmentGraceMs: 60_000,
     syncConnectionsMax: 7,
@@ -121,6 +142,11 @@ test.each([
   ["--public-url", "ftp://example.com", "an address that begins with http:// or https://"],
   ["--tls-cert", "/etc/cert.pem", "a file, because --tls-cert has one"],
   ["--tls-key", "/etc/key.pem", "a file, because --tls-key has one"],
+  ["--replication-tls-cert", "/c.pem", "a file, because --replication-tls-cert has one"],
+  ["--replication-tls-key", "/k.pem", "a file, because --replication-tls-key has one"],
+  ["--replication-tls-ca", "/ca.pem", "a file, because --replication-tls-ca has one"],
+  ["--replication-port", "none", 'a port from 0 to 65535 or "off", found "none"'],
+  ["--replication-host", "", 'an address, found ""'],
   ["--transaction-wait", "30001", "milliseconds from 0 to 30000"],
   ["--attachment-size-max", "0", "bytes from 1 to 1099511627776"],
   ["--attachment-grace", "-1", "seconds from 0 to 31622400"],
@@ -130,6 +156,7 @@ test.each([
   ["--app-idle", "0", "seconds from 1 to 31622400"],
   ["--app-grace", "1d", "seconds from 0 to 31622400"],
   ["--webhook-timeout", "0", "milliseconds from 1 to 60000"],
+  ["--remote-timeout", "60001", "milliseconds from 1 to 60000"],
   ["--log-level", "loud", "one of debug, info, warn, error"],
   ["--log-format", "xml", "one of auto, json, text"],
 ])("%s %s is refused: expected %s", (flag, value, expected) => {
@@ -229,8 +256,30 @@ test.each([
   expect(() => read({}, { BIGPEER_ADMIN_TOKEN: token })).toThrow(error);
 });
 
-test("the admin token is not taken from a flag", () => {
+test("the admin token and the replication secret are not taken from a flag", () => {
   expect(read({ "--admin-token": "0123456789abcdef" }).adminToken).toBe(undefined);
+  const flags = { "--replication-secret": "0123456789abcdef" };
+  expect(read(flags).replicationSecret).toBe(undefined);
+});
+
+test("a replication secret is as long as an admin token must be, and not shown either", () => {
+  const expected = "16 to 1024 ASCII characters without spaces; the value is not shown";
+  const error = new PeerError("config.invalid", `BIGPEER_REPLICATION_SECRET: expected ${expected}`);
+  expect(() => read({}, { BIGPEER_REPLICATION_SECRET: "hush" })).toThrow(error);
+});
+
+test("the port of links differs from the others, unless it will not be opened", () => {
+  const secret = { BIGPEER_REPLICATION_SECRET: "0123456789abcdef" };
+  const same = { "--replication-port": "8081" };
+  const message = "the management API and links have the same port, 8081; choose another one with ";
+  expect(() => checkServable(read(same, secret))).toThrow(
+    new PeerError("config.invalid", `${message}--management-port or --replication-port`),
+  );
+  expect(() => checkServable(read({ "--replication-port": "8080" }, secret))).toThrow(
+    "the data API and links have the same port, 8080",
+  );
+  const elsewhere = { ...same, "--replication-host": "10.0.0.1" };
+  for (const config of [read(same), read(elsewhere, secret)]) checkServable(config);
 });
 
 test.each([

@@ -1,12 +1,12 @@
 /**
- * What the log tells of requests and of slow statements, and what it does not.
+ * What the log tells of requests, of slow statements and of those that ran on peers, and what it does not.
  */
 
 import { MemoryKeyValue, StatementRunner, Store } from "@bigpeer/engine";
 import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import type { LogFields, LogLevel } from "../src/log.ts";
-import { requestLine, slowStatementLine } from "../src/log-events.ts";
+import { remoteRunLine, requestLine, slowStatementLine } from "../src/log-events.ts";
 
 interface Event {
   readonly level: LogLevel;
@@ -63,4 +63,18 @@ test("a slow statement is told with its text, cut, and without its arguments", a
     },
   ]);
   expect(JSON.stringify(events)).not.toContain("private");
+});
+
+test("a statement that ran on peers is told with how many answered, and how the others failed", () => {
+  const { log, events } = keptLog();
+  const results = ["answered", "lost", "answered", "timeout"];
+  const run = { requestId: "r1", appId: "a", credentialId: "k", elapsedMs: 1.23456 };
+  remoteRunLine(log, { ...run, results });
+  expect(events).toEqual([
+    {
+      level: "info",
+      message: "a statement ran on peers",
+      fields: { ...run, elapsedMs: 1.235, peers: 4, answered: 2, lost: 1, timeout: 1 },
+    },
+  ]);
 });

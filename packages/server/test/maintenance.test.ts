@@ -9,6 +9,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { OpenApp } from "../src/apps/open-app.ts";
 import { OpenApps } from "../src/apps/open-apps.ts";
 import { appStoreFolder } from "../src/data-folder.ts";
+import { SERVER } from "../src/registry/audit-log.ts";
 import { DAY_MS, type MaintainedFolder, openMaintained } from "./support/maintained-folder.ts";
 import { hasOpenFiles, openFilesIn } from "./support/open-files.ts";
 
@@ -23,8 +24,11 @@ function floorOf({ store }: Pick<StoreFolder, "store">): number {
   return store.read((view) => view.head.floor);
 }
 
+/** Open, and used by nobody. */
 async function openApp({ registry, apps }: MaintainedFolder, name = "default"): Promise<OpenApp> {
-  return (await apps.use(registry.apps.named(name).id)).app;
+  const use = await apps.use(registry.apps.named(name).id);
+  use.release();
+  return use.app;
 }
 
 test("the registry and every open app forget what retention allows, at the start and later", async () => {
@@ -146,6 +150,26 @@ test("a pass that meets the closing of its stores ends without a word", async ()
   const stopped = folder.maintain().stop();
   await apps.close();
   await registry.close();
+  await stopped;
+  expect(host.lines).toEqual([]);
+});
+
+test("a later pass, which visits apps that nobody opened, ends so too", async () => {
+  const folder = await openMaintained();
+  const { apps, registry, host } = folder;
+  let stopped: Promise<void> | undefined;
+  vi.spyOn(registry.storeFolder.store, "maintain")
+    .mockImplementationOnce(async () => 0)
+    .mockImplementationOnce(async () => {
+      // So that what it remembers of the apps is old.
+      await registry.apps.create({ name: "second" }, SERVER);
+      stopped = maintenance.stop();
+      await apps.close();
+      await registry.close();
+      return 0;
+    });
+  const maintenance = folder.maintain({ everyMs: 5 });
+  await vi.waitFor(() => expect(stopped).toBeDefined());
   await stopped;
   expect(host.lines).toEqual([]);
 });

@@ -252,6 +252,8 @@ function incrementEdit(
   const counter = counterOf(findNode(view, edit.path).node, type);
   const birth = edit.birth === undefined ? birthOf(view, edit) : bornAt(edit.birth, stamp);
   const before = counter?.adds.find((add) => isSameAdd(add.birth, add.stamp.site, birth, stamp));
+  // Its site had told this sum when it wrote it or later: what is offered again is in it.
+  if (before !== undefined && !isAfter(stamp, before.stamp)) return;
   const sum = type === "counter" ? addAmounts(before?.sum ?? 0, by) : plus(before?.sum, by);
   putCounter(nodeAt(root, edit.path), type, { reset: undefined, adds: [{ birth, stamp, sum }] });
 }

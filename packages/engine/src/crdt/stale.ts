@@ -7,7 +7,9 @@
  */
 
 import { NONE, type Stamp } from "@bigpeer/protocol";
+import { collect, oldestGrave } from "./collect.ts";
 import { restrict, restrictCounter } from "./delta.ts";
+import { merge } from "./merge.ts";
 import {
   type DocumentState,
   EMPTY_STATE,
@@ -16,6 +18,7 @@ import {
   type MapState,
   type Node,
 } from "./state.ts";
+import { isSameState } from "./state-codec.ts";
 
 export interface Sifted {
   readonly delta: DocumentState;
@@ -46,6 +49,16 @@ export function sift(
   }
   const root = siftKids(delta.root, held.root, isCurrent);
   return { delta: isStale ? { ...delta, root } : delta, isStale };
+}
+
+/**
+ * Whether a state from elsewhere brings nothing to what is held but floors that were collected here,
+ * or would be: replicas do not forget at the same moment, and to be told again is no change.
+ */
+export function isForgotten(delta: DocumentState, held: DocumentState, horizon: number): boolean {
+  const oldest = oldestGrave(delta);
+  if (oldest === undefined || oldest > horizon) return false;
+  return isSameState(collect(merge(held, delta), horizon), collect(held, horizon));
 }
 
 type IsCurrent = (stamp: Stamp) => boolean;

@@ -72,7 +72,8 @@ export class StampTable {
     writeStamp(writer, this.default);
     if (this.size === 1) return;
     writer.varint(this.size - 1);
-    for (const stamp of this.#stamps.slice(1)) {
+    for (let i = 1; i < this.#stamps.length; i++) {
+      const stamp = this.#stamps[i] as Stamp;
       writer.varint(stamp.time);
       const isSameSite = stamp.site === this.default.site;
       writer.byte(isSameSite ? 0 : 1);

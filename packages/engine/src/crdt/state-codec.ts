@@ -10,6 +10,7 @@
 import {
   ByteReader,
   ByteWriter,
+  compareBytes,
   compareText,
   DEPTH_MAX,
   FIELD_TYPES,
@@ -95,6 +96,10 @@ export function stateToBytes(state: DocumentState): Uint8Array {
     writeCanonical(writer, shown.types ?? {});
   }
   return writer.finish();
+}
+
+export function isSameState(a: DocumentState, b: DocumentState): boolean {
+  return a === b || compareBytes(stateToBytes(a), stateToBytes(b)) === 0;
 }
 
 /** The bytes come from anywhere: whatever they say, the state is in normal form. */

@@ -11,7 +11,7 @@ import { normalize } from "./merge.ts";
 import { type PlainState, readPlain } from "./plain-state.ts";
 import type { Shown } from "./show.ts";
 import { type DocumentState, eachStateStamp } from "./state.ts";
-import { decodeState, encodeState } from "./state-codec.ts";
+import { decodeState, encodeState, stateOfBytes } from "./state-codec.ts";
 
 export function partsOf(state: DocumentState): StateParts {
   const { shown, meta } = encodeState(state);
@@ -49,6 +49,16 @@ export function newestOf(state: DocumentState): number {
     if (time > newest) newest = time;
   });
   return newest;
+}
+
+/** What a merge brings, in normal form. */
+export function stateOfMerge(state: Uint8Array | StateParts): DocumentState {
+  return state instanceof Uint8Array ? stateOfBytes(state) : stateOfParts(state);
+}
+
+/** The newest time in what a merge brings; 0 when there is none. */
+export function newestOfMerge(state: Uint8Array | StateParts): number {
+  return state instanceof Uint8Array ? newestOf(stateOfBytes(state)) : newestTime(state);
 }
 
 /** One for all: making one costs more than what is written. */

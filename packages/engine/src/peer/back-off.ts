@@ -3,6 +3,9 @@
  * to state, so that a session is a function of what it was given.
  */
 
+import type { ErrorCode } from "@bigpeer/protocol";
+import { type EndCode, isLinked, type PeerState } from "./session-state.ts";
+
 /** The first wait after the try that is made at once. */
 export const BACK_OFF_FIRST_MS = 500;
 export const BACK_OFF_MOST_MS = 60_000;
@@ -16,7 +19,32 @@ export function waitOf(failures: number, chance: number): number {
 }
 
 /** As after very many failures. */
-export const FAILURES_SLOWEST = 11;
+const FAILURES_SLOWEST = 11;
+
+/** A connection that ends sooner is not tried again at once: a server may welcome and drop for ever. */
+const SHORT_LIFE_MS = 1000;
+
+/** How a connection ended. */
+export interface End {
+  readonly code: EndCode;
+  readonly message: string;
+  /** Milliseconds that the server asked for. */
+  readonly after?: number | undefined;
+  readonly isSlow?: boolean;
+  /** Of a login that was refused. */
+  readonly refusal?: ErrorCode;
+}
+
+/** Ends that would come again at once, welcome or not: what one side does is wrong to the other. */
+const FAULTS: readonly EndCode[] = ["malformed", "gap", "too_large"];
+
+/** A connection that was welcomed starts the count over, unless it ended by a fault. */
+export function failuresAfter(state: PeerState, { code, isSlow }: End, elapsed: number): number {
+  if (isSlow === true) return FAILURES_SLOWEST;
+  if (FAULTS.includes(code)) return Math.max(1, state.failures);
+  if (!isLinked(state)) return state.failures;
+  return elapsed - state.phase.link.welcomedAt < SHORT_LIFE_MS ? 1 : 0;
+}
 
 /** The next number of a sequence that visits all of 32 bits. */
 export function nextChance(chance: number): number {

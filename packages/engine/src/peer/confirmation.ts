@@ -29,7 +29,9 @@ import type { AppliedBatch, ConfirmedBatch, ConfirmedPart } from "./peer-layers.
 import {
   changeRecord,
   ensureRecord,
+  filledUpTo,
   type KnownSubscription,
+  mended,
   type Subscriptions,
   torn,
 } from "./subscriptions.ts";
@@ -39,12 +41,15 @@ export class Confirmation {
   readonly #layers: Layers;
   readonly #subscriptions: Subscriptions;
   readonly #nowMs: number;
+  readonly #serverMs: number;
   readonly #wants = new Map<string, Value[]>();
 
-  constructor(transaction: Transaction, subscriptions: Subscriptions) {
+  /** `serverMs`: what the clock of the server shows, where that is known. */
+  constructor(transaction: Transaction, subscriptions: Subscriptions, serverMs?: number) {
     this.#layers = new Layers(transaction);
     this.#subscriptions = subscriptions;
     this.#nowMs = transaction.nowMs;
+    this.#serverMs = serverMs ?? transaction.nowMs;
   }
 
   apply(batch: ConfirmedBatch): AppliedBatch<RefusedUpload> {
@@ -80,7 +85,7 @@ export class Confirmation {
     return wanted;
   }
 
-  #part({ subscription, entries, range }: ConfirmedPart): void {
+  #part({ subscription, entries, range, fill }: ConfirmedPart): void {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return;
     ensureRecord(this.#layers, known);
@@ -93,6 +98,10 @@ export class Confirmation {
     const listed = new Set<string>();
     for (const entry of entries) listed.add(this.#entry(known, entry).idKey);
     this.#sweep(known, range, listed);
+    const isFirst = range.after === undefined;
+    changeRecord(this.#layers, known, (record) =>
+      filledUpTo(isFirst ? mended(record) : record, fill),
+    );
   }
 
   #entry(known: KnownSubscription, entry: DocumentEntry): LayeredDocument {
@@ -206,7 +215,7 @@ export class Confirmation {
       if (entry[0] === "drop") document.forget();
       else this.#take(document, entry);
     }
-    return endUpload(this.#layers, outcome, this.#nowMs);
+    return endUpload(this.#layers, outcome, { nowMs: this.#nowMs, serverMs: this.#serverMs });
   }
 
   #moveLive(committed: number | undefined): void {
@@ -223,7 +232,7 @@ export class Confirmation {
     const uses = counts.uses + 1;
     const liveFrom = liveFact(this.#layers).txn;
     changeRecord(this.#layers, known, (record) => {
-      const { isTorn: _, isDoubtful: __, ...whole } = record;
+      const { isTorn: _, isDoubtful: __, fill: ___, ...whole } = record;
       return { ...whole, filter, txn, liveFrom, used: uses };
     });
     this.#layers.put(COUNT_FACT, { ...countFact(this.#layers), uses });

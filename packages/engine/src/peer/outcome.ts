@@ -43,11 +43,17 @@ export interface RefusedUpload {
   readonly steps: readonly UploadStep[];
 }
 
+/** When an outcome came: by the clock of the device, and by the server's. */
+export interface OutcomeTime {
+  readonly nowMs: number;
+  readonly serverMs: number;
+}
+
 /** Ends the pending upload that an outcome is of; undefined unless it was refused or stale. */
 export function endUpload(
   layers: Layers,
   outcome: Outcome,
-  nowMs: number,
+  { nowMs, serverMs }: OutcomeTime,
 ): RefusedUpload | undefined {
   const number = pendingOf(layers, outcome);
   const record = number === undefined ? undefined : layers.pending(number);
@@ -57,7 +63,7 @@ export function endUpload(
   layers.put(COUNT_FACT, { ...counts, pending: counts.pending - 1 });
   switch (outcome.kind) {
     case "applied":
-      keep(layers, number, record, nowMs);
+      keep(layers, number, record, serverMs);
       return undefined;
     case "refused":
     case "stale":
@@ -122,13 +128,27 @@ export function refusedUploads(view: View): RefusedUpload[] {
   }));
 }
 
-/** Forgets uploads that were taken long ago, a bounded number. True when there may be more. */
-export function forgetKept(layers: Layers, nowMs: number): boolean {
+/** Forgets what had no effect: of one local transaction, or all. Returns how many there were. */
+export function forgetRefused(layers: Layers, commitId?: number): number {
+  const all =
+    commitId === undefined ? [...layers.view.reader.keys(REFUSED)] : [refusedKey(commitId)];
+  const found = all.filter((key) => layers.get(key) !== undefined);
+  for (const key of found) layers.put(key, null);
+  const counts = countFact(layers);
+  layers.put(COUNT_FACT, { ...counts, refused: counts.refused - found.length });
+  return found.length;
+}
+
+/**
+ * Forgets uploads that were taken long ago, a bounded number. True when there may be more. Only the
+ * server's clock says how long ago: that of the device may be a year ahead (seed 802201).
+ */
+export function forgetKept(layers: Layers, serverMs: number): boolean {
   let { keptBytes, ...counts } = countFact(layers);
   let forgotten = 0;
   for (const { key, value } of layers.view.reader.entries(KEPT)) {
     const { takenAt, size } = value as unknown as KeptRecord;
-    if (nowMs - takenAt <= KEPT_MS || forgotten === KEPT_BATCH) break;
+    if (serverMs - takenAt <= KEPT_MS || forgotten === KEPT_BATCH) break;
     layers.put(key, null);
     keptBytes -= size;
     forgotten++;

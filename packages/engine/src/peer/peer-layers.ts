@@ -14,6 +14,7 @@ import type {
   ValueObject,
   Versions,
 } from "@bigpeer/protocol";
+import type { FillRecord } from "../store/peer-records.ts";
 import type { UploadStep } from "../store/upload.ts";
 import type { RefusedUpload } from "./outcome.ts";
 
@@ -31,6 +32,8 @@ export interface ConfirmedPart {
   readonly entries: readonly DocumentEntry[];
   /** Of a fill: what was held in the range and is not among the entries is let go of. */
   readonly range?: IdRange;
+  /** Of a fill, with a range: how far it is with this part. Left out where the server did not say. */
+  readonly fill?: FillRecord;
 }
 
 /** What one local transaction takes over from the server. */
@@ -65,6 +68,8 @@ export interface PeerLayers<Refused = RefusedUpload> {
     readonly history: string;
     readonly app: string;
     readonly rights: Uint8Array;
+    /** How far the server's clock is ahead of that of the device. */
+    readonly offsetMs: number;
   }): Promise<void>;
   /** The rights changed while connected (S21). */
   rights(rights: Uint8Array): Promise<unknown>;

@@ -10,12 +10,22 @@ import {
   type ByeCode,
   type PeerDescription,
   type ServerMessage,
+  SYNC_MESSAGE_BYTES_MAX,
   SYNC_VERSION,
   unreachable,
   type Welcome,
 } from "@bigpeer/protocol";
-import { FAILURES_SLOWEST, nextChance, waitOf } from "./back-off.ts";
+import { type End, failuresAfter, nextChance, waitOf } from "./back-off.ts";
 import {
+  catchUpMetadata,
+  sendWatch,
+  takeMetadata,
+  takePresence,
+  takeWatch,
+} from "./peer-presence.ts";
+import { cancelRuns, takeAnswered, takeCancel, takeRun } from "./peer-runs.ts";
+import {
+  answerPing,
   endSubscription,
   NOTHING_GATHERED,
   reach,
@@ -24,14 +34,17 @@ import {
   sendSubscribe,
   sendWants,
   subscribeAll,
+  takeApplied,
   takeBehind,
   takeCommitted,
   takeComplete,
   takeDocuments,
   takeRights,
   takeSubscribed,
+  takeUnrenewed,
   takeUnsubscribed,
   takeVersions,
+  unsent,
 } from "./peer-streams.ts";
 import {
   pump,
@@ -45,7 +58,6 @@ import {
   uploadsOf,
 } from "./peer-uploads.ts";
 import {
-  type EndCode,
   isLinked,
   type Linked,
   type PeerEvent,
@@ -56,18 +68,13 @@ import {
   type Turn,
   withLink,
 } from "./session-state.ts";
-
-/** Silence after which a ping goes out, and after which a connection is dead (S5). */
-export const PING_AFTER_MS = 30_000;
-export const DEAD_AFTER_MS = 60_000;
-
-/** A connection that ends sooner is not tried again at once: a server may welcome and drop for ever. */
-const SHORT_LIFE_MS = 1000;
+import { DEAD_AFTER_MS, pingAt, schedule } from "./session-timer.ts";
 
 export function peerState(appId: string, description: PeerDescription, chance: number): PeerState {
   return {
     appId,
     description,
+    isWatching: false,
     phase: { name: "stopped" },
     connection: 0,
     chance,
@@ -102,6 +109,10 @@ function take(state: PeerState, event: PeerEvent, turn: Turn): PeerState {
         turn.actions.push({ kind: "send", message: { t: "token", token: event.token } });
       }
       return state;
+    case "metadata":
+      return takeMetadata(state, event.metadata, turn);
+    case "watch":
+      return takeWatch(state, event.isOn, turn);
     default:
       // What the store could not do is worth a report, whenever it was asked.
       if (event.connection !== state.connection && event.kind !== "failed") return state;
@@ -120,19 +131,21 @@ function takeOfConnection(state: PeerState, event: EventOfConnection, turn: Turn
     case "garbled":
       return isTalking(state.phase) ? refuse(state, event.message, turn) : state;
     case "disconnected":
-      return isUp(state.phase)
-        ? lose(state, { code: "lost", message: event.message }, turn)
-        : state;
+      return isUp(state.phase) ? disconnect(state, event, turn) : state;
     case "failed":
       return fail(state, event, turn);
+    case "unrenewed":
+      return isLinked(state) ? takeUnrenewed(state, turn) : state;
+    case "answered":
+      return isLinked(state) ? takeAnswered(state, event, turn) : state;
     default:
       return isLinked(state) ? takeStoreWork(state, event, turn) : state;
   }
 }
 
-type StoreEvent = Exclude<
+type StoreEvent = Extract<
   EventOfConnection,
-  { readonly kind: "opened" | "message" | "garbled" | "disconnected" | "failed" }
+  { readonly kind: "welcomed" | "applied" | "compared" | "sealed" | "reoffered" | "forked" }
 >;
 
 /** The store did what it was asked. */
@@ -143,7 +156,7 @@ function takeStoreWork(linked: Linked, event: StoreEvent, turn: Turn): PeerState
       return state.phase.name === "settling" ? settle(state, event.cursors, turn) : state;
     case "applied":
       sendWants(state, event.wants, turn);
-      return state;
+      return takeApplied(state, event.batch);
     case "compared":
       sendCompared(state.phase.link, event, turn);
       return state;
@@ -182,6 +195,7 @@ function dial(state: PeerState, turn: Turn): PeerState {
 
 function stop(state: PeerState, turn: Turn): PeerState {
   const { phase } = state;
+  cancelRuns(state, turn);
   if (isTalking(phase)) sayBye("stopped", "the peer stops", turn);
   if (isUp(phase)) turn.actions.push({ kind: "hangUp", connection: state.connection });
   if (phase.name !== "stopped") {
@@ -198,40 +212,33 @@ function sayBye(code: ByeCode, message: string, turn: Turn): void {
   turn.actions.push({ kind: "send", message: { t: "bye", code, message } });
 }
 
-interface End {
-  readonly code: EndCode;
-  readonly message: string;
-  /** Milliseconds that the server asked for. */
-  readonly after?: number | undefined;
-  readonly isSlow?: boolean;
+/** Who has no token because it was refused is like one whose token was (S8). */
+function disconnect(
+  state: PeerState,
+  { message, refusal }: Extract<PeerEvent, { readonly kind: "disconnected" }>,
+  turn: Turn,
+): PeerState {
+  if (refusal === undefined) return lose(state, { code: "lost", message }, turn);
+  return lose(state, { code: "unauthorized", message, isSlow: true, refusal }, turn);
 }
 
 /** The connection is gone: hangs up what is left of it, and comes back in a while (S8). */
 function lose(state: PeerState, end: End, turn: Turn): PeerState {
   const { elapsed } = turn.now;
+  cancelRuns(state, turn);
   turn.actions.push({ kind: "hangUp", connection: state.connection });
-  const failures = failuresOf(state, end, elapsed);
+  const failures = failuresAfter(state, end, elapsed);
   const pace = Math.max(failures, state.storeFailures);
   const retryInMs = Math.max(waitOf(pace, state.chance), end.after ?? 0);
-  const { code, message } = end;
+  const { code, message, refusal } = end;
+  const why = refusal === undefined ? {} : { refusal };
   turn.actions.push({
     kind: "report",
-    event: { kind: "disconnected", code, message, retryInMs },
+    event: { kind: "disconnected", code, message, retryInMs, ...why },
   });
   const next = { ...state, chance: nextChance(state.chance), failures: failures + 1 };
   if (retryInMs === 0) return dial(next, turn);
   return { ...next, phase: { name: "waiting", until: elapsed + retryInMs } };
-}
-
-/** Ends that would come again at once, welcome or not: what one side does is wrong to the other. */
-const FAULTS: readonly EndCode[] = ["malformed", "gap", "too_large"];
-
-/** A connection that was welcomed starts the count over, unless it ended by a fault. */
-function failuresOf(state: PeerState, { code, isSlow }: End, elapsed: number): number {
-  if (isSlow === true) return FAILURES_SLOWEST;
-  if (FAULTS.includes(code)) return Math.max(1, state.failures);
-  if (!isLinked(state)) return state.failures;
-  return elapsed - state.phase.link.welcomedAt < SHORT_LIFE_MS ? 1 : 0;
 }
 
 /** The other side does not keep to the protocol (S1). */
@@ -262,7 +269,8 @@ function greet(
   const now = Math.round(turn.now.wall);
   const hello = { t: "hello", version: SYNC_VERSION, app, token, site, peer, now } as const;
   turn.actions.push({ kind: "send", message: hello });
-  return { ...state, phase: { name: "greeting", since: turn.now.elapsed, site } };
+  const { metadata } = peer;
+  return { ...state, phase: { name: "greeting", since: turn.now.elapsed, site, metadata } };
 }
 
 function takeMessage(
@@ -281,18 +289,15 @@ function takeMessage(
     return takeOnLink(heard, message, bytes, turn);
   }
   if (message.t === "welcome") return welcome(state, message, turn);
-  if (message.t === "ping") return answerPing(state, message.now, turn);
+  if (message.t === "ping") {
+    turn.actions.push({ kind: "pong", ping: message.now, now: Math.round(turn.now.wall) });
+    return state;
+  }
   return message.t === "pong" ? state : unexpected(state, message, turn);
 }
 
 function unexpected(state: PeerState, { t }: ServerMessage, turn: Turn): PeerState {
   return refuse(state, `expected no ${t} in this place`, turn);
-}
-
-function answerPing<S extends PeerState>(state: S, ping: number, turn: Turn): S {
-  const now = Math.round(turn.now.wall);
-  turn.actions.push({ kind: "send", message: { t: "pong", ping, now } });
-  return state;
 }
 
 function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
@@ -307,12 +312,14 @@ function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
   if (app !== state.appId) return leaveForeign(state, app, turn);
   const { elapsed, wall } = turn.now;
   const offsetMs = Math.round(message.now + (elapsed - phase.since) / 2 - wall);
-  turn.actions.push({ kind: "welcome", connection, history, app, rights });
+  turn.actions.push({ kind: "welcome", connection, history, app, rights, offsetMs });
+  catchUpMetadata(state, turn);
   const link = {
     history,
     app,
     offsetMs,
     window: Math.min(UPLOADS_IN_FLIGHT_MAX, message.bounds.uploads),
+    messageBytes: Math.min(SYNC_MESSAGE_BYTES_MAX, message.bounds.messageBytes),
     welcomedAt: elapsed,
     heardAt: elapsed,
     pingedAt: elapsed,
@@ -323,17 +330,16 @@ function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
     ids: new Map(),
     nextId: 1,
     gathered: NOTHING_GATHERED,
+    taken: { waiting: 0, txn: 0 },
     uploads: uploadsOf(phase.site),
+    present: undefined,
+    runs: new Set<number>(),
   };
-  return { ...state, subscriptions: unsent(state), phase: { name: "settling", link } };
-}
-
-/** Nothing of where the subscriptions stood on a former connection holds on this one. */
-function unsent({ subscriptions }: PeerState): PeerState["subscriptions"] {
-  const plain = [...subscriptions.values()].map(
-    ({ key, query, args }) => [key, { key, query, args, isLive: false }] as const,
-  );
-  return new Map(plain);
+  return {
+    ...state,
+    subscriptions: unsent(state.subscriptions),
+    phase: { name: "settling", link },
+  };
 }
 
 /** Nothing of this store may go to another app (S39). */
@@ -355,26 +361,40 @@ function settle(
   const { history, offsetMs, known } = link;
   turn.actions.push({ kind: "report", event: { kind: "connected", history, offsetMs } });
   const next = subscribeAll({ ...state, phase: { name: "open", link } }, cursors, turn);
+  sendWatch(next, turn);
   turn.actions.push({ kind: "reoffer", connection, site: link.uploads.site, known });
   return next;
 }
 
+/** What may come at any time; the rest is for a session that has settled. */
 function takeOnLink(state: Linked, message: ServerMessage, bytes: number, turn: Turn): PeerState {
-  if (message.t === "pong") return state;
-  if (message.t === "ping") {
-    const { now, txn } = message;
-    const answered = answerPing(state, now, turn);
-    return txn === undefined ? answered : reach(answered, txn, turn);
+  switch (message.t) {
+    case "pong":
+      return state;
+    case "ping": {
+      const answered = answerPing(state, message, turn);
+      return message.txn === undefined ? answered : reach(answered, message.txn, turn);
+    }
+    case "rights":
+      return takeRights(state, message, turn);
+    case "presence":
+      return takePresence(state, message);
+    case "run":
+      return takeRun(state, message, turn) ?? unexpected(state, message, turn);
+    case "cancel":
+      return takeCancel(state, message, turn);
+    default:
+      return state.phase.name === "settling"
+        ? unexpected(state, message, turn)
+        : takeOfStream(state, message, bytes, turn);
   }
-  if (state.phase.name === "settling" && message.t !== "rights") {
-    return unexpected(state, message, turn);
-  }
-  return takeOfStream(state, message, bytes, turn);
 }
+
+type AnyTime = "ping" | "pong" | "rights" | "presence" | "run" | "cancel";
 
 function takeOfStream(
   state: Linked,
-  message: Exclude<ServerMessage, { readonly t: "ping" | "pong" }>,
+  message: Exclude<ServerMessage, { readonly t: AnyTime }>,
   bytes: number,
   turn: Turn,
 ): PeerState {
@@ -396,8 +416,6 @@ function takeOfStream(
       return takeBehind(state, message, turn);
     case "committed":
       return pump(takeCommitted(state, message, turn), turn);
-    case "rights":
-      return takeRights(state, message, turn);
     case "forked":
       return takeForked(state, message, turn);
     case "site": {
@@ -474,44 +492,4 @@ function tickLink(state: Linked, isReading: boolean, turn: Turn): PeerState {
   if (link.renewAt === undefined || elapsed < link.renewAt) return next;
   turn.actions.push({ kind: "renew" });
   return withLink(next, { renewAt: undefined });
-}
-
-function pingAt({ heardAt, pingedAt }: { heardAt: number; pingedAt: number }): number {
-  return Math.max(heardAt, pingedAt) + PING_AFTER_MS;
-}
-
-/** Asks for a tick when one is due sooner than the one that was asked for; for none when none is. */
-function schedule(state: PeerState, turn: Turn): PeerState {
-  const due = dueAt(state.phase);
-  if (due === undefined) return sleep(state, turn);
-  if (state.wakeAt !== undefined && state.wakeAt <= due) return state;
-  turn.actions.push({ kind: "wakeAt", elapsed: due });
-  return { ...state, wakeAt: due };
-}
-
-function sleep(state: PeerState, turn: Turn): PeerState {
-  if (state.wakeAt === undefined) return state;
-  turn.actions.push({ kind: "sleep" });
-  const { wakeAt: _, ...next } = state;
-  return next;
-}
-
-function dueAt(phase: Phase): number | undefined {
-  switch (phase.name) {
-    case "stopped":
-      return undefined;
-    case "waiting":
-      return phase.until;
-    case "connecting":
-    case "greeting":
-      return phase.since + DEAD_AFTER_MS;
-    case "settling":
-    case "open": {
-      const { link } = phase;
-      const dead = link.heardAt + DEAD_AFTER_MS;
-      return Math.min(pingAt(link), dead, link.renewAt ?? dead);
-    }
-    default:
-      return unreachable(phase);
-  }
 }

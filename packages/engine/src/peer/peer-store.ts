@@ -14,12 +14,13 @@ import {
   type StreamMode,
   type SyncCursor,
   siteOfBytes,
+  timeOfMs,
   type Value,
   type ValueObject,
   type Versions,
 } from "@bigpeer/protocol";
 import type { ClockLimits } from "../crdt/clock.ts";
-import { DRIFT_MS_MAX, REST_MS_MAX } from "../limits.ts";
+import { DRIFT_MS_MAX, HORIZON_MS, REST_MS_MAX } from "../limits.ts";
 import type { KeyValue, Platform } from "../platform.ts";
 import type { SystemRow } from "../query/system/system-collections.ts";
 import { subscriptionKey } from "../store/keys.ts";
@@ -37,7 +38,7 @@ import { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { Confirmation } from "./confirmation.ts";
 import { Layers } from "./layers.ts";
-import { forgetKept, type RefusedUpload, refusedUploads } from "./outcome.ts";
+import { forgetKept, forgetRefused, type RefusedUpload, refusedUploads } from "./outcome.ts";
 import { refusedRows, type SyncSession, syncInfoRow } from "./peer-facts.ts";
 import type { AppliedBatch, ConfirmedBatch, PeerLayers } from "./peer-layers.ts";
 import { notePending } from "./pending.ts";
@@ -50,31 +51,40 @@ import {
   sealedUploads,
   sealNext,
 } from "./seal.ts";
+import { ServerTime } from "./server-time.ts";
 import {
   allRecords,
   changeRecord,
   cursorOf,
+  filling,
   fixed,
   type KnownSubscription,
+  mended,
   recordOf,
   Subscriptions,
   torn,
   withoutCursor,
 } from "./subscriptions.ts";
-import { sweepHeld } from "./sweep.ts";
+import { forgetDeleted, sweepHeld } from "./sweep.ts";
 
-/** The log of a peer serves those who observe its documents: it need not reach back far. */
+/**
+ * The log of a peer serves those who observe its documents: it need not reach back far. What of a
+ * document is forgotten is the server's to say; of those that were deleted the peer forgets all.
+ */
 export const PEER_RETENTION: Retention = {
   ...DEFAULT_RETENTION,
   logAgeMs: 86_400_000,
   logCount: 100_000,
   logBytes: 64 * 1024 * 1024,
+  horizonMs: Number.POSITIVE_INFINITY,
 };
 
 export interface PeerStoreOptions {
   /** The app that the store belongs to. */
   readonly appId: string;
   readonly retention?: Retention;
+  /** How long it is remembered that a document was deleted. */
+  readonly deletedMs?: number;
   readonly clock?: ClockLimits;
 }
 
@@ -83,10 +93,19 @@ interface Noted {
   last: number;
 }
 
+interface PeerStoreParts {
+  readonly platform: Platform;
+  readonly options: PeerStoreOptions;
+  readonly noted: Noted;
+  readonly time: ServerTime;
+}
+
 export interface ServerWelcome {
   readonly history: string;
   readonly app: string;
   readonly rights: Uint8Array;
+  /** How far its clock is ahead of that of the device. */
+  readonly offsetMs: number;
 }
 
 export class PeerStore implements PeerLayers {
@@ -96,11 +115,13 @@ export class PeerStore implements PeerLayers {
   readonly #subscriptions: Subscriptions;
   readonly #listeners = new Set<() => void>();
   readonly #noted: Noted;
+  readonly #time: ServerTime;
   /** The last pending transaction that was told of. */
   #told = 0;
 
-  private constructor(store: Store, platform: Platform, options: PeerStoreOptions, noted: Noted) {
+  private constructor(store: Store, { platform, options, noted, time }: PeerStoreParts) {
     this.#noted = noted;
+    this.#time = time;
     this.store = store;
     this.#platform = platform;
     this.#options = options;
@@ -116,14 +137,17 @@ export class PeerStore implements PeerLayers {
   ): Promise<PeerStore> {
     const { appId, retention = PEER_RETENTION, clock } = options;
     const noted: Noted = { last: 0 };
-    const store = await Store.open(storage, platform, {
+    const time = new ServerTime(platform, knownOffset(storage));
+    const corrected = { ...platform, now: () => time.now() };
+    const store = await Store.open(storage, corrected, {
       retention,
       ...(clock === undefined ? {} : { clock }),
       // A device may rest as long as it likes, and its clock is corrected by the server's (S33).
       isClockAccepted: true,
       siteOf: (reader, { site }) => chainFact(reader, site).site,
       onTransaction: (transaction, own, { site: life }) => {
-        if (notePending(transaction, own, { life, platform })) noted.last = transaction.txnId;
+        const noting = { life, platform, time };
+        if (notePending(transaction, own, noting)) noted.last = transaction.txnId;
       },
     });
     const { app } = store.read(({ reader }) => serverFact(reader));
@@ -131,7 +155,7 @@ export class PeerStore implements PeerLayers {
       await store.close();
       throw otherApp(appId, app);
     }
-    const opened = new PeerStore(store, platform, options, noted);
+    const opened = new PeerStore(store, { platform, options, noted, time });
     // From the first moment on: what is written before it ever saw a server is of this app as well.
     if (app === undefined) {
       await opened.#write((layers) =>
@@ -161,22 +185,25 @@ export class PeerStore implements PeerLayers {
    * A connection begins: subscriptions of the one before are not live any more. On a new history
    * nothing that is known of versions holds (S38); a store of another app is refused (S39).
    */
-  async welcome({ history, app, rights }: ServerWelcome): Promise<void> {
+  async welcome({ history, app, rights, offsetMs: measured }: ServerWelcome): Promise<void> {
     if (app !== this.#options.appId) throw otherApp(app, this.#options.appId);
+    this.#time.measure(measured);
+    const { offsetMs = 0 } = this.#time;
     await this.#write((layers) => {
       const server = serverFact(layers);
       const isNew = server.history !== undefined && server.history !== history;
       const epoch = isNew ? server.epoch + 1 : server.epoch;
       const live = liveFact(layers);
       for (const [key, record] of allRecords(layers.view.reader)) {
-        const { filter: _, txn: __, ...rest } = fixed(record, live);
-        layers.put(key, isNew ? rest : fixed(record, live));
+        layers.put(key, isNew ? withoutCursor(record) : fixed(record, live));
       }
       const unasked = isNew ? keptSites(layers, this.#numbering) : (server.unasked ?? []);
       if (isNew) layers.put(LIVE_FACT, { ...live, txn: 0 });
-      layers.put(SERVER_FACT, { ...server, app, history, epoch, unasked });
+      layers.put(SERVER_FACT, { ...server, app, history, epoch, offsetMs, unasked });
     });
     await this.rights(rights);
+    // What a crash left of it: nobody else would say that it may not be read any more.
+    await this.#finishForgetting();
     await this.#forgetDoubtful();
     for (const known of this.store.read(({ reader }) => this.#subscriptions.surplus(reader))) {
       await this.forget(known.key);
@@ -236,21 +263,26 @@ export class PeerStore implements PeerLayers {
 
   /**
    * A fill or compare begins. Before the first piece of it is taken: who loses the connection in
-   * between holds parts of both, and must not go on from where the former was (S15).
+   * between holds parts of both, and must not go on from where the former was (S15), unless it is the
+   * rest of that (S57).
    */
   async begin(subscription: string, mode: Exclude<StreamMode, "resume">): Promise<void> {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return;
     await this.#write((layers) => {
-      if (recordOf(layers, known.key)?.filter === undefined) return;
-      changeRecord(layers, known, mode === "fill" ? withoutCursor : torn);
+      const record = recordOf(layers, known.key);
+      if (record === undefined) return;
+      const { filter, fill, isHoled } = record;
+      if (filter === undefined && fill === undefined && isHoled !== true) return;
+      const begun = mode === "fill" ? filling(record) : torn(mended(record));
+      if (begun !== record) layers.put(subscriptionKey(known.key), begun);
     });
   }
 
   /** Takes what the server sent, as one transaction. */
   async apply(batch: ConfirmedBatch): Promise<AppliedBatch<RefusedUpload>> {
     const { result } = await this.store.transact((transaction) =>
-      new Confirmation(transaction, this.#subscriptions).apply(batch),
+      new Confirmation(transaction, this.#subscriptions, this.#time.certainMs).apply(batch),
     );
     return result;
   }
@@ -282,7 +314,7 @@ export class PeerStore implements PeerLayers {
   async seal(offsetMs: number, max: number): Promise<readonly OwnUpload[]> {
     const { driftMsMax: driftMs } = this.#options.clock ?? DEFAULT_CLOCK;
     const { result } = await this.store.transact((transaction) => {
-      const clock = { offsetMs, nowMs: transaction.nowMs + offsetMs, driftMs };
+      const clock = { offsetMs, nowMs: this.#platform.now() + offsetMs, driftMs };
       const layers = new Layers(transaction);
       const sealed = sealNext(layers, this.#numbering, { ...clock, max });
       layers.flush();
@@ -336,6 +368,15 @@ export class PeerStore implements PeerLayers {
     return this.store.read(refusedUploads);
   }
 
+  /** Forgets one of them, or all. Resolves with how many there were, when that is durable. */
+  async clearRefused(commitId?: number): Promise<number> {
+    let count = 0;
+    await this.#write((layers) => {
+      count = forgetRefused(layers, commitId);
+    });
+    return count;
+  }
+
   /** Rows of `system:data_sync_info`. */
   syncInfoRows(session: SyncSession): readonly SystemRow[] {
     return this.store.read((snapshot) => [syncInfoRow(snapshot, session)]);
@@ -348,17 +389,25 @@ export class PeerStore implements PeerLayers {
   /** Forgets what need not be kept, in bounded transactions. */
   async maintain(): Promise<void> {
     await this.#finishForgetting();
-    let hasMore = true;
+    await this.#forgetKept();
+    const { deletedMs = HORIZON_MS } = this.#options;
+    await forgetDeleted(this.store, Math.max(0, timeOfMs(this.#time.now() - deletedMs)));
+    await this.store.maintain();
+  }
+
+  /** As long as no server was heard, nobody knows how long ago they were taken. */
+  async #forgetKept(): Promise<void> {
+    const serverMs = this.#time.certainMs;
+    let hasMore = serverMs !== undefined;
     while (hasMore) {
       const { result } = await this.store.transact((transaction) => {
         const layers = new Layers(transaction);
-        const isCut = forgetKept(layers, transaction.nowMs);
+        const isCut = forgetKept(layers, serverMs ?? 0);
         layers.flush();
         return isCut;
       });
       hasMore = result;
     }
-    await this.store.maintain();
   }
 
   async close(): Promise<void> {
@@ -429,6 +478,16 @@ export class PeerStore implements PeerLayers {
 }
 
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
+
+/** What was known of the server's clock when the store was used last. */
+function knownOffset(storage: KeyValue): number | undefined {
+  const snapshot = storage.snapshot();
+  try {
+    return serverFact(snapshot).offsetMs;
+  } finally {
+    snapshot.close();
+  }
+}
 
 /** Its record moves to a name of its own: the same subscription may begin anew meanwhile. */
 function giveUp(layers: Layers, subscriptions: readonly KnownSubscription[]): void {

@@ -12,7 +12,9 @@ import {
   type CommittedMessage,
   type Complete,
   type Documents,
+  type IdRange,
   type Outcome,
+  type Ping,
   type Rights,
   type Subscribed,
   type SyncCursor,
@@ -36,6 +38,14 @@ import {
 export const GATHERED_BYTES_MAX: number = 64 * 1024 * 1024;
 
 export const NOTHING_GATHERED: Gathered = { parts: [], bytes: 0 };
+
+/** Nothing of where the subscriptions stood on a former connection holds on this one. */
+export function unsent(subscriptions: PeerState["subscriptions"]): PeerState["subscriptions"] {
+  const plain = [...subscriptions.values()].map(
+    ({ key, query, args }) => [key, { key, query, args, isLive: false }] as const,
+  );
+  return new Map(plain);
+}
 
 /** Sends all subscriptions on a connection that has none yet. */
 export function subscribeAll(
@@ -165,15 +175,33 @@ export function takeRights(state: Linked, { rights, expires }: Rights, turn: Tur
 /** How long before its end a token is renewed, at most. */
 const RENEWAL_LEAD_MS = 60_000;
 
+/** After which a renewal that failed is tried again, at most, and the time that must be left for it. */
+const RENEWAL_AGAIN_MS = 10_000;
+const RENEWAL_LEFT_MS = 1000;
+
+/** Between two tokens, at least: the clock of the server may say that the newest is over, too. */
+const RENEWAL_LEAST_MS = 1000;
+
 /** When to ask for a new token, so that the session does not end with the old one (S7). */
 export function renewal(
   expires: number | undefined,
   serverNow: number,
   elapsed: number,
-): { renewAt: number | undefined } {
-  if (expires === undefined) return { renewAt: undefined };
+): Pick<Link, "renewAt" | "expiresAt"> {
+  if (expires === undefined) return { renewAt: undefined, expiresAt: undefined };
   const left = Math.max(0, expires - serverNow);
-  return { renewAt: elapsed + left - Math.min(RENEWAL_LEAD_MS, left / 2) };
+  const expiresAt = elapsed + left;
+  const dueAt = expiresAt - Math.min(RENEWAL_LEAD_MS, left / 2);
+  return { renewAt: Math.max(dueAt, elapsed + RENEWAL_LEAST_MS), expiresAt };
+}
+
+/** A renewal failed: as long as the old token is good, another try may give a new one in time. */
+export function takeUnrenewed(state: Linked, turn: Turn): Linked {
+  const { renewAt, expiresAt = 0 } = state.phase.link;
+  const { elapsed } = turn.now;
+  const left = expiresAt - elapsed;
+  if (renewAt !== undefined || left < RENEWAL_LEFT_MS) return state;
+  return withLink(state, { renewAt: elapsed + Math.min(RENEWAL_AGAIN_MS, left / 2) });
 }
 
 /** Undefined when more was gathered than a transaction may have. */
@@ -183,7 +211,7 @@ export function takeDocuments(
   bytes: number,
   turn: Turn,
 ): Linked | undefined {
-  const { range, entries, committed } = message;
+  const { entries, range, committed } = message;
   const followers = followersOf(state, message.filter);
   const isLive = followers.some((following) => following.isLive);
   let next = state;
@@ -191,11 +219,20 @@ export function takeDocuments(
     next = gather(state, message, followers, bytes);
     if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
   } else if (followers.length > 0) {
-    const piece = range === undefined ? { entries } : { entries, range };
+    const piece = range === undefined ? { entries } : { entries, range, ...fillOf(message, range) };
     const parts = unready(followers).map(({ key }) => ({ subscription: key, ...piece }));
-    pushApply(state, { parts, outcomes: [] }, bytes, turn);
+    next = pushApply(state, { parts, outcomes: [] }, bytes, turn);
   }
   return committed === undefined ? next : commit(next, committed, [], turn);
+}
+
+/** How far a fill is with a piece of it (S57). */
+function fillOf(
+  { filter, asOf: txn }: Documents,
+  { through: after }: IdRange,
+): Pick<ConfirmedPart, "fill"> {
+  if (txn === undefined) return {};
+  return { fill: after === undefined ? { filter, txn } : { filter, txn, after } };
 }
 
 function gather(
@@ -218,8 +255,25 @@ function unready(followers: readonly Following[]): readonly Following[] {
   return filled.length === 0 ? followers : filled;
 }
 
-function pushApply(state: PeerState, batch: ConfirmedBatch, bytes: number, turn: Turn): void {
+function pushApply(state: Linked, batch: ConfirmedBatch, bytes: number, turn: Turn): Linked {
   turn.actions.push({ kind: "apply", connection: state.connection, batch, bytes });
+  const { taken } = state.phase.link;
+  return withLink(state, { taken: { ...taken, waiting: taken.waiting + 1 } });
+}
+
+/** The store has finished a batch. */
+export function takeApplied(
+  state: Linked,
+  { committed, completed }: Pick<ConfirmedBatch, "committed" | "completed">,
+): Linked {
+  const { waiting, txn } = state.phase.link.taken;
+  const reached = committed ?? (txn === 0 ? firstOf(completed) : 0);
+  return withLink(state, { taken: { waiting: waiting - 1, txn: Math.max(txn, reached) } });
+}
+
+/** Where one stream is whole says nothing of others that were live before it. */
+function firstOf(completed: ConfirmedBatch["completed"] = []): number {
+  return completed.length === 0 ? 0 : Math.min(...completed.map(({ txn }) => txn));
 }
 
 export function takeCommitted(state: Linked, message: CommittedMessage, turn: Turn): Linked {
@@ -229,11 +283,12 @@ export function takeCommitted(state: Linked, message: CommittedMessage, turn: Tu
 /** The transaction is whole: all of it goes into one batch. */
 function commit(state: Linked, txn: number, outcomes: readonly Outcome[], turn: Turn): Linked {
   const { gathered } = state.phase.link;
+  let next = state;
   if (gathered.parts.length > 0 || outcomes.length > 0 || hasLive(state)) {
     const batch = { parts: gathered.parts.map(partOf), outcomes, committed: txn };
-    pushApply(state, batch, gathered.bytes, turn);
+    next = pushApply(state, batch, gathered.bytes, turn);
   }
-  return withLink(state, { gathered: NOTHING_GATHERED, committed: txn });
+  return withLink(next, { gathered: NOTHING_GATHERED, committed: txn });
 }
 
 function partOf({ subscription, entries }: ConfirmedPart): ConfirmedPart {
@@ -248,8 +303,21 @@ function hasLive(state: PeerState): boolean {
 /** A ping of the server: cursors move also when nothing matches (S5). */
 export function reach(state: Linked, txn: number, turn: Turn): Linked {
   if (txn <= state.phase.link.committed || !hasLive(state)) return state;
-  pushApply(state, { parts: [], outcomes: [], committed: txn }, 0, turn);
-  return withLink(state, { committed: txn });
+  const next = pushApply(state, { parts: [], outcomes: [], committed: txn }, 0, turn);
+  return withLink(next, { committed: txn });
+}
+
+/**
+ * Says how far the store is (S43): as far as the server has told, when all that came is in it, and
+ * not merely received.
+ */
+export function answerPing(state: Linked, ping: Ping, turn: Turn): Linked {
+  const { taken } = state.phase.link;
+  const txn = taken.waiting === 0 ? Math.max(taken.txn, ping.txn ?? 0) : taken.txn;
+  const now = Math.round(turn.now.wall);
+  const reached = txn === 0 ? {} : { txn };
+  turn.actions.push({ kind: "pong", ping: ping.now, now, ...reached });
+  return withLink(state, { taken: { ...taken, txn } });
 }
 
 export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Turn): Linked {
@@ -259,8 +327,8 @@ export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Tur
   const { gathered } = state.phase.link;
   const parts = gathered.parts.filter((part) => part.filter === name).map(partOf);
   const completed = followers.map(({ key }) => ({ subscription: key, filter, txn }));
-  pushApply(state, { parts, outcomes: [], completed }, 0, turn);
-  let next = withLink(state, { gathered: without(gathered, (part) => part.filter === name) });
+  const given = pushApply(state, { parts, outcomes: [], completed }, 0, turn);
+  let next = withLink(given, { gathered: without(gathered, (part) => part.filter === name) });
   for (const following of followers) next = withFollowing(next, { ...following, isLive: true });
   return next;
 }

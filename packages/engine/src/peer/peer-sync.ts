@@ -9,26 +9,34 @@
 
 import {
   decodeServerMessage,
-  ERROR_CODES,
+  type ErrorCode,
+  encodeCbor,
   encodeMessage,
   type PeerDescription,
   PeerError,
   type PeerMessage,
+  type RunMessage,
   type ServerMessage,
+  SYNC_METADATA_BYTES_MAX,
   type SyncCursor,
   unreachable,
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../platform.ts";
+import { HeldSubscriptions, type PeerSubscription } from "./held-subscriptions.ts";
 import type { RefusedUpload } from "./outcome.ts";
 import type { ConfirmedBatch, PeerLayers, SealedUpload } from "./peer-layers.ts";
+import { presenceOf } from "./peer-presence.ts";
 import { isUp, peerState, peerStep } from "./peer-session.ts";
+import { PresenceWatchers } from "./presence-watchers.ts";
+import { RunningStatements, type RunStatement } from "./running-statements.ts";
 import type {
   PeerAction,
   PeerEvent,
   PeerState,
   PhaseName,
+  Presence,
   SessionReport,
   StoreAction,
 } from "./session-state.ts";
@@ -58,6 +66,8 @@ export interface PeerSyncOptions<Refused = RefusedUpload> {
   readonly wakeIn: (ms: number, wake: () => void) => () => void;
   readonly token: () => Promise<string>;
   readonly onEvent: (event: PeerSyncEvent<Refused>) => void;
+  /** Runs a statement of the server (S44); left out: all are refused. */
+  readonly run?: RunStatement | undefined;
 }
 
 export type PeerSyncEvent<Refused = RefusedUpload> =
@@ -66,16 +76,6 @@ export type PeerSyncEvent<Refused = RefusedUpload> =
   | { readonly kind: "ready"; readonly key: string }
   /** Uploads that the server did not take, or put aside. */
   | { readonly kind: "refused"; readonly uploads: readonly Refused[] };
-
-export type SubscriptionStatus = "waiting" | "ready" | "refused" | "cancelled";
-
-export interface PeerSubscription {
-  readonly key: string;
-  readonly status: SubscriptionStatus;
-  /** Resolves when the subscription is whole; rejects when the server does not take it. */
-  whenReady(): Promise<void>;
-  cancel(): void;
-}
 
 export interface PeerSyncStatus {
   readonly phase: PhaseName;
@@ -88,24 +88,14 @@ export interface PeerSyncStatus {
 /** Bytes of frames that wait for the store, beyond which the connection is not read. */
 const WAITING_BYTES_MAX = 512 * 1024;
 
-interface Waiter {
-  readonly resolve: () => void;
-  readonly reject: (error: PeerError) => void;
-}
-
-/** A subscription of this process, whoever holds it. */
-interface Held {
-  readonly query: string;
-  readonly args: ValueObject;
-  holders: number;
-  status: SubscriptionStatus;
-  refusal: PeerError | undefined;
-  waiters: Waiter[];
-}
+/** A login that was refused would be refused again: nothing is gained by asking soon. */
+const REFUSALS: readonly ErrorCode[] = ["permission.denied", "config.invalid"];
 
 export class PeerSync<Refused = RefusedUpload> {
   readonly #options: PeerSyncOptions<Refused>;
-  readonly #held = new Map<string, Held>();
+  readonly #held: HeldSubscriptions;
+  readonly #watchers: PresenceWatchers;
+  readonly #runs: RunningStatements;
   readonly #events: PeerEvent[] = [];
   readonly #work: StoreAction[] = [];
   readonly #forgetPending: () => void;
@@ -116,6 +106,8 @@ export class PeerSync<Refused = RefusedUpload> {
   #working: Promise<void> | undefined;
   #handle: DialHandle | undefined;
   #channel: Channel | undefined;
+  /** What the server was shown last. */
+  #token: string | undefined;
   #cancelWake: (() => void) | undefined;
 
   constructor(options: PeerSyncOptions<Refused>) {
@@ -124,6 +116,14 @@ export class PeerSync<Refused = RefusedUpload> {
     const [a = 0, b = 0, c = 0, d = 0] = platform.random(4);
     this.#state = peerState(appId, description, ((a << 24) | (b << 16) | (c << 8) | d) >>> 0);
     this.#forgetPending = store.onPending(() => this.#take({ kind: "pending" }));
+    this.#held = new HeldSubscriptions((key) => this.#take({ kind: "unsubscribe", key }));
+    this.#runs = new RunningStatements(options.run);
+    this.#watchers = new PresenceWatchers({
+      presence: () => this.presence,
+      wakeIn: options.wakeIn,
+      onWatched: (isOn) => this.#take({ kind: "watch", isOn }),
+      onError: (error) => options.onEvent({ kind: "failed", error }),
+    });
   }
 
   start(): void {
@@ -138,9 +138,9 @@ export class PeerSync<Refused = RefusedUpload> {
 
   async close(): Promise<void> {
     this.#forgetPending();
+    this.#watchers.close();
     await this.stop();
-    for (const held of this.#held.values()) this.#end(held);
-    this.#held.clear();
+    this.#held.close();
   }
 
   status(): PeerSyncStatus {
@@ -151,49 +151,31 @@ export class PeerSync<Refused = RefusedUpload> {
 
   subscribe(query: string, args: ValueObject = {}): PeerSubscription {
     const { key, cursor } = this.#options.store.subscription(query, args);
-    const held = this.#hold(key, query, args);
-    held.holders += 1;
+    const subscription = this.#held.hold(key, query, args);
     this.#take({ kind: "subscribe", key, query, args, cursor });
-    let isCancelled = false;
-    return {
-      key,
-      get status(): SubscriptionStatus {
-        return isCancelled ? "cancelled" : held.status;
-      },
-      whenReady: () => whenReady(held),
-      cancel: () => {
-        if (!isCancelled) this.#release(key, held);
-        isCancelled = true;
-      },
-    };
+    return subscription;
   }
 
-  #hold(key: string, query: string, args: ValueObject): Held {
-    const known = this.#held.get(key);
-    if (known !== undefined) return known;
-    const held: Held = {
-      query,
-      args,
-      holders: 0,
-      status: "waiting",
-      refusal: undefined,
-      waiters: [],
-    };
-    this.#held.set(key, held);
-    return held;
+  /** What the peer says of itself: told now if it is connected, and in every hello (S40). */
+  setMetadata(metadata: ValueObject): void {
+    const size = encodeCbor(metadata).length;
+    if (size > SYNC_METADATA_BYTES_MAX) {
+      const message = `expected at most ${SYNC_METADATA_BYTES_MAX} bytes of metadata, found ${size}`;
+      throw new PeerError("value.invalid", message);
+    }
+    this.#take({ kind: "metadata", metadata });
   }
 
-  #release(key: string, held: Held): void {
-    held.holders -= 1;
-    if (held.holders > 0 || this.#held.get(key) !== held) return;
-    this.#held.delete(key);
-    this.#end(held);
-    this.#take({ kind: "unsubscribe", key });
+  /**
+   * Calls it soon with what is known, then whenever that is another. The first watcher makes the peer
+   * ask its server (S41), the last one to go makes it stop. Returns the way to go.
+   */
+  watch(listener: (presence: Presence) => void): () => void {
+    return this.#watchers.watch(listener);
   }
 
-  #end(held: Held): void {
-    held.status = "cancelled";
-    rejectAll(held, new PeerError("store.closed", "the subscription was cancelled"));
+  get presence(): Presence {
+    return presenceOf(this.#state);
   }
 
   /** Steps the machine. What an action brings about at once waits until the step is over. */
@@ -212,6 +194,7 @@ export class PeerSync<Refused = RefusedUpload> {
     } finally {
       this.#isStepping = false;
     }
+    this.#watchers.note();
   }
 
   #act(action: PeerAction): void {
@@ -222,6 +205,12 @@ export class PeerSync<Refused = RefusedUpload> {
         return this.#hangUp();
       case "send":
         return this.#send(action.message);
+      case "pong":
+        return this.#pong(action);
+      case "run":
+        return this.#run(action.run, action.connection);
+      case "cancel":
+        return this.#runs.cancel(action.id);
       case "renew":
         return this.#renew(this.#state.connection);
       case "wakeAt":
@@ -245,6 +234,7 @@ export class PeerSync<Refused = RefusedUpload> {
         opened: (channel) => {
           if (!isAwaited()) return channel.close();
           this.#channel = channel;
+          this.#token = credential;
           this.#take({ kind: "opened", connection, token: credential, site: store.site });
         },
         message: (bytes) => {
@@ -255,9 +245,10 @@ export class PeerSync<Refused = RefusedUpload> {
       // Made and given up in the same breath: nobody could hang up before there was a handle.
       if (!isCurrent() || !isUp(this.#state.phase)) this.#hangUp();
     };
-    token().then(begin, (error: unknown) =>
-      this.#take({ kind: "disconnected", connection, message: `no token: ${messageOf(error)}` }),
-    );
+    token().then(begin, (error: unknown) => {
+      const message = `no token: ${messageOf(error)}`;
+      this.#take({ kind: "disconnected", connection, message, refusal: refusalOf(error) });
+    });
   }
 
   #read(connection: number, bytes: Uint8Array): void {
@@ -282,13 +273,34 @@ export class PeerSync<Refused = RefusedUpload> {
     this.#channel?.send(encodeMessage(message));
   }
 
+  #pong({ ping, now, txn }: Extract<PeerAction, { readonly kind: "pong" }>): void {
+    const { pendingCount: pending } = this.#options.store;
+    const reached = txn === undefined ? {} : { txn };
+    this.#send({ t: "pong", ping, now, ...reached, pending });
+  }
+
+  #run(run: RunMessage, connection: number): void {
+    const { phase } = this.#state;
+    if (!("link" in phase)) return;
+    this.#runs.start(run, phase.link.messageBytes, ({ id, items, end }) =>
+      this.#take({ kind: "answered", connection, id, items, end }),
+    );
+  }
+
   #renew(connection: number): void {
     this.#options.token().then(
       (token) => {
-        if (connection === this.#state.connection) this.#take({ kind: "token", token });
+        if (connection !== this.#state.connection) return;
+        // Who has no other one may have it later.
+        if (token === this.#token) return this.#take({ kind: "unrenewed", connection });
+        this.#token = token;
+        this.#take({ kind: "token", token });
       },
-      // The session goes on until its token ends; the next one asks again.
-      (error: unknown) => this.#options.onEvent({ kind: "failed", error }),
+      (error: unknown) => {
+        this.#options.onEvent({ kind: "failed", error });
+        // The session goes on until its token ends; one that was refused is not asked for before.
+        if (refusalOf(error) === undefined) this.#take({ kind: "unrenewed", connection });
+      },
     );
   }
 
@@ -307,15 +319,9 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   #report(event: SessionReport): void {
-    if (event.kind === "unsubscribed") {
-      const held = this.#held.get(event.key);
-      if (held !== undefined) {
-        held.status = "refused";
-        held.refusal = errorOf(event.code, event.message);
-        rejectAll(held, held.refusal);
-      }
-    }
-    this.#options.onEvent(event);
+    const isNews =
+      event.kind !== "unsubscribed" || this.#held.refuse(event.key, event.code, event.message);
+    if (isNews) this.#options.onEvent(event);
   }
 
   #queueWork(action: StoreAction): void {
@@ -365,8 +371,8 @@ export class PeerSync<Refused = RefusedUpload> {
     const { connection } = action;
     switch (action.kind) {
       case "welcome": {
-        const { history, app, rights } = action;
-        await store.welcome({ history, app, rights });
+        const { history, app, rights, offsetMs } = action;
+        await store.welcome({ history, app, rights, offsetMs });
         return { kind: "welcomed", connection, cursors: this.#cursors() };
       }
       case "rights":
@@ -417,7 +423,7 @@ export class PeerSync<Refused = RefusedUpload> {
 
   #cursors(): Map<string, SyncCursor> {
     const cursors = new Map<string, SyncCursor>();
-    for (const [key, { query, args }] of this.#held) {
+    for (const { key, query, args } of this.#held.entries()) {
       const { cursor } = this.#options.store.subscription(query, args);
       if (cursor !== undefined) cursors.set(key, cursor);
     }
@@ -428,18 +434,13 @@ export class PeerSync<Refused = RefusedUpload> {
     const { wants, refused } = await this.#options.store.apply(batch);
     if (refused.length > 0) this.#options.onEvent({ kind: "refused", uploads: refused });
     for (const { subscription } of batch.completed ?? []) this.#setReady(subscription);
-    return { kind: "applied", connection, wants };
+    return { kind: "applied", connection, batch, wants };
   }
 
   #setReady(key: string): void {
-    const held = this.#held.get(key);
     // It may have been refused while the store was taking in what completed it.
     const isRefused = this.#state.subscriptions.get(key)?.refusal !== undefined;
-    if (held === undefined || isRefused) return;
-    held.status = "ready";
-    held.refusal = undefined;
-    for (const { resolve } of held.waiters.splice(0)) resolve();
-    this.#options.onEvent({ kind: "ready", key });
+    if (!isRefused && this.#held.setReady(key)) this.#options.onEvent({ kind: "ready", key });
   }
 
   /** Subscriptions with one filter ask as one. */
@@ -471,31 +472,11 @@ function sizeOf(action: StoreAction): number {
   return action.kind === "apply" || action.kind === "compare" ? action.bytes : 0;
 }
 
-function whenReady(held: Held): Promise<void> {
-  switch (held.status) {
-    case "ready":
-      return Promise.resolve();
-    case "refused":
-      return Promise.reject(held.refusal ?? new PeerError("permission.denied", "not taken"));
-    case "cancelled":
-      return Promise.reject(new PeerError("store.closed", "the subscription was cancelled"));
-    case "waiting":
-      return new Promise((resolve, reject) => held.waiters.push({ resolve, reject }));
-    default:
-      return unreachable(held.status);
-  }
-}
-
-function rejectAll(held: Held, error: PeerError): void {
-  for (const { reject } of held.waiters.splice(0)) reject(error);
-}
-
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The server's code, where it is one that we know. */
-function errorOf(code: string, message: string): PeerError {
-  const known = ERROR_CODES.find((candidate) => candidate === code);
-  return new PeerError(known ?? "operation.refused", message);
+/** Why a login was refused; undefined when another try may do better. */
+function refusalOf(error: unknown): ErrorCode | undefined {
+  return error instanceof PeerError && REFUSALS.includes(error.code) ? error.code : undefined;
 }

@@ -9,6 +9,7 @@
 
 import {
   documentId,
+  hasTooManyContainers,
   type LocalOperation,
   type OnDocument,
   type Operation,
@@ -27,6 +28,7 @@ import {
   heldRecord,
   isHeldAlone,
   liveFact,
+  OWN_COVER,
   type PendingRecord,
   readHeld,
   serverFact,
@@ -36,6 +38,8 @@ import { type UploadStep, uploadContent } from "../store/upload.ts";
 import { linkAfter } from "./chain.ts";
 import { Layers, localOperation, pendingHeld, storedParts } from "./layers.ts";
 import type { Numbering } from "./seal.ts";
+import type { ServerTime } from "./server-time.ts";
+import { allRecords } from "./subscriptions.ts";
 
 /**
  * Transactions that may wait for an outcome: each is read again when the clock was wrong, and all of
@@ -46,31 +50,46 @@ export const PENDING_MAX = 100_000;
 /** What an upload has beside its steps, and what times that are corrected may add to them. */
 const MESSAGE_ROOM = 64 * 1024;
 
+/** What is needed to note a write: how it is numbered, and what is known of the server's clock. */
+export interface Noting extends Numbering {
+  readonly time: Pick<ServerTime, "offsetMs" | "isCertain">;
+}
+
 /**
  * Notes what a local transaction has to upload, and lets go of what it evicted. False when there is
  * nothing to upload.
  */
-export function notePending(
-  transaction: Transaction,
-  own: OwnWrites,
-  numbering: Numbering,
-): boolean {
-  if (own.steps.length > 0) transaction.apply(pendingOperations(transaction, own, numbering));
+export function notePending(transaction: Transaction, own: OwnWrites, noting: Noting): boolean {
+  if (own.steps.length > 0) transaction.apply(pendingOperations(transaction, own, noting));
   if (own.evicted.length > 0) evict(transaction, own.evicted);
   return own.steps.length > 0;
 }
 
-/** S37: what is confirmed is forgotten, what is pending shows over nothing. */
+/**
+ * S37: what is confirmed is forgotten, what is pending shows over nothing. The subscriptions that
+ * covered it have a hole then.
+ */
 function evict(transaction: Transaction, documents: readonly OnDocument[]): void {
   const layers = new Layers(transaction);
-  for (const { collection, id } of documents) layers.document(collection, id).forget();
+  const covers = new Set<number>();
+  for (const { collection, id } of documents) {
+    const document = layers.document(collection, id);
+    for (const cover of document.held?.covers ?? []) covers.add(cover);
+    document.forget();
+  }
+  covers.delete(OWN_COVER);
+  if (covers.size > 0) {
+    for (const [key, record] of allRecords(layers.view.reader)) {
+      if (covers.has(record.number)) layers.put(key, { ...record, isHoled: true });
+    }
+  }
   layers.flush();
 }
 
 function pendingOperations(
   transaction: Transaction,
   own: OwnWrites,
-  { life, platform }: Numbering,
+  { life, platform, time }: Noting,
 ): Operation[] {
   const { reader } = transaction.view;
   const { txnId } = transaction;
@@ -88,7 +107,9 @@ function pendingOperations(
   const { number, digest } = link;
   const { seen } = liveFact(reader);
   const seal = { chain, number, digest };
-  const record: PendingRecord = { at: transaction.nowMs, seen, site, steps, seal };
+  const { offsetMs: by } = time;
+  const known = by === undefined ? {} : { by, ...(time.isCertain && { offset: by }) };
+  const record: PendingRecord = { at: transaction.nowMs, ...known, seen, site, steps, seal };
   return [
     localOperation(pendingKey(txnId), record as unknown as Value),
     localOperation(sealKey(chain, number), txnId),
@@ -102,7 +123,13 @@ function pendingOperations(
 function sendableContent(steps: readonly UploadStep[]): Uint8Array {
   const content = uploadContent(steps);
   const most = SYNC_MESSAGE_BYTES_MAX - MESSAGE_ROOM;
-  if (content.length <= most) return content;
+  if (content.length <= most && !hasTooManyContainers(content)) return content;
+  if (content.length <= most) {
+    const message =
+      `expected fewer lists, objects and binary values in a transaction of ${content.length} bytes, ` +
+      "because it is uploaded as one; write it in several, or them as fewer";
+    throw new PeerError("operation.refused", message);
+  }
   const message =
     `expected a transaction of at most ${most} bytes, because it is uploaded as one, ` +
     `found ${content.length}; write it in several`;

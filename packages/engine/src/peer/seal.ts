@@ -34,26 +34,24 @@ import type { View } from "../store/view.ts";
 import { linkAfter, openChains, pendingChainOf, pendingChains, sentUpTo } from "./chain.ts";
 import type { Layers } from "./layers.ts";
 import type { SealedUpload } from "./peer-layers.ts";
+import { OFFSET_MS_MAX } from "./server-time.ts";
 
 /** A sealed upload with the local transaction that it was. */
 export interface OwnUpload extends SealedUpload {
   readonly commitId: number;
 }
 
-/** A clock that is off by no more than this is right. */
-const OFFSET_MS_MAX = 1000;
-
 /** What is known of the server's clock. */
 export interface ServerClock {
-  /** How far it is ahead of that of the device. */
-  readonly offsetMs: number;
+  /** How far it is ahead of that of the device; undefined where that is not known. */
+  readonly offsetMs: number | undefined;
   readonly nowMs: number;
   /** How far ahead of it a stamp may be. */
   readonly driftMs: number;
 }
 
 /** Nothing is known of the server's clock: times that are in order are right. */
-const NO_CLOCK: ServerClock = { offsetMs: 0, nowMs: Number.MAX_SAFE_INTEGER, driftMs: 0 };
+const NO_CLOCK: ServerClock = { offsetMs: undefined, nowMs: Number.MAX_SAFE_INTEGER, driftMs: 0 };
 
 /** What numbering needs to know of the store: its site, and how it hashes. */
 export interface Numbering {
@@ -261,7 +259,7 @@ function keptOf(layers: Layers, site: Site): (readonly [number, KeptRecord])[] {
 function areRight(due: readonly Numbered[], fact: ChainFact, clock: ServerClock): boolean {
   const last = new Map(openChains(fact).map(({ chain, sent }) => [chain, sent.time]));
   for (const [, record] of due) {
-    if (needsCorrection(record, clock)) return false;
+    if (needsCorrection(record, fact, clock)) return false;
     const { chain } = record.seal;
     for (const { time } of record.steps) {
       if (!isInPlace(time, last.get(chain) ?? 0, clock)) return false;
@@ -271,8 +269,18 @@ function areRight(due: readonly Numbered[], fact: ChainFact, clock: ServerClock)
   return true;
 }
 
-function needsCorrection({ offset }: PendingRecord, { offsetMs }: ServerClock): boolean {
-  return offset === undefined && Math.abs(offsetMs) > OFFSET_MS_MAX;
+/**
+ * Whether the clock was wrong when it was written, and by how much was not known then. Of what a
+ * former life wrote, perhaps on another device, the clock of this one says nothing.
+ */
+function needsCorrection(
+  { offset, by, seal }: PendingRecord,
+  { chain }: ChainFact,
+  { offsetMs }: ServerClock,
+): boolean {
+  if (offsetMs === undefined || offset !== undefined) return false;
+  if (by !== undefined && seal.chain !== chain) return false;
+  return Math.abs(offsetMs - (by ?? 0)) > OFFSET_MS_MAX;
 }
 
 function isInPlace(time: number, last: number, clock: ServerClock): boolean {
@@ -300,6 +308,7 @@ interface Tail {
 
 /** Where transactions are stamped anew: one clock for all chains, because each builds on those before. */
 interface Restamping {
+  readonly fact: ChainFact;
   readonly clock: ServerClock;
   /** What increments name as their births, by the stamps that it had. */
   readonly births: Map<string, readonly [number, Site]>;
@@ -313,7 +322,7 @@ interface Restamping {
 function renumber(layers: Layers, fact: ChainFact, renumbering: Renumbering): ChainFact {
   const { platform, clock, entries, chainOf = ({ seal }) => seal.chain } = renumbering;
   const tails = new Map<number, Tail>();
-  const restamping: Restamping = { clock, births: new Map(), last: 0 };
+  const restamping: Restamping = { fact, clock, births: new Map(), last: 0 };
   for (const { chain, site, sent } of openChains(fact)) {
     tails.set(chain, { site, link: sent });
     restamping.last = Math.max(restamping.last, sent.time);
@@ -336,10 +345,11 @@ function renumber(layers: Layers, fact: ChainFact, renumbering: Renumbering): Ch
 
 /** A transaction with the site of its chain, behind those before it. */
 function restamped(record: PendingRecord, site: Site, restamping: Restamping): PendingRecord {
-  const { clock, births } = restamping;
-  const isCorrected = needsCorrection(record, clock);
+  const { fact, clock, births } = restamping;
+  const isCorrected = needsCorrection(record, fact, clock);
   const offset = isCorrected ? clock.offsetMs : record.offset;
-  const wrote = Math.min(tickOf(record.at + (offset ?? 0)), tickOf(clock.nowMs));
+  const { by = 0 } = record;
+  const wrote = Math.min(tickOf(record.at + (offset ?? by) - by), tickOf(clock.nowMs));
   const steps = record.steps.map((step): UploadStep => {
     const operations = step.operations.map((each) => reborn(each, births, clock));
     const last = Math.max(restamping.last, newestBirth(operations));

@@ -5,8 +5,12 @@
 
 import type {
   Bye,
+  ErrorCode,
   PeerDescription,
   PeerMessage,
+  PresentPeer,
+  RunEnd,
+  RunMessage,
   ServerMessage,
   Site,
   StreamMode,
@@ -71,6 +75,23 @@ export interface Gathered {
   readonly bytes: number;
 }
 
+/** What a peer knows of the others of its app (S41). */
+export interface Presence {
+  readonly isConnected: boolean;
+  /** The others that are connected, told of or not. */
+  readonly total: number;
+  /** In the order in which they were told of. */
+  readonly peers: readonly PresentPeer[];
+}
+
+/** How much of what came the store has finished (S43). */
+export interface Taken {
+  /** Batches that the store was given and has not answered. */
+  readonly waiting: number;
+  /** What live subscriptions brought up to here is in the store; 0 for nothing. */
+  readonly txn: number;
+}
+
 /** A connection that was welcomed. */
 export interface Link {
   readonly history: string;
@@ -78,11 +99,15 @@ export interface Link {
   /** What the server's clock is ahead of ours, in milliseconds (S4). */
   readonly offsetMs: number;
   readonly window: number;
+  /** Bytes of a message that may be sent. */
+  readonly messageBytes: number;
   readonly welcomedAt: number;
   readonly heardAt: number;
   readonly pingedAt: number;
   /** When to ask for a new token; undefined for never. */
   readonly renewAt: number | undefined;
+  /** When the token ends; undefined for never. */
+  readonly expiresAt: number | undefined;
   /** The last transaction that live subscriptions are complete up to. */
   readonly committed: number;
   readonly known: number;
@@ -91,15 +116,25 @@ export interface Link {
   readonly ids: ReadonlyMap<number, string>;
   readonly nextId: number;
   readonly gathered: Gathered;
+  readonly taken: Taken;
   readonly uploads: Uploads;
+  /** Undefined until the server has begun to tell. */
+  readonly present: Presence | undefined;
+  /** Statements of the server that are being run (S44). */
+  readonly runs: ReadonlySet<number>;
 }
 
 export type Phase =
   | { readonly name: "stopped" }
   | { readonly name: "waiting"; readonly until: number }
   | { readonly name: "connecting"; readonly since: number }
-  /** Hello was sent. */
-  | { readonly name: "greeting"; readonly since: number; readonly site: Site }
+  /** Hello was sent, with this metadata. */
+  | {
+      readonly name: "greeting";
+      readonly since: number;
+      readonly site: Site;
+      readonly metadata: ValueObject;
+    }
   /** Welcome came, and the store takes it in. */
   | { readonly name: "settling"; readonly link: Link }
   | { readonly name: "open"; readonly link: Link };
@@ -108,7 +143,10 @@ export type PhaseName = Phase["name"];
 
 export interface PeerState {
   readonly appId: string;
+  /** As it is said in the next hello. */
   readonly description: PeerDescription;
+  /** Somebody wants to know of other peers. */
+  readonly isWatching: boolean;
   readonly phase: Phase;
   /** Counts the connections: what belongs to a former one is not taken for this one. */
   readonly connection: number;
@@ -143,6 +181,10 @@ export type PeerEvent =
   /** `isReading`: the host reads from the connection, or it would if something came. */
   | { readonly kind: "tick"; readonly isReading: boolean }
   | { readonly kind: "token"; readonly token: string }
+  /** The peer says something else of itself (S40). */
+  | { readonly kind: "metadata"; readonly metadata: ValueObject }
+  /** Whether somebody wants to know of other peers (S41). */
+  | { readonly kind: "watch"; readonly isOn: boolean }
   | ({ readonly kind: "opened"; readonly token: string; readonly site: Site } & OfConnection)
   | ({
       readonly kind: "message";
@@ -151,7 +193,21 @@ export type PeerEvent =
     } & OfConnection)
   /** Something came that is no message. */
   | ({ readonly kind: "garbled"; readonly message: string } & OfConnection)
-  | ({ readonly kind: "disconnected"; readonly message: string } & OfConnection)
+  | ({
+      readonly kind: "disconnected";
+      readonly message: string;
+      /** Of a login that was refused: another try would be, too. */
+      readonly refusal?: ErrorCode | undefined;
+    } & OfConnection)
+  /** A new token could not be had; perhaps a little later. */
+  | ({ readonly kind: "unrenewed" } & OfConnection)
+  /** Rows of a statement that is being run; `end` when there are no more. */
+  | ({
+      readonly kind: "answered";
+      readonly id: number;
+      readonly items: readonly Value[];
+      readonly end?: RunEnd | undefined;
+    } & OfConnection)
   /** The store could not do what it was asked. */
   | ({ readonly kind: "failed"; readonly error: unknown } & OfConnection)
   | ({
@@ -161,6 +217,7 @@ export type PeerEvent =
     } & OfConnection)
   | ({
       readonly kind: "applied";
+      readonly batch: Pick<ConfirmedBatch, "committed" | "completed">;
       readonly wants: readonly { readonly subscription: string; readonly ids: readonly Value[] }[];
     } & OfConnection)
   | ({
@@ -186,8 +243,14 @@ export type PeerAction =
   /** Ends the connection after what was sent. */
   | ({ readonly kind: "hangUp" } & OfConnection)
   | { readonly kind: "send"; readonly message: PeerMessage }
+  /** Sends a pong, with the number of writes that have no outcome now (S43). */
+  | { readonly kind: "pong"; readonly ping: number; readonly now: number; readonly txn?: number }
   | StoreAction
-  /** Asks for a new token: it is answered with `token`. */
+  /** Runs a statement: it is answered with `answered`. */
+  | ({ readonly kind: "run"; readonly run: RunMessage } & OfConnection)
+  /** Nobody waits for this run any more. */
+  | ({ readonly kind: "cancel"; readonly id: number } & OfConnection)
+  /** Asks for a new token: it is answered with `token` or `unrenewed`. */
   | { readonly kind: "renew" }
   /** A tick is due at this time of the clock that never goes back; the last call counts. */
   | { readonly kind: "wakeAt"; readonly elapsed: number }
@@ -202,6 +265,7 @@ export type StoreAction =
       readonly history: string;
       readonly app: string;
       readonly rights: Uint8Array;
+      readonly offsetMs: number;
     } & OfConnection)
   /** The rights changed while connected. */
   | ({ readonly kind: "rights"; readonly rights: Uint8Array } & OfConnection)
@@ -247,6 +311,8 @@ export type SessionReport =
       readonly message: string;
       /** When the next try is made; left out when there is none. */
       readonly retryInMs?: number;
+      /** Of a login that was refused (`unauthorized`): why, before any server was dialled. */
+      readonly refusal?: ErrorCode;
     }
   /** The server is of another app: nothing more is tried (S39). */
   | { readonly kind: "foreign"; readonly app: string }

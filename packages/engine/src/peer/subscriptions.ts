@@ -15,6 +15,7 @@ import { SUBSCRIPTIONS, subscriptionKey } from "../store/keys.ts";
 import {
   COUNT_FACT,
   countFact,
+  type FillRecord,
   type LiveFact,
   liveFact,
   type Records,
@@ -36,7 +37,7 @@ export interface KnownSubscription {
   readonly number: number;
 }
 
-/** What a subscription goes on from. A torn one names a filter that no server has (S13). */
+/** What a subscription goes on from. One with a gap names a filter that no server has (S13). */
 const NO_FILTER = new Uint8Array(16);
 
 export class Subscriptions {
@@ -131,13 +132,20 @@ export function recordOf(reader: Records, key: string): SubscriptionRecord | und
   return reader.get(subscriptionKey(key)) as unknown as SubscriptionRecord | undefined;
 }
 
-/** Where a subscription goes on from; undefined before it was complete. */
+/** Where a subscription goes on from; undefined before anything of it came. */
 export function cursorOf(reader: Records, key: string): SyncCursor | undefined {
   const record = recordOf(reader, key);
   const { history } = serverFact(reader);
-  if (record?.filter === undefined || history === undefined) return undefined;
-  const filter = record.isTorn === true ? NO_FILTER : record.filter;
-  return { history, filter, txn: positionOf(record, liveFact(reader)) };
+  const place = record && placeOf(record, liveFact(reader));
+  if (place === undefined || history === undefined) return undefined;
+  const isWhole = record?.isTorn !== true && record?.isHoled !== true;
+  return isWhole ? { history, ...place } : { history, filter: NO_FILTER, txn: place.txn };
+}
+
+/** Where it was complete, or else how far it is on the way there (S57). */
+function placeOf(record: SubscriptionRecord, live: LiveFact): FillRecord | undefined {
+  const { filter, fill } = record;
+  return filter === undefined ? fill : { filter, txn: positionOf(record, live) };
 }
 
 function positionOf({ txn = 0, liveFrom }: SubscriptionRecord, live: LiveFact): number {
@@ -173,13 +181,35 @@ export function fixed(record: SubscriptionRecord, live: LiveFact): SubscriptionR
 
 /** Nothing of where it was counts any more. */
 export function withoutCursor(record: SubscriptionRecord): SubscriptionRecord {
-  const { filter: _, txn: __, liveFrom: ___, ...rest } = record;
+  const { filter: _, txn: __, liveFrom: ___, fill: ____, isTorn: _____, ...rest } = record;
   return rest;
+}
+
+/** A fill begins. Of one that was cut it may be the rest: then how far that was holds on (S57). */
+export function filling(record: SubscriptionRecord): SubscriptionRecord {
+  const { filter, fill, isTorn } = record;
+  const mayGoOn = filter === undefined && fill !== undefined && isTorn !== true;
+  return mayGoOn ? record : withoutCursor(record);
+}
+
+/** How far its fill is, or that this is not known. */
+export function filledUpTo(
+  record: SubscriptionRecord,
+  fill: FillRecord | undefined,
+): SubscriptionRecord {
+  const { fill: _, ...rest } = record;
+  return fill === undefined ? rest : { ...rest, fill };
 }
 
 /** What it holds is of no one moment: it has to be compared before it can go on. */
 export function torn(record: SubscriptionRecord): SubscriptionRecord {
   return { ...record, isTorn: true };
+}
+
+/** A compare begins, or a fill from the first id on: it brings all that was evicted before it. */
+export function mended(record: SubscriptionRecord): SubscriptionRecord {
+  const { isHoled: _, ...rest } = record;
+  return rest;
 }
 
 /** All that are kept, those that are being forgotten included. */

@@ -6,7 +6,14 @@
  */
 
 import type { Key } from "../platform.ts";
-import { collectionOfKey, HELD, ID_OFFSET } from "../store/keys.ts";
+import {
+  collectionOfKey,
+  documentKey,
+  graveRange,
+  HELD,
+  ID_OFFSET,
+  readGraveKey,
+} from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import type { View } from "../store/view.ts";
 import { type LayeredDocument, Layers } from "./layers.ts";
@@ -44,6 +51,41 @@ function sweepSome(
   for (const key of layers.view.reader.keys(range)) {
     const collection = names.get(collectionOfKey(key));
     if (collection !== undefined) visit(layers.documentByKey(collection, key.slice(ID_OFFSET)));
+    if (++seen === SWEEP_BATCH) return key;
+  }
+  return undefined;
+}
+
+/**
+ * Forgets documents that were deleted up to a time. UNSETs stay: until the server has forgotten them,
+ * what is counted on top of them has to say so.
+ */
+export async function forgetDeleted(store: Store, upToTime: number): Promise<void> {
+  let after: Key | undefined;
+  do {
+    const from = after;
+    const { result } = await store.transact((transaction) => {
+      const layers = new Layers(transaction);
+      const last = forgetSome(layers, from, upToTime);
+      layers.flush();
+      return last;
+    });
+    after = result;
+  } while (after !== undefined);
+}
+
+function forgetSome(layers: Layers, after: Key | undefined, upToTime: number): Key | undefined {
+  const { reader } = layers.view;
+  const names = namesOf(layers.view);
+  const { from, to } = graveRange(upToTime);
+  let seen = 0;
+  for (const key of reader.keys({ from: after === undefined ? from : `${after}\x00`, to })) {
+    const { collection, idKey } = readGraveKey(key);
+    const name = names.get(collection);
+    if (name !== undefined && !reader.has(documentKey(collection, idKey))) {
+      const document = layers.documentByKey(name, idKey);
+      if (!document.isPending) document.forget();
+    }
     if (++seen === SWEEP_BATCH) return key;
   }
   return undefined;

@@ -101,8 +101,8 @@ export interface BatchResult {
   readonly isRepeated: boolean;
 }
 
-export interface RemoteRequest {
+/** The deadline is for the choice of the peers alone. */
+export interface RemoteRequest extends RequestOptions {
   readonly statement: string;
   readonly args?: unknown;
-  readonly authority?: Authority | undefined;
 }

@@ -11,7 +11,6 @@ import { assert, PeerError, type ValueObject } from "@bigpeer/protocol";
 import { RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import type { IndexDefinition } from "../store/index-entry.ts";
-import type { RepeatKey } from "../store/remembered-answer.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument } from "../store/view.ts";
@@ -20,8 +19,19 @@ import { documentsOf, labelOf, prepareBatch, usesOfCommands } from "./command/ba
 import type { WriteResult } from "./command/command.ts";
 import { checkCollectionName, refuseUnknown } from "./command/known-collection.ts";
 import { idAt } from "./command/place.ts";
-import { checkRemoteStatement } from "./command/remote.ts";
-import { locate, located } from "./fault.ts";
+import { type ChosenPeers, checkRemoteStatement, prepareRemote } from "./command/remote.ts";
+import {
+  answerOf,
+  complete,
+  completeLater,
+  type Done,
+  doneWith,
+  failed,
+  type Ready,
+  type Task,
+  type Trace,
+} from "./command/task.ts";
+import { located } from "./fault.ts";
 import { Budget, isTimeout } from "./frame/budget.ts";
 import type { Run } from "./frame/frame.ts";
 import type { MemoryPool } from "./frame/memory-pool.ts";
@@ -58,10 +68,9 @@ import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts
 import { StatementCache } from "./statement/statement-cache.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
 import { type Begin, type PlayStatement, StatementTransaction } from "./statement-transaction.ts";
-import type { ParameterNode } from "./syntax/tree.ts";
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
-import type { SystemFacts } from "./system/system-collections.ts";
+import type { SystemFacts, SystemRow } from "./system/system-collections.ts";
 import { underMeter } from "./value/effort.ts";
 
 export interface StatementLimits {
@@ -82,48 +91,6 @@ export interface StatementRunnerOptions {
   readonly settings?: ValueObject;
   /** Told of each request that took longer than DQL_SLOW_REQUEST_WARN_SECONDS. */
   readonly onSlow?: (request: StoredDocument) => void;
-}
-
-/** Anything that runs under a budget and leaves a trace: a statement, a filter, a batch. */
-interface Task<T> {
-  /** What its faults have their places in. */
-  readonly text: string;
-  /** What the trace shows. */
-  readonly label: string;
-  readonly requestType: string;
-  readonly args: unknown;
-  readonly timeoutMs: number | undefined;
-  readonly isStrict: boolean | undefined;
-  readonly requestId: string | undefined;
-  readonly authority: Authority | undefined;
-  readonly repeat: RepeatKey | undefined;
-  /** `onParsed` is called when the text was read and is planned now. */
-  readonly prepare: (onParsed: () => void) => Ready<T>;
-}
-
-interface Ready<T> {
-  /** What the trace shows, as it is kept for the next time; undefined when it is not. */
-  readonly text?: string;
-  readonly kind: string;
-  readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
-  readonly parameters: readonly ParameterNode[];
-  /** The collections that it names. */
-  readonly access: readonly CollectionUse[];
-  readonly work: Work<T>;
-}
-
-interface Done<T> extends Answer<T> {
-  readonly txnId: number;
-  readonly isRepeated: boolean;
-}
-
-/** What is left to do when a task is over, be it with an error. */
-interface Trace<T> {
-  /** What its faults have their places in. */
-  readonly text: string;
-  readonly active: ActiveRequest;
-  readonly budget: Budget;
-  readonly countOf: (result: T) => number;
 }
 
 type FilterRequest = CountRequest & FilterQuery;
@@ -164,6 +131,7 @@ export class StatementRunner {
       info: () => facts?.info?.() ?? [],
       rows: (name) =>
         name === "shared_statements" ? this.#cache.rows() : (facts?.rows?.(name) ?? []),
+      ...(facts?.explainSync && { explainSync: facts.explainSync.bind(facts) }),
     };
   }
 
@@ -334,6 +302,35 @@ export class StatementRunner {
     });
   }
 
+  /**
+   * Reads a statement for other peers as checkRemote does, and chooses among `rows`, one for each peer,
+   * those that it is for. In turns with everything else: there may be thousands.
+   */
+  async selectPeers(request: RemoteRequest, rows: Iterable<SystemRow>): Promise<ChosenPeers> {
+    const { statement, args, authority, timeoutMs, requestId } = request;
+    const prepare = (): Ready<ChosenPeers> => {
+      authority?.requirePeers();
+      const { parameters, choose } = prepareRemote(statement);
+      const run = (execution: Execution): Steps<ChosenPeers> => choose(rows, execution);
+      const work = { kind: "read", run } as const;
+      return { kind: "sync_context", plan: undefined, parameters, access: [], work };
+    };
+    const task: Task<ChosenPeers> = {
+      text: statement,
+      label: statement,
+      requestType: "remote_execute",
+      args,
+      timeoutMs,
+      isStrict: false,
+      requestId,
+      authority,
+      repeat: undefined,
+      prepare,
+    };
+    const { result } = await this.#perform(task, ({ selected }) => selected.length);
+    return result;
+  }
+
   /** Stops a running request at its next look at its budget. False when there is none. */
   cancel(requestId: string, reason: string): boolean {
     return this.requests.cancel(requestId, reason);
@@ -406,10 +403,8 @@ export class StatementRunner {
         const again = (): Budget => this.#budget(task.timeoutMs);
         return complete(doneWith(play({ ...ready, run, begin, again }), 0, false), trace);
       }
-      const done =
-        work.kind === "read"
-          ? this.#read(work.run, begin(run))
-          : this.#write(work.run, begin(run), task);
+      if (work.kind === "write") return this.#write(work.run, begin(run), task, trace);
+      const done = this.#read(work.run, begin(run));
       return done instanceof Promise ? completeLater(done, trace) : complete(done, trace);
     } catch (error) {
       throw failed(error, trace);
@@ -498,6 +493,7 @@ export class StatementRunner {
     run: (execution: Execution) => T,
     begin: Begin,
     { requestId, repeat: key, authority }: Task<unknown>,
+    trace: Trace<T>,
   ): Promise<Done<T>> {
     let isRepeated = false;
     const permissions = key && permissionDigest(authority, this.#platform);
@@ -518,8 +514,11 @@ export class StatementRunner {
       return repeat === undefined ? given : remember(transaction, repeat, given);
     };
     const committed = this.#store.transact(evaluate, requestId);
-    return committed.then(({ txnId, result }) =>
-      doneWith(result, result.txnId ?? txnId, isRepeated),
+    return committed.then(
+      ({ txnId, result }) => complete(doneWith(result, result.txnId ?? txnId, isRepeated), trace),
+      (error: unknown) => {
+        throw failed(error, trace);
+      },
     );
   }
 
@@ -545,21 +544,6 @@ function resultOf(done: Done<StatementOutput>, queryType: QueryType): StatementR
   return done.isRepeated ? { ...result, isRepeated: true } : result;
 }
 
-function complete<T>(done: Done<T>, { active, budget, countOf }: Trace<T>): Done<T> {
-  active.finish({ resultCount: countOf(done.result) });
-  budget.end();
-  return done;
-}
-
-function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promise<Done<T>> {
-  return done.then(
-    (late) => complete(late, trace),
-    (error: unknown) => {
-      throw failed(error, trace);
-    },
-  );
-}
-
 /** Undefined for what ran out of time. */
 function inTime<T>(work: () => T): T | undefined {
   try {
@@ -568,24 +552,6 @@ function inTime<T>(work: () => T): T | undefined {
     if (isTimeout(error)) return undefined;
     throw error;
   }
-}
-
-/** What the caller is told of an error. */
-function failed<T>(error: unknown, { text, active, budget }: Trace<T>): unknown {
-  const placed = locate(error, text);
-  active.finish({ error: placed });
-  budget.end();
-  return placed;
-}
-
-function answerOf<T>(result: T, { warnings }: Execution): Answer<T> {
-  return { result, warnings: warnings.list, totalWarnings: warnings.total };
-}
-
-/** Spelt out: a spread costs more than all else that a repeated statement passes here. */
-function doneWith<T>(answer: Answer<T>, txnId: number, isRepeated: boolean): Done<T> {
-  const { result, warnings, totalWarnings } = answer;
-  return { result, warnings, totalWarnings, txnId, isRepeated };
 }
 
 function countAll(prepared: PreparedFind, execution: Execution): Steps<number> {

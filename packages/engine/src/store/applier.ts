@@ -11,7 +11,6 @@ import {
   type AttachOperation,
   assert,
   type CatalogOperation,
-  compareBytes,
   type DetachOperation,
   type DocumentOperation,
   documentId,
@@ -34,11 +33,12 @@ import { merge } from "../crdt/merge.ts";
 import type { PlainWrite } from "../crdt/plain-state.ts";
 import { resolveOperation } from "../crdt/resolve.ts";
 import type { Shown } from "../crdt/show.ts";
-import { sift } from "../crdt/stale.ts";
+import { isForgotten, sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
-import { encodeState, stateOfBytes, stateToBytes } from "../crdt/state-codec.ts";
-import { plainOfParts, stateOfParts, versionedMeta } from "../crdt/state-parts.ts";
+import { encodeState, isSameState } from "../crdt/state-codec.ts";
+import { plainOfParts, stateOfMerge, stateOfParts, versionedMeta } from "../crdt/state-parts.ts";
 import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
+import { added } from "../list.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
 import { beforeImage } from "./before-image.ts";
 import { collectableGraves } from "./graves.ts";
@@ -67,9 +67,10 @@ import { isHeldAlone } from "./peer-records.ts";
 import {
   approximateSize,
   type Change,
+  copyOfHead,
   documentRecord,
   type Guard,
-  type Head,
+  type MutableHead,
   type Origin,
   readHead,
   type Step,
@@ -88,14 +89,15 @@ export class Applier {
   readonly #site: Site;
   /** Where it is noted what this store writes itself; undefined when nobody asks. */
   readonly #own: OwnWrites | undefined;
-  readonly #documents = new Map<string, OpenDocument>();
-  readonly #guards: Guard[] = [];
+  /** Made with the second one: most transactions open only one. */
+  #documents: Map<string, OpenDocument> | undefined;
+  #guards: Guard[] | undefined;
   /** What stands in the guards without a collection; made when it is needed. */
   #unknown: Set<string> | undefined;
   /** The last document that was asked for: it is mostly read and then written. */
   #lastDocument: OpenDocument | undefined;
-  readonly #steps: Step[] = [];
-  readonly #head: { -readonly [K in keyof Head]: Head[K] };
+  #steps: Step[] | undefined;
+  readonly #head: MutableHead;
   readonly #indexes: IndexWriter;
   readonly #attachments: AttachmentWriter;
   /** The last collection that was asked for: most transactions know only one. */
@@ -111,7 +113,7 @@ export class Applier {
     this.#txnId = txnId;
     this.#site = site;
     this.#own = own;
-    this.#head = { ...readHead(overlay.get(HEAD_KEY)) };
+    this.#head = copyOfHead(readHead(overlay.get(HEAD_KEY)));
     this.#indexes = new IndexWriter(overlay, this.#head);
     this.#attachments = new AttachmentWriter(overlay);
     assert(txnId > this.#head.txnId, "a transaction id above all before it");
@@ -143,7 +145,7 @@ export class Applier {
     this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
     const logged = loggedStep(time === step.time ? step : { ...step, time });
-    if (logged !== undefined) this.#steps.push(logged);
+    if (logged !== undefined) this.#steps = added(this.#steps, logged);
     return outcomes;
   }
 
@@ -161,7 +163,7 @@ export class Applier {
     const document = this.#open(number, idKey);
     if (!document.isGuarded) {
       document.isGuarded = true;
-      this.#guards.push([collection, id, document.previous]);
+      this.#guards = added(this.#guards, [collection, id, document.previous]);
     }
     return document.shown;
   }
@@ -171,7 +173,7 @@ export class Applier {
     this.#unknown ??= new Set();
     if (this.#unknown.has(name)) return;
     this.#unknown.add(name);
-    this.#guards.push([collection, id, 0]);
+    this.#guards = added(this.#guards, [collection, id, 0]);
   }
 
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
@@ -191,14 +193,15 @@ export class Applier {
   #record(origin: Origin): TransactionRecord {
     const record: { -readonly [K in keyof TransactionRecord]: TransactionRecord[K] } = {
       at: origin.at,
-      steps: this.#steps,
+      steps: this.#steps ?? [],
       changes: this.#changes(),
       size: 0,
     };
     if (origin.requestId !== undefined) record.requestId = origin.requestId;
-    if (this.#guards.length > 0) record.guards = this.#guards;
+    if (this.#guards !== undefined) record.guards = this.#guards;
     if (origin.upload !== undefined) record.upload = origin.upload;
     if (origin.refusal !== undefined) record.refusal = origin.refusal;
+    if (origin.via !== undefined) record.via = origin.via;
     record.size = approximateSize(record);
     return record;
   }
@@ -275,7 +278,7 @@ export class Applier {
     const isFirst = isForeign && (isStub(document.state) || operation.kind === "initial");
     const delta = deltaOf(isFirst ? EMPTY_STATE : document.state, operation, stamp);
     if (delta === undefined) return isStub(document.state) ? "missing" : "unchanged";
-    const outcome = this.#mergeDelta(document, delta, isForeign);
+    const outcome = this.#mergeDelta(document, delta, isForeign ? this.#head.horizon : 0);
     if (resolved !== undefined && outcome === "applied") own?.add(stamp.time, resolved);
     return outcome;
   }
@@ -319,14 +322,28 @@ export class Applier {
   }
 
   #merge(document: OpenDocument, operation: MergeOperation): OperationOutcome {
-    const delta = stateOfBytes(operation.state);
+    const { state, staleUpTo = Number.POSITIVE_INFINITY } = operation;
+    const horizon = Math.min(staleUpTo, this.#head.horizon);
+    if (!(state instanceof Uint8Array)) {
+      if (document.hasParts(state)) return "unchanged";
+      const plain = document.isHeld ? undefined : plainOfParts(state);
+      // The first of its document, and not late: its records are what is kept.
+      if (plain !== undefined && Math.min(plain.alive.time, plain.stamp.time) > horizon) {
+        this.#sawTime(Math.max(plain.alive.time, plain.stamp.time));
+        const meta = versionedMeta(state[2], this.#txnId);
+        return this.#savePlain(document, { fields: plain.fields, meta }, plain.stamp);
+      }
+    }
+    const delta = stateOfMerge(state);
     eachStateStamp(delta, (stamp) => this.#sawTime(stamp.time));
-    return this.#mergeDelta(document, delta, true);
+    if (isForgotten(delta, document.state, this.#head.horizon)) return "unchanged";
+    return this.#mergeDelta(document, delta, horizon);
   }
 
-  #mergeDelta(document: OpenDocument, delta: DocumentState, isForeign: boolean): OperationOutcome {
+  /** `horizon`: what of another site's writes is stale; 0 for the store's own. */
+  #mergeDelta(document: OpenDocument, delta: DocumentState, horizon: number): OperationOutcome {
     const held = isStub(document.state) ? undefined : document.state;
-    const sifted = isForeign ? sift(delta, held, this.#head.horizon) : { delta, isStale: false };
+    const sifted = sift(delta, held, horizon);
     const merged = merge(document.state, sifted.delta);
     const isSame = merged === document.state;
     if (!isSame) this.#save(document, merged);
@@ -366,11 +383,12 @@ export class Applier {
     const last = this.#lastDocument;
     if (last?.collection === collection && last.idKey === idKey) return last;
     const key = metaKey(collection, idKey);
-    let document = this.#documents.get(key);
+    let document = this.#documents?.get(key);
     if (document === undefined) {
       const place = { collection, idKey, metaKey: key };
       document = new OpenDocument(place, this.#overlay.get(key), this.#overlay);
-      this.#documents.set(key, document);
+      if (last !== undefined) this.#documents ??= new Map([[last.metaKey, last]]);
+      this.#documents?.set(key, document);
     }
     this.#lastDocument = document;
     return document;
@@ -558,13 +576,13 @@ export class Applier {
   }
 
   #changes(): Change[] {
-    const changes: Change[] = [];
-    for (const document of this.#documents.values()) {
-      if (document.operation < 0) continue;
+    let changes: Change[] | undefined;
+    for (const document of this.#documents?.values() ?? [this.#lastDocument]) {
+      if (document === undefined || document.operation < 0) continue;
       const before = beforeImage(document.before, document.shown);
-      changes.push([document.operation, document.previous, before]);
+      changes = added(changes, [document.operation, document.previous, before]);
     }
-    return changes.length < 2 ? changes : changes.sort((a, b) => a[0] - b[0]);
+    return changes?.sort((a, b) => a[0] - b[0]) ?? [];
   }
 }
 
@@ -573,8 +591,4 @@ function isCreating(operation: DocumentOperation): boolean {
   const { kind } = operation;
   if (kind === "layer") return operation.view !== undefined && operation.view !== null;
   return kind === "insert" || kind === "initial" || kind === "merge";
-}
-
-function isSameState(a: DocumentState, b: DocumentState): boolean {
-  return compareBytes(stateToBytes(a), stateToBytes(b)) === 0;
 }

@@ -23,7 +23,7 @@ import {
 } from "@bigpeer/protocol";
 import { restrict } from "../crdt/delta.ts";
 import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
-import { stateOfBytes } from "../crdt/state-codec.ts";
+import { stateOfMerge } from "../crdt/state-parts.ts";
 import { transactionKey, transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Before, Change, Identity, TransactionRecord } from "./records.ts";
 import type { View } from "./view.ts";
@@ -190,7 +190,7 @@ function addStamps(
       if (!isOn(operation, document)) continue;
       if (operation.kind === "evict" || operation.kind === "layer") return false;
       if (operation.kind === "merge") {
-        eachStateStamp(stateOfBytes(operation.state), add);
+        eachStateStamp(stateOfMerge(operation.state), add);
       } else {
         const written = operation.kind === "initial" ? ZERO : own;
         add(written);

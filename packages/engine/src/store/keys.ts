@@ -43,8 +43,16 @@ export function catalogKey(section: string, name: string): Key {
   return `c${textKey(section)}${textKey(name)}`;
 }
 
+let lastName = "";
+let lastNameKey: Key = `k${textKey("")}`;
+
+/** Remembered: one write after the other asks for the same. */
 export function collectionKey(name: string): Key {
-  return `k${textKey(name)}`;
+  if (name !== lastName) {
+    lastNameKey = `k${textKey(name)}`;
+    lastName = name;
+  }
+  return lastNameKey;
 }
 
 export const COLLECTIONS: KeyRange = prefixRange("k");
@@ -298,6 +306,17 @@ export function referenceKey(id: string, collection: number, idKey: string): Key
 export function referenceRange(id: string): KeyRange {
   const prefix = `r${textKey(id)}`;
   return { from: prefix, to: `${prefix}\xff` };
+}
+
+/** Those of one collection. */
+export function referencesFrom(id: string, collection: number): KeyRange {
+  return prefixRange(referenceKey(id, collection, ""));
+}
+
+/** The references to all contents behind `after`, or to all. */
+export function referencesBehind(after?: string): KeyRange {
+  const all = prefixRange("r");
+  return after === undefined ? all : { from: referenceRange(after).to, to: all.to };
 }
 
 export interface ReferenceKey {

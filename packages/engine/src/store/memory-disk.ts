@@ -71,8 +71,11 @@ export class MemoryDisk {
     return synced;
   }
 
-  /** The next write changes nothing and rejects with this code when it would have been synced. */
-  failNextWrite(code: WriteFailure): void {
+  /**
+   * The next write changes nothing and rejects with this code when it would have been synced;
+   * undefined: it is written after all.
+   */
+  failNextWrite(code: WriteFailure | undefined): void {
     this.#failure = code;
   }
 

@@ -14,6 +14,8 @@ export class Overlay implements Reader {
   #parent: Reader;
   /** The kinds of own keys, a bit for each: a read of another kind need not look at any of them. */
   #kinds = 0;
+  /** The same for keys that were removed. */
+  #removedKinds = 0;
   /** Own keys in order, but for those in #recent. Undefined until somebody reads a range. */
   #sorted: Key[] | undefined;
   /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
@@ -63,19 +65,24 @@ export class Overlay implements Reader {
   /** Takes over all that another overlay wrote, which is not used from then on. */
   absorb(other: Overlay): void {
     if (!this.isEmpty) {
-      for (const [key, value] of other.#writes) this.#set(key, value);
+      other.#writes.forEach((value, key) => this.#set(key, value));
       return;
     }
     this.#writes = other.#writes;
     this.#kinds = other.#kinds;
+    this.#removedKinds = other.#removedKinds;
     this.#sorted = undefined;
     this.#recent = undefined;
   }
 
   get(key: Key, fields?: readonly string[]): Value | undefined {
     const own = this.#writes.get(key);
-    if (own !== undefined || this.#writes.has(key) || this.#isVacant(key)) return own;
+    if (own !== undefined || this.#isRemoved(key) || this.#isVacant(key)) return own;
     return this.#parent.get(key, fields);
+  }
+
+  #isRemoved(key: Key): boolean {
+    return (this.#removedKinds & kindOf(key)) !== 0 && this.#writes.has(key);
   }
 
   #isVacant(key: Key): boolean {
@@ -115,6 +122,7 @@ export class Overlay implements Reader {
   #set(key: Key, value: Value | undefined): void {
     const { size } = this.#writes;
     this.#writes.set(key, value);
+    if (value === undefined) this.#removedKinds |= kindOf(key);
     if (this.#writes.size === size) return;
     this.#kinds |= kindOf(key);
     this.#recent?.push(key);

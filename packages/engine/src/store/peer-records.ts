@@ -51,14 +51,16 @@ export function isHeldAlone(record: Value | undefined): boolean {
 
 /** A transaction that was written here and has no outcome. Its number is that of the transaction. */
 export type PendingRecord = {
-  /** Wall clock of the device when it was written, in milliseconds. */
+  /** When it was written, in milliseconds: the wall clock of the device, corrected by `by`. */
   readonly at: number;
+  /** What the server's clock was last known to be ahead by; left out where no server was heard yet. */
+  readonly by?: number;
   /** The newest time that a server had sent until then. */
   readonly seen: number;
   /** The site of its stamps. */
   readonly site: Site;
   readonly steps: readonly UploadStep[];
-  /** What its times were corrected by, in milliseconds; left out while they are as written. */
+  /** What the clock was wrong by, in milliseconds; left out while that is not certain. */
   readonly offset?: number;
   readonly seal: SealRecord;
 };
@@ -73,7 +75,7 @@ export type SealRecord = {
 
 /** An upload that a server took, kept for a server that is restored. */
 export type KeptRecord = PendingRecord & {
-  /** Wall clock when its outcome came, in milliseconds. */
+  /** When its outcome came, by the server's clock, in milliseconds. */
   readonly takenAt: number;
   readonly size: number;
 };
@@ -100,12 +102,24 @@ export type SubscriptionRecord = {
   readonly txn?: number;
   /** While it is live: the live position when it became so. Each later one is its own as well. */
   readonly liveFrom?: number;
+  /** How far a fill is that is not complete; never read beside `filter`. */
+  readonly fill?: FillRecord;
   /** Something that it was sent did not fit: it has to be compared before it can go on. */
   readonly isTorn?: true;
+  /** Something that it covers was evicted here since its stream began: the next one is to compare. */
+  readonly isHoled?: true;
   /** The rights have changed since it was complete: what it covers may not be permitted any more. */
   readonly isDoubtful?: true;
   /** It is given up, and what it covers is being let go of. */
   readonly isForgotten?: true;
+};
+
+/** All up to and with an id came of a filter, as of a transaction of the server or later (S57). */
+export type FillRecord = {
+  readonly filter: Uint8Array;
+  readonly txn: number;
+  /** Left out when all ids came. */
+  readonly after?: Value;
 };
 
 /** The server and its history. */
@@ -115,6 +129,8 @@ export type ServerFact = {
   /** Counts histories. */
   readonly epoch: number;
   readonly rights?: Uint8Array;
+  /** What its clock was ahead of the wall clock of the device when it was heard last. */
+  readonly offsetMs?: number;
   /** Former sites of which it is not known yet what the server of this history has (S30). */
   readonly unasked?: readonly Site[];
 };

@@ -40,6 +40,20 @@ export type Head = {
   readonly unfinished?: number;
 };
 
+export type MutableHead = { -readonly [K in keyof Head]: Head[K] };
+
+/**
+ * Spelt out where that is all there is: a spread takes several times as long. Keys stay in their
+ * order in any case, since it is a part of the bytes.
+ */
+export function copyOfHead(head: Head): MutableHead {
+  const { txnId, time, collections, floor, logCount, logBytes, horizon } = head;
+  const isFirst = head.indexes === undefined && head.attachments === undefined;
+  return isFirst && head.unfinished === undefined
+    ? { txnId, time, collections, floor, logCount, logBytes, horizon }
+    : { ...head };
+}
+
 export const FIRST_HEAD: Head = {
   txnId: 0,
   time: 0,
@@ -190,6 +204,8 @@ export interface Origin {
   readonly upload?: UploadMark;
   /** Why an upload was refused: then it has no steps and only its number counts. */
   readonly refusal?: string;
+  /** The history of the store that it came from over a link. */
+  readonly via?: string;
 }
 
 /** A transaction in the change log. */
@@ -202,6 +218,7 @@ export type TransactionRecord = {
   readonly guards?: readonly Guard[];
   readonly upload?: UploadMark;
   readonly refusal?: string;
+  readonly via?: string;
   /** Approximate bytes, for retention by size. */
   readonly size: number;
 };

@@ -20,8 +20,7 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 import { type ClockLimits, checkRemoteTime, checkWallClock, nextTime } from "../crdt/clock.ts";
-import { eachStateStamp } from "../crdt/state.ts";
-import { stateOfBytes } from "../crdt/state-codec.ts";
+import { newestOfMerge } from "../crdt/state-parts.ts";
 import { INDEXES_MAX, OPERATIONS_MAX } from "../limits.ts";
 import type { KeyRange, Reader } from "../platform.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
@@ -149,6 +148,11 @@ export class Transaction {
     this.#origin = refusal === undefined ? origin : { ...origin, refusal };
   }
 
+  /** What it writes came from the store with this history, over a link. */
+  markVia(history: string): void {
+    this.#origin = { ...this.#origin, via: history };
+  }
+
   /** Closes the transaction; undefined when it changed nothing. */
   finish(): { overlay: Overlay; record: TransactionRecord } | undefined {
     this.#isEnded = true;
@@ -192,9 +196,7 @@ export class Transaction {
 
   #checkStamps(operation: Operation): void {
     if (operation.kind !== "merge") return;
-    eachStateStamp(stateOfBytes(operation.state), (stamp) => {
-      checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
-    });
+    checkRemoteTime(newestOfMerge(operation.state), this.#context.nowMs, this.#context.clock);
   }
 }
 

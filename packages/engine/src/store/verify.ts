@@ -287,6 +287,10 @@ class Verifier {
     if (head !== undefined && (txnId <= head.floor || txnId > head.txnId)) {
       this.#report(key, `expected a transaction above ${head.floor} and up to ${head.txnId}`);
     }
+    const { via } = record;
+    if (via !== undefined && (typeof via !== "string" || via === "")) {
+      this.#report(key, "expected the history of the store that it came from");
+    }
     const writes = ownWrites(record);
     for (const change of record.changes) {
       const { collection, id } = operationOfChange(record, change);

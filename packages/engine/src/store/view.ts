@@ -43,6 +43,8 @@ import {
   readOrphanKey,
   readReferenceKey,
   referenceRange,
+  referencesBehind,
+  referencesFrom,
 } from "./keys.ts";
 import {
   type AttachmentRecord,
@@ -291,6 +293,34 @@ export class View {
       yield { collection: names.get(collection) ?? "", id: idOfKey(idKey) };
       if (++found >= limit) return;
     }
+  }
+
+  /** Whether a document of one of these collections holds a token of a content. */
+  isReferredFrom(id: string, collections: Iterable<string>): boolean {
+    if (!hasRoomInKey(id)) return false;
+    for (const collection of collections) {
+      const number = this.collectionNumber(collection);
+      if (number === undefined) continue;
+      for (const _ of this.#reader.keys(referencesFrom(id, number))) return true;
+    }
+    return false;
+  }
+
+  /** Contents that a document has a token of, here or not, those behind `after`, in the order of ids. */
+  *referredAttachments(after?: string): Iterable<string> {
+    let last = this.#firstReferred(after);
+    while (last !== undefined) {
+      yield last;
+      last = this.#firstReferred(last);
+    }
+  }
+
+  /** A content may have very many references: they are passed over. */
+  #firstReferred(after: string | undefined): string | undefined {
+    for (const key of this.#reader.keys(referencesBehind(after))) {
+      return readReferenceKey(key).attachment;
+    }
+    return undefined;
   }
 
   /** Contents that nobody has referred to since a time at or before `upToTime`, oldest first. */

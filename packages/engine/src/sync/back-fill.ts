@@ -3,6 +3,7 @@
  *
  * For a fill a piece is the documents that match, for a comparison their versions. The pieces cover
  * all ids without a gap. Where the condition names ids, or an index finds few, only those are looked at.
+ * A link is also told which documents were deleted (S51).
  */
 
 import {
@@ -17,12 +18,14 @@ import {
 import type { Steps } from "../query/frame/steps.ts";
 import { metered } from "../query/live/live-run.ts";
 import { chooseFor } from "../query/run/choose.ts";
-import { approximateSize } from "../store/records.ts";
+import { ID_OFFSET, metaBetween } from "../store/keys.ts";
+import { approximateSize, type MetaRecord, readMetaRecord } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import type { StoredDocument } from "../store/view.ts";
 import { compareKeys } from "./change-window.ts";
 import { metaOf, wholeEntry } from "./document-news.ts";
 import type { Group } from "./group.ts";
+import { isAlive, tombstoneEntry } from "./link-news.ts";
 import type { StreamHost } from "./stream-host.ts";
 import { FIRST_KEY } from "./told.ts";
 
@@ -30,14 +33,19 @@ import { FIRST_KEY } from "./told.ts";
 export class Scan {
   readonly kind: "fill" | "compare";
   /** The key of the last id that was looked at. It may be one that the peer must not hear of. */
-  through: string = FIRST_KEY;
+  through: string;
   /** The key of the last id that a range was sent up to: always one that the peer is told of. */
-  sentThrough: string = FIRST_KEY;
+  sentThrough: string;
+  /** The first transaction as of which something was told of the ids before. */
+  toldSince: number = Number.POSITIVE_INFINITY;
   /** What the condition or an index names; null when all documents are looked at. */
   named: NamedKeys | null | undefined;
 
-  constructor(kind: "fill" | "compare") {
+  /** `after`: the key of the last id of a fill that was cut, and that this one goes on with. */
+  constructor(kind: "fill" | "compare", after: string = FIRST_KEY) {
     this.kind = kind;
+    this.through = after;
+    this.sentThrough = after;
   }
 }
 
@@ -76,10 +84,16 @@ export function* readPiece(
   let through: string | undefined;
   let lastKey: string | undefined;
   let isCut = false;
-  for (const [idKey, document] of yield* candidates(scan, group, snapshot, host)) {
+  for (const [idKey, document, known] of yield* candidates(scan, group, snapshot, host)) {
     through = idKey;
-    if (document !== undefined && groups.index.matches(group.entry, document)) {
-      const meta = metaOf(snapshot, group.collection, idKey);
+    const isGone = known !== undefined && document === undefined;
+    const tombstone = isGone ? tombstoneEntry(idOfKey(idKey), known) : undefined;
+    if (tombstone !== undefined) {
+      lines.push(tombstone);
+      bytes += LINE_BYTES;
+      lastKey = idKey;
+    } else if (document !== undefined && groups.index.matches(group.entry, document)) {
+      const meta = known ?? metaOf(snapshot, group.collection, idKey);
       if (scan.kind === "fill") {
         lines.push(wholeEntry("put", document, meta));
         bytes += approximateSize(document.fields) + (meta?.bytes.length ?? 0);
@@ -101,6 +115,7 @@ export function* readPiece(
   if (isSent) host.made.encoded++;
   // Not up to the last that was looked at: an id that does not match is nobody's business.
   const sentThrough = isCut ? lastKey : undefined;
+  scan.toldSince = Math.min(scan.toldSince, snapshot.txnId);
   const frame = isSent ? frameOf(scan, group, lines, sentThrough) : undefined;
   return { frame, txn: snapshot.txnId, through: end, sentThrough };
 }
@@ -111,7 +126,7 @@ export function emptyPiece(scan: Scan, group: Group, through: string): Uint8Arra
 }
 
 function frameOf(
-  { kind, sentThrough }: Scan,
+  { kind, sentThrough, toldSince }: Scan,
   { filter }: Group,
   lines: readonly Line[],
   through: string | undefined,
@@ -120,12 +135,24 @@ function frameOf(
     ...(sentThrough !== FIRST_KEY && { after: idOfKey(sentThrough) }),
     ...(through !== undefined && { through: idOfKey(through) }),
   };
-  return kind === "fill"
-    ? encodeMessage({ t: "documents", filter, entries: lines as readonly DocumentEntry[], range })
-    : encodeMessage({ t: "versions", filter, list: lines as readonly [Value, number][], range });
+  if (kind === "compare") {
+    return encodeMessage({
+      t: "versions",
+      filter,
+      list: lines as readonly [Value, number][],
+      range,
+    });
+  }
+  const entries = lines as readonly DocumentEntry[];
+  return encodeMessage({ t: "documents", filter, entries, range, asOf: toldSince });
 }
 
-type Candidate = readonly [idKey: string, document: StoredDocument | undefined];
+/** For a link with its metadata: there a document that does not show may be one that was deleted. */
+type Candidate = readonly [
+  idKey: string,
+  document: StoredDocument | undefined,
+  meta?: MetaRecord | undefined,
+];
 
 function* candidates(
   scan: Scan,
@@ -139,9 +166,40 @@ function* candidates(
     scan.named = keys === undefined ? null : { txn: txnId, keys };
   }
   const { named, through } = scan;
+  if (group.follower !== undefined) {
+    return withTombstones(snapshot, group.collection, through, named?.keys);
+  }
   return named === null || named === undefined
     ? scanned(snapshot, group.collection, through)
     : lookedUp(snapshot, group.collection, keysBehind(named.keys, through));
+}
+
+/** All documents, or those that are named, and all that were deleted, in the order of ids. */
+function* withTombstones(
+  snapshot: StoreSnapshot,
+  collection: string,
+  after: string,
+  named: readonly string[] | undefined,
+): Iterable<Candidate> {
+  const number = snapshot.collectionNumber(collection);
+  if (number === undefined) return;
+  const names = named && new Set(named);
+  const low = after === FIRST_KEY ? undefined : { value: idOfKey(after), isIncluded: false };
+  const all = snapshot.scan(collection, low && { low })[Symbol.iterator]();
+  try {
+    for (const { key, value } of snapshot.reader.entries(metaBetween(number, low, undefined))) {
+      const idKey = key.slice(ID_OFFSET);
+      const meta = readMetaRecord(value);
+      if (!isAlive(meta)) yield [idKey, undefined, meta];
+      // Both lie in the same order, and each document that shows has its metadata.
+      else if (names === undefined) yield [idKey, all.next().value ?? undefined, meta];
+      else if (names.has(idKey)) yield [idKey, snapshot.getByKey(collection, idKey), meta];
+      // Passed over, but looked at: the piece has an end.
+      else yield [idKey, undefined];
+    }
+  } finally {
+    all.return?.();
+  }
 }
 
 function* scanned(snapshot: StoreSnapshot, collection: string, after: string): Iterable<Candidate> {

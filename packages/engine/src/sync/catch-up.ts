@@ -5,9 +5,9 @@
 
 import type { Steps } from "../query/frame/steps.ts";
 import type { StoreSnapshot } from "../store/store.ts";
-import { gatherWindow } from "./change-window.ts";
+import { gatherSlice, gatherWindow } from "./change-window.ts";
 import type { Group } from "./group.ts";
-import { matchWindow, type StreamNews } from "./matching.ts";
+import { type Matched, matchWindow, type StreamNews } from "./matching.ts";
 import { oldestOf } from "./round.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
@@ -37,9 +37,51 @@ export function* readCatchUp(
   const window = yield* gatherWindow(snapshot, oldest, isWanted, host.limits);
   const isServed = (stream: Stream): boolean => oldestOf(stream) >= window.floor;
   const served = streams.filter(isServed);
-  const lost = streams.filter((stream) => !isServed(stream));
   const matching = { snapshot, window, since: undefined, streams: served };
   const matched = yield* matchWindow(matching, host);
-  const { failed, exhausted } = matched;
-  return { txn, streams: matched.streams, lost, failed, exhausted };
+  const news = [...matched.streams];
+  const lost: Stream[] = [];
+  const failed = new Map(matched.failed);
+  const exhausted = new Set(matched.exhausted);
+  for (const stream of streams) {
+    if (isServed(stream)) continue;
+    const slice = yield* readSlice(snapshot, stream, host);
+    if (slice === undefined) {
+      lost.push(stream);
+      continue;
+    }
+    news.push(...slice.streams);
+    for (const [group, error] of slice.failed) failed.set(group, error);
+    for (const each of slice.exhausted) exhausted.add(each);
+  }
+  return { txn, streams: news, lost, failed, exhausted };
+}
+
+/** Times as many transactions as changes are gathered at once that are read for a link. */
+const SLICED_TRANSACTIONS = 10;
+
+/**
+ * A link has nothing to compare with: as long as the log tells what it lacks it is read from there,
+ * the ids in parts. Undefined where it does not.
+ */
+function* readSlice(
+  snapshot: StoreSnapshot,
+  stream: Stream,
+  host: StreamHost,
+): Steps<Matched | undefined> {
+  const { group, sweep: after } = stream;
+  const { head } = snapshot;
+  const since = oldestOf(stream);
+  const countMax = host.limits.gatheredChanges * SLICED_TRANSACTIONS;
+  if (group.follower === undefined || since < head.floor) return undefined;
+  if (head.txnId - since > countMax) return undefined;
+  const { collection } = group;
+  const slice = yield* gatherSlice(snapshot, { collection, since, after }, host.limits);
+  const window = { floor: since, documents: slice.documents };
+  const matched = yield* matchWindow(
+    { snapshot, window, since: undefined, streams: [stream] },
+    host,
+  );
+  for (const each of matched.streams) each.cut ??= slice.through;
+  return matched;
 }

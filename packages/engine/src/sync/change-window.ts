@@ -86,6 +86,40 @@ export function* gatherWindow(
   return { floor, documents: gathering.inOrder() };
 }
 
+/** The changes of a part of the ids of one collection. */
+export interface LogSlice {
+  readonly documents: readonly WindowDocument[];
+  /** The key of the last id of the part; undefined for all that are left. */
+  readonly through: string | undefined;
+}
+
+/**
+ * Of more changes than are gathered at once: those of the ids behind `after`, as many as the bounds
+ * allow. The log is read as a whole, so that nothing of these ids is missing.
+ */
+export function* gatherSlice(
+  snapshot: StoreSnapshot,
+  { collection, since, after }: { collection: string; since: number; after: string },
+  bounds: WindowBounds,
+): Steps<LogSlice> {
+  const gathering = new Gathering((name) => name === collection, Number.POSITIVE_INFINITY);
+  gathering.after = after;
+  const range = { ...transactionRange(since, snapshot.head.txnId), reverse: true };
+  let bytes = 0;
+  for (const { key, value } of snapshot.reader.entries(range)) {
+    const record = value as unknown as TransactionRecord;
+    const { count } = gathering;
+    yield* gathering.take(txnIdOfKey(key), record);
+    if (gathering.count > count) bytes += record.size;
+    if (gathering.count > bounds.gatheredChanges || bytes > bounds.gatheredBytes) {
+      gathering.halve();
+      bytes /= 2;
+    }
+    yield;
+  }
+  return { documents: gathering.inOrder(), through: gathering.through };
+}
+
 interface GatheredDocument extends WindowDocument {
   readonly changes: WindowChange[];
   isEvicted: boolean;
@@ -96,6 +130,9 @@ class Gathering {
   readonly #countMax: number;
   readonly #byCollection = new Map<string, Map<string, GatheredDocument>>();
   count = 0;
+  /** Only ids behind this, up to and with that. */
+  after: string | undefined;
+  through: string | undefined;
 
   constructor(isWanted: (collection: string) => boolean, countMax: number) {
     this.#isWanted = isWanted;
@@ -110,6 +147,7 @@ class Gathering {
       if (operation !== undefined && isDocumentOperation(operation)) {
         if (!this.#isWanted(operation.collection)) continue;
         const document = this.#document(operation.collection, operation.id);
+        if (document === undefined) continue;
         document.changes.push({ txnId, previous, before, record });
         if (++this.count > this.#countMax) return false;
       }
@@ -124,6 +162,18 @@ class Gathering {
     return true;
   }
 
+  /** Lets go of the larger half of the ids, unless there is only one. */
+  halve(): void {
+    const documents = this.inOrder();
+    const kept = documents.slice(0, Math.ceil(documents.length / 2));
+    this.through = kept.at(-1)?.idKey ?? this.through;
+    this.count = 0;
+    for (const { changes } of kept) this.count += changes.length;
+    for (const { collection, idKey } of documents.slice(kept.length)) {
+      this.#byCollection.get(collection)?.delete(idKey);
+    }
+  }
+
   inOrder(): WindowDocument[] {
     const names = [...this.#byCollection.keys()].sort(compareKeys);
     return names.flatMap((name) => {
@@ -132,13 +182,16 @@ class Gathering {
     });
   }
 
-  #document(collection: string, named: Value): GatheredDocument {
+  /** Undefined where it is not to be gathered. */
+  #document(collection: string, named: Value): GatheredDocument | undefined {
     let byKey = this.#byCollection.get(collection);
     if (byKey === undefined) {
       byKey = new Map();
       this.#byCollection.set(collection, byKey);
     }
     const { id, key: idKey } = documentId(named);
+    if (this.after !== undefined && idKey <= this.after) return undefined;
+    if (this.through !== undefined && idKey > this.through) return undefined;
     let document = byKey.get(idKey);
     if (document === undefined) {
       document = { collection, id, idKey, changes: [], isEvicted: false };

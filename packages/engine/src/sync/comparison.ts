@@ -3,11 +3,13 @@
  * that it was told of (S13, S18).
  */
 
-import { type DocumentEntry, documentId } from "@bigpeer/protocol";
+import { type DocumentEntry, documentId, type Value } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
 import { approximateSize, type MetaRecord } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
+import type { StoredDocument } from "../store/view.ts";
 import { metaOf, wholeEntry } from "./document-news.ts";
+import { tombstoneEntry } from "./link-news.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
@@ -37,7 +39,11 @@ export function* readWanted(
     count++;
     const { id, key } = documentId(wanted);
     const document = snapshot.getByKey(group.collection, key);
-    if (document === undefined || !groups.index.matches(group.entry, document)) {
+    const isMatching = document !== undefined && groups.index.matches(group.entry, document);
+    if (group.follower !== undefined) {
+      entries.push(linkAnswer(id, document, isMatching, metaOf(snapshot, group.collection, key)));
+      bytes += approximateSize(document?.fields ?? null);
+    } else if (!isMatching) {
       entries.push(["drop", id]);
     } else {
       const meta = metaOf(snapshot, group.collection, key);
@@ -49,6 +55,17 @@ export function* readWanted(
     yield;
   }
   return { entries, count, bytes };
+}
+
+/** A link holds it, and has not been told how it stopped matching: it is told what it is now (S51). */
+function linkAnswer(
+  id: Value,
+  document: StoredDocument | undefined,
+  isMatching: boolean,
+  meta: MetaRecord | undefined,
+): DocumentEntry {
+  if (document !== undefined) return wholeEntry(isMatching ? "put" : "left", document, meta);
+  return tombstoneEntry(id, meta) ?? ["drop", id];
 }
 
 /** Whether a catch-up is going to tell of the document. */

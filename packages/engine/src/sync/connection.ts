@@ -6,64 +6,38 @@
  */
 
 import {
-  decodePeerMessage,
+  decodePeerMessageInTurns,
   encodeMessage,
-  type Hello,
-  type OutcomeKind,
+  type PeerDescription,
   PeerError,
   type PeerMessage,
   type ServerMessage,
   type SyncCursor,
   unreachable,
 } from "@bigpeer/protocol";
-import type { Channel, Platform } from "../platform.ts";
+import type { Channel } from "../platform.ts";
 import { uploadJudge } from "../query/mutate/judged-upload.ts";
 import type { Authority } from "../query/permission/authority.ts";
-import type { Store } from "../store/store.ts";
 import type { JudgeUpload, Upload } from "../store/upload.ts";
+import type { ConnectionHost, HostedConnection } from "./connection-host.ts";
+import { type PeerFault, type PeerReport, peerReport } from "./peer-report.ts";
+import type { AskedRun, RunListener } from "./remote-runs.ts";
 import { newSession, serverStep } from "./server-session.ts";
 import type { Admission, Grant, Moment, SessionAction, SessionEvent } from "./session-event.ts";
-import type { SessionFacts, SessionState } from "./session-state.ts";
+import type { SessionState } from "./session-state.ts";
 import type { SessionStreams, StreamOutcome, StreamSession } from "./session-streams.ts";
-import type { Streams } from "./streams.ts";
-import type { Uploader, UploadRoom } from "./upload-room.ts";
+import { requireFew } from "./subscription-list.ts";
+import type { ExplainedSession } from "./sync-explanation.ts";
+import type { Uploader } from "./upload-room.ts";
 
-/** What whoever owns the channel tells and asks. */
-export interface ServerConnection {
-  /** A frame came. Never throws. */
-  receive(bytes: Uint8Array): void;
-  /** What was sent has been taken by the network. */
-  drained(): void;
-  /** The connection is gone. */
-  closed(): void;
-  /** The permissions of its credential are other ones; undefined when it is no more (S7). */
-  changeRights(admission: Admission | undefined): void;
-}
+type ActionOf<K extends SessionAction["kind"]> = Extract<SessionAction, { kind: K }>;
 
-/** What a connection needs of its server. */
-export interface ConnectionHost {
-  readonly store: Store;
-  readonly platform: Platform;
-  readonly streams: Streams;
-  readonly facts: SessionFacts;
-  readonly uploadRoom: UploadRoom;
-  now(): Moment;
-  admit(
-    token: string,
-    hello: Hello,
-    channel: Channel,
-  ): Promise<Admission | undefined> | Admission | undefined;
-  rightsOf(authority: Authority | undefined): Uint8Array;
-  noteFailure(): void;
-  noteOutcome(kind: OutcomeKind): void;
-  noteFault(error: unknown): void;
-  forget(connection: Connection): void;
-}
+/** Characters of the last error that are kept. */
+const FAULT_SIZE_MAX = 1000;
 
-/** Subscriptions of one session that come to the same filter. */
-const SHARING_MAX = 16;
+const NOBODY: PeerDescription = { key: "", deviceName: "", os: "", sdk: "", metadata: {} };
 
-export class Connection implements ServerConnection, StreamSession, Uploader {
+export class Connection implements HostedConnection, StreamSession, Uploader {
   readonly #channel: Channel;
   readonly #host: ConnectionHost;
   #state: SessionState;
@@ -72,9 +46,23 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
   #admission: Admission | undefined;
   /** Made for the first upload. */
   #judge: JudgeUpload | undefined;
-  #sentBytes = 0;
+  /** What the last message was about that the peer did not want to hear. */
+  #fault: PeerFault | undefined;
+  /** Who waits for answers; made for the first of them. */
+  #runs: Map<number, RunListener> | undefined;
+  /** 0 before it was welcomed. */
+  #session = 0;
+  #sinceMs = 0;
+  #framesOut = 0;
+  #bytesOut = 0;
+  #framesIn = 0;
+  #bytesIn = 0;
   /** Bytes of the message that is being heard. */
   #heardBytes = 0;
+  /** What came behind a message that takes long to read, while it does. */
+  #unread: Uint8Array[] | undefined;
+  /** For how many reasons nothing more is to be taken from it. */
+  #holds = 0;
 
   constructor(channel: Channel, host: ConnectionHost) {
     this.#channel = channel;
@@ -91,28 +79,69 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
   }
 
   receive(bytes: Uint8Array): void {
-    let event: SessionEvent;
-    this.#heardBytes = bytes.length;
+    this.#framesIn++;
+    this.#bytesIn += bytes.length;
+    if (this.#unread !== undefined) this.#unread.push(bytes);
+    else this.#read(bytes);
+  }
+
+  #read(bytes: Uint8Array): void {
+    const turns = decodePeerMessageInTurns(bytes);
     try {
-      event = this.#heard(decodePeerMessage(bytes));
+      const { done, value } = turns.next();
+      if (done === true) this.#take(this.#heard(value, bytes.length), bytes.length);
+      else void this.#readOn(turns, bytes.length);
     } catch (error) {
-      if (!(error instanceof PeerError)) return this.#fail(error);
-      event = { kind: "garbled", reason: error.message };
+      this.#misread(error, bytes.length);
     }
+  }
+
+  /** One that takes long. What comes behind it waits, and no more of it is taken meanwhile. Never rejects. */
+  async #readOn(turns: Generator<void, PeerMessage>, size: number): Promise<void> {
+    this.#unread = [];
+    this.hold(true);
+    const isWanted = (): boolean => this.#state.phase !== "closed";
+    try {
+      const message = await this.#host.readingLine.read(turns, isWanted);
+      if (message !== undefined) this.#take(this.#heard(message, size), size);
+    } catch (error) {
+      this.#misread(error, size);
+    }
+    this.#readRest();
+  }
+
+  #readRest(): void {
+    const rest = this.#unread ?? [];
+    this.#unread = undefined;
+    this.hold(false);
+    for (const bytes of rest) {
+      if (this.#unread === undefined) this.#read(bytes);
+      else (this.#unread as Uint8Array[]).push(bytes);
+    }
+  }
+
+  #misread(error: unknown, size: number): void {
+    if (error instanceof PeerError) this.#take({ kind: "garbled", reason: error.message }, size);
+    else this.#fail(error);
+  }
+
+  #take(event: SessionEvent, size: number): void {
+    this.#heardBytes = size;
     this.#happen(event);
   }
 
   /** The machine does not know of outcomes that wait for a peer which does not read (S32). */
-  #heard(message: PeerMessage): SessionEvent {
+  #heard(message: PeerMessage, size: number): SessionEvent {
     const unsent = message.t === "upload" ? (this.#streams?.unsentOutcomes ?? 0) : 0;
     const max = this.#host.facts.limits.uploads;
-    if (unsent < max) return { kind: "message", message };
+    if (unsent < max) return { kind: "message", message, size };
     return { kind: "garbled", reason: `expected at most ${max} uploads without an outcome` };
   }
 
   drained(): void {
     try {
       this.#streams?.drained();
+      this.#host.presence.drained(this);
     } catch (error) {
       this.#fail(error);
     }
@@ -129,7 +158,7 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
 
   tick(now: Moment): void {
     const { queuedBytes } = this.#channel;
-    const takenBytes = this.#sentBytes - queuedBytes;
+    const takenBytes = this.#bytesOut - queuedBytes;
     const txn = this.#streams?.completeUpTo ?? 0;
     this.#happen({ kind: "tick", txn, queuedBytes, takenBytes }, now);
   }
@@ -139,10 +168,78 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
     this.#happen({ kind: "closing" });
   }
 
+  // For those who know the peers.
+
+  get session(): number {
+    return this.#session;
+  }
+
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  get description(): PeerDescription {
+    return this.#state.phase === "open" ? this.#state.hello.peer : NOBODY;
+  }
+
+  get credential(): string {
+    return this.#admission?.credential ?? "";
+  }
+
+  /** Undefined before it was welcomed, and after its end. */
+  report(): PeerReport | undefined {
+    const state = this.#state;
+    const admission = this.#admission;
+    const streams = this.#streams;
+    if (state.phase !== "open" || admission === undefined || streams === undefined)
+      return undefined;
+    const { store, platform } = this.#host;
+    return peerReport({
+      session: this.#session,
+      sinceMs: this.#sinceMs,
+      state,
+      admission,
+      streams,
+      txn: store.txnId,
+      elapsedMs: platform.elapsed(),
+      traffic: {
+        framesIn: this.#framesIn,
+        bytesIn: this.#bytesIn,
+        framesOut: this.#framesOut,
+        bytesOut: this.#bytesOut,
+        queuedBytes: this.queuedBytes,
+      },
+      lastError: this.#fault,
+    });
+  }
+
+  explained(): ExplainedSession | undefined {
+    const state = this.#state;
+    const streams = this.#streams;
+    if (state.phase !== "open" || streams === undefined) return undefined;
+    const { queuedBytes, credential } = this;
+    const known = { session: this.#session, sinceMs: this.#sinceMs, credential };
+    return { ...known, state, streams, queuedBytes };
+  }
+
+  ask(run: AskedRun, listener: RunListener): boolean {
+    if (!this.isOpen) return false;
+    this.#runs ??= new Map();
+    this.#runs.set(run.id, listener);
+    this.#happen({ kind: "run", ...run });
+    return true;
+  }
+
+  cancelRun(id: number): void {
+    this.#runs?.delete(id);
+    this.#happen({ kind: "cancel_run", id });
+  }
+
   // For the streams.
 
   send(bytes: Uint8Array): void {
-    this.#sentBytes += bytes.length;
+    this.#framesOut++;
+    this.#bytesOut += bytes.length;
     this.#channel.send(bytes);
   }
 
@@ -157,7 +254,8 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
   // For the room of uploads.
 
   hold(isHeld: boolean): void {
-    this.#channel.hold?.(isHeld);
+    this.#holds += isHeld ? 1 : -1;
+    if (this.#holds === (isHeld ? 1 : 0)) this.#channel.hold?.(isHeld);
   }
 
   onFailed(filterKey: string, error: PeerError): void {
@@ -176,6 +274,7 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
 
   #step(event: SessionEvent, now: Moment): void {
     const { state, actions } = serverStep(this.#state, event, now);
+    if (state.phase === "closed" && this.#state.phase !== "closed") this.#leave(actions, now);
     this.#state = state;
     for (const action of actions) {
       this.#perform(action);
@@ -199,12 +298,12 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
     switch (action.kind) {
       case "send":
         return this.#say(action.message);
+      case "forward":
+        return this.send(action.frame);
       case "admit":
         return this.#admit(action);
       case "grant":
-        this.#admission = action.grant.admission;
-        this.#streams ??= this.#host.streams.open(this);
-        return;
+        return this.#granted(action.grant.admission);
       case "subscribe":
         return this.#follow(action, action.cursor);
       case "judge_anew":
@@ -224,6 +323,12 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
         return;
       case "outcome":
         return this.#tell(action.outcome);
+      case "describe":
+        return this.#host.presence.change(this);
+      case "watch":
+        return this.#host.presence.watch(this, action.isOn);
+      case "answered":
+        return this.#answered(action);
       case "note_failure":
         return this.#host.noteFailure();
       case "close":
@@ -236,10 +341,42 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
   }
 
   #say(message: ServerMessage): void {
+    if (message.t === "unsubscribed") this.#note(message.code, message.message);
     this.send(encodeMessage(message));
   }
 
-  #admit({ ticket, token, hello }: Extract<SessionAction, { kind: "admit" }>): void {
+  #note(code: string, text: string, atMs = this.#host.platform.now()): void {
+    this.#fault = { code, message: text.slice(0, FAULT_SIZE_MAX), atMs };
+  }
+
+  #granted(admission: Admission): void {
+    this.#admission = admission;
+    if (this.#streams !== undefined) return this.#host.presence.change(this);
+    this.#streams = this.#host.streams.open(this);
+    this.#session = this.#host.nextSession();
+    this.#sinceMs = this.#host.platform.now();
+    this.#host.welcomed(this);
+  }
+
+  #answered({ id, items, size, end }: ActionOf<"answered">): void {
+    const listener = this.#runs?.get(id);
+    if (end !== undefined) this.#runs?.delete(id);
+    listener?.onPiece(items, size, end);
+  }
+
+  /** While its last report can still be made, which says why it ends. */
+  #leave(actions: readonly SessionAction[], now: Moment): void {
+    for (const action of actions) {
+      if (action.kind !== "send" || action.message.t !== "bye") continue;
+      this.#note(action.message.code, action.message.message, now.wallMs);
+    }
+    const runs = this.#runs;
+    this.#runs = undefined;
+    for (const listener of runs?.values() ?? []) listener.onLost();
+    if (this.#session !== 0) this.#host.left(this);
+  }
+
+  #admit({ ticket, token, hello }: ActionOf<"admit">): void {
     const { site } = hello;
     const decide = (admission: Admission | undefined): void => {
       if (admission === undefined) return this.#happen({ kind: "rejected", ticket });
@@ -265,7 +402,7 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
     return { admission, rights: this.#host.rightsOf(admission.authority) };
   }
 
-  #judgeAnew(action: Extract<SessionAction, { kind: "judge_anew" }>): void {
+  #judgeAnew(action: ActionOf<"judge_anew">): void {
     const { history } = this.#host.facts;
     const txn = this.#streams?.completeUpTo ?? 0;
     this.#follow(action, { history, filter: action.filter, txn }, action.filterKey);
@@ -273,7 +410,7 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
 
   /** Begins the stream of a subscription, unless it is the one that is followed. */
   #follow(
-    { id, query, args }: Extract<SessionAction, { kind: "subscribe" | "judge_anew" }>,
+    { id, query, args }: ActionOf<"subscribe" | "judge_anew">,
     cursor: SyncCursor | undefined,
     followedKey?: string,
   ): void {
@@ -283,7 +420,7 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
       const prepared = this.#host.streams.prepare(query, args, this.authority);
       const { filter, filterKey, collection } = prepared;
       if (filterKey === followedKey) return;
-      this.#requireFew(filterKey);
+      if (this.#state.phase === "open") requireFew(this.#state, filterKey);
       const mode = streams.follow(prepared, cursor);
       this.#happen({ kind: "followed", id, filter, filterKey, collection, mode });
     } catch (error) {
@@ -291,18 +428,6 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
       const { code, message } = error;
       this.#happen({ kind: "not_followed", id, code, message });
     }
-  }
-
-  /** All that share a stream are told each time that it begins anew. */
-  #requireFew(filterKey: string): void {
-    if (this.#state.phase !== "open") return;
-    let count = 0;
-    for (const { stream } of this.#state.subscriptions.values()) {
-      if (stream?.filterKey === filterKey) count++;
-    }
-    if (count < SHARING_MAX) return;
-    const message = `expected at most ${SHARING_MAX} subscriptions to the same documents`;
-    throw new PeerError("query.too_large", message);
   }
 
   /** Never rejects. */
@@ -314,6 +439,11 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
     this.#judge ??= uploadJudge({ platform, appId: facts.app, authority: () => this.#writer() });
     try {
       const answer = await store.upload(upload, this.#judge);
+      if (answer.kind === "taken") {
+        const { description, credential } = this;
+        const by = { peerKey: description.key, credential };
+        this.#host.refusedUploads.add(by, upload, answer.record);
+      }
       this.#happen({ kind: "uploaded", site, number, answer });
     } catch (error) {
       const code = error instanceof PeerError ? error.code : "";
@@ -331,11 +461,14 @@ export class Connection implements ServerConnection, StreamSession, Uploader {
   }
 
   #tell(outcome: StreamOutcome): void {
-    this.#host.noteOutcome(outcome.kind);
+    const { kind, reason } = outcome;
+    this.#host.noteOutcome(kind);
+    if (kind !== "applied") this.#note(`upload.${kind}`, reason);
     this.#streams?.outcome(outcome);
   }
 
   #release(): void {
+    if (this.#session !== 0) this.#host.left(this);
     this.#streams?.close();
     this.#streams = undefined;
     this.#host.forget(this);

@@ -131,7 +131,7 @@ export class Delivery {
     const frames = this.#framesOf(group);
     if (!session.outbox.fits(frames.bytes)) return this.#setBehind(session, since);
     for (const frame of frames.marked(txn)) session.outbox.send(frame);
-    session.toldTxn = txn;
+    session.tellUpTo(txn);
   }
 
   #deliver(session: StreamingSession, parcel: Parcel): void {
@@ -143,7 +143,7 @@ export class Delivery {
     for (const { answers } of extra?.answers ?? []) bytes += answers.bytes;
     if (session.outbox.fits(bytes)) {
       this.#sendLive(session, streams, extra);
-      session.toldTxn = txn;
+      session.tellUpTo(txn);
     } else {
       if (streams.length > 0 || (extra?.answers.length ?? 0) > 0) this.#setBehind(session, since);
       if (extra !== undefined) this.#plane.holdOutcomes(session);
@@ -175,6 +175,7 @@ export class Delivery {
       this.#host.made.encoded++;
       outbox.say({ t: "documents", filter, entries: answers.entries });
       stream.wants?.splice(0, answers.count);
+      stream.settle(txn, this.#host.elapsed());
       isNews = true;
     }
     const outcomes = extra === undefined ? [] : countedOutcomes(session, extra);

@@ -10,6 +10,7 @@ import { metaKey } from "../store/keys.ts";
 import { approximateSize, type MetaRecord, readMetaRecord } from "../store/records.ts";
 import type { StoredDocument, View } from "../store/view.ts";
 import { stampName } from "./change-window.ts";
+import { tombstoneEntry } from "./link-news.ts";
 
 /** Smaller states are sent whole: a delta would hardly be smaller. */
 const WHOLE_BYTES = 1024;
@@ -32,6 +33,8 @@ export class DocumentNews {
   #left: Uint8Array | undefined;
   #drop: Uint8Array | undefined;
   #gone: Uint8Array | undefined;
+  /** Null when there is none. */
+  #tombstone: Uint8Array | null | undefined;
   /** Null when there is none that is worth it. */
   #delta: Uint8Array | null | undefined;
   /** Bytes of all that was encoded. */
@@ -66,6 +69,16 @@ export class DocumentNews {
     return (this.#gone ??= this.#encode(this.#goneEntry(isEvicted)));
   }
 
+  /** For a link: that it was deleted; undefined where it shows, or is only no longer held. */
+  tombstone(): Uint8Array | undefined {
+    if (this.#tombstone === undefined) {
+      const meta = this.#after === undefined ? this.#meta() : undefined;
+      const entry = tombstoneEntry(this.#id, meta);
+      this.#tombstone = entry === undefined ? null : this.#encode(entry);
+    }
+    return this.#tombstone ?? undefined;
+  }
+
   /** What changed since the version that peers hold, where that is much less than the whole. */
   delta(source: DeltaSource): Uint8Array | undefined {
     if (this.#delta === undefined) {
@@ -84,12 +97,15 @@ export class DocumentNews {
   #whole(kind: "put" | "left"): DocumentEntry {
     const after = this.#after;
     if (after === undefined) return ["drop", this.#id];
-    return wholeEntry(kind, after, metaOf(this.#view, this.#collection, this.#idKey));
+    return wholeEntry(kind, after, this.#meta());
   }
 
   #goneEntry(isEvicted: boolean): DocumentEntry {
-    const meta = isEvicted ? undefined : metaOf(this.#view, this.#collection, this.#idKey);
-    return goneEntry(this.#id, meta);
+    return goneEntry(this.#id, isEvicted ? undefined : this.#meta());
+  }
+
+  #meta(): MetaRecord | undefined {
+    return metaOf(this.#view, this.#collection, this.#idKey);
   }
 
   #deltaEntry({ from, stamps }: DeltaSource): DocumentEntry | undefined {
@@ -97,8 +113,10 @@ export class DocumentNews {
     if (after === undefined || from === 0) return undefined;
     const size = approximateSize(after.fields);
     if (size <= WHOLE_BYTES) return undefined;
+    // Of what was not changed since the floor, UNSETs may be forgotten here that peers still hold.
+    if (from <= this.#view.head.floor) return undefined;
     const names = stamps();
-    const meta = names && metaOf(this.#view, this.#collection, this.#idKey);
+    const meta = names && this.#meta();
     if (names === undefined || meta === undefined) return undefined;
     const { fields, types } = after;
     const state = decodeState({ fields, types }, meta.bytes, meta.offset);

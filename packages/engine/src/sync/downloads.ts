@@ -135,6 +135,7 @@ export class Downloads {
   async #scan(stream: Stream): Promise<void> {
     const { scan, group, session } = stream;
     if (scan === undefined) return this.advance(stream);
+    scan.toldSince = oldestOf(stream);
     const piece = await this.#plane.read((snapshot) =>
       readPiece(scan, group, snapshot, this.#host),
     );
@@ -148,7 +149,7 @@ export class Downloads {
       if (scan.kind === "compare") stream.comparisonsSent++;
     }
     // A peer in this process may answer before this returns.
-    if (frame !== undefined) session.outbox.send(frame);
+    if (frame !== undefined) this.#sent(stream, () => session.outbox.send(frame));
     if (!stream.isOver) this.advance(stream);
   }
 
@@ -163,7 +164,8 @@ export class Downloads {
     stream.wants?.splice(0, count);
     if (stream.wants?.length === 0) stream.wants = undefined;
     this.#host.made.encoded++;
-    session.outbox.say({ t: "documents", filter: group.filter, entries });
+    const message = { t: "documents", filter: group.filter, entries } as const;
+    this.#sent(stream, () => session.outbox.say(message));
     if (stream.isOver) return;
     if (stream.phase === "answer") this.advance(stream);
     else this.place(stream);
@@ -195,9 +197,11 @@ export class Downloads {
     this.#closeRange(stream, news);
     const { limits, made } = this.#host;
     const options = { frameBytes: limits.frameBytes, count: made };
-    for (const frame of new FrameSet(group.filter, news.entries, options).plain()) {
-      session.outbox.send(frame);
-    }
+    this.#sent(stream, () => {
+      for (const frame of new FrameSet(group.filter, news.entries, options).plain()) {
+        session.outbox.send(frame);
+      }
+    });
     if (stream.isOver) return;
     stream.told?.renew(stream.sweep, cut, txn);
     stream.sweep = cut ?? FIRST_KEY;
@@ -205,10 +209,17 @@ export class Downloads {
     else this.place(stream);
   }
 
+  /** Sends, and remembers where it ends. */
+  #sent(stream: Stream, send: () => void): void {
+    send();
+    stream.sentPosition = stream.session.outbox.position;
+  }
+
   /** The log does not tell what it lacks: everything is compared. */
   #compare(stream: Stream): void {
     if (stream.isOver || stream.phase !== "catch") return;
-    stream.startScan(new Scan("compare"));
+    // A link does not compare (S50).
+    stream.startScan(new Scan(stream.group.follower === undefined ? "compare" : "fill"));
     this.place(stream);
   }
 

@@ -47,6 +47,14 @@ export interface PreparedStream {
   /** Those that it uses. */
   readonly args: ValueObject;
   readonly authority: Authority | undefined;
+  /** Set where another Big Peer follows (S50). */
+  readonly link?: LinkFollower;
+}
+
+/** The store at the other end of a link. */
+export interface LinkFollower {
+  /** Its history: what came from there is not offered to it (S53). */
+  readonly follower: string;
 }
 
 const FILTER_BYTES = 16;
@@ -74,13 +82,27 @@ export class Filters {
       const given = checkArguments(input);
       requireParameters(statement.parameters, given);
       const args = usedArguments(statement, given);
-      const { collection } = statement.plan;
-      const rule = ruleOf(authority, collection);
-      const parts: Value = [collection, statement.normalText, args, rule];
-      const filter = this.#platform.sha256(canonicalBytes(parts)).slice(0, FILTER_BYTES);
-      const filterKey = filterKeyOf(filter);
-      return { collection, filter, filterKey, statement, args, authority };
+      const rule = ruleOf(authority, statement.plan.collection);
+      return { ...this.#named(statement, args, rule), authority };
     });
+  }
+
+  /** The same for another Big Peer, which may read everything, and names no arguments. */
+  prepareLink(text: string, follower: string): PreparedStream {
+    const { authority, statement, args } = this.prepare(text, {}, undefined);
+    const link: LinkFollower = { follower };
+    return { ...this.#named(statement, args, ["link", follower]), authority, link };
+  }
+
+  #named(
+    statement: StreamStatement,
+    args: ValueObject,
+    rule: Value,
+  ): Omit<PreparedStream, "authority"> {
+    const { collection } = statement.plan;
+    const parts: Value = [collection, statement.normalText, args, rule];
+    const filter = this.#platform.sha256(canonicalBytes(parts)).slice(0, FILTER_BYTES);
+    return { collection, filter, filterKey: filterKeyOf(filter), statement, args };
   }
 }
 

@@ -95,7 +95,7 @@ export class FrameSet {
   }
 }
 
-function writeArrayHead(writer: ByteWriter, length: number): void {
+export function writeArrayHead(writer: ByteWriter, length: number): void {
   if (length < 24) return writer.byte(ARRAY | length);
   if (length < 0x10000) {
     writer.byte(ARRAY | 25);
@@ -113,4 +113,17 @@ function join(...parts: readonly Uint8Array[]): Uint8Array {
     at += part.length;
   }
   return bytes;
+}
+
+const BEGINNING = join(HEAD, encodeCbor(new Uint8Array(16)).subarray(0, 1));
+const ENTRIES_AT = 1 + BEGINNING.length + 16 + ENTRIES.length;
+
+/** How many entries a frame of `documents` has; 0 for all other messages. */
+export function entryCount(frame: Uint8Array): number {
+  for (const [i, byte] of BEGINNING.entries()) if (frame[i + 1] !== byte) return 0;
+  const head = (frame[ENTRIES_AT] ?? 0) & 31;
+  if (head < 24) return head;
+  let count = 0;
+  for (let i = 1; i <= 1 << (head - 24); i++) count = count * 256 + (frame[ENTRIES_AT + i] ?? 0);
+  return count;
 }

@@ -24,6 +24,11 @@ export class Group {
     return this.prepared.collection;
   }
 
+  /** The history of the store that follows over a link; undefined for small peers. */
+  get follower(): string | undefined {
+    return this.prepared.link?.follower;
+  }
+
   get filter(): Uint8Array {
     return this.prepared.filter;
   }
@@ -33,11 +38,15 @@ export class Group {
   }
 }
 
+const NO_LINKS: readonly Group[] = [];
+
 /** All groups, and which collections have live streams. */
 export class Groups {
   readonly index: MatchIndex<Group>;
   readonly #byKey = new Map<string, Group>();
   readonly #liveByCollection = new Map<string, number>();
+  /** Groups of links, by collection. */
+  readonly #links = new Map<string, Set<Group>>();
   liveCount = 0;
 
   constructor(index: MatchIndex<Group>) {
@@ -61,6 +70,14 @@ export class Groups {
     const { group } = stream;
     group.streams.add(stream);
     this.#byKey.set(group.prepared.filterKey, group);
+    if (group.follower === undefined) return;
+    const links = this.#links.get(group.collection) ?? new Set();
+    this.#links.set(group.collection, links.add(group));
+  }
+
+  /** Those by which other Big Peers follow documents of a collection. */
+  linksOf(collection: string): Iterable<Group> {
+    return this.#links.get(collection) ?? NO_LINKS;
   }
 
   leave(stream: Stream): void {
@@ -69,6 +86,9 @@ export class Groups {
     if (!group.streams.delete(stream) || group.streams.size > 0) return;
     this.index.remove(group.entry);
     this.#byKey.delete(group.prepared.filterKey);
+    const links = this.#links.get(group.collection);
+    links?.delete(group);
+    if (links?.size === 0) this.#links.delete(group.collection);
   }
 
   hasLive(collection: string): boolean {

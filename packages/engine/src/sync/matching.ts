@@ -15,6 +15,7 @@ import type { StoredDocument } from "../store/view.ts";
 import type { ChangeWindow, WindowChange, WindowDocument } from "./change-window.ts";
 import { DocumentNews } from "./document-news.ts";
 import type { Group } from "./group.ts";
+import { isEcho, isFrom } from "./link-news.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
@@ -153,6 +154,7 @@ class Matcher implements Matched {
       const span = { change, older: changes[i + 1] };
       if (this.#isStart(span)) yield* this.#judge({ document, news, before, after, last, span });
     }
+    if (after === undefined) this.#tellLinks(document, news);
     this.#bytes += news.bytes;
   }
 
@@ -205,7 +207,7 @@ class Matcher implements Matched {
       const told = stream.told?.at(idKey);
       if (told === undefined) return false;
       // It may hold what showed at any time since: the first of these that matches is enough.
-      if (stream.isUncertain) return told < span.change.txnId && !news.endsWith(idKey);
+      if (stream.isUncertainOf(idKey)) return told < span.change.txnId && !news.endsWith(idKey);
       return isIn(span, told);
     });
   }
@@ -219,15 +221,60 @@ class Matcher implements Matched {
     const group = match.entry.owner;
     try {
       if (match.kind === "failed") throw match.error;
-      if (isForLive) this.#addLive(group, told, match.kind);
+      if (group.follower !== undefined) {
+        return this.#takeLink(group, { ...told, kind: match.kind }, streams, isForLive);
+      }
+      if (isForLive) {
+        const delta = match.kind === "stay" ? this.#delta(told) : undefined;
+        this.#addLive(group, told, delta ?? this.#entry(told, match.entry, match.kind));
+      }
       for (const each of streams)
-        this.#addTo(each, told, this.#entry(told, match.entry, match.kind));
+        this.#addTo(each, told.document, this.#entry(told, match.entry, match.kind));
     } catch (error) {
       this.failed.set(group, error);
     }
   }
 
-  #addLive(group: Group, told: ToldChange, kind: MatchKind): void {
+  /** As a whole, and only what it does not have from there (S51, S53). */
+  #takeLink(
+    group: Group,
+    { document, news, after, kind }: ToldChange & { readonly kind: MatchKind },
+    streams: readonly StreamNews[],
+    isForLive: boolean,
+  ): void {
+    // Each deletion is told, whether it matched or not.
+    if (after === undefined) return;
+    const { groups } = this.#host;
+    const isNews = (since: number): boolean => !isEcho(group, document, { after, since }, groups);
+    const whole = (): Uint8Array => (kind === "leave" ? news.left() : news.put());
+    if (isForLive && isNews(this.#matching.since ?? 0)) {
+      this.#addLive(group, { document, news }, whole());
+    }
+    for (const each of streams) {
+      if (isNews(each.stream.told?.at(document.idKey) ?? 0)) this.#addTo(each, document, whole());
+    }
+  }
+
+  /** Of a document that does not show: that it was deleted, to all who follow its collection (S51). */
+  #tellLinks(document: WindowDocument, news: DocumentNews): void {
+    const { collection, idKey, changes } = document;
+    const { since } = this.#matching;
+    const newest = changes[0]?.txnId ?? 0;
+    for (const group of this.#host.groups.linksOf(collection)) {
+      const tombstone = news.tombstone();
+      if (tombstone === undefined) return;
+      const isNews = (told: number | undefined): boolean =>
+        told !== undefined && told < newest && !isFrom(group.follower, document, told);
+      if (group.liveCount > 0 && isNews(since)) this.#addLive(group, { document, news }, tombstone);
+      for (const each of this.#byGroup.get(group) ?? NONE_STARTING) {
+        const { stream, cut } = each;
+        if (cut !== undefined || idKey <= stream.sweep || !isNews(stream.told?.at(idKey))) continue;
+        this.#addTo(each, document, tombstone);
+      }
+    }
+  }
+
+  #addLive(group: Group, told: Pick<ToldChange, "document" | "news">, entry: Uint8Array): void {
     if (this.tooMuch.has(group)) return;
     let news = this.live.get(group);
     if (news === undefined) {
@@ -235,8 +282,7 @@ class Matcher implements Matched {
       this.live.set(group, news);
     }
     const { limits } = this.#host;
-    const delta = kind === "stay" ? this.#delta(told) : undefined;
-    news.add(told.document.idKey, delta ?? this.#entry(told, group.entry, kind));
+    news.add(told.document.idKey, entry);
     const held = this.#bytes + told.news.bytes;
     if (news.bytes <= limits.roundBytes && held <= limits.heldBytes) return;
     this.tooMuch.add(group);
@@ -244,9 +290,9 @@ class Matcher implements Matched {
   }
 
   /** In pieces: what a stream is told at once is bounded. */
-  #addTo(each: StreamNews, { document }: ToldChange, entry: Uint8Array): void {
-    each.news.add(document.idKey, entry);
-    if (each.news.bytes > this.#host.limits.catchUpBytes) each.cut = document.idKey;
+  #addTo(each: StreamNews, { idKey }: WindowDocument, entry: Uint8Array): void {
+    each.news.add(idKey, entry);
+    if (each.news.bytes > this.#host.limits.catchUpBytes) each.cut = idKey;
   }
 
   #entry(told: ToldChange, entry: MatchEntry<Group>, kind: MatchKind): Uint8Array {

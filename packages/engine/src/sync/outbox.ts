@@ -15,6 +15,14 @@ export interface SentCount {
   bytes: number;
 }
 
+/** Transactions in a queue whose places are remembered: of more, the oldest count as the next one. */
+const MARKS_MAX = 256;
+
+interface Mark {
+  readonly txn: number;
+  readonly position: number;
+}
+
 /** The first pause of a session that fell behind again. */
 const FIRST_PAUSE_MS = 500;
 
@@ -26,6 +34,10 @@ export class Outbox {
   #falls = 0;
   #fellMs = 0;
   #pausedUntilMs = 0;
+  /** Bytes of all that was sent. */
+  #position = 0;
+  /** Where transactions end, while something is queued. */
+  #marks: Mark[] | undefined;
 
   constructor(session: StreamSession, limits: StreamLimits, sent: SentCount) {
     this.#session = session;
@@ -50,11 +62,42 @@ export class Outbox {
   send(bytes: Uint8Array): void {
     this.#sent.frames++;
     this.#sent.bytes += bytes.length;
+    this.#position += bytes.length;
     this.#session.send(bytes);
   }
 
   say(message: ServerMessage): void {
     this.send(encodeMessage(message));
+  }
+
+  /** Where the last that was sent ends. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** What was sent until now is all up to a transaction. */
+  mark(txn: number): void {
+    if (this.#session.queuedBytes === 0) {
+      this.#marks = undefined;
+      return;
+    }
+    this.#marks ??= [];
+    this.#marks.push({ txn, position: this.#position });
+    if (this.#marks.length > MARKS_MAX) this.#marks.shift();
+  }
+
+  /** Where a transaction ends at the latest; 0 when it was taken long ago. */
+  positionOf(txn: number): number {
+    return this.#marks?.find((mark) => mark.txn >= txn)?.position ?? 0;
+  }
+
+  /**
+   * Whether the network has taken all up to a position. Others queue here too, and their bytes are not
+   * counted: so it may say too late that something was taken, never too early.
+   */
+  isTaken(position: number): boolean {
+    const { queuedBytes } = this.#session;
+    return queuedBytes === 0 || position <= this.#position - queuedBytes;
   }
 
   /** Its queue was full: the more often, the longer it waits. */

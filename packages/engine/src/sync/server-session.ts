@@ -18,7 +18,9 @@ import {
   SYNC_VERSION,
   unreachable,
 } from "@bigpeer/protocol";
+import { askRun, cancelRun, takeAnswer } from "./awaited-runs.ts";
 import type { Grant, Moment, SessionAction, SessionEvent } from "./session-event.ts";
+import { hearPong, NO_PINGS, sendPing } from "./session-ping.ts";
 import {
   type AdmittingSession,
   CLOSED,
@@ -51,6 +53,8 @@ const UNAUTHORIZED = "the credential is not known, has expired, or is not for th
 const BUSY_AFTER_MS = 1000;
 
 const NOTHING: readonly SessionAction[] = [];
+
+const NO_RUNS: OpenSession["runs"] = new Map();
 
 /** A session whose connection was just made. */
 export function newSession(facts: SessionFacts, now: Moment): GreetingSession {
@@ -201,10 +205,13 @@ function admit(state: AdmittingSession, event: EventOf<"admitted">, now: Moment)
     expiresMs,
     ticket: event.ticket,
     heardMs: now.elapsedMs,
-    pingedMs: now.elapsedMs,
+    pingedMs: undefined,
+    pings: NO_PINGS,
+    told: undefined,
     toldTxn: event.txn,
     subscriptions: new Map(),
     uploads: lineOf(hello.site, event.known),
+    runs: NO_RUNS,
     waiting: undefined,
   };
   const welcome = send({
@@ -231,7 +238,7 @@ function isOver(expiresMs: number | undefined, now: Moment): boolean {
 function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerStep {
   switch (event.kind) {
     case "message":
-      return hear({ ...state, heardMs: now.elapsedMs }, event.message, now);
+      return hear({ ...state, heardMs: now.elapsedMs }, event, now);
     case "admitted":
       if (event.ticket !== state.ticket) return { state, actions: NOTHING };
       return isOver(event.grant.admission.expiresMs, now)
@@ -263,6 +270,10 @@ function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerS
     }
     case "upload_failed":
       return endUpload(event);
+    case "run":
+      return askRun(state, event);
+    case "cancel_run":
+      return cancelRun(state, event.id);
     case "tick":
       return tick(state, event, now);
     default:
@@ -270,7 +281,8 @@ function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerS
   }
 }
 
-function hear(state: OpenSession, message: PeerMessage, now: Moment): ServerStep {
+function hear(state: OpenSession, event: EventOf<"message">, now: Moment): ServerStep {
+  const { message, size } = event;
   switch (message.t) {
     case "hello":
       return unexpected(message, "hello once");
@@ -302,7 +314,18 @@ function hear(state: OpenSession, message: PeerMessage, now: Moment): ServerStep
     case "ping":
       return { state, actions: [send({ t: "pong", ping: message.now, now: now.wallMs })] };
     case "pong":
-      return { state, actions: NOTHING };
+      return { state: hearPong(state, message, now), actions: NOTHING };
+    case "metadata": {
+      const { hello } = state;
+      const peer = { ...hello.peer, metadata: message.metadata };
+      return { state: { ...state, hello: { ...hello, peer } }, actions: [{ kind: "describe" }] };
+    }
+    case "watch":
+      return { state, actions: [{ kind: "watch", isOn: message.isOn }] };
+    case "answer": {
+      const step = takeAnswer(state, message, size);
+      return typeof step === "string" ? endWith("malformed", step) : step;
+    }
     case "bye":
       return farewell();
     default:
@@ -351,15 +374,12 @@ function tick(state: OpenSession, event: EventOf<"tick">, now: Moment): ServerSt
   if (waiting !== undefined && now.elapsedMs - waiting.sinceMs >= stuckMs) {
     return endWith("too_slow", `nothing was read for ${stuckMs} ms`);
   }
+  const { pingedMs } = state;
   const isSilent = now.elapsedMs - state.heardMs >= pingMs;
-  const isDue = now.elapsedMs - state.pingedMs >= pingMs;
+  const isDue = pingedMs === undefined || now.elapsedMs - pingedMs >= pingMs;
   // Also to a peer that speaks: its cursors move by what is told here (S5).
-  if (!isDue || !(isSilent || event.txn > state.toldTxn))
-    return { state: waited, actions: NOTHING };
-  return {
-    state: { ...waited, pingedMs: now.elapsedMs, toldTxn: event.txn },
-    actions: [send({ t: "ping", now: now.wallMs, txn: event.txn })],
-  };
+  const isNews = pingedMs === undefined || isSilent || event.txn > state.toldTxn;
+  return isDue && isNews ? sendPing(waited, event.txn, now) : { state: waited, actions: NOTHING };
 }
 
 /** A peer may be slow as long as it takes something. */

@@ -5,6 +5,7 @@
 import type {
   Hello,
   PeerMessage,
+  RunEnd,
   ServerMessage,
   Site,
   StreamMode,
@@ -31,6 +32,12 @@ export interface Admission {
   readonly credential: string;
   /** When it ends, milliseconds since 1970. */
   readonly expiresMs?: number | undefined;
+  /** Whom the provider has named; nobody for an API key. */
+  readonly userId?: string | undefined;
+  /** What the provider said of him. */
+  readonly identity?: ValueObject | undefined;
+  /** Where the connection comes from. */
+  readonly address?: string | undefined;
 }
 
 export interface Grant {
@@ -41,7 +48,8 @@ export interface Grant {
 
 export type SessionEvent =
   | { readonly kind: "opened" }
-  | { readonly kind: "message"; readonly message: PeerMessage }
+  /** `size`: the bytes of its frame. */
+  | { readonly kind: "message"; readonly message: PeerMessage; readonly size: number }
   /** A frame that is no message. */
   | { readonly kind: "garbled"; readonly reason: string }
   /** The answers to `admit`; `ticket` is that of the question. */
@@ -94,6 +102,16 @@ export type SessionEvent =
       /** The code of the PeerError; empty for what is none. */
       readonly code: string;
     }
+  /** Somebody wants a statement to be run on the peer (S44); `frame` is what asks for it. */
+  | {
+      readonly kind: "run";
+      readonly id: number;
+      readonly rows: number;
+      readonly bytes: number;
+      readonly frame: Uint8Array;
+    }
+  /** Nobody waits for it any more (S46). */
+  | { readonly kind: "cancel_run"; readonly id: number }
   /** The permissions of the credential are other ones. */
   | { readonly kind: "rights_changed"; readonly grant: Grant }
   /** The credential, or the app, is no more. */
@@ -116,6 +134,8 @@ export type SessionEvent =
 
 export type SessionAction =
   | { readonly kind: "send"; readonly message: ServerMessage }
+  /** The same for a message that is encoded once for many sessions. */
+  | { readonly kind: "forward"; readonly frame: Uint8Array }
   | {
       readonly kind: "admit";
       readonly ticket: number;
@@ -150,6 +170,18 @@ export type SessionAction =
   | { readonly kind: "identify"; readonly site: Site }
   | { readonly kind: "upload"; readonly upload: Upload }
   | { readonly kind: "outcome"; readonly outcome: StreamOutcome }
+  /** The peer says something else of itself (S40). */
+  | { readonly kind: "describe" }
+  /** Whether the peer wants to be told of others (S41). */
+  | { readonly kind: "watch"; readonly isOn: boolean }
+  /** A piece of what a statement gave; `size`: the bytes of its frame. */
+  | {
+      readonly kind: "answered";
+      readonly id: number;
+      readonly items: readonly Value[];
+      readonly size: number;
+      readonly end: RunEnd | undefined;
+    }
   /** Somebody came with a credential that is not known. */
   | { readonly kind: "note_failure" }
   /** Ends the connection after what was sent. */

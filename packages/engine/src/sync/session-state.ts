@@ -57,13 +57,43 @@ export interface OpenSession {
   /** The last question about a token: an answer to an earlier one means nothing. */
   readonly ticket: number;
   readonly heardMs: number;
-  readonly pingedMs: number;
+  /** Undefined before the first (S43). */
+  readonly pingedMs: number | undefined;
+  /** Those that were not answered yet, the oldest first. */
+  readonly pings: readonly SentPing[];
+  /** What the last pong told; undefined before. */
+  readonly told: PongFacts | undefined;
   /** What the last ping told. */
   readonly toldTxn: number;
   readonly subscriptions: ReadonlyMap<number, Subscription>;
   readonly uploads: UploadLine;
+  /** Statements whose answers are waited for. */
+  readonly runs: ReadonlyMap<number, AwaitedRun>;
   /** Set while something waits for the network. */
   readonly waiting: Waiting | undefined;
+}
+
+export interface SentPing {
+  /** The wall clock that it told, by which its pong names it. */
+  readonly wallMs: number;
+  readonly elapsedMs: number;
+}
+
+/** How far a peer is (S43), as old as its last pong. */
+export interface PongFacts {
+  readonly txn: number | undefined;
+  readonly pending: number | undefined;
+  readonly roundTripMs: number;
+  /** When the ping was sent that it answers. */
+  readonly pingedMs: number;
+}
+
+/** A statement that the peer was asked to run, and what has come of it so far. */
+export interface AwaitedRun {
+  readonly rowsMax: number;
+  readonly bytesMax: number;
+  readonly rows: number;
+  readonly bytes: number;
 }
 
 /** What the network has taken in all, and since when not more. */

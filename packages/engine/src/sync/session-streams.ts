@@ -14,6 +14,7 @@ import type {
   Value,
 } from "@bigpeer/protocol";
 import type { Authority } from "../query/permission/authority.ts";
+import type { StoredDocument } from "../store/view.ts";
 import type { PreparedStream } from "./filter.ts";
 
 /** What a session can do for its streams. */
@@ -44,6 +45,32 @@ export interface WrittenDocument {
   readonly id: Value;
 }
 
+/** `filling`: it fills, compares or catches up; `behind`: until the peer reads again (S22). */
+export type StreamState = "filling" | "live" | "behind";
+
+/** A document that somebody asks about. */
+export interface AskedDocument {
+  readonly idKey: string;
+  /** The transaction that changed it last; 0 when it was never here. */
+  readonly version: number;
+  /** Undefined when it does not show. */
+  readonly shown: StoredDocument | undefined;
+}
+
+/** How far a stream is with a document. */
+export interface DocumentPlace {
+  /** Whether the condition is true for it, whatever the peer may read. */
+  readonly isMatching: boolean;
+  /** The transaction as of which the peer was sent what the filter says of it; undefined: not yet. */
+  readonly sentUpTo: number | undefined;
+  /** Whether the network has taken what was sent. */
+  readonly isTaken: boolean;
+  readonly isLive: boolean;
+  /** As of when, and when, something was last sent outside of the order of transactions. */
+  readonly settledTxn: number;
+  readonly settledMs: number;
+}
+
 /** All streams of one session. */
 export interface SessionStreams {
   /**
@@ -61,10 +88,21 @@ export interface SessionStreams {
   /** What was sent has been taken: what waited for it goes on. */
   drained(): void;
   close(): void;
+  /** How far a stream is; one that is not followed has everything before it. */
+  stateOf(filterKey: string): StreamState;
+  /**
+   * Where a document is on its way; undefined for a filter that is not followed. Throws what ends an
+   * evaluation that takes too long or too much, as mayRead does.
+   */
+  placeOf(filterKey: string, document: AskedDocument): DocumentPlace | undefined;
+  /** Whether the peer may read a document as it is now. */
+  mayRead(collection: string, document: StoredDocument): boolean;
   /** Outcomes that wait for their round, or until the peer reads. */
   readonly unsentOutcomes: number;
   /** The transaction up to which all live streams have been sent (S5). */
   readonly completeUpTo: number;
+  /** The same with those that fell behind, or catch up; a first fill does not count. */
+  readonly sentUpTo: number;
 }
 
 /** What the data plane does at this moment, and has done. */

@@ -4,7 +4,7 @@
  * There are many, and most of them are live and wait: then nothing is held but this.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { documentId, type Value } from "@bigpeer/protocol";
 import type { Scan } from "./back-fill.ts";
 import type { Group } from "./group.ts";
 import type { StreamingSession } from "./streaming-session.ts";
@@ -28,6 +28,8 @@ export class Stream {
    * to an end. So it may hold whatever matched since.
    */
   isUncertain = false;
+  /** Of a fill that goes on: the rest is told anew, so this is so only up to the id where it was cut. */
+  #uncertainThrough: string | undefined;
   /** What is still to be read of a fill or a comparison. */
   scan: Scan | undefined;
   /** The catch-up goes on behind this id. */
@@ -39,6 +41,14 @@ export class Stream {
   /** Comparisons whose last piece was sent, and those that the peer is through with. */
   comparisonsSent = 0;
   comparisonsSeen = 0;
+  /**
+   * When something was last sent of it outside of the order of transactions, as of which one: what
+   * made it live, and what the peer asked for as a whole.
+   */
+  settledTxn = 0;
+  settledMs = 0;
+  /** Where the last of that, or of its download, ends in the queue of the session. */
+  sentPosition = 0;
   isOver = false;
 
   constructor(session: StreamingSession, group: Group) {
@@ -59,6 +69,43 @@ export class Stream {
     return this.comparisonsSeen < this.comparisonsSent || this.hasWants;
   }
 
+  /** All of it up to a transaction is sent, and not only what the transactions brought. */
+  settle(txn: number, elapsedMs: number): void {
+    this.settledTxn = txn;
+    this.settledMs = elapsedMs;
+    this.sentPosition = this.session.outbox.position;
+  }
+
+  /**
+   * The transaction as of which the peer has been sent what the filter says of a document. Undefined
+   * where nothing was sent yet, or where the peer has still to say whether it needs it.
+   */
+  sentUpTo(idKey: string): number | undefined {
+    if (this.#isWanted(idKey)) return undefined;
+    if (this.phase === "live") return Math.max(this.session.completeUpTo, this.settledTxn);
+    const isComparing = this.scan?.kind === "compare";
+    if (isComparing || this.comparisonsSeen < this.comparisonsSent) return undefined;
+    return this.told?.at(idKey);
+  }
+
+  /** Whether what was sent of a document, which was changed last in a transaction, is off the queue. */
+  isTaken(version: number): boolean {
+    const { outbox } = this.session;
+    // It may have come by a transaction, also of one that is behind by now.
+    const inOrder = version > this.settledTxn ? outbox.positionOf(version) : 0;
+    return outbox.isTaken(Math.max(inOrder, this.sentPosition));
+  }
+
+  #isWanted(idKey: string): boolean {
+    return this.wants?.some((id) => documentId(id).key === idKey) ?? false;
+  }
+
+  /** Whether the peer may hold a document in any state that it had since the stream was told of it. */
+  isUncertainOf(idKey: string): boolean {
+    const through = this.#uncertainThrough;
+    return this.isUncertain && (through === undefined || idKey <= through);
+  }
+
   /** Everything was told as of one transaction. */
   setTold(txn: number): void {
     this.told = Told.upTo(txn);
@@ -70,7 +117,16 @@ export class Stream {
     this.scan = scan;
     this.told = new Told();
     this.isUncertain = false;
+    this.#uncertainThrough = undefined;
     this.sweep = FIRST_KEY;
     this.phase = "scan";
+  }
+
+  /** A fill was cut where `scan` begins; all before it was told as of a transaction or later (S57). */
+  goOn(scan: Scan, txn: number): void {
+    this.startScan(scan);
+    this.told?.add(scan.through, txn);
+    this.isUncertain = true;
+    this.#uncertainThrough = scan.through;
   }
 }

@@ -4,13 +4,20 @@
 
 import { PeerError, type StreamMode, type SyncCursor, type Value } from "@bigpeer/protocol";
 import { approximateSize } from "../store/records.ts";
+import type { StoredDocument } from "../store/view.ts";
 import { Effort } from "./effort.ts";
 import type { PreparedStream } from "./filter.ts";
 import { Outbox } from "./outbox.ts";
-import type { SessionStreams, StreamOutcome, StreamSession } from "./session-streams.ts";
+import type {
+  AskedDocument,
+  DocumentPlace,
+  SessionStreams,
+  StreamOutcome,
+  StreamSession,
+  StreamState,
+} from "./session-streams.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
-import type { StreamLimits } from "./stream-limits.ts";
 
 /** What a session asks of the data plane. */
 export interface SessionPlane {
@@ -37,7 +44,7 @@ export class StreamingSession implements SessionStreams {
   readonly outbox: Outbox;
   readonly streams: Map<string, Stream> = new Map();
   readonly #plane: SessionPlane;
-  readonly #limits: StreamLimits;
+  readonly #host: StreamHost;
   readonly effort: Effort;
   /** Those that were not sent yet, in their order. */
   outcomes: readonly StreamOutcome[] = NO_OUTCOMES;
@@ -47,16 +54,31 @@ export class StreamingSession implements SessionStreams {
   toldTxn = 0;
   isClosed = false;
 
-  constructor(port: StreamSession, plane: SessionPlane, { limits, sent, elapsed }: StreamHost) {
+  constructor(port: StreamSession, plane: SessionPlane, host: StreamHost) {
+    const { limits, sent, elapsed } = host;
     this.port = port;
     this.outbox = new Outbox(port, limits, sent);
     this.effort = new Effort(elapsed, limits);
     this.#plane = plane;
-    this.#limits = limits;
+    this.#host = host;
   }
 
   get completeUpTo(): number {
     return Math.max(this.#plane.position(), this.toldTxn);
+  }
+
+  get sentUpTo(): number {
+    let txn = this.completeUpTo;
+    for (const { phase, told } of this.streams.values()) {
+      if (phase !== "live" && told?.isWhole === true) txn = Math.min(txn, told.oldest);
+    }
+    return txn;
+  }
+
+  /** Its live streams have been sent all up to a transaction. */
+  tellUpTo(txn: number): void {
+    this.toldTxn = txn;
+    this.outbox.mark(txn);
   }
 
   follow(prepared: PreparedStream, cursor: SyncCursor | undefined): StreamMode {
@@ -72,7 +94,7 @@ export class StreamingSession implements SessionStreams {
     const stream = this.streams.get(filterKey);
     if (stream === undefined) return;
     const count = (stream.wants?.length ?? 0) + ids.length;
-    const { wantedIds, wantedBytes } = this.#limits;
+    const { wantedIds, wantedBytes } = this.#host.limits;
     if (count > wantedIds) {
       const message = `expected at most ${wantedIds} ids that are wanted at a time, found ${count}`;
       this.#plane.fail(stream, new PeerError("sync.malformed", message));
@@ -100,6 +122,31 @@ export class StreamingSession implements SessionStreams {
 
   get unsentOutcomes(): number {
     return this.outcomes.length;
+  }
+
+  stateOf(filterKey: string): StreamState {
+    const phase = this.streams.get(filterKey)?.phase;
+    return phase === "live" || phase === "behind" ? phase : "filling";
+  }
+
+  placeOf(filterKey: string, document: AskedDocument): DocumentPlace | undefined {
+    const stream = this.streams.get(filterKey);
+    if (stream === undefined) return undefined;
+    const { index } = this.#host.groups;
+    const { idKey, version, shown } = document;
+    const condition = { ...stream.group.entry, judge: undefined };
+    return {
+      isMatching: shown !== undefined && index.matches(condition, shown),
+      sentUpTo: stream.sentUpTo(idKey),
+      isTaken: stream.isTaken(version),
+      isLive: stream.phase === "live",
+      settledTxn: stream.settledTxn,
+      settledMs: stream.settledMs,
+    };
+  }
+
+  mayRead(collection: string, document: StoredDocument): boolean {
+    return this.#host.judgeOf(this.port.authority)?.mayRead(collection, document) ?? true;
   }
 
   outcome(outcome: StreamOutcome): void {

@@ -9,6 +9,7 @@
 
 import {
   compareBytes,
+  documentId,
   PeerError,
   type StreamMode,
   type SyncCursor,
@@ -47,6 +48,9 @@ export interface StreamsOptions {
 
 /** How long the ids of a condition may be looked for, and the memory for it. */
 const SEARCH = { timeMs: 2000, bytes: 64 * 1024 * 1024, memory: undefined };
+
+/** `go_on`: a fill that was cut goes on where it was. */
+type FollowMode = StreamMode | "go_on";
 
 /** What the judgement of a session's own documents may use. */
 const JUDGE_BYTES_MAX = 16 * 1024 * 1024;
@@ -121,6 +125,11 @@ export class Streams {
     return this.#filters.prepare(query, args, authority);
   }
 
+  /** What another Big Peer follows over a link; `follower` is its history. Throws as `prepare`. */
+  prepareLink(query: string, follower: string): PreparedStream {
+    return this.#filters.prepareLink(query, follower);
+  }
+
   open(session: StreamSession): SessionStreams {
     const opened = new StreamingSession(session, this.#plane, this.#host);
     this.#sessions.add(opened);
@@ -181,30 +190,42 @@ export class Streams {
     this.#host.groups.join(stream);
     if (former !== undefined) this.#end(former);
     session.streams.set(prepared.filterKey, stream);
-    if (mode !== "resume") {
-      stream.startScan(new Scan(mode));
-      this.#downloads.place(stream);
-    } else {
-      stream.setTold(cursor?.txn ?? 0);
+    const { after = null, txn = 0 } = cursor ?? {};
+    if (mode === "resume") {
+      stream.setTold(txn);
       stream.isUncertain = true;
-      this.#downloads.advance(stream);
+    } else if (mode === "go_on") {
+      stream.goOn(new Scan("fill", documentId(after).key), txn);
+    } else {
+      stream.startScan(new Scan(mode));
     }
-    return mode;
+    this.#downloads.advance(stream);
+    return mode === "go_on" ? "fill" : mode;
   }
 
-  /** S12 to S14. Two who follow one filter from different states can only go on from the whole. */
+  /**
+   * S12 to S14, and S57 where the cursor is inside of a fill. Two who follow one filter from different
+   * states can only go on from the whole.
+   */
   #modeOf(
-    { filter }: PreparedStream,
+    { filter, link }: PreparedStream,
     cursor: SyncCursor | undefined,
     former: Stream | undefined,
-  ): StreamMode {
+  ): FollowMode {
     const { historyId } = this.#store.identity;
     const { txnId } = this.#store;
     if (cursor === undefined || cursor.history !== historyId || cursor.txn > txnId) return "fill";
+    if (link !== undefined) {
+      // Nothing is compared (S50), and what is not held any more is of no account.
+      const isSame = former === undefined && compareBytes(cursor.filter, filter) === 0;
+      if (!isSame || cursor.txn < this.#floor()) return "fill";
+      return cursor.after === undefined ? "resume" : "go_on";
+    }
     if (former !== undefined) return former.scan?.kind === "fill" ? "fill" : "compare";
     if (compareBytes(cursor.filter, filter) !== 0) return "compare";
     const isFar = txnId - cursor.txn > this.#host.limits.resumeTransactions;
-    return isFar || cursor.txn < this.#floor() ? "compare" : "resume";
+    if (isFar || cursor.txn < this.#floor()) return "compare";
+    return cursor.after === undefined ? "resume" : "go_on";
   }
 
   /** Where it cannot be read now it shows later that a stream is below it. */
@@ -312,7 +333,7 @@ export class Streams {
     const noticedMs = this.#takeNotice();
     const news = await this.#read((snapshot) => readRound({ snapshot, ...input }, this.#host));
     const delivery = new Delivery(news, this.#host, {
-      becomeLive: (stream) => this.#becomeLive(stream),
+      becomeLive: (stream, txn) => this.#becomeLive(stream, txn),
       leaveBehind: (session, streams, txn) => this.#leaveBehind(session, streams, txn),
       fallBehind: (session, txn) => this.#fallBehind(session, txn),
       catchUp: (stream) => this.#catchUp(stream),
@@ -335,9 +356,10 @@ export class Streams {
     return noticedMs;
   }
 
-  #becomeLive(stream: Stream): void {
+  #becomeLive(stream: Stream, txn: number): void {
     this.#joining.delete(stream);
     if (stream.isOver) return;
+    stream.settle(txn, this.#platform.elapsed());
     stream.told = undefined;
     stream.scan = undefined;
     stream.isUncertain = false;

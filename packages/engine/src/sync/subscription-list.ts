@@ -5,10 +5,13 @@
  * anew with each that joins, and is left with the last (S10).
  */
 
-import { compareBytes, type Subscribe, type Want } from "@bigpeer/protocol";
+import { compareBytes, PeerError, type Subscribe, type Want } from "@bigpeer/protocol";
 import { approximateSize } from "../store/records.ts";
 import type { SessionAction, SessionEvent } from "./session-event.ts";
 import type { OpenSession, Subscription } from "./session-state.ts";
+
+/** Subscriptions of one session that come to the same filter. */
+const SHARING_MAX = 16;
 
 export interface ListStep {
   readonly state: OpenSession;
@@ -120,4 +123,13 @@ function unfollow({ subscriptions }: OpenSession, filterKey: string): SessionAct
 
 function unsubscribed(id: number, { code, message }: Reason): SessionAction {
   return { kind: "send", message: { t: "unsubscribed", id, code, message } };
+}
+
+/** All that share a stream are told each time that it begins anew. */
+export function requireFew({ subscriptions }: OpenSession, filterKey: string): void {
+  let count = 0;
+  for (const { stream } of subscriptions.values()) if (stream?.filterKey === filterKey) count++;
+  if (count < SHARING_MAX) return;
+  const message = `expected at most ${SHARING_MAX} subscriptions to the same documents`;
+  throw new PeerError("query.too_large", message);
 }

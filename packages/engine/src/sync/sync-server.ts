@@ -14,17 +14,39 @@ import {
   type OutcomeKind,
   SYNC_MESSAGE_BYTES_MAX,
   type Value,
+  type ValueObject,
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../platform.ts";
+import type { Steps } from "../query/frame/steps.ts";
 import type { Authority } from "../query/permission/authority.ts";
 import { FULL_PERMISSIONS, permissionsValue } from "../query/permission/permissions.ts";
+import { Turns } from "../query/run/turns.ts";
+import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
 import type { Store } from "../store/store.ts";
-import { Connection, type ConnectionHost, type ServerConnection } from "./connection.ts";
+import { Connection } from "./connection.ts";
+import type { ConnectionHost, HostedConnection, ServerConnection } from "./connection-host.ts";
+import type { PeerReport } from "./peer-report.ts";
+import {
+  PRESENCE_LIMITS,
+  PresenceBoard,
+  type PresenceKind,
+  type PresenceLimits,
+  type PresentSession,
+} from "./presence-board.ts";
+import { ReadingLine } from "./reading-line.ts";
+import { RefusedUploads } from "./refused-uploads.ts";
+import {
+  type RemoteRun,
+  type RemoteRunFigures,
+  RemoteRuns,
+  type RunningRemote,
+} from "./remote-runs.ts";
 import type { Admission, Moment } from "./session-event.ts";
 import type { SessionFacts, SessionLimits } from "./session-state.ts";
 import type { StreamFigures } from "./session-streams.ts";
-import type { StreamLimits } from "./stream-limits.ts";
+import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
 import { Streams } from "./streams.ts";
+import { type ExplainedSession, explainSync } from "./sync-explanation.ts";
 import { UploadRoom } from "./upload-room.ts";
 
 export interface SyncServerOptions {
@@ -45,7 +67,7 @@ export interface SyncServerOptions {
   readonly onFault?: (error: unknown) => void;
 }
 
-export interface SyncLimits extends SessionLimits, StreamLimits {}
+export interface SyncLimits extends SessionLimits, StreamLimits, PresenceLimits {}
 
 export interface SyncFigures extends StreamFigures {
   /** Those that have been welcomed. */
@@ -56,7 +78,20 @@ export interface SyncFigures extends StreamFigures {
   readonly refusals: number;
   /** What became of uploads, those that came again included. */
   readonly uploads: { readonly [K in OutcomeKind]: number };
+  /** Sessions that want to be told who is there. */
+  readonly watchers: number;
+  readonly remoteRuns: RemoteRunFigures;
 }
+
+/** Something about a peer that is told to the host. */
+export interface PeerChange {
+  /** Of one that left: the last. */
+  readonly report: PeerReport;
+  /** `changed`: its metadata, or who it is; not how far it is. */
+  readonly kind: PresenceKind;
+}
+
+type PeerListener = (change: PeerChange) => void;
 
 const MB = 1024 * 1024;
 
@@ -78,15 +113,23 @@ const DIGEST_BYTES = 16;
 
 export class SyncServer implements ConnectionHost {
   readonly #options: SyncServerOptions;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<HostedConnection>();
+  /** Those that were welcomed, by the number of their session. */
+  readonly #sessions = new Map<number, HostedConnection>();
+  readonly #peerListeners = new Set<PeerListener>();
   readonly #uploads = { applied: 0, refused: 0, stale: 0 };
   /** Of those who may do everything. */
   readonly #fullRights: Uint8Array;
+  readonly #runs: RemoteRuns;
   #refusals = 0;
+  #lastSession = 0;
   #isClosed = false;
   readonly streams: Streams;
   readonly facts: SessionFacts;
   readonly uploadRoom: UploadRoom;
+  readonly readingLine: ReadingLine;
+  readonly refusedUploads: RefusedUploads = new RefusedUploads();
+  readonly presence: PresenceBoard;
 
   constructor(options: SyncServerOptions) {
     const { store, platform, appId, limits } = options;
@@ -95,6 +138,26 @@ export class SyncServer implements ConnectionHost {
     const { historyId: history } = store.identity;
     this.facts = { history, app: appId, limits: { ...SESSION_LIMITS, ...limits } };
     this.uploadRoom = new UploadRoom(this.facts.limits);
+    const all = { ...STREAM_LIMITS, ...PRESENCE_LIMITS, ...limits };
+    const pause = (): Promise<void> => platform.pause();
+    this.readingLine = new ReadingLine(pause);
+    const noteFault = (error: unknown): void => this.noteFault(error);
+    this.presence = new PresenceBoard({
+      limits: all,
+      pause,
+      noteFault,
+      onPeer: (session, kind) => this.#tellOf(session, kind),
+    });
+    const elapsed = (): number => platform.elapsed();
+    const runTurns = new Turns(pause, elapsed);
+    this.#runs = new RemoteRuns({
+      queueBytes: all.queueBytes,
+      find: (session) => this.#sessions.get(session),
+      elapsed,
+      // One after the other: runs that each let others go first would still ask all at once.
+      pause: () => runTurns.wait(),
+      noteFault,
+    });
     this.#fullRights = this.#digestOf(permissionsValue(FULL_PERMISSIONS));
   }
 
@@ -117,23 +180,74 @@ export class SyncServer implements ConnectionHost {
   tick(): void {
     const now = this.now();
     for (const connection of this.#connections) connection.tick(now);
+    this.presence.tick();
     this.streams.tick();
   }
 
-  figures(): SyncFigures {
-    let sessions = 0;
-    let subscriptions = 0;
-    for (const connection of this.#connections) {
-      if (connection.isOpen) sessions++;
-      subscriptions += connection.subscriptionCount;
+  /** The newest session of each peer, in the order in which they came. */
+  peers(): PeerReport[] {
+    const reports: PeerReport[] = [];
+    for (const session of this.presence.sessions()) {
+      const report = session.report();
+      if (report !== undefined) reports.push(report);
     }
+    return reports;
+  }
+
+  peer(session: number): PeerReport | undefined {
+    return this.#sessions.get(session)?.report();
+  }
+
+  /** Has a statement run by these sessions (S44). Whoever calls has a timer, and calls `expire`. */
+  run(sessions: readonly number[], run: RemoteRun): RunningRemote {
+    return this.#runs.run(sessions, run);
+  }
+
+  /**
+   * Why a document is on a peer or is not: a row for each session of the peer, or one when it has none.
+   * `deviceOf` tells what is known of a device that is not connected. In turns with everything else;
+   * throws a PeerError when the conditions of the peer take too long.
+   */
+  *explain(
+    request: ExplainSyncRequest,
+    deviceOf?: (peerKey: string) => ValueObject | undefined,
+  ): Steps<ValueObject[]> {
+    const sessions: ExplainedSession[] = [];
+    for (const { session, description } of this.presence.sessions()) {
+      if (description.key !== request.peerKey) continue;
+      const explained = this.#sessions.get(session)?.explained();
+      if (explained !== undefined) sessions.push(explained);
+    }
+    const { refusedUploads, platform } = this;
+    const elapsed = (): number => platform.elapsed();
+    // What is read is read at once: nothing is held while others have their turn.
+    return yield* this.store.read((snapshot) =>
+      explainSync(request, { snapshot, sessions, refusedUploads, deviceOf, elapsed }),
+    );
+  }
+
+  /** Calls it whenever a peer joined or left, and about a second after it changed. */
+  onPeers(listener: PeerListener): () => void {
+    // Each call has an end of its own, also of the same listener.
+    const own: PeerListener = (change) => listener(change);
+    this.#peerListeners.add(own);
+    return () => {
+      this.#peerListeners.delete(own);
+    };
+  }
+
+  figures(): SyncFigures {
+    let subscriptions = 0;
+    for (const { subscriptionCount } of this.#sessions.values()) subscriptions += subscriptionCount;
     return {
       ...this.streams.figures(),
       connections: this.#connections.size,
-      sessions,
+      sessions: this.#sessions.size,
       subscriptions,
       refusals: this.#refusals,
       uploads: { ...this.#uploads },
+      watchers: this.presence.watcherCount,
+      remoteRuns: this.#runs.figures(),
     };
   }
 
@@ -173,8 +287,35 @@ export class SyncServer implements ConnectionHost {
     this.#options.onFault?.(error);
   }
 
-  forget(connection: Connection): void {
+  nextSession(): number {
+    return ++this.#lastSession;
+  }
+
+  welcomed(connection: HostedConnection): void {
+    this.#sessions.set(connection.session, connection);
+    this.presence.join(connection);
+  }
+
+  left(connection: HostedConnection): void {
+    if (this.#sessions.delete(connection.session)) this.presence.leave(connection);
+  }
+
+  forget(connection: HostedConnection): void {
     this.#connections.delete(connection);
+  }
+
+  /** What a listener does wrong is no matter of the peer. */
+  #tellOf(session: PresentSession, kind: PresenceKind): void {
+    if (this.#peerListeners.size === 0) return;
+    const report = session.report();
+    if (report === undefined) return;
+    for (const listener of Array.from(this.#peerListeners)) {
+      try {
+        listener({ report, kind });
+      } catch (error) {
+        this.noteFault(error);
+      }
+    }
   }
 
   #digestOf(permissions: Value): Uint8Array {

@@ -9,6 +9,7 @@ import { deltaOf, type StateOperation } from "../../src/crdt/edit.ts";
 import { merge } from "../../src/crdt/merge.ts";
 import { type DocumentState, EMPTY_STATE } from "../../src/crdt/state.ts";
 import { stateOfBytes, stateToBytes } from "../../src/crdt/state-codec.ts";
+import { stateOfMerge } from "../../src/crdt/state-parts.ts";
 import { seededRandom } from "../support/test-platform.ts";
 import { randomMerge } from "../support/workload.ts";
 
@@ -106,16 +107,16 @@ test("states whose tokens differ are told apart, also when one of them has lost 
   expect(mayDifferInAttachments(before, next)).toBe(false);
 });
 
-function stateOfMerge(operation: Operation): DocumentState {
-  return operation.kind === "merge" ? stateOfBytes(operation.state) : EMPTY_STATE;
+function mergedState(operation: Operation): DocumentState {
+  return operation.kind === "merge" ? stateOfMerge(operation.state) : EMPTY_STATE;
 }
 
 test("states that may not differ in tokens never do, and the bytes of a state keep its tokens", () => {
   const random = seededRandom(11);
   let same = 0;
   for (let i = 0; i < 3000; i++) {
-    const before = stateOfMerge(randomMerge(random, "00000000000000bb", 5));
-    const after = merge(before, stateOfMerge(randomMerge(random, "00000000000000cc", 6)));
+    const before = mergedState(randomMerge(random, "00000000000000bb", 5));
+    const after = merge(before, mergedState(randomMerge(random, "00000000000000cc", 6)));
     expect(idsOf(stateOfBytes(stateToBytes(after)))).toEqual(idsOf(after));
     for (const [a, b] of [
       [before, after],

@@ -277,6 +277,25 @@ test("[D6] each site has one sum for each birth, and later increments replace it
   expect(show(merge(peer.state, before))?.fields).toEqual({ k: 7 });
 });
 
+test("[D6] [S30] an increment that is in the sum already adds nothing when it is offered again", () => {
+  const peer = peerAfter(insert({}), increment("k", 1), increment("k", 2));
+  const again = (by: number): StateOperation => ({
+    kind: "update",
+    collection: "c",
+    id: 1,
+    edits: [{ kind: "increment", path: ["k"], by, birth: [1, stampAt(1, 1).site] }],
+  });
+  for (const [time, by] of [
+    [2, 1],
+    [3, 2],
+  ] as const) {
+    const delta = deltaOf(peer.state, again(by), stampAt(time, 1)) ?? EMPTY_STATE;
+    expect(merge(peer.state, delta)).toBe(peer.state);
+  }
+  const next = deltaOf(peer.state, again(4), stampAt(4, 1)) ?? EMPTY_STATE;
+  expect(show(merge(peer.state, next))?.fields).toEqual({ k: 7 });
+});
+
 test("[D6] an increment that had not seen the restart, UNSET or re-insert is ended by it", () => {
   const ends: readonly (readonly [Intent[], unknown])[] = [
     [[restart("k", 3)], { a: 1, k: 3 }],

@@ -3,7 +3,7 @@
  * has its effect once (S31), and what the copies write after they parted is not lost (S29).
  */
 
-import type { Operation, Outcome, Value } from "@bigpeer/protocol";
+import { msOfTime, type Operation, type Outcome, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { PeerStore } from "../../src/peer/peer-store.ts";
 import type { OwnUpload } from "../../src/peer/seal.ts";
@@ -16,6 +16,7 @@ import {
   APP,
   type PeerPair,
   peerPair,
+  RIGHTS,
   reopen,
   take,
   upload,
@@ -45,16 +46,17 @@ function counterAt({ server }: PeerPair, id = "a"): Value | undefined {
 /** A copy of the peer; one that knows to be a copy begins a life of its own. */
 async function copyOf(
   pair: PeerPair,
-  { isKnown = true, seed = 77 } = {},
+  { isKnown = true, seed = 77, offsetMs = 0 } = {},
 ): Promise<PeerPair & { readonly platform: PeerPair["platform"] }> {
-  const platform = { ...testPlatform(seed), nowMs: pair.platform.nowMs };
+  const platform = testPlatform(seed);
+  platform.nowMs = pair.platform.nowMs - offsetMs;
   const disk = new MemoryDisk();
   const storage = new MemoryKeyValue(disk);
   await storage.commit(dump(pair.storage));
   if (isKnown) await renewIdentity(storage, platform);
   const peer = await PeerStore.open(storage, platform, { appId: APP });
   const copy = { server: pair.server, platform, disk, storage, peer };
-  await welcome(copy);
+  await welcome(copy, RIGHTS, offsetMs);
   return copy;
 }
 
@@ -177,6 +179,31 @@ test("[S29] a copy that nobody knew of shares what both had, and forks where the
   for (const { storage } of [pair, copy]) expect(problems(storage)).toEqual([]);
 });
 
+test("[S29] copies whose site is forked by another take a site each: what both had counts for each", async () => {
+  const pair = await peerPair();
+  await write(pair, insert("a"));
+  await uploadAll(pair);
+  const unknown = await copyOf(pair, { isKnown: false });
+  await write(pair, increment("a", 1));
+  await pair.peer.seal(0, 10);
+  // The time of this one is certain, and it was not sent when the store was copied.
+  await write(pair, increment("a", 2));
+  const second = await copyOf(pair, { isKnown: false, seed: 78 });
+  await write(unknown, increment("a", 4));
+  const { site } = pair.peer;
+  expect(places(await uploadThrough(unknown))).toEqual([[site, 2]]);
+  for (const forked of [pair, second]) {
+    const sent = places(await uploadThrough(forked));
+    expect(sent).toEqual([
+      [forked.peer.site, 1],
+      [forked.peer.site, 2],
+    ]);
+    expect(problems(forked.storage)).toEqual([]);
+  }
+  expect(new Set([site, pair.peer.site, second.peer.site]).size).toBe(3);
+  expect(counterAt(pair)).toBe(4 + 3 + 3);
+});
+
 test("[S29] what forks under a former site goes before what was written since, in its order", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
@@ -233,4 +260,58 @@ test("[S33] a write has its number and digest from the commit that made it, and 
   // A clock that is off by less than a second is right, and changes nothing.
   expect(await copy.peer.seal(-900, 10)).toEqual(own);
   expectChained(pair, own);
+});
+
+/** Both upload all that they have, each with the offset of its own clock. */
+async function uploadBoth(pair: PeerPair, copy: PeerPair, offsetMs: number): Promise<void> {
+  await uploadThrough(copy, offsetMs);
+  await uploadThrough(pair);
+}
+
+test.each([
+  [true, "that knows to be one"],
+  [false, "that nobody knew of"],
+])(
+  "[S33] times that were certain stay, whatever the clock of a copy shows (%s: a copy %s; seed 503845)",
+  async (isKnown) => {
+    for (const offsetMs of [24 * HOUR, -90_000, 9000 * 24 * HOUR]) {
+      const pair = await peerPair();
+      await write(pair, insert("a"));
+      await write(pair, increment("a", 1));
+      const copy = await copyOf(pair, { isKnown, offsetMs });
+      await uploadBoth(pair, copy, offsetMs);
+      expect([offsetMs, counterAt(pair)]).toEqual([offsetMs, 1]);
+      expect(copy.peer.pendingCount + pair.peer.pendingCount).toBe(0);
+      for (const { storage } of [pair, copy]) expect(problems(storage)).toEqual([]);
+    }
+  },
+);
+
+test("[S33] a clock that is always wrong by the same is corrected as it writes, also offline: a copy counts once", async () => {
+  const pair = await peerPair();
+  const offsetMs = 36 * HOUR;
+  const right = pair.platform.nowMs;
+  pair.platform.nowMs = right - offsetMs;
+  await welcome(pair, RIGHTS, offsetMs);
+  await write(pair, insert("a"));
+  // Started anew, and not connected since.
+  await reopen(pair);
+  pair.platform.nowMs += 5000;
+  await write(pair, increment("a", 1));
+  const copy = await copyOf(pair, { isKnown: false });
+  const sealed = await pair.peer.seal(offsetMs + 200, 10);
+  const times = sealed.flatMap(({ steps }) => steps.map(({ time }) => msOfTime(time) - right));
+  expect(times).toEqual([0, 5000]);
+  expect(await copy.peer.seal(offsetMs - 300, 10)).toEqual(sealed);
+});
+
+test("[S33] what a former life wrote offline has the clock of that life: a copy on another device counts once", async () => {
+  const pair = await peerPair();
+  await reopen(pair);
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
+  const copy = await copyOf(pair, { offsetMs: HOUR });
+  await write(copy, increment("a", 2));
+  await uploadBoth(pair, copy, HOUR);
+  expect(counterAt(pair)).toBe(3);
 });

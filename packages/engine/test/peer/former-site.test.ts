@@ -29,7 +29,7 @@ async function movedPeer(): Promise<{ pair: PeerPair; former: string }> {
 }
 
 async function greet({ peer, server }: PeerPair): Promise<void> {
-  await peer.welcome({ history: server.identity.historyId, app: APP, rights: RIGHTS });
+  await peer.welcome({ history: server.identity.historyId, app: APP, rights: RIGHTS, offsetMs: 0 });
 }
 
 test("[S30] a restored server is asked for former sites too, and offered what it lacks of them", async () => {

@@ -5,8 +5,9 @@
 
 import type { ServerMessage, SyncCursor, Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import type { PeerSubscription } from "../../src/peer/held-subscriptions.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
-import { type PeerSubscription, PeerSync } from "../../src/peer/peer-sync.ts";
+import { PeerSync } from "../../src/peer/peer-sync.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import type { Store } from "../../src/store/store.ts";
 import { SyncServer } from "../../src/sync/sync-server.ts";
@@ -214,6 +215,8 @@ async function comeBack({ clock, sync }: Rig): Promise<void> {
 async function settled(rig: Rig, subscription: PeerSubscription, wire: Wire): Promise<void> {
   const probe = rig.sync.subscribe("SELECT * FROM tasks WHERE kind = 'none'");
   await probe.whenReady();
+  // Who was ready once is so while it compares: that this is over is in its cursor.
+  await until(() => cursorOf(rig)?.filter.some((byte) => byte !== 0) === true);
   await until(() => subscription.status === "ready" && rig.sync.status().waitingBytes === 0);
   expect(wire.connections.size).toBe(1);
   probe.cancel();
@@ -245,6 +248,46 @@ test.each([
     await comeBack(rig);
     await settled(rig, subscription, wire);
     expect(held(rig)).toEqual(open);
+    expect(problems(rig.storage)).toEqual([]);
+    await rig.sync.close();
+    wire.server.close();
+  },
+);
+
+test.each([1, 2, 17, 29, 30, 31])(
+  "[S57] a fill that is cut after %i pieces goes on: what came does not come again, and what changed since does",
+  async (count) => {
+    const { server, wire } = await openServer();
+    await insertTasks(
+      server,
+      Array.from({ length: 30 }, () => "open"),
+    );
+    const clock = new ScriptedServer();
+    const rig = await openPeer(wire.dial, clock);
+    const subscription = rig.sync.subscribe(QUERY);
+    const isCut = cutAfter(wire, "documents", count);
+    rig.sync.start();
+    await isCut;
+    await until(() => held(rig).length === Math.min(count, 30));
+    expect(subscription.status).toBe("waiting");
+    const increment = { kind: "increment", path: ["n"], by: 1 } as const;
+    await server.transact((transaction) =>
+      transaction.apply([
+        { kind: "delete", collection: "tasks", id: 0 },
+        { kind: "update", collection: "tasks", id: 1, edits: [increment] },
+      ]),
+    );
+    const sent: string[] = [];
+    wire.isLast = (message) => {
+      if (message.t === "documents") sent.push(...message.entries.map((entry) => entry[0]));
+      return false;
+    };
+    await comeBack(rig);
+    await settled(rig, subscription, wire);
+    // All behind the cut, and of what is before it the two that changed.
+    const rest = Math.max(0, 30 - count) + (count === 1 ? 0 : 1);
+    expect(sent.toSorted()).toEqual(["deleted", ...Array.from({ length: rest }, () => "put")]);
+    expect(held(rig)).toEqual(Array.from({ length: 29 }, (_, i) => i + 1));
     expect(problems(rig.storage)).toEqual([]);
     await rig.sync.close();
     wire.server.close();

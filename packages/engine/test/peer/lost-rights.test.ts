@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { problems } from "../support/open-store.ts";
 import {
   ALL,
+  crashAfter,
   entryOf,
   FILTER,
   type PeerPair,
@@ -38,6 +39,12 @@ async function filled(...ids: Value[]): Promise<PeerPair & { readonly key: strin
   await pair.peer.apply({ parts: [{ subscription: key, entries, range: {} }], outcomes: [] });
   await pair.peer.apply({ parts: [], outcomes: [], completed });
   return { ...pair, key };
+}
+
+/** The rights change, and the subscription ends before it was whole under them. */
+async function ended(pair: PeerPair & { readonly key: string }): Promise<void> {
+  await welcome(pair, OTHER_RIGHTS);
+  await pair.peer.release(pair.key);
 }
 
 function held({ peer }: PeerPair): Value[] {
@@ -94,6 +101,23 @@ test("[S21] the same when nobody follows it any more after a restart", async () 
   expect(held(pair)).toEqual(["a"]);
   await welcome(pair, OTHER_RIGHTS);
   expect(held(pair)).toEqual([]);
+});
+
+test("[S21] so it does whenever the power goes meanwhile, also with what has a refused write (seed 14008084)", async () => {
+  for (let count = 0; ; count++) {
+    const pair = await filled("a", "b");
+    await pair.peer.store.transact((transaction) => transaction.apply([change("b")]));
+    pair.disk.holdSyncs();
+    void ended(pair).catch(() => {});
+    const isCrashed = await crashAfter(pair, count);
+    if (!isCrashed) pair.disk.releaseSyncs();
+    await reopen(pair, { isCrash: true });
+    await welcome(pair, OTHER_RIGHTS);
+    await refuseAll(pair);
+    expect(held(pair), `after ${count} commits`).toEqual([]);
+    expect(problems(pair.storage), `after ${count} commits`).toEqual([]);
+    if (!isCrashed) break;
+  }
 });
 
 test("[S21] a subscription that was whole under the new rights keeps its documents when it ends", async () => {

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { fieldsOf, problems } from "../support/open-store.ts";
 import {
   ALL,
+  crashAfter,
   FILTER,
   type PeerPair,
   peerPair,
@@ -47,28 +48,6 @@ async function live(pair: PeerPair, acknowledged: { count: number }): Promise<vo
   await welcome(pair, new Uint8Array([9]));
   await send(pair, key, "a");
   await increment();
-}
-
-/** Lets `count` commits reach the disk, then takes the power. False when there were no more. */
-async function crashAfter(
-  pair: PeerPair,
-  count: number,
-  unsynced: "lost" | "kept",
-): Promise<boolean> {
-  for (let synced = 0, idle = 0; idle < 20; ) {
-    await new Promise(setImmediate);
-    idle++;
-    if (pair.disk.unsyncedCount === 0) continue;
-    idle = 0;
-    if (synced === count) {
-      pair.disk.crash({ unsynced });
-      pair.disk.releaseSyncs();
-      return true;
-    }
-    pair.disk.syncNext();
-    synced++;
-  }
-  return false;
 }
 
 test("[S35] a crash at any write leaves both layers whole, and every write counts once", async () => {

@@ -1,16 +1,20 @@
 /**
- * The full table of the peer's machine: every phase with every event, and every wait of the uploads
- * with every event that can move it. A cell that is missing is a failure, not a default.
+ * The full table of the peer's machine: every phase with every event; and every wait of the uploads,
+ * every number of runs and every state of the presence with every event that can move it. A cell
+ * that is missing is a failure, not a default.
  */
 
 import type { ServerMessage } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { presenceOf } from "../../src/peer/peer-presence.ts";
 import type { PhaseName } from "../../src/peer/session-state.ts";
 import {
   FILTER,
   OTHER_FILTER,
   OTHER_SITE,
+  otherPeer,
   RIGHTS,
+  RUN,
   type ScriptEvent,
   SessionScript,
   SITE,
@@ -19,7 +23,13 @@ import {
   WALL,
   WELCOME,
 } from "../support/peer-session-script.ts";
-import { PHASE_TABLE, type PhaseColumns, UPLOAD_TABLE } from "../support/peer-session-table.ts";
+import {
+  PHASE_TABLE,
+  type PhaseColumns,
+  PRESENCE_TABLE,
+  RUN_TABLE,
+  UPLOAD_TABLE,
+} from "../support/peer-session-table.ts";
 
 /** A session in each phase; where there can be one, with a live subscription `tasks`. */
 const PHASES: { readonly [Name in PhaseName]: () => SessionScript } = {
@@ -76,6 +86,9 @@ const MESSAGES: { readonly [Kind in ServerMessage["t"]]: Extract<ServerMessage, 
   forked: { t: "forked", site: SITE, number: 1 },
   site: { t: "site", site: OTHER_SITE, known: 0 },
   rights: { t: "rights", rights: RIGHTS },
+  presence: { t: "presence", isWhole: true, total: 1, peers: [otherPeer(7)], gone: [] },
+  run: RUN,
+  cancel: { t: "cancel", id: 1 },
   ping: { t: "ping", now: WALL, txn: 101 },
   pong: { t: "pong", ping: WALL, now: WALL },
   bye: { t: "bye", code: "closing", message: "later" },
@@ -90,12 +103,20 @@ const EVENTS: { readonly [Kind in PlainKind]: Extract<ScriptEvent, { kind: Kind 
   unsubscribe: { kind: "unsubscribe", key: "tasks" },
   pending: { kind: "pending" },
   token: { kind: "token", token: "new" },
+  metadata: { kind: "metadata", metadata: { room: 1 } },
+  watch: { kind: "watch", isOn: true },
+  unrenewed: { kind: "unrenewed" },
+  answered: { kind: "answered", id: 1, items: [1] },
   opened: { kind: "opened", token: "secret", site: SITE },
   garbled: { kind: "garbled", message: "expected more bytes" },
   disconnected: { kind: "disconnected", message: "reset" },
   failed: { kind: "failed", error: "no room" },
   welcomed: { kind: "welcomed", cursors: new Map() },
-  applied: { kind: "applied", wants: [{ subscription: "tasks", ids: [1] }] },
+  applied: {
+    kind: "applied",
+    batch: { committed: 101 },
+    wants: [{ subscription: "tasks", ids: [1] }],
+  },
   compared: { kind: "compared", filter: FILTER, ids: [1], isLast: true },
   sealed: { kind: "sealed", uploads: [upload(1)], isAll: true },
   reoffered: { kind: "reoffered" },
@@ -145,6 +166,8 @@ const OF_ANY_CONNECTION = [
   "unsubscribe",
   "pending",
   "token",
+  "metadata",
+  "watch",
   "failed",
 ];
 
@@ -215,4 +238,93 @@ test.each(UPLOAD_EVENTS)("every wait of the uploads has an answer to: %s", (name
 
 test("the table of the uploads has a row for every event that can move them", () => {
   expect(Object.keys(UPLOAD_TABLE).sort()).toEqual(UPLOAD_EVENTS.map(([name]) => name).sort());
+});
+
+/** A session with no run, with the first, and with as many as there may be. */
+const RUN_COUNTS: { readonly [count: string]: () => SessionScript } = {
+  none: () => new SessionScript().idle(),
+  one: () => withRuns(1),
+  full: () => withRuns(16),
+};
+
+function withRuns(count: number): SessionScript {
+  const script = new SessionScript().idle();
+  for (let id = 1; id <= count; id++) script.hear({ ...RUN, id });
+  return script;
+}
+
+const RUN_END = { elapsedMs: 1, warnings: [], totalWarnings: 0 } as const;
+
+const RUN_EVENTS: readonly (readonly [name: string, event: ScriptEvent])[] = [
+  ["message run", { kind: "message", message: RUN, bytes: 10 }],
+  ["message run of another number", { kind: "message", message: { ...RUN, id: 99 }, bytes: 10 }],
+  ["message cancel", { kind: "message", message: { t: "cancel", id: 1 }, bytes: 10 }],
+  ["answered", { kind: "answered", id: 1, items: [1] }],
+  ["answered to the end", { kind: "answered", id: 1, items: [], end: RUN_END }],
+  ["stop", { kind: "stop" }],
+  ["disconnected", { kind: "disconnected", message: "reset" }],
+  ["failed", { kind: "failed", error: "no room" }],
+];
+
+test.each(RUN_EVENTS)("every number of runs has an answer to: %s", (name, event) => {
+  const row = Object.fromEntries(
+    Object.entries(RUN_COUNTS).map(([count, make]) => {
+      const script = make();
+      const played = play(script, event, 0).replace(/(cancel, ){16}/, "cancel all, ");
+      const { phase } = script.state;
+      return [count, `${"link" in phase ? phase.link.runs.size : 0} <- ${played}`];
+    }),
+  );
+  expect(row).toEqual(RUN_TABLE[name]);
+});
+
+test("the table of the runs has a row for every event that can move them", () => {
+  expect(Object.keys(RUN_TABLE).sort()).toEqual(RUN_EVENTS.map(([name]) => name).sort());
+});
+
+/** A session that nobody watches the others of, one that has asked, and one that was told of one. */
+const WATCHES: { readonly [watch: string]: () => SessionScript } = {
+  unwatched: () => new SessionScript().idle(),
+  asked: () => watching(new SessionScript()),
+  told: () => {
+    const script = watching(new SessionScript());
+    script.hear({ t: "presence", isWhole: true, total: 2, peers: [otherPeer(1)], gone: [] });
+    return script;
+  },
+};
+
+function watching(script: SessionScript): SessionScript {
+  script.take({ kind: "watch", isOn: true });
+  return script.idle();
+}
+
+const CHANGED = { t: "presence", total: 3, peers: [otherPeer(2)], gone: [1] } as const;
+
+const PRESENCE_EVENTS: readonly (readonly [name: string, event: ScriptEvent])[] = [
+  ["watch on", { kind: "watch", isOn: true }],
+  ["watch off", { kind: "watch", isOn: false }],
+  ["message presence", { kind: "message", message: CHANGED, bytes: 10 }],
+  [
+    "message presence, whole",
+    { kind: "message", message: { ...CHANGED, isWhole: true }, bytes: 10 },
+  ],
+  ["stop", { kind: "stop" }],
+  ["disconnected", { kind: "disconnected", message: "reset" }],
+];
+
+test.each(PRESENCE_EVENTS)("every state of the presence has an answer to: %s", (name, event) => {
+  const row = Object.fromEntries(
+    Object.entries(WATCHES).map(([watch, make]) => {
+      const script = make();
+      const played = play(script, event, 0);
+      const { isConnected, total, peers } = presenceOf(script.state);
+      const known = `${total}: ${peers.map(({ session }) => session).join(" ")}`;
+      return [watch, `${isConnected ? known : "offline"} <- ${played}`];
+    }),
+  );
+  expect(row).toEqual(PRESENCE_TABLE[name]);
+});
+
+test("the table of the presence has a row for every event that can move it", () => {
+  expect(Object.keys(PRESENCE_TABLE).sort()).toEqual(PRESENCE_EVENTS.map(([name]) => name).sort());
 });

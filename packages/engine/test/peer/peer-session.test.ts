@@ -2,7 +2,7 @@
  * The peer's machine, rule by rule: connection, back-off, subscriptions and streams.
  */
 
-import type { DocumentEntry, ServerMessage } from "@bigpeer/protocol";
+import { type DocumentEntry, type ServerMessage, SYNC_VERSION } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { nextChance, waitOf } from "../../src/peer/back-off.ts";
@@ -38,7 +38,7 @@ test("[S2] the peer speaks first, and says what it is and its clock", () => {
   expect(script.sent).toEqual([
     {
       t: "hello",
-      version: 1,
+      version: SYNC_VERSION,
       app: "app",
       token: "secret",
       site: SITE,
@@ -104,7 +104,7 @@ test("[S5] who does not read does not blame the server, but still says that it i
 test("[S5] a ping is answered, and its transaction moves the cursors of what is live", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.hear({ t: "ping", now: 7, txn: 120 });
-  expect(script.sent).toEqual([{ t: "pong", ping: 7, now: WALL }]);
+  expect(script.of("pong")).toEqual([{ kind: "pong", ping: 7, now: WALL }]);
   expect(script.of("apply").map(({ batch }) => batch)).toEqual([
     { parts: [], outcomes: [], committed: 120 },
   ]);
@@ -130,9 +130,8 @@ test("[S6] what was sent before a bye counts: it stays the work of the store", (
   const [apply] = script.of("apply");
   script.hear({ t: "bye", code: "closing", message: "" });
   expect(apply?.batch.committed).toBe(101);
-  expect(script.take({ kind: "applied", wants: [{ subscription: "tasks", ids: [1] }] })).toEqual(
-    [],
-  );
+  const wants = [{ subscription: "tasks", ids: [1] }];
+  expect(script.take({ kind: "applied", batch: {}, wants })).toEqual([]);
 });
 
 test("[S7] a token is renewed before it ends, once", () => {
@@ -150,6 +149,15 @@ test("[S7] a token is renewed before it ends, once", () => {
   script.hear({ t: "pong", ping: 1, now: 1 });
   expect(summary(script.tick())).toBe("wakeAt");
   script.wait(1);
+  expect(summary(script.tick())).toBe("renew, wakeAt");
+});
+
+test("[S7] a token that seems to be over already is renewed once a second, not all the time", () => {
+  const script = new SessionScript().idle({ expires: WALL + 600_000 });
+  // The clock of the server was set back: by the offset that is known its tokens have ended.
+  script.hear({ t: "rights", rights: RIGHTS, expires: WALL - 1 });
+  expect(summary(script.tick())).toBe("wakeAt");
+  script.wait(1000);
   expect(summary(script.tick())).toBe("renew, wakeAt");
 });
 
@@ -235,14 +243,14 @@ test("[S8] waits depend on chance, stay within their span, and chance does not s
 
 test("[S2] a server that speaks another version is left, and tried at the slowest rate", () => {
   const script = new SessionScript().greet();
-  script.hear({ ...WELCOME, version: 2 });
+  script.hear({ ...WELCOME, version: SYNC_VERSION + 1 });
   expect(script.sent).toEqual([
-    { t: "bye", code: "version", message: "this peer speaks version 1" },
+    { t: "bye", code: "version", message: `this peer speaks version ${SYNC_VERSION}` },
   ]);
   expect(script.reports[0]).toEqual({
     kind: "disconnected",
     code: "version",
-    message: "expected version 1 of the protocol, found 2",
+    message: `expected version ${SYNC_VERSION} of the protocol, found ${SYNC_VERSION + 1}`,
     retryInMs: 30_000,
   });
 });
@@ -266,7 +274,7 @@ test("[S11] subscriptions go out with their cursors, once the store has taken th
   script.greet();
   expect(summary(script.hear(WELCOME))).toBe("welcome, wakeAt");
   expect(script.of("welcome")).toEqual([
-    { kind: "welcome", connection: 1, history: "h1", app: "app", rights: RIGHTS },
+    { kind: "welcome", connection: 1, history: "h1", app: "app", rights: RIGHTS, offsetMs: 0 },
   ]);
   const cursor = { history: "h1", filter: FILTER, txn: 50 };
   script.take({ kind: "welcomed", cursors: new Map([["a", cursor]]) });
@@ -464,6 +472,7 @@ test("[S18] the whole is asked for where a delta did not fit", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.take({
     kind: "applied",
+    batch: {},
     wants: [
       { subscription: "tasks", ids: [1, "x"] },
       { subscription: "gone", ids: [2] },

@@ -251,7 +251,7 @@ test("[S18] a delta that does not start from what is held is wanted as a whole",
 
 test("[S39] a store speaks with servers of its own app alone", async () => {
   const pair = await peerPair();
-  const other = { history: "h", app: "other", rights: RIGHTS };
+  const other = { history: "h", app: "other", rights: RIGHTS, offsetMs: 0 };
   await expect(pair.peer.welcome(other)).rejects.toThrow("expected the app app");
   await welcome(pair);
 });

@@ -4,89 +4,18 @@
 
 import { PeerError, type ServerMessage, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { PeerStore } from "../../src/peer/peer-store.ts";
-import { PeerSync, type PeerSyncEvent } from "../../src/peer/peer-sync.ts";
-import { StatementRunner } from "../../src/query/statement-runner.ts";
-import { MemoryDisk } from "../../src/store/memory-disk.ts";
-import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { fieldsOf } from "../support/open-store.ts";
-import {
-  FILTER,
-  type ScriptedConnection,
-  ScriptedServer,
-  until,
-  wholeOf,
-} from "../support/scripted-server.ts";
-import { testPlatform } from "../support/test-platform.ts";
+import { fillOf, followTasks, type PeerRig, peerRig, QUERY } from "../support/peer-rig.ts";
+import { FILTER, until, wholeOf } from "../support/scripted-server.ts";
+import { START_MS } from "../support/test-platform.ts";
 
-const DESCRIPTION = { key: "p1", deviceName: "d", os: "o", sdk: "s", metadata: {} };
-const QUERY = "SELECT * FROM tasks";
-
-interface Rig {
-  readonly server: ScriptedServer;
-  readonly disk: MemoryDisk;
-  readonly store: PeerStore;
-  readonly sync: PeerSync;
-  readonly runner: StatementRunner;
-  readonly events: PeerSyncEvent[];
-  readonly tokens: (string | Error)[];
-}
-
-async function rig(disk: MemoryDisk = new MemoryDisk()): Promise<Rig> {
-  const server = new ScriptedServer();
-  const platform = { ...testPlatform(), elapsed: (): number => server.elapsed };
-  const store = await PeerStore.open(new MemoryKeyValue(disk), platform, { appId: "app" });
-  const events: PeerSyncEvent[] = [];
-  const tokens: (string | Error)[] = [];
-  const sync = new PeerSync({
-    store,
-    platform,
-    appId: "app",
-    description: DESCRIPTION,
-    dial: server.dial,
-    wakeIn: server.wakeIn,
-    token: async () => {
-      const token = tokens.shift() ?? "secret";
-      if (token instanceof Error) throw token;
-      return token;
-    },
-    onEvent: (event) => events.push(event),
-  });
-  const runner = new StatementRunner({ store: store.store, platform, appId: "app" });
-  return { server, disk, store, sync, runner, events, tokens };
-}
-
-function shown({ store }: Rig, id: Value): Value | undefined {
+function shown({ store }: PeerRig, id: Value): Value | undefined {
   return fieldsOf(store.store, "tasks", id);
 }
 
-/** The script of a fill with these documents, up to its end. */
-function fill(id: number, documents: readonly (readonly [string, number])[]): ServerMessage[] {
-  return [
-    { t: "subscribed", id, filter: FILTER, collection: "tasks", mode: "fill" },
-    {
-      t: "documents",
-      filter: FILTER,
-      entries: documents.map(([name, n]) => ["put", name, 90, wholeOf(name, { n })]),
-      range: {},
-    },
-    { t: "complete", filter: FILTER, txn: 100 },
-  ];
-}
-
-async function subscribedTo({ server, sync }: Rig): Promise<ScriptedConnection> {
-  const subscription = sync.subscribe(QUERY);
-  sync.start();
-  const connection = await server.accept();
-  await until(() => connection.of("subscribe").length === 1);
-  connection.say(...fill(connection.of("subscribe")[0]?.id ?? 0, [["a", 1]]));
-  await subscription.whenReady();
-  return connection;
-}
-
 test("[S15] a subscription is ready when all of it is durable, and shows what the server has", async () => {
-  const peer = await rig();
-  const connection = await subscribedTo(peer);
+  const peer = await peerRig();
+  const connection = await followTasks(peer);
   expect(shown(peer, "a")).toEqual({ n: 1 });
   expect(peer.events.map(({ kind }) => kind)).toEqual(["connected", "ready"]);
   expect(connection.of("hello").map(({ token, site }) => [token, site])).toEqual([
@@ -96,8 +25,8 @@ test("[S15] a subscription is ready when all of it is durable, and shows what th
 });
 
 test("[S16] frames of a transaction show together, and not before its end", async () => {
-  const peer = await rig();
-  const connection = await subscribedTo(peer);
+  const peer = await peerRig();
+  const connection = await followTasks(peer);
   const put = (name: string): ServerMessage => ({
     t: "documents",
     filter: FILTER,
@@ -122,8 +51,8 @@ test("[S16] frames of a transaction show together, and not before its end", asyn
 });
 
 test("[S11] after a lost connection the peer goes on from its cursor", async () => {
-  const peer = await rig();
-  const connection = await subscribedTo(peer);
+  const peer = await peerRig();
+  const connection = await followTasks(peer);
   connection.say({
     t: "documents",
     filter: FILTER,
@@ -142,7 +71,7 @@ test("[S11] after a lost connection the peer goes on from its cursor", async () 
 });
 
 test("[S33] what is written is sealed and uploaded, before and while connected", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   peer.sync.start();
   const connection = await peer.server.accept();
@@ -155,7 +84,7 @@ test("[S33] what is written is sealed and uploaded, before and while connected",
 });
 
 test("[S25] an upload without an outcome is sent again as it was, and its outcome ends it", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   peer.sync.start();
   const first = await peer.server.accept();
@@ -185,7 +114,7 @@ test("[S25] an upload without an outcome is sent again as it was, and its outcom
 });
 
 test("[S27] a refused upload is told of, its effect is gone, and the next one goes on", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   peer.sync.start();
   const connection = await peer.server.accept();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
@@ -203,7 +132,7 @@ test("[S27] a refused upload is told of, its effect is gone, and the next one go
 });
 
 test("[S29] after a fork the writes go out again, under the new site and from number 1", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   const old = peer.store.site;
   peer.sync.start();
@@ -221,7 +150,7 @@ test("[S29] after a fork the writes go out again, under the new site and from nu
 });
 
 test("[S9] a subscription that is not taken rejects with the code of the server", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   const subscription = peer.sync.subscribe(QUERY);
   const ready = subscription.whenReady();
   peer.sync.start();
@@ -236,14 +165,14 @@ test("[S9] a subscription that is not taken rejects with the code of the server"
 });
 
 test("[S9] one that is refused while the store takes in its end is refused, not ready", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   const subscription = peer.sync.subscribe(QUERY);
   const ready = subscription.whenReady();
   peer.sync.start();
   const connection = await peer.server.accept();
   await until(() => connection.of("subscribe").length === 1);
   const refusal = { code: "permission.denied", message: "not any more" };
-  connection.say(...fill(1, [["a", 1]]), { t: "unsubscribed", id: 1, ...refusal });
+  connection.say(...fillOf(1, [["a", 1]]), { t: "unsubscribed", id: 1, ...refusal });
   await expect(ready).rejects.toThrow("not any more");
   await peer.sync.stop();
   expect(subscription.status).toBe("refused");
@@ -253,7 +182,7 @@ test("[S9] one that is refused while the store takes in its end is refused, not 
 });
 
 test("[S21] equal subscriptions are one to the server, which ends with the last of them", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   const first = peer.sync.subscribe(QUERY);
   const second = peer.sync.subscribe(QUERY);
   peer.sync.start();
@@ -272,8 +201,8 @@ test("[S21] equal subscriptions are one to the server, which ends with the last 
 });
 
 test("[S35] a full disk is reported; the peer comes back and nothing is lost", async () => {
-  const peer = await rig();
-  const connection = await subscribedTo(peer);
+  const peer = await peerRig();
+  const connection = await followTasks(peer);
   const put = (name: string, txn: number): ServerMessage => ({
     t: "documents",
     filter: FILTER,
@@ -304,8 +233,8 @@ test("[S35] a full disk is reported; the peer comes back and nothing is lost", a
 });
 
 test("[S22] while the store is behind, the connection is not read, and then it is again", async () => {
-  const peer = await rig();
-  const connection = await subscribedTo(peer);
+  const peer = await peerRig();
+  const connection = await followTasks(peer);
   peer.disk.holdSyncs();
   const text = "x".repeat(100_000);
   for (let i = 0; i < 12; i++) {
@@ -325,8 +254,8 @@ test("[S22] while the store is behind, the connection is not read, and then it i
 });
 
 test("[S5] a peer whose store is behind is not found dead: it says that it is there", async () => {
-  const peer = await rig();
-  const connection = await subscribedTo(peer);
+  const peer = await peerRig();
+  const connection = await followTasks(peer);
   peer.disk.holdSyncs();
   const text = "x".repeat(1_200_000);
   connection.say({
@@ -344,7 +273,7 @@ test("[S5] a peer whose store is behind is not found dead: it says that it is th
 });
 
 test("[S1] what is no message ends the connection with bye, and the peer comes back", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   peer.sync.start();
   const connection = await peer.server.accept();
   connection.sayBytes(new Uint8Array([0xff]));
@@ -356,18 +285,32 @@ test("[S1] what is no message ends the connection with bye, and the peer comes b
 });
 
 test("[S7] a token that is about to end is renewed on the connection", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   peer.tokens.push("first", "second");
   peer.sync.start();
-  const connection = await peer.server.accept({ expires: 1_767_225_600_000 + 20_000 });
+  const connection = await peer.server.accept({ expires: START_MS + 20_000 });
   peer.server.pass(10_000);
   await until(() => connection.of("token").length === 1);
   expect(connection.of("token")).toEqual([{ t: "token", token: "second" }]);
   await peer.sync.close();
 });
 
+test("[S7] the token that the server has already is not sent again", async () => {
+  const peer = await peerRig();
+  peer.tokens.push("only", "only", "other");
+  peer.sync.start();
+  const connection = await peer.server.accept({ expires: START_MS + 100_000 });
+  peer.server.pass(50_000);
+  await until(() => peer.tokens.length === 1);
+  connection.say({ t: "pong", ping: 1, now: 1 });
+  peer.server.pass(10_000);
+  await until(() => connection.of("token").length === 1);
+  expect(connection.of("token")).toEqual([{ t: "token", token: "other" }]);
+  await peer.sync.close();
+});
+
 test("[S8] a token that cannot be had is like a server that cannot be reached", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   peer.tokens.push(new Error("login failed"));
   peer.sync.start();
   await until(() => peer.events.length > 0);
@@ -379,8 +322,48 @@ test("[S8] a token that cannot be had is like a server that cannot be reached", 
   await peer.sync.close();
 });
 
+test.each(["permission.denied", "config.invalid"] as const)(
+  "[S8] a login that was refused with %s is tried again at the slowest rate",
+  async (refusal) => {
+    const peer = await peerRig();
+    peer.tokens.push(new PeerError(refusal, "the login was refused"));
+    peer.sync.start();
+    await until(() => peer.events.length > 0);
+    const [event] = peer.events;
+    const retryInMs = event?.kind === "disconnected" ? (event.retryInMs ?? 0) : 0;
+    expect(retryInMs).toBeGreaterThanOrEqual(30_000);
+    const message = "no token: the login was refused";
+    const code = "unauthorized";
+    expect(event).toEqual({ kind: "disconnected", code, message, retryInMs, refusal });
+    peer.server.pass(60_000);
+    await peer.server.accept();
+    await peer.sync.close();
+  },
+);
+
+test("[S7] a renewal that fails is tried again before the token ends; a refused one is not", async () => {
+  const expires = START_MS + 100_000;
+  for (const [fault, count] of [
+    [new Error("not now"), 1],
+    [new PeerError("permission.denied", "refused"), 0],
+  ] as const) {
+    const peer = await peerRig();
+    peer.tokens.push("first", fault, "second");
+    peer.sync.start();
+    const connection = await peer.server.accept({ expires });
+    peer.server.pass(50_000);
+    await until(() => peer.events.some(({ kind }) => kind === "failed"));
+    connection.say({ t: "pong", ping: 1, now: 1 });
+    peer.server.pass(10_000);
+    await until(() => peer.tokens.length === 1 - count);
+    await peer.sync.stop();
+    expect(connection.of("token")).toHaveLength(count);
+    await peer.sync.close();
+  }
+});
+
 test("[S39] a peer stops at a server of another app, and uploads nothing", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   peer.sync.start();
   const connection = await peer.server.accept({ app: "another" });
@@ -392,8 +375,8 @@ test("[S39] a peer stops at a server of another app, and uploads nothing", async
 });
 
 test("[S6] a stop says goodbye, and the store has what came before it", async () => {
-  const peer = await rig();
-  const connection = await subscribedTo(peer);
+  const peer = await peerRig();
+  const connection = await followTasks(peer);
   connection.say({
     t: "documents",
     filter: FILTER,
@@ -408,7 +391,7 @@ test("[S6] a stop says goodbye, and the store has what came before it", async ()
 });
 
 test("[S6] whoever has stopped leaves no timer, be it connected, waiting or at a foreign server", async () => {
-  const peer = await rig();
+  const peer = await peerRig();
   peer.sync.start();
   await peer.server.accept();
   expect(peer.server.timerCount).toBe(1);

@@ -5,8 +5,9 @@
 
 import { type Value, type ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import type { PeerSubscription } from "../../src/peer/held-subscriptions.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
-import { type PeerSubscription, PeerSync } from "../../src/peer/peer-sync.ts";
+import { PeerSync } from "../../src/peer/peer-sync.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { SyncServer } from "../../src/sync/sync-server.ts";
@@ -147,5 +148,28 @@ test("[S21] a subscription that was ended and taken up again goes on from its cu
   await last.whenReady();
   await write(a, "INSERT INTO tasks VALUES ({'_id': 'z', 'n': 1})");
   await until(() => shown(b, "z") !== undefined);
+  await closeAll(wire, a, b);
+});
+
+test("[S37] what was evicted comes back with the next connection, or when it is asked for anew", async () => {
+  const { wire, a, b } = await openAll();
+  a.sync.start();
+  b.sync.start();
+  await Promise.all([a.tasks.whenReady(), b.tasks.whenReady()]);
+  await write(a, "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1}), ({'_id': 'y', 'n': 1})");
+  await until(() => shown(b, "y") !== undefined);
+  await write(b, "EVICT FROM tasks WHERE _id = 'x'");
+  // It stays away as long as nobody asks, also when others come.
+  await write(a, "UPDATE tasks SET n = 2 WHERE _id = 'y'");
+  await until(() => JSON.stringify(shown(b, "y")) === '{"n":2}');
+  expect(shown(b, "x")).toBe(undefined);
+  await b.sync.stop();
+  b.sync.start();
+  await until(() => shown(b, "x") !== undefined);
+  await write(b, "EVICT FROM tasks WHERE _id = 'x'");
+  b.tasks.cancel();
+  const again = b.sync.subscribe("SELECT * FROM tasks");
+  await again.whenReady();
+  expect(shown(b, "x")).toEqual({ n: 1 });
   await closeAll(wire, a, b);
 });

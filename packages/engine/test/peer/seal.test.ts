@@ -16,6 +16,7 @@ import {
   take,
   upload,
   uploadAll,
+  welcome,
 } from "../support/peer-pair.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
@@ -152,7 +153,7 @@ test("[S30] a restored server is offered again what it was told, and counts it o
   await pair.peer.reoffer(pair.peer.site, 0);
   expect(pair.peer.pendingCount).toBe(3);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
-  await pair.peer.welcome({ history: "restored", app: APP, rights: RIGHTS });
+  await pair.peer.welcome({ history: "restored", app: APP, rights: RIGHTS, offsetMs: 0 });
   // It has nothing at all: what was taken from us shows all the same.
   await pair.peer.apply({ parts: [{ subscription: key, entries: [], range: {} }], outcomes: [] });
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
@@ -169,10 +170,11 @@ test("[S30] what is not kept any more makes the peer take a new site", async () 
   await write(pair.peer, insert("a"));
   await write(pair.peer, increment("a", 1));
   await uploadAll(pair);
-  pair.platform.nowMs += KEPT_MS + 1;
+  pair.platform.nowMs += KEPT_MS + HOUR;
+  await welcome(pair);
   await pair.peer.maintain();
   await write(pair.peer, increment("a", 2));
-  await uploadAll(pair, -KEPT_MS - 1);
+  await uploadAll(pair, -KEPT_MS - HOUR);
   const { site } = pair.peer;
   await pair.peer.reoffer(site, 3);
   expect(pair.peer.site).toBe(site);

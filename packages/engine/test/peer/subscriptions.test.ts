@@ -201,7 +201,7 @@ test("[S21] a sweep that was cut off is done again", async () => {
 
 test("[S38] on a new history versions mean nothing and every subscription starts anew", async () => {
   const pair = await filled("a", "b");
-  await pair.peer.welcome({ history: "other", app: APP, rights: RIGHTS });
+  await pair.peer.welcome({ history: "other", app: APP, rights: RIGHTS, offsetMs: 0 });
   expect(pair.peer.subscription(ALL).cursor).toBe(undefined);
   expect(held(pair)).toEqual(["a", "b"]);
   const [, id, , state] = entryOf(pair.server, "c", "a");
@@ -227,4 +227,59 @@ test("[S21] of ended subscriptions a bounded number is remembered, and none of t
   expect(held(pair)).toEqual(["a"]);
   expect(pair.peer.subscription(ALL).cursor).toBe(undefined);
   expect(problems(pair.storage)).toEqual([]);
+});
+
+async function evict(pair: PeerPair, ...ids: Value[]): Promise<void> {
+  await pair.peer.store.transact((transaction) =>
+    transaction.apply(ids.map((id) => ({ kind: "evict", collection: "c", id }))),
+  );
+}
+
+/** What the server tells of versions in a compare of all that it has. */
+async function compare(pair: PeerPair, key: string): Promise<readonly Value[]> {
+  const list = pair.server.read((snapshot) =>
+    [...snapshot.scanIds("c")].map((id) => [id, snapshot.version("c", id)] as const),
+  );
+  return pair.peer.compare(key, { t: "versions", filter: FILTER, list, range: {} });
+}
+
+test("[S37] what was evicted makes the subscriptions that covered it compare when they go on", async () => {
+  const pair = await filled("a", "b");
+  const { peer, key } = pair;
+  const some = peer.subscription(SOME, { n: 0 }).key;
+  await fill(pair, some, "b");
+  await evict(pair, "a");
+  await reopen(pair, { isCrash: true });
+  await welcome(pair);
+  // It goes on where it was, but by a filter that no server has.
+  expect(pair.peer.subscription(ALL).cursor?.filter).toEqual(new Uint8Array(16));
+  expect(pair.peer.subscription(SOME, { n: 0 }).cursor?.filter).toEqual(FILTER);
+  await pair.peer.begin(key, "compare");
+  expect(await compare(pair, key)).toEqual(["a"]);
+  await send(pair, key, "a");
+  const completed = [{ subscription: key, filter: FILTER, txn: pair.server.txnId }];
+  await pair.peer.apply({ parts: [], outcomes: [], completed });
+  expect(held(pair)).toEqual(["a", "b"]);
+  expect(pair.peer.subscription(ALL).cursor?.filter).toEqual(FILTER);
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S37] what is evicted while a stream is under way is not forgotten when that is complete", async () => {
+  const pair = await filled("a", "b");
+  const { peer, key } = pair;
+  for (const mode of ["compare", "fill"] as const) {
+    await peer.begin(key, mode);
+    await fill(pair, key, "a", "b");
+    await peer.begin(key, mode);
+    await evict(pair, "a");
+    const completed = [{ subscription: key, filter: FILTER, txn: pair.server.txnId }];
+    await peer.apply({ parts: [], outcomes: [], completed });
+    expect(peer.subscription(ALL).cursor?.filter).toEqual(new Uint8Array(16));
+  }
+  // What no subscription covered leaves no hole.
+  await peer.begin(key, "fill");
+  await fill(pair, key, "a", "b");
+  await peer.store.transact((transaction) => transaction.apply([insert("own")]));
+  await evict(pair, "own");
+  expect(peer.subscription(ALL).cursor?.filter).toEqual(FILTER);
 });

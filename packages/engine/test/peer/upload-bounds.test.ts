@@ -41,6 +41,20 @@ async function uploadBytes(pair: PeerPair): Promise<string[]> {
   return kinds;
 }
 
+test("[S33] a transaction whose lists and objects no server would read is refused when it is written", async () => {
+  const pair = await peerPair();
+  const before = dump(pair.storage);
+  const many = Array.from({ length: 120_000 }, () => [1]);
+  const failure = write(pair, insert("a", { many }));
+  await expect(failure).rejects.toThrow("expected fewer lists, objects and binary values");
+  expect(await failure.catch((error: PeerError) => error.code)).toBe("operation.refused");
+  expect(dump(pair.storage)).toEqual(before);
+  // A million small numbers are as good as anything else.
+  const numbers = Array.from({ length: 1_000_000 }, (_, i) => i % 20);
+  await write(pair, insert("b", { numbers, few: many.slice(0, 60_000) }));
+  expect(await uploadBytes(pair)).toEqual(["applied"]);
+});
+
 test("[S24] a transaction that is too large for one upload is refused, and nothing of it is written", async () => {
   const pair = await peerPair();
   await write(pair, insert("before", {}));

@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { FUNCTIONS } from "../../src/query/functions/table.ts";
 import { PARAMETERS } from "../../src/query/system/settings.ts";
 import { systemCollectionNames } from "../../src/query/system/system-collections.ts";
+import { SYNC_VERDICTS } from "../../src/sync/sync-explanation.ts";
 import { openStatements } from "../support/run-statements.ts";
 
 const text = readFileSync(new URL("../../../../docs/query-language.md", import.meta.url), "utf8");
@@ -76,6 +77,11 @@ test("every parameter of the system is listed with its default", () => {
   for (const { name, initial } of PARAMETERS) {
     expect(listed, name).toContain(`| \`${name}\` | \`${JSON.stringify(initial)}\` |`);
   }
+});
+
+test("every verdict of EXPLAIN SYNC is listed", () => {
+  const listed = [...section("Other peers").matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  expect(listed).toEqual([...SYNC_VERDICTS]);
 });
 
 test("every system collection is listed", () => {

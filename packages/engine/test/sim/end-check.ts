@@ -3,7 +3,6 @@
  */
 
 import { compareBytes, documentId, type Value, type ValueObject } from "@bigpeer/protocol";
-import { isEmptyState } from "../../src/crdt/state.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { heldKey, SUBSCRIPTIONS } from "../../src/store/keys.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
@@ -18,8 +17,14 @@ import { TALLY, type Wish } from "./sim-rules.ts";
 import { TALLIES } from "./sim-statements.ts";
 import type { Simulation } from "./simulation.ts";
 
+/** A server with its peers: all of a run, or one of several sites. */
+export type World = Pick<
+  Simulation,
+  "server" | "scheduler" | "network" | "peers" | "tap" | "sent" | "writes"
+>;
+
 /** Why a run has not settled; undefined when it has. */
-export function isSettled(simulation: Simulation): string | undefined {
+export function isSettled(simulation: World): string | undefined {
   const { server, peers, network } = simulation;
   if (!server.isUp) return "the server is down";
   for (const peer of peers) {
@@ -33,7 +38,7 @@ export function isSettled(simulation: Simulation): string | undefined {
   return undefined;
 }
 
-function unsettledIn(simulation: Simulation, peer: SimPeer): string | undefined {
+function unsettledIn(simulation: World, peer: SimPeer): string | undefined {
   const { running } = peer;
   if (running === undefined) return "is down";
   const { phase, waitingBytes } = running.sync.status();
@@ -64,6 +69,12 @@ function hasRule({ credential }: SimPeer, wish: Wish): boolean {
 }
 
 export function checkAtEnd(simulation: Simulation): void {
+  checkWorld(simulation);
+  checkTallies(simulation);
+}
+
+/** All but the tallies, to which links bring something as well. */
+export function checkWorld(simulation: World): void {
   const { server, scheduler, writes, peers } = simulation;
   for (const peer of peers) {
     const reason = unsettledIn(simulation, peer);
@@ -81,12 +92,11 @@ export function checkAtEnd(simulation: Simulation): void {
     isRestored: server.restores > 0,
   });
   checkTold(simulation);
-  checkTallies(simulation);
   for (const peer of peers) new PeerCheck(simulation, peer).check();
 }
 
 /** Writes that a peer was told to have no effect: it does not offer them to a restored server. */
-function tagsRefused({ tap, sent }: Simulation): Set<string> {
+function tagsRefused({ tap, sent }: World): Set<string> {
   const tags = new Set<string>();
   for (const upload of sent.all()) {
     if (!tap.refused.has(uploadName(upload.site, upload.number))) continue;
@@ -96,7 +106,7 @@ function tagsRefused({ tap, sent }: Simulation): Set<string> {
 }
 
 /** What a peer was told of an upload holds. */
-function checkTold({ tap, server, scheduler }: Simulation): void {
+function checkTold({ tap, server, scheduler }: World): void {
   for (const [name, { kind, restores }] of tap.told) {
     if (restores !== server.restores) continue;
     const found = server.oracle.uploads.get(name)?.kind;
@@ -125,13 +135,13 @@ function viewOf(disk: ConstructorParameters<typeof MemoryKeyValue>[0]): View {
 }
 
 class PeerCheck {
-  readonly #simulation: Simulation;
+  readonly #simulation: World;
   readonly #peer: SimPeer;
   readonly #server: View;
   readonly #view: View;
   readonly #followed: ReadonlySet<number>;
 
-  constructor(simulation: Simulation, peer: SimPeer) {
+  constructor(simulation: World, peer: SimPeer) {
     this.#simulation = simulation;
     this.#peer = peer;
     this.#server = viewOf(simulation.server.node.disk);
@@ -169,10 +179,9 @@ class PeerCheck {
 
   #checkSame(place: string): void {
     const [collection, id] = splitPlace(place);
-    const horizon = Math.max(this.#server.head.horizon, this.#view.head.horizon);
-    const { state: ours, version } = this.#server.state(collection, id);
+    const { horizon } = this.#server.head;
+    const { state: ours } = this.#server.state(collection, id);
     const { state: theirs } = this.#view.state(collection, id);
-    if (isEmptyState(theirs) && version <= (this.#peer.evicted.get(place) ?? 0)) return;
     if (compareBytes(stateToBytes(ours), stateToBytes(theirs)) === 0) return;
     const [expected, found] = [ours, theirs].map((state) => {
       return describeDoc(withoutFloors(modelOf(state), horizon));

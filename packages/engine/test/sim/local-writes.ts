@@ -3,6 +3,7 @@
  * become of each at the end.
  */
 
+import type { Site } from "@bigpeer/protocol";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
 import type { ServerOracle } from "./server-oracle.ts";
@@ -14,9 +15,16 @@ export interface LocalWrite {
   readonly disks: Set<object>;
   /** Disks that may have it: copies of one to which it was just being written. */
   readonly maybes: Set<object>;
+  /** The site that its store had when it was written; two, where it forked in between. */
+  readonly sites: Set<Site>;
   readonly counts: { readonly id: string; readonly by: number }[];
   /** `open` until it was answered; what was answered as done is durable. */
   state: "open" | "done" | "nothing";
+  /**
+   * Its time was certain when it was written, and that of all before it on its disk: so nobody stamps
+   * it anew, and all copies send it as one (S33).
+   */
+  readonly isTimed: boolean;
   /** How many stores may hold it as their own and not yet sent. */
   copies: number;
 }
@@ -26,7 +34,10 @@ export interface WriteFacts {
   readonly disks: ReadonlySet<object>;
   /** Writes whose peer was told that they have no effect: a restored server is not asked again. */
   readonly given: ReadonlySet<string>;
-  /** Writes that have to be sent anew by another site (S29): copies do so, each by itself. */
+  /**
+   * Writes that go to another site, because the one that they were written under is forked (S29): each
+   * store that is told so takes a site of its own, and has all of them from the fork on, sent or not.
+   */
   readonly restamped: ReadonlySet<string>;
   /**
    * The server came back from a copy. Two stores that had been one cannot tell then by the number that
@@ -39,6 +50,8 @@ export class LocalWrites {
   readonly #all = new Map<string, LocalWrite>();
   /** Disks that were copied, and their copies. */
   readonly #copied = new Set<object>();
+  /** Disks with writes whose time was not certain. */
+  readonly #untimed = new Set<object>();
   #count = 0;
 
   nextTag(name: string): string {
@@ -53,6 +66,17 @@ export class LocalWrites {
     return this.#all.get(tag);
   }
 
+  /** Something is written on a disk: whether its time is certain. */
+  noteTime(disk: object, isClockKnown: boolean): boolean {
+    if (!isClockKnown) this.spoil(disk);
+    return !this.#untimed.has(disk);
+  }
+
+  /** What is written on the disk from now on may be stamped anew. */
+  spoil(disk: object): void {
+    this.#untimed.add(disk);
+  }
+
   /** The disk of a peer was copied: what it had not sent may be sent by both. */
   copied(from: object, to: object, sent: SentUploads): void {
     const known = new Set<string>();
@@ -62,16 +86,32 @@ export class LocalWrites {
       for (const tag of tags) known.add(tag);
     }
     this.#copied.add(from).add(to);
+    if (this.#untimed.has(from)) this.spoil(to);
     for (const [tag, write] of this.#all) {
       if (!write.disks.has(from) && !write.maybes.has(from)) continue;
       const isSure = write.state === "done" && write.disks.has(from);
       (isSure ? write.disks : write.maybes).add(to);
-      if (!known.has(tag)) write.copies++;
+      if (!known.has(tag) && !write.isTimed) write.copies++;
+    }
+  }
+
+  /**
+   * What a disk has written under a site and not sent. Uploads go in the order of their numbers: when
+   * one that it has sent is forked, all of this lies behind.
+   */
+  *unsent(disk: object, site: Site, sent: SentUploads): Iterable<string> {
+    const known = new Set<string>();
+    for (const { tags, senders } of sent.all()) {
+      if (senders.has(disk)) for (const tag of tags) known.add(tag);
+    }
+    for (const [tag, { disks, maybes, sites }] of this.#all) {
+      const isHeld = disks.has(disk) || maybes.has(disk);
+      if (isHeld && sites.has(site) && !known.has(tag)) yield tag;
     }
   }
 
   /** Each write has one outcome, and has its effect once. */
-  check(scheduler: Scheduler, oracle: ServerOracle, facts: WriteFacts): void {
+  check(scheduler: Scheduler, oracle: Pick<ServerOracle, "uploads">, facts: WriteFacts): void {
     const { disks, given, restamped } = facts;
     const outcomes = new Map<string, string[]>();
     for (const [name, { tags, kind }] of oracle.uploads) {
@@ -81,7 +121,7 @@ export class LocalWrites {
       if (facts.isRestored && [...write.disks].some((disk) => this.#copied.has(disk))) continue;
       const found = outcomes.get(tag) ?? [];
       const most = restamped.has(tag) ? Math.max(write.copies, storesOf(write)) : write.copies;
-      if (found.length > most) {
+      if (found.length > most || hasTwoOfOneSite(found)) {
         scheduler.fail("a write has its effect once", `${tag}: ${found.join(", ")}`);
       }
       if (found.length > 0 || given.has(tag) || write.state !== "done") continue;
@@ -107,6 +147,11 @@ export class LocalWrites {
     }
     return sums;
   }
+}
+
+/** Whoever sends it, what a site has sent is one line (S25): not even a fork puts it there twice. */
+function hasTwoOfOneSite(outcomes: readonly string[]): boolean {
+  return new Set(outcomes.map((outcome) => outcome.split("/")[0])).size < outcomes.length;
 }
 
 /** How many stores may hold a write. */

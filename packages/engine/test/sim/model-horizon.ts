@@ -5,6 +5,7 @@
 
 import { NONE, type Stamp } from "@bigpeer/protocol";
 import type { Counter, DocumentState, Kids, Node } from "../../src/crdt/state.ts";
+import { describeDoc } from "../support/dump.ts";
 import {
   emptyDoc,
   isDocShown,
@@ -12,6 +13,7 @@ import {
   type ModelDoc,
   type ModelNode,
   type ModelStamp,
+  mergeDocs,
 } from "../support/model.ts";
 
 const NEVER: ModelStamp = [-1, 0];
@@ -139,4 +141,56 @@ function counterOf(
   }
   const { reset } = counter;
   return { reset: reset && [stampOf(reset.stamp), exact(reset.value)], adds };
+}
+
+/** The times of all stamps of a document. */
+function* timesIn({ alive, dead, kids }: ModelDoc): Iterable<number> {
+  yield alive[0];
+  yield dead[0];
+  for (const kid of kids.values()) yield* timesInNode(kid);
+}
+
+function* timesInNode({ removed, reg, att, ctr, pn, map }: ModelNode): Iterable<number> {
+  yield removed[0];
+  for (const written of [reg, att, ctr?.reset, pn?.reset]) if (written) yield written[0][0];
+  for (const counter of [ctr, pn]) {
+    for (const { sum } of counter?.adds.values() ?? []) yield sum[0][0];
+  }
+  if (map === undefined) return;
+  yield map.touch[0];
+  for (const kid of map.kids.values()) yield* timesInNode(kid);
+}
+
+/** Whether something of it was written up to a time; INITIAL's zero is none. */
+export function hasTimeUpTo(doc: ModelDoc, time: number): boolean {
+  for (const each of timesIn(doc)) if (each > 0 && each <= time) return true;
+  return false;
+}
+
+/** Whether it has a floor up to a time: that it was deleted, or something of it UNSET. */
+export function hasFloorUpTo({ dead, kids }: ModelDoc, time: number): boolean {
+  if (dead[0] > 0 && dead[0] <= time) return true;
+  return [...kids.values()].some((kid) => {
+    if (kid.removed[0] > 0 && kid.removed[0] <= time) return true;
+    return kid.map !== undefined && hasFloorUpTo({ ...EMPTY, kids: kid.map.kids }, time);
+  });
+}
+
+const EMPTY: ModelDoc = { alive: NEVER, dead: NEVER, seeded: false, kids: new Map() };
+
+/**
+ * Whether `more` has all that `less` has, but for floors up to a horizon, which are forgotten: what
+ * they had ended must be ended all the same.
+ */
+export function isCovered(less: ModelDoc, more: ModelDoc, horizon: number): boolean {
+  const both = mergeDocs(more, less);
+  return describeDoc(plainer(both, horizon)) === describeDoc(plainer(more, horizon));
+}
+
+/** Without floors that nothing leans on: what does not show is ended by its floor alone. */
+function plainer(doc: ModelDoc, horizon: number): ModelDoc {
+  const { dead, kids } = withoutFloors(doc, horizon);
+  if (isDocShown(doc)) return { ...doc, dead, kids };
+  // Nothing of it shows: only what may show again counts.
+  return dead[0] < 0 ? { ...EMPTY, seeded: doc.seeded } : { ...doc, kids };
 }

@@ -3,11 +3,15 @@
  * engine, and taken out again by what `plant` returns.
  */
 
+import { PeerStore } from "../../src/peer/peer-store.ts";
+import { RunningStatements } from "../../src/peer/running-statements.ts";
 import { MatchIndex } from "../../src/query/live/match-index.ts";
 import { Judge } from "../../src/query/permission/judge.ts";
 import { Store } from "../../src/store/store.ts";
 import { Transaction } from "../../src/store/transaction.ts";
 import type { UploadAnswer } from "../../src/store/upload.ts";
+import { PresenceBoard } from "../../src/sync/presence-board.ts";
+import { Stream } from "../../src/sync/stream.ts";
 import { replace } from "../support/replaced-method.ts";
 
 export interface PlantedBug {
@@ -79,5 +83,81 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
         judged();
       };
     },
+  },
+  {
+    name: "what changed before a fill goes on is not told",
+    shows: [
+      "[S36] what no subscription covers is let go of",
+      "who follows a document has it as the server has it",
+    ],
+    plant: () =>
+      replace(
+        Stream.prototype,
+        "goOn",
+        (original) =>
+          function goOn(this: Stream, scan, _txn) {
+            original.call(this, scan, Number.MAX_SAFE_INTEGER);
+          },
+      ),
+  },
+  {
+    name: "the rest of a fill that was cut is not asked for",
+    shows: [
+      "[S36] what no subscription covers is let go of",
+      "who follows a document has it as the server has it",
+    ],
+    plant: () =>
+      replace(
+        PeerStore.prototype,
+        "subscription",
+        (original) =>
+          function subscription(this: PeerStore, query, args) {
+            const known = original.call(this, query, args);
+            if (known.cursor === undefined) return known;
+            const { after: _, ...cursor } = known.cursor;
+            return { ...known, cursor };
+          },
+      ),
+  },
+  {
+    name: "an answer goes out under the number of the newest run",
+    shows: ["an answer is what the peer said to this run"],
+    plant: () => {
+      const newest = new WeakMap<RunningStatements, number>();
+      return replace(
+        RunningStatements.prototype,
+        "start",
+        (original) =>
+          function start(this: RunningStatements, run, bytesMax, answer) {
+            newest.set(this, run.id);
+            original.call(this, run, bytesMax, (message) => {
+              answer({ ...message, id: newest.get(this) ?? message.id });
+            });
+          },
+      );
+    },
+  },
+  {
+    name: "a statement that was cancelled goes on",
+    shows: ["[S46] nothing of a run is left on a peer"],
+    plant: () => replace(RunningStatements.prototype, "cancel", () => () => undefined),
+  },
+  {
+    name: "a peer that is gone stays among those who are there",
+    shows: ["[S41] who watches knows who is there", "[S40] the host is told who is connected"],
+    plant: () =>
+      replace(
+        PresenceBoard.prototype,
+        "leave",
+        () =>
+          function leave(this: PresenceBoard, session) {
+            this.watch(session, false);
+          },
+      ),
+  },
+  {
+    name: "what a peer says anew of itself is not passed on",
+    shows: ["[S41] who watches knows who is there", "[S40] the host is told who is connected"],
+    plant: () => replace(PresenceBoard.prototype, "change", () => () => undefined),
   },
 ];

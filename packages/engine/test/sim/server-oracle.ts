@@ -7,13 +7,16 @@
  */
 
 import {
+  type CatalogOperation,
   type DocumentOperation,
   isDocumentOperation,
+  type MergeOperation,
   type Operation,
   type Site,
   type ValueObject,
 } from "@bigpeer/protocol";
 import { isStub } from "../../src/crdt/evict.ts";
+import { stateOfMerge } from "../../src/crdt/state-parts.ts";
 import {
   HEAD_KEY,
   IDENTITY_KEY,
@@ -33,7 +36,14 @@ import {
 import { View } from "../../src/store/view.ts";
 import { describeDoc, describeState, valueText } from "../support/dump.ts";
 import { emptyDoc, type ModelDoc, mergeDocs, operationDelta, showDoc } from "../support/model.ts";
-import { forget, hasGrave, modelOf } from "./model-horizon.ts";
+import {
+  forget,
+  hasFloorUpTo,
+  hasGrave,
+  hasTimeUpTo,
+  isCovered,
+  modelOf,
+} from "./model-horizon.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { digestText, type SentUploads, tagsIn } from "./sent-uploads.ts";
 
@@ -49,8 +59,28 @@ export interface AppliedUpload {
   readonly tags: readonly string[];
 }
 
+/** Who keeps more of what the oracle finds: of links, which tell other stores. */
+export interface OracleBook {
+  /** A life of the store begins, with these documents. */
+  begin(history: string, txn: number, documents: ReadonlyMap<string, OracleDocument>): void;
+  /** An operation is applied. `isCertain` is false where not all of it may have an effect. */
+  operation(operation: DocumentOperation, site: Site, isCertain: boolean): void;
+  /** A state from another store is merged. */
+  merge(place: string, incoming: ModelDoc, via: string | undefined): void;
+  /** A document is another, or less of it is held. */
+  put(place: string, document: OracleDocument, txn: number, via: string | undefined): void;
+  /** Something of a document is held no more, though nobody has ended it. */
+  lose(place: string, doc: ModelDoc): void;
+  catalog(operation: CatalogOperation): void;
+  /** All that is durable was read. */
+  looked(txn: number, horizon: number): void;
+  checkpoint(): unknown;
+  restore(checkpoint: unknown): void;
+}
+
 /** All that a backup must be able to come back to. */
 export interface Checkpoint {
+  readonly book?: unknown;
   readonly documents: ReadonlyMap<string, OracleDocument>;
   readonly uploads: ReadonlyMap<string, AppliedUpload>;
   readonly ownTags: ReadonlySet<string>;
@@ -83,12 +113,23 @@ export class ServerOracle {
   #floor = 0;
   /** The site of the server itself. */
   #site: Site = "";
-  /** Documents that are taken over from the server at the end of this look. */
-  readonly #adopted = new Set<string>();
+  /**
+   * Documents that are taken over from the server at the end of this look, and the history of the
+   * store that all which was done to them came from.
+   */
+  readonly #adopted = new Map<string, string | undefined>();
+  /** What those of them can be at most that came from other stores. */
+  readonly #most = new Map<string, ModelDoc>();
+  readonly #book: OracleBook | undefined;
+  #history = "";
+  #horizon = 0;
+  /** The history of the store that the transaction which is read now came from. */
+  #via: string | undefined;
 
-  constructor(scheduler: Scheduler, sent: SentUploads) {
+  constructor(scheduler: Scheduler, sent: SentUploads, book?: OracleBook) {
     this.#scheduler = scheduler;
     this.#sent = sent;
+    this.#book = book;
   }
 
   /** The last durable transaction. */
@@ -123,6 +164,7 @@ export class ServerOracle {
       uploads: new Map(this.#uploads),
       ownTags: new Set(this.#ownTags),
       txn: this.#txn,
+      book: this.#book?.checkpoint(),
     };
   }
 
@@ -131,8 +173,10 @@ export class ServerOracle {
     this.#documents = new Map(checkpoint.documents);
     this.#uploads = new Map(checkpoint.uploads);
     this.#ownTags = new Set(checkpoint.ownTags);
-    const { txnId, floor } = readHead(disk.durable.get(HEAD_KEY));
+    this.#book?.restore(checkpoint.book);
+    const { txnId, floor, horizon } = readHead(disk.durable.get(HEAD_KEY));
     this.#floor = floor;
+    this.#horizon = horizon;
     // With a clock that was set back, only the history tells the lives apart.
     if (txnId <= this.#txn && !isClockBehind) {
       this.#scheduler.fail("txnIds increase", `restored at ${txnId}, was at ${this.#txn} before`);
@@ -149,8 +193,12 @@ export class ServerOracle {
       this.#scheduler.fail("txnIds increase", `the server is at ${txnId}, was at ${this.#txn}`);
       return;
     }
-    if (txnId === this.#txn) return;
     const identity = snapshot.get(IDENTITY_KEY) as Identity;
+    if (identity.historyId !== this.#history) {
+      this.#history = identity.historyId;
+      this.#book?.begin(this.#history, this.#txn, this.#documents);
+    }
+    if (txnId === this.#txn) return;
     for (const { key, value } of snapshot.entries(transactionRange(this.#txn, txnId))) {
       const txn = txnIdOfKey(key);
       this.#take(txn, value as unknown as TransactionRecord, identity.site, snapshot);
@@ -160,10 +208,12 @@ export class ServerOracle {
       this.#scheduler.fail("the log is whole", `it ends at ${this.#txn}, the head at ${txnId}`);
     }
     this.#adopt(view);
+    this.#book?.looked(txnId, this.#horizon);
   }
 
   #take(txn: number, record: TransactionRecord, site: Site, reader: MemoryReader): void {
     const { upload } = record;
+    this.#via = record.via;
     if (upload === undefined) {
       this.#site = site;
       for (const tag of tagsIn(record.steps)) this.#ownTags.add(tag);
@@ -192,7 +242,9 @@ export class ServerOracle {
   #step(txn: number, time: number, site: Site, operations: readonly Operation[]): void {
     for (const operation of operations) {
       if (operation.kind === "trim") this.#floor = operation.upTo;
-      else if (operation.kind === "horizon") this.#forget(operation.time);
+      else if (operation.kind === "catalog") this.#book?.catalog(operation);
+      else if (operation.kind === "horizon") this.#forget(operation.time, txn);
+      else if (operation.kind === "merge") this.#merge(txn, operation);
       else if (isDocumentOperation(operation)) this.#operation(txn, operation, [time, site]);
     }
   }
@@ -200,11 +252,14 @@ export class ServerOracle {
   #operation(txn: number, operation: DocumentOperation, [time, site]: [number, Site]): void {
     const place = placeOf(operation.collection, operation.id);
     const before = this.#documents.get(place) ?? { doc: emptyDoc(), version: 0 };
+    this.#book?.operation(operation, site, true);
+    this.#most.delete(place);
     if (operation.kind === "evict" || operation.kind === "merge" || operation.kind === "layer") {
-      this.#adopted.add(place);
+      this.#book?.lose(place, before.doc);
+      this.#takeOver(place);
       return;
     }
-    if (this.#adopted.has(place)) return;
+    if (this.#adopted.has(place)) return this.#takeOver(place);
     const { doc } = before;
     // What was evicted leaves a stub, of which another site had seen nothing. And its INITIAL lies
     // below all that it had not seen.
@@ -219,8 +274,32 @@ export class ServerOracle {
     this.#put(place, merged, txn);
   }
 
+  /** What another store has of a document (S52). */
+  #merge(txn: number, operation: MergeOperation): void {
+    const place = placeOf(operation.collection, operation.id);
+    const { doc } = this.#documents.get(place) ?? { doc: emptyDoc() };
+    const incoming = modelOf(stateOfMerge(operation.state));
+    this.#book?.merge(place, incoming, this.#via);
+    const merged = mergeDocs(doc, incoming);
+    const late = Math.min(operation.staleUpTo ?? Number.POSITIVE_INFINITY, this.#horizon);
+    if (hasTimeUpTo(incoming, late) || hasFloorUpTo(incoming, this.#horizon)) {
+      // What comes too late, and what was forgotten here, the model does not follow.
+      if (!this.#adopted.has(place)) this.#most.set(place, doc);
+      this.#takeOver(place);
+    }
+    if (this.#adopted.has(place)) {
+      this.#takeOver(place);
+      const most = this.#most.get(place);
+      if (most !== undefined) this.#most.set(place, mergeDocs(most, incoming));
+      else this.#book?.lose(place, incoming);
+    } else if (describeDoc(merged) === describeDoc(doc)) {
+      this.#scheduler.fail("[S52] what changes nothing makes no transaction", `${txn}: ${place}`);
+    } else this.#put(place, merged, txn);
+  }
+
   #put(place: string, doc: ModelDoc, version: number): void {
     this.#documents.set(place, { doc, version });
+    this.#book?.put(place, { doc, version }, version, this.#via);
     const versions = this.#versions.get(place) ?? [];
     this.#versions.set(place, versions);
     if (versions.at(-1)?.txn === version) versions.pop();
@@ -230,13 +309,20 @@ export class ServerOracle {
   #adoptAll(operations: readonly Operation[]): void {
     for (const operation of operations) {
       if (!isDocumentOperation(operation)) continue;
-      this.#adopted.add(placeOf(operation.collection, operation.id));
+      this.#book?.operation(operation, "", false);
+      this.#takeOver(placeOf(operation.collection, operation.id));
     }
+  }
+
+  #takeOver(place: string): void {
+    const isSame = !this.#adopted.has(place) || this.#adopted.get(place) === this.#via;
+    this.#adopted.set(place, isSame ? this.#via : undefined);
   }
 
   /** EVICT and late writes leave what the model does not follow. */
   #adopt(view: View): void {
-    for (const place of this.#adopted) {
+    for (const [place, via] of this.#adopted) {
+      this.#via = via;
       const [collection, id] = splitPlace(place);
       const { state, version } = view.state(collection, id);
       if (version === 0) {
@@ -245,22 +331,40 @@ export class ServerOracle {
       } else {
         this.#put(place, modelOf(state), version);
       }
+      this.#checkAdopted(place);
     }
     this.#adopted.clear();
+    this.#most.clear();
+  }
+
+  /** Nothing is there that nobody wrote, and what is missing is known to be. */
+  #checkAdopted(place: string): void {
+    const most = this.#most.get(place);
+    if (most === undefined) return;
+    const { doc } = this.#documents.get(place) ?? { doc: emptyDoc() };
+    if (!isCovered(doc, most, this.#horizon)) {
+      const found = `${place}\n  found   ${describeDoc(doc)}\n  at most ${describeDoc(most)}`;
+      this.#scheduler.fail("[S52] what is merged is what came", found);
+    }
+    if (!isCovered(most, doc, this.#horizon)) this.#book?.lose(place, most);
   }
 
   #note(place: string, txn: number): void {
     const versions = this.#versions.get(place) ?? [];
     this.#versions.set(place, versions);
     versions.push({ txn, fields: undefined });
+    this.#book?.put(place, { doc: emptyDoc(), version: 0 }, txn, this.#via);
   }
 
-  #forget(horizon: number): void {
+  #forget(horizon: number, txn: number): void {
+    this.#horizon = horizon;
     for (const [place, { doc, version }] of this.#documents) {
       if (version > this.#floor || !hasGrave(doc, horizon)) continue;
       const rest = forget(doc, horizon);
       if (describeDoc(rest) === describeDoc(emptyDoc())) this.#documents.delete(place);
       else this.#documents.set(place, { doc: rest, version });
+      this.#book?.lose(place, doc);
+      this.#book?.put(place, { doc: rest, version }, txn, undefined);
     }
   }
 

@@ -3,16 +3,21 @@
  * happens hides what only some of it would show.
  */
 
+import type { Site } from "@bigpeer/protocol";
+import { DRIFT_MS_MAX } from "../../src/limits.ts";
 import type { Random } from "../support/test-platform.ts";
+import { DEVICE_KINDS } from "./device-events.ts";
 import type { LocalWrite } from "./local-writes.ts";
-import { placeOf } from "./server-oracle.ts";
 import { copyOf } from "./sim-node.ts";
 import type { SimPeer } from "./sim-peer.ts";
-import { randomWish } from "./sim-rules.ts";
+import { freshWish, randomWish } from "./sim-rules.ts";
 import { randomServerStatement, randomStatement } from "./sim-statements.ts";
 import type { Simulation } from "./simulation.ts";
 
 type Happening = (simulation: Simulation, peer: SimPeer) => void;
+
+/** Where what an app writes is noted. */
+export type PeerWriting = Pick<Simulation, "writes" | "scheduler" | "count">;
 
 interface Kind {
   readonly name: string;
@@ -20,7 +25,12 @@ interface Kind {
   readonly happen: Happening;
 }
 
-function writeAtPeer(simulation: Simulation, peer: SimPeer): void {
+/** The site that a peer writes under, while it is up. */
+function siteOf({ running }: SimPeer): Site[] {
+  return running === undefined ? [] : [running.store.site];
+}
+
+export function writeAtPeer(simulation: PeerWriting, peer: SimPeer): void {
   const { writes, scheduler } = simulation;
   const { random } = scheduler;
   const tag = writes.nextTag(peer.name);
@@ -30,8 +40,10 @@ function writeAtPeer(simulation: Simulation, peer: SimPeer): void {
     peer,
     disks: new Set<object>([peer.node.disk]),
     maybes: new Set<object>(),
+    sites: new Set(siteOf(peer)),
     counts: count === 1 ? drawn.flatMap(({ counts }) => counts ?? []) : [],
     state: "open",
+    isTimed: writes.noteTime(peer.node.disk, peer.isClockKnown),
     copies: 1,
   };
   // Of a transaction it is known which statements write something, whatever becomes of it.
@@ -51,6 +63,7 @@ function writeAtPeer(simulation: Simulation, peer: SimPeer): void {
   answer.then(
     (written) => {
       if (!life.isAlive) return;
+      for (const site of siteOf(peer)) write.sites.add(site);
       // A write without a name in it cannot be found again.
       write.state = written.some((isWritten, i) => isWritten && isTagged(i)) ? "done" : "nothing";
       if (write.state === "done") simulation.count("local write");
@@ -172,9 +185,10 @@ function clone(simulation: Simulation, peer: SimPeer): void {
   const name = simulation.nextCopyName(peer);
   peer.node.note(`is copied as ${name}`);
   const copy = simulation.addPeer(name, peer.credential);
+  if (scheduler.random.chance(0.5)) copy.device.key = peer.device.key;
   for (const wish of peer.wishes.values()) copy.follow(wish);
   for (const wish of peer.pastWishes.values()) copy.pastWishes.set(wish.key, wish);
-  for (const [place, txn] of peer.evicted) copy.evicted.set(place, txn);
+  copy.hasEvicted = peer.hasEvicted;
   simulation.run(
     copyOf(peer.node.disk).then((disk) => {
       writes.copied(peer.node.disk, disk, sent);
@@ -223,7 +237,7 @@ function revoke(simulation: Simulation): void {
 
 const DAY = 86_400_000;
 
-function jumpPeerClock({ scheduler }: Simulation, peer: SimPeer): void {
+function jumpPeerClock({ scheduler, writes }: Simulation, peer: SimPeer): void {
   const { random } = scheduler;
   peer.node.skewMs = random.pick([
     0,
@@ -238,6 +252,8 @@ function jumpPeerClock({ scheduler }: Simulation, peer: SimPeer): void {
     -9000 * DAY,
   ]);
   peer.node.note(`has its clock at ${peer.node.skewMs}`);
+  // The clock of the store does not go back: what it stamps from then on may be ahead for long.
+  if (peer.node.skewMs > DRIFT_MS_MAX / 2) writes.spoil(peer.node.disk);
 }
 
 function jumpServerClock({ scheduler, server }: Simulation): void {
@@ -254,19 +270,37 @@ function followOne({ scheduler }: Simulation, peer: SimPeer): void {
   peer.follow(isAgain ? random.pick(past) : randomWish(random));
 }
 
+/** A query that is new to the peer, and a connection, or a process, that does not last for all of it. */
+function cutFill(simulation: Simulation, peer: SimPeer): void {
+  const { scheduler } = simulation;
+  const { random } = scheduler;
+  peer.follow(freshWish(random));
+  let left = 1 + random.below(4);
+  peer.onPiece = () => {
+    if (--left > 0) return;
+    peer.onPiece = undefined;
+    // At once: the next piece is right behind it.
+    for (const connection of simulation.network.of(peer.name)) {
+      connection.cut(random.pick(["both", "both", "client", "nobody"]));
+    }
+    if (random.chance(0.5)) burstAtServer(simulation);
+    const isCrash = random.chance(0.3);
+    if (isCrash) simulation.later(scheduler.between(0, 20), () => simulation.crashPeer(peer));
+  };
+}
+
 function leaveOne({ scheduler }: Simulation, peer: SimPeer): void {
   const keys = [...peer.wishes.values()].filter(({ collection }) => collection !== "tally");
   if (keys.length > 0) peer.leave(scheduler.random.pick(keys).key);
 }
 
-function evictAtPeer({ server }: Simulation, peer: SimPeer): void {
+function evictAtPeer(_: Simulation, peer: SimPeer): void {
   const id = peer.node.random.pick(["n0", "n1", "n2", "n3"]);
   peer.node.note(`evicts ${id}`);
-  const evicting = peer.write([{ statement: "EVICT FROM notes WHERE _id = :id", args: { id } }]);
-  // What the server had by then may be what was forgotten, whoever hears of it.
-  const note = (): void => void peer.evicted.set(placeOf("notes", id), server.oracle.txn);
-  note();
-  evicting?.then(note, note);
+  peer.hasEvicted = true;
+  peer
+    .write([{ statement: "EVICT FROM notes WHERE _id = :id", args: { id } }])
+    ?.catch(() => undefined);
 }
 
 /** The disk is full, or broken, for one write. */
@@ -279,8 +313,9 @@ function failWrite(simulation: Simulation, peer: SimPeer): void {
 }
 
 function maintainPeer(simulation: Simulation, peer: SimPeer): void {
-  const { running } = peer;
-  if (running === undefined) return;
+  const { running, node } = peer;
+  // A clock that is a year ahead makes a peer forget what it keeps for a server that is restored.
+  if (running === undefined || node.skewMs > DAY) return;
   simulation.run(running.store.maintain().catch(() => undefined));
 }
 
@@ -292,6 +327,7 @@ const KINDS: readonly Kind[] = [
   { name: "follow", weight: 6, happen: followOne },
   { name: "leave", weight: 4, happen: leaveOne },
   { name: "cut", weight: 6, happen: cut },
+  { name: "cut of a fill", weight: 4, happen: cutFill },
   { name: "partition", weight: 2, happen: partition },
   { name: "stall", weight: 3, happen: stall },
   { name: "slow", weight: 2, happen: slow },
@@ -326,6 +362,7 @@ const KINDS: readonly Kind[] = [
   { name: "failing disk", weight: 0.7, happen: failWrite },
   { name: "maintenance at a peer", weight: 0.7, happen: maintainPeer },
   { name: "evict at a peer", weight: 0.7, happen: evictAtPeer },
+  ...DEVICE_KINDS,
 ];
 
 /** Whoever writes always does; all else happens often, seldom or never in a run. */

@@ -28,11 +28,16 @@ export interface Accepting {
 export interface Dialled {
   readonly opened: (channel: Channel) => void;
   readonly message: (bytes: Uint8Array) => void;
+  /** What was sent has been taken by the network. */
+  readonly drained?: () => void;
   readonly closed: (reason: string) => void;
 }
 
 /** Bytes for each millisecond. */
 const RATE = 400;
+
+/** Nothing passes the network, or the receiver does not read. */
+type Hold = "partition" | "receiver";
 
 /** One direction of a connection. */
 class Pipe {
@@ -54,7 +59,8 @@ class Pipe {
   #isEnding = false;
   /** What has arrived and was not handed over, in order: nothing passes it. */
   readonly #arrived: (() => void)[] = [];
-  #isHeld = false;
+  /** Why nothing is handed over for now. */
+  readonly #holds = new Set<Hold>();
   #isHandingOver = false;
 
   constructor(scheduler: Scheduler, to: () => End, onDrained: () => void) {
@@ -89,18 +95,18 @@ class Pipe {
     this.#stalledUntil = Math.max(this.#stalledUntil, untilMs);
   }
 
-  hold(): void {
-    this.#isHeld = true;
+  hold(why: Hold = "partition"): void {
+    this.#holds.add(why);
   }
 
-  release(): void {
-    this.#isHeld = false;
+  release(why: Hold = "partition"): void {
+    this.#holds.delete(why);
     if (!this.#isHandingOver) this.#handOver();
   }
 
   /** One after the other: each is an event of its own. */
   #handOver(): void {
-    const work = this.#isHeld || this.isBroken ? undefined : this.#arrived.shift();
+    const work = this.#holds.size > 0 || this.isBroken ? undefined : this.#arrived.shift();
     this.#isHandingOver = work !== undefined;
     if (work === undefined) return;
     work();
@@ -151,6 +157,7 @@ class Pipe {
 export class End implements Channel {
   readonly connection: SimConnection;
   readonly #pipe: () => Pipe;
+  readonly #incoming: () => Pipe;
   readonly #scheduler: Scheduler;
   receiver: Receiver | undefined;
   life: Life | undefined;
@@ -158,10 +165,15 @@ export class End implements Channel {
   onSend: ((bytes: Uint8Array) => void) | undefined;
   #state: "open" | "closing" | "closed" = "open";
 
-  constructor(connection: SimConnection, scheduler: Scheduler, pipe: () => Pipe) {
+  constructor(
+    connection: SimConnection,
+    scheduler: Scheduler,
+    pipes: { readonly outgoing: () => Pipe; readonly incoming: () => Pipe },
+  ) {
     this.connection = connection;
     this.#scheduler = scheduler;
-    this.#pipe = pipe;
+    this.#pipe = pipes.outgoing;
+    this.#incoming = pipes.incoming;
   }
 
   get isClosed(): boolean {
@@ -183,6 +195,12 @@ export class End implements Channel {
     this.#state = "closing";
     this.#pipe().end();
     this.#scheduler.after(this.#scheduler.between(1, 60), () => this.hangUp("closed"));
+  }
+
+  /** Whether this side does not read for now. */
+  hold(isHeld: boolean): void {
+    if (isHeld) this.#incoming().hold("receiver");
+    else this.#incoming().release("receiver");
   }
 
   receive(bytes: Uint8Array): void {
@@ -228,8 +246,9 @@ export class SimConnection {
       () => this.client,
       () => this.server.drained(),
     );
-    this.client = new End(this, scheduler, () => this.up);
-    this.server = new End(this, scheduler, () => this.down);
+    const [up, down] = [() => this.up, () => this.down];
+    this.client = new End(this, scheduler, { outgoing: up, incoming: down });
+    this.server = new End(this, scheduler, { outgoing: down, incoming: up });
   }
 
   get isOver(): boolean {
@@ -343,7 +362,7 @@ export class SimNetwork {
         if (isOpen) handlers.message(bytes);
         else waiting.push(bytes);
       },
-      drained: () => undefined,
+      drained: () => handlers.drained?.(),
       closed: (reason) => handlers.closed(reason),
     };
     life.after(this.scheduler.between(0.5, 50), () => {

@@ -3,15 +3,20 @@
  * sessions. It may crash at any write, be copied, and come back from an older copy of itself.
  */
 
+import { decodeServerMessage } from "@bigpeer/protocol";
+import { HORIZON_MS } from "../../src/limits.ts";
+import type { PeerSubscription } from "../../src/peer/held-subscriptions.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
-import { type PeerSubscription, PeerSync } from "../../src/peer/peer-sync.ts";
+import { PeerSync } from "../../src/peer/peer-sync.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { readIdentity, renewIdentity } from "../../src/store/identity.ts";
 import type { MemoryDisk } from "../../src/store/memory-disk.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { SimDevice } from "./sim-device.ts";
 import type { End, SimNetwork } from "./sim-network.ts";
 import { SimNode } from "./sim-node.ts";
 import type { Wish } from "./sim-rules.ts";
+import type { SimRuns } from "./sim-runs.ts";
 import { APP_ID, type Credential, type SimServer } from "./sim-server.ts";
 import type { SimStatement } from "./sim-statements.ts";
 import type { WireTap } from "./wire-tap.ts";
@@ -21,6 +26,7 @@ export interface PeerParts {
   readonly network: SimNetwork;
   readonly server: SimServer;
   readonly tap: WireTap;
+  readonly runs: Pick<SimRuns, "wishOf">;
 }
 
 interface Running {
@@ -34,15 +40,22 @@ interface Running {
 export class SimPeer {
   readonly name: string;
   readonly node: SimNode;
+  readonly device: SimDevice;
   readonly credential: Credential;
   readonly wishes = new Map<string, Wish>();
-  /** What it has forgotten by EVICT, and where the server was then (S37). */
-  readonly evicted = new Map<string, number>();
+  /** Called when a piece of a fill has come that is not the last. */
+  onPiece: (() => void) | undefined;
+  /** It has forgotten something that comes back with the next connection alone (S37). */
+  hasEvicted = false;
   /** All that it ever followed. */
   readonly pastWishes = new Map<string, Wish>();
   readonly #parts: PeerParts;
   #running: Running | undefined;
   isSyncWanted = true;
+  /** How far its clock was off when a server told it the time, in this life. */
+  #measuredSkewMs: number | undefined;
+  /** How long it remembers what was deleted. */
+  readonly #deletedMs: number;
   /** Its disk is a copy, and whoever opens it next can tell: then it is another life. */
   isCopyKnown = false;
 
@@ -51,6 +64,13 @@ export class SimPeer {
     this.credential = credential;
     this.#parts = parts;
     this.node = new SimNode(name, parts.scheduler, seed);
+    this.device = new SimDevice(this.node, (run) => parts.runs.wishOf(run));
+    this.#deletedMs = this.node.random.pick([HORIZON_MS, 5000]);
+  }
+
+  /** Whether its clock was measured in this life, and was not set since. */
+  get isClockKnown(): boolean {
+    return this.#running !== undefined && this.#measuredSkewMs === this.node.skewMs;
   }
 
   get running(): Running | undefined {
@@ -69,12 +89,15 @@ export class SimPeer {
       await renewIdentity(storage, platform);
       this.isCopyKnown = false;
     }
-    const store = await PeerStore.open(storage, platform, { appId: APP_ID });
+    const options = { appId: APP_ID, deletedMs: this.#deletedMs };
+    const store = await PeerStore.open(storage, platform, options);
     if (!life.isAlive) return;
+    this.#measuredSkewMs = undefined;
     const runner = new StatementRunner({ store: store.store, platform, appId: APP_ID });
     const sync = this.#newSync(store);
     this.#running = { store, runner, sync, subscriptions: new Map() };
     this.node.note(`is up as ${store.store.identity.site.slice(-4)}`);
+    this.device.begin(sync, runner);
     for (const wish of this.wishes.values()) this.#follow(wish);
     if (this.isSyncWanted) sync.start();
   }
@@ -82,29 +105,36 @@ export class SimPeer {
   #newSync(store: PeerStore): PeerSync {
     const { network, tap, server } = this.#parts;
     const { life } = this.node;
+    let helloSkewMs = 0;
     const description = {
-      key: this.name,
+      key: this.device.key,
       deviceName: this.name,
       os: "sim",
       sdk: "1",
-      metadata: {},
+      metadata: this.device.metadata,
     };
     return new PeerSync({
       store,
       platform: this.node.platform(),
       description,
+      run: (run, reply) => this.device.run(run, reply),
       appId: APP_ID,
       token: async () => server.newToken(this.credential),
       wakeIn: (ms, work) => life.after(ms, work),
       onEvent: (event) => {
-        if (event.kind !== "failed") return;
-        this.node.note(`failed: ${String(event.error)}`);
+        if (event.kind === "failed") this.node.note(`failed: ${String(event.error)}`);
+        if (event.kind === "connected") this.#measuredSkewMs = helloSkewMs;
       },
       dial: (handlers) =>
         network.dial(this.name, life, {
           ...handlers,
+          message: (bytes) => {
+            handlers.message(bytes);
+            if (this.onPiece !== undefined && isPiece(bytes)) this.onPiece();
+          },
           opened: (channel) => {
             const end = channel as End;
+            helloSkewMs = this.node.skewMs;
             end.onSend = (bytes) => tap.fromPeer(end, bytes);
             handlers.opened(end);
           },
@@ -149,6 +179,20 @@ export class SimPeer {
     this.#running?.subscriptions.delete(key);
   }
 
+  /** What was evicted comes back with the next connection, or when it is asked for anew (S37). */
+  followAnew(): void {
+    this.hasEvicted = false;
+    if (this.node.random.chance(0.5)) {
+      this.setSync(false);
+    } else {
+      const wishes = [...this.wishes.values()];
+      for (const wish of wishes) {
+        this.leave(wish.key);
+        this.follow(wish);
+      }
+    }
+  }
+
   #follow({ key, query, args }: Wish): void {
     const running = this.#running;
     running?.subscriptions.set(key, running.sync.subscribe(query, args));
@@ -172,6 +216,11 @@ export class SimPeer {
     if (runner === undefined || first === undefined) return undefined;
     return others.length === 0 ? execute(runner, first) : executeAll(runner, statements);
   }
+}
+
+function isPiece(bytes: Uint8Array): boolean {
+  const message = decodeServerMessage(bytes);
+  return message.t === "documents" && message.range?.through !== undefined;
 }
 
 async function execute(

@@ -23,7 +23,7 @@ export const NOTES = "notes";
 /** No credential but the full ones has a rule for it. */
 export const PRIVATE = "private";
 
-const all: Rule = { text: "true", test: () => true };
+export const EVERYTHING: Rule = { text: "true", test: () => true };
 
 function numberOf(fields: ValueObject, name: string): number | undefined {
   const value = fields[name];
@@ -84,14 +84,14 @@ function rightsOf(read: readonly Rule[] | undefined, write: readonly Rule[] | un
   };
 }
 
-function randomRule(random: Random): Rule {
+export function randomRule(random: Random): Rule {
   switch (random.below(4)) {
     case 0:
       return levelUpTo(random.below(5));
     case 1:
       return teamAbove(random.pick(TEAMS), random.below(3));
     case 2:
-      return all;
+      return EVERYTHING;
     default:
       return ownedBy(random.pick(OWNERS));
   }
@@ -126,6 +126,12 @@ function wish(collection: string, condition: string, args: ValueObject, test: Te
 }
 
 export const TALLY_WISH: Wish = wish(TALLY, "", {}, () => true);
+
+/** One that nobody has had before, as good as always: so it is filled. */
+export function freshWish(random: Random): Wish {
+  const low = -1 - random.below(1_000_000);
+  return wish(NOTES, "level >= :low", { low }, (f) => (numberOf(f, "level") ?? low - 1) >= low);
+}
 
 export function randomWish(random: Random): Wish {
   const level = random.below(5);

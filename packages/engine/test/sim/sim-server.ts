@@ -9,12 +9,12 @@ import { renewIdentity } from "../../src/store/identity.ts";
 import { DEFAULT_RETENTION, type Retention } from "../../src/store/maintenance.ts";
 import type { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { Store } from "../../src/store/store.ts";
-import type { ServerConnection } from "../../src/sync/connection.ts";
+import type { ServerConnection } from "../../src/sync/connection-host.ts";
 import type { Admission } from "../../src/sync/session-event.ts";
 import { type SyncLimits, SyncServer } from "../../src/sync/sync-server.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SentUploads } from "./sent-uploads.ts";
-import { type Checkpoint, ServerOracle } from "./server-oracle.ts";
+import { type Checkpoint, type OracleBook, ServerOracle } from "./server-oracle.ts";
 import type { Accepting, End, Receiver } from "./sim-network.ts";
 import { type Life, SimNode } from "./sim-node.ts";
 import { type Rights, randomRights } from "./sim-rules.ts";
@@ -43,6 +43,17 @@ export interface Session {
   readonly end: End;
   readonly connection: ServerConnection;
   readonly dialler: string;
+}
+
+export interface ServerParts {
+  readonly sent: SentUploads;
+  readonly tap: WireTap;
+  /** "server" where there is only one. */
+  readonly name?: string;
+  /** Told of all that the oracle finds. */
+  readonly book?: OracleBook;
+  /** No token ends with time. */
+  readonly isTokenEternal?: boolean;
 }
 
 interface Running {
@@ -74,6 +85,8 @@ function randomLimits(random: SimNode["random"]): Partial<SyncLimits> {
     joinTransactions: random.pick([1, 10, 2000]),
     resumeTransactions: random.pick([5, 50, 50_000]),
     uploads: random.pick([2, 64]),
+    toldPeers: random.pick([2, 1000]),
+    listBytes: random.pick([1, 100_000]),
   };
 }
 
@@ -100,21 +113,29 @@ export class SimServer implements Accepting {
   told = 0;
   restores = 0;
   wasClockSetBack = false;
+  /** Told of each process of the server before anybody speaks to it. */
+  onUp: ((sync: SyncServer) => void) | undefined;
 
-  constructor(scheduler: Scheduler, seed: number, parts: { sent: SentUploads; tap: WireTap }) {
+  constructor(scheduler: Scheduler, seed: number, parts: ServerParts) {
     this.#scheduler = scheduler;
-    this.node = new SimNode("server", scheduler, seed);
+    this.node = new SimNode(parts.name ?? "server", scheduler, seed);
     this.#tap = parts.tap;
-    this.oracle = new ServerOracle(scheduler, parts.sent);
+    this.oracle = new ServerOracle(scheduler, parts.sent, parts.book);
     this.node.onDurable = () => this.oracle.catchUp(this.node.disk);
     const { random } = this.node;
-    this.credentials = ["ann", "bob", "cleo", "root"].map((name) => newCredential(name, random));
+    this.credentials = ["ann", "bob", "cleo", "root"].map((name) => {
+      return newCredential(name, random, parts.isTokenEternal === true);
+    });
     this.limits = randomLimits(random);
     this.retention = randomRetention(random);
   }
 
   get isUp(): boolean {
     return this.#running !== undefined;
+  }
+
+  get store(): Store | undefined {
+    return this.#running?.store;
   }
 
   get sync(): SyncServer | undefined {
@@ -152,6 +173,7 @@ export class SimServer implements Accepting {
     });
     const runner = new StatementRunner({ store, platform, appId: APP_ID });
     this.#running = { store, runner, sync, sessions: new Set() };
+    this.onUp?.(sync);
     this.node.note(`is up at ${store.txnId} of ${store.identity.historyId.slice(0, 6)}`);
     this.#tickEvery(life, sync);
   }
@@ -303,9 +325,14 @@ export class SimServer implements Accepting {
   }
 }
 
-function newCredential(name: string, random: SimNode["random"]): Credential {
+function newCredential(
+  name: string,
+  random: SimNode["random"],
+  isTokenEternal: boolean,
+): Credential {
   const rights = randomRights(random);
-  const tokenMs = random.chance(0.25) ? 20_000 + random.below(60_000) : undefined;
+  const tokenMs =
+    !isTokenEternal && random.chance(0.25) ? 20_000 + random.below(60_000) : undefined;
   const credential: Credential = {
     name,
     rights,

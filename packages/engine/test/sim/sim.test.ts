@@ -7,7 +7,7 @@ import { Simulation, simulate } from "./simulation.ts";
 
 const SEEDS = 20;
 
-test("[S1–S39] everyone ends equal, whatever happens on the way, by seed", async () => {
+test("[S1–S46] [S57] everyone ends equal, whatever happens on the way, by seed", async () => {
   const counts = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const report = await simulate(seed);
@@ -17,6 +17,13 @@ test("[S1–S39] everyone ends equal, whatever happens on the way, by seed", asy
   for (const name of ["local write", "direct write", "server crash", "peer crash", "restore"]) {
     expect(counts.get(name), name).toBeGreaterThan(SEEDS / 10);
   }
+  for (const name of ["good", "remote.lost", "query.timeout"]) {
+    expect(counts.get(`answer ${name}`), name).toBeGreaterThan(SEEDS / 10);
+  }
+  for (const name of ["run", "answer", "cancel", "presence", "metadata", "watch"]) {
+    expect(counts.get(`message ${name}`), name).toBeGreaterThan(SEEDS);
+  }
+  expect(counts.get("message subscribe inside of a fill")).toBeGreaterThan(SEEDS / 10);
   for (const name of ["documents", "versions", "committed", "behind", "forked", "rights", "site"]) {
     expect(counts.get(`message ${name}`), name).toBeGreaterThan(0);
   }

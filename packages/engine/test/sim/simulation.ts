@@ -11,9 +11,11 @@ import { SentUploads } from "./sent-uploads.ts";
 import { drawEvents } from "./sim-events.ts";
 import { SimNetwork } from "./sim-network.ts";
 import { SimPeer } from "./sim-peer.ts";
+import { SimPresence } from "./sim-presence.ts";
 import { randomWish, TALLY_WISH } from "./sim-rules.ts";
+import { SimRuns } from "./sim-runs.ts";
 import { type Backup, SimServer } from "./sim-server.ts";
-import { tallyInserts } from "./sim-statements.ts";
+import { stillInserts, tallyInserts } from "./sim-statements.ts";
 import { WireTap } from "./wire-tap.ts";
 
 export interface SimOptions {
@@ -51,6 +53,9 @@ export class SimRunError extends Error {
 
 const PEACE_MS = 15 * 60_000;
 
+/** After which a connection that is dead is known to be, twice. */
+const PRESENCE_MS = 150_000;
+
 export class Simulation {
   readonly seed: number;
   readonly scheduler: Scheduler;
@@ -59,6 +64,8 @@ export class Simulation {
   readonly server: SimServer;
   readonly network: SimNetwork;
   readonly writes = new LocalWrites();
+  readonly runs: SimRuns;
+  readonly presence: SimPresence;
   readonly peers: SimPeer[] = [];
   readonly counts = new Map<string, number>();
   backup: Backup | undefined;
@@ -82,10 +89,13 @@ export class Simulation {
       restores: () => this.server.restores,
       queueBytes: () => this.server.limits.queueBytes ?? 0,
       diskOf: (name) => this.peers.find((peer) => peer.name === name)?.node.disk ?? {},
+      unsent: (disk, site) => this.writes.unsent(disk, site, this.sent),
     });
     this.server = new SimServer(scheduler, seed * 31 + 1, { sent: this.sent, tap: this.tap });
     this.server.node.onPowerLoss = () => this.crashServer();
     this.network = new SimNetwork(scheduler, this.server);
+    this.runs = new SimRuns(this);
+    this.presence = new SimPresence(this);
   }
 
   count(name: string): void {
@@ -93,9 +103,9 @@ export class Simulation {
   }
 
   addPeer(name: string, credential = this.scheduler.random.pick(this.server.credentials)): SimPeer {
-    const { scheduler, network, server, tap } = this;
+    const { scheduler, network, server, tap, runs } = this;
     const seed = this.seed * 131 + this.peers.length + 7;
-    const peer = new SimPeer(name, credential, seed, { scheduler, network, server, tap });
+    const peer = new SimPeer(name, credential, seed, { scheduler, network, server, tap, runs });
     peer.node.onPowerLoss = () => this.crashPeer(peer);
     this.peers.push(peer);
     return peer;
@@ -173,6 +183,11 @@ export class Simulation {
     await scheduler.runUntil(() => server.isUp, 10_000);
     for (const statement of tallyInserts()) void server.write(statement, undefined);
     if (scheduler.random.chance(0.5)) {
+      for (const statement of stillInserts(scheduler.random)) {
+        void server.write(statement, undefined);
+      }
+    }
+    if (scheduler.random.chance(0.5)) {
       const statement = "CREATE INDEX by_owner ON notes (owner)";
       void server.write({ statement, args: {} }, undefined);
     }
@@ -181,6 +196,7 @@ export class Simulation {
     for (let i = 0; i < count; i++) {
       const peer = this.addPeer(`p${i}`);
       peer.follow(TALLY_WISH);
+      peer.device.setWatching(scheduler.random.chance(0.5));
       const wishes = scheduler.random.below(3);
       for (let j = 0; j < wishes; j++) peer.follow(randomWish(scheduler.random));
       this.later(scheduler.between(0, 3000), () => this.startPeer(peer));
@@ -199,9 +215,30 @@ export class Simulation {
     for (const peer of this.peers) {
       network.heal(peer.name);
       peer.node.writesToCrash = undefined;
-      peer.setSync(true);
+      peer.onPiece = undefined;
+      peer.node.disk.failNextWrite(undefined);
     }
     server.node.writesToCrash = undefined;
+    // Whoever is just writing, finishes it first.
+    await scheduler.runFor(1000);
+    for (const peer of this.peers) {
+      if (peer.hasEvicted) peer.followAnew();
+      peer.setSync(true);
+    }
+    if (!(await this.#untilSettled())) return;
+    await this.#settleDevices();
+    let expired: number;
+    do {
+      if (!(await this.#untilSettled())) return;
+      expired = this.tap.expired;
+      // What is still on its way changes nothing any more.
+      await scheduler.runFor(2000);
+      // But a token whose welcome came late may end before it is renewed (S7).
+    } while (this.tap.expired > expired);
+  }
+
+  async #untilSettled(): Promise<boolean> {
+    const { scheduler } = this;
     let nextLook = 0;
     const isDone = (): boolean => {
       if (scheduler.now < nextLook) return false;
@@ -210,8 +247,27 @@ export class Simulation {
     };
     const isInTime = await scheduler.runUntil(isDone, scheduler.now + PEACE_MS);
     if (!isInTime) scheduler.fail("everyone settles", isSettled(this) ?? "");
-    // What is still on its way changes nothing any more.
-    else await scheduler.runFor(2000);
+    return isInTime;
+  }
+
+  /** Who went without a word is found to be gone; then everyone knows who is there, and answers. */
+  async #settleDevices(): Promise<void> {
+    await this.#settlePresence();
+    await this.runs.startLast();
+    await this.#settlePresence();
+  }
+
+  async #settlePresence(): Promise<void> {
+    const { scheduler, presence } = this;
+    let nextLook = 0;
+    const isExact = (): boolean => {
+      if (scheduler.now < nextLook) return false;
+      nextLook = scheduler.now + 250;
+      return presence.fault() === undefined;
+    };
+    await scheduler.runUntil(isExact, scheduler.now + PRESENCE_MS);
+    const fault = presence.fault();
+    if (fault !== undefined) scheduler.fail(fault.invariant, fault.detail);
   }
 }
 

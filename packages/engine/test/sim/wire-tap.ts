@@ -53,6 +53,15 @@ interface TapParts {
   readonly queueBytes: () => number;
   /** The disk of a peer. */
   readonly diskOf: (peer: string) => object;
+  /** What a disk has written under a site and not sent. */
+  readonly unsent: (disk: object, site: Site) => Iterable<string>;
+}
+
+/** What a store was told to be forked. */
+interface Fork {
+  readonly disk: object;
+  readonly site: Site;
+  readonly number: number;
 }
 
 export class WireTap {
@@ -62,9 +71,11 @@ export class WireTap {
   readonly told = new Map<string, ToldOutcome>();
   /** Uploads whose peer was told at any time that they had no effect. */
   readonly refused = new Set<string>();
-  /** Writes that were sent, and sent back to be sent anew by another site. */
-  readonly restamped = new Set<string>();
+  readonly #forks: Fork[] = [];
+  readonly #restamped = new Set<string>();
   readonly counts = new Map<string, number>();
+  /** Sessions that ended with their token. */
+  expired = 0;
 
   constructor(parts: TapParts) {
     this.#parts = parts;
@@ -95,6 +106,9 @@ export class WireTap {
     const session = this.sessionOf(end);
     this.#note(end, "→", message);
     if (message.t === "hello" || message.t === "site") session.site = message.site;
+    if (message.t === "subscribe" && message.cursor?.after !== undefined) {
+      this.#count("subscribe inside of a fill");
+    }
     if (message.t === "upload") {
       const { number, digest, steps } = message;
       const { senders } = this.#parts.sent.add(session.site, number, digest, steps);
@@ -140,8 +154,11 @@ export class WireTap {
         }
         return;
       }
+      case "bye":
+        if (message.code === "expired") this.expired++;
+        return;
       case "forked":
-        return this.#noteForked(message.site, message.number);
+        return this.#noteForked(end, message.site, message.number);
       case "committed":
         for (const outcome of message.outcomes) this.#checkOutcome(end, session, outcome);
         return;
@@ -160,9 +177,13 @@ export class WireTap {
   }
 
   #note(end: End, arrow: string, message: PeerMessage | ServerMessage): void {
-    this.counts.set(message.t, (this.counts.get(message.t) ?? 0) + 1);
+    this.#count(message.t);
     const { dialler, number } = end.connection;
     this.#parts.scheduler.note(`${dialler}.${number}`, `${arrow} ${describeMessage(message)}`);
+  }
+
+  #count(name: string): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
   }
 
   /** S22: what is queued for a session is bounded, but for the message that goes over it. */
@@ -263,12 +284,28 @@ export class WireTap {
     this.told.set(name, { kind: outcome.kind, peer: end.connection.dialler, restores });
   }
 
-  #noteForked(site: Site, number: number): void {
+  /**
+   * Writes that were sent, or lay behind such, and have to be sent anew by another site (S29). A peer
+   * goes on under the former one until it hears of it: that is looked for again.
+   */
+  get restamped(): ReadonlySet<string> {
+    for (const fork of this.#forks) this.#restamp(fork);
+    return this.#restamped;
+  }
+
+  #noteForked({ connection }: End, site: Site, number: number): void {
+    const fork = { disk: this.#parts.diskOf(connection.dialler), site, number };
+    this.#forks.push(fork);
+    this.#restamp(fork);
+  }
+
+  #restamp({ disk, site, number }: Fork): void {
+    for (const tag of this.#parts.unsent(disk, site)) this.#restamped.add(tag);
     const { uploads } = this.#parts.oracle();
     for (const upload of this.#parts.sent.all()) {
       if (upload.site !== site || upload.number < number) continue;
       const taken = uploads.get(uploadName(site, upload.number))?.tags ?? [];
-      for (const tag of upload.tags) if (!taken.includes(tag)) this.restamped.add(tag);
+      for (const tag of upload.tags) if (!taken.includes(tag)) this.#restamped.add(tag);
     }
   }
 
@@ -292,7 +329,7 @@ function numbersIn(message: ServerMessage): number[] {
     case "committed":
       return [message.txn, ...message.outcomes.map(({ txn }) => txn)];
     case "documents":
-      return [...message.entries.map(versionOf), message.committed ?? 0];
+      return [...message.entries.map(versionOf), message.asOf ?? 0, message.committed ?? 0];
     case "versions":
       return message.list.map(([, version]) => version);
     default:

@@ -53,6 +53,7 @@ test("[K21] two overlays over a reader read as one map with all writes done", ()
           expect(upper.has(name)).toBe(model.has(name));
         }
         lower.absorb(upper);
+        for (const name of "abcdefg") expect(lower.get(name)).toBe(model.get(name));
         expect([...lower.entries(where)]).toEqual([...expected.entries(where)]);
         expect([...lower.writes.keys()].sort()).toEqual(
           [...new Set([...first, ...second].map(([name]) => name))].sort(),

@@ -388,7 +388,10 @@ function editDelta(w: ModelDoc, edit: Edit, t: ModelStamp, delta: ModelDoc): voi
           ? larger(w.alive, removed, node?.[kind]?.reset?.[0] ?? NONE)
           : ([edit.birth[0], Number.parseInt(edit.birth[1], 16)] as const);
       const key = `${birth.join("/")} ${t[1]}`;
-      const before = node?.[kind]?.adds.get(key)?.sum[1] ?? 0;
+      const known = node?.[kind]?.adds.get(key)?.sum;
+      // What is offered again is in the sum.
+      if (known !== undefined && !isLess(known[0], t)) return;
+      const before = known?.[1] ?? 0;
       const sum =
         kind === "pn" ? Number(before) + Number(edit.by) : BigInt(before) + BigInt(edit.by);
       const adds = new Map([[key, { birth, site: t[1], sum: [t, sum] as const }]]);

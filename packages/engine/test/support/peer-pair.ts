@@ -42,8 +42,9 @@ export async function peerPair(seed = 1): Promise<PeerPair> {
 export async function welcome(
   { peer, server }: Pick<PeerPair, "peer" | "server">,
   rights = RIGHTS,
+  offsetMs = 0,
 ): Promise<void> {
-  await peer.welcome({ history: server.identity.historyId, app: APP, rights });
+  await peer.welcome({ history: server.identity.historyId, app: APP, rights, offsetMs });
 }
 
 /** Opens the peer again on its disk, with or without a word of farewell. */
@@ -52,6 +53,28 @@ export async function reopen(pair: PeerPair, { isCrash = false } = {}): Promise<
   else await pair.peer.close();
   pair.storage = new MemoryKeyValue(pair.disk);
   pair.peer = await PeerStore.open(pair.storage, pair.platform, { appId: APP });
+}
+
+/** Lets `count` held commits reach the disk, then takes the power. False when there were no more. */
+export async function crashAfter(
+  { disk }: PeerPair,
+  count: number,
+  unsynced: "lost" | "kept" = "lost",
+): Promise<boolean> {
+  for (let synced = 0, idle = 0; idle < 20; ) {
+    await new Promise(setImmediate);
+    idle++;
+    if (disk.unsyncedCount === 0) continue;
+    idle = 0;
+    if (synced === count) {
+      disk.crash({ unsynced });
+      disk.releaseSyncs();
+      return true;
+    }
+    disk.syncNext();
+    synced++;
+  }
+  return false;
 }
 
 /** A document of the server as it comes to a peer that may read all and follows all. */

@@ -3,7 +3,14 @@
  * messages that the tests are made of.
  */
 
-import type { PeerMessage, ServerMessage, Welcome } from "@bigpeer/protocol";
+import {
+  type PeerMessage,
+  type PresentPeer,
+  type RunMessage,
+  type ServerMessage,
+  SYNC_VERSION,
+  type Welcome,
+} from "@bigpeer/protocol";
 import type { SealedUpload } from "../../src/peer/peer-layers.ts";
 import { peerState, peerStep } from "../../src/peer/peer-session.ts";
 import type {
@@ -25,7 +32,7 @@ const DESCRIPTION = { key: "p1", deviceName: "d", os: "o", sdk: "s", metadata: {
 
 export const WELCOME: Welcome = {
   t: "welcome",
-  version: 1,
+  version: SYNC_VERSION,
   history: "h1",
   app: "app",
   txn: 100,
@@ -34,6 +41,21 @@ export const WELCOME: Welcome = {
   rights: RIGHTS,
   bounds: { messageBytes: 1_000_000, uploads: 64, subscriptions: 10 },
 };
+
+export const RUN: RunMessage = {
+  t: "run",
+  id: 1,
+  statement: "SELECT * FROM tasks",
+  args: {},
+  ms: 1000,
+  rows: 10,
+  bytes: 1000,
+};
+
+export function otherPeer(session: number): PresentPeer {
+  const key = `key ${session}`;
+  return { session, key, deviceName: "d", os: "o", sdk: "s", metadata: {}, since: WALL };
+}
 
 export function upload(number: number, site: string = SITE): SealedUpload {
   return { site, number, digest: new Uint8Array(32).fill(number), steps: [] };
@@ -136,6 +158,7 @@ export function summary(actions: readonly PeerAction[]): string {
   return actions
     .map((action) => {
       if (action.kind === "send") return `send ${action.message.t}`;
+      if (action.kind === "pong") return "send pong";
       return action.kind === "report" ? `report ${action.event.kind}` : action.kind;
     })
     .join(", ");

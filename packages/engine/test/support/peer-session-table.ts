@@ -1,7 +1,8 @@
 /**
  * What the peer's machine does: for every event and phase the phase after it and what it asks for,
  * "nothing" where neither changes. `open` is a session with a live subscription and nothing to
- * upload; the second table is for what its uploads wait for.
+ * upload; the other tables are for what its uploads wait for, for the statements that it runs, and
+ * for what it knows of other peers.
  */
 
 export interface PhaseColumns {
@@ -61,6 +62,38 @@ export const PHASE_TABLE: { readonly [event: string]: PhaseColumns } = {
     greeting: "nothing",
     settling: "settling: send token",
     open: "open: send token",
+  },
+  metadata: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "settling: send metadata",
+    open: "open: send metadata",
+  },
+  watch: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "open: send watch",
+  },
+  unrenewed: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
+  },
+  answered: {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "nothing",
+    settling: "nothing",
+    open: "nothing",
   },
   opened: {
     stopped: "nothing",
@@ -262,6 +295,30 @@ export const PHASE_TABLE: { readonly [event: string]: PhaseColumns } = {
     settling: "settling: rights",
     open: "open: rights",
   },
+  "message presence": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "nothing",
+    open: "nothing",
+  },
+  "message run": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "settling: run",
+    open: "open: run",
+  },
+  "message cancel": {
+    stopped: "nothing",
+    waiting: "nothing",
+    connecting: "nothing",
+    greeting: "waiting: send bye, hangUp, report disconnected, wakeAt",
+    settling: "nothing",
+    open: "nothing",
+  },
   "message ping": {
     stopped: "nothing",
     waiting: "nothing",
@@ -346,5 +403,95 @@ export const UPLOAD_TABLE: { readonly [event: string]: UploadColumns } = {
     site: "reoffering <- open: reoffer",
     reoffering: "waiting <- waiting: hangUp, report disconnected, wakeAt",
     forking: "waiting <- waiting: hangUp, report disconnected, wakeAt",
+  },
+};
+
+/** How many runs there are after the event, and what the event did. */
+export interface RunColumns {
+  readonly none: string;
+  readonly one: string;
+  readonly full: string;
+}
+
+export const RUN_TABLE: { readonly [event: string]: RunColumns } = {
+  "message run": {
+    none: "1 <- open: run",
+    one: "0 <- waiting: send bye, cancel, hangUp, report disconnected, wakeAt",
+    full: "0 <- waiting: send bye, cancel all, hangUp, report disconnected, wakeAt",
+  },
+  "message run of another number": {
+    none: "1 <- open: run",
+    one: "2 <- open: run",
+    full: "16 <- open: send answer",
+  },
+  "message cancel": {
+    none: "0 <- nothing",
+    one: "0 <- open: cancel",
+    full: "15 <- open: cancel",
+  },
+  answered: {
+    none: "0 <- nothing",
+    one: "1 <- open: send answer",
+    full: "16 <- open: send answer",
+  },
+  "answered to the end": {
+    none: "0 <- nothing",
+    one: "0 <- open: send answer",
+    full: "15 <- open: send answer",
+  },
+  stop: {
+    none: "0 <- stopped: send bye, hangUp, report disconnected, sleep",
+    one: "0 <- stopped: cancel, send bye, hangUp, report disconnected, sleep",
+    full: "0 <- stopped: cancel all, send bye, hangUp, report disconnected, sleep",
+  },
+  disconnected: {
+    none: "0 <- waiting: hangUp, report disconnected, wakeAt",
+    one: "0 <- waiting: cancel, hangUp, report disconnected, wakeAt",
+    full: "0 <- waiting: cancel all, hangUp, report disconnected, wakeAt",
+  },
+  failed: {
+    none: "0 <- waiting: report failed, send bye, hangUp, report disconnected, wakeAt",
+    one: "0 <- waiting: report failed, send bye, cancel, hangUp, report disconnected, wakeAt",
+    full: "0 <- waiting: report failed, send bye, cancel all, hangUp, report disconnected, wakeAt",
+  },
+};
+
+/** What is known of other peers after the event (how many, and which), and what the event did. */
+export interface PresenceColumns {
+  readonly unwatched: string;
+  readonly asked: string;
+  readonly told: string;
+}
+
+export const PRESENCE_TABLE: { readonly [event: string]: PresenceColumns } = {
+  "watch on": {
+    unwatched: "0:  <- open: send watch",
+    asked: "0:  <- nothing",
+    told: "2: 1 <- nothing",
+  },
+  "watch off": {
+    unwatched: "0:  <- nothing",
+    asked: "0:  <- open: send watch",
+    told: "0:  <- open: send watch",
+  },
+  "message presence": {
+    unwatched: "0:  <- nothing",
+    asked: "0:  <- nothing",
+    told: "3: 2 <- nothing",
+  },
+  "message presence, whole": {
+    unwatched: "0:  <- nothing",
+    asked: "3: 2 <- nothing",
+    told: "3: 2 <- nothing",
+  },
+  stop: {
+    unwatched: "offline <- stopped: send bye, hangUp, report disconnected, sleep",
+    asked: "offline <- stopped: send bye, hangUp, report disconnected, sleep",
+    told: "offline <- stopped: send bye, hangUp, report disconnected, sleep",
+  },
+  disconnected: {
+    unwatched: "offline <- waiting: hangUp, report disconnected, wakeAt",
+    asked: "offline <- waiting: hangUp, report disconnected, wakeAt",
+    told: "offline <- waiting: hangUp, report disconnected, wakeAt",
   },
 };

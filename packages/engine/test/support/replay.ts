@@ -45,6 +45,7 @@ async function applyRecord(
     ...(record.requestId === undefined ? {} : { requestId: record.requestId }),
     ...(record.upload === undefined ? {} : { upload: record.upload }),
     ...(record.refusal === undefined ? {} : { refusal: record.refusal }),
+    ...(record.via === undefined ? {} : { via: record.via }),
   });
   base.close();
   await target.commit(overlay.writes);

@@ -9,6 +9,7 @@ import {
   encodeMessage,
   type PeerMessage,
   type ServerMessage,
+  SYNC_VERSION,
   type Value,
   type ValueObject,
   type Welcome,
@@ -133,7 +134,7 @@ export const FILTER: Uint8Array = new Uint8Array(16).fill(1);
 
 const WELCOME: Welcome = {
   t: "welcome",
-  version: 1,
+  version: SYNC_VERSION,
   history: "h1",
   app: "app",
   txn: 100,

@@ -81,8 +81,8 @@ export function run(state: SessionState, ...events: readonly SessionEvent[]): Se
   return step;
 }
 
-export function say(message: PeerMessage): SessionEvent {
-  return { kind: "message", message };
+export function say(message: PeerMessage, size = 0): SessionEvent {
+  return { kind: "message", message, size };
 }
 
 export function answered(number: number, answer: UploadAnswer, site = SITE): SessionEvent {
@@ -116,13 +116,23 @@ export const SUBSCRIBE: Subscribe = {
 
 export const GREETING: SessionState = newSession(FACTS, NOW);
 export const ADMITTING: SessionState = run(GREETING, say(HELLO)).state;
-export const EMPTY: SessionState = run(ADMITTING, ADMITTED).state;
-/** With a subscription and an upload under way. */
+/** It was pinged for the first time. */
+export const EMPTY: SessionState = run(ADMITTING, ADMITTED, tickAt({ txn: 41 })).state;
+/** What asks for the statement that an open session is waited for. */
+export const RUN: Extract<SessionEvent, { kind: "run" }> = {
+  kind: "run",
+  id: 4,
+  rows: 3,
+  bytes: 100,
+  frame: Uint8Array.of(1, 2),
+};
+/** With a subscription, an upload and a statement under way. */
 export const OPEN: SessionState = run(
   EMPTY,
   say(SUBSCRIBE),
   { kind: "followed", id: 1, ...STREAM },
   say(uploadOf(6)),
+  RUN,
 ).state;
 export const CLOSED: SessionState = run(GREETING, { kind: "closing" }).state;
 

@@ -164,26 +164,40 @@ export interface HistoryReport {
   whole: number;
   readonly entries: { [kind: string]: number };
   readonly modes: { [mode: string]: number };
+  /** Fills that went on where they were cut. */
+  goneOn: number;
   falls: number;
 }
 
+export interface HistoryOptions {
+  /** Who was whole mostly begins anew when it comes back: so many fills are cut. */
+  readonly isForgetful?: boolean;
+}
+
+const HISTORY_LENGTH = 160;
+
 /** Runs one history. Throws where a peer holds or hears what it should not. */
-async function runHistory(seed: number, length = 160): Promise<HistoryReport> {
+async function runHistory(seed: number, options: HistoryOptions): Promise<HistoryReport> {
   const random = seededRandom(seed);
-  const history = new History(random, await openHistory(random));
-  await history.run(length);
+  const history = new History(random, await openHistory(random), options);
+  await history.run(HISTORY_LENGTH);
   return history.report;
 }
 
 /** Runs several, and says which seed failed. */
-export async function runHistories(first: number, count: number): Promise<HistoryReport> {
-  const total: HistoryReport = { whole: 0, entries: {}, modes: {}, falls: 0 };
+export async function runHistories(
+  first: number,
+  count: number,
+  options: HistoryOptions = {},
+): Promise<HistoryReport> {
+  const total: HistoryReport = { whole: 0, entries: {}, modes: {}, goneOn: 0, falls: 0 };
   for (let seed = first; seed < first + count; seed++) {
-    const report = await runHistory(seed).catch((error: unknown) => {
+    const report = await runHistory(seed, options).catch((error: unknown) => {
       throw new Error(`seed ${seed}`, { cause: error });
     });
     total.whole += report.whole;
     total.falls += report.falls;
+    total.goneOn += report.goneOn;
     addCounts(total.entries, report.entries);
     addCounts(total.modes, report.modes);
   }
@@ -241,10 +255,12 @@ class History {
   readonly #opened: OpenHistory;
   readonly #past: Past;
   readonly #peers: Peer[] = [];
-  readonly report: HistoryReport = { whole: 0, entries: {}, modes: {}, falls: 0 };
+  readonly #isForgetful: boolean;
+  readonly report: HistoryReport = { whole: 0, entries: {}, modes: {}, goneOn: 0, falls: 0 };
 
-  constructor(random: Random, opened: OpenHistory) {
+  constructor(random: Random, opened: OpenHistory, { isForgetful = false }: HistoryOptions) {
     this.#random = random;
+    this.#isForgetful = isForgetful;
     this.#opened = opened;
     this.#past = new Past(opened.store);
   }
@@ -287,8 +303,13 @@ class History {
   }
 
   #subscribe({ receiver }: Peer, subscription: Subscription): void {
+    // Not what it holds: that is what a server of another history would meet.
+    const isForgotten = this.#isForgetful && !subscription.isFilling && this.#random.chance(0.8);
+    if (isForgotten) subscription.cursor = undefined;
+    const { cursor } = subscription;
     receiver.subscribe(subscription);
     const { mode = "" } = subscription;
+    if (mode === "fill" && cursor?.after !== undefined) this.report.goneOn++;
     this.report.modes[mode] = (this.report.modes[mode] ?? 0) + 1;
   }
 

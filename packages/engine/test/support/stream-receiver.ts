@@ -16,6 +16,7 @@ import {
   type PeerError,
   type ServerMessage,
   type StreamMode,
+  type SyncCursor,
   type Value,
   type Versions,
   type WholeState,
@@ -42,9 +43,9 @@ export class Subscription {
   readonly held: Map<string, HeldDocument> = new Map();
   /** Ids that it was ever told that they match. */
   readonly told: Set<string> = new Set();
-  cursor:
-    | { readonly history: string; readonly filter: Uint8Array; readonly txn: number }
-    | undefined;
+  cursor: SyncCursor | undefined;
+  /** The cursor is one on the way through a fill (S57). */
+  isFilling = false;
   mode: StreamMode | undefined;
   isLive = false;
   /** The cursor that it came back with. */
@@ -194,12 +195,10 @@ export class Receiver implements StreamSession {
         const answer = this.#answers[message.id];
         if (answer === undefined) throw new Error("an answer to nothing");
         const { key, subscription } = answer;
-        const { cursor } = subscription;
-        // From the first piece on the cursor tells nothing of what is held, until `complete`.
-        if (message.mode === "fill") subscription.cursor = undefined;
-        if (message.mode === "compare" && cursor !== undefined) {
-          subscription.cursor = { ...cursor, filter: new Uint8Array(16) };
-        }
+        // From the first piece on the cursor tells nothing of what is held, until `complete`; but of
+        // a fill that was cut this may be the rest.
+        if (message.mode === "fill" && !subscription.isFilling) subscription.cursor = undefined;
+        if (message.mode === "compare") tear(subscription);
         this.#byFilter.set(key, subscription);
         subscription.isLive = false;
         subscription.pending = [];
@@ -240,15 +239,22 @@ export class Receiver implements StreamSession {
       throw new Error(`a cursor went back from ${subscription.cursor.txn} to ${txn}`);
     }
     subscription.cursor = { history: this.#history, filter, txn };
+    subscription.isFilling = false;
     this.#watch.onWhole?.(subscription, txn);
   }
 
-  #documents({ filter, entries, range, committed }: Documents): void {
+  #documents({ filter, entries, range, asOf: txn, committed }: Documents): void {
     const subscription = this.#of(filter);
     if (subscription !== undefined) {
       if (range !== undefined) letGo(subscription, range, idsOf(entries));
       if (subscription.isLive) subscription.pending.push(...entries);
       else for (const entry of entries) this.#entry(subscription, entry, filter);
+      if (range !== undefined && txn !== undefined) {
+        const { through: after } = range;
+        const place = { history: this.#history, filter, txn };
+        subscription.cursor = after === undefined ? place : { ...place, after };
+        subscription.isFilling = true;
+      }
     }
     if (committed !== undefined) this.#commit(committed);
   }
@@ -267,9 +273,7 @@ export class Receiver implements StreamSession {
   #versions({ filter, list, range }: Versions): void {
     const subscription = this.#of(filter);
     if (subscription === undefined) return;
-    if (subscription.cursor !== undefined) {
-      subscription.cursor = { ...subscription.cursor, filter: new Uint8Array(16) };
-    }
+    tear(subscription);
     letGo(subscription, range, new Set(list.map(([id]) => documentId(id).key)));
     const wanted: Value[] = [];
     for (const [id, version] of list) {
@@ -310,6 +314,15 @@ export class Receiver implements StreamSession {
         held.delete(key);
     }
   }
+}
+
+/** Parts of several states are held: it has to be compared. */
+function tear(subscription: Subscription): void {
+  const { cursor } = subscription;
+  subscription.isFilling = false;
+  if (cursor === undefined) return;
+  const { history, txn } = cursor;
+  subscription.cursor = { history, filter: new Uint8Array(16), txn };
 }
 
 function idsOf(entries: readonly DocumentEntry[]): ReadonlySet<string> {

@@ -11,7 +11,7 @@ import {
   SYNC_VERSION,
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../../src/platform.ts";
-import type { ServerConnection } from "../../src/sync/connection.ts";
+import type { ServerConnection } from "../../src/sync/connection-host.ts";
 import type { SyncServer } from "../../src/sync/sync-server.ts";
 
 type MessageOf<K extends ServerMessage["t"]> = Extract<ServerMessage, { t: K }>;
@@ -27,6 +27,8 @@ export class SyncClient implements Channel {
   isClosed = false;
   /** What a test says that waits on the way. */
   queuedBytes = 0;
+  /** Whether what is sent waits until the test takes it. */
+  isQueueing = false;
   #seen = 0;
 
   constructor(server: SyncServer, platform: Platform) {
@@ -35,6 +37,7 @@ export class SyncClient implements Channel {
   }
 
   send(bytes: Uint8Array): void {
+    if (this.isQueueing) this.queuedBytes += bytes.length;
     if (!this.isClosed) this.heard.push(decodeServerMessage(bytes));
   }
 

@@ -3,7 +3,7 @@
  * of the connection.
  */
 
-import type { PeerMessage } from "@bigpeer/protocol";
+import { type PeerMessage, SYNC_VERSION } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { serverStep } from "../../src/sync/server-session.ts";
 import type { SessionEvent } from "../../src/sync/session-event.ts";
@@ -21,6 +21,7 @@ import {
   NOW,
   OPEN,
   OTHER_SITE,
+  RUN,
   run,
   SITE,
   STREAM,
@@ -47,6 +48,8 @@ describe("the table", () => {
     identified: { kind: "identified", site: OTHER_SITE, known: 2 },
     uploaded: answered(6, takenAs("applied", 42)),
     upload_failed: { kind: "upload_failed", site: SITE, number: 6, code: "store.full" },
+    run: { ...RUN, id: 5 },
+    cancel_run: { kind: "cancel_run", id: 4 },
     rights_changed: { kind: "rights_changed", grant: grantOf("narrow") },
     revoked: { kind: "revoked" },
     tick: tickAt(),
@@ -62,6 +65,9 @@ describe("the table", () => {
     upload: uploadOf(7),
     site: { t: "site", site: OTHER_SITE },
     token: { t: "token", token: "new" },
+    metadata: { t: "metadata", metadata: { n: 1 } },
+    watch: { t: "watch", isOn: true },
+    answer: { t: "answer", id: 4, items: [1] },
     ping: { t: "ping", now: 1 },
     pong: { t: "pong", ping: 1, now: 2 },
     bye: { t: "bye", code: "stopped", message: "" },
@@ -82,6 +88,8 @@ describe("the table", () => {
       identified: "greeting: ",
       uploaded: "greeting: ",
       upload_failed: "greeting: ",
+      run: "greeting: ",
+      cancel_run: "greeting: ",
       rights_changed: "greeting: ",
       revoked: "closed: bye unauthorized, close, release",
       tick: "greeting: ",
@@ -95,6 +103,9 @@ describe("the table", () => {
       "message upload": malformed,
       "message site": malformed,
       "message token": malformed,
+      "message metadata": malformed,
+      "message watch": malformed,
+      "message answer": malformed,
       "message ping": malformed,
       "message pong": malformed,
       "message bye": "closed: close, release",
@@ -111,6 +122,8 @@ describe("the table", () => {
       identified: "admitting: ",
       uploaded: "admitting: ",
       upload_failed: "admitting: ",
+      run: "admitting: ",
+      cancel_run: "admitting: ",
       rights_changed: "admitting: ",
       revoked: "closed: bye unauthorized, close, release",
       tick: "admitting: ",
@@ -124,6 +137,9 @@ describe("the table", () => {
       "message upload": malformed,
       "message site": malformed,
       "message token": malformed,
+      "message metadata": malformed,
+      "message watch": malformed,
+      "message answer": malformed,
       "message ping": "admitting: pong",
       "message pong": malformed,
       "message bye": "closed: close, release",
@@ -140,6 +156,8 @@ describe("the table", () => {
       identified: "open: site",
       uploaded: "open: outcome",
       upload_failed: "closed: bye busy, close, release",
+      run: "open: forward",
+      cancel_run: "open: cancel",
       rights_changed: "open: grant, rights, judge_anew",
       revoked: "closed: bye unauthorized, close, release",
       tick: "open: ",
@@ -153,6 +171,9 @@ describe("the table", () => {
       "message upload": "open: upload",
       "message site": "open: identify",
       "message token": "open: admit",
+      "message metadata": "open: describe",
+      "message watch": "open: watch",
+      "message answer": "open: answered",
       "message ping": "open: pong",
       "message pong": "open: ",
       "message bye": "closed: close, release",
@@ -200,11 +221,11 @@ describe("connection", () => {
   });
 
   test("[S2] another version is answered with the one that is spoken", () => {
-    const step = run(GREETING, say({ ...HELLO, version: 2 }));
+    const step = run(GREETING, say({ ...HELLO, version: SYNC_VERSION + 1 }));
     expect(byeOf(step)).toEqual({
       t: "bye",
       code: "version",
-      message: "expected version 1 of the protocol, found 2",
+      message: `expected version ${SYNC_VERSION} of the protocol, found ${SYNC_VERSION + 1}`,
     });
   });
 
@@ -244,7 +265,7 @@ describe("connection", () => {
     expect(sent(run(ADMITTING, { ...ADMITTED, grant }))).toEqual([
       {
         t: "welcome",
-        version: 1,
+        version: SYNC_VERSION,
         history: "h1",
         app: "app1",
         txn: 41,

@@ -11,3 +11,8 @@ test("[S11] to [S23] whoever follows holds exactly what matches and may be read,
   const { whole } = await runHistories(1000, SEEDS);
   expect(whole).toBeGreaterThan(50 * SEEDS);
 }, 1_800_000);
+
+test("[S57] whoever has its fill cut ends with exactly what matches, in many histories", async () => {
+  const { goneOn } = await runHistories(1000, SEEDS, { isForgetful: true });
+  expect(goneOn).toBeGreaterThan(SEEDS);
+}, 1_800_000);

@@ -20,3 +20,9 @@ test("[S13] [S18] what a former comparison wanted and came to match since is lef
   const { whole } = await runHistories(1593, 1);
   expect(whole).toBeGreaterThan(0);
 });
+
+test("[S57] whoever has its fill cut again and again ends with exactly what matches, and hears of nothing else", async () => {
+  const { goneOn, entries } = await runHistories(1, SEEDS, { isForgetful: true });
+  expect(goneOn).toBeGreaterThan(2 * SEEDS);
+  expect(Object.keys(entries).toSorted()).toEqual(["deleted", "delta", "drop", "left", "put"]);
+}, 120_000);

@@ -15,9 +15,13 @@ export interface StorageSize extends TreeSize {
   readonly lastPageNumber: number;
 }
 
-/** The file grows by a sixteenth of its size, within these bounds, so that it seldom has to. */
+/**
+ * The file grows by a sixteenth of its size or by some commits like the one at hand, within these
+ * bounds, so that it seldom has to.
+ */
 const STEP_MIN = 1024 * 1024;
 const STEP_MAX = 16 * 1024 * 1024;
+const STEP_COMMITS = 4;
 
 export class CommitRoom {
   readonly #reserve: FileReserve;
@@ -43,7 +47,8 @@ export class CommitRoom {
     const pageCount = estimatePages(known, entries);
     const { pageSize } = known;
     const sizeMin = (known.lastPageNumber + 1 + pageCount) * pageSize;
-    const step = Math.min(Math.max(sizeMin / 16, STEP_MIN), STEP_MAX);
+    const commits = STEP_COMMITS * pageCount * pageSize;
+    const step = Math.min(Math.max(sizeMin / 16, commits, STEP_MIN), STEP_MAX);
     const sizeWanted = Math.ceil((sizeMin + step) / pageSize) * pageSize;
     const size = await this.#reserve.grow(sizeMin, sizeWanted);
     if (size === undefined) {

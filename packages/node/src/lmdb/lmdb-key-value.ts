@@ -262,11 +262,10 @@ export class LmdbKeyValue implements KeyValue {
   #encode(writes: Writes): EncodedWrite[] {
     this.#encoder.release();
     const encoded: EncodedWrite[] = [];
-    for (const [key, value] of writes) {
+    writes.forEach((value, key) => {
       assertKey(key);
-      const lent = value === undefined ? undefined : this.#encoder.encode(value, key);
-      encoded.push({ key, keySize: key.length, lent, size: lent?.size ?? 0 });
-    }
+      encoded.push(value === undefined ? removalOf(key) : this.#encoder.encode(value, key));
+    });
     return encoded;
   }
 
@@ -517,10 +516,18 @@ function shapeKey(number: number): Key {
   return String.fromCharCode(number >> 8, number & 0xff);
 }
 
-interface EncodedWrite extends EntrySize {
+/** Bytes to be put, or none for a removal. */
+type EncodedWrite = LentBytes | Removal;
+
+interface Removal extends EntrySize {
   readonly key: Key;
-  /** Undefined for a removal. */
-  readonly lent: LentBytes | undefined;
+  readonly chunk: undefined;
+  readonly start: number;
+}
+
+/** Of the shape of bytes that are lent: so the code that goes through all knows only one. */
+function removalOf(key: Key): Removal {
+  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0 };
 }
 
 function queueWrites(
@@ -531,9 +538,9 @@ function queueWrites(
   const shapeBytes = unsaved.shapes.map(encodeCbor);
   // Nothing in here may throw: lmdb would commit what was queued before.
   return values.batch(() => {
-    for (const { key, lent } of encoded) {
-      if (lent === undefined) void values.remove(key);
-      else void values.put(key, lent as unknown as Uint8Array);
+    for (const each of encoded) {
+      if (each.chunk === undefined) void values.remove(each.key);
+      else void values.put(each.key, each as unknown as Uint8Array);
     }
     for (const [i, bytes] of shapeBytes.entries()) {
       void shapes.put(shapeKey(unsaved.first + i), bytes as unknown as string[]);

@@ -19,6 +19,9 @@ const INT64_LIMIT = 2n ** 63n;
 
 /** Bytes inside a larger piece: a buffer of its own for each value costs more than most values do. */
 export interface LentBytes {
+  /** Under which they will lie. */
+  readonly key: string;
+  readonly keySize: number;
   /** The first one in its memory, so that places in both are the same. */
   readonly chunk: Buffer;
   readonly start: number;
@@ -44,7 +47,9 @@ export class ValueEncoder {
     this.#shapes.beginValue(owner);
     this.#start = this.#end;
     this.#write(value);
-    return { chunk: this.#chunk, start: this.#start, size: this.#end - this.#start };
+    const start = this.#start;
+    const size = this.#end - start;
+    return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size };
   }
 
   release(): void {

@@ -51,6 +51,14 @@ test("small commits share the room that was taken, without asking for the size a
   room.close();
 });
 
+test("so do two large ones, each of which may need more than the least step", async () => {
+  const { room, asked } = openRoom("shares-large");
+  const entries = Array.from({ length: 200 }, () => ENTRY);
+  for (let i = 0; i < 2; i++) await room.take(entries);
+  expect(asked()).toBe(1);
+  room.close();
+});
+
 test("a commit that is larger than what is left asks and grows", async () => {
   const { room, path, asked } = openRoom("large");
   await room.take([ENTRY]);

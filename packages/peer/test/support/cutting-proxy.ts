@@ -1,6 +1,6 @@
 /**
- * A proxy between peers and a server that cuts connections: each at once, with whatever is on its
- * way. The server behind it may come and go.
+ * A proxy between peers and a server that cuts connections, each at once, with whatever is on its way;
+ * or lets nothing pass any more, of which nobody hears. The server behind it may come and go.
  */
 
 import { once } from "node:events";
@@ -12,11 +12,17 @@ interface Pair {
   readonly outer: Socket;
 }
 
+/** The longest word that may be looked for in what a server says. */
+const WORD_MAX = 64;
+
 export class CuttingProxy {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
   #port: number;
   cuts = 0;
+  silences = 0;
+  /** Told of all that the server says, one character for a byte, so that no short word is missed. */
+  onSaid: ((text: string) => void) | undefined;
 
   private constructor(server: Server, port: number) {
     this.#server = server;
@@ -54,9 +60,22 @@ export class CuttingProxy {
     cut(pair);
   }
 
+  /** Nothing passes any more, in either direction; nobody is told. */
+  swallow(): void {
+    this.silences++;
+    for (const { inner, outer } of this.#pairs) {
+      outer.unpipe(inner).resume();
+      inner.unpipe(outer).resume();
+    }
+  }
+
+  cutAll(): void {
+    for (const pair of this.#pairs) cut(pair);
+  }
+
   close(): void {
     this.#server.close();
-    for (const pair of this.#pairs) cut(pair);
+    this.cutAll();
   }
 
   #join(outer: Socket): void {
@@ -72,6 +91,13 @@ export class CuttingProxy {
     }
     outer.pipe(inner);
     inner.pipe(outer);
+    let before = "";
+    inner.on("data", (chunk) => {
+      if (this.onSaid === undefined) return;
+      const text = before + chunk.toString("latin1");
+      this.onSaid(text);
+      before = text.slice(-WORD_MAX);
+    });
   }
 }
 

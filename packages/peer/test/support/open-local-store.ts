@@ -23,7 +23,9 @@ export async function openLocalStore(
     errors.push(error);
   };
   const refused = (): [] => [];
-  const options = { store, platform: nodePlatform, appId: "test", onError, refused };
+  const clearRefused = (): Promise<number> => Promise.resolve(0);
+  const base = { store, platform: nodePlatform, appId: "test" };
+  const options = { ...base, onError, refused, clearRefused };
   const local = new LocalStore({ ...options, ...change });
   onTestFinished(async () => {
     local.close();

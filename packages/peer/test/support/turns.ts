@@ -5,8 +5,8 @@
 import { setImmediate } from "node:timers/promises";
 
 /** Waits until something holds. A test that waits for ever fails by its own time. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await setImmediate();
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await setImmediate();
 }
 
 /** Long enough for whatever was begun and waits for nobody. */

@@ -12,6 +12,7 @@ import { PeerError } from "../error.ts";
 import { isSite, type Site } from "../stamp.ts";
 import {
   checkValue,
+  DEPTH_MAX,
   isArray,
   isObject,
   type MutableObject,
@@ -104,6 +105,11 @@ export const number: FieldCheck<number> = plain("a number", (input) => typeof in
 
 export const isTrue: FieldCheck<true> = plain("true", (input) => input === true);
 
+export const flag: FieldCheck<boolean> = plain(
+  "true or false",
+  (input) => typeof input === "boolean",
+);
+
 export const bytes: FieldCheck<Uint8Array> = plain(
   "binary",
   (input) => input instanceof Uint8Array,
@@ -125,15 +131,48 @@ export const object: FieldCheck<ValueObject> = plain("an object", isObject);
 
 export const list: FieldCheck<readonly unknown[]> = plain("a list", isArray);
 
+/** Any value, no deeper than one may be. */
+export const value: FieldCheck<Value> = {
+  name: "a value",
+  read(input) {
+    if (input === undefined) return misfit("a value", input);
+    requireFlat(input);
+    return input;
+  },
+};
+
 /** An object of values, no deeper than a value may be. */
 export const values: FieldCheck<ValueObject> = {
   name: "an object of values",
   read(input) {
     if (!isObject(input)) return misfit("an object of values", input);
-    checkInner(() => checkValue(input, ""));
+    requireFlat(input);
     return input;
   },
 };
+
+/**
+ * What was read is a value, but for the levels of the message around it. So nothing else is looked at:
+ * there may be millions of numbers.
+ */
+function requireFlat(input: Value): void {
+  if (isDeeperThan(DEPTH_MAX, input)) checkInner(() => checkValue(input, ""));
+}
+
+function isDeeperThan(depth: number, input: Value): boolean {
+  if (typeof input !== "object" || input === null || input instanceof Uint8Array) return false;
+  if (depth === 0) return true;
+  if (!isArray(input)) {
+    for (const key in input) {
+      if (isDeeperThan(depth - 1, input[key] as Value)) return true;
+    }
+    return false;
+  }
+  for (const element of input) {
+    if (typeof element === "object" && isDeeperThan(depth - 1, element)) return true;
+  }
+  return false;
+}
 
 export function valuesUpTo(size: number): FieldCheck<ValueObject> {
   const name = `an object of values of at most ${size} bytes`;
@@ -280,10 +319,10 @@ export function readFields(
 ): MutableObject {
   for (const field in fields) {
     const check = fields[field] as FieldChecks[string];
-    const value = Object.hasOwn(input, field) ? input[field] : undefined;
-    if ("optional" in check && value === undefined) continue;
+    const given = Object.hasOwn(input, field) ? input[field] : undefined;
+    if ("optional" in check && given === undefined) continue;
     try {
-      const read = "optional" in check ? check.optional.read(value) : check.read(value);
+      const read = "optional" in check ? check.optional.read(given) : check.read(given);
       setField(target, field, read as Value);
     } catch (error) {
       throw within(error, field);

@@ -5,28 +5,53 @@
 
 import { ByteReader } from "../bytes.ts";
 import { encodeCbor, readCbor } from "../cbor.ts";
+import { readCborInTurns, TURN_EFFORT } from "../cbor-turns.ts";
 import { PeerError } from "../error.ts";
 import { getField, isObject, type Value } from "../value.ts";
-import { hasTooManyContainers } from "./container-count.ts";
+import { hasTooManyContainers, takesMoreThan, turnLimits } from "./container-count.ts";
 import { describeFields, type FieldChecks, Misfit, readFields } from "./field-check.ts";
-import { type PeerMessage, type ServerMessage, SYNC_MESSAGE_BYTES_MAX } from "./message.ts";
-import { PEER_FIELDS, SERVER_FIELDS } from "./message-fields.ts";
+import {
+  type LinkMessage,
+  type PeerMessage,
+  type ServerMessage,
+  SYNC_MESSAGE_BYTES_MAX,
+} from "./message.ts";
+import { LINK_FIELDS, PEER_FIELDS, SERVER_FIELDS } from "./message-fields.ts";
 
 /** Levels of a message around a value of a document, at most: those of an outcome's document. */
 const LEVELS_AROUND = 8;
 
+/**
+ * What a peer says of itself, whose fields have bounds far below it. To find out that a field is larger
+ * takes as long as to read it.
+ */
+const SMALL_KINDS: ReadonlySet<string> = new Set(["hello", "metadata", "token"]);
+const SMALL_BYTES_MAX = 512 * 1024;
+
 type Kinds = { readonly [kind: string]: FieldChecks };
 
-export function encodeMessage(message: PeerMessage | ServerMessage): Uint8Array {
+export function encodeMessage(message: PeerMessage | ServerMessage | LinkMessage): Uint8Array {
   return encodeCbor(message as unknown as Value);
 }
 
 /** What a peer says, as a server reads it. */
 export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
   if (hasTooManyContainers(bytes)) {
-    throw new PeerError("sync.malformed", "expected fewer lists and objects for so many bytes");
+    const message = "expected fewer lists, objects and binary values for so many bytes";
+    throw new PeerError("sync.malformed", message);
   }
   return decode(bytes, PEER_FIELDS) as unknown as PeerMessage;
+}
+
+/** As decodePeerMessage, and others have their turn in between where it takes long. */
+export function* decodePeerMessageInTurns(bytes: Uint8Array): Generator<void, PeerMessage> {
+  if (!takesMoreThan(TURN_EFFORT, bytes)) return decodePeerMessage(bytes);
+  requireSize(bytes);
+  const reader = readerOf(bytes);
+  const input = yield* readCborInTurns(reader, turnLimits(bytes.length, LEVELS_AROUND));
+  reader.end();
+  yield;
+  return checked(input, PEER_FIELDS, bytes.length) as unknown as PeerMessage;
 }
 
 /** What a server says, as a peer reads it. */
@@ -34,9 +59,18 @@ export function decodeServerMessage(bytes: Uint8Array): ServerMessage {
   return decode(bytes, SERVER_FIELDS) as unknown as ServerMessage;
 }
 
+/** What one side of a link says, as the other reads it. */
+export function decodeLinkMessage(bytes: Uint8Array): LinkMessage {
+  return decode(bytes, LINK_FIELDS) as unknown as LinkMessage;
+}
+
 /** All that messages are made of, a line for each kind: what the version of the protocol stands for. */
 export function describeMessages(): string[] {
-  return [...describeKinds("peer", PEER_FIELDS), ...describeKinds("server", SERVER_FIELDS)];
+  return [
+    ...describeKinds("peer", PEER_FIELDS),
+    ...describeKinds("server", SERVER_FIELDS),
+    ...describeKinds("link", LINK_FIELDS),
+  ];
 }
 
 function describeKinds(who: string, kinds: Kinds): string[] {
@@ -46,16 +80,35 @@ function describeKinds(who: string, kinds: Kinds): string[] {
 }
 
 function decode(bytes: Uint8Array, kinds: Kinds): Value {
-  if (bytes.length > SYNC_MESSAGE_BYTES_MAX) {
-    const message = `expected at most ${SYNC_MESSAGE_BYTES_MAX} bytes, found ${bytes.length}`;
-    throw new PeerError("sync.malformed", message);
-  }
-  const input = readMessage(bytes);
+  requireSize(bytes);
+  const reader = readerOf(bytes);
+  const input = readCbor(reader, LEVELS_AROUND);
+  reader.end();
+  return checked(input, kinds, bytes.length);
+}
+
+function requireSize({ length }: Uint8Array): void {
+  if (length <= SYNC_MESSAGE_BYTES_MAX) return;
+  const message = `expected at most ${SYNC_MESSAGE_BYTES_MAX} bytes, found ${length}`;
+  throw new PeerError("sync.malformed", message);
+}
+
+function readerOf(bytes: Uint8Array): ByteReader {
+  // A host's own kind of bytes may give out views where we count on copies.
+  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  return new ByteReader(plain, "sync.malformed");
+}
+
+function checked(input: Value, kinds: Kinds, size: number): Value {
   const kind = isObject(input) ? getField(input, "t") : undefined;
   const fields = typeof kind === "string" && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
   if (!isObject(input) || typeof kind !== "string" || fields === undefined) {
     const message = `expected a message of a kind that is known (${Object.keys(kinds).join(", ")})`;
     throw new PeerError("sync.malformed", message, { at: "t" });
+  }
+  if (size > SMALL_BYTES_MAX && SMALL_KINDS.has(kind)) {
+    const message = `expected at most ${SMALL_BYTES_MAX} bytes of ${kind}, found ${size}`;
+    throw new PeerError("sync.malformed", message);
   }
   try {
     return readFields(input, fields, { t: kind });
@@ -63,13 +116,4 @@ function decode(bytes: Uint8Array, kinds: Kinds): Value {
     if (!(error instanceof Misfit)) throw error;
     throw new PeerError("sync.malformed", error.message, { at: `${kind}.${error.place}` });
   }
-}
-
-function readMessage(bytes: Uint8Array): Value {
-  // A host's own kind of bytes may give out views where we count on copies.
-  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
-  const reader = new ByteReader(plain, "sync.malformed");
-  const input = readCbor(reader, LEVELS_AROUND);
-  reader.end();
-  return input;
 }

@@ -9,6 +9,7 @@ import {
   bytesOfSize,
   type ChecksOf,
   type FieldCheck,
+  flag,
   id,
   integerFrom,
   isTrue,
@@ -27,6 +28,7 @@ import {
   text,
   textUpTo,
   tupleOf,
+  value,
   values,
   valuesUpTo,
   wordOf,
@@ -35,9 +37,13 @@ import {
   BYE_CODES,
   type DocumentEntry,
   type IdRange,
+  type LinkMessage,
   type Outcome,
   type PeerDescription,
   type PeerMessage,
+  type PresentPeer,
+  type RunEnd,
+  type RunWarning,
   type ServerMessage,
   type SyncBounds,
   type SyncCursor,
@@ -48,9 +54,12 @@ import {
 /** Characters of a name that a peer gives itself or is given. */
 export const SYNC_NAME_SIZE_MAX = 256;
 /** Bytes of the metadata of a peer. */
-export const SYNC_METADATA_BYTES_MAX = 4096;
+export const SYNC_METADATA_BYTES_MAX: number = 16 * 1024;
 /** Characters of a credential. */
 export const SYNC_TOKEN_SIZE_MAX = 65_536;
+
+/** Warnings that an answer lists. */
+export const RUN_WARNINGS_MAX = 10;
 
 /** Ids of one `want`. */
 export const SYNC_WANTED_MAX = 100_000;
@@ -67,15 +76,22 @@ const filter = bytesOfSize(16);
 const rights = bytesOfSize(16);
 const digest = bytesOfSize(32);
 
+const metadata = valuesUpTo(SYNC_METADATA_BYTES_MAX);
+
 const peer: FieldCheck<PeerDescription> = objectOf<PeerDescription>({
   key: name,
   deviceName: name,
   os: name,
   sdk: name,
-  metadata: valuesUpTo(SYNC_METADATA_BYTES_MAX),
+  metadata,
 });
 
-const cursor: FieldCheck<SyncCursor> = objectOf<SyncCursor>({ history: name, filter, txn: count });
+const cursor: FieldCheck<SyncCursor> = objectOf<SyncCursor>({
+  history: name,
+  filter,
+  txn: count,
+  after: optional(id),
+});
 
 const bounds: FieldCheck<SyncBounds> = objectOf<SyncBounds>({
   messageBytes: ordinal,
@@ -121,8 +137,31 @@ const step: FieldCheck<UploadStepMessage> = sameObjectOf<UploadStepMessage>({
 });
 
 const ping = { now: count, txn: optional(count) };
-const pong = { ping: count, now: count };
+const pong = { ping: count, now: count, txn: optional(count), pending: optional(count) };
 const bye = { code: wordOf(BYE_CODES), message: text, after: optional(count) };
+
+const present: FieldCheck<PresentPeer> = objectOf<PresentPeer>({
+  session: ordinal,
+  key: name,
+  deviceName: name,
+  os: name,
+  sdk: name,
+  metadata,
+  since: count,
+});
+
+const warning: FieldCheck<RunWarning> = objectOf<RunWarning>({
+  description: text,
+  id: optional(id),
+});
+
+const runEnd: FieldCheck<RunEnd> = objectOf<RunEnd>({
+  elapsedMs: count,
+  warnings: listUpTo(RUN_WARNINGS_MAX, warning),
+  totalWarnings: count,
+  error: optional(objectOf<NonNullable<RunEnd["error"]>>({ code: text, message: text })),
+});
+
 const siteFields = { site, known: optional(count) };
 
 export const PEER_FIELDS: MessageFields<PeerMessage> = {
@@ -133,6 +172,9 @@ export const PEER_FIELDS: MessageFields<PeerMessage> = {
   upload: { number: ordinal, digest, steps: listOf(step) },
   site: siteFields,
   token: { token },
+  metadata: { metadata },
+  watch: { isOn: flag },
+  answer: { id: ordinal, items: listOf(value), end: optional(runEnd) },
   ping,
   pong,
   bye,
@@ -161,6 +203,7 @@ export const SERVER_FIELDS: MessageFields<ServerMessage> = {
     filter,
     entries: listOf(entry),
     range: optional(range),
+    asOf: optional(count),
     committed: optional(count),
   },
   versions: {
@@ -174,6 +217,44 @@ export const SERVER_FIELDS: MessageFields<ServerMessage> = {
   forked: { site, number: ordinal },
   site: siteFields,
   rights: { rights, expires: optional(count) },
+  presence: {
+    isWhole: optional(isTrue),
+    total: count,
+    peers: listOf(present),
+    gone: listOf(ordinal),
+  },
+  run: {
+    id: ordinal,
+    statement: text,
+    args: values,
+    ms: ordinal,
+    rows: ordinal,
+    bytes: ordinal,
+  },
+  cancel: { id: ordinal },
+  ping,
+  pong,
+  bye,
+};
+
+const { subscribe, unsubscribe, want } = PEER_FIELDS;
+const { subscribed, unsubscribed, documents, complete, behind, committed } = SERVER_FIELDS;
+
+export const LINK_FIELDS: MessageFields<LinkMessage> = {
+  link: { version: ordinal, app: name, nonce: bytesOfSize(32) },
+  proof: { proof: digest },
+  linked: { history: name, txn: count, now: count },
+  subscribe,
+  unsubscribe,
+  want,
+  subscribed,
+  unsubscribed,
+  documents,
+  complete,
+  behind,
+  committed,
+  fetch: { id: name, offset: count },
+  content: { id: name, offset: count, bytes, size: optional(count) },
   ping,
   pong,
   bye,

@@ -11,10 +11,10 @@ import type { Site } from "../stamp.ts";
 import type { Value, ValueObject } from "../value.ts";
 
 /** The version of this protocol: it changes when any message does. */
-export const SYNC_VERSION = 1;
+export const SYNC_VERSION = 2;
 
 /** The hash of the shape of this version; a test compares it with that of message-fields.ts. */
-export const SYNC_SHAPE = "6ac6519cce431f3e524132bc67d9b5c1a9e2de989fbb1309091e98731c309cfd";
+export const SYNC_SHAPE = "7f6e7789ff833582b6717c77368c6b8caeaa2cb3073be5c35408954009112157";
 
 /** Bytes of one message, of either side. */
 export const SYNC_MESSAGE_BYTES_MAX: number = 16 * 1024 * 1024;
@@ -67,6 +67,8 @@ export interface SyncCursor {
   readonly history: string;
   readonly filter: Uint8Array;
   readonly txn: number;
+  /** Inside of a fill: up to and with this id, and no further (S57). */
+  readonly after?: Value;
 }
 
 export interface Subscribe {
@@ -136,6 +138,8 @@ export interface Documents {
   readonly entries: readonly DocumentEntry[];
   /** Of a fill: these are all documents of the range that match. */
   readonly range?: IdRange;
+  /** With a range: all ids up to its end were told as of this transaction or a later one (S57). */
+  readonly asOf?: number;
   /** Set on the last frame of a transaction: `committed` with this number and without outcomes. */
   readonly committed?: number;
 }
@@ -241,6 +245,89 @@ export interface Pong {
   /** The `now` of the ping. */
   readonly ping: number;
   readonly now: number;
+  /** From the peer: its store has taken in what live subscriptions brought up to here. */
+  readonly txn?: number;
+  /** From the peer: its writes without an outcome. */
+  readonly pending?: number;
+}
+
+/** Other metadata of the peer than in its hello (S40). */
+export interface MetadataMessage {
+  readonly t: "metadata";
+  readonly metadata: ValueObject;
+}
+
+/** Whether the peer wants to be told of other peers (S41). */
+export interface Watch {
+  readonly t: "watch";
+  readonly isOn: boolean;
+}
+
+/** What peers of an app are told of each other. */
+export interface PresentPeer {
+  /** Names this connection of the peer; never used again. */
+  readonly session: number;
+  readonly key: string;
+  readonly deviceName: string;
+  readonly os: string;
+  readonly sdk: string;
+  readonly metadata: ValueObject;
+  /** Since when it is connected, milliseconds since 1970. */
+  readonly since: number;
+}
+
+export interface PresenceMessage {
+  readonly t: "presence";
+  /** What was told before counts no more: the list begins anew. */
+  readonly isWhole?: true;
+  /** All other peers that are connected, told of or not. */
+  readonly total: number;
+  /** Those that came or are others now. */
+  readonly peers: readonly PresentPeer[];
+  /** Sessions that are over. */
+  readonly gone: readonly number[];
+}
+
+/** A statement that somebody wants to be run on the peer (S44). */
+export interface RunMessage {
+  readonly t: "run";
+  readonly id: number;
+  readonly statement: string;
+  readonly args: ValueObject;
+  /** How long it may take, and how much may come of it. */
+  readonly ms: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Nobody waits for the answer any more. */
+export interface CancelMessage {
+  readonly t: "cancel";
+  readonly id: number;
+}
+
+export interface RunWarning {
+  readonly description: string;
+  /** Of the document that it is about. */
+  readonly id?: Value;
+}
+
+export interface RunEnd {
+  /** How long it took on the peer. */
+  readonly elapsedMs: number;
+  readonly warnings: readonly RunWarning[];
+  /** Those that are not listed included. */
+  readonly totalWarnings: number;
+  /** Left out when it went well. */
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** Rows of a statement that was run; the last piece says how it went. */
+export interface AnswerMessage {
+  readonly t: "answer";
+  readonly id: number;
+  readonly items: readonly Value[];
+  readonly end?: RunEnd;
 }
 
 export const BYE_CODES = [
@@ -252,6 +339,7 @@ export const BYE_CODES = [
   "closing",
   "too_slow",
   "stopped",
+  "duplicate",
 ] as const;
 export type ByeCode = (typeof BYE_CODES)[number];
 
@@ -271,6 +359,9 @@ export type PeerMessage =
   | UploadMessage
   | SiteMessage
   | TokenMessage
+  | MetadataMessage
+  | Watch
+  | AnswerMessage
   | Ping
   | Pong
   | Bye;
@@ -287,6 +378,69 @@ export type ServerMessage =
   | Forked
   | SiteMessage
   | Rights
+  | PresenceMessage
+  | RunMessage
+  | CancelMessage
+  | Ping
+  | Pong
+  | Bye;
+
+/** The first words of each side of a link (S48). */
+export interface LinkHello {
+  readonly t: "link";
+  readonly version: number;
+  readonly app: string;
+  /** 32 bytes that nobody can foresee. */
+  readonly nonce: Uint8Array;
+}
+
+/** That a side knows the secret of the replication. */
+export interface Proof {
+  readonly t: "proof";
+  readonly proof: Uint8Array;
+}
+
+/** Both have proved who they are: what each tells of its store. */
+export interface Linked {
+  readonly t: "linked";
+  readonly history: string;
+  readonly txn: number;
+  readonly now: number;
+}
+
+/** Asks for the content of an attachment, from a byte on. */
+export interface FetchMessage {
+  readonly t: "fetch";
+  readonly id: string;
+  readonly offset: number;
+}
+
+/** A piece of the content of an attachment. */
+export interface ContentMessage {
+  readonly t: "content";
+  readonly id: string;
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+  /** The size of all of it; left out when it is not here. */
+  readonly size?: number;
+}
+
+/** What both sides of a link say (S47). */
+export type LinkMessage =
+  | LinkHello
+  | Proof
+  | Linked
+  | Subscribe
+  | Unsubscribe
+  | Want
+  | Subscribed
+  | Unsubscribed
+  | Documents
+  | Complete
+  | Behind
+  | CommittedMessage
+  | FetchMessage
+  | ContentMessage
   | Ping
   | Pong
   | Bye;

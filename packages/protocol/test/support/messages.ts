@@ -9,9 +9,14 @@ import {
   BYE_CODES,
   type DocumentEntry,
   type IdRange,
+  type LinkMessage,
   type Outcome,
   type PeerMessage,
+  type PresentPeer,
+  type RunEnd,
+  type RunWarning,
   type ServerMessage,
+  type SyncCursor,
   type UploadStepMessage,
   type WholeState,
 } from "../../src/sync/message.ts";
@@ -81,6 +86,30 @@ const steps: fc.Arbitrary<UploadStepMessage> = fc.record({
   ),
 });
 
+const present: fc.Arbitrary<PresentPeer> = fc.record({
+  session: ordinals,
+  key: texts,
+  deviceName: texts,
+  os: texts,
+  sdk: texts,
+  metadata: objects,
+  since: counts,
+});
+
+const warnings: fc.Arbitrary<RunWarning> = partly<RunWarning>({ description: texts, id: ids }, [
+  "description",
+]);
+
+const runEnds: fc.Arbitrary<RunEnd> = partly<RunEnd>(
+  {
+    elapsedMs: counts,
+    warnings: fc.array(warnings, { maxLength: 3 }),
+    totalWarnings: counts,
+    error: fc.record({ code: texts, message: texts }),
+  },
+  ["elapsedMs", "warnings", "totalWarnings"],
+);
+
 const shared = {
   site: partly<{ t: "site"; site: string; known?: number }>(
     { t: fc.constant("site"), site: sites, known: counts },
@@ -90,7 +119,10 @@ const shared = {
     { t: fc.constant("ping"), now: counts, txn: counts },
     ["t", "now"],
   ),
-  pong: fc.record({ t: fc.constant("pong" as const), ping: counts, now: counts }),
+  pong: partly<Extract<PeerMessage, { t: "pong" }>>(
+    { t: fc.constant("pong"), ping: counts, now: counts, txn: counts, pending: counts },
+    ["t", "ping", "now"],
+  ),
   bye: partly<Extract<PeerMessage, { t: "bye" }>>(
     { t: fc.constant("bye"), code: fc.constantFrom(...BYE_CODES), message: texts, after: counts },
     ["t", "code", "message"],
@@ -123,7 +155,11 @@ export const PEER_MESSAGES: Kinds<PeerMessage> = {
       id: counts,
       query: texts,
       args: objects,
-      cursor: fc.record({ history: texts, filter: hashes, txn: counts }),
+      cursor: partly<SyncCursor>({ history: texts, filter: hashes, txn: counts, after: ids }, [
+        "history",
+        "filter",
+        "txn",
+      ]),
     },
     ["t", "id", "query", "args"],
   ),
@@ -144,10 +180,41 @@ export const PEER_MESSAGES: Kinds<PeerMessage> = {
     steps: fc.array(steps, { maxLength: 3 }),
   }),
   token: fc.record({ t: fc.constant("token" as const), token: texts }),
+  metadata: fc.record({ t: fc.constant("metadata" as const), metadata: objects }),
+  watch: fc.record({ t: fc.constant("watch" as const), isOn: fc.boolean() }),
+  answer: partly<Extract<PeerMessage, { t: "answer" }>>(
+    {
+      t: fc.constant("answer"),
+      id: ordinals,
+      items: fc.array(values, { maxLength: 3 }),
+      end: runEnds,
+    },
+    ["t", "id", "items"],
+  ),
 };
 
 export const SERVER_MESSAGES: Kinds<ServerMessage> = {
   ...shared,
+  presence: partly<Extract<ServerMessage, { t: "presence" }>>(
+    {
+      t: fc.constant("presence"),
+      isWhole: fc.constant(true as const),
+      total: counts,
+      peers: fc.array(present, { maxLength: 3 }),
+      gone: fc.array(ordinals, { maxLength: 3 }),
+    },
+    ["t", "total", "peers", "gone"],
+  ),
+  run: fc.record({
+    t: fc.constant("run" as const),
+    id: ordinals,
+    statement: texts,
+    args: objects,
+    ms: ordinals,
+    rows: ordinals,
+    bytes: ordinals,
+  }),
+  cancel: fc.record({ t: fc.constant("cancel" as const), id: ordinals }),
   welcome: partly<Extract<ServerMessage, { t: "welcome" }>>(
     {
       t: fc.constant("welcome"),
@@ -182,6 +249,7 @@ export const SERVER_MESSAGES: Kinds<ServerMessage> = {
       filter: hashes,
       entries: fc.array(entries, { maxLength: 4 }),
       range: ranges,
+      asOf: counts,
       committed: counts,
     },
     ["t", "filter", "entries"],
@@ -219,3 +287,40 @@ function partly<T>(
     noNullPrototype: true,
   });
 }
+
+const { subscribe, unsubscribe, want } = PEER_MESSAGES;
+const { subscribed, unsubscribed, documents, complete, behind, committed } = SERVER_MESSAGES;
+const { ping, pong, bye } = shared;
+
+export const LINK_MESSAGES: Kinds<LinkMessage> = {
+  ping,
+  pong,
+  bye,
+  subscribe,
+  unsubscribe,
+  want,
+  subscribed,
+  unsubscribed,
+  documents,
+  complete,
+  behind,
+  committed,
+  link: fc.record({
+    t: fc.constant("link" as const),
+    version: ordinals,
+    app: texts,
+    nonce: digests,
+  }),
+  proof: fc.record({ t: fc.constant("proof" as const), proof: digests }),
+  linked: fc.record({
+    t: fc.constant("linked" as const),
+    history: texts,
+    txn: counts,
+    now: counts,
+  }),
+  fetch: fc.record({ t: fc.constant("fetch" as const), id: texts, offset: counts }),
+  content: partly<Extract<LinkMessage, { t: "content" }>>(
+    { t: fc.constant("content"), id: texts, offset: counts, bytes, size: counts },
+    ["t", "id", "offset", "bytes"],
+  ),
+};

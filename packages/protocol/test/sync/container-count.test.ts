@@ -18,17 +18,17 @@ function listOfBytes(count: number, item: number): Uint8Array {
   return bytes;
 }
 
-test("[S1] a message of millions of empty lists or objects is refused before they are made", () => {
-  for (const empty of [0x80, 0xa0]) {
+test("[S1] a message of millions of empty lists, objects or binary values is refused before they are made", () => {
+  for (const empty of [0x80, 0xa0, 0x40]) {
     const bytes = listOfBytes(8_000_000, empty);
     expect(hasTooManyContainers(bytes)).toBe(true);
     expect(failureOf(() => decodePeerMessage(bytes)).message).toBe(
-      "expected fewer lists and objects for so many bytes",
+      "expected fewer lists, objects and binary values for so many bytes",
     );
   }
 });
 
-test("[S1] what is not a list or an object does not count, whatever its bytes are", () => {
+test("[S1] what is no list, object or binary value does not count, whatever its bytes are", () => {
   const empties = new Uint8Array(1_000_000).fill(0x80);
   const text = "\u0001".repeat(1_000_000);
   const inChunks = new Uint8Array([0x5f, 0x5a, 0, 0x0f, 0x42, 0x40, ...empties, 0xff]);
@@ -68,4 +68,11 @@ test("[S1] any bytes are counted to their end", () => {
   );
   const values: Value = Array.from({ length: 20_000 }, () => ({ a: [] }));
   expect(hasTooManyContainers(encodeCbor(values))).toBe(false);
+});
+
+test("[S1] an object with more fields than one may have is refused before it is made", () => {
+  const few: [string, Value][] = Array.from({ length: 262_144 }, (_, i) => [i.toString(36), 1]);
+  expect(hasTooManyContainers(encodeCbor({ a: Object.fromEntries(few) }))).toBe(false);
+  const many = encodeCbor({ a: { ...Object.fromEntries(few), one: { more: 1 }, "-": 2 } });
+  expect(hasTooManyContainers(many)).toBe(true);
 });

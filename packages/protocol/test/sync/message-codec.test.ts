@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { encodeCbor } from "../../src/cbor.ts";
 import { PeerError } from "../../src/error.ts";
 import {
+  type LinkMessage,
   type PeerMessage,
   type ServerMessage,
   SYNC_MESSAGE_BYTES_MAX,
@@ -16,20 +17,22 @@ import {
   SYNC_VERSION,
 } from "../../src/sync/message.ts";
 import {
+  decodeLinkMessage,
   decodePeerMessage,
+  decodePeerMessageInTurns,
   decodeServerMessage,
   describeMessages,
   encodeMessage,
 } from "../../src/sync/message-codec.ts";
 import type { Value, ValueObject } from "../../src/value.ts";
 import { failureOf } from "../support/failure.ts";
-import { PEER_MESSAGES, SERVER_MESSAGES } from "../support/messages.ts";
+import { LINK_MESSAGES, PEER_MESSAGES, SERVER_MESSAGES } from "../support/messages.ts";
 import { isIdentical, nested } from "../support/values.ts";
 
 const peerMessages = fc.oneof(...Object.values(PEER_MESSAGES)) as fc.Arbitrary<PeerMessage>;
 const serverMessages = fc.oneof(...Object.values(SERVER_MESSAGES)) as fc.Arbitrary<ServerMessage>;
 
-function asValue(message: PeerMessage | ServerMessage): Value {
+function asValue(message: PeerMessage | ServerMessage | LinkMessage): Value {
   return message as unknown as Value;
 }
 
@@ -59,6 +62,19 @@ test.each(Object.entries(SERVER_MESSAGES))(
   },
 );
 
+test.each(Object.entries(LINK_MESSAGES))(
+  "[S47] %s of a link is read as it was written",
+  (_, kind) => {
+    fc.assert(
+      fc.property(kind as fc.Arbitrary<LinkMessage>, (message) => {
+        const read = decodeLinkMessage(encodeMessage(message));
+        expect(isIdentical(asValue(read), asValue(message))).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  },
+);
+
 test("[S1] bytes of a host's own kind are read like others, and what is read outlives them", () => {
   const digest = new Uint8Array(32).fill(7);
   const bytes = Buffer.from(encodeMessage({ t: "upload", number: 1, digest, steps: [] }));
@@ -69,7 +85,7 @@ test("[S1] bytes of a host's own kind are read like others, and what is read out
 
 /** What decoding throws is a PeerError of the one code, whatever the bytes. */
 function expectReadOrMalformed(bytes: Uint8Array): void {
-  for (const decode of [decodePeerMessage, decodeServerMessage]) {
+  for (const decode of [decodePeerMessage, decodeServerMessage, decodeLinkMessage]) {
     try {
       decode(bytes);
     } catch (error) {
@@ -174,7 +190,7 @@ test.each<[string, ValueObject, string]>([
   ],
   [
     "metadata",
-    { ...HELLO, peer: { ...(HELLO["peer"] as ValueObject), metadata: { m: "x".repeat(4096) } } },
+    { ...HELLO, peer: { ...(HELLO["peer"] as ValueObject), metadata: { m: "x".repeat(16_384) } } },
     "hello.peer.metadata",
   ],
   ["arguments", { t: "subscribe", id: 1, query: "q", args: [] }, "subscribe.args"],
@@ -194,12 +210,45 @@ test.each<[string, ValueObject, string]>([
     },
     "subscribe.cursor.filter",
   ],
+  [
+    "an id in a cursor",
+    {
+      t: "subscribe",
+      id: 1,
+      query: "q",
+      args: {},
+      cursor: { history: "h", filter: new Uint8Array(16), txn: 0, after: Number.NaN },
+    },
+    "subscribe.cursor.after",
+  ],
   ["a digest", { ...UPLOAD, digest: new Uint8Array(31) }, "upload.digest"],
   ["a number", { ...UPLOAD, number: 0 }, "upload.number"],
   ["a step", { ...UPLOAD, steps: [{ time: 1, operations: [] }, 7] }, "upload.steps[1]"],
   ["operations", { ...UPLOAD, steps: [{ time: 1, operations: {} }] }, "upload.steps[0].operations"],
   ["a wanted id", { t: "want", filter: new Uint8Array(16), ids: ["a", 0.5] }, "want.ids[1]"],
   ["a mark", { t: "want", filter: new Uint8Array(16), ids: [], isLast: false }, "want.isLast"],
+  [
+    "metadata of later",
+    { t: "metadata", metadata: { m: "x".repeat(16_384) } },
+    "metadata.metadata",
+  ],
+  ["a switch", { t: "watch", isOn: 1 }, "watch.isOn"],
+  ["a run", { t: "answer", id: 0, items: [] }, "answer.id"],
+  ["a row too deep", { t: "answer", id: 1, items: [nested(65, 1)] }, "answer.items[0]"],
+  [
+    "more warnings than are told",
+    {
+      t: "answer",
+      id: 1,
+      items: [],
+      end: {
+        elapsedMs: 1,
+        totalWarnings: 11,
+        warnings: Array.from({ length: 11 }, () => ({ description: "w" })),
+      },
+    },
+    "answer.end.warnings",
+  ],
   ["a code", { t: "bye", code: "bored", message: "" }, "bye.code"],
 ])("[S1] a peer's message with a wrong field is refused by its place: %s", (_, message, place) => {
   const error = failureOf(() => decodePeerMessage(encodeCbor(message)));
@@ -279,14 +328,69 @@ test("[S17] a document of the deepest nesting passes in every place that carries
 test("the shape of the protocol does not change without its version", () => {
   const shape = createHash("sha256").update(describeMessages().join("\n")).digest("hex");
   // Another shape is another protocol: give it the next version, and write its hash beside it.
-  expect([SYNC_VERSION, shape]).toEqual([1, SYNC_SHAPE]);
+  expect([SYNC_VERSION, shape]).toEqual([2, SYNC_SHAPE]);
 });
 
 test("every kind of message is in the description with all its fields", () => {
   const lines = describeMessages();
   expect(lines).toHaveLength(
-    Object.keys(PEER_MESSAGES).length + Object.keys(SERVER_MESSAGES).length,
+    [PEER_MESSAGES, SERVER_MESSAGES, LINK_MESSAGES].flatMap(Object.keys).length,
   );
   expect(lines).toContain("peer unsubscribe: id: an integer from 0 to 2^53-1");
   expect(lines).toContain("server rights: rights: 16 bytes; expires?: an integer from 0 to 2^53-1");
+});
+
+/** What comes of a message in turns, and after how many of them. */
+function decodeTurns(bytes: Uint8Array): { message: PeerMessage; turns: number } {
+  const decoding = decodePeerMessageInTurns(bytes);
+  for (let turns = 1; ; turns++) {
+    const { done, value } = decoding.next();
+    if (done === true) return { message: value, turns };
+  }
+}
+
+test("[S1] a message that takes long to read is read in turns, and is the same", () => {
+  const numbers = Array.from({ length: 1_000_000 }, (_, i) => i % 20);
+  const answer: PeerMessage = { t: "answer", id: 1, items: numbers };
+  const { message, turns } = decodeTurns(encodeMessage(answer));
+  expect(message).toEqual(answer);
+  expect(turns).toBeGreaterThan(10);
+});
+
+test("[S1] a message that is quickly read is read at once", () => {
+  fc.assert(
+    fc.property(peerMessages, (message) => {
+      const bytes = encodeMessage(message);
+      expect(decodeTurns(bytes)).toEqual({ message: decodePeerMessage(bytes), turns: 1 });
+    }),
+    { numRuns: 300 },
+  );
+  const row = { name: "n".repeat(200), count: 7 };
+  const items = Array.from({ length: 2000 }, () => row);
+  expect(decodeTurns(encodeMessage({ t: "answer", id: 1, items })).turns).toBe(1);
+});
+
+test("[S1] what is wrong with a message is found in turns as it is at once", () => {
+  const many = Array.from({ length: 500_000 }, () => 1);
+  for (const wrong of [
+    { t: "answer", id: 0, items: many },
+    { t: "nothing", items: many },
+    { t: "metadata", metadata: { many: [...many, ...many] } },
+    { t: "answer", id: 1, items: [...many, nested(65, 1)] },
+    { t: "want", filter: new Uint8Array(16), ids: many },
+  ] as unknown as PeerMessage[]) {
+    const bytes = encodeMessage(wrong);
+    const { message } = failureOf(() => decodePeerMessage(bytes));
+    expect(failureOf(() => decodeTurns(bytes)).message).toBe(message);
+  }
+  const bytes = encodeMessage({ t: "answer", id: 1, items: many });
+  expect(failureOf(() => decodeTurns(bytes.slice(0, -1))).code).toBe("sync.malformed");
+});
+
+test("[S1] what a peer says of itself has bounds, and is not looked at beyond half a megabyte", () => {
+  const metadata = { text: "x".repeat(600_000) };
+  const { message } = failureOf(() =>
+    decodePeerMessage(encodeMessage({ t: "metadata", metadata })),
+  );
+  expect(message).toBe("expected at most 524288 bytes of metadata, found 600032");
 });

@@ -2,14 +2,16 @@
  * An app that is open: its store, its attachments, and what runs statements on it.
  */
 
-import { type MemoryPool, StatementRunner, type Store } from "@bigpeer/engine";
+import { type MemoryPool, StatementRunner, type Store, type SystemFacts } from "@bigpeer/engine";
 import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import type { OperatedApp } from "../data-api/operation.ts";
 import { appAttachmentsFolder, appStoreFolder } from "../data-folder.ts";
+import { type LinkRows, withLinks } from "../link/link-facts.ts";
 import type { Log } from "../log.ts";
 import { slowStatementLine } from "../log-events.ts";
 import type { App, AppSettings } from "../registry/app.ts";
+import { type DeviceSource, deviceFacts } from "../sync/device-facts.ts";
 import { VERSION } from "../version.ts";
 
 /** What all apps of a server share. */
@@ -19,6 +21,10 @@ export interface AppHost extends StoreHost {
   readonly attachmentSizeMax: number;
   readonly statementTimeoutMs: number;
   readonly memory: MemoryPool;
+  /** Who is connected; left out where nobody can be. */
+  readonly devices?: DeviceSource;
+  /** What the app is linked with; left out where nothing can be. */
+  readonly links?: LinkRows;
 }
 
 /** Where it is found what the registry says of an app at this moment. */
@@ -49,7 +55,7 @@ export class OpenApp implements OperatedApp {
       appId: id,
       limits: { timeMs: host.statementTimeoutMs },
       memory: host.memory,
-      facts: { info: () => [{ namespace: "core", key: "server_version", value: VERSION }] },
+      facts: this.#facts(host),
       onSlow: (request) => slowStatementLine(host.log, request),
     });
     const folder = appAttachmentsFolder(host.dataDir, id);
@@ -65,6 +71,14 @@ export class OpenApp implements OperatedApp {
       await storeFolder.close();
       throw error;
     }
+  }
+
+  #facts({ devices, links }: AppHost): SystemFacts {
+    const facts = {
+      info: () => [{ namespace: "core", key: "server_version", value: VERSION }],
+      ...(devices && deviceFacts(this, devices)),
+    };
+    return links === undefined ? facts : withLinks(facts, this.id, links);
   }
 
   get name(): string {

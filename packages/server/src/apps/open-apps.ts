@@ -99,15 +99,20 @@ export class OpenApps {
    * unless somebody came meanwhile, and one that is idle stays so. Rejects as `use` does.
    */
   async visit(id: string, work: Visit): Promise<void> {
-    const held = await this.#hold(id);
-    await held.visit(work);
-    const isLeft = held.isFree && !held.isWanted && this.#open.get(id) === held;
-    if (isLeft) await this.#close(held);
+    await this.#visit(await this.#hold(id), work);
   }
 
   /** As visit, if the app is open. */
   async visitOpen(id: string, work: Visit): Promise<void> {
-    await this.#open.get(id)?.hold().visit(work);
+    const held = this.#open.get(id)?.hold();
+    if (held !== undefined) await this.#visit(held, work);
+  }
+
+  /** Of several visitors the last closes it, unless somebody has come to use it. */
+  async #visit(held: HeldApp, work: Visit): Promise<void> {
+    await held.visit(work);
+    const isLeft = held.isFree && !held.isWanted && this.#open.get(held.app.id) === held;
+    if (isLeft) await this.#close(held);
   }
 
   /**

@@ -23,6 +23,11 @@ export function partialFolder(folder: string): string {
   return join(folder, "partial");
 }
 
+/** Where contents from other Big Peers are while they come. */
+export function incomingFolder(folder: string): string {
+  return join(folder, "incoming");
+}
+
 /** The ids of the files in an attachment folder, in groups that are each read at once. */
 export function* fileIds(folder: string): Generator<string[]> {
   for (const { name: prefix } of entriesOf(folder)) {

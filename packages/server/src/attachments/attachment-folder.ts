@@ -3,6 +3,7 @@
  * which the two change.
  *
  *   upload   partial file → synced → renamed → folder synced → record durable → answer
+ *   fetched  the same, from a file that may have come in several connections
  *   delete   record gone, durable → file gone
  *
  * So a record has its file whenever the power fails; a file without a record is what the collector
@@ -17,8 +18,15 @@ import { dirname, join } from "node:path";
 import type { Store } from "@bigpeer/engine";
 import { isFullError, makeFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
-import { attachmentPath, fileIds, partialFolder, syncPath } from "./attachment-files.ts";
+import {
+  attachmentPath,
+  fileIds,
+  incomingFolder,
+  partialFolder,
+  syncPath,
+} from "./attachment-files.ts";
 import { ContentTurns } from "./content-turns.ts";
+import { IncomingContents, type IncomingOutcome, type IncomingPiece } from "./incoming-contents.ts";
 
 export interface Attachment {
   readonly id: string;
@@ -38,6 +46,7 @@ export class AttachmentFolder {
   readonly #store: Store;
   readonly #sizeMax: number;
   readonly #turns = new ContentTurns();
+  readonly #incoming: IncomingContents;
   readonly #uploads = new Set<Promise<unknown>>();
   /** Aborted when the folder is closed. */
   readonly #closing = new AbortController();
@@ -47,6 +56,7 @@ export class AttachmentFolder {
     this.#folder = folder;
     this.#store = store;
     this.#sizeMax = sizeMax;
+    this.#incoming = new IncomingContents(incomingFolder(folder), sizeMax);
     // Each upload listens to it, and there is a bound for those.
     setMaxListeners(0, this.#closing.signal);
     rmSync(partialFolder(folder), { recursive: true, force: true });
@@ -61,14 +71,45 @@ export class AttachmentFolder {
    * Keeps a content, brought by the credential `by`; durable when it resolves. When `content` fails
    * or is too large, or the folder is closed before it is there, nothing of it is left.
    */
-  async add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
-    const upload = this.#add(content, by);
-    this.#uploads.add(upload);
+  add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
+    return this.#tracked(this.#add(content, by));
+  }
+
+  has(id: string): boolean {
+    return this.#withoutRecord([id]).length === 0;
+  }
+
+  /** How much has come of a content that is brought by `receive`. */
+  receivedSize(id: string): number {
+    return this.#incoming.sizeOf(id);
+  }
+
+  /**
+   * Takes the next piece of a content from another Big Peer. Durable when it is `kept`; `refused`
+   * when it is not what the id names, and then nothing of it is left. Throws PeerError `store.full`.
+   */
+  receive(id: string, piece: IncomingPiece, by: string): Promise<IncomingOutcome> {
+    this.#closing.signal.throwIfAborted();
+    const keep = (path: string, len: number): Promise<void> =>
+      this.#turns.run([id], () => this.#keep(path, { id, len }, by));
+    return this.#tracked(this.#incoming.take(id, piece, keep));
+  }
+
+  /** A part of a content, from a byte within it on; undefined when it is not here. */
+  async read(id: string, offset: number, sizeMax: number): Promise<IncomingPiece | undefined> {
+    const size = this.#store.read((view) => view.attachment(id))?.len;
+    if (size === undefined || offset > size) return undefined;
+    const bytes = new Uint8Array(Math.min(sizeMax, size - offset));
+    if (bytes.length === 0) return { offset, bytes, size };
+    const file = await open(this.path(id), "r");
     try {
-      return await upload;
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, offset);
+      if (bytesRead === bytes.length) return { offset, bytes, size };
     } finally {
-      this.#uploads.delete(upload);
+      await file.close();
     }
+    const message = `expected ${size} bytes of the attachment ${id} at ${this.path(id)}`;
+    throw new PeerError("store.corrupt", message);
   }
 
   /**
@@ -93,6 +134,7 @@ export class AttachmentFolder {
 
   /** Deletes files that have no record and are older than `beforeMs`. Yields the id of each. */
   async *removeStrays(beforeMs: number): AsyncGenerator<string | undefined> {
+    await this.#incoming.removeOld(beforeMs);
     for (const ids of fileIds(this.#folder)) {
       for (const id of this.#withoutRecord(ids)) {
         if (await this.#turns.run([id], () => this.#removeStray(id, beforeMs))) yield id;
@@ -105,6 +147,15 @@ export class AttachmentFolder {
   async close(): Promise<void> {
     this.#closing.abort(new PeerError("store.closed", "expected an open folder of attachments"));
     await Promise.allSettled(this.#uploads);
+  }
+
+  async #tracked<T>(upload: Promise<T>): Promise<T> {
+    this.#uploads.add(upload);
+    try {
+      return await upload;
+    } finally {
+      this.#uploads.delete(upload);
+    }
   }
 
   async #add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {

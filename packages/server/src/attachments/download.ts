@@ -7,14 +7,14 @@
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { StatementRunner, Store } from "@bigpeer/engine";
+import type { StatementRunner, Store, View } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import type { Credential } from "../auth/credential.ts";
 import type { DataApp, DataGate } from "../data-api/data-gate.ts";
 import { type Answer, type Content, contentAnswer, type Headers } from "../http/answer.ts";
 import { isNamedBy } from "../http/entity-tag.ts";
 import type { HttpRequest } from "../http/http-request.ts";
-import { Refusal } from "../http/refusal.ts";
+import { Refusal, unavailable } from "../http/refusal.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
 import { isAttachmentId } from "./attachment-files.ts";
 import type { Attachment, AttachmentFolder } from "./attachment-folder.ts";
@@ -27,13 +27,16 @@ export interface DownloadApp extends DataApp {
   readonly statements: Pick<StatementRunner, "mayReadAttachment">;
 }
 
-export interface DownloadHost {
-  readonly gate: Pick<DataGate<DownloadApp>, "authenticate">;
+export interface DownloadHost<App extends DownloadApp> {
+  readonly gate: Pick<DataGate<App>, "authenticate">;
+  /** Looks elsewhere for a content that documents of an app refer to; left out where nobody is linked. */
+  readonly find?: (app: App, id: string) => Promise<"kept" | "missing" | "later">;
 }
 
 const NOTHING: Content = { kind: "bytes", bytes: new Uint8Array() };
 
-export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
+export function downloadEndpoint<App extends DownloadApp>(host: DownloadHost<App>): Endpoint {
+  const { gate } = host;
   return {
     name: "download_attachment",
     path: "/attachments/{id}",
@@ -42,7 +45,8 @@ export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
     answer: async (request, place) => {
       const { use, app, credential } = await gate.authenticate(request, place);
       try {
-        const attachment = await findAttachment(app, credential, place.parameters["id"] ?? "");
+        const id = place.parameters["id"] ?? "";
+        const attachment = await findAttachment(app, credential, id, host.find);
         const path = app.attachments.path(attachment.id);
         await checkFile(path, attachment);
         return answerWith(attachment, path, request);
@@ -54,17 +58,38 @@ export function downloadEndpoint({ gate }: DownloadHost): Endpoint {
 }
 
 /** What a caller may not read is not there for him. */
-async function findAttachment(
-  { store, statements }: DownloadApp,
+async function findAttachment<App extends DownloadApp>(
+  app: App,
   { authority }: Credential,
   id: string,
+  find: DownloadHost<App>["find"],
 ): Promise<Attachment> {
-  const record = isAttachmentId(id) ? store.read((view) => view.attachment(id)) : undefined;
+  const { store, statements } = app;
+  const recordOf = () => store.read((view) => view.attachment(id));
+  const record = isAttachmentId(id) ? recordOf() : undefined;
   const mayRead = authority === undefined || (await statements.mayReadAttachment(id, authority));
-  if (record === undefined || !mayRead) {
+  if (record !== undefined && mayRead) return { id, len: record.len };
+  const isReferred = isAttachmentId(id) && store.read((view) => isReferredTo(view, id));
+  if (!isReferred || !mayRead || find === undefined) {
     throw new Refusal(404, "there is no attachment with this id");
   }
-  return { id, len: record.len };
+  const outcome = await find(app, id);
+  const found = recordOf();
+  if (found !== undefined) return { id, len: found.len };
+  throw notFound(outcome);
+}
+
+function isReferredTo(view: View, id: string): boolean {
+  for (const _ of view.attachmentReferences(id, 1)) return true;
+  return false;
+}
+
+function notFound(outcome: "kept" | "missing" | "later"): Refusal {
+  const message = "the content of this attachment is not here";
+  if (outcome === "missing") {
+    return new Refusal(404, `${message}, and no Big Peer that the app is linked with has it`);
+  }
+  return unavailable(`${message} yet: a Big Peer that may have it has not answered`, 5);
 }
 
 /** A record without its file is for the log of the server. */

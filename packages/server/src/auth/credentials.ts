@@ -7,6 +7,7 @@
  */
 
 import type { Permissions } from "@bigpeer/engine";
+import type { ValueObject } from "@bigpeer/protocol";
 import { Refusal } from "../http/refusal.ts";
 import type { ApiKeys, KnownKey } from "../registry/api-keys.ts";
 import { providerNamed } from "../registry/auth-provider.ts";
@@ -28,6 +29,9 @@ export interface Bearer {
   readonly credential: Credential;
   /** When that ends, in milliseconds since 1970; Infinity when it does not. */
   readonly expiresAtMs: number;
+  /** Whom a provider has named, and what it says of him; undefined for an API key. */
+  readonly userId?: string | undefined;
+  readonly identity?: ValueObject | undefined;
 }
 
 export interface CredentialsHost {
@@ -58,6 +62,8 @@ interface KnownToken {
 /** A token that was verified. */
 interface Verified {
   readonly id: string;
+  readonly userId: string;
+  readonly identity: ValueObject | undefined;
   readonly permissions: Permissions;
   readonly expiresAt: number;
   /** How much later it is still believed, because of the clock of whoever signed it. */
@@ -138,8 +144,9 @@ export class Credentials {
       // Not before: whoever made it up must not learn which apps there are.
       if (isForSeveral && appId === undefined) throw unauthorized(SEVERAL_APPS);
       const credential = createCredential(verified.id, verified.permissions);
-      const { expiresAt, leewaySeconds } = verified;
-      const bearer = { appId: app.id, credential, expiresAtMs: (expiresAt + leewaySeconds) * 1000 };
+      const { userId, identity, expiresAt, leewaySeconds } = verified;
+      const expiresAtMs = (expiresAt + leewaySeconds) * 1000;
+      const bearer = { appId: app.id, credential, expiresAtMs, userId, identity };
       const key = isForSeveral ? keyFor(app.id, text) : text;
       this.#remember(key, { bearer, app, untilMs: this.#untilMs(verified) });
       return bearer;
@@ -150,11 +157,11 @@ export class Credentials {
   async #session(app: AuthApp, text: string): Promise<Verified | undefined> {
     const session = await verifySession(app, text, this.#host.now());
     if (session === undefined) return undefined;
-    const { provider, userId, permissions, expiresAt } = session;
+    const { provider, userId, permissions, identity, expiresAt } = session;
     // A user is the same with his token and with the session that he got for it.
     const isJwt = providerNamed(app.authProviders, provider)?.type === "jwt";
     const id = userCredentialId(isJwt ? "jwt" : "session", provider, userId);
-    return { id, permissions, expiresAt, leewaySeconds: 0 };
+    return { id, userId, identity, permissions, expiresAt, leewaySeconds: 0 };
   }
 
   /** One provider that cannot be asked must not keep out what another has signed. */
@@ -170,9 +177,9 @@ export class Credentials {
       try {
         const user = await this.#host.tokens.verify(text, provider, appId);
         if (user === undefined) continue;
-        const { userId, permissions, expiresAt } = user;
+        const { userId, permissions, identity, expiresAt } = user;
         const id = userCredentialId("jwt", name, userId);
-        return { id, permissions, expiresAt, leewaySeconds: LEEWAY_SECONDS };
+        return { id, userId, identity, permissions, expiresAt, leewaySeconds: LEEWAY_SECONDS };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         refusal ??= error;

@@ -107,7 +107,7 @@ async function logIn(
   const session = { ...user, provider: login.provider, expiresAt };
   const accessToken = await signSession(app, session, nowMs);
   if (accessToken.length > SESSION_TOKEN_LENGTH_MAX) {
-    throw new Refusal(500, "the permissions of this user are too large for a token");
+    throw new Refusal(500, "the permissions and metadata of this user are too large for a token");
   }
   const accessExpiry = new Date(expiresAt * 1000).toISOString();
   return { accessToken, accessExpiry, userId: user.userId, clientInfo };

@@ -4,8 +4,9 @@
  */
 
 import { type Permissions, readPermissions } from "@bigpeer/engine";
-import { PeerError } from "@bigpeer/protocol";
+import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { JwtProvider } from "../registry/auth-provider.ts";
+import { checkIdentity, IDENTITY_METADATA } from "./identity-metadata.ts";
 import { type Claims, PublicKeys, type Verdict, verifyWithSecret } from "./json-web-token.ts";
 import { KeySet, type KeySetHost } from "./key-set.ts";
 import { unauthorized } from "./unauthorized.ts";
@@ -29,6 +30,8 @@ export function isUserId(id: unknown): id is string {
 export interface TokenUser {
   readonly userId: string;
   readonly permissions: Permissions;
+  /** What the issuer says of him beside it. */
+  readonly identity?: ValueObject | undefined;
   /** Seconds since 1970. */
   readonly expiresAt: number;
 }
@@ -87,22 +90,32 @@ export class ProviderTokens {
 }
 
 /** The signature is good: so what is wrong with the rest may be told. */
-function userOf({ sub, permissions, exp }: Claims, provider: JwtProvider): TokenUser {
+function userOf(claims: Claims, provider: JwtProvider): TokenUser {
+  const { sub, permissions, exp } = claims;
   if (!isUserId(sub)) {
     throw unauthorized("expected the id of a user as claim `sub` of the token");
   }
-  return { userId: sub, permissions: permissionsOf(permissions, provider), expiresAt: exp };
+  return {
+    userId: sub,
+    permissions: permissionsOf(permissions, provider),
+    identity: claimed(IDENTITY_METADATA, () => checkIdentity(claims[IDENTITY_METADATA])),
+    expiresAt: exp,
+  };
 }
 
-function permissionsOf(claimed: unknown, { permission }: JwtProvider): Permissions {
-  if (claimed === undefined) {
+function permissionsOf(said: unknown, { permission }: JwtProvider): Permissions {
+  if (said === undefined) {
     if (permission !== undefined) return permission;
     throw unauthorized("the token has no claim `permissions`, and its provider no permission");
   }
+  return claimed("permissions", () => readPermissions(said));
+}
+
+function claimed<T>(name: string, read: () => T): T {
   try {
-    return readPermissions(claimed);
+    return read();
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
-    throw unauthorized(`the claim \`permissions\` of the token is not valid: ${error.message}`);
+    throw unauthorized(`the claim \`${name}\` of the token is not valid: ${error.message}`);
   }
 }

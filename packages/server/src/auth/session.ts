@@ -4,8 +4,10 @@
  */
 
 import { type Permissions, permissionsValue, readPermissions } from "@bigpeer/engine";
+import type { ValueObject } from "@bigpeer/protocol";
 import type { App } from "../registry/app.ts";
 import { providerNamed } from "../registry/auth-provider.ts";
+import { IDENTITY_METADATA, identityClaim, identityOfClaim } from "./identity-metadata.ts";
 import { peekToken, signToken, verifyWithSecret } from "./json-web-token.ts";
 
 const ISSUER = "bigpeer";
@@ -17,6 +19,8 @@ export interface Session {
   readonly provider: string;
   readonly userId: string;
   readonly permissions: Permissions;
+  /** What the provider says of him beside it. */
+  readonly identity?: ValueObject | undefined;
   /** Seconds since 1970. */
   readonly expiresAt: number;
 }
@@ -24,7 +28,7 @@ export interface Session {
 export function signSession(app: AuthApp, session: Session, nowMs: number): Promise<string> {
   const [key] = app.sessionKeys;
   if (key === undefined) throw new Error(`the app ${app.id} has no key for sessions`);
-  const { provider, userId, permissions, expiresAt } = session;
+  const { provider, userId, permissions, identity, expiresAt } = session;
   const providerId = providerNamed(app.authProviders, provider)?.id;
   if (providerId === undefined) throw new Error(`the app ${app.id} has no provider ${provider}`);
   const claims = {
@@ -34,6 +38,7 @@ export function signSession(app: AuthApp, session: Session, nowMs: number): Prom
     provider,
     providerId,
     permissions: permissionsValue(permissions),
+    ...(identity !== undefined && { [IDENTITY_METADATA]: identityClaim(identity) }),
     iat: Math.floor(nowMs / 1000),
     exp: expiresAt,
   };
@@ -60,5 +65,11 @@ export async function verifySession(
   if (typeof sub !== "string" || typeof provider !== "string") return undefined;
   const known = providerNamed(app.authProviders, provider);
   if (known === undefined || known.id !== providerId) return undefined;
-  return { userId: sub, provider, permissions: readPermissions(permissions), expiresAt: exp };
+  return {
+    userId: sub,
+    provider,
+    permissions: readPermissions(permissions),
+    identity: identityOfClaim(verdict.claims[IDENTITY_METADATA]),
+    expiresAt: exp,
+  };
 }

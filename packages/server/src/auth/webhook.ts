@@ -22,6 +22,7 @@ import { type Refusal, unavailable } from "../http/refusal.ts";
 import { QUESTIONS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { WebhookProvider } from "../registry/auth-provider.ts";
+import { checkIdentity, IDENTITY_METADATA } from "./identity-metadata.ts";
 import { OutgoingFault, sendRequest } from "./outgoing-request.ts";
 import { isUserId, USER_ID_LENGTH_MAX } from "./provider-tokens.ts";
 
@@ -55,6 +56,8 @@ export interface WebhookUser {
   readonly isAuthenticated: true;
   readonly userId: string;
   readonly permissions: Permissions;
+  /** What the webhook says of him beside it. */
+  readonly identity: ValueObject | undefined;
   /** Seconds since 1970. */
   readonly expiresAt: number;
   /** For the client; undefined when nothing is to be told. */
@@ -230,7 +233,8 @@ function userOf(answer: ValueObject, nowMs: number): Omit<WebhookUser, "clientIn
   }
   const permissions = readPermissions(getField(answer, "permissions") ?? null);
   const expiresAt = Math.floor(nowMs / 1000) + Number(seconds);
-  return { isAuthenticated: true, userId, permissions, expiresAt };
+  const identity = checkIdentity(getField(answer, IDENTITY_METADATA));
+  return { isAuthenticated: true, userId, permissions, identity, expiresAt };
 }
 
 function parsed(bytes: Uint8Array): ValueObject {

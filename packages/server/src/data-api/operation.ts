@@ -9,11 +9,13 @@ import { type Answer, type Headers, NO_HEADERS } from "../http/answer.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
 import type { AppSettings } from "../registry/app.ts";
 import type { Check } from "../schema.ts";
+import type { RemoteExecution } from "../sync/remote-execution.ts";
 import { awaitTransaction, wantedTransaction } from "./consistency.ts";
 import type { DataApp, DataCall, DataGate } from "./data-gate.ts";
 
 /** An app as the operations see it. */
 export interface OperatedApp extends DataApp {
+  readonly name: string;
   readonly store: Store;
   readonly statements: StatementRunner;
   readonly settings: AppSettings;
@@ -27,6 +29,8 @@ export interface Result {
   readonly headers?: Headers | undefined;
   /** Whether something was written, see Answer. */
   readonly isApplied?: boolean;
+  /** See Answer. */
+  readonly innerList?: string;
 }
 
 export interface Operation<Request> {
@@ -48,6 +52,7 @@ export interface OperationHost {
   readonly transactionWaitMs: number;
   /** See Config. */
   readonly publicUrl: string | undefined;
+  readonly remote: Pick<RemoteExecution, "run">;
 }
 
 export function operationEndpoint<Request>(
@@ -77,8 +82,8 @@ export function operationEndpoint<Request>(
 
 function answerOf(result: Result | Promise<Result>): Answer | Promise<Answer> {
   if (result instanceof Promise) return result.then(answerOf);
-  const { body, headers = NO_HEADERS, isApplied = false } = result;
-  return { status: 200, headers, body: { kind: "value", value: body }, isApplied };
+  const { body, headers = NO_HEADERS, isApplied = false, innerList } = result;
+  return { status: 200, headers, body: { kind: "value", value: body }, isApplied, innerList };
 }
 
 /** Waits for `work`; a client that leaves meanwhile stops it, unless it is a write on its way. */

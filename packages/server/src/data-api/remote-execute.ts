@@ -1,22 +1,64 @@
 /**
- * `POST /sync/remote_execute`: runs a statement on connected peers. No peer can connect yet, so the
- * statement is checked and nobody runs it.
+ * `POST /sync/remote_execute`: runs a statement on connected peers of the app.
+ *
+ * The answer has one item for each peer that was selected, whatever became of it there; nobody online
+ * is an empty result. What is wrong with the statement itself is 400, and nobody was asked. Too many
+ * runs at a time are 503, because trying again helps; too many peers are an `error` beside an empty
+ * result, because it does not.
  */
 
+import type { RunWarning, Value } from "@bigpeer/protocol";
 import { unauthorized } from "../auth/unauthorized.ts";
+import type { RemoteOutcome } from "../sync/remote-execution.ts";
+import type { RemoteAnswer } from "../sync/tellable-answers.ts";
 import type { Operation } from "./operation.ts";
 import { checkRemoteExecuteRequest, type QueryRequest } from "./schemas.ts";
+
+/** Rows of one peer may be megabytes. */
+const INNER_LIST = "items";
 
 export const REMOTE_EXECUTE: Operation<QueryRequest> = {
   name: "remote_execute",
   path: "/sync/remote_execute",
   check: checkRemoteExecuteRequest,
   unreachedStatus: undefined,
-  run: ({ statement, args }, { app, credential }) => {
+  run: async ({ statement, args }, { app, credential, request }, { remote }) => {
     if (!credential.mayAskPeers) {
       throw unauthorized("the credential lacks the permission for this operation");
     }
-    app.statements.checkRemote({ statement, args, authority: credential.authority });
-    return { body: { result: [] } };
+    const onHangUp = (leave: () => void): (() => void) => request.onHangUp(leave);
+    const { id: requestId } = request;
+    const call = { app, credential, requestId, statement, args, onHangUp };
+    const outcome = await remote.run(call);
+    // It has run: what came of it must be told. It has bounds of its own.
+    const isApplied = outcome.kind === "done";
+    return { body: responseOf(outcome), isApplied, innerList: INNER_LIST };
   },
 };
+
+function responseOf(outcome: RemoteOutcome): Value {
+  if (outcome.kind === "done") return { result: outcome.answers.map(itemOf) };
+  return { result: [], error: { description: outcome.description } };
+}
+
+function itemOf(answer: RemoteAnswer): Value {
+  const { report, items, elapsedMs, warnings, totalWarnings, error } = answer;
+  const { description, identity } = report;
+  return {
+    peer: {
+      peerKeyString: description.key,
+      deviceName: description.deviceName,
+      peerMetadata: description.metadata,
+      identityServiceMetadata: identity,
+    },
+    items,
+    elapsedMilliseconds: elapsedMs,
+    warnings: warnings.map(warningValue),
+    totalWarningsCount: totalWarnings,
+    ...(error !== undefined && { error: { description: `${error.message} (${error.code})` } }),
+  };
+}
+
+function warningValue({ description, id }: RunWarning): Value {
+  return id === undefined ? { description } : { description, _id: id };
+}

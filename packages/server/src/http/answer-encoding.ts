@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { type Answer, type EncodedAnswer, type Headers, NO_HEADERS } from "./answer.ts";
 import { COMPRESSED_SIZE_MIN, compress, isCompressible } from "./compression.ts";
 import { type AnswerForm, chooseCoding, chooseForm } from "./negotiation.ts";
-import { NO_BOUNDS, writeValue } from "./value-bytes.ts";
+import { BOUNDS, NO_BOUNDS, writeValue } from "./value-bytes.ts";
 
 export interface EncodingRequest {
   readonly headers: IncomingHttpHeaders;
@@ -30,7 +30,10 @@ export function encodeAnswer(
   }
   const form = isJsonOnly ? "json" : chooseForm(asked.accept);
   const head = { status, headers: valueHeaders(headers, form, isJsonOnly) };
-  const written = writeValue(body.value, form, answer.isApplied === true ? NO_BOUNDS : undefined);
+  const { isApplied, innerList } = answer;
+  const bounds = isApplied === true ? NO_BOUNDS : BOUNDS;
+  const inner = innerList === undefined ? bounds : { ...bounds, innerList };
+  const written = writeValue(body.value, form, inner);
   if (written instanceof Promise) return written.then((bytes) => sendable(head, bytes, asked));
   if (typeof written !== "string") return sendable(head, written, asked);
   const size = Buffer.byteLength(written);

@@ -17,6 +17,8 @@ export interface Answer {
   readonly body: AnswerBody;
   /** Something was written: it is too late to refuse an answer that is too large. */
   readonly isApplied?: boolean;
+  /** The field of the elements of its list that is a long list itself, see value-bytes.ts. */
+  readonly innerList?: string | undefined;
 }
 
 export type AnswerBody = { readonly kind: "value"; readonly value: Value } | Content;

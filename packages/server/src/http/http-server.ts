@@ -38,8 +38,10 @@ import {
 } from "./answer.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
 import { ByteRoom } from "./byte-room.ts";
+import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { type IdleBounds, IdleCallers } from "./idle-callers.ts";
 import { nextRequestId } from "./request-id.ts";
 import { keepTickShape } from "./tick.ts";
 import { readTls } from "./tls.ts";
@@ -56,6 +58,8 @@ export interface HttpOptions {
   readonly onAnswered?: (answered: Answered) => void;
   /** For connections on which something else than HTTP is to be spoken. */
   readonly upgrades?: Upgrades;
+  /** Where HTTP is spoken only to be upgraded: bounds of connections on which that has not happened. */
+  readonly idle?: IdleBounds;
   readonly log: Log;
 }
 
@@ -116,6 +120,7 @@ export class HttpServer {
   readonly #connections = new Map<Socket, Connection>();
   /** Connections that are not yet encrypted, by their other end. */
   readonly #handshakes = new Map<string, Socket>();
+  readonly #idle: IdleCallers | undefined;
   readonly #room = new ByteRoom(ANSWERS_SIZE_MAX);
   #requestCount = 0;
   #url = "";
@@ -140,6 +145,7 @@ export class HttpServer {
       this.#server = this.#secureServer;
     }
     const { upgrades } = options;
+    this.#idle = options.idle && new IdleCallers(options.idle);
     this.#server.maxConnections = CONNECTIONS_MAX + (upgrades?.connectionsMax ?? 0);
     this.#server.on("request", (request, response) => this.#take(request, response, false));
     // A client that asks before it sends its body is told to when somebody reads it.
@@ -211,6 +217,10 @@ export class HttpServer {
   }
 
   #watchConnections(): void {
+    const idle = this.#idle;
+    if (idle !== undefined) {
+      this.#server.on("connection", (socket: Socket) => idle.add(otherEnd(socket), socket));
+    }
     const watch = (socket: Socket): void => {
       // One that asked for an upgrade and did not get it.
       if (this.#connections.has(socket)) return;
@@ -249,9 +259,11 @@ export class HttpServer {
         return;
       }
       const { remoteAddress } = connection;
-      if (upgrades.take({ incoming, socket, head, remoteAddress }))
+      if (upgrades.take({ incoming, socket, head, remoteAddress })) {
         this.#connections.delete(socket);
-      else this.#readAgain(incoming, socket, head);
+        // One that was refused is on its way out, at its own pace.
+        if (!socket.writableEnded) this.#idle?.remove(otherEnd(socket));
+      } else this.#readAgain(incoming, socket, head);
     });
   }
 
@@ -401,7 +413,8 @@ function sizeOf(content: EncodedAnswer["content"]): number {
 
 function send(content: BytesContent | TextContent, response: ServerResponse): void {
   if (sizeOf(content) > SHORT_ANSWER) limitIdle(response);
-  response.end(content.kind === "text" ? content.text : content.bytes);
+  if (content.kind === "text") endWith(content, response);
+  else response.end(content.bytes);
 }
 
 /** Sends all there is, and does not end: an answer without content as well. */

@@ -48,6 +48,7 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
     case "operation.invalid":
     case "operation.refused":
     case "sync.malformed":
+    case "remote.refused":
       return new Refusal(400, describe(error));
     case "permission.denied":
       return new Refusal(401, describe(error), { "www-authenticate": "Bearer" });

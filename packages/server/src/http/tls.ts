@@ -4,19 +4,26 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { createSecureContext, type TlsOptions } from "node:tls";
 import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
 
-/** Throws PeerError `config.invalid`, which names the file and what was expected in it. */
-export function readTls({ certFile, keyFile }: TlsFiles): SecureContextOptions {
+/**
+ * Throws PeerError `config.invalid`, which names the file and what was expected in it. With a file of
+ * authorities clients are asked for certificates, and those that none of them signed are refused.
+ */
+export function readTls({ certFile, keyFile, caFile }: TlsFiles): TlsOptions {
   const cert = readPem(certFile, "the certificate");
   const key = readPem(keyFile, "the private key");
   const certificate = checkCertificate(cert, certFile);
   if (!certificate.checkPrivateKey(checkKey(key, keyFile))) {
     throw invalid(keyFile, `the private key of the certificate in ${certFile}, found another one`);
   }
-  return { cert, key, minVersion: "TLSv1.2" };
+  const own = { cert, key, minVersion: "TLSv1.2" } as const;
+  if (caFile === undefined) return own;
+  const ca = readPem(caFile, "certificates");
+  checkCertificate(ca, caFile);
+  return { ...own, ca, requestCert: true, rejectUnauthorized: true };
 }
 
 function readPem(file: string, what: string): Buffer {

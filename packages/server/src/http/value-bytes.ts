@@ -3,12 +3,13 @@
  *
  * Long answers are lists: an object with a long array in one of its fields. Those are written in
  * pieces of some elements; between them others have their turn when it takes long, and the first
- * piece beyond the bound is the last one. The bytes are the same as if they were written at once.
+ * piece beyond the bound is the last one. Where the elements have long lists themselves, those are
+ * written alike. The bytes are the same as if they were written at once.
  */
 
-import { setImmediate } from "node:timers/promises";
 import {
   encodeCbor,
+  getField,
   isArray,
   isObject,
   PeerError,
@@ -17,15 +18,18 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { ANSWER_SIZE_MAX } from "../limits.ts";
+import { LONG_WORK, type LoopShare } from "../loop-share.ts";
 import type { AnswerForm } from "./negotiation.ts";
 
 export interface WriteBounds {
   readonly sizeMax: number;
-  /** How long we work before others have their turn. */
-  readonly sliceMs: number;
+  /** What all that is written has of the event loop, before others have their turn. */
+  readonly share: LoopShare;
+  /** The field of the elements that is a long list itself; undefined when none is. */
+  readonly innerList?: string | undefined;
 }
 
-const BOUNDS: WriteBounds = { sizeMax: ANSWER_SIZE_MAX, sliceMs: 10 };
+export const BOUNDS: WriteBounds = { sizeMax: ANSWER_SIZE_MAX, share: LONG_WORK };
 
 /** For what must be told whatever its size. */
 export const NO_BOUNDS: WriteBounds = { ...BOUNDS, sizeMax: Number.POSITIVE_INFINITY };
@@ -42,8 +46,9 @@ export function writeValue(
   form: AnswerForm,
   bounds: WriteBounds = BOUNDS,
 ): string | Uint8Array | Promise<Uint8Array> {
-  if (isLong(value)) {
-    return collect(form === "json" ? jsonPieces(value) : cborPieces(value), bounds);
+  if (isLong(value, bounds)) {
+    const pieces = form === "json" ? jsonPieces(value, bounds) : cborPieces(value, bounds);
+    return collect(pieces, bounds);
   }
   const written = form === "json" ? `${stringifyJson(value)}\n` : encodeCbor(value);
   if (isLarger(written, bounds.sizeMax)) throw tooLarge(bounds);
@@ -55,36 +60,46 @@ function isLarger(written: string | Uint8Array, size: number): boolean {
   return 3 * written.length > size && Buffer.byteLength(written) > size;
 }
 
-function isLong(value: Value): value is ValueObject {
+function isLong(value: Value, { innerList }: Inner): value is ValueObject {
   if (!isObject(value)) return false;
+  const shortest = innerList === undefined ? 1 : 0;
   for (const key in value) {
     const field = value[key] as Value;
-    if (isArray(field) && field.length > 1) return true;
+    if (isArray(field) && field.length > shortest) return true;
   }
   return false;
 }
 
 type Pieces = Iterator<Uint8Array, void>;
 
+/** What is written in this time does not wait behind answers that are longer. */
+const SHORT_MS = 1;
+
 class Collection {
   readonly #bounds: WriteBounds;
   readonly #pieces: Uint8Array[] = [];
   #size = 0;
+  #endMs: number;
 
   constructor(bounds: WriteBounds) {
     this.#bounds = bounds;
+    this.#endMs = bounds.share.begin(SHORT_MS);
+  }
+
+  /** Lets others have their turn. */
+  async pause(): Promise<void> {
+    this.#endMs = await this.#bounds.share.turn();
   }
 
   /** Takes pieces until there are no more, or the slice is over. Returns whether there are more. */
   takeSlice(pieces: Pieces): boolean {
-    const end = performance.now() + this.#bounds.sliceMs;
     do {
       const { done, value } = pieces.next();
       if (done === true) return false;
       this.#pieces.push(value);
       this.#size += value.length;
       if (this.#size > this.#bounds.sizeMax) throw tooLarge(this.#bounds);
-    } while (performance.now() < end);
+    } while (performance.now() < this.#endMs);
     return true;
   }
 
@@ -96,13 +111,10 @@ class Collection {
   async joinInSlices(): Promise<Uint8Array> {
     const bytes = Buffer.allocUnsafe(this.#size);
     let offset = 0;
-    let end = performance.now() + this.#bounds.sliceMs;
     for (const piece of this.#pieces) {
       bytes.set(piece, offset);
       offset += piece.length;
-      if (performance.now() < end) continue;
-      await setImmediate();
-      end = performance.now() + this.#bounds.sliceMs;
+      if (performance.now() >= this.#endMs) await this.pause();
     }
     return bytes;
   }
@@ -115,21 +127,34 @@ function collect(pieces: Pieces, bounds: WriteBounds): Uint8Array | Promise<Uint
 
 async function collectRest(pieces: Pieces, collection: Collection): Promise<Uint8Array> {
   do {
-    await setImmediate();
+    await collection.pause();
   } while (collection.takeSlice(pieces));
   return collection.joinInSlices();
 }
 
-function* jsonPieces(object: ValueObject): Generator<Uint8Array, void> {
+type Inner = Pick<WriteBounds, "innerList">;
+
+function* jsonPieces(object: ValueObject, inner: Inner): Generator<Uint8Array, void> {
+  yield* jsonObject(object, inner);
+  yield Buffer.from("\n");
+}
+
+function* jsonObject(object: ValueObject, inner: Inner): Generator<Uint8Array, void> {
   let before = "{";
   for (const key of Object.keys(object)) {
     before += `${JSON.stringify(key)}:`;
     const field = object[key] as Value;
     if (isArray(field)) {
       yield Buffer.from(`${before}[`);
-      yield* arrayPieces(field, (elements, isFirst) => {
-        const text = stringifyJson(elements);
-        return Buffer.from((isFirst ? "" : ",") + text.slice(1, -1));
+      yield* arrayPieces(field, inner, {
+        some: (elements, isFirst) => {
+          const text = stringifyJson(elements);
+          return Buffer.from((isFirst ? "" : ",") + text.slice(1, -1));
+        },
+        one: function* one(element, isFirst) {
+          if (!isFirst) yield Buffer.from(",");
+          yield* jsonObject(element, {});
+        },
       });
       before = "],";
     } else {
@@ -137,10 +162,10 @@ function* jsonPieces(object: ValueObject): Generator<Uint8Array, void> {
       before = ",";
     }
   }
-  yield Buffer.from(before === "," ? "}\n" : "]}\n");
+  yield Buffer.from(before === "," ? "}" : "]}");
 }
 
-function* cborPieces(object: ValueObject): Generator<Uint8Array, void> {
+function* cborPieces(object: ValueObject, inner: Inner): Generator<Uint8Array, void> {
   const keys = Object.keys(object);
   yield cborHead(MAP, keys.length);
   for (const key of keys) {
@@ -148,8 +173,9 @@ function* cborPieces(object: ValueObject): Generator<Uint8Array, void> {
     const field = object[key] as Value;
     if (isArray(field)) {
       yield cborHead(ARRAY, field.length);
-      yield* arrayPieces(field, (elements) => {
-        return encodeCbor(elements).subarray(cborHead(ARRAY, elements.length).length);
+      yield* arrayPieces(field, inner, {
+        some: (elements) => encodeCbor(elements).subarray(cborHead(ARRAY, elements.length).length),
+        one: (element) => cborPieces(element, {}),
       });
     } else yield encodeCbor(field);
   }
@@ -165,19 +191,54 @@ function cborHead(kind: number, count: number): Uint8Array {
   return head;
 }
 
+/** How elements are written: some at once, or one that is long in pieces. */
+interface ElementWriter {
+  readonly some: (elements: Value[], isFirst: boolean) => Uint8Array;
+  readonly one: (element: ValueObject, isFirst: boolean) => Generator<Uint8Array, void>;
+}
+
 function* arrayPieces(
   array: readonly Value[],
-  write: (elements: Value[], isFirst: boolean) => Uint8Array,
+  { innerList }: Inner,
+  write: ElementWriter,
 ): Generator<Uint8Array, void> {
   // The first may be a document of megabytes; how many go together follows from what they are.
   let count = 1;
   for (let from = 0; from < array.length; ) {
-    const bytes = write(array.slice(from, from + count), from === 0);
+    const isFirst = from === 0;
+    const first = array[from] as Value;
+    if (innerList !== undefined && hasLongList(first, innerList)) {
+      yield* write.one(first, isFirst);
+      from++;
+      continue;
+    }
+    const elements = array.slice(from, endOfSome(array, from, count, innerList));
+    const bytes = write.some(elements, isFirst);
     yield bytes;
-    from += count;
+    from += elements.length;
     if (bytes.length < PIECE_SIZE / 2) count *= 2;
     else if (bytes.length > PIECE_SIZE) count = Math.max(1, count >> 1);
   }
+}
+
+/** Where `count` elements end, or the first that is long. */
+function endOfSome(
+  array: readonly Value[],
+  from: number,
+  count: number,
+  innerList: string | undefined,
+): number {
+  if (innerList === undefined) return from + count;
+  for (let i = from + 1; i < from + count && i < array.length; i++) {
+    if (hasLongList(array[i] as Value, innerList)) return i;
+  }
+  return from + count;
+}
+
+function hasLongList(element: Value, name: string): element is ValueObject {
+  if (!isObject(element)) return false;
+  const list = getField(element, name);
+  return list !== undefined && isArray(list) && list.length > 1;
 }
 
 function tooLarge({ sizeMax }: WriteBounds): PeerError {

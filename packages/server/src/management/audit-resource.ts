@@ -1,10 +1,11 @@
 /**
- * The audit log: `…/audit`. Who changed what, the newest first.
+ * The audit logs: `…/audit`, who changed what, and `…/audit/remote`, who ran what on connected peers;
+ * the newest first.
  */
 
 import type { Value } from "@bigpeer/protocol";
-import type { AuditEntry } from "../registry/audit-log.ts";
-import type { Resource } from "./management-endpoint.ts";
+import type { AuditEntry, AuditLog } from "../registry/audit-log.ts";
+import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { PAGE_SIZE, pageMeta, readPageRequest } from "./page.ts";
 import { showTime } from "./time-text.ts";
 
@@ -12,16 +13,21 @@ export const AUDIT_RESOURCES: readonly Resource[] = [
   {
     name: "read_audit_log",
     path: "/audit",
-    methods: {
-      // Never all of it: it is the one list that grows with every change.
-      GET: ({ registry, query }) => {
-        const request = readPageRequest(query) ?? { page: 1, size: PAGE_SIZE };
-        const { entries, total } = registry.audit.list(request);
-        return { data: entries.map(showEntry), meta: pageMeta(request, total) };
-      },
-    },
+    methods: { GET: (call) => showLog(call.registry.audit, call) },
+  },
+  {
+    name: "read_remote_audit_log",
+    path: "/audit/remote",
+    methods: { GET: (call) => showLog(call.registry.runs, call) },
   },
 ];
+
+/** Never all of it: it grows with everything that is done. */
+function showLog(log: AuditLog, { query }: ManagementCall): Value {
+  const request = readPageRequest(query) ?? { page: 1, size: PAGE_SIZE };
+  const { entries, total } = log.list(request);
+  return { data: entries.map(showEntry), meta: pageMeta(request, total) };
+}
 
 function showEntry({ at, actor, action, target, requestId, detail }: AuditEntry): Value {
   return {

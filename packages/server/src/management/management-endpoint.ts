@@ -14,9 +14,11 @@ import { Refusal } from "../http/refusal.ts";
 import { decoderOf, isUtf8 } from "../http/request-format.ts";
 import type { Endpoint, Place } from "../http/router.ts";
 import { MANAGEMENT_BODY_SIZE_MAX } from "../limits.ts";
+import type { LinkReport } from "../link/link-report.ts";
 import type { Log } from "../log.ts";
 import type { Author } from "../registry/audit-log.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { Replication } from "../registry/replications.ts";
 import type { Check } from "../schema.ts";
 import type { ManagementGate } from "./management-gate.ts";
 import { Problem, problemBody, problemOf } from "./problem.ts";
@@ -26,9 +28,18 @@ export interface ManagementHost {
   readonly config: Pick<Config, "namespace" | "name" | "appGraceMs">;
   readonly registry: Registry;
   readonly apps: Pick<OpenApps, "closeApp">;
+  /** What is known of links; left out where there are none. */
+  readonly links?: LinkReports | undefined;
   readonly gate: ManagementGate;
   readonly platform: Platform;
   readonly log: Log;
+}
+
+/** Who knows how the links of a replication are. */
+export interface LinkReports {
+  reports(replication: Replication): readonly LinkReport[];
+  /** Attachments of an app whose content is not here; undefined where it has not been linked. */
+  missingContents(appId: string): Promise<number | undefined>;
 }
 
 /** One path, with what each of its methods does. */

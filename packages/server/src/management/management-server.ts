@@ -18,10 +18,11 @@ import { API_KEY_RESOURCES } from "./api-keys-resource.ts";
 import { APP_RESOURCES } from "./apps-resource.ts";
 import { AUDIT_RESOURCES } from "./audit-resource.ts";
 import { DELETED_APP_RESOURCES } from "./deleted-apps-resource.ts";
-import { managementEndpoint, type Resource } from "./management-endpoint.ts";
+import { type LinkReports, managementEndpoint, type Resource } from "./management-endpoint.ts";
 import { ManagementGate } from "./management-gate.ts";
 import { problemBody } from "./problem.ts";
 import { PROVIDER_RESOURCES } from "./providers-resource.ts";
+import { REPLICATION_SECRET_RESOURCES } from "./replication-secret-resource.ts";
 import { REPLICATION_RESOURCES } from "./replications-resource.ts";
 import { SESSION_KEY_RESOURCES } from "./session-keys-resource.ts";
 import { SETTING_RESOURCES } from "./settings-resource.ts";
@@ -31,6 +32,7 @@ export const RESOURCES: readonly Resource[] = [
   ...DELETED_APP_RESOURCES,
   ...API_KEY_RESOURCES,
   ...REPLICATION_RESOURCES,
+  ...REPLICATION_SECRET_RESOURCES,
   ...PROVIDER_RESOURCES,
   ...SETTING_RESOURCES,
   ...SESSION_KEY_RESOURCES,
@@ -42,6 +44,8 @@ export interface ManagementOptions {
   readonly config: Config;
   readonly registry: Registry;
   readonly apps: Pick<OpenApps, "closeApp">;
+  /** What is known of links; without it there are none. */
+  readonly links?: LinkReports;
   readonly log: Log;
   readonly platform: Platform;
   /** What is told at `/health/ready`. */
@@ -103,13 +107,14 @@ export class ManagementServer {
   }
 }
 
-function managementEndpoints({ config, registry, apps, log, platform }: ManagementOptions) {
+function managementEndpoints(options: ManagementOptions) {
+  const { config, registry, apps, links, log, platform } = options;
   const gate = new ManagementGate({
     adminToken: config.adminToken,
     failed: new FailedCredentials(() => platform.elapsed()),
     platform,
   });
-  const host = { config, registry, apps, gate, platform, log };
+  const host = { config, registry, apps, links, gate, platform, log };
   return RESOURCES.map((resource) => managementEndpoint(host, resource));
 }
 

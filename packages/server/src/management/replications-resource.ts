@@ -1,11 +1,13 @@
 /**
- * Replications of an app: `…/bigPeerReplication` and `…/bigPeerReplication/{replication}`.
+ * Replications of an app: `…/bigPeerReplication`, `…/bigPeerReplication/{replication}` and its
+ * `/status`, which has an entry for each address and for each who has called.
  *
  * Their names are unique in the Big Peer. So one is found by its name alone, and then it belongs to
  * the app of the path or it does not: whether there is such an app makes no difference.
  */
 
 import type { Value } from "@bigpeer/protocol";
+import { showReport } from "../link/link-report.ts";
 import type { Replication } from "../registry/replications.ts";
 import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
@@ -38,20 +40,32 @@ export const REPLICATION_RESOURCES: readonly Resource[] = [
       },
     },
   },
+  {
+    name: "replication_status",
+    path: "/app/{app}/bigPeerReplication/{replication}/status",
+    methods: {
+      GET: async (call) => {
+        const replication = call.registry.replications.get(...nameOf(call));
+        const { name, appId } = replication;
+        const { links } = call.host;
+        const missingAttachments = (await links?.missingContents(appId)) ?? null;
+        const reports = links?.reports(replication) ?? [];
+        return { name, missingAttachments, links: reports.map(showReport) };
+      },
+    },
+  },
 ];
 
-function showReplication({ name, connections, queriesByCollection }: Replication): Value {
-  return { name, connections, queriesByCollection };
+/** What is as it is by default is not shown. */
+function showReplication(replication: Replication): Value {
+  const { name, connections, queriesByCollection, attachments } = replication;
+  const shown = { name, connections, queriesByCollection };
+  return attachments === undefined ? shown : { ...shown, attachments };
 }
 
 async function createReplication(call: ManagementCall): Promise<Value> {
   const appId = call.appId();
-  const { name, connections, queriesByCollection } = await call.body(checkNewReplication);
-  const given = {
-    name,
-    connections: connections ?? [],
-    queriesByCollection: queriesByCollection ?? {},
-  };
+  const given = await call.body(checkNewReplication);
   return showReplication(await call.registry.replications.create(appId, given, call.author));
 }
 

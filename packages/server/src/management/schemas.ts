@@ -49,6 +49,10 @@ export interface ReplicationBody extends ReplicationChange {
 
 export interface ReplicationChangeBody extends ReplicationChange, Named {}
 
+export interface ReplicationSecretBody {
+  readonly secret: string;
+}
+
 export interface ProviderBody {
   readonly name: string;
   readonly config: ValueObject;
@@ -81,6 +85,7 @@ const KEY_CONTENT = {
 const REPLICATION_CHANGE = {
   connections: optional(Type.Array(Type.String())),
   queriesByCollection: optional(Type.Record(Type.String(), Type.Array(Type.String()))),
+  attachments: optional(Type.Union([Type.Literal("onDemand"), Type.Literal("eager")])),
 };
 
 const SETTINGS = { strictV4: Type.Boolean(), unknownCollectionsAreEmpty: Type.Boolean() };
@@ -111,6 +116,9 @@ export const checkNewReplication: Check<ReplicationBody> = compileCheck(
 );
 export const checkReplicationChange: Check<ReplicationChangeBody> = compileCheck(
   closed({ name: SAME_NAME, ...REPLICATION_CHANGE }),
+);
+export const checkReplicationSecret: Check<ReplicationSecretBody> = compileCheck(
+  closed({ secret: Type.String() }),
 );
 export const checkNewProvider: Check<ProviderBody> = compileCheck(
   closed({ name: NAME, config: ANY_OBJECT }),

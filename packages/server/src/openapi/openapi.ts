@@ -6,10 +6,12 @@
 import { type MutableObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
 import { LOGIN_SCHEMAS } from "../auth/login-schemas.ts";
 import { type AnyOperation, OPERATIONS } from "../data-api/data-endpoints.ts";
+import { DEVICE_SCHEMAS } from "../data-api/device-schemas.ts";
 import { SCHEMAS } from "../data-api/schemas.ts";
 import { REPEAT_KEY_LENGTH_MAX } from "../limits.ts";
 import { ATTACHMENT_PATHS } from "./attachment-paths.ts";
 import { componentSchemas, schemaReference } from "./component-schemas.ts";
+import { DEVICE_PATHS } from "./device-paths.ts";
 import { loginPaths } from "./login-path.ts";
 import { OPERATION_TEXTS, type OperationText } from "./operation-texts.ts";
 import { examplesOf, failureResponses, responseOf, valueContent } from "./responses.ts";
@@ -42,9 +44,9 @@ export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): Va
     servers: serversAt(serverUrl),
     security: [{ bearer: [] }],
     tags: TAGS,
-    paths: { ...paths, ...ATTACHMENT_PATHS, ...loginPaths(serverUrl) },
+    paths: { ...paths, ...DEVICE_PATHS, ...ATTACHMENT_PATHS, ...loginPaths(serverUrl) },
     components: {
-      schemas: componentSchemas([...SCHEMAS, ...LOGIN_SCHEMAS]),
+      schemas: componentSchemas([...SCHEMAS, ...DEVICE_SCHEMAS, ...LOGIN_SCHEMAS]),
       parameters: PARAMETERS,
       headers: HEADERS,
       securitySchemes: {
@@ -64,7 +66,7 @@ const CREDENTIAL =
 
 const TAGS: Value = [
   { name: "store", description: "Documents, in collections." },
-  { name: "sync", description: "Statements on connected peers." },
+  { name: "sync", description: "Connected peers, and statements on them." },
   { name: "attachments", description: "Files that documents refer to." },
   { name: "auth", description: "Sessions for users of an app." },
 ];

@@ -255,7 +255,10 @@ const REMOTE_EXECUTE: OperationText = {
   ...RPC_FAILURE,
   tag: "sync",
   summary: "Run a statement on connected peers",
-  description: "One element of `result` for each peer that ran the statement.",
+  description:
+    "`SYNC CONTEXT ( PEERS [WHERE …] )` chooses peers by what `system:peers` knows of them; each runs " +
+    "the statement on its own store, if its app allows it. One element of `result` for each peer " +
+    "that was chosen, with its `error` where it failed. Top-level `error`: nothing could be run.",
   request: "RemoteExecuteRequest",
   response: "RemoteExecuteResponse",
   statuses: {},
@@ -266,6 +269,46 @@ const REMOTE_EXECUTE: OperationText = {
       summary: "No peer is connected",
       request: { statement: "SYNC CONTEXT ( PEERS ) SELECT * FROM cars" },
       response: { result: [] },
+    },
+    {
+      name: "chosen",
+      summary: "Two peers are chosen, one of them refuses",
+      request: {
+        statement:
+          "SYNC CONTEXT ( PEERS WHERE peerMetadata.store = :store ) SELECT COUNT(*) AS n FROM orders",
+        args: { store: "Berlin" },
+      },
+      response: {
+        result: [
+          {
+            peer: {
+              peerKeyString: "pk-kitchen",
+              deviceName: "kitchen",
+              peerMetadata: { store: "Berlin" },
+              identityServiceMetadata: {},
+            },
+            items: [{ n: 7 }],
+            elapsedMilliseconds: 3,
+            warnings: [],
+            totalWarningsCount: 0,
+          },
+          {
+            peer: {
+              peerKeyString: "pk-till",
+              deviceName: "till 2",
+              peerMetadata: { store: "Berlin" },
+              identityServiceMetadata: {},
+            },
+            items: [],
+            elapsedMilliseconds: 1,
+            warnings: [],
+            totalWarningsCount: 0,
+            error: {
+              description: "the app of this peer runs no statements of others (remote.refused)",
+            },
+          },
+        ],
+      },
     },
   ],
 };

@@ -43,6 +43,7 @@ import {
   DELETED_APPS,
   idsBy,
   KEYS_BY_NAME,
+  REPLICATION_SECRETS,
   REPLICATIONS,
   REPLICATIONS_BY_APP,
 } from "./registry-index.ts";
@@ -206,6 +207,7 @@ export class Apps {
       const keys = [...idsBy(view, KEYS_BY_NAME, id)];
       const replications = [...idsBy(view, REPLICATIONS_BY_APP, id)];
       const fields = { ...fieldsOfApp(app), deletedAt: nowMs };
+      const hasSecret = view.get(REPLICATION_SECRETS, id) !== undefined;
       const detail = `id ${id}, keys ${keys.length}, replications ${replications.length}`;
       return {
         operations: [
@@ -214,6 +216,7 @@ export class Apps {
           ...replications.map((each) => {
             return { kind: "delete" as const, collection: REPLICATIONS, id: each };
           }),
+          ...(hasSecret ? [{ kind: "delete" as const, collection: REPLICATION_SECRETS, id }] : []),
           { kind: "insert", collection: DELETED_APPS, id, fields, clean: true },
         ],
         deeds: [{ action: "app.delete", target: targetOfApp(name), detail }],

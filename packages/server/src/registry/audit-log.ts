@@ -1,9 +1,10 @@
 /**
- * Audit log: who changed what in the registry, and when. No secrets.
+ * Audit logs: who changed what in the registry, and who ran what on connected peers. No secrets.
  *
  * One document for each change in the collection `audit`, written in the transaction of the change:
- * so there is no change without its entry and no entry without its change. The ids are consecutive
- * numbers; what is beyond the limit is forgotten from the oldest on.
+ * so there is no change without its entry and no entry without its change. Runs have a collection of
+ * their own, so that however many there are, no change is forgotten because of them. The ids are
+ * consecutive numbers; what is beyond the limit is forgotten from the oldest on.
  */
 
 import type { Store, StoredDocument, Transaction, View } from "@bigpeer/engine";
@@ -48,20 +49,32 @@ export interface AuditPage {
 
 const AUDIT = "audit";
 
+/** The logs, by what they are about. */
+export const AUDIT_LOGS: Readonly<Record<AuditedKind, string>> = {
+  changes: AUDIT,
+  runs: "remote_audit",
+};
+
+export type AuditedKind = "changes" | "runs";
+
 export class AuditLog {
   readonly #store: Store;
+  readonly #collection: string;
 
-  constructor(store: Store) {
+  constructor(store: Store, kind: AuditedKind) {
     this.#store = store;
+    this.#collection = AUDIT_LOGS[kind];
   }
 
   /** Newest first. The first page is 1. */
   list({ page, size }: { readonly page: number; readonly size: number }): AuditPage {
     return this.#store.read((view) => {
-      const total = view.count(AUDIT);
-      const high = { value: lastNumber(view) - (page - 1) * size, isIncluded: true };
+      const collection = this.#collection;
+      const total = view.count(collection);
+      const last = lastNumber(view, collection);
+      const high = { value: last - (page - 1) * size, isIncluded: true };
       const entries: AuditEntry[] = [];
-      for (const document of view.scan(AUDIT, { high, reverse: true })) {
+      for (const document of view.scan(collection, { high, reverse: true })) {
         if (entries.length >= size) break;
         entries.push(entryOf(document));
       }
@@ -75,9 +88,15 @@ export function isUntouched(view: View): boolean {
   return view.count(AUDIT) === 0;
 }
 
-/** Adds the entry of the change that `transaction` makes. Only RegistryStore does. */
-export function recordDeed(transaction: Transaction, author: Author, deed: Deed): void {
-  const id = lastNumber(transaction.view) + 1;
+/** Adds the entry of what `transaction` does. Only RegistryStore does. */
+export function recordDeed(
+  transaction: Transaction,
+  author: Author,
+  deed: Deed,
+  kind: AuditedKind = "changes",
+): void {
+  const collection = AUDIT_LOGS[kind];
+  const id = lastNumber(transaction.view, collection) + 1;
   const { actor, requestId } = author;
   const { action, target, detail } = deed;
   const fields: ValueObject = {
@@ -89,11 +108,11 @@ export function recordDeed(transaction: Transaction, author: Author, deed: Deed)
     ...(detail !== undefined && { detail }),
   };
   const high = { value: id - AUDIT_ENTRIES_MAX, isIncluded: true };
-  const forgotten = [...transaction.view.scanIds(AUDIT, { high })];
+  const forgotten = [...transaction.view.scanIds(collection, { high })];
   transaction.apply([
-    { kind: "insert", collection: AUDIT, id, fields },
+    { kind: "insert", collection, id, fields },
     // Nobody else has a copy that would have to hear of it: no tombstones.
-    ...forgotten.map((old) => ({ kind: "evict" as const, collection: AUDIT, id: old })),
+    ...forgotten.map((old) => ({ kind: "evict" as const, collection, id: old })),
   ]);
 }
 
@@ -104,8 +123,8 @@ export function changedFields(before: ValueObject, after: ValueObject): string[]
 }
 
 /** 0 before the first entry. */
-function lastNumber(view: View): number {
-  for (const id of view.scanIds(AUDIT, { reverse: true })) return Number(id);
+function lastNumber(view: View, collection: string): number {
+  for (const id of view.scanIds(collection, { reverse: true })) return Number(id);
   return 0;
 }
 

@@ -19,6 +19,7 @@ export const APPS = "apps";
 export const DELETED_APPS = "deleted_apps";
 export const API_KEYS = "api_keys";
 export const REPLICATIONS = "replications";
+export const REPLICATION_SECRETS = "replication_secrets";
 
 export const APPS_BY_NAME: RegistryIndex = {
   collection: APPS,

@@ -70,6 +70,14 @@ export class RegistryStore {
     return result;
   }
 
+  /** An entry without a change: something is done elsewhere, and only when this is durable. */
+  async record(author: Author, deed: Deed): Promise<void> {
+    const { txnId } = await this.#store.transact((transaction) => {
+      recordDeed(transaction, author, deed, "runs");
+    }, author.requestId);
+    this.#state.passOver(txnId);
+  }
+
   /** As change, without an entry, for what nobody asked for and nobody remembers. */
   async note<T>(decide: Decide<Note<T>>): Promise<T> {
     const committed = await this.#store.transact((transaction) => {

@@ -16,10 +16,18 @@ import { nameOfUnnamed } from "./api-key.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { drawSessionKey } from "./app.ts";
 import { Apps, type RegistryHost } from "./apps.ts";
-import { AuditLog, isUntouched, SERVER } from "./audit-log.ts";
+import { AuditLog, type Author, type Deed, isUntouched, SERVER } from "./audit-log.ts";
 import { type AuthProviders, drawProviderId } from "./auth-provider.ts";
-import { API_KEYS, APPS, hasIndexes, makeIndexes } from "./registry-index.ts";
+import {
+  API_KEYS,
+  APPS,
+  hasIndexes,
+  makeIndexes,
+  REPLICATION_SECRETS,
+  REPLICATIONS,
+} from "./registry-index.ts";
 import { RegistryStore } from "./registry-store.ts";
+import { ReplicationSecrets } from "./replication-secrets.ts";
 import { Replications } from "./replications.ts";
 
 export const DEFAULT_APP_NAME = "default";
@@ -35,6 +43,8 @@ const DEVELOPMENT_TOKEN_SIZE = 32;
 export interface RegistryChange {
   readonly appIds: ReadonlySet<string>;
   readonly keyIds: ReadonlySet<string>;
+  /** Whether replications or their secrets are others now. */
+  readonly isOfLinks: boolean;
 }
 
 export class Registry {
@@ -42,7 +52,10 @@ export class Registry {
   readonly apps: Apps;
   readonly keys: ApiKeys;
   readonly replications: Replications;
+  readonly replicationSecrets: ReplicationSecrets;
   readonly audit: AuditLog;
+  /** Of statements on connected peers. */
+  readonly runs: AuditLog;
   readonly #store: RegistryStore;
 
   private constructor(dataDir: string, host: RegistryHost, opened: StoreFolder) {
@@ -52,7 +65,9 @@ export class Registry {
     this.apps = new Apps(store, { ...host, dataDir });
     this.keys = new ApiKeys(store, host.platform);
     this.replications = new Replications(store);
-    this.audit = new AuditLog(opened.store);
+    this.replicationSecrets = new ReplicationSecrets(store);
+    this.audit = new AuditLog(opened.store, "changes");
+    this.runs = new AuditLog(opened.store, "runs");
   }
 
   /** Opens the registry of a data folder; the first time, it makes the app `default`. */
@@ -69,13 +84,20 @@ export class Registry {
     return registry;
   }
 
-  /** Calls `listener` when apps or keys were changed and it is durable. Returns the way to stop it. */
+  /** Calls `listener` when something was changed and it is durable. Returns the way to stop it. */
   onChange(listener: (change: RegistryChange) => void): () => void {
     return this.#store.onChange((operations) => {
       const appIds = idsIn(operations, APPS);
       const keyIds = idsIn(operations, API_KEYS);
-      if (appIds.size > 0 || keyIds.size > 0) listener({ appIds, keyIds });
+      const isOfLinks =
+        idsIn(operations, REPLICATIONS).size + idsIn(operations, REPLICATION_SECRETS).size > 0;
+      if (appIds.size > 0 || keyIds.size > 0 || isOfLinks) listener({ appIds, keyIds, isOfLinks });
     });
+  }
+
+  /** Puts a run into its audit log. Resolves when that is durable. */
+  recordRun(author: Author, deed: Deed): Promise<void> {
+    return this.#store.record(author, deed);
   }
 
   close(): Promise<void> {

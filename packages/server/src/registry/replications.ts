@@ -37,6 +37,8 @@ export interface Replication {
   /** `host:port`, each once. Where there are none, the others must connect. */
   readonly connections: readonly string[];
   readonly queriesByCollection: QueriesByCollection;
+  /** Contents of attachments come with their documents; absent: when somebody asks for them. */
+  readonly attachments?: "eager";
 }
 
 export interface QueriesByCollection {
@@ -47,6 +49,7 @@ export interface QueriesByCollection {
 export interface ReplicationChange {
   readonly connections?: readonly string[] | null;
   readonly queriesByCollection?: QueriesByCollection | null;
+  readonly attachments?: "onDemand" | "eager" | null;
 }
 
 export class Replications {
@@ -59,6 +62,12 @@ export class Replications {
   /** Those of an app in the order of their names. */
   list(appId: string): readonly Replication[] {
     const documents = this.#store.read((view) => documentsBy(view, REPLICATIONS_BY_APP, appId));
+    return documents.map(({ id, fields }) => replicationOf(id, fields));
+  }
+
+  /** Those of all apps, in the order of their names. */
+  all(): readonly Replication[] {
+    const documents = this.#store.read((view) => [...view.scan(REPLICATIONS)]);
     return documents.map(({ id, fields }) => replicationOf(id, fields));
   }
 
@@ -131,8 +140,10 @@ function putOperation(replication: Replication): Operation {
   return { kind: "insert", collection: REPLICATIONS, id: replication.name, fields, clean: true };
 }
 
-function fieldsOf({ appId, connections, queriesByCollection }: Replication): ValueObject {
-  return { appId, connections, queriesByCollection };
+function fieldsOf(replication: Replication): ValueObject {
+  const { appId, connections, queriesByCollection, attachments } = replication;
+  const fields = { appId, connections, queriesByCollection };
+  return attachments === undefined ? fields : { ...fields, attachments };
 }
 
 function replicationNamed(view: View, appId: string, name: string): Replication {
@@ -159,8 +170,11 @@ function checkNew(view: View, appId: string, name: string): void {
 
 function changed(before: Replication, change: ReplicationChange): Replication {
   const { connections, queriesByCollection } = change;
+  const { attachments: attachmentsBefore = null, ...rest } = before;
+  const { attachments = attachmentsBefore } = change;
   return {
-    ...before,
+    ...rest,
+    ...(attachments === "eager" && { attachments }),
     ...(connections !== undefined && { connections: checkedAddresses(connections ?? []) }),
     ...(queriesByCollection !== undefined && {
       queriesByCollection: checkedQueries(queriesByCollection ?? {}),
@@ -201,12 +215,13 @@ function placeOf(name: string): string {
 }
 
 function replicationOf(id: Value, fields: ValueObject): Replication {
-  const { appId, connections, queriesByCollection } = fields;
+  const { appId, connections, queriesByCollection, attachments } = fields;
   if (
     typeof id !== "string" ||
     typeof appId !== "string" ||
     !isTexts(connections) ||
-    !isObject(queriesByCollection)
+    !isObject(queriesByCollection) ||
+    (attachments !== undefined && attachments !== "eager")
   ) {
     throw corrupt(id);
   }
@@ -216,7 +231,8 @@ function replicationOf(id: Value, fields: ValueObject): Replication {
     if (!isTexts(texts)) throw corrupt(id);
     setField(queries, name, texts);
   }
-  return { name: id, appId, connections, queriesByCollection: queries };
+  const replication = { name: id, appId, connections, queriesByCollection: queries };
+  return attachments === undefined ? replication : { ...replication, attachments };
 }
 
 function isTexts(value: Value | undefined): value is readonly string[] {

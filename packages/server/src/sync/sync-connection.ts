@@ -49,6 +49,12 @@ export interface JoinedPeer {
   readonly site: string;
 }
 
+/** A new token, and who waits to hear whom it stands for. */
+interface WaitingToken {
+  readonly token: string;
+  decide(admission: Promise<Admission | undefined> | undefined): void;
+}
+
 export class SyncConnection implements Channel, ChannelListener {
   readonly place: SyncPlace;
   /** When it came, on a clock that never goes back. */
@@ -61,8 +67,10 @@ export class SyncConnection implements Channel, ChannelListener {
   #session: ServerConnection | undefined;
   #use: AppUse | undefined;
   #token = "";
-  /** The last one that the peer has sent. */
-  #newestToken = "";
+  /** A new token is being looked at: at most one is at a time. */
+  #isRenewing = false;
+  /** The one that waits for that; an even newer one takes its place. */
+  #waiting: WaitingToken | undefined;
   #isIdentified = false;
   #bearer: Bearer | undefined;
   #peer: JoinedPeer | undefined;
@@ -131,7 +139,7 @@ export class SyncConnection implements Channel, ChannelListener {
   reviewed(bearer: Bearer | undefined): void {
     if (!this.isJoined || (bearer !== undefined && this.#isSame(bearer))) return;
     if (bearer !== undefined) this.#bearer = bearer;
-    this.#session?.changeRights(bearer && admissionOf(bearer));
+    this.#session?.changeRights(bearer && admissionOf(bearer, this.place));
   }
 
   /**
@@ -144,22 +152,38 @@ export class SyncConnection implements Channel, ChannelListener {
     if (peer === undefined || bearer === undefined) return undefined;
     if (!this.#isIdentified) {
       this.#isIdentified = true;
-      return admissionOf(bearer);
+      return admissionOf(bearer, this.place);
     }
-    this.#newestToken = token;
-    return this.#renew(token, peer);
+    if (!this.#isRenewing) return this.#renew(token, peer);
+    // A peer may send any number of them. Whatever would be said of an older one counts no more.
+    this.#waiting?.decide(undefined);
+    return new Promise((decide) => {
+      this.#waiting = { token, decide };
+    });
   }
 
   async #renew(token: string, peer: JoinedPeer): Promise<Admission | undefined> {
-    const bearer = await this.#host.renew(token, peer.appId, this.place);
-    if (bearer === undefined) return undefined;
-    // One that was sent after it counts more.
-    if (token === this.#newestToken) {
-      this.#token = token;
-      this.#bearer = bearer;
-      this.#peer = { ...peer, credentialId: bearer.credential.id };
+    this.#isRenewing = true;
+    try {
+      const bearer = await this.#host.renew(token, peer.appId, this.place);
+      if (bearer === undefined) return undefined;
+      // One that was sent after it counts more.
+      if (this.#waiting === undefined) {
+        this.#token = token;
+        this.#bearer = bearer;
+        this.#peer = { ...peer, credentialId: bearer.credential.id };
+      }
+      return admissionOf(bearer, this.place);
+    } finally {
+      this.#isRenewing = false;
+      this.#renewNext(peer);
     }
-    return admissionOf(bearer);
+  }
+
+  #renewNext(peer: JoinedPeer): void {
+    const next = this.#waiting;
+    this.#waiting = undefined;
+    next?.decide(this.isJoined ? this.#renew(next.token, peer) : undefined);
   }
 
   message(bytes: Uint8Array): void {
@@ -248,10 +272,12 @@ export class SyncConnection implements Channel, ChannelListener {
 }
 
 /** What the engine is told of whom a credential stands for. */
-export function admissionOf({ credential, expiresAtMs }: Bearer): Admission {
+export function admissionOf(bearer: Bearer, { remoteAddress: address }: SyncPlace): Admission {
+  const { credential, expiresAtMs, userId, identity } = bearer;
   const { id, authority } = credential;
   const isEndless = expiresAtMs === Number.POSITIVE_INFINITY;
-  return { authority, credential: id, ...(!isEndless && { expiresMs: expiresAtMs }) };
+  const expiry = isEndless ? {} : { expiresMs: expiresAtMs };
+  return { authority, credential: id, ...expiry, userId, identity, address };
 }
 
 /** The first message, which must be hello in a version that is spoken here; undefined for bye. */

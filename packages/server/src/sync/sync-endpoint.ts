@@ -87,7 +87,8 @@ function refusalFor(
   return ["full", unavailable(message, FULL_RETRY_SECONDS)];
 }
 
-function refuse(socket: Socket, refusal: Refusal): void {
+/** Answers a request for an upgrade that it does not get. */
+export function refuse(socket: Socket, refusal: Refusal): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
   // One that is reset is gone, and that is all.
   socket.on("error", () => {}).once("close", () => clearTimeout(timer));

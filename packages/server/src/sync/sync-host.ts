@@ -1,17 +1,18 @@
 /**
- * The host of sync: all peers that are connected, and a sync server for each app that they use.
+ * The host of sync: all peers that are connected, a sync server for each app that they use, and the
+ * records of their devices.
  *
  * One timer serves them all. When apps or keys change, the credentials that this is about are looked
  * at again, each once however many peers have it. A sync server ends before the store of its app.
  */
 
 import {
+  type ExplainSyncRequest,
   type Platform,
   type ServerConnection,
-  type SyncFigures,
   SyncServer,
 } from "@bigpeer/engine";
-import type { Hello } from "@bigpeer/protocol";
+import { type Hello, PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";
 import type { Bearer } from "../auth/credentials.ts";
@@ -19,7 +20,10 @@ import { Refusal } from "../http/refusal.ts";
 import { SYNC_CLOSE_MS_MAX, SYNC_HELLO_MS_MAX, SYNC_UNREAD_SIZE_MAX } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { peerLine } from "../log-events.ts";
+import type { WatchedFigures } from "../metrics.ts";
 import type { RegistryChange } from "../registry/registry.ts";
+import type { ExplainSteps } from "./device-facts.ts";
+import { DeviceRecords, deviceRecord } from "./device-records.ts";
 import { type ConnectionHost, SyncConnection } from "./sync-connection.ts";
 import {
   type AdmittedPeer,
@@ -52,6 +56,7 @@ export class SyncHost implements ConnectionHost {
   readonly #closedApps = new WeakSet<OpenApp>();
   /** By the id of the app. */
   readonly #servers = new Map<string, SyncServer>();
+  readonly #records = new Map<string, DeviceRecords>();
   readonly #timer: NodeJS.Timeout;
   /** What changed in the registry and was not looked at. */
   readonly #changedApps = new Set<string>();
@@ -72,9 +77,32 @@ export class SyncHost implements ConnectionHost {
     return this.#connections.size;
   }
 
+  /** The sync of an app; undefined when no peer has come since the app was opened. */
+  syncOf(appId: string): SyncServer | undefined {
+    return this.#servers.get(appId);
+  }
+
+  /** As syncOf; made when there is none. Throws a SyncRefusal when the app is closing. */
+  serverOf(app: OpenApp): SyncServer {
+    return this.#serverOf(app);
+  }
+
+  /** Why a document is on a peer or is not, also where nobody is connected. */
+  *explain(app: OpenApp, request: ExplainSyncRequest): ExplainSteps {
+    try {
+      const deviceOf = (key: string): ValueObject | undefined => deviceRecord(app.store, key);
+      return yield* this.#serverOf(app).explain(request, deviceOf);
+    } catch (error) {
+      if (!(error instanceof SyncRefusal)) throw error;
+      throw new PeerError("store.closed", error.message);
+    }
+  }
+
   /** What the sync server of an app does; undefined when it has none. */
-  figuresOf(appId: string): SyncFigures | undefined {
-    return this.#servers.get(appId)?.figures();
+  figuresOf(appId: string): WatchedFigures | undefined {
+    const server = this.#servers.get(appId);
+    if (server === undefined) return undefined;
+    return { ...server.figures(), peers: Array.from(server.presence.sessions()).length };
   }
 
   /** Takes a peer that has just connected. */
@@ -84,10 +112,18 @@ export class SyncHost implements ConnectionHost {
     this.#newcomers.add(connection);
   }
 
+  /** To be called when an app was opened: what is recorded of its devices is put right. */
+  appOpened({ id: appId, store }: OpenApp): void {
+    const { platform, log } = this.#options;
+    this.#records.set(appId, new DeviceRecords({ appId, store, platform, log }));
+  }
+
   /** To be called before an app is closed: its peers are sent away. */
   appClosing(app: OpenApp): void {
     const { id } = app;
     this.#closedApps.add(app);
+    // Whoever it sends away is marked when the app is opened again.
+    this.#records.delete(id);
     const server = this.#servers.get(id);
     if (server === undefined) return;
     this.#servers.delete(id);
@@ -118,6 +154,11 @@ export class SyncHost implements ConnectionHost {
     this.#servers.clear();
     const closing = new SyncRefusal("closing", "the server is closing");
     for (const connection of this.#connections) connection.dismiss(closing);
+    const recorded = Array.from(this.#records.values(), (records) => records.close());
+    await Promise.all([this.#whenEmpty(), ...recorded]);
+  }
+
+  async #whenEmpty(): Promise<void> {
     if (this.#connections.size === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
@@ -186,6 +227,7 @@ export class SyncHost implements ConnectionHost {
       onFault: (error) => this.#fault(app.id, error),
     });
     this.#servers.set(app.id, made);
+    this.#records.get(app.id)?.follow(made);
     return made;
   }
 
@@ -198,6 +240,7 @@ export class SyncHost implements ConnectionHost {
       connection.dismiss(late);
     }
     for (const [appId, server] of this.#servers) this.#attempt(appId, () => server.tick());
+    for (const [appId, records] of this.#records) this.#attempt(appId, () => records.tick());
   }
 
   /** What goes wrong in one app is no matter of the others. */

@@ -31,6 +31,9 @@ const KINDS: { readonly [kind in (PeerMessage | ServerMessage)["t"]]: true } = {
   upload: true,
   site: true,
   token: true,
+  metadata: true,
+  watch: true,
+  answer: true,
   ping: true,
   pong: true,
   bye: true,
@@ -44,6 +47,9 @@ const KINDS: { readonly [kind in (PeerMessage | ServerMessage)["t"]]: true } = {
   committed: true,
   forked: true,
   rights: true,
+  presence: true,
+  run: true,
+  cancel: true,
 };
 
 /** The longest name of a kind whose length fits into the byte before it. */

@@ -1,5 +1,6 @@
 /**
- * WebSocket: from a connection that asks for one to the channel that sync speaks over.
+ * WebSocket: from a connection that asks for one, or that is made to another server, to the channel
+ * that sync and links speak over.
  *
  * Frames of a server are not masked, so a message has the same bytes on every connection: they are
  * made once and written to the connections themselves, which is a third faster than to have the
@@ -9,11 +10,13 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import type { TlsOptions } from "node:tls";
 import type { Channel } from "@bigpeer/engine";
 import { SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket, WebSocketServer } from "ws";
 import { ByteRoom } from "../http/byte-room.ts";
 import { LINGER_MS_MAX, SYNC_HELLO_SIZE_MAX, SYNC_UNSENT_SIZE_MAX } from "../limits.ts";
+import { Intake, type LateReader } from "./intake.ts";
 import { kindOf, TrafficMeter } from "./traffic.ts";
 
 /** Who is told what happens on a connection. */
@@ -60,7 +63,10 @@ class TellingWebSocket extends WebSocket {
 
 /** What all channels of a server have together. */
 interface Shared {
+  /** What one may have sent before it is known. */
+  readonly greetingSizeMax: number;
   readonly room: ByteRoom;
+  readonly intake: Intake;
   readonly frames: FrameMaker;
   readonly sent: TrafficMeter;
   readonly received: TrafficMeter;
@@ -82,10 +88,15 @@ export class ChannelMaker {
     WebSocket: TellingWebSocket,
   });
 
-  /** `sizeMax` is for all messages of which not all has come. */
-  constructor(sizeMax: number) {
+  /** `sizeMax` is for all messages of which not all has come, or that wait to be read. */
+  constructor(
+    sizeMax: number,
+    greetingSizeMax: number = SYNC_HELLO_SIZE_MAX,
+    intake: Intake = new Intake(),
+  ) {
     const { sent, received } = this;
-    this.#shared = { room: new ByteRoom(sizeMax), frames: new FrameMaker(), sent, received };
+    const room = new ByteRoom(sizeMax);
+    this.#shared = { greetingSizeMax, room, intake, frames: new FrameMaker(), sent, received };
   }
 
   /** Undefined when the request is none of WebSocket; then it was answered. */
@@ -96,16 +107,71 @@ export class ChannelMaker {
     });
     return made;
   }
+
+  /** Connects to another server. Returns the way to give it up before it has. */
+  dial({ url, tls, timeoutMs }: DialOptions, handlers: DialHandlers): () => void {
+    const webSocket = new TellingWebSocket(url, {
+      ...tls,
+      perMessageDeflate: false,
+      skipUTF8Validation: true,
+      autoPong: false,
+      maxPayload: SYNC_MESSAGE_BYTES_MAX,
+      handshakeTimeout: timeoutMs,
+    });
+    let socket: Socket | undefined;
+    const fail = (error: Error): void => handlers.failed(error);
+    // There may be more than one; the first says all.
+    webSocket.on("error", ignore).once("error", fail);
+    webSocket.once("upgrade", (response) => {
+      ({ socket } = response);
+    });
+    webSocket.once("open", () => {
+      webSocket.off("error", fail);
+      if (socket === undefined) return webSocket.terminate();
+      handlers.opened(new WebSocketChannel(webSocket, socket, this.#shared, true));
+    });
+    return () => webSocket.terminate();
+  }
 }
 
-export class WebSocketChannel implements Channel {
+export interface DialOptions {
+  /** `ws` or `wss`. */
+  readonly url: string;
+  /** Own certificate, and who must have signed that of the other. */
+  readonly tls?: Pick<TlsOptions, "cert" | "key" | "ca" | "minVersion">;
+  readonly timeoutMs: number;
+}
+
+/** One of them is called, once. */
+export interface DialHandlers {
+  opened(channel: WebSocketChannel): void;
+  failed(error: Error): void;
+}
+
+/** A message that waits to be read, and what it has taken of the room. */
+interface LateMessage {
+  readonly bytes: Buffer;
+  readonly size: number;
+}
+
+export class WebSocketChannel implements Channel, LateReader {
   readonly #webSocket: TellingWebSocket;
   readonly #socket: Socket;
   readonly #shared: Shared;
+  /** We have dialled: then frames are masked, each in its own way. */
+  readonly #isMasked: boolean;
   #listener: ChannelListener | undefined;
   /** What came since the last whole message. */
   #unread = 0;
   #isKnown = false;
+  /** Messages that came when there was no time to read them; undefined when there are none. */
+  #late: LateMessage[] | undefined;
+  /** How many of them were read. */
+  #lateRead = 0;
+  /** The connection was gone while some of them waited. */
+  #isGone = false;
+  /** Whoever listens wants nothing more for now. */
+  #isHeld = false;
   /** Somebody waits to be told that all is out. */
   #isWaiting = false;
   /** Nothing that comes counts any more. */
@@ -113,10 +179,11 @@ export class WebSocketChannel implements Channel {
   /** Nothing is read any more. */
   #isStopped = false;
 
-  constructor(webSocket: TellingWebSocket, socket: Socket, shared: Shared) {
+  constructor(webSocket: TellingWebSocket, socket: Socket, shared: Shared, isMasked = false) {
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#shared = shared;
+    this.#isMasked = isMasked;
     webSocket.channel = this;
     webSocket.on("message", onMessage).on("ping", onPing).on("pong", onPong).on("close", onClose);
     // It is followed by `close`, which is all that there is to know.
@@ -147,16 +214,7 @@ export class WebSocketChannel implements Channel {
       this.cut();
       return;
     }
-    const { frames, sent } = this.#shared;
-    const { kind, head, content } = frames.frameOf(bytes);
-    sent.add(kind, bytes.length);
-    if (content === undefined) socket.write(head);
-    else {
-      socket.cork();
-      socket.write(head);
-      socket.write(content);
-      socket.uncork();
-    }
+    this.#write(bytes);
     if (socket.writableLength > 0 && !this.#isWaiting) {
       this.#isWaiting = true;
       // Nothing, behind all that waits. Node's own event does not tell of less than its water mark.
@@ -166,15 +224,17 @@ export class WebSocketChannel implements Channel {
 
   /** Reads nothing more for now. */
   pause(): void {
+    this.#isHeld = true;
     this.#webSocket.pause();
   }
 
   resume(): void {
-    if (!this.#isOver) this.#webSocket.resume();
+    this.#isHeld = false;
+    this.#readOn();
   }
 
   close(): void {
-    this.#isOver = true;
+    this.#over();
     this.#webSocket.close(1000);
     // Then the end of the other side is not seen either.
     if (this.#isStopped) setTimeout(() => this.#webSocket.terminate(), LINGER_MS_MAX).unref();
@@ -183,25 +243,37 @@ export class WebSocketChannel implements Channel {
 
   /** Ends it at once, whatever was not sent. */
   cut(): void {
-    this.#isOver = true;
+    this.#over();
     this.#webSocket.terminate();
   }
 
   /** What came is no message. */
   refuse(reason: string): void {
+    // What came before it counts.
+    while (this.#late !== undefined && this.#lateRead < this.#late.length) this.#readFirst();
     if (this.#isOver) return;
-    this.#isOver = true;
+    this.#over();
     this.#listener?.malformed(reason);
   }
 
   /** For the library's events alone. */
   received(bytes: Buffer, isBinary: boolean): void {
-    this.#shared.room.give(this.#unread);
+    const size = this.#unread;
     this.#unread = 0;
-    if (this.#isOver) return;
-    this.#shared.received.add(kindOf(bytes), bytes.length);
-    if (isBinary) this.#listener?.message(bytes);
-    else this.refuse("expected a binary frame, found text");
+    if (this.#isOver || !isBinary || (this.#late === undefined && this.#shared.intake.isOpen())) {
+      this.#shared.room.give(size);
+      if (!this.#isOver) this.#hear(bytes, isBinary);
+    } else this.#keep({ bytes, size });
+  }
+
+  /** For the intake alone. */
+  readLate(): boolean {
+    this.#readFirst();
+    if (this.#late !== undefined && this.#lateRead < this.#late.length) return true;
+    this.#late = undefined;
+    if (this.#isGone) this.#end();
+    else this.#readOn();
+    return false;
   }
 
   /** For the library's events alone: a control frame with so much content, which is no message. */
@@ -215,21 +287,84 @@ export class WebSocketChannel implements Channel {
   closed(): void {
     this.#shared.room.give(this.#unread);
     this.#unread = 0;
+    // What came before counts, and comes first.
+    if (this.#late === undefined) this.#end();
+    else this.#isGone = true;
+  }
+
+  #end(): void {
     this.#isOver = true;
     this.#listener?.closed();
     this.#listener = undefined;
   }
 
+  #hear(bytes: Buffer, isBinary: boolean): void {
+    this.#shared.received.add(kindOf(bytes), bytes.length);
+    if (isBinary) this.#listener?.message(bytes);
+    else this.refuse("expected a binary frame, found text");
+  }
+
+  #keep(message: LateMessage): void {
+    if (this.#late === undefined) {
+      this.#late = [];
+      this.#lateRead = 0;
+      this.#webSocket.pause();
+      this.#shared.intake.wait(this);
+    }
+    this.#late.push(message);
+  }
+
+  #readFirst(): void {
+    const first = this.#late?.[this.#lateRead++];
+    if (first === undefined) return;
+    this.#shared.room.give(first.size);
+    this.#hear(first.bytes, true);
+  }
+
+  /** Nothing that comes, or waits, counts any more. */
+  #over(): void {
+    this.#isOver = true;
+    for (const { size } of this.#late?.slice(this.#lateRead) ?? []) this.#shared.room.give(size);
+    // The intake still has it: that it is empty is found there.
+    if (this.#late !== undefined) this.#late = [];
+    this.#lateRead = 0;
+  }
+
+  #readOn(): void {
+    const isWanted = !this.#isHeld && !this.#isOver && this.#late === undefined;
+    if (isWanted) this.#webSocket.resume();
+  }
+
   #arrived(size: number): void {
     if (this.#isOver) return;
-    if (!this.#isKnown && this.#unread + size > SYNC_HELLO_SIZE_MAX) {
+    const { greetingSizeMax } = this.#shared;
+    if (!this.#isKnown && this.#unread + size > greetingSizeMax) {
       this.#stop();
-      this.refuse(`expected a hello of at most ${SYNC_HELLO_SIZE_MAX} bytes`);
+      this.refuse(`expected a hello of at most ${greetingSizeMax} bytes`);
     } else if (this.#shared.room.take(size)) this.#unread += size;
     else {
       this.#stop();
-      this.#isOver = true;
+      this.#over();
       this.#listener?.overfull();
+    }
+  }
+
+  #write(bytes: Uint8Array): void {
+    const { frames, sent } = this.#shared;
+    if (this.#isMasked) {
+      sent.add(kindOf(bytes), bytes.length);
+      this.#webSocket.send(bytes);
+      return;
+    }
+    const socket = this.#socket;
+    const { kind, head, content } = frames.frameOf(bytes);
+    sent.add(kind, bytes.length);
+    if (content === undefined) socket.write(head);
+    else {
+      socket.cork();
+      socket.write(head);
+      socket.write(content);
+      socket.uncork();
     }
   }
 

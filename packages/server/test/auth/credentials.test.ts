@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { userCredentialId } from "../../src/auth/credential.ts";
 import { type AuthRegistry, type Bearer, Credentials } from "../../src/auth/credentials.ts";
 import { ProviderTokens } from "../../src/auth/provider-tokens.ts";
-import { type AuthApp, signSession } from "../../src/auth/session.ts";
+import { type AuthApp, type Session, signSession } from "../../src/auth/session.ts";
 import type { KnownKey } from "../../src/registry/api-keys.ts";
 import type { AuthProviders } from "../../src/registry/auth-provider.ts";
 import { answeringServer } from "../support/answering-server.ts";
@@ -16,7 +16,7 @@ const PROVIDERS: AuthProviders = {
   login: { id: "p1", type: "tokenWebhook", webhookUrl: "https://auth.example.com/", secrets: [] },
   partner: { id: "p2", type: "jwt", keys: { secret: SECRET }, permission: READ },
 };
-const SESSION = {
+const SESSION: Session = {
   provider: "login",
   userId: "ann",
   permissions: FULL_PERMISSIONS,
@@ -58,7 +58,7 @@ class Setting {
   }
 }
 
-async function sessionOf(app: AuthApp, changes: Partial<typeof SESSION> = {}): Promise<string> {
+async function sessionOf(app: AuthApp, changes: Partial<Session> = {}): Promise<string> {
   return signSession(app, { ...SESSION, ...changes }, NOW_S * 1000);
 }
 
@@ -97,6 +97,7 @@ describe("[A1] a bearer token", () => {
           mayUpload: true,
         },
         expiresAtMs: SESSION.expiresAt * 1000,
+        userId: "ann",
       });
     }
   });
@@ -280,4 +281,45 @@ test("no two users have one id, however they and their providers are called", ()
   const ids = names.flatMap((name) => users.map((user) => userCredentialId("session", name, user)));
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.every((id) => id.length <= 128)).toBe(true);
+});
+
+describe("[A22] what a provider says of a user", () => {
+  test("is in his session as it was said, numbers of 64 bits included", async () => {
+    const identity = { store: "Köln", number: 2n ** 62n, __proto__x: [1, null] };
+    const found = await new Setting().find(await sessionOf(ONE, { identity }));
+    expect([found?.userId, found?.identity]).toEqual(["ann", identity]);
+    const none = await new Setting().find(await sessionOf(ONE));
+    expect([none?.userId, none?.identity]).toEqual(["ann", undefined]);
+  });
+
+  test("is a claim of a token, which is refused when it is no object or too large", async () => {
+    const claims = { aud: ONE.id, sub: "bob", exp: NOW_S + 600 };
+    const findWith = (identityServiceMetadata: unknown): unknown =>
+      new Setting().find(secretToken({ ...claims, identityServiceMetadata }, SECRET), ONE.id);
+    expect(await findWith({ role: "cook" })).toEqual(
+      expect.objectContaining({ userId: "bob", identity: { role: "cook" } }),
+    );
+    const largest = { text: "x".repeat(4_096 - '{"text":""}'.length) };
+    expect(await findWith(largest)).toEqual(expect.objectContaining({ identity: largest }));
+    for (const wrong of ["cook", [1], { text: `${largest.text}x` }]) {
+      await expect(findWith(wrong)).rejects.toEqual(
+        expect.objectContaining({
+          status: 401,
+          message: expect.stringMatching(
+            /claim `identityServiceMetadata` .* expected (an|at most)/,
+          ),
+        }),
+      );
+    }
+  });
+
+  test("is nothing for an API key", () => {
+    const setting = new Setting();
+    setting.keys.set("bp_1", { id: "1", appId: ONE.id, permissions: FULL_PERMISSIONS, until: 7 });
+    const found = setting.find("bp_1");
+    expect(found instanceof Promise ? 0 : [found?.userId, found?.identity]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
 });

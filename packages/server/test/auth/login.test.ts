@@ -260,7 +260,9 @@ describe("a login by a webhook", () => {
     await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
     const { status, body } = await logIn("hook", "token-of-ann");
     expect(status).toBe(500);
-    expect(body).toEqual({ message: "the permissions of this user are too large for a token" });
+    expect(body).toEqual({
+      message: "the permissions and metadata of this user are too large for a token",
+    });
   });
 });
 

@@ -142,6 +142,11 @@ describe("[A17] a webhook that fails is 503 for the client, and a line in the lo
     ["at most 64 levels", { body: `{"authenticated":false,"clientInfo":${nested(20_000)}}` }],
     ["at expirationSeconds of its answer", { body: { ...YES, expirationSeconds: 0 } }],
     ["at expirationSeconds of its answer", { body: { ...YES, expirationSeconds: 2 ** 32 } }],
+    ["identityServiceMetadata", { body: { ...YES, identityServiceMetadata: [] } }],
+    [
+      "identityServiceMetadata",
+      { body: { ...YES, identityServiceMetadata: { a: "x".repeat(4096) } } },
+    ],
     ["at permissions", { body: { ...YES, permissions: undefined } }],
     ["at permissions.read", { body: { ...YES, permissions: { read: 1 } } }],
     ["expected an answer of at most 65536 bytes", { body: "x".repeat(66_000) }],
@@ -264,4 +269,10 @@ describe("[A18] a webhook is not asked more often than needed", () => {
     expect(verdicts).toEqual([ANN, ANN, ANN]);
     expect(one.server.asked).toHaveLength(1);
   });
+});
+
+test("[A22] a webhook may say more of the user", async () => {
+  const identityServiceMetadata = { store: "Berlin", floor: 2 };
+  const one = await asking(() => ({ body: { ...YES, identityServiceMetadata } }));
+  expect(await one.ask()).toEqual({ ...ANN, identity: identityServiceMetadata });
 });

@@ -42,7 +42,7 @@ let authorization: string;
 beforeAll(async () => {
   const store = await Store.open(new MemoryKeyValue(), nodePlatform);
   const statements = new StatementRunner({ store, platform: nodePlatform, appId: APP_ID });
-  app = { id: APP_ID, store, statements, settings: DEFAULT_APP_SETTINGS };
+  app = { id: APP_ID, name: "default", store, statements, settings: DEFAULT_APP_SETTINGS };
   keys = new ApiKeys(new RegistryStore(store), nodePlatform);
   const text = keys.draw();
   await keys.add(text, { appId: APP_ID, permissions: FULL_PERMISSIONS });
@@ -57,7 +57,8 @@ async function ask(run: () => Result | Promise<Result>, body: string) {
   const registry = { keys, apps: { get: () => known } };
   const auth = new Authentication({ platform: nodePlatform, log: () => {}, webhookTimeoutMs: 1 });
   const gate = new DataGate({ source: () => ({ registry, apps }), auth });
-  const host = { gate, transactionWaitMs: 0, publicUrl: undefined };
+  const remote = { run: () => Promise.reject(new Error("nobody is asked")) };
+  const host = { gate, transactionWaitMs: 0, publicUrl: undefined, remote };
   const dataEndpoints = [operationEndpoint(host, { ...EXECUTE, run })];
   const router = new Router({ endpoints: [], dataEndpoints, log: () => {} });
   const headers = { authorization, "content-type": "application/json" };

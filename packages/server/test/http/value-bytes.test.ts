@@ -6,6 +6,7 @@ import { encodeCbor, setField, stringifyJson, type Value } from "@bigpeer/protoc
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { writeValue } from "../../src/http/value-bytes.ts";
+import { LoopShare } from "../../src/loop-share.ts";
 
 const scalars: fc.Arbitrary<Value> = fc.oneof(
   fc.constantFrom(null, true, -0, Number.NaN, 2n ** 63n, -(2n ** 63n), '\u{1f600} " \\ \n'),
@@ -43,7 +44,7 @@ const objects: fc.Arbitrary<Value> = fc
 test("the bytes are those of the whole, in JSON with a line end, in one slice or in many", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(objects, elements), fc.boolean(), async (value, isSliced) => {
-      const bounds = { sizeMax: 1e9, sliceMs: isSliced ? 0 : 1e9 };
+      const bounds = { sizeMax: 1e9, share: new LoopShare(isSliced ? 0 : 1e9) };
       const json = await writeValue(value, "json", bounds);
       expect(Buffer.from(json).toString()).toBe(`${stringifyJson(value)}\n`);
       const cbor = await writeValue(value, "cbor", bounds);
@@ -52,6 +53,43 @@ test("the bytes are those of the whole, in JSON with a line end, in one slice or
     { numRuns: 300 },
   );
 });
+
+test("the bytes are the same where elements have long lists themselves", async () => {
+  const lists = fc.array(fc.oneof(objects, elements), { maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(lists, fc.boolean(), async (result, isSliced) => {
+      const value = { result, after: 1 };
+      const bounds = { sizeMax: 1e9, share: new LoopShare(isSliced ? 0 : 1e9), innerList: "items" };
+      const json = await writeValue(value, "json", bounds);
+      expect(Buffer.from(json).toString()).toBe(`${stringifyJson(value)}\n`);
+      const cbor = await writeValue(value, "cbor", bounds);
+      expect(Buffer.from(cbor).equals(encodeCbor(value))).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test.each(["json", "cbor"] as const)(
+  "one element of megabytes in %s is written in pieces when its list is named, and only then",
+  async (form) => {
+    const items = Array.from({ length: 40_000 }, (_, i) => ({ i, text: "x".repeat(60) }));
+    const value = { result: [{ items }] };
+    const turnsWith = async (innerList: string | undefined): Promise<number> => {
+      let turns = 0;
+      let isOver = false;
+      const turn = (): void => {
+        turns++;
+        if (!isOver) setImmediate(turn);
+      };
+      turn();
+      await writeValue(value, form, { sizeMax: 1e9, share: new LoopShare(0), innerList });
+      isOver = true;
+      return turns;
+    };
+    expect(await turnsWith("items")).toBeGreaterThan(20);
+    expect(await turnsWith(undefined)).toBeLessThan(5);
+  },
+);
 
 test("elements of any size come out whole: pieces adapt to them", async () => {
   const texts = Array.from({ length: 3000 }, (_, i) => "x".repeat((i * 37) % 5000));
@@ -66,7 +104,9 @@ test("elements of any size come out whole: pieces adapt to them", async () => {
 test.each(["json", "cbor"] as const)("a short answer in %s is there at once", (form) => {
   expect(writeValue({ documents: [{ id: 1 }] }, form)).not.toBeInstanceOf(Promise);
   const items = Array.from({ length: 1000 }, (_, i) => i);
-  expect(writeValue({ items }, form, { sizeMax: 1e6, sliceMs: 1e9 })).toBeInstanceOf(Uint8Array);
+  expect(writeValue({ items }, form, { sizeMax: 1e6, share: new LoopShare(1e9) })).toBeInstanceOf(
+    Uint8Array,
+  );
 });
 
 test.each(["json", "cbor"] as const)(
@@ -80,9 +120,41 @@ test.each(["json", "cbor"] as const)(
       if (!isOver) setImmediate(turn);
     };
     turn();
-    await writeValue({ items }, form, { sizeMax: 1e9, sliceMs: 0 });
+    await writeValue({ items }, form, { sizeMax: 1e9, share: new LoopShare(0) });
     isOver = true;
     expect(turns).toBeGreaterThan(20);
+  },
+);
+
+test.each(["json", "cbor"] as const)(
+  "of many answers in %s that are long, one is written in a pass of the event loop",
+  async (form) => {
+    const share = new LoopShare(0);
+    let pass = 0;
+    let isOver = false;
+    const next = (): void => {
+      pass++;
+      if (!isOver) setImmediate(next);
+    };
+    next();
+    const writers = new Map<number, Set<number>>();
+    const writing = Array.from({ length: 10 }, async (_, writer) => {
+      const item = {
+        get text(): string {
+          writers.set(pass, (writers.get(pass) ?? new Set()).add(writer));
+          return "x".repeat(10_000);
+        },
+      };
+      const items = Array.from({ length: 200 }, () => item);
+      return writeValue({ items }, form, { sizeMax: 1e9, share });
+    });
+    await Promise.all(writing);
+    isOver = true;
+    writers.delete(1);
+    expect(Array.from(writers.values(), ({ size }) => size)).toEqual(
+      Array.from(writers.values(), () => 1),
+    );
+    expect(writers.size).toBeGreaterThan(100);
   },
 );
 
@@ -97,7 +169,7 @@ const TOO_LARGE = {
 test.each(["json", "cbor"] as const)(
   "an answer in %s beyond the bound is refused",
   async (form) => {
-    const bounds = { sizeMax: 1000, sliceMs: 0 };
+    const bounds = { sizeMax: 1000, share: new LoopShare(0) };
     const text = "x".repeat(1000);
     expect(() => writeValue({ text }, form, bounds)).toThrow(expect.objectContaining(TOO_LARGE));
     const items = Array.from({ length: 2000 }, () => "four");
@@ -117,7 +189,7 @@ test.each(["json", "cbor"] as const)(
     });
     const large = "x".repeat(PIECE_SIZE);
     const items = [large, large, large, untouched];
-    const bounds = { sizeMax: 2.5 * PIECE_SIZE, sliceMs: 1e9 };
+    const bounds = { sizeMax: 2.5 * PIECE_SIZE, share: new LoopShare(1e9) };
     expect(() => writeValue({ items }, form, bounds)).toThrow("the answer is larger than");
   },
 );
@@ -125,7 +197,7 @@ test.each(["json", "cbor"] as const)(
 test("an answer of exactly the bound is not", async () => {
   const items = Array.from({ length: 2000 }, () => "four");
   const size = stringifyJson({ items }).length + 1;
-  const bounds = { sizeMax: size, sliceMs: 0 };
+  const bounds = { sizeMax: size, share: new LoopShare(0) };
   expect(await writeValue({ items }, "json", bounds)).toHaveLength(size);
 });
 
@@ -138,7 +210,7 @@ test("nothing is written behind the piece that passes the bound", () => {
     },
   };
   const items = Array.from({ length: 100_000 }, () => item);
-  const bounds = { sizeMax: 100_000, sliceMs: 1e9 };
+  const bounds = { sizeMax: 100_000, share: new LoopShare(1e9) };
   expect(() => writeValue({ items }, "cbor", bounds)).toThrow("the answer is larger than 100000");
   expect(written).toBeLessThan(5000);
 });

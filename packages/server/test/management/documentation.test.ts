@@ -16,7 +16,7 @@ const text = readFileSync(new URL("../../../../docs/management.md", import.meta.
 test("every request of the page is answered as the page says", async () => {
   const { server } = await openDataApi({ managementPort: 0 });
   const requests = readDocumentedRequests("management.md");
-  expect(requests.length).toBe(22);
+  expect(requests.length).toBe(25);
   for (const { method, path, body, status, answer } of requests) {
     const response = await fetch(server.managementUrl + path, {
       method,

@@ -39,6 +39,7 @@ test.each([
   [{ queriesByCollection: { cars: ["color ="] } }, "queriesByCollection.cars[0]"],
   [{ queriesByCollection: { cars: "true" } }, "queriesByCollection.cars"],
   [{ queriesByCollection: [] }, "queriesByCollection"],
+  [{ attachments: "never" }, "attachments"],
   [{ status: 1 }, "status"],
 ])("[M24] %j is 400 with the place, and nothing changes", async (change, place) => {
   for (const [method, path, given] of [
@@ -110,6 +111,32 @@ test.each(["PUT", "PATCH"])(
     await api.must("DELETE", NORTH);
   },
 );
+
+test("[M36] eager attachments are set by POST, PUT and PATCH, shown, and taken back by onDemand or null", async () => {
+  const eager = { ...EMPTY, attachments: "eager" };
+  for (const attachments of ["onDemand", null]) {
+    expect(await makeNorth({ attachments })).toEqual(EMPTY);
+    await api.must("DELETE", NORTH);
+  }
+  expect(await makeNorth({ attachments: "eager" })).toEqual(eager);
+  for (const method of ["PUT", "PATCH"]) {
+    for (const none of ["onDemand", null]) {
+      expect(await api.must(method, NORTH, { connections: [] })).toEqual(eager);
+      expect(await api.must(method, NORTH, eager)).toEqual(eager);
+      expect(await api.must(method, NORTH, { attachments: none })).toEqual(EMPTY);
+      expect(await api.get(NORTH)).toEqual(EMPTY);
+      expect(await api.must(method, NORTH, { attachments: "eager" })).toEqual(eager);
+    }
+  }
+  expect(await api.get(NORTH)).toEqual(eager);
+  const { data } = (await api.get("/audit?size=1")) as {
+    data: { action: string; detail: string }[];
+  };
+  expect(data.map(({ action, detail }) => [action, detail])).toEqual([
+    ["bigPeerReplication.update", "attachments"],
+  ]);
+  await api.must("DELETE", NORTH);
+});
 
 test("[M26] an unknown replication is 404, one of another app is 400, whether or not there is that app", async () => {
   await makeNorth();

@@ -8,6 +8,8 @@ import { describe, expect, test } from "vitest";
 import { loginEndpoint } from "../../src/auth/login.ts";
 import { LOGIN_SCHEMAS } from "../../src/auth/login-schemas.ts";
 import { dataEndpoints } from "../../src/data-api/data-endpoints.ts";
+import { deviceEndpoints } from "../../src/data-api/device-endpoints.ts";
+import { DEVICE_SCHEMAS } from "../../src/data-api/device-schemas.ts";
 import {
   checkCountRequest,
   checkFindByIdRequest,
@@ -162,7 +164,8 @@ describe("schemas", () => {
 
   test("a title names one schema", () => {
     const texts = new Map<string, Set<string>>();
-    for (const [, schema] of objectsIn([...SCHEMAS, ...LOGIN_SCHEMAS] as unknown as Value)) {
+    const all = [...SCHEMAS, ...DEVICE_SCHEMAS, ...LOGIN_SCHEMAS];
+    for (const [, schema] of objectsIn(all as unknown as Value)) {
       const { title } = schema;
       if (typeof title !== "string") continue;
       texts.set(title, (texts.get(title) ?? new Set()).add(JSON.stringify(schema)));
@@ -209,9 +212,15 @@ describe("schemas", () => {
 });
 
 describe("the document is about this server", () => {
-  test("its operations are those of the data API, the attachments, and the login", () => {
-    const host = { gate: undefined as never, transactionWaitMs: 0, publicUrl: undefined };
-    const served = dataEndpoints(host).flatMap(({ name, path, methods }) =>
+  test("its operations are those of the data API, the devices, the attachments, and the login", () => {
+    const gate = undefined as never;
+    const remote = undefined as never;
+    const host = { gate, transactionWaitMs: 0, publicUrl: undefined, remote };
+    const endpoints = [
+      ...dataEndpoints(host),
+      ...deviceEndpoints({ gate, syncOf: () => undefined }),
+    ];
+    const served = endpoints.flatMap(({ name, path, methods }) =>
       methods.map((method) => `${method.toLowerCase()} ${path} ${name}`),
     );
     const documented = operations.map(
@@ -320,10 +329,11 @@ describe("examples", () => {
   });
 
   test("every operation has some, in its request and its answers", () => {
-    for (const { at: place, name } of operations.filter(
+    for (const { at: place, name, method } of operations.filter(
       ({ path }) => !path.startsWith("/attachments/"),
     )) {
-      const parts = ["requestBody", "responses/200", "responses/400"];
+      const request = method === "get" ? [] : ["requestBody"];
+      const parts = [...request, "responses/200", "responses/400"];
       const isShown = (part: string): boolean =>
         media.some(({ path }) => path.startsWith(`${place}/${part}/`));
       const missing = parts.filter((part) => !isShown(part));

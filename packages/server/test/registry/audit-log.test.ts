@@ -231,3 +231,19 @@ test("the last 10,000 entries are kept", async () => {
   expect(registry.audit.list({ page: 10_000, size: 1 }).entries).toHaveLength(1);
   expect(registry.audit.list({ page: 10_001, size: 1 }).entries).toEqual([]);
 });
+
+test("[M32] runs have a log of their own, take no place of a change, and make nobody look again", async () => {
+  const { registry } = await openRegistry();
+  await registry.apps.create({ name: "shop", id: ID }, ANN);
+  const changes = entriesOf(registry);
+  const app = registry.apps.get(ID);
+  const deed = { action: "remote.execute", target: "app/shop", detail: "2 peers: SELECT" };
+  for (let i = 0; i < 3; i++) await registry.recordRun(ANN, deed);
+  expect(registry.runs.list({ page: 1, size: 2 })).toEqual({
+    entries: Array.from({ length: 2 }, () => ({ at: expect.any(Number), ...ANN, ...deed })),
+    total: 3,
+  });
+  expect(entriesOf(registry)).toEqual(changes);
+  // What is remembered of apps stays the very same.
+  expect(registry.apps.get(ID)).toBe(app);
+});

@@ -208,6 +208,14 @@ export class RawSocket {
     this.#socket.send(bytes);
   }
 
+  sendText(text: string): void {
+    this.#socket.send(text);
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
   ping(content: Uint8Array): void {
     this.#socket.ping(content);
   }

@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FULL_PERMISSIONS, type Permissions, type UploadStep, uploadDigest } from "@bigpeer/engine";
 import { nodePlatform } from "@bigpeer/node";
-import { type DocumentEntry, type Subscribed, timeOfMs, type Value } from "@bigpeer/protocol";
+import {
+  type DocumentEntry,
+  type Subscribed,
+  SYNC_VERSION,
+  timeOfMs,
+  type Value,
+} from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { readProviders } from "../../src/registry/auth-provider.ts";
 import { secretToken } from "../support/signed-token.ts";
@@ -80,7 +86,7 @@ test("[S4] a known key is welcomed with what the peer has to know", async () => 
     const client = await SyncClient.greet(url, apiKey, { path });
     expect(await client.next()).toEqual({
       t: "welcome",
-      version: 1,
+      version: SYNC_VERSION,
       history: expect.any(String),
       app: appId,
       txn: 1,

@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { Intake } from "../../src/sync/intake.ts";
 import {
   type ChannelListener,
   ChannelMaker,
@@ -23,8 +24,8 @@ interface Pair {
   readonly received: Uint8Array[];
 }
 
-async function connectPair(sizeMax: number = 1024 * 1024): Promise<Pair> {
-  const maker = new ChannelMaker(sizeMax);
+async function connectPair(sizeMax: number = 1024 * 1024, intake?: Intake): Promise<Pair> {
+  const maker = new ChannelMaker(sizeMax, undefined, intake);
   const server = createServer();
   const accepted = new Promise<WebSocketChannel>((resolve) => {
     server.on("upgrade", (request, socket, head) => {
@@ -145,4 +146,132 @@ test("what was sent before the end arrives before it, and nothing after it", asy
   await until(() => client.isClosed && events.length > 0);
   expect(client.received.map(({ length }) => length)).toEqual([100_000]);
   expect(events).toEqual(["closed"]);
+});
+
+/** Counts the passes of the event loop until it is told to stop. */
+function countPasses(): { count: number } {
+  const passes = { count: 0 };
+  let isOver = false;
+  const next = (): void => {
+    passes.count++;
+    if (!isOver) setImmediate(next);
+  };
+  setImmediate(next);
+  onTestFinished(() => {
+    isOver = true;
+  });
+  return passes;
+}
+
+/** One whose time is used up at once: all that comes is late, and one is read in each pass. */
+function slowIntake(): Intake {
+  return new Intake(0);
+}
+
+/** Something that was called has put its own behind what was there. */
+function watchMessages({ channel }: Pair, onMessage: (bytes: Uint8Array) => void): string[] {
+  const events: string[] = [];
+  channel.listen({
+    message: (bytes) => {
+      events.push(`message ${bytes.length}`);
+      onMessage(bytes);
+    },
+    malformed: (reason) => void events.push(`malformed ${reason}`),
+    overfull: () => void events.push("overfull"),
+    drained: () => void events.push("drained"),
+    closed: () => void events.push("closed"),
+  });
+  return events;
+}
+
+test("many messages that come at once are read in many passes, in their order", async () => {
+  const { client, received } = await connectPair(undefined, slowIntake());
+  const passes = countPasses();
+  const sizes = Array.from({ length: 200 }, (_, i) => i * 3);
+  for (const size of sizes) client.send(bytesOf(size));
+  const before = passes.count;
+  await until(() => received.length === sizes.length);
+  expect(received.map(shown)).toEqual(sizes.map((size) => shown(bytesOf(size))));
+  expect(passes.count - before).toBeGreaterThanOrEqual(sizes.length);
+});
+
+test("of all connections together as many messages are read in a pass as there is time for", async () => {
+  const intake = slowIntake();
+  const pairs = await Promise.all(Array.from({ length: 5 }, () => connectPair(undefined, intake)));
+  const passes = countPasses();
+  const seen: number[] = [];
+  const readers: number[] = [];
+  for (const [i, pair] of pairs.entries()) {
+    watchMessages(pair, () => {
+      seen.push(passes.count);
+      readers.push(i);
+    });
+    for (let n = 0; n < 20; n++) pair.client.send(bytesOf(n));
+  }
+  await until(() => seen.length === 100);
+  expect(new Set(seen).size).toBe(100);
+  // Nobody waits until another one is done.
+  expect(new Set(readers.slice(25, 35)).size).toBe(5);
+});
+
+test("what came before the end of a connection is read before it is told of", async () => {
+  const { client, events } = await connectPair(undefined, slowIntake());
+  for (let size = 0; size < 50; size++) client.send(bytesOf(size));
+  client.close();
+  await until(() => events.includes("closed"));
+  expect(events).toEqual([...Array.from({ length: 50 }, (_, i) => `message ${i}`), "closed"]);
+});
+
+test("what came before something that is no message is read before that is told of", async () => {
+  const { client, events } = await connectPair(undefined, slowIntake());
+  for (let size = 0; size < 50; size++) client.send(bytesOf(size));
+  client.sendText("text");
+  client.send(bytesOf(7));
+  await until(() => events.length > 50);
+  const reason = "malformed expected a binary frame, found text";
+  expect(events).toEqual([...Array.from({ length: 50 }, (_, i) => `message ${i}`), reason]);
+});
+
+test("whoever closes reads nothing of what waits, and is told once that it is over", async () => {
+  for (const end of ["close", "cut"] as const) {
+    const pair = await connectPair(undefined, slowIntake());
+    const events = watchMessages(pair, ({ length }) => {
+      if (length === 3) pair.channel[end]();
+    });
+    for (let size = 0; size < 50; size++) pair.client.send(bytesOf(size));
+    await until(() => events.includes("closed"));
+    expect(events).toEqual(["message 0", "message 1", "message 2", "message 3", "closed"]);
+    await until(() => pair.client.isClosed);
+  }
+});
+
+test("messages that wait take room, and give it back", async () => {
+  const { channel, client, events } = await connectPair(600_000, slowIntake());
+  channel.trust();
+  // More than there is room for, were they all kept until the last has come.
+  for (let i = 0; i < 100; i++) client.send(bytesOf(30_000));
+  await until(() => events.length >= 100);
+  expect(events).toEqual(Array.from({ length: 100 }, () => "message 30000"));
+  client.send(bytesOf(500_000));
+  await until(() => events.length > 100);
+  expect(events.at(-1)).toBe("message 500000");
+});
+
+test("one that is held is not read on when what waited was read, but when it is let go", async () => {
+  const pair = await connectPair(8 * 1024 * 1024, slowIntake());
+  const { channel, client } = pair;
+  channel.trust();
+  const events = watchMessages(pair, () => channel.pause());
+  const COUNT = 100;
+  for (let i = 0; i < COUNT; i++) client.send(bytesOf(50_000));
+  await until(() => events.length > 0);
+  const passes = countPasses();
+  await until(() => passes.count > 2 * COUNT);
+  expect(events.length).toBeLessThan(10);
+  while (events.length < COUNT) {
+    const before = events.length;
+    channel.resume();
+    await until(() => events.length > before);
+  }
+  expect(events).toEqual(Array.from({ length: COUNT }, () => "message 50000"));
 });

@@ -65,12 +65,30 @@ export function usesOfCommands(commands: readonly WriteCommand[]): CollectionUse
 /** Commands that a label names. */
 const NAMED_MAX = 8;
 
+/** Characters of the name of a collection in a label. */
+const NAME_SHOWN_MAX = 64;
+
+/** The label of the last command that came alone. */
+let lastLabel = { method: "", collection: "", label: "" };
+
 /** The batch in a few words, for the history of requests. */
 export function labelOf(commands: readonly WriteCommand[]): string {
+  const [first] = commands;
+  if (first === undefined || commands.length > 1) return labelOfAll(commands);
+  const { method, collection } = first;
+  if (collection.length > NAME_SHOWN_MAX) return labelOfAll(commands);
+  // One text for many requests: the history keeps thousands, and each would hold one of its own.
+  if (method !== lastLabel.method || collection !== lastLabel.collection) {
+    lastLabel = { method, collection, label: labelOfAll(commands) };
+  }
+  return lastLabel.label;
+}
+
+function labelOfAll(commands: readonly WriteCommand[]): string {
   let label = "write:";
   for (const [i, { method, collection }] of commands.entries()) {
     if (i === NAMED_MAX) return `${label} and ${commands.length - NAMED_MAX} more`;
-    label += `${i === 0 ? "" : ","} ${method} ${collection.slice(0, 64)}`;
+    label += `${i === 0 ? "" : ","} ${method} ${collection.slice(0, NAME_SHOWN_MAX)}`;
   }
   return label;
 }

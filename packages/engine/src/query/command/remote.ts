@@ -1,8 +1,13 @@
 /**
- * Remote statements: the check of a text that is meant for other peers, before any of them is asked.
+ * Remote statements: `SYNC CONTEXT ( PEERS [WHERE …] ) statement`, a text that is meant for other
+ * peers. Here it is read and checked, and the peers are chosen; whoever knows them sends the rest on.
  */
 
+import { getField, type MutableObject, setField, type ValueObject } from "@bigpeer/protocol";
+import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
+import { newFrame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import {
   checkArguments,
   parametersIn,
@@ -10,26 +15,102 @@ import {
   requireParameters,
 } from "../plan/parameters.ts";
 import { bindExpression, Slots } from "../plan/scope.ts";
+import { type Execution, warnOf } from "../run/execution.ts";
 import { prepareParsed } from "../statement/prepare.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
-import type { Expression } from "../syntax/tree.ts";
+import { namedParameters } from "../syntax/statement-walk.ts";
+import type { Expression, ParameterNode, Statement } from "../syntax/tree.ts";
+import type { SystemRow } from "../system/system-collections.ts";
+import { Failure } from "../value/datum.ts";
+
+/** What the peers get, and who they are. */
+export interface ChosenPeers {
+  readonly selected: readonly SystemRow[];
+  /** The text for the peers, with its directives. */
+  readonly statement: string;
+  /** Those that it names. */
+  readonly args: ValueObject;
+  /** Whether it changes something on the peer. */
+  readonly isWrite: boolean;
+}
+
+export interface PreparedRemote {
+  /** All that must be given, for the choice and for the statement. */
+  readonly parameters: readonly ParameterNode[];
+  readonly choose: (rows: Iterable<SystemRow>, execution: Execution) => Steps<ChosenPeers>;
+}
 
 /** Throws a Fault, or a PeerError when the arguments are none. */
 export function checkRemoteStatement(text: string, args: unknown): void {
+  requireParameters(prepareRemote(text).parameters, checkArguments(args));
+}
+
+/** Throws a Fault. */
+export function prepareRemote(text: string): PreparedRemote {
   const { statement, directives } = parseStatement(text);
   if (statement.kind !== "sync_context") {
     const expected = "SYNC CONTEXT ( PEERS [WHERE …] ) and then the statement for these peers";
     throw semanticFault(`expected ${expected}`, statement.at);
   }
   const { where, statement: inner } = statement;
-  if (where !== undefined) bindPeers(where);
-  prepareParsed({ statement: inner, directives }, () => 0);
-  const needed = [...(where === undefined ? [] : parametersIn(where)), ...parametersOf(inner)];
-  requireParameters(needed, checkArguments(args));
+  if (inner.kind === "sync_context") {
+    throw semanticFault("expected a statement for these peers, found SYNC CONTEXT again", inner.at);
+  }
+  const isChosen = where === undefined ? undefined : compileCondition(where);
+  const { queryType, work } = prepareParsed({ statement: inner, directives }, () => 0);
+  const isWrite = queryType === "mutation" || work.kind === "write";
+  const forPeers = textFrom(text, inner, directives);
+  const names = new Set(namedParameters(inner).map(({ name }) => name));
+  const choose: PreparedRemote["choose"] = function* choose(rows, execution) {
+    const selected: SystemRow[] = [];
+    for (const row of rows) {
+      if (isChosen?.(row, execution) ?? true) selected.push(row);
+      yield;
+    }
+    const args = argumentsOf(names, execution.run.args);
+    return { selected, statement: forPeers, args, isWrite };
+  };
+  const chosenBy = where === undefined ? [] : parametersIn(where);
+  return { parameters: [...chosenBy, ...parametersOf(inner)], choose };
 }
 
-/** The condition reads what is known of one peer. */
-function bindPeers(where: Expression): void {
+type Condition = (row: SystemRow, execution: Execution) => boolean;
+
+/** The condition reads what is known of one peer. Where it fails it is not true. */
+function compileCondition(where: Expression): Condition {
   const slots = new Slots();
-  bindExpression(where, { slots, terms: [{ alias: "peers", slot: slots.take() }], variables: [] });
+  const slot = slots.take();
+  const terms = [{ alias: "peers", slot }];
+  const evaluate = compile(bindExpression(where, { slots, terms, variables: [] }));
+  return (row, execution) => {
+    const { run } = execution;
+    run.budget.startRow();
+    run.budget.step();
+    const frame = newFrame(run, slots.count);
+    frame.slots[slot] = row;
+    const outcome = evaluate(frame);
+    if (outcome instanceof Failure) warnOf(execution, outcome, row);
+    return outcome === true;
+  };
+}
+
+/** The inner statement as it is written. Directives before it are for the peers too. */
+function textFrom(text: string, inner: Statement, directives: readonly string[]): string {
+  const own = text.slice(inner.at).trimEnd();
+  const before = directives.slice(0, directives.length - parseStatement(own).directives.length);
+  return [...before.map(directiveComment), own].join(" ");
+}
+
+/** One that holds the end of a comment can only have stood on a line of its own. */
+function directiveComment(directive: string): string {
+  return directive.includes("*/") ? `--+ ${directive}\n` : `/*+ ${directive} */`;
+}
+
+function argumentsOf(names: ReadonlySet<string>, given: ValueObject): ValueObject {
+  const args: MutableObject = {};
+  for (const name of names) {
+    const value = getField(given, name);
+    if (value !== undefined) setField(args, name, value);
+  }
+  return args;
 }

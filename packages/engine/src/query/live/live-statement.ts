@@ -97,7 +97,9 @@ function isWhole(query: Query): query is SelectStatement {
 /** The query of a statement that can be followed; throws for all others. */
 function followable({ statement }: ParsedStatement): Query {
   if (statement.kind !== "select" && statement.kind !== "union") {
-    const found = statement.kind.replaceAll("_", " ").toUpperCase();
+    // As it is written: DELETE, EVICT and TOMBSTONE are of one kind.
+    const kind = statement.kind === "remove" ? statement.method : statement.kind;
+    const found = kind.replaceAll("_", " ").toUpperCase();
     throw semanticFault(`expected a SELECT to follow, found ${found}`, statement.at);
   }
   checkSteady(statement);

@@ -44,16 +44,15 @@ export function applyWrites(
   const { view } = transactionOf(execution);
   const { budget } = execution.run;
   const limits = sizeLimitsOf(execution);
-  const operations: DocumentOperation[] = [];
   try {
     for (const write of writes) {
       budget.step();
       budget.take(checkDocumentSize(write, limits, view, execution.warnings));
-      operations.push(write.operation);
     }
   } catch (error) {
     throw ofStatement(error, at);
   }
+  const operations = writes.map(({ operation }) => operation);
   return applyOperations(operations, execution, at);
 }
 

@@ -18,6 +18,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import type { StateOperation } from "../../crdt/edit.ts";
+import { added } from "../../list.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault, semanticFault } from "../fault.ts";
 import { readDocument } from "../run/declared-read.ts";
@@ -79,17 +80,18 @@ export function writeGiven(
   execution: MutationContext,
 ): MutationOutcome {
   const { view } = execution;
-  const writes: Write[] = [];
-  const written: Value[] = [];
+  let writes: Write[] | undefined;
+  let written: Value[] | undefined;
   for (const document of given) {
     const write = decide(document, plan, execution);
     if (write === undefined) continue;
-    written.push(document.id);
+    written = added(written, document.id);
     // An update without edits writes nothing, but the document counts as written all the same.
-    if (hasEffect(write)) writes.push(write);
+    if (hasEffect(write)) writes = added(writes, write);
   }
-  const outcomes = applyWrites(writes, execution, plan.at);
-  const ids = plan.isInitial ? written.filter((_, i) => outcomes[i] === "applied") : written;
+  const outcomes = applyWrites(writes ?? [], execution, plan.at);
+  const all = written ?? [];
+  const ids = plan.isInitial ? all.filter((_, i) => outcomes[i] === "applied") : all;
   const place = { view, collection: plan.collection };
   return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
 }

@@ -7,7 +7,7 @@
 
 import { PeerError, type Value } from "@bigpeer/protocol";
 import { type CollectionUse } from "./collection-use.ts";
-import { collectionDenied, peersDenied, wholeDenied } from "./denial.ts";
+import { collectionDenied, otherPeersDenied, peersDenied, wholeDenied } from "./denial.ts";
 import { type PermissionFilter, permissionFilter } from "./permission-filter.ts";
 import { type AccessRule, type Permissions, permissionsValue } from "./permissions.ts";
 
@@ -119,6 +119,10 @@ export class Authority {
     for (const use of uses) {
       if (use.kind === "everything") {
         if (!this.isFull) throw wholeDenied();
+        continue;
+      }
+      if (use.kind === "peers") {
+        if (!this.isReadingAll) throw otherPeersDenied();
         continue;
       }
       const book = use.kind === "read" ? this.#read : this.#write;

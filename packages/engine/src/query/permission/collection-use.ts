@@ -15,7 +15,9 @@ export type CollectionUse =
       readonly at?: string;
     }
   /** What concerns the store as a whole. */
-  | { readonly kind: "everything" };
+  | { readonly kind: "everything" }
+  /** What tells of other peers: for those who may read everything. */
+  | { readonly kind: "peers" };
 
 /** System collections are not among them: they are free, and show each caller what is his. */
 export function usesOf(statement: Statement): readonly CollectionUse[] {
@@ -51,6 +53,8 @@ function ownUsesOf(statement: Statement): readonly CollectionUse[] {
     case "drop_index":
     case "alter_system":
       return [{ kind: "everything" }];
+    case "explain_sync":
+      return [{ kind: "peers" }];
     case "execute_function":
     case "show":
       return [];

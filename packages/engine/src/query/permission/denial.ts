@@ -23,6 +23,10 @@ export function peersDenied(): Fault {
   return denied("to ask other peers");
 }
 
+export function otherPeersDenied(): Fault {
+  return denied("to be told of other peers");
+}
+
 /** Indexes and settings concern all documents. */
 export function wholeDenied(): Fault {
   return denied("for the store as a whole");

@@ -5,25 +5,20 @@
  * it may be kept and run again.
  */
 
-import { unreachable, type Value, type ValueObject } from "@bigpeer/protocol";
-import { compile } from "../compile/expression.ts";
+import { unreachable, type ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import { newFrame } from "../frame/frame.ts";
 import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
 import { advisedTerms } from "../plan/advice.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
 import { explainChoice, explainQuery, explainSequence } from "../plan/explain.ts";
 import { parametersOf } from "../plan/parameters.ts";
-import { bindExpression, constantScope, Slots } from "../plan/scope.ts";
 import { planQuery } from "../plan/select-plan.ts";
 import { type Choosing, explaining } from "../run/choose.ts";
-import type { Execution } from "../run/execution.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
 import { subqueriesOf } from "../syntax/statement-walk.ts";
 import type {
   AlterSystemStatement,
   ExecuteFunctionStatement,
-  Expression,
   InsertStatement,
   ParameterNode,
   ParsedStatement,
@@ -32,10 +27,12 @@ import type {
   Statement,
 } from "../syntax/tree.ts";
 import { toldSettings } from "../system/told-settings.ts";
-import { Failure, MISSING, toValue } from "../value/datum.ts";
+import { MISSING } from "../value/datum.ts";
 import { advisePrepared } from "./advice.ts";
+import { compileConstant } from "./constant.ts";
 import { compileCreateIndex, compileDropIndex } from "./definition.ts";
 import { explainPrepared, profilePrepared } from "./explain.ts";
+import { explainSyncPrepared } from "./explain-sync.ts";
 import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } from "./mutation.ts";
 import { compileResult } from "./select.ts";
 import { runAlterSystem, runShow } from "./setting.ts";
@@ -127,6 +124,8 @@ function prepare(statement: Statement, options: Options): Prepared {
       return definition(compileDropIndex(statement), "dropIndex", statement.name);
     case "explain":
       return explainPrepared(statement, prepare(statement.statement, options));
+    case "explain_sync":
+      return explainSyncPrepared(statement);
     case "profile":
       return prepareProfile(statement, options);
     case "advise":
@@ -209,16 +208,4 @@ function prepareAlterSystem(statement: AlterSystemStatement): Prepared {
     runAlterSystem(statement, evaluate(execution), execution.system.settings),
   );
   return { ...prepared, queryType: "mutation" };
-}
-
-/** An expression without documents; a failure counts as MISSING. */
-function compileConstant(node: Expression): (execution: Execution) => Value | undefined {
-  const slots = new Slots();
-  const evaluate = compile(bindExpression(node, constantScope(slots)));
-  return ({ run }) => {
-    const frame = newFrame(run, slots.count);
-    run.budget.startPiece();
-    const outcome = evaluate(frame);
-    return outcome === MISSING || outcome instanceof Failure ? MISSING : toValue(outcome);
-  };
 }

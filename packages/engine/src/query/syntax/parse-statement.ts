@@ -6,6 +6,7 @@ import { STATEMENT_LENGTH_MAX } from "../../limits.ts";
 import { Fault, syntaxFault } from "../fault.ts";
 import { STATEMENT_WORDS } from "./keywords.ts";
 import { parsePlainCall } from "./parse-call.ts";
+import { parseCollectionName } from "./parse-collection.ts";
 import { parseExpression } from "./parse-expression.ts";
 import { parseCreateIndex, parseDropIndex } from "./parse-index.ts";
 import { parseInsert, parseRemove, parseUpdate } from "./parse-mutation.ts";
@@ -14,6 +15,8 @@ import { parseAlterSystem, parseShow } from "./parse-setting.ts";
 import { type ParseQuery, TokenCursor } from "./token-cursor.ts";
 import type {
   ExecuteFunctionStatement,
+  ExplainStatement,
+  ExplainSyncStatement,
   Expression,
   ParsedStatement,
   Statement,
@@ -77,7 +80,7 @@ function parseAny(cursor: TokenCursor): Statement {
     case "ADVISE":
       return parsePrefixed(cursor);
     case "SYNC":
-      return parseSyncContext(cursor);
+      return parseSyncContext(cursor, cursor.advance().at);
     default:
       for (const word of STATEMENT_WORDS.slice(0, -1)) cursor.note(word);
       throw cursor.fault(STATEMENT_WORDS.at(-1) ?? "");
@@ -87,6 +90,7 @@ function parseAny(cursor: TokenCursor): Statement {
 /** `EXPLAIN`, `PROFILE` or `ADVISE [AND PROVISION]`, then the statement that it is about. */
 function parsePrefixed(cursor: TokenCursor): Statement {
   const { at, word } = cursor.advance();
+  if (word === "EXPLAIN" && cursor.token.word === "SYNC") return parseExplainSync(cursor, at);
   const isProvision = word === "ADVISE" && cursor.acceptWords("AND PROVISION");
   const statement = parseInner(cursor);
   switch (word) {
@@ -113,9 +117,24 @@ function parseInner(cursor: TokenCursor): Statement {
   return statement;
 }
 
-/** `SYNC CONTEXT ( PEERS [WHERE …] ) statement`. */
-function parseSyncContext(cursor: TokenCursor): SyncContextStatement {
-  const { at } = cursor.expectWord("SYNC");
+/** `EXPLAIN SYNC collection, id FOR peerKey`; CONTEXT may be the name of a collection. */
+function parseExplainSync(
+  cursor: TokenCursor,
+  at: number,
+): ExplainStatement | ExplainSyncStatement {
+  const sync = cursor.expectWord("SYNC");
+  if (cursor.token.word === "CONTEXT" && cursor.peek().type === "(") {
+    return { kind: "explain", at, statement: parseSyncContext(cursor, sync.at) };
+  }
+  const collection = parseCollectionName(cursor);
+  cursor.expect(",");
+  const id = parseExpression(cursor);
+  cursor.expectWord("FOR");
+  return { kind: "explain_sync", at, collection, id, peerKey: parseExpression(cursor) };
+}
+
+/** `CONTEXT ( PEERS [WHERE …] ) statement`, behind SYNC, which stands at `at`. */
+function parseSyncContext(cursor: TokenCursor, at: number): SyncContextStatement {
   cursor.expectWord("CONTEXT");
   cursor.expect("(");
   cursor.expectWord("PEERS");

@@ -61,6 +61,11 @@ export function printStatement(statement: Statement): string {
       return printDropIndex(statement);
     case "explain":
       return `EXPLAIN ${printStatement(statement.statement)}`;
+    case "explain_sync": {
+      const { collection, id, peerKey } = statement;
+      const name = printCollectionName(collection);
+      return `EXPLAIN SYNC ${name}, ${print(id, 0)} FOR ${print(peerKey, 0)}`;
+    }
     case "profile":
       return `PROFILE ${printStatement(statement.statement)}`;
     case "advise": {

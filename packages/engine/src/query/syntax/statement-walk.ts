@@ -5,6 +5,7 @@
 import { unreachable } from "@bigpeer/protocol";
 import type {
   Expression,
+  ParameterNode,
   Projection,
   Query,
   QueryTerm,
@@ -45,6 +46,8 @@ function partsOf(statement: Statement): Parts {
       return [];
     case "profile":
       return partsOf(statement.statement);
+    case "explain_sync":
+      return [statement.id, statement.peerKey];
     case "execute_function":
       return [statement.call];
     case "alter_system":
@@ -155,6 +158,23 @@ function ownParts(statement: Statement): Parts {
     default:
       return partsOf(statement);
   }
+}
+
+/**
+ * Every parameter that a statement names, be it one that is asked for only sometimes, or by a
+ * statement that it is about.
+ */
+export function namedParameters(statement: Statement): ParameterNode[] {
+  const found: ParameterNode[] = [];
+  for (const part of ownParts(statement)) {
+    if (part === undefined) continue;
+    eachNode(part, (node) => {
+      if (node.kind === "parameter") found.push(node);
+    });
+  }
+  for (const query of subqueriesOf(statement)) found.push(...namedParameters(query));
+  if ("statement" in statement) found.push(...namedParameters(statement.statement));
+  return found;
 }
 
 function selectsOf(statement: Statement): readonly SelectStatement[] {

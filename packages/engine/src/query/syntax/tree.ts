@@ -413,6 +413,14 @@ export interface ExplainStatement extends Located {
   readonly statement: Statement;
 }
 
+/** `EXPLAIN SYNC collection, id FOR peerKey`. */
+export interface ExplainSyncStatement extends Located {
+  readonly kind: "explain_sync";
+  readonly collection: CollectionRef;
+  readonly id: Expression;
+  readonly peerKey: Expression;
+}
+
 export interface ProfileStatement extends Located {
   readonly kind: "profile";
   readonly statement: Statement;
@@ -467,6 +475,7 @@ export type Statement =
   | CreateIndexStatement
   | DropIndexStatement
   | ExplainStatement
+  | ExplainSyncStatement
   | ProfileStatement
   | AdviseStatement
   | ExecuteFunctionStatement

@@ -11,6 +11,7 @@ import { IDENTITY_KEY } from "../../store/keys.ts";
 import type { Identity } from "../../store/records.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import type { DocumentView, Found } from "../frame/document-view.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { Requests } from "./requests.ts";
 import type { Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
@@ -39,6 +40,15 @@ export interface SystemFacts {
   info?(): Iterable<InfoFact>;
   /** Rows of the collections that `HOSTED` lists. */
   rows?(collection: string): Iterable<SystemRow>;
+  /** Why a document is on a peer or not, in turns with everything else; left out where no peers sync. */
+  explainSync?(request: ExplainSyncRequest): Steps<readonly ValueObject[]>;
+}
+
+export interface ExplainSyncRequest {
+  readonly collection: string;
+  /** In its canonical form. */
+  readonly id: Value;
+  readonly peerKey: string;
 }
 
 export interface InfoFact {

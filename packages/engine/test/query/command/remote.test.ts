@@ -1,9 +1,12 @@
 /**
- * The check of statements for other peers.
+ * Statements for other peers: their check, the choice of the peers, and what is sent to them.
  */
 
-import { PeerError } from "@bigpeer/protocol";
-import { expect, test } from "vitest";
+import { PeerError, type ValueObject } from "@bigpeer/protocol";
+import { describe, expect, test } from "vitest";
+import { parseStatement } from "../../../src/query/syntax/parse-statement.ts";
+import type { SystemRow } from "../../../src/query/system/system-collections.ts";
+import { authorityOf } from "../../support/caller.ts";
 import { openStatements } from "../../support/run-statements.ts";
 
 const PEERS = "SYNC CONTEXT (PEERS)";
@@ -45,6 +48,12 @@ test("a text without the clause is told what is expected", async () => {
   expect(error.message).toContain("expected SYNC CONTEXT ( PEERS [WHERE …] )");
 });
 
+test("a clause inside of the clause is not sent to where it came from", async () => {
+  const { runner } = await openStatements();
+  const error = errorOf(() => runner.checkRemote({ statement: `${PEERS} ${PEERS} DELETE FROM c` }));
+  expect(error.message).toContain("found SYNC CONTEXT again");
+});
+
 test("arguments that are no object are refused", async () => {
   const { runner } = await openStatements();
   const statement = "SYNC CONTEXT (PEERS) SELECT * FROM c";
@@ -60,3 +69,182 @@ function errorOf(work: () => void): PeerError {
   }
   throw new Error("expected a failure");
 }
+
+/** What is known of three devices, as `system:peers` has it. */
+const ROWS: readonly SystemRow[] = [
+  row("a", { deviceName: "Kasse 1", os: "linux", peerMetadata: { shop: { city: "Zürich" } } }),
+  row("b", { deviceName: "Kasse 2", os: "ios", peerMetadata: { shop: { city: "Oslo" }, n: 3 } }),
+  row("c", { deviceName: "Büro 🖥️", os: "linux", userId: "mia", peerMetadata: {} }),
+];
+
+function row(key: string, fields: ValueObject): SystemRow {
+  return { id: key, fields: { peerKeyString: key, ...fields } };
+}
+
+async function chosen(condition: string, args: ValueObject = {}): Promise<string> {
+  const { runner } = await openStatements();
+  const statement = `${peersBy(condition)} SELECT * FROM c`;
+  const { selected } = await runner.selectPeers({ statement, args }, ROWS);
+  return selected.map(({ id }) => (typeof id === "string" ? id : "?")).join("");
+}
+
+describe("the choice", () => {
+  test.each<[string, string, ValueObject]>([
+    ["os = 'linux'", "ac", {}],
+    ["peerKeyString = :key", "b", { key: "b" }],
+    ["_id IN ['a', 'c']", "ac", {}],
+    ["peers.deviceName LIKE 'Kasse %'", "ab", {}],
+    ["peerMetadata.shop.city = 'Zürich'", "a", {}],
+    ["`deviceName` = :name", "c", { name: "Büro 🖥️" }],
+    ["deviceName ILIKE 'büro%'", "c", {}],
+    ["userId IS MISSING", "ab", {}],
+    ["object_length(peerMetadata) = 0 OR peerMetadata.n + 1 = 4", "bc", {}],
+    ["lower(os) IN :list", "b", { list: ["ios", "android"] }],
+    ["/* who */ os -- which\n = /*+ {} */ 'ios'", "b", {}],
+    ["nothing.of.the.kind = 1", "", {}],
+    ["nothing", "", {}],
+    ["upper(peerMetadata) = 'X'", "", {}],
+    ["true", "abc", {}],
+    ["NULL", "", {}],
+  ])("%s chooses %j", async (condition, expected, args) => {
+    expect(await chosen(condition, args)).toBe(expected);
+  });
+
+  test("all peers are chosen without a condition, in their order, and none where none are", async () => {
+    const { runner } = await openStatements();
+    const statement = "sYnC\nConText(PeerS)select * from c";
+    expect((await runner.selectPeers({ statement }, ROWS)).selected).toEqual(ROWS);
+    expect((await runner.selectPeers({ statement }, [])).selected).toEqual([]);
+  });
+
+  test("it is made in turns, and ends with the time of the request", async () => {
+    let elapsed = 0;
+    let pauses = 0;
+    const pause = async (): Promise<void> => void pauses++;
+    const { runner } = await openStatements({}, { pause, elapsed: () => (elapsed += 1) });
+    const statement = `${peersBy("os = 'linux'")} SELECT * FROM c`;
+    const many = Array.from({ length: 3000 }, (_, i) =>
+      row(`${i}`, { os: i % 2 ? "ios" : "linux" }),
+    );
+    const { selected } = await runner.selectPeers({ statement }, many);
+    expect(selected).toHaveLength(1500);
+    expect(pauses).toBeGreaterThan(10);
+    const late = runner.selectPeers({ statement, timeoutMs: 100 }, many);
+    await expect(late).rejects.toMatchObject({ code: "query.timeout" });
+  });
+
+  test("it leaves a trace among the requests", async () => {
+    const { runner, rows } = await openStatements();
+    const statement = `${peersBy("os = 'linux'")} DELETE FROM c`;
+    await runner.selectPeers({ statement, requestId: "r1" }, ROWS);
+    const trace =
+      "SELECT text, requestType, resultCount FROM system:request_history WHERE _id = 'r1'";
+    expect(await rows(trace)).toEqual([
+      { text: statement, requestType: "remote_execute", resultCount: 2 },
+    ]);
+  });
+
+  test("what checkRemote refuses is refused with the same words", async () => {
+    const { runner } = await openStatements();
+    for (const statement of [
+      "DELETE FROM c",
+      `${peersBy("nope(1)")} DELETE FROM c`,
+      `${PEERS} x`,
+    ]) {
+      const { code, message } = errorOf(() => runner.checkRemote({ statement }));
+      const refused = runner.selectPeers({ statement }, ROWS);
+      await expect(refused).rejects.toMatchObject({ code, message });
+    }
+    const statement = `${peersBy("_id = (SELECT 1 FROM c)")} DELETE FROM c`;
+    await expect(runner.selectPeers({ statement }, ROWS)).rejects.toMatchObject({
+      code: "query.semantic",
+    });
+  });
+
+  test("[P20] it needs remoteQuery, whatever the text is", async () => {
+    const { runner } = await openStatements();
+    const authority = authorityOf(true, true);
+    const refused = runner.selectPeers({ statement: "nonsense", authority }, ROWS);
+    await expect(refused).rejects.toMatchObject({ code: "permission.denied" });
+  });
+});
+
+describe("what the peers get", () => {
+  async function sent(statement: string, args: ValueObject = {}) {
+    const { runner } = await openStatements();
+    const {
+      statement: text,
+      args: given,
+      isWrite,
+    } = await runner.selectPeers({ statement, args }, []);
+    return { text, given, isWrite };
+  }
+
+  test.each<[string, string]>([
+    [`${PEERS} SELECT * FROM c`, "SELECT * FROM c"],
+    [`${PEERS}\n  SELECT 'ü)' AS x\n FROM c ; -- done \n`, "SELECT 'ü)' AS x\n FROM c ; -- done"],
+    [`${peersBy("a = ') SELECT 🖥️'")} SELECT * FROM \`ç\``, "SELECT * FROM `ç`"],
+    [`${PEERS} /* gone */ SELECT /* stays */ 1 FROM c`, "SELECT /* stays */ 1 FROM c"],
+  ])("%j gives the text as it is written", async (statement, expected) => {
+    expect((await sent(statement)).text).toBe(expected);
+  });
+
+  test("directives before the statement go with it, those inside stay where they are", async () => {
+    const text = `/*+ {"#a": 1} */ SYNC CONTEXT (PEERS --+ {"#b": "*/"}\n) /*+ {"#c": 3} */ SELECT /*+ {"#d": 4} */ 1 FROM c`;
+    const { text: forPeers } = await sent(text);
+    expect(parseStatement(forPeers).directives).toEqual(parseStatement(text).directives);
+    expect(forPeers).toContain('SELECT /*+ {"#d": 4} */ 1 FROM c');
+  });
+
+  test("only arguments that it names, wherever it does", async () => {
+    const given = { os: "linux", a: 1, b: 2, c: 3, d: 4, unused: 5 };
+    const condition = peersBy("os = :os");
+    const args = async (statement: string): Promise<ValueObject> =>
+      (await sent(`${condition} ${statement}`, given)).given;
+    expect(await args("SELECT * FROM c")).toEqual({});
+    expect(await args("UPDATE c SET x = :a WHERE y = :b")).toEqual({ a: 1, b: 2 });
+    expect(await args("EXPLAIN SELECT :a FROM c LIMIT :b")).toEqual({ a: 1, b: 2 });
+    expect(await args("PROFILE DELETE FROM c WHERE x = :c")).toEqual({ c: 3 });
+    expect(await args("INSERT INTO c DOCUMENTS (:d)")).toEqual({ d: 4 });
+    expect(
+      await args(
+        "SELECT x FROM (SELECT :a AS x FROM c) q WHERE x IN (SELECT :b FROM d WHERE y = :c)",
+      ),
+    ).toEqual({ a: 1, b: 2, c: 3 });
+    expect(await args("SELECT :os AS os FROM c")).toEqual({ os: "linux" });
+  });
+
+  test("an argument that is asked for only sometimes may be missing", async () => {
+    expect(await sent(`${PEERS} UPDATE c SET x = :a`)).toEqual({
+      text: "UPDATE c SET x = :a",
+      given: {},
+      isWrite: true,
+    });
+  });
+
+  test("a parameter named __proto__ is one like any other", async () => {
+    const args = JSON.parse('{"__proto__": 7}') as ValueObject;
+    const { given } = await sent(`${PEERS} SELECT :__proto__ AS x FROM c`, args);
+    expect(Object.getOwnPropertyDescriptor(given, "__proto__")?.value).toBe(7);
+  });
+
+  test.each<[string, boolean]>([
+    ["SELECT * FROM c", false],
+    ["SELECT * FROM c UNION SELECT * FROM d", false],
+    ["EXPLAIN DELETE FROM c", false],
+    ["ADVISE DELETE FROM c", false],
+    ["SHOW ALL", false],
+    ["EXECUTE FUNCTION upper('a')", false],
+    ["INSERT INTO c DOCUMENTS ({'_id': 1})", true],
+    ["UPDATE c SET x = 1", true],
+    ["DELETE FROM c", true],
+    ["EVICT FROM c", true],
+    ["PROFILE DELETE FROM c", true],
+    ["ADVISE AND PROVISION SELECT * FROM c", true],
+    ["CREATE INDEX i ON c (x)", true],
+    ["ALTER SYSTEM RESET ALL", true],
+    ["DELETE FROM system:request_history", true],
+  ])("%s writes: %s", async (statement, isWrite) => {
+    expect((await sent(`${PEERS} ${statement}`)).isWrite).toBe(isWrite);
+  });
+});

@@ -534,6 +534,13 @@ const anyOfAll: fc.Arbitrary<Statement> = fc.oneof(
     }),
   ),
   anyPlanned.map((statement): Statement => ({ kind: "explain", at, statement })),
+  fc.record({
+    kind: fc.constant("explain_sync" as const),
+    at: fc.constant(at),
+    collection: anyCollectionName,
+    id: anyExpression,
+    peerKey: anyExpression,
+  }),
   anyPlanned.map((statement): Statement => ({ kind: "profile", at, statement })),
   fc.record({
     kind: fc.constant("advise" as const),

@@ -1,0 +1,244 @@
+/**
+ * Link batch: documents from another store that are merged in one transaction of this one, with the
+ * cursors that count them.
+ *
+ * What changes nothing is not in the log, and a batch that changes nothing is no transaction (S52,
+ * S54): so a ring of stores comes to rest.
+ */
+
+import {
+  type CatalogOperation,
+  DEPTH_MAX,
+  type DocumentEntry,
+  getField,
+  levelsOf,
+  type MergeOperation,
+  NONE,
+  PeerError,
+  type StateParts,
+  unreachable,
+  type Value,
+} from "@bigpeer/protocol";
+import { attachmentIds } from "../crdt/attachments.ts";
+import { EMPTY_STATE } from "../crdt/state.ts";
+import {
+  newestOfMerge,
+  partsOf,
+  plainOfParts,
+  stateOfMerge,
+  stateOfParts,
+} from "../crdt/state-parts.ts";
+import type { OperationOutcome } from "../store/applier.ts";
+import { metaBetween } from "../store/keys.ts";
+import type { Transaction } from "../store/transaction.ts";
+import type { FollowedQuery, LinkCursor } from "./followed-query.ts";
+
+/** Documents of one stream. */
+export interface Arrival {
+  readonly queries: readonly FollowedQuery[];
+  readonly collection: string;
+  readonly merges: readonly MergeOperation[];
+  /** All that something was said of. */
+  readonly ids: readonly Value[];
+  /** Whether they are a piece of a fill. */
+  readonly isPiece: boolean;
+  /** Bytes of their frames. */
+  readonly bytes: number;
+}
+
+/** A query is merged up to a transaction of the source. */
+export interface Reached {
+  readonly query: FollowedQuery;
+  readonly txn: number;
+  /** It is whole with this, and was not before. */
+  readonly isWhole?: true;
+}
+
+/** What is applied together or not at all. */
+export interface Parcel {
+  /** In which it came, counted from 1. */
+  readonly order: number;
+  readonly arrivals: readonly Arrival[];
+  readonly reached: readonly Reached[];
+  readonly atMs: number;
+}
+
+export interface MergeCounts {
+  documents: number;
+  unchanged: number;
+  stale: number;
+}
+
+export interface BatchResult extends MergeCounts {
+  readonly cursors: readonly (readonly [FollowedQuery, LinkCursor])[];
+  readonly changed: readonly MergeOperation[];
+}
+
+/** What an entry of a stream merges; undefined where it says nothing to a link (S51). */
+export function mergeOf(
+  collection: string,
+  entry: DocumentEntry,
+  staleUpTo: number,
+): MergeOperation | undefined {
+  switch (entry[0]) {
+    case "put":
+    case "left":
+      checkState(entry[3]);
+      return { kind: "merge", collection, id: entry[1], state: entry[3], staleUpTo };
+    case "deleted": {
+      const dead = { time: entry[3], site: entry[4] };
+      const state = partsOf({ ...EMPTY_STATE, alive: NONE, dead });
+      return { kind: "merge", collection, id: entry[1], state, staleUpTo };
+    }
+    case "drop":
+      return undefined;
+    case "delta":
+      throw new PeerError("sync.malformed", "expected whole states on a link, found a delta");
+    default:
+      return unreachable(entry);
+  }
+}
+
+/**
+ * What no write makes and a merge does not look for: a field in the place of the id would be shown
+ * for it, and what is too deep could not be sent on. Throws PeerError `state.malformed`.
+ */
+function checkState(parts: StateParts): void {
+  const [fields, , meta] = parts;
+  if (fields !== null && levelsOf(fields) > DEPTH_MAX) {
+    throw new PeerError("state.malformed", `expected at most ${DEPTH_MAX} levels of nesting`);
+  }
+  const isShown = fields !== null && getField(fields, ID_FIELD) !== undefined;
+  // What does not show has its name in the metadata; the same bytes may mean something else there.
+  if (!isShown && !(hasIdName(meta) && stateOfParts(parts).root.has(ID_FIELD))) return;
+  throw new PeerError("state.malformed", `expected a state without a field ${ID_FIELD}`);
+}
+
+const ID_FIELD = "_id";
+
+const [ID_FIRST, ID_SECOND, ID_THIRD] = [0x5f, 0x69, 0x64];
+
+function hasIdName(meta: Uint8Array): boolean {
+  for (let at = meta.indexOf(ID_FIRST); at >= 0; at = meta.indexOf(ID_FIRST, at + 1)) {
+    if (meta[at + 1] === ID_SECOND && meta[at + 2] === ID_THIRD) return true;
+  }
+  return false;
+}
+
+/** Documents of one stream for which it is worth to find out first whether there is any of them. */
+const EXPECTED_MIN = 64;
+
+export interface BatchOptions {
+  /** The history of the store that it comes from. */
+  readonly source: string;
+  /** With this batch all parcels before this one are merged. */
+  readonly open: number;
+  /** Documents of a fill for which its cursor is written though none of them changes anything. */
+  readonly cursorDocuments: number;
+}
+
+/** Merges what came, and notes how far that is. Runs inside of a transaction, perhaps again. */
+export function mergeBatch(
+  transaction: Transaction,
+  parcels: readonly Parcel[],
+  options: BatchOptions,
+): BatchResult {
+  const merges = parcels.flatMap(({ arrivals }) => arrivals.flatMap((each) => each.merges));
+  transaction.markVia(options.source);
+  for (const { arrivals } of parcels) for (const each of arrivals) expectArrival(transaction, each);
+  const outcomes = transaction.apply(merges);
+  const changed = merges.filter((_, i) => isChange(outcomes[i]));
+  if (changed.length < merges.length) {
+    // The log is for what changed.
+    transaction.restart();
+    transaction.apply(changed);
+  }
+  const cursors = dueCursors(transaction, parcels, changed.length > 0, options);
+  transaction.apply(cursors.map(({ operation }) => operation));
+  return {
+    documents: merges.length,
+    unchanged: merges.length - changed.length,
+    stale: outcomes.filter((outcome) => outcome === "stale").length,
+    cursors: cursors.map(({ query, cursor }) => [query, cursor]),
+    changed,
+  };
+}
+
+/** Most documents of a fill are new: then that is found once for all of them. */
+function expectArrival(transaction: Transaction, { collection, merges }: Arrival): void {
+  const [first, last] = [merges[0], merges.at(-1)];
+  const number = transaction.view.collectionNumber(collection);
+  if (first === undefined || last === undefined || merges.length < EXPECTED_MIN) return;
+  if (number === undefined) return;
+  const low = { value: first.id, isIncluded: true };
+  const high = { value: last.id, isIncluded: true };
+  transaction.expect(metaBetween(number, low, high));
+}
+
+function isChange(outcome: OperationOutcome | undefined): boolean {
+  return outcome === "applied" || outcome === "stale";
+}
+
+interface DueCursor {
+  readonly query: FollowedQuery;
+  readonly cursor: LinkCursor;
+  readonly operation: CatalogOperation;
+}
+
+/** With what was merged, or where it would be too far behind else (S54). */
+function dueCursors(
+  transaction: Transaction,
+  parcels: readonly Parcel[],
+  isChanged: boolean,
+  { open, cursorDocuments }: BatchOptions,
+): DueCursor[] {
+  const { nowMs, view } = transaction;
+  const touched = new Set<FollowedQuery>();
+  const torn = new Set<FollowedQuery>();
+  const reached = new Map<FollowedQuery, Reached>();
+  for (const parcel of parcels) {
+    for (const { queries, isPiece } of parcel.arrivals) {
+      for (const query of queries) touched.add(query);
+      if (!isPiece) continue;
+      for (const query of queries) {
+        if (isChanged || query.fill.documents >= cursorDocuments) torn.add(query);
+      }
+    }
+    for (const each of parcel.reached) {
+      const known = reached.get(each.query);
+      const isWhole = each.isWhole ?? known?.isWhole;
+      // What was found out late may have been said of an earlier transaction.
+      const txn = Math.max(each.txn, known?.txn ?? 0);
+      reached.set(each.query, { ...each, txn, ...(isWhole && { isWhole }) });
+    }
+  }
+  const due = (query: FollowedQuery, cursor: LinkCursor | undefined): DueCursor[] => {
+    const operation = cursor && query.operation(cursor, view);
+    return cursor && operation ? [{ query, cursor, operation }] : [];
+  };
+  const whole = [...reached.values()].flatMap(({ query, txn, isWhole }) => {
+    const isMerged = isChanged && touched.has(query);
+    const isNews = isMerged || (isWhole === true && query.isDirty);
+    const cursor = isNews || query.isDue(txn, nowMs) ? query.cursorAt(txn, nowMs) : undefined;
+    return due(query, cursor);
+  });
+  for (const { query } of whole) torn.delete(query);
+  return [...whole, ...[...torn].flatMap((query) => due(query, query.tornCursor(open)))];
+}
+
+/** The newest time in what came; 0 for nothing. */
+export function newestArrival({ merges }: Arrival): number {
+  let newest = 0;
+  for (const { state } of merges) newest = Math.max(newest, newestOfMerge(state));
+  return newest;
+}
+
+/** Contents that the documents refer to. */
+export function attachmentsOf(merges: readonly MergeOperation[]): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const { state } of merges) {
+    if (!(state instanceof Uint8Array) && plainOfParts(state) !== undefined) continue;
+    for (const id of attachmentIds(stateOfMerge(state))) ids.add(id);
+  }
+  return ids;
+}

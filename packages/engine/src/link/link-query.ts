@@ -1,0 +1,49 @@
+/**
+ * Link queries: which documents of another store are followed (S50).
+ *
+ * A replication has conditions for each collection. They are filters, as permissions have them; what
+ * is asked for is a SELECT, as a small peer asks. Each condition is followed by itself.
+ */
+
+import { canonicalBytes } from "@bigpeer/protocol";
+import type { Platform } from "../platform.ts";
+import { located } from "../query/fault.ts";
+import { parseFilter } from "../query/syntax/parse-filter.ts";
+import { printExpression, printPath } from "../query/syntax/print.ts";
+
+/** The conditions of each collection. */
+export type QueriesByCollection = { readonly [collection: string]: readonly string[] };
+
+/** One condition of one collection. */
+export interface LinkQuery {
+  readonly collection: string;
+  readonly condition: string;
+}
+
+/** What stands for the document where a field has the name of the collection. */
+const ALIAS = "the document";
+
+/** Each once, in the order of the configuration. */
+export function listQueries(queries: QueriesByCollection): LinkQuery[] {
+  return Object.keys(queries).flatMap((collection) => {
+    const conditions = new Set(queries[collection]);
+    return [...conditions].map((condition) => ({ collection, condition }));
+  });
+}
+
+/** The text of a subscription; throws a PeerError for what is no condition. */
+export function statementOf({ collection, condition }: LinkQuery): string {
+  const where = located(condition, () => printExpression(parseFilter(condition)));
+  const name = printPath([collection]);
+  // Else the name would mean the document, and not its field.
+  const from = where.includes(collection) ? `${name} AS ${printPath([ALIAS])}` : name;
+  return where === "true" ? `SELECT * FROM ${name}` : `SELECT * FROM ${from} WHERE ${where}`;
+}
+
+/** Names a query for as long as its text is the same. */
+export function queryKey({ collection, condition }: LinkQuery, platform: Platform): string {
+  const digest = platform.sha256(canonicalBytes([collection, condition]));
+  let key = "";
+  for (const byte of digest.subarray(0, 16)) key += byte.toString(16).padStart(2, "0");
+  return key;
+}

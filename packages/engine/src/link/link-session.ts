@@ -1,0 +1,383 @@
+/**
+ * Link session: one side of a link, as a machine without a socket, a timer or a clock.
+ *
+ * `linkStep` takes a state, what happened and the moment, and gives the next state with what is to be
+ * done, in that order. Documents do not pass through it. Rule numbers are those of
+ * docs/sync-protocol.md.
+ *
+ *   greeting → proving → meeting → linked → closed
+ */
+
+import {
+  type Bye,
+  type ByeCode,
+  type Linked,
+  type LinkHello,
+  type LinkMessage,
+  SYNC_VERSION,
+  unreachable,
+} from "@bigpeer/protocol";
+import { type LinkSide, linkProofBytes } from "./link-proof.ts";
+import {
+  CLOSED,
+  type Greeting,
+  type LinkAction,
+  type LinkedState,
+  type LinkFacts,
+  type LinkMoment,
+  type LinkSessionEvent,
+  type LinkState,
+  type LinkStep,
+  type Meeting,
+  type Proving,
+  type WantedQuery,
+} from "./link-state.ts";
+import {
+  configure,
+  endServed,
+  followDue,
+  hold,
+  sendSubscribe,
+  serve,
+  served,
+  takeSubscribed,
+  takeUnsubscribed,
+  takeWant,
+  unserve,
+} from "./link-subscriptions.ts";
+
+type EventOf<K extends LinkSessionEvent["kind"]> = Extract<LinkSessionEvent, { kind: K }>;
+
+/** One sentence for all: it must not tell which apps there are (S48). */
+const UNAUTHORIZED =
+  "there is no such app to be linked with here, or its replication secret is another";
+
+/** What is told here where the own side cannot prove anything. */
+const NO_SECRET = "there is no replication secret for the app here";
+
+const NOTHING: readonly LinkAction[] = [];
+
+const HISTORY = /^[0-9A-Za-z]{1,64}$/;
+
+/** A link whose connection was just made. `hasGreeted`: its greeting is on its way already. */
+export function newLink(
+  facts: LinkFacts,
+  wanted: readonly WantedQuery[],
+  now: LinkMoment,
+  hasGreeted = false,
+): Greeting {
+  return { phase: "greeting", facts, sinceMs: now.elapsedMs, wanted, hasGreeted };
+}
+
+export function linkStep(state: LinkState, event: LinkSessionEvent, now: LinkMoment): LinkStep {
+  if (state.phase === "closed") return { state, actions: NOTHING };
+  // Whatever the phase, these end it.
+  switch (event.kind) {
+    case "garbled":
+      return endWith("malformed", event.reason);
+    case "closing":
+      return endWith(event.code, event.message, event.after);
+    case "disconnected":
+      return lost();
+    case "message":
+      if (event.message.t === "bye") return farewell(event.message);
+      break;
+    default:
+      break;
+  }
+  switch (state.phase) {
+    case "greeting":
+      return greetingStep(state, event, now);
+    case "proving":
+      return provingStep(state, event, now);
+    case "meeting":
+      return meetingStep(state, event, now);
+    case "linked":
+      return linkedStep(state, event, now);
+    default:
+      return unreachable(state);
+  }
+}
+
+function stay(state: LinkState): LinkStep {
+  return { state, actions: NOTHING };
+}
+
+function send(message: LinkMessage): LinkAction {
+  return { kind: "send", message };
+}
+
+function endWith(code: ByeCode, message: string, after?: number): LinkStep {
+  const bye = after === undefined ? { code, message } : { code, message, after };
+  const isOrderly = true;
+  return {
+    state: CLOSED,
+    actions: [
+      send({ t: "bye", ...bye }),
+      { kind: "ended", bye, isOrderly },
+      { kind: "close" },
+      { kind: "release", isOrderly },
+    ],
+  };
+}
+
+/** The other side has said goodbye: what it sent before counts (S6). */
+function farewell({ code, message, after }: Bye): LinkStep {
+  const bye = after === undefined ? { code, message } : { code, message, after };
+  const isOrderly = true;
+  return {
+    state: CLOSED,
+    actions: [{ kind: "ended", bye, isOrderly }, { kind: "close" }, { kind: "release", isOrderly }],
+  };
+}
+
+function lost(): LinkStep {
+  return { state: CLOSED, actions: [{ kind: "release", isOrderly: false }] };
+}
+
+function unexpected({ t }: LinkMessage, expected: string): LinkStep {
+  return endWith("malformed", `expected ${expected}, found ${t}`);
+}
+
+function otherSide(side: LinkSide): LinkSide {
+  return side === "dial" ? "accept" : "dial";
+}
+
+/** What is the same until both are linked. */
+function beforeLinked(
+  state: Greeting | Proving | Meeting,
+  event: LinkSessionEvent,
+  now: LinkMoment,
+): LinkStep {
+  if (event.kind === "configured") return stay({ ...state, wanted: event.wanted });
+  const { greetingMs } = state.facts.limits;
+  if (event.kind !== "tick" || now.elapsedMs - state.sinceMs < greetingMs) return stay(state);
+  return endWith("malformed", `expected the other side to be linked within ${greetingMs} ms`);
+}
+
+// Greeting: nothing is known of who is there.
+
+function greetingStep(state: Greeting, event: LinkSessionEvent, now: LinkMoment): LinkStep {
+  const { side } = state.facts;
+  if (event.kind === "opened" && side === "dial" && !state.hasGreeted) {
+    return { state: { ...state, hasGreeted: true }, actions: [greeting(state.facts)] };
+  }
+  if (event.kind !== "message") return beforeLinked(state, event, now);
+  const { message } = event;
+  return message.t === "link" ? greet(state, message) : unexpected(message, "link first");
+}
+
+function greeting({ app, nonce }: LinkFacts): LinkAction {
+  return send({ t: "link", version: SYNC_VERSION, app, nonce });
+}
+
+function greet({ facts, sinceMs, wanted, hasGreeted }: Greeting, hello: LinkHello): LinkStep {
+  if (hello.version !== SYNC_VERSION) {
+    const message = `expected version ${SYNC_VERSION} of the protocol, found ${hello.version}`;
+    return endWith("version", message);
+  }
+  if (hello.app !== facts.app) return endWith("unauthorized", UNAUTHORIZED);
+  const { side } = facts;
+  const nonces =
+    side === "dial"
+      ? { dial: facts.nonce, accept: hello.nonce }
+      : { dial: hello.nonce, accept: facts.nonce };
+  const state: Proving = { phase: "proving", facts, sinceMs, wanted, nonces, claim: undefined };
+  const greeted = hasGreeted ? NOTHING : [greeting(facts)];
+  // Who has dialled proves it first.
+  return { state, actions: side === "dial" ? [...greeted, sign(state, "dial")] : greeted };
+}
+
+// Proving: who knows the secret.
+
+function sign({ facts, nonces }: Proving, side: LinkSide): LinkAction {
+  return { kind: "sign", side, bytes: linkProofBytes({ app: facts.app, side, nonces }) };
+}
+
+function provingStep(state: Proving, event: LinkSessionEvent, now: LinkMoment): LinkStep {
+  const { side } = state.facts;
+  if (event.kind === "message") {
+    const { message } = event;
+    if (message.t !== "proof" || state.claim !== undefined) {
+      return unexpected(message, "one proof");
+    }
+    const claimed = { ...state, claim: message.proof };
+    return { state: claimed, actions: [sign(claimed, otherSide(side))] };
+  }
+  if (event.kind !== "signed") return beforeLinked(state, event, now);
+  if (event.side === side) return prove(state, event.proof, now);
+  const { claim } = state;
+  if (claim === undefined) return stay(state);
+  if (event.proof === undefined || !isSame(claim, event.proof)) {
+    return endWith("unauthorized", UNAUTHORIZED);
+  }
+  if (side === "accept") return { state, actions: [sign(state, "accept")] };
+  return meet(state, NOTHING, now);
+}
+
+function prove(state: Proving, proof: Uint8Array | undefined, now: LinkMoment): LinkStep {
+  if (proof === undefined) return endWith("unauthorized", NO_SECRET);
+  const proved = [send({ t: "proof", proof })];
+  return state.facts.side === "dial" ? { state, actions: proved } : meet(state, proved, now);
+}
+
+/** In a time that does not tell where they differ. */
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  let difference = a.length ^ b.length;
+  for (const [i, byte] of a.entries()) difference |= byte ^ (b[i] ?? 0);
+  return difference === 0;
+}
+
+function meet(
+  { facts, sinceMs, wanted }: Proving,
+  before: readonly LinkAction[],
+  now: LinkMoment,
+): LinkStep {
+  const { history } = facts;
+  const told = send({ t: "linked", history, txn: now.txn, now: Math.round(now.wallMs) });
+  return { state: { phase: "meeting", facts, sinceMs, wanted }, actions: [...before, told] };
+}
+
+// Meeting: the stores get to know each other.
+
+function meetingStep(state: Meeting, event: LinkSessionEvent, now: LinkMoment): LinkStep {
+  if (event.kind !== "message") return beforeLinked(state, event, now);
+  const { message } = event;
+  return message.t === "linked" ? link(state, message, now) : unexpected(message, "linked");
+}
+
+function link({ facts, wanted }: Meeting, { history, txn }: Linked, now: LinkMoment): LinkStep {
+  // It becomes part of keys, and is shown.
+  if (!HISTORY.test(history)) {
+    return endWith("malformed", "expected a history of 1 to 64 letters and digits");
+  }
+  if (history === facts.history) return endWith("stopped", "the link leads to this very store");
+  const state: LinkedState = {
+    phase: "linked",
+    facts,
+    partner: history,
+    heardMs: now.elapsedMs,
+    pingedMs: now.elapsedMs,
+    toldTxn: now.txn,
+    partnerTxn: txn,
+    lastId: 0,
+    follows: new Map(),
+    served: new Map(),
+    waiting: undefined,
+  };
+  const { state: next, actions } = configure(state, wanted);
+  return { state: next, actions: [{ kind: "linked", partner: history }, ...actions] };
+}
+
+// Linked: both follow each other.
+
+function linkedStep(state: LinkedState, event: LinkSessionEvent, now: LinkMoment): LinkStep {
+  switch (event.kind) {
+    case "message":
+      return hear({ ...state, heardMs: now.elapsedMs }, event, now);
+    case "configured":
+      return configure(state, event.wanted);
+    case "cursor":
+      return sendSubscribe(state, event);
+    case "held":
+      return hold(state, event);
+    case "served":
+      return served(state, event);
+    case "not_served":
+      return unserve(state, event.id, event);
+    case "stream_failed":
+      return endServed(state, event);
+    case "tick":
+      return tick(state, event, now);
+    default:
+      return stay(state);
+  }
+}
+
+function hear(state: LinkedState, event: EventOf<"message">, now: LinkMoment): LinkStep {
+  const { message, size } = event;
+  switch (message.t) {
+    case "link":
+    case "proof":
+    case "linked":
+      return unexpected(message, "no greeting on a link");
+    case "subscribe":
+      if (state.served.has(message.id)) {
+        return endWith("malformed", `expected a subscription with another id than ${message.id}`);
+      }
+      return serve(state, message);
+    case "unsubscribe":
+      return unserve(state, message.id, undefined);
+    case "want":
+      return takeWant(state, message);
+    case "subscribed":
+      if (message.mode === "compare") return unexpected(message, "resume or fill");
+      return takeSubscribed(state, message);
+    case "unsubscribed":
+      return takeUnsubscribed(state, message, now);
+    case "documents":
+    case "behind":
+      return { state, actions: [{ kind: "take", message, size }] };
+    case "complete":
+    case "committed":
+      return { state: heardOf(state, message.txn), actions: [{ kind: "take", message, size }] };
+    case "fetch":
+    case "content":
+      return { state, actions: [{ kind: "contents", message }] };
+    case "ping":
+      return takePing(state, message, now);
+    case "pong":
+      return stay(state);
+    case "bye":
+      return farewell(message);
+    default:
+      return unreachable(message);
+  }
+}
+
+function heardOf(state: LinkedState, txn: number): LinkedState {
+  return txn > state.partnerTxn ? { ...state, partnerTxn: txn } : state;
+}
+
+function takePing(
+  state: LinkedState,
+  { now: ping, txn }: { readonly now: number; readonly txn?: number },
+  now: LinkMoment,
+): LinkStep {
+  const pong = send({ t: "pong", ping, now: Math.round(now.wallMs) });
+  if (txn === undefined) return { state, actions: [pong] };
+  return { state: heardOf(state, txn), actions: [pong, { kind: "reached", txn }] };
+}
+
+function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkStep {
+  const { pingMs, silenceMs, stuckMs } = before.facts.limits;
+  // What is not read cannot be heard.
+  const state = event.isReading ? before : { ...before, heardMs: now.elapsedMs };
+  if (now.elapsedMs - state.heardMs >= silenceMs) {
+    return endWith("too_slow", `nothing was heard for ${silenceMs} ms`);
+  }
+  const waited = watchQueue(state, event, now);
+  const { waiting } = waited;
+  if (waiting !== undefined && now.elapsedMs - waiting.sinceMs >= stuckMs) {
+    return endWith("too_slow", `nothing was read for ${stuckMs} ms`);
+  }
+  const { state: next, actions } = followDue(waited, now);
+  const isSilent = now.elapsedMs - next.heardMs >= pingMs;
+  const isDue = now.elapsedMs - next.pingedMs >= pingMs;
+  // Also to one who speaks: its cursors move by what is told here (S5).
+  if (!isDue || !(isSilent || event.servedTxn > next.toldTxn)) return { state: next, actions };
+  const { servedTxn } = event;
+  const ping = send({ t: "ping", now: Math.round(now.wallMs), txn: servedTxn });
+  const pinged = { ...next, pingedMs: now.elapsedMs, toldTxn: servedTxn };
+  return { state: pinged, actions: [...actions, ping] };
+}
+
+/** The other side may be slow as long as it takes something. */
+function watchQueue(state: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkedState {
+  const { waiting } = state;
+  if (event.queuedBytes === 0) {
+    return waiting === undefined ? state : { ...state, waiting: undefined };
+  }
+  if (waiting?.takenBytes === event.takenBytes) return state;
+  return { ...state, waiting: { takenBytes: event.takenBytes, sinceMs: now.elapsedMs } };
+}

@@ -1,0 +1,554 @@
+/**
+ * Link target: merges what comes over a link into the store, and keeps how far that is (S51 to S54).
+ *
+ * What comes waits in one line, in its order. Pieces of a fill go into transactions of about a
+ * thousand documents, several under way at a time; a cursor is written only when all before it is
+ * durable. What is live is merged as it was committed, several transactions together while the
+ * storage is busy.
+ */
+
+import {
+  type Behind,
+  type Complete,
+  type Documents,
+  type IdRange,
+  type MergeOperation,
+  msOfTime,
+  PeerError,
+  type SyncCursor,
+  type Value,
+} from "@bigpeer/protocol";
+import { DRIFT_MS_MAX } from "../limits.ts";
+import type { Platform } from "../platform.ts";
+import type { Store } from "../store/store.ts";
+import { filterKeyOf } from "../sync/filter.ts";
+import { FollowedQuery } from "./followed-query.ts";
+import {
+  type Arrival,
+  type BatchResult,
+  mergeBatch,
+  mergeOf,
+  newestArrival,
+  type Parcel,
+  type Reached,
+} from "./link-batch.ts";
+import { type LinkQuery, queryKey } from "./link-query.ts";
+import { LinkSweep } from "./link-sweep.ts";
+
+export interface LinkTargetOptions {
+  readonly store: Store;
+  readonly platform: Platform;
+  readonly appId: string;
+  /** The history of the store that is followed. */
+  readonly source: string;
+  readonly limits?: Partial<LinkTargetLimits>;
+  readonly onEvent: (event: TargetEvent) => void;
+}
+
+export interface LinkTargetLimits {
+  /** What one transaction takes, about. */
+  readonly batchDocuments: number;
+  readonly batchBytes: number;
+  /** Transactions under way. */
+  readonly batches: number;
+  /** Bytes that may wait: above it nothing more is to be read, below half of it again. */
+  readonly waitingBytes: number;
+  /** Documents of a fill for which its cursor is written though none of them changes anything. */
+  readonly cursorDocuments: number;
+  /** Bytes of one transaction of the source: more is nothing that it would send. */
+  readonly openBytes: number;
+}
+
+const MB = 1024 * 1024;
+
+export const LINK_TARGET_LIMITS: LinkTargetLimits = {
+  batchDocuments: 1000,
+  batchBytes: MB,
+  batches: 4,
+  waitingBytes: 8 * MB,
+  cursorDocuments: 20_000,
+  openBytes: 64 * MB,
+};
+
+export type TargetEvent =
+  /** These queries cannot go on before a time (S52), milliseconds since 1970: they are over here. */
+  | { readonly kind: "held"; readonly ids: readonly number[]; readonly untilMs: number }
+  /** These are held, and it is not known what became of them. */
+  | { readonly kind: "want"; readonly filter: Uint8Array; readonly ids: readonly Value[] }
+  /** Documents were merged, and are durable. */
+  | { readonly kind: "merged"; readonly changed: readonly MergeOperation[] }
+  /** There is room again. */
+  | { readonly kind: "room" }
+  /** The store did not take what came: nothing more is merged. */
+  | { readonly kind: "failed"; readonly error: unknown };
+
+export interface TargetFigures {
+  /** All that came, and what of it changed nothing or was put aside. */
+  readonly documents: number;
+  readonly unchanged: number;
+  readonly stale: number;
+  /** Transactions that it made here. */
+  readonly transactions: number;
+}
+
+/** How long is waited at least where something is from the future. */
+const HELD_MS_MIN = 5000;
+/** And where the own clock is in doubt. */
+const CLOCK_MS = 60_000;
+
+export class LinkTarget {
+  readonly #store: Store;
+  readonly #platform: Platform;
+  readonly #appId: string;
+  readonly #source: string;
+  readonly #limits: LinkTargetLimits;
+  readonly #onEvent: (event: TargetEvent) => void;
+  readonly #queries = new Map<number, FollowedQuery>();
+  readonly #byFilter = new Map<string, FollowedQuery[]>();
+  readonly #figures = { documents: 0, unchanged: 0, stale: 0, transactions: 0 };
+  /** Of a transaction whose end has not come yet. */
+  #open: Arrival[] = [];
+  #openBytes = 0;
+  #line: Parcel[] = [];
+  /** The last parcel that came, and those that are not merged, in their order. */
+  #lastOrder = 0;
+  readonly #unmerged = new Set<number>();
+  #waitingBytes = 0;
+  #underWay = 0;
+  /** So many parcels go one by one: together they were refused. */
+  #apart = 0;
+  #isFull = false;
+  #isFailed = false;
+  /** Resolved when nothing waits and nothing is under way. */
+  #idle: (() => void)[] = [];
+
+  constructor({ store, platform, appId, source, limits, onEvent }: LinkTargetOptions) {
+    this.#store = store;
+    this.#platform = platform;
+    this.#appId = appId;
+    this.#source = source;
+    this.#limits = { ...LINK_TARGET_LIMITS, ...limits };
+    this.#onEvent = onEvent;
+  }
+
+  /** In the order in which they were followed. */
+  get queries(): Iterable<FollowedQuery> {
+    return this.#queries.values();
+  }
+
+  query(id: number): FollowedQuery | undefined {
+    return this.#queries.get(id);
+  }
+
+  get figures(): TargetFigures {
+    return { ...this.#figures };
+  }
+
+  /** Whether nothing more is to be read for now. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Since when the oldest waits that is not merged; undefined when nothing does. */
+  get waitingSinceMs(): number | undefined {
+    return this.#line[0]?.atMs ?? (this.#underWay > 0 ? this.#platform.elapsed() : undefined);
+  }
+
+  /** Begins to follow a query. The answer is where to go on. */
+  follow(id: number, query: LinkQuery): SyncCursor | undefined {
+    const key = queryKey(query, this.#platform);
+    const followed = new FollowedQuery(id, query, this.#source, key);
+    this.#queries.set(id, followed);
+    return this.#store.read((snapshot) => followed.startFrom(snapshot));
+  }
+
+  /** The source has answered: what comes next of the filter is of this query. */
+  subscribed(id: number, filter: Uint8Array, isResumed: boolean): void {
+    const query = this.#queries.get(id);
+    if (query === undefined) return;
+    this.#unname(query);
+    const key = filterKeyOf(filter);
+    query.filter = filter;
+    query.state = "filling";
+    if (!isResumed) query.startOver();
+    this.#byFilter.set(key, [...(this.#byFilter.get(key) ?? []), query]);
+  }
+
+  /** What was merged stays, and the cursor with it. */
+  unfollow(id: number): void {
+    const query = this.#queries.get(id);
+    if (query === undefined) return;
+    this.#end(query);
+    // Its sweep may have been what there was no room for.
+    this.#makeRoom();
+  }
+
+  /** Throws a PeerError for what a link does not send. */
+  documents(message: Documents, bytes: number): void {
+    const queries = this.#byFilter.get(filterKeyOf(message.filter));
+    const [first] = queries ?? [];
+    if (queries !== undefined && first !== undefined) {
+      const arrival = arrivalOf(queries, first, message, bytes);
+      if (message.range !== undefined) this.#fill(queries, message.range, arrival, message.asOf);
+      if (first.state === "live") this.#opened(arrival);
+      else this.#push({ arrivals: [arrival], reached: NOTHING_REACHED });
+    }
+    if (message.committed !== undefined) this.committed(message.committed);
+  }
+
+  /** A piece of a fill: the cursor from before it counts no more, and what it does not list may be here. */
+  #fill(
+    queries: readonly FollowedQuery[],
+    range: IdRange,
+    { ids }: Arrival,
+    asOf: number | undefined,
+  ): void {
+    for (const query of queries) query.isDirty = true;
+    const swept = queries.filter(({ isSwept }) => isSwept);
+    const { through: after } = range;
+    const note = (each: readonly FollowedQuery[], behind: number): void => {
+      if (after === undefined || asOf === undefined) return;
+      for (const { fill } of each) fill.note({ after, txn: asOf }, behind);
+    };
+    // The next parcel is the piece itself.
+    note(
+      queries.filter((query) => !swept.includes(query)),
+      this.#lastOrder + 1,
+    );
+    const [first] = swept;
+    if (first === undefined) return;
+    // Those that share a stream share this as well.
+    const sweep = first.sweep ?? this.#newSweep(first);
+    for (const query of swept) query.sweep = sweep;
+    sweep.add(range, ids, () => note(swept, this.#lastOrder));
+    if (sweep.isFull) this.#isFull = true;
+  }
+
+  #newSweep({ query, filter = new Uint8Array() }: FollowedQuery): LinkSweep {
+    return new LinkSweep(query, {
+      store: this.#store,
+      platform: this.#platform,
+      appId: this.#appId,
+      want: (ids) => this.#onEvent({ kind: "want", filter, ids }),
+      moved: () => this.#swept(),
+      fail: (error) => this.#fail(error),
+    });
+  }
+
+  /** What was not whole may be now. */
+  #swept(): void {
+    const queries = [...this.#queries.values()].filter(({ isUnwritten }) => isUnwritten);
+    const reached = queries.map((query): Reached => ({ query, txn: query.txn, isWhole: true }));
+    if (reached.length > 0) this.#push({ arrivals: [], reached });
+    this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    if (!this.#isFull || this.#waitingBytes > this.#limits.waitingBytes / 2) return;
+    for (const { sweep } of this.#queries.values()) if (sweep?.isFull === true) return;
+    this.#isFull = false;
+    this.#onEvent({ kind: "room" });
+  }
+
+  /** The transaction of the source is over. */
+  committed(txn: number): void {
+    const arrivals = this.#open;
+    this.#open = [];
+    this.#openBytes = 0;
+    const reached = this.#reachedBy(txn);
+    if (arrivals.length > 0) this.#push({ arrivals, reached });
+    else this.#reached(reached);
+  }
+
+  /** All that is live is complete up to a transaction. */
+  reached(txn: number): void {
+    this.#reached(this.#reachedBy(txn));
+  }
+
+  complete({ filter, txn }: Complete): void {
+    const queries = this.#byFilter.get(filterKeyOf(filter)) ?? [];
+    for (const query of queries) query.complete();
+    const reached = queries.map((query): Reached => ({ query, txn, isWhole: true }));
+    if (reached.length > 0) this.#push({ arrivals: [], reached });
+  }
+
+  behind({ filters }: Behind): void {
+    for (const filter of filters) {
+      const queries = this.#byFilter.get(filterKeyOf(filter)) ?? [];
+      for (const query of queries) query.state = "behind";
+    }
+  }
+
+  /** Cursors that are old are written. To be called now and then. */
+  tick(): void {
+    const nowMs = this.#platform.now();
+    const reached: Reached[] = [];
+    for (const query of this.#queries.values()) {
+      if (query.state !== "live" || !query.isDue(query.txn, nowMs)) continue;
+      reached.push({ query, txn: query.txn });
+    }
+    if (reached.length > 0) this.#push({ arrivals: [], reached });
+  }
+
+  /**
+   * Merges what has come, and lets nothing more come. How far fills are is written, and where it is
+   * orderly all cursors are. Never rejects.
+   */
+  async close(isOrderly: boolean): Promise<void> {
+    this.#open = [];
+    const queries = [...this.#queries.values()];
+    await this.#whenIdle();
+    if (!this.#isFailed) await this.#writeCursors(queries, isOrderly);
+    for (const query of queries) this.#end(query);
+  }
+
+  #now(): number {
+    return this.#platform.elapsed();
+  }
+
+  #opened(arrival: Arrival): void {
+    this.#openBytes += arrival.bytes;
+    if (this.#openBytes > this.#limits.openBytes) {
+      throw new PeerError("sync.malformed", "expected the end of a transaction");
+    }
+    this.#open.push(arrival);
+  }
+
+  #reachedBy(txn: number): Reached[] {
+    const reached: Reached[] = [];
+    for (const query of this.#queries.values()) {
+      if (query.state === "live") reached.push({ query, txn });
+    }
+    return reached;
+  }
+
+  /** Nothing came of it: it is noted, and written when that is due. */
+  #reached(reached: readonly Reached[]): void {
+    const nowMs = this.#platform.now();
+    const isRest = this.#line.length === 0 && this.#underWay === 0;
+    const isDue = reached.some(({ query, txn }) => query.isDue(txn, nowMs));
+    if (!isRest || isDue) {
+      this.#push({ arrivals: [], reached });
+    } else {
+      for (const { query, txn } of reached) query.reach(txn);
+    }
+  }
+
+  #push({ arrivals, reached }: Pick<Parcel, "arrivals" | "reached">): void {
+    if (this.#isFailed) return;
+    const order = ++this.#lastOrder;
+    const parcel = { order, arrivals, reached, atMs: this.#now() };
+    this.#unmerged.add(order);
+    this.#line.push(parcel);
+    this.#waitingBytes += bytesOf(parcel);
+    if (this.#waitingBytes > this.#limits.waitingBytes) this.#isFull = true;
+    this.#pump();
+    // What comes of it stands behind this.
+    for (const { queries, ids } of arrivals) {
+      for (const { sweep } of queries) sweep?.answered(ids);
+    }
+  }
+
+  #pump(): void {
+    while (!this.#isFailed && this.#underWay < this.#limits.batches) {
+      const batch = this.#take();
+      if (batch.length === 0) break;
+      this.#underWay++;
+      void this.#merge(batch);
+    }
+    if (this.#underWay > 0 || (this.#line.length > 0 && !this.#isFailed)) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** The next parcels that make one transaction. What has a cursor waits until all before is durable. */
+  #take(): Parcel[] {
+    const { batchDocuments, batchBytes } = this.#limits;
+    const batch: Parcel[] = [];
+    let documents = 0;
+    let bytes = 0;
+    while (this.#line.length > 0) {
+      const parcel = this.#line[0] as Parcel;
+      if (parcel.reached.length > 0 && this.#underWay > 0) break;
+      documents += countOf(parcel);
+      bytes += bytesOf(parcel);
+      const isMore = batch.length > 0 && (documents > batchDocuments || bytes > batchBytes);
+      if (isMore || (this.#apart > 0 && batch.length === 1)) break;
+      batch.push(parcel);
+      this.#line.shift();
+    }
+    if (batch.length > 0 && this.#apart > 0) this.#apart--;
+    return batch;
+  }
+
+  /** The first parcel that is not merged when these are. */
+  #openBehind(batch: readonly Parcel[]): number {
+    const orders = new Set(batch.map(({ order }) => order));
+    for (const order of this.#unmerged) if (!orders.has(order)) return order;
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Never rejects. */
+  async #merge(batch: readonly Parcel[]): Promise<void> {
+    try {
+      const { cursorDocuments } = this.#limits;
+      const { result } = await this.#store.transact((transaction) => {
+        const options = { source: this.#source, open: this.#openBehind(batch), cursorDocuments };
+        return mergeBatch(transaction, batch, options);
+      });
+      this.#merged(batch, result);
+    } catch (error) {
+      this.#refused(batch, error);
+    }
+    for (const parcel of batch) this.#waitingBytes -= bytesOf(parcel);
+    this.#underWay--;
+    this.#makeRoom();
+    this.#pump();
+  }
+
+  #merged(batch: readonly Parcel[], result: BatchResult): void {
+    const { documents, unchanged, stale, cursors, changed } = result;
+    const figures = this.#figures;
+    figures.documents += documents;
+    figures.unchanged += unchanged;
+    figures.stale += stale;
+    if (changed.length > 0 || cursors.length > 0) figures.transactions++;
+    for (const { order, arrivals, reached } of batch) {
+      this.#unmerged.delete(order);
+      for (const { queries, isPiece, merges } of arrivals) {
+        for (const query of queries) {
+          query.isDirty ||= changed.length > 0;
+          if (isPiece) query.fill.documents += merges.length;
+        }
+      }
+      for (const { query, txn } of reached) query.reach(txn);
+    }
+    const open = this.#openBehind([]);
+    for (const { fill } of this.#queries.values()) fill.advance(open);
+    for (const [query, cursor] of cursors) query.wrote(cursor);
+    if (changed.length > 0) this.#onEvent({ kind: "merged", changed });
+  }
+
+  #refused(batch: readonly Parcel[], error: unknown): void {
+    if (!(error instanceof PeerError) || error.code !== "clock.ahead") return this.#fail(error);
+    if (batch.length > 1) {
+      // All but one may be right.
+      this.#apart += batch.length;
+      this.#putBack(batch);
+    } else for (const parcel of batch) this.#hold(parcel);
+  }
+
+  /** S52. What has no document cannot be held: its cursors are for another time. */
+  #hold({ order, arrivals, reached, atMs }: Parcel): void {
+    const nowMs = this.#platform.now();
+    const times = arrivals.map((each) => msOfTime(newestArrival(each)));
+    const isAhead = (_: Arrival, i: number): boolean => (times[i] ?? 0) > nowMs;
+    const ahead = arrivals.filter(isAhead);
+    // None is ahead of a clock that is in doubt itself.
+    const held = ahead.length > 0 ? ahead : arrivals;
+    const newestMs = Math.max(...times);
+    const untilMs =
+      ahead.length > 0 ? Math.max(nowMs + HELD_MS_MIN, newestMs - DRIFT_MS_MAX) : nowMs + CLOCK_MS;
+    const queries = new Set(held.flatMap((each) => each.queries));
+    const isKept = ({ query }: Reached): boolean => !queries.has(query);
+    for (const query of queries) {
+      query.fill.stop();
+      this.#end(query);
+    }
+    this.#line = this.#line.map((parcel) => this.#without(parcel, queries));
+    const rest = arrivals.filter((each) => !held.includes(each));
+    if (rest.length > 0) {
+      this.#putBack([{ order, arrivals: rest, reached: reached.filter(isKept), atMs }]);
+    } else this.#unmerged.delete(order);
+    if (queries.size === 0) return;
+    this.#onEvent({ kind: "held", ids: [...queries].map(({ id }) => id), untilMs });
+  }
+
+  /** What waits, but for some queries. */
+  #without(parcel: Parcel, queries: ReadonlySet<FollowedQuery>): Parcel {
+    const isKept = (each: Arrival): boolean => !each.queries.some((query) => queries.has(query));
+    const arrivals = parcel.arrivals.filter(isKept);
+    const reached = parcel.reached.filter(({ query }) => !queries.has(query));
+    const next = { ...parcel, arrivals, reached };
+    this.#waitingBytes -= bytesOf(parcel) - bytesOf(next);
+    return next;
+  }
+
+  #putBack(parcels: readonly Parcel[]): void {
+    this.#line.unshift(...parcels);
+    for (const parcel of parcels) this.#waitingBytes += bytesOf(parcel);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isFailed) return;
+    this.#isFailed = true;
+    for (const parcel of this.#line) this.#waitingBytes -= bytesOf(parcel);
+    this.#line = [];
+    this.#onEvent({ kind: "failed", error });
+  }
+
+  #end(query: FollowedQuery): void {
+    query.sweep?.close();
+    this.#queries.delete(query.id);
+    this.#open = this.#open.filter((each) => !each.queries.includes(query));
+    this.#unname(query);
+  }
+
+  /** Nothing that comes is of this query. */
+  #unname(query: FollowedQuery): void {
+    if (query.filter === undefined) return;
+    const key = filterKeyOf(query.filter);
+    const others = (this.#byFilter.get(key) ?? []).filter((other) => other !== query);
+    if (others.length > 0) this.#byFilter.set(key, others);
+    else this.#byFilter.delete(key);
+  }
+
+  #whenIdle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+      this.#pump();
+    });
+  }
+
+  async #writeCursors(queries: readonly FollowedQuery[], isOrderly: boolean): Promise<void> {
+    try {
+      await this.#store.transact((transaction) => {
+        const { nowMs, view } = transaction;
+        const operations = queries.flatMap((query) => {
+          const cursor = isOrderly ? query.lastCursor(nowMs) : query.fillCursor();
+          return (cursor && query.operation(cursor, view)) ?? [];
+        });
+        transaction.apply(operations);
+      });
+    } catch {
+      // They are only older than they might be.
+    }
+  }
+}
+
+const NOTHING_REACHED: readonly Reached[] = [];
+
+function arrivalOf(
+  queries: readonly FollowedQuery[],
+  { query, staleUpTo }: FollowedQuery,
+  { entries, range }: Documents,
+  bytes: number,
+): Arrival {
+  const { collection } = query;
+  const merges = entries.flatMap((entry) => mergeOf(collection, entry, staleUpTo) ?? []);
+  const ids = entries.map((entry) => entry[1]);
+  return { queries, collection, merges, ids, isPiece: range !== undefined, bytes };
+}
+
+function bytesOf({ arrivals }: Parcel): number {
+  let bytes = 0;
+  for (const arrival of arrivals) bytes += arrival.bytes;
+  return bytes;
+}
+
+function countOf({ arrivals }: Parcel): number {
+  let count = 0;
+  for (const { merges } of arrivals) count += merges.length;
+  return count;
+}

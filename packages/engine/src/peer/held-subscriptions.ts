@@ -1,0 +1,136 @@
+/**
+ * The subscriptions of a process, whoever holds them. Equal ones are one to the server; it ends with
+ * the last that is cancelled.
+ */
+
+import { ERROR_CODES, PeerError, unreachable, type ValueObject } from "@bigpeer/protocol";
+
+export type SubscriptionStatus = "waiting" | "ready" | "refused" | "cancelled";
+
+export interface PeerSubscription {
+  readonly key: string;
+  readonly status: SubscriptionStatus;
+  /** Resolves when the subscription is whole; rejects when the server does not take it. */
+  whenReady(): Promise<void>;
+  cancel(): void;
+}
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (error: PeerError) => void;
+}
+
+interface Held {
+  readonly query: string;
+  readonly args: ValueObject;
+  holders: number;
+  status: SubscriptionStatus;
+  refusal: PeerError | undefined;
+  waiters: Waiter[];
+}
+
+export class HeldSubscriptions {
+  readonly #held = new Map<string, Held>();
+  readonly #onLast: (key: string) => void;
+
+  /** `onLast` is called with what nobody holds any more. */
+  constructor(onLast: (key: string) => void) {
+    this.#onLast = onLast;
+  }
+
+  has(key: string): boolean {
+    return this.#held.has(key);
+  }
+
+  *entries(): Iterable<{ key: string; query: string; args: ValueObject }> {
+    for (const [key, { query, args }] of this.#held) yield { key, query, args };
+  }
+
+  hold(key: string, query: string, args: ValueObject): PeerSubscription {
+    const held = this.#held.get(key) ?? newlyHeld(query, args);
+    this.#held.set(key, held);
+    held.holders += 1;
+    let isCancelled = false;
+    return {
+      key,
+      get status(): SubscriptionStatus {
+        return isCancelled ? "cancelled" : held.status;
+      },
+      whenReady: () => whenReady(held),
+      cancel: () => {
+        if (!isCancelled) this.#release(key, held);
+        isCancelled = true;
+      },
+    };
+  }
+
+  /** Whether anybody holds it. */
+  setReady(key: string): boolean {
+    const held = this.#held.get(key);
+    if (held === undefined) return false;
+    held.status = "ready";
+    held.refusal = undefined;
+    for (const { resolve } of held.waiters.splice(0)) resolve();
+    return true;
+  }
+
+  /** Whether that is news: it may have been asked for again, and be refused as before. */
+  refuse(key: string, code: string, message: string): boolean {
+    const held = this.#held.get(key);
+    if (held === undefined) return false;
+    const refusal = errorOf(code, message);
+    const isNews = held.refusal?.code !== refusal.code || held.refusal.message !== message;
+    held.status = "refused";
+    held.refusal = refusal;
+    rejectAll(held, refusal);
+    return isNews;
+  }
+
+  /** Ends them all, and tells nobody but those who wait. */
+  close(): void {
+    for (const held of this.#held.values()) end(held);
+    this.#held.clear();
+  }
+
+  #release(key: string, held: Held): void {
+    held.holders -= 1;
+    if (held.holders > 0 || this.#held.get(key) !== held) return;
+    this.#held.delete(key);
+    end(held);
+    this.#onLast(key);
+  }
+}
+
+function newlyHeld(query: string, args: ValueObject): Held {
+  return { query, args, holders: 0, status: "waiting", refusal: undefined, waiters: [] };
+}
+
+function end(held: Held): void {
+  held.status = "cancelled";
+  rejectAll(held, new PeerError("store.closed", "the subscription was cancelled"));
+}
+
+function whenReady(held: Held): Promise<void> {
+  switch (held.status) {
+    case "ready":
+      return Promise.resolve();
+    case "refused":
+      return Promise.reject(held.refusal ?? new PeerError("permission.denied", "not taken"));
+    case "cancelled":
+      return Promise.reject(new PeerError("store.closed", "the subscription was cancelled"));
+    case "waiting":
+      return new Promise((resolve, reject) => held.waiters.push({ resolve, reject }));
+    default:
+      return unreachable(held.status);
+  }
+}
+
+function rejectAll(held: Held, error: PeerError): void {
+  for (const { reject } of held.waiters.splice(0)) reject(error);
+}
+
+/** The server's code, where it is one that we know. */
+function errorOf(code: string, message: string): PeerError {
+  const known = ERROR_CODES.find((candidate) => candidate === code);
+  return new PeerError(known ?? "operation.refused", message);
+}

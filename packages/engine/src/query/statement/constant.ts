@@ -1,0 +1,23 @@
+/**
+ * Constants: expressions that read no document, known as soon as the arguments are.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+import { compile } from "../compile/expression.ts";
+import { newFrame } from "../frame/frame.ts";
+import { bindExpression, constantScope, Slots } from "../plan/scope.ts";
+import type { Execution } from "../run/execution.ts";
+import type { Expression } from "../syntax/tree.ts";
+import { Failure, MISSING, toValue } from "../value/datum.ts";
+
+/** A failure counts as MISSING. */
+export function compileConstant(node: Expression): (execution: Execution) => Value | undefined {
+  const slots = new Slots();
+  const evaluate = compile(bindExpression(node, constantScope(slots)));
+  return ({ run }) => {
+    const frame = newFrame(run, slots.count);
+    run.budget.startPiece();
+    const outcome = evaluate(frame);
+    return outcome === MISSING || outcome instanceof Failure ? MISSING : toValue(outcome);
+  };
+}

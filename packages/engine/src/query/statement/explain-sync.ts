@@ -1,0 +1,39 @@
+/**
+ * EXPLAIN SYNC: why a document is on a peer or is not. Only the host of the store knows: whoever runs
+ * the statement tells him which document and which peer.
+ */
+
+import { semanticFault } from "../fault.ts";
+import { resolveCollection } from "../plan/collection.ts";
+import { toId } from "../run/ids.ts";
+import type { ExplainSyncStatement } from "../syntax/tree.ts";
+import { compileConstant } from "./constant.ts";
+import { type Prepared, slowRead } from "./work.ts";
+
+export function explainSyncPrepared(statement: ExplainSyncStatement): Prepared {
+  const resolved = resolveCollection(statement.collection, "read");
+  if (resolved.kind === "system") {
+    const message = `expected a collection that is synced, found system:${resolved.collection.name}`;
+    throw semanticFault(message, statement.collection.at);
+  }
+  const collection = resolved.name;
+  const idOf = compileConstant(statement.id);
+  const keyOf = compileConstant(statement.peerKey);
+  return slowRead(function* explained(execution) {
+    const id = toId(idOf(execution))?.id;
+    if (id === undefined) {
+      throw semanticFault("expected what can be the id of a document", statement.id.at);
+    }
+    const peerKey = keyOf(execution);
+    if (typeof peerKey !== "string") {
+      throw semanticFault("expected the key of a peer, which is text", statement.peerKey.at);
+    }
+    const { facts } = execution.system;
+    if (facts?.explainSync === undefined) {
+      const message =
+        "EXPLAIN SYNC is answered by the server that peers sync with, not by this store";
+      throw semanticFault(message, statement.at);
+    }
+    return yield* facts.explainSync({ collection, id, peerKey });
+  });
+}

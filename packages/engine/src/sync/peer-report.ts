@@ -1,0 +1,206 @@
+/**
+ * Peer report: all that the server knows of one connected peer, for those who may know it, and the
+ * row of `system:peers` that it is.
+ */
+
+import type { PeerDescription, Site, ValueObject } from "@bigpeer/protocol";
+import type { SystemRow } from "../query/system/system-collections.ts";
+import type { Admission } from "./session-event.ts";
+import type { OpenSession } from "./session-state.ts";
+import type { SessionStreams, StreamState } from "./session-streams.ts";
+
+export interface PeerReport {
+  /** Of its sync server, counted from 1 and never used again. */
+  readonly session: number;
+  readonly description: PeerDescription;
+  readonly site: Site;
+  readonly credential: string;
+  readonly userId?: string;
+  readonly identity: ValueObject;
+  readonly address?: string;
+  /** Milliseconds since 1970. */
+  readonly sinceMs: number;
+  readonly expiresMs?: number;
+  /** The first ones, about as many as 64 KB hold. */
+  readonly subscriptions: readonly ReportedSubscription[];
+  /** How many are not among them; left out when all are. */
+  readonly otherSubscriptions?: number;
+  readonly progress: PeerProgress;
+  readonly traffic: PeerTraffic;
+  readonly lastError?: PeerFault;
+}
+
+export interface ReportedSubscription {
+  readonly query: string;
+  readonly args: ValueObject;
+  readonly collection?: string;
+  /** `waiting`: it was not begun. */
+  readonly state: "waiting" | StreamState;
+}
+
+export interface PeerProgress {
+  /** The transaction up to which all live subscriptions have been sent. */
+  readonly sentTxn: number;
+  /** The one that the peer's store had taken in at its last pong. */
+  readonly appliedTxn?: number;
+  /** Transactions that it lacks; none where it follows nothing. */
+  readonly lag: number;
+  /** Its writes without an outcome, at its last pong. */
+  readonly pending?: number;
+  /** Its uploads that are being applied. */
+  readonly uploads: number;
+}
+
+export interface PeerTraffic {
+  readonly framesIn: number;
+  readonly bytesIn: number;
+  readonly framesOut: number;
+  readonly bytesOut: number;
+  readonly queuedBytes: number;
+  readonly roundTripMs?: number;
+  /** How long ago something was heard. */
+  readonly heardMs: number;
+}
+
+/** The last thing of a session that did not go as the peer wanted. */
+export interface PeerFault {
+  readonly code: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+/** What a report is made of. */
+export interface ReportedSession {
+  readonly session: number;
+  readonly sinceMs: number;
+  readonly state: OpenSession;
+  readonly admission: Admission;
+  readonly streams: SessionStreams;
+  /** The last transaction of the store. */
+  readonly txn: number;
+  readonly elapsedMs: number;
+  readonly traffic: Omit<PeerTraffic, "roundTripMs" | "heardMs">;
+  readonly lastError: PeerFault | undefined;
+}
+
+/** A peer may follow megabytes: whoever looks at all peers must not get them of each. */
+const SUBSCRIPTIONS_SIZE_MAX = 64 * 1024;
+
+export function peerReport(of: ReportedSession): PeerReport {
+  const { session, sinceMs, state, admission, streams, elapsedMs, traffic, lastError } = of;
+  const { hello, told, heardMs } = state;
+  const { credential, userId, identity = {}, address, expiresMs } = admission;
+  return {
+    session,
+    description: hello.peer,
+    site: hello.site,
+    credential,
+    ...(userId !== undefined && { userId }),
+    identity,
+    ...(address !== undefined && { address }),
+    sinceMs,
+    ...(expiresMs !== undefined && { expiresMs }),
+    ...subscriptionsOf(state, streams),
+    progress: progressOf(state, streams.sentUpTo, of.txn),
+    traffic: {
+      ...traffic,
+      ...(told !== undefined && { roundTripMs: Math.round(told.roundTripMs * 10) / 10 }),
+      heardMs: Math.round(elapsedMs - heardMs),
+    },
+    ...(lastError !== undefined && { lastError }),
+  };
+}
+
+function subscriptionsOf(
+  { subscriptions }: OpenSession,
+  streams: SessionStreams,
+): Pick<PeerReport, "subscriptions" | "otherSubscriptions"> {
+  const reported: ReportedSubscription[] = [];
+  let left = SUBSCRIPTIONS_SIZE_MAX;
+  for (const { query, args, size, stream } of subscriptions.values()) {
+    left -= size;
+    if (left < 0) break;
+    if (stream === undefined) reported.push({ query, args, state: "waiting" });
+    else {
+      const { collection, filterKey } = stream;
+      reported.push({ query, args, collection, state: streams.stateOf(filterKey) });
+    }
+  }
+  const others = subscriptions.size - reported.length;
+  return { subscriptions: reported, ...(others > 0 && { otherSubscriptions: others }) };
+}
+
+function progressOf(
+  { subscriptions, told, uploads }: OpenSession,
+  sentTxn: number,
+  txn: number,
+): PeerProgress {
+  // A peer may say what it likes; it is no further than the store.
+  const appliedTxn = told?.txn === undefined ? undefined : Math.min(told.txn, txn);
+  const pending = told?.pending;
+  return {
+    sentTxn,
+    ...(appliedTxn !== undefined && { appliedTxn }),
+    lag: subscriptions.size === 0 ? 0 : Math.max(0, txn - (appliedTxn ?? sentTxn)),
+    ...(pending !== undefined && { pending }),
+    uploads: uploads.inFlight,
+  };
+}
+
+/** The row of `system:peers`, which is also what SYNC CONTEXT looks at. */
+export function peerRow(report: PeerReport): SystemRow {
+  const { description, userId, identity, address, sinceMs, expiresMs, site } = report;
+  const { otherSubscriptions } = report;
+  const { key, deviceName, os, sdk, metadata } = description;
+  const fields: ValueObject = {
+    peerKeyString: key,
+    deviceName,
+    os,
+    sdkVersion: sdk,
+    ...(userId !== undefined && { userId }),
+    peerMetadata: metadata,
+    identityServiceMetadata: identity,
+    ...(address !== undefined && { address }),
+    connectedSince: sinceMs,
+    ...(expiresMs !== undefined && { expiresAt: expiresMs }),
+    site,
+    subscriptions: report.subscriptions.map(subscriptionValue),
+    ...(otherSubscriptions !== undefined && { otherSubscriptions }),
+    sync: syncValue(report.progress),
+    transport: transportValue(report),
+  };
+  return { id: key, fields };
+}
+
+function subscriptionValue(subscription: ReportedSubscription): ValueObject {
+  const { query, args, collection, state } = subscription;
+  return { query, args, ...(collection !== undefined && { collection }), state };
+}
+
+function syncValue({ sentTxn, appliedTxn, lag, pending, uploads }: PeerProgress): ValueObject {
+  return {
+    sentUpTo: sentTxn,
+    ...(appliedTxn !== undefined && { appliedUpTo: appliedTxn }),
+    lag,
+    ...(pending !== undefined && { pending }),
+    uploads,
+  };
+}
+
+function transportValue({ traffic, lastError }: PeerReport): ValueObject {
+  const { framesIn, framesOut, bytesIn, bytesOut, queuedBytes, roundTripMs, heardMs } = traffic;
+  return {
+    framesIn,
+    framesOut,
+    bytesIn,
+    bytesOut,
+    queuedBytes,
+    ...(roundTripMs !== undefined && { roundTripMs }),
+    heardMsAgo: heardMs,
+    ...(lastError !== undefined && { lastError: faultValue(lastError) }),
+  };
+}
+
+function faultValue({ code, message, atMs }: PeerFault): ValueObject {
+  return { code, message, at: atMs };
+}

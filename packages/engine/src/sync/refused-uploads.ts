@@ -1,0 +1,101 @@
+/**
+ * Refused uploads: which documents the last uploads wrote that were refused or put aside.
+ *
+ * The store keeps the outcome of an upload, and of a refused one nothing else. So whoever asks what
+ * became of a write is told from here, for as long as it is remembered: in memory, the newest ones.
+ */
+
+import { documentId, type OutcomeKind, PeerError, type Site, type Value } from "@bigpeer/protocol";
+import type { UploadRecord } from "../store/records.ts";
+import type { Upload } from "../store/upload.ts";
+
+export interface RefusedUpload {
+  readonly peerKey: string;
+  /** Anybody may give himself any key: the same one by another credential is another peer. */
+  readonly credential: string;
+  readonly site: Site;
+  readonly number: number;
+  /** The transaction that it became, in which nothing of it has an effect, or not all. */
+  readonly txn: number;
+  readonly kind: Exclude<OutcomeKind, "applied">;
+  readonly reason: string;
+}
+
+interface Remembered extends RefusedUpload {
+  readonly documents: ReadonlySet<string>;
+  readonly bytes: number;
+}
+
+export const REFUSED_UPLOADS_MAX = 1000;
+
+/** About what the names of all documents may take. */
+const BYTES_MAX = 8 * 1024 * 1024;
+
+export class RefusedUploads {
+  /** The oldest first. */
+  readonly #uploads = new Map<string, Remembered>();
+  #bytes = 0;
+
+  get count(): number {
+    return this.#uploads.size;
+  }
+
+  /** An upload of a peer has an outcome; nothing happens when it was applied, or is known. */
+  add(
+    { peerKey, credential }: Pick<RefusedUpload, "peerKey" | "credential">,
+    { site, number, steps }: Upload,
+    record: UploadRecord,
+  ): void {
+    const { outcome: kind, txnId: txn, reason } = record;
+    const name = `${site}/${number}`;
+    if (kind === "applied" || this.#uploads.has(name)) return;
+    const documents = new Set<string>();
+    let bytes = 0;
+    for (const { operations } of steps) {
+      for (const { collection, id } of operations) {
+        const place = writtenPlace(collection, id);
+        if (place === undefined || documents.has(place)) continue;
+        documents.add(place);
+        bytes += place.length;
+      }
+    }
+    const told = { peerKey, credential, site, number, txn, kind, reason };
+    this.#uploads.set(name, { ...told, documents, bytes });
+    this.#bytes += bytes;
+    this.#forget();
+  }
+
+  /** Those of a peer that wrote a document, the oldest first. */
+  of(peerKey: string, collection: string, idKey: string): RefusedUpload[] {
+    const place = placeOf(collection, idKey);
+    const found: RefusedUpload[] = [];
+    for (const upload of this.#uploads.values()) {
+      if (upload.peerKey === peerKey && upload.documents.has(place)) found.push(upload);
+    }
+    return found;
+  }
+
+  #forget(): void {
+    for (const [name, { bytes }] of this.#uploads) {
+      if (this.#uploads.size <= REFUSED_UPLOADS_MAX && this.#bytes <= BYTES_MAX) return;
+      this.#uploads.delete(name);
+      this.#bytes -= bytes;
+    }
+  }
+}
+
+/** With the length of the name, so that no two places are one. */
+function placeOf(collection: string, idKey: string): string {
+  return `${collection.length}/${collection}/${idKey}`;
+}
+
+/** What was refused may be because it names nothing that could be a document. */
+function writtenPlace(collection: unknown, id: Value): string | undefined {
+  if (typeof collection !== "string") return undefined;
+  try {
+    return placeOf(collection, documentId(id).key);
+  } catch (error) {
+    if (error instanceof PeerError) return undefined;
+    throw error;
+  }
+}

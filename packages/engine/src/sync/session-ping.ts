@@ -1,0 +1,45 @@
+/**
+ * Session ping: what the server asks a peer now and then, and what it learns of the answer (S43).
+ */
+
+import type { Pong } from "@bigpeer/protocol";
+import type { Moment, SessionAction } from "./session-event.ts";
+import type { OpenSession, SentPing } from "./session-state.ts";
+
+/** Pings that an answer is waited for; of more than these the oldest is given up. */
+const PINGS_MAX = 4;
+
+export const NO_PINGS: readonly SentPing[] = [];
+
+export interface PingStep {
+  readonly state: OpenSession;
+  readonly actions: readonly SessionAction[];
+}
+
+export function sendPing(state: OpenSession, txn: number, now: Moment): PingStep {
+  const { wallMs, elapsedMs } = now;
+  const pings = [...state.pings, { wallMs, elapsedMs }].slice(-PINGS_MAX);
+  return {
+    state: { ...state, pings, pingedMs: elapsedMs, toldTxn: txn },
+    actions: [{ kind: "send", message: { t: "ping", now: wallMs, txn } }],
+  };
+}
+
+/** Pings are answered in their order: those before the one that was answered are answered, too. */
+export function hearPong(state: OpenSession, pong: Pong, { elapsedMs }: Moment): OpenSession {
+  const at = state.pings.findIndex(({ wallMs }) => wallMs === pong.ping);
+  const ping = state.pings[at];
+  if (ping === undefined) return state;
+  const rest = state.pings.slice(at + 1);
+  const { txn, pending } = pong;
+  return {
+    ...state,
+    pings: rest.length === 0 ? NO_PINGS : rest,
+    told: {
+      txn,
+      pending,
+      roundTripMs: elapsedMs - ping.elapsedMs,
+      pingedMs: ping.elapsedMs,
+    },
+  };
+}

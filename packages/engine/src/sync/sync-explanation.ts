@@ -1,0 +1,371 @@
+/**
+ * Sync explanation: why a document is on a peer or is not, with the transactions that prove it.
+ *
+ * Each session of the peer is one row. Its verdict is what the server can prove at this moment: what
+ * it has sent, what the network has taken, and what the peer has said since. A peer may hold more: what
+ * it wrote itself, or what a former connection has brought.
+ *
+ * A peer may have a thousand conditions that each take their time, so others have their turn between
+ * any two of them. The document is that of one moment; how far it came may be of a later one.
+ */
+
+import { documentId, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
+import type { Steps } from "../query/frame/steps.ts";
+import type { ExplainSyncRequest } from "../query/system/system-collections.ts";
+import type { StoreSnapshot } from "../store/store.ts";
+import type { RefusedUpload, RefusedUploads } from "./refused-uploads.ts";
+import type { OpenSession, PongFacts, Subscription } from "./session-state.ts";
+import type { AskedDocument, SessionStreams } from "./session-streams.ts";
+
+export const SYNC_VERDICTS = [
+  "on_peer",
+  "sent",
+  "queued",
+  "not_yet_sent",
+  "not_subscribed",
+  "not_permitted",
+  "refused",
+  "stale",
+  "no_such_document",
+  "not_connected",
+] as const;
+export type SyncVerdict = (typeof SYNC_VERDICTS)[number];
+
+/** A session as it is looked at. */
+export interface ExplainedSession {
+  readonly session: number;
+  readonly sinceMs: number;
+  readonly credential: string;
+  readonly state: OpenSession;
+  readonly streams: SessionStreams;
+  readonly queuedBytes: number;
+}
+
+export interface ExplanationContext {
+  /** Used at once, and not after it. */
+  readonly snapshot: StoreSnapshot;
+  /** Those of the peer. */
+  readonly sessions: readonly ExplainedSession[];
+  readonly refusedUploads: RefusedUploads;
+  /** What is known of a device that is not connected. */
+  readonly deviceOf: ((peerKey: string) => ValueObject | undefined) | undefined;
+  /** A clock that never goes back, in milliseconds. */
+  readonly elapsed: () => number;
+}
+
+/** How long the conditions of a peer may be evaluated, without the turns of others. */
+const EXPLAIN_MS_MAX = 2000;
+
+/** The steps throw a PeerError when they take too long. */
+export function explainSync(
+  request: ExplainSyncRequest,
+  context: ExplanationContext,
+): Steps<ValueObject[]> {
+  return new Explanation(request, context).rows();
+}
+
+interface Verdict {
+  readonly verdict: SyncVerdict;
+  /** A sentence for people. */
+  readonly reason: string;
+}
+
+/** What was found out about one subscription to the collection. */
+interface Looked {
+  readonly subscription: Subscription;
+  readonly state: string;
+  readonly isMatching: boolean;
+  /** Why the condition could not be evaluated. */
+  readonly fault: string | undefined;
+  readonly sentUpTo: number | undefined;
+  /** How far the document is in this one; undefined where it does not come by it. */
+  readonly verdict: Verdict | undefined;
+}
+
+/** From what says most to what says least. */
+const BY_WORTH: readonly SyncVerdict[] = ["on_peer", "sent", "queued", "not_yet_sent"];
+
+class Explanation {
+  readonly #request: ExplainSyncRequest;
+  readonly #context: ExplanationContext;
+  readonly #id: Value;
+  readonly #document: AskedDocument & { readonly isDeleted: boolean };
+  readonly #uploads: readonly RefusedUpload[];
+  /** The last transaction of the server, as of the document. */
+  readonly #serverTxn: number;
+  /** Of the time that the conditions may take. */
+  #leftMs = EXPLAIN_MS_MAX;
+
+  constructor(request: ExplainSyncRequest, context: ExplanationContext) {
+    this.#request = request;
+    this.#context = context;
+    const { collection, peerKey } = request;
+    const { snapshot } = context;
+    const { id, key: idKey } = documentId(request.id);
+    const shown = snapshot.getByKey(collection, idKey);
+    const version = snapshot.version(collection, id);
+    this.#serverTxn = snapshot.txnId;
+    this.#id = id;
+    this.#document = { idKey, version, shown, isDeleted: shown === undefined && version > 0 };
+    this.#uploads = context.refusedUploads.of(peerKey, collection, idKey);
+  }
+
+  *rows(): Steps<ValueObject[]> {
+    const { sessions } = this.#context;
+    if (sessions.length === 0) return [this.#unconnected()];
+    const rows: ValueObject[] = [];
+    for (const session of sessions) rows.push(yield* this.#row(session));
+    return rows;
+  }
+
+  #unconnected(): ValueObject {
+    const { peerKey } = this.#request;
+    const known = this.#context.deviceOf?.(peerKey);
+    const reason =
+      known === undefined
+        ? "no peer with this key is connected, and none is known"
+        : "no peer with this key is connected; what is known of it is from when it was";
+    return {
+      peer: { ...known, peerKeyString: peerKey },
+      verdict: "not_connected" satisfies SyncVerdict,
+      reason,
+      document: this.#documentFields(),
+      subscriptions: [],
+      txnIds: this.#txnIds(undefined, undefined),
+      uploads: this.#uploads.map(uploadValue),
+    };
+  }
+
+  *#row(session: ExplainedSession): Steps<ValueObject> {
+    const { state } = session;
+    const { shown } = this.#document;
+    const permission = this.#timed(() => this.#permission(session.streams));
+    const looked: Looked[] = [];
+    for (const subscription of state.subscriptions.values()) {
+      if (subscription.stream?.collection !== this.#request.collection) continue;
+      yield;
+      looked.push(this.#timed(() => this.#look(subscription, session, permission.isPermitted)));
+    }
+    const uploads = this.#uploads.filter(({ credential }) => credential === session.credential);
+    const { verdict, reason } = this.#ownWrite(uploads) ?? this.#verdict(looked, permission);
+    const { sent, applied } = progressOf(looked, state.told);
+    return {
+      peer: peerValue(session),
+      verdict,
+      reason,
+      document: this.#documentFields(),
+      subscriptions: looked.map((each) => ({
+        query: each.subscription.query,
+        args: each.subscription.args,
+        state: each.state,
+        ...(shown && { isMatching: each.isMatching, isPermitted: permission.isPermitted }),
+        ...(each.sentUpTo !== undefined && { sentUpTo: each.sentUpTo }),
+        ...(each.fault !== undefined && { error: each.fault }),
+      })),
+      txnIds: this.#txnIds(sent, applied),
+      uploads: uploads.map(uploadValue),
+    };
+  }
+
+  #documentFields(): ValueObject {
+    const { shown, isDeleted, version } = this.#document;
+    return {
+      collection: this.#request.collection,
+      id: this.#id,
+      exists: shown !== undefined,
+      isDeleted,
+      ...(version > 0 && { changedAt: version }),
+    };
+  }
+
+  #txnIds(sent: number | undefined, applied: number | undefined): ValueObject {
+    const { version } = this.#document;
+    return {
+      ...(version > 0 && { documentTxn: version }),
+      ...(sent !== undefined && { sentUpTo: sent }),
+      ...(applied !== undefined && { appliedUpTo: applied }),
+      serverTxn: this.#serverTxn,
+    };
+  }
+
+  /** What cannot be judged is not permitted. */
+  #permission(streams: SessionStreams): Permission {
+    const { shown } = this.#document;
+    if (shown === undefined) return { isPermitted: true, fault: undefined };
+    try {
+      const isPermitted = streams.mayRead(this.#request.collection, shown);
+      return { isPermitted, fault: undefined };
+    } catch (error) {
+      return { isPermitted: false, fault: messageOf(error) };
+    }
+  }
+
+  #timed<T>(evaluate: () => T): T {
+    const { elapsed } = this.#context;
+    const startMs = elapsed();
+    const result = evaluate();
+    this.#leftMs -= elapsed() - startMs;
+    if (this.#leftMs >= 0) return result;
+    const message = `the conditions of the peer take longer than ${EXPLAIN_MS_MAX} ms`;
+    throw new PeerError("query.timeout", message);
+  }
+
+  #look(subscription: Subscription, session: ExplainedSession, isPermitted: boolean): Looked {
+    const { streams } = session;
+    const filterKey = subscription.stream?.filterKey ?? "";
+    const state = streams.stateOf(filterKey);
+    const none = {
+      subscription,
+      state,
+      isMatching: false,
+      sentUpTo: undefined,
+      verdict: undefined,
+    };
+    try {
+      const place = streams.placeOf(filterKey, this.#document);
+      if (place === undefined) return { ...none, fault: undefined };
+      const { isMatching, sentUpTo } = place;
+      const verdict = isMatching && isPermitted ? this.#progress(place, state, session) : undefined;
+      return { subscription, state, isMatching, fault: undefined, sentUpTo, verdict };
+    } catch (error) {
+      return { ...none, fault: messageOf(error) };
+    }
+  }
+
+  /** How far a document is that comes by a subscription. */
+  #progress(
+    place: NonNullable<ReturnType<SessionStreams["placeOf"]>>,
+    state: string,
+    { state: { told }, queuedBytes }: ExplainedSession,
+  ): Verdict {
+    const { version } = this.#document;
+    const { sentUpTo, isTaken, isLive, settledTxn, settledMs } = place;
+    if (sentUpTo === undefined || sentUpTo < version) return notYet(version, state, sentUpTo);
+    const applied = told?.txn ?? 0;
+    const isBehind = applied > settledTxn || (told !== undefined && told.pingedMs > settledMs);
+    if (isLive && applied >= version && isBehind) {
+      const reason = `the peer has said that it holds all up to transaction ${applied}; the document was changed last by ${version}`;
+      return { verdict: "on_peer", reason };
+    }
+    if (!isTaken) {
+      const reason = `it was sent as of transaction ${sentUpTo}, and waits with ${queuedBytes} bytes for the peer to read`;
+      return { verdict: "queued", reason };
+    }
+    const reason = `it was sent as of transaction ${sentUpTo}; the peer has not said yet that it holds it`;
+    return { verdict: "sent", reason };
+  }
+
+  #verdict(looked: readonly Looked[], permission: Permission): Verdict {
+    if (this.#document.shown === undefined) return this.#missing(looked);
+    if (!permission.isPermitted) return notPermitted(permission);
+    const found = looked.flatMap(({ verdict }) => (verdict === undefined ? [] : [verdict]));
+    for (const worth of BY_WORTH) {
+      const best = found.find(({ verdict }) => verdict === worth);
+      if (best !== undefined) return best;
+    }
+    return this.#notSubscribed(looked);
+  }
+
+  /** The last that the peer wrote, unless the document was changed since. */
+  #ownWrite(uploads: readonly RefusedUpload[]): Verdict | undefined {
+    const last = uploads.at(-1);
+    if (last === undefined || last.txn <= this.#document.version) return undefined;
+    const { kind, number, txn, reason } = last;
+    const upload = `the peer wrote it in its upload ${number}`;
+    return kind === "refused"
+      ? { verdict: kind, reason: `${upload}, which was refused in transaction ${txn}: ${reason}` }
+      : {
+          verdict: kind,
+          reason: `${upload}, which came too late and was put aside in transaction ${txn}`,
+        };
+  }
+
+  #missing(looked: readonly Looked[]): Verdict {
+    const { isDeleted, version } = this.#document;
+    const verdict = "no_such_document";
+    if (!isDeleted) return { verdict, reason: "the server has no such document" };
+    const deleted = `the document was deleted by transaction ${version}`;
+    return { verdict, reason: `${deleted}${this.#stillTold(looked)}` };
+  }
+
+  #notSubscribed(looked: readonly Looked[]): Verdict {
+    const verdict = "not_subscribed";
+    const { length } = looked;
+    if (length === 0) {
+      const reason = `the peer has no subscription to the collection ${this.#request.collection}`;
+      return { verdict, reason };
+    }
+    const those = length === 1 ? "the one subscription" : `none of the ${length} subscriptions`;
+    const matches = length === 1 ? "does not match" : "matches";
+    const reason = `${those} of the peer to the collection ${matches} the document as it is`;
+    return { verdict, reason: `${reason}${this.#stillTold(looked)}` };
+  }
+
+  /** Where the peer was told nothing of the last change yet it may hold what was before. */
+  #stillTold(looked: readonly Looked[]): string {
+    const { version } = this.#document;
+    const isBehind = looked.some(({ sentUpTo = 0 }) => sentUpTo < version);
+    return isBehind ? "; the peer was not told of that yet, and may hold what was before" : "";
+  }
+}
+
+interface Permission {
+  readonly isPermitted: boolean;
+  readonly fault: string | undefined;
+}
+
+function notPermitted({ fault }: Permission): Verdict {
+  const verdict = "not_permitted";
+  if (fault === undefined)
+    return { verdict, reason: "the peer may not read the document as it is" };
+  return { verdict, reason: `whether the peer may read the document cannot be said: ${fault}` };
+}
+
+function notYet(version: number, state: string, sentUpTo: number | undefined): Verdict {
+  const change = `the document was changed last by transaction ${version}`;
+  const upTo =
+    sentUpTo === undefined ? "nothing of it was sent yet" : `it was sent as of ${sentUpTo}`;
+  const verdict = "not_yet_sent";
+  switch (state) {
+    case "live":
+      return { verdict, reason: `${change}, which is about to be sent; ${upTo}` };
+    case "behind":
+      return { verdict, reason: `${change}; the peer did not read, so it waits; ${upTo}` };
+    default:
+      return {
+        verdict,
+        reason: `the subscription is being filled or compared; ${change}, ${upTo}`,
+      };
+  }
+}
+
+/** Of the subscription that brings the document, or of those that would. */
+function progressOf(
+  looked: readonly Looked[],
+  told: PongFacts | undefined,
+): { sent: number | undefined; applied: number | undefined } {
+  const bringing = looked.filter(({ verdict }) => verdict !== undefined);
+  const counted = bringing.length > 0 ? bringing : looked;
+  const sent = counted.flatMap(({ sentUpTo }) => (sentUpTo === undefined ? [] : [sentUpTo]));
+  return { sent: sent.length === 0 ? undefined : Math.max(...sent), applied: told?.txn };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function peerValue({ session, sinceMs, state }: ExplainedSession): ValueObject {
+  const { key, deviceName, os, sdk } = state.hello.peer;
+  return {
+    peerKeyString: key,
+    deviceName,
+    os,
+    sdkVersion: sdk,
+    session,
+    connectedSince: sinceMs,
+  };
+}
+
+function uploadValue({ site, number, txn, kind, reason }: RefusedUpload): ValueObject {
+  return { site, number, txn, outcome: kind, reason };
+}

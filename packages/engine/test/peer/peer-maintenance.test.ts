@@ -1,0 +1,94 @@
+/**
+ * What a peer forgets, and what it must not, whatever its clock shows.
+ */
+
+import type { Operation, Value } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { HORIZON_MS } from "../../src/limits.ts";
+import { KEPT_MS } from "../../src/peer/outcome.ts";
+import { fieldsOf, problems } from "../support/open-store.ts";
+import {
+  ALL,
+  type PeerPair,
+  peerPair,
+  RIGHTS,
+  reopen,
+  send,
+  uploadAll,
+  welcome,
+} from "../support/peer-pair.ts";
+
+const HOUR = 3_600_000;
+
+function insert(id: Value): Operation {
+  return { kind: "insert", collection: "c", id, fields: {} };
+}
+
+function edit(id: Value, ...edits: Extract<Operation, { kind: "update" }>["edits"]): Operation {
+  return { kind: "update", collection: "c", id, edits };
+}
+
+function increment(id: Value, by: number): Operation {
+  return edit(id, { kind: "increment", path: ["k"], by });
+}
+
+async function write({ peer }: Pick<PeerPair, "peer">, ...operations: Operation[]): Promise<void> {
+  await peer.store.transact((transaction) => transaction.apply(operations));
+}
+
+function counterAt({ server }: PeerPair, id = "a"): Value | undefined {
+  return server.read((snapshot) => snapshot.get("c", id)?.fields["k"]);
+}
+
+test("[S34] UNSETs of the server stay until it has forgotten them: what is counted on top is not lost", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  for (const operation of [
+    insert("a"),
+    increment("a", 5),
+    edit("a", { kind: "unset", path: ["k"] }),
+  ]) {
+    await pair.server.transact((transaction) => transaction.apply([operation]));
+  }
+  await send(pair, key, "a");
+  const right = pair.platform.nowMs;
+  for (let i = 1; i <= 3; i++) {
+    pair.platform.nowMs = right + i * HORIZON_MS;
+    await write(pair, insert(`b${i}`));
+    await pair.peer.maintain();
+  }
+  pair.platform.nowMs = right;
+  await write(pair, increment("a", 2));
+  await uploadAll(pair);
+  expect(counterAt(pair)).toBe(2);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 2 });
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S30] what is kept for a restored server goes by its clock, not by that of the device (seed 802201)", async () => {
+  const pair = await peerPair();
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
+  await uploadAll(pair);
+  const right = pair.platform.nowMs;
+  // A year ahead, before and after the server has said so, and in a process that has not heard it.
+  pair.platform.nowMs = right + 52 * KEPT_MS;
+  await pair.peer.maintain();
+  await welcome(pair, RIGHTS, -52 * KEPT_MS);
+  await pair.peer.maintain();
+  await reopen(pair);
+  pair.platform.nowMs += 52 * KEPT_MS;
+  await pair.peer.maintain();
+  await welcome(pair, RIGHTS, -104 * KEPT_MS);
+  await pair.peer.reoffer(pair.peer.site, 0);
+  expect(pair.peer.sealed().map(({ number }) => number)).toEqual([1, 2]);
+  await uploadAll(pair);
+  pair.platform.nowMs = right + KEPT_MS + HOUR;
+  await welcome(pair);
+  await pair.peer.maintain();
+  const { site } = pair.peer;
+  await pair.peer.reoffer(site, 0);
+  expect(pair.peer.sealed()).toEqual([]);
+  expect(pair.peer.site).not.toBe(site);
+  expect(problems(pair.storage)).toEqual([]);
+});

@@ -1,0 +1,232 @@
+/**
+ * Remote: statements that somebody else wants to be run on this peer (S44, S45).
+ *
+ * The app decides what is run: what only reads, unless it has said otherwise. A statement runs as one
+ * of the app's own does, under the deadline and the bounds of whoever asked; what it writes is
+ * uploaded like any other write.
+ */
+
+import { setImmediate } from "node:timers/promises";
+import type { RunReply, StatementResult, StatementRunner } from "@bigpeer/engine";
+import {
+  encodeCbor,
+  PeerError,
+  RUN_WARNINGS_MAX,
+  type RunMessage,
+  type RunWarning,
+  SYNC_MESSAGE_BYTES_MAX,
+  type Value,
+} from "@bigpeer/protocol";
+import { within } from "./deadline.ts";
+import type { RemotePolicy, RemoteStatement } from "./options.ts";
+import { type PlainObject, plainCopy } from "./plain-value.ts";
+
+/** What an app is told of each that was asked for, when it is over. */
+export interface RemoteRun extends RemoteStatement {
+  /** Rows that were given back. */
+  readonly itemCount: number;
+  readonly elapsedMs: number;
+  /** Why it was not run, or failed. */
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+export interface RemoteOptions {
+  readonly runner: StatementRunner;
+  readonly policy: RemotePolicy;
+  readonly onRun: (run: RemoteRun) => void;
+  /** Told of what is nobody's fault but ours or the app's. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Bytes of a piece of an answer, more or less. */
+const PIECE_BYTES = 32 * 1024;
+
+/** What a message has around its rows, generously. */
+const AROUND_BYTES = 64 * 1024;
+
+/** Statements under way: those that were cancelled and have not stopped are, too. */
+const RUNNING_MAX = 64;
+
+/** One statement under way. */
+interface Running {
+  readonly run: RunMessage;
+  readonly reply: RunReply;
+  readonly requestId: string;
+  readonly startMs: number;
+  isWrite: boolean;
+  /** It has been run, whatever becomes of its rows. */
+  isDone: boolean;
+  itemCount: number;
+  isCancelled: boolean;
+}
+
+export class Remote {
+  readonly #options: RemoteOptions;
+  readonly #running = new Set<Running>();
+  #count = 0;
+
+  constructor(options: RemoteOptions) {
+    this.#options = options;
+  }
+
+  /** Answers with `reply`: rows in pieces, the last of which says how it went. */
+  run(run: RunMessage, reply: RunReply): { cancel(): void } {
+    const running: Running = {
+      run,
+      reply,
+      requestId: `remote-${process.pid}-${++this.#count}`,
+      startMs: performance.now(),
+      isWrite: false,
+      isDone: false,
+      itemCount: 0,
+      isCancelled: false,
+    };
+    this.#running.add(running);
+    void this.#answer(running);
+    return { cancel: () => this.#cancel(running) };
+  }
+
+  /** Nobody is answered any more. */
+  close(): void {
+    for (const running of this.#running) this.#cancel(running);
+  }
+
+  #cancel(running: Running): void {
+    running.isCancelled = true;
+    this.#options.runner.cancel(running.requestId, CANCELLED);
+  }
+
+  async #answer(running: Running): Promise<void> {
+    const { reply } = running;
+    try {
+      const result = await this.#perform(running);
+      const rest = await sendPieces(result.items, running);
+      this.#tell(running);
+      const elapsedMs = elapsedOf(running);
+      const warnings = result.warnings.slice(0, RUN_WARNINGS_MAX).map(warningOf);
+      const end = { elapsedMs, warnings, totalWarnings: result.totalWarningsCount };
+      reply({ items: rest, end });
+    } catch (thrown) {
+      const error = this.#errorOf(thrown, running);
+      this.#tell(running, error);
+      const elapsedMs = elapsedOf(running);
+      if (running.isCancelled) return;
+      reply({ items: [], end: { elapsedMs, warnings: [], totalWarnings: 0, error } });
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  async #perform(running: Running): Promise<StatementResult> {
+    const { runner, policy } = this.#options;
+    const { run, requestId } = running;
+    if (this.#running.size > RUNNING_MAX) {
+      const message = `expected at most ${RUNNING_MAX} statements that are running or about to stop`;
+      throw new PeerError("query.busy", message);
+    }
+    // Not even read: what is wrong with it says something about the store as well.
+    if (policy === "off") throw refused("the app of this peer runs no statements of others");
+    const prepared = runner.prepare(run.statement);
+    running.isWrite = prepared.queryType === "mutation" || prepared.work.kind === "write";
+    await this.#decide(running);
+    checkWanted(running);
+    const { statement, args } = run;
+    const timeoutMs = run.ms - elapsedOf(running);
+    const result = await runner.execute({ statement, args, timeoutMs, requestId });
+    running.isDone = true;
+    checkWanted(running);
+    if (result.items.length <= run.rows) return result;
+    const message = `expected at most ${run.rows} rows, found ${result.items.length}; narrow it with WHERE or LIMIT`;
+    throw new PeerError("query.too_large", message);
+  }
+
+  async #decide(running: Running): Promise<void> {
+    const { policy } = this.#options;
+    const { isWrite, run } = running;
+    if (typeof policy !== "function") {
+      if (!isWrite || policy === "write") return;
+      throw refused("the app of this peer runs only statements that read");
+    }
+    const ask = async (): Promise<boolean> => policy(statementOf(running));
+    const late = (): PeerError =>
+      new PeerError("query.timeout", `the app of this peer has not decided within ${run.ms} ms`);
+    const isAllowed: unknown = await within(run.ms, ask, late).catch((error: unknown) => {
+      if (error instanceof PeerError) throw error;
+      // What it failed with is for the app, not for others.
+      this.#options.onError(error);
+      return false;
+    });
+    if (isAllowed !== true) throw refused("the app of this peer did not allow the statement");
+  }
+
+  #errorOf(
+    thrown: unknown,
+    { isWrite, isDone }: Running,
+  ): { readonly code: string; readonly message: string } {
+    if (thrown instanceof PeerError) {
+      const { code, message } = thrown;
+      // Whoever takes it for not done would do it again.
+      const written = isWrite && isDone ? "; what the statement has written stays" : "";
+      return { code, message: `${message}${written}` };
+    }
+    this.#options.onError(thrown);
+    return { code: "query.store", message: "the statement failed on the peer" };
+  }
+
+  #tell(running: Running, error?: { readonly code: string; readonly message: string }): void {
+    const { itemCount } = running;
+    const told = { ...statementOf(running), itemCount, elapsedMs: elapsedOf(running) };
+    this.#options.onRun(error === undefined ? told : { ...told, itemCount: 0, error });
+  }
+}
+
+const CANCELLED = "whoever asked for the statement does not wait any more";
+
+function refused(message: string): PeerError {
+  return new PeerError("remote.refused", message);
+}
+
+function checkWanted({ isCancelled }: Running): void {
+  if (isCancelled) throw new PeerError("query.timeout", CANCELLED);
+}
+
+function statementOf({ run, isWrite }: Running): RemoteStatement {
+  const { statement, args } = run;
+  return { statement, args: plainCopy(args) as PlainObject, isWrite };
+}
+
+function elapsedOf({ startMs }: Running): number {
+  return Math.round(performance.now() - startMs);
+}
+
+function warningOf({ _id: id, description }: StatementResult["warnings"][number]): RunWarning {
+  return id === undefined ? { description } : { description, id };
+}
+
+/** Sends all but the last piece, which it returns. Others have their turn between pieces. */
+async function sendPieces(items: readonly Value[], running: Running): Promise<readonly Value[]> {
+  const { run, reply } = running;
+  let piece: Value[] = [];
+  let pieceBytes = 0;
+  let bytes = 0;
+  for (const item of items) {
+    const size = encodeCbor(item).length;
+    bytes += size;
+    if (bytes > run.bytes || size > SYNC_MESSAGE_BYTES_MAX - AROUND_BYTES) {
+      const most = Math.min(run.bytes, SYNC_MESSAGE_BYTES_MAX - AROUND_BYTES);
+      const message = `expected rows of at most ${most} bytes, found more; narrow it with WHERE or LIMIT`;
+      throw new PeerError("query.too_large", message);
+    }
+    if (piece.length > 0 && pieceBytes + size > PIECE_BYTES) {
+      reply({ items: piece });
+      await setImmediate();
+      checkWanted(running);
+      piece = [];
+      pieceBytes = 0;
+    }
+    piece.push(item);
+    pieceBytes += size;
+    running.itemCount++;
+  }
+  return piece;
+}

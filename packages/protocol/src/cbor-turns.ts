@@ -1,0 +1,243 @@
+/**
+ * CBOR in turns: reads what readCbor reads, and stops again and again, so that others have their turn.
+ *
+ * A message of 16 MB may be 16 million integers, and such a document is as good as any other. To read
+ * it takes a second, and whoever serves thousands of connections does not have that in one piece. What
+ * is made of others is counted while it is read: an empty one is a byte on the wire and a hundred in
+ * memory.
+ */
+
+import { type ByteReader, ByteWriter } from "./bytes.ts";
+import {
+  failTwice,
+  INDEFINITE,
+  isCompound,
+  isEnd,
+  MAJOR,
+  readCount,
+  readInteger,
+  readKey,
+  readSize,
+  readValue,
+  taggedValue,
+} from "./cbor.ts";
+import { DEPTH_MAX, type MutableObject, setField, type Value, type ValueObject } from "./value.ts";
+
+/** What is read before others have their turn, in small integers: a few milliseconds. */
+export const TURN_EFFORT = 100_000;
+
+/** What an item costs to read, by its major type, in small integers. */
+const EFFORT: readonly number[] = [1, 1, 8, 3, 4, 6, 2, 1];
+export const EFFORT_MAX: number = Math.max(...EFFORT);
+
+/** Text whose size takes four bytes or more is long; so much of it is read at a time. */
+const LONG_INFO = 26;
+const TEXT_PIECE: number = 64 * 1024;
+
+/** What the bytes of text and binary cost, beside the items that they are. */
+const BYTES_PER_EFFORT = 16;
+
+export interface TurnLimits {
+  /** Levels that stand around values. */
+  readonly around: number;
+  /** Lists, objects and binary values that there may be. */
+  readonly things: number;
+  /** Items of one list, and fields of one object: it is put together as a whole when it grows. */
+  readonly listLength: number;
+  readonly fields: number;
+}
+
+interface Work {
+  readonly reader: ByteReader;
+  readonly limits: TurnLimits;
+  /** What is left of this turn. */
+  effort: number;
+  /** What may still be made. */
+  things: number;
+}
+
+type Turns<T> = Generator<void, T>;
+
+/** The effort that the item costs which begins with this byte, without what is in it. */
+export function effortOf(head: number): number {
+  return EFFORT[head >> 5] as number;
+}
+
+/** The effort that so many bytes of text or binary cost. */
+export function effortOfBytes(size: number): number {
+  return size / BYTES_PER_EFFORT;
+}
+
+/** Whether there may be at most so many of what begins with this byte. */
+export function isThing(head: number): boolean {
+  const major = head >> 5;
+  return major === MAJOR.bytes || major === MAJOR.array || major === MAJOR.map;
+}
+
+/** Reads one value, as readCbor. */
+export function* readCborInTurns(reader: ByteReader, limits: TurnLimits): Turns<Value> {
+  const work: Work = { reader, limits, effort: TURN_EFFORT, things: limits.things };
+  return (yield* readAny(work, -limits.around)) ?? null;
+}
+
+function* readAny(work: Work, depth: number): Turns<Value | undefined> {
+  const { reader } = work;
+  if (isCompound(reader.peek())) return yield* readCompound(work, depth);
+  return isLongText(reader) ? yield* readLongText(work) : readSimply(work);
+}
+
+/** What is not made of others. */
+function readSimply(work: Work): Value | undefined {
+  const { reader } = work;
+  const { offset } = reader;
+  count(work, reader.peek());
+  const value = readValue(reader, 0);
+  work.effort -= effortOfBytes(reader.offset - offset);
+  return value;
+}
+
+function isShort(reader: ByteReader): boolean {
+  return !isCompound(reader.peek()) && !isLongText(reader);
+}
+
+/** Whether long text comes next, which the host takes its time for. */
+function isLongText(reader: ByteReader): boolean {
+  const head = reader.peek();
+  const info = head & 0x1f;
+  return head >> 5 === MAJOR.text && info >= LONG_INFO && info !== INDEFINITE;
+}
+
+function count(work: Work, head: number): void {
+  work.effort -= effortOf(head);
+  if (isThing(head) && --work.things < 0) {
+    work.reader.fail("expected fewer lists, objects and binary values for so many bytes");
+  }
+}
+
+/** Ends a turn when all of its effort was spent. */
+function* pauseIn(work: Work): Turns<void> {
+  if (work.effort > 0) return;
+  yield;
+  work.effort = TURN_EFFORT;
+}
+
+function* readCompound(work: Work, depth: number): Turns<Value | undefined> {
+  const { reader } = work;
+  const head = reader.byte();
+  const major = head >> 5;
+  const info = head & 0x1f;
+  if (major >= MAJOR.array && depth >= DEPTH_MAX) {
+    reader.fail(`expected at most ${DEPTH_MAX} levels of nesting`);
+  }
+  count(work, head);
+  yield* pauseIn(work);
+  switch (major) {
+    case MAJOR.bytes:
+      return yield* readBytes(work);
+    case MAJOR.text:
+      return yield* readText(work);
+    case MAJOR.array:
+      return yield* readArray(work, info, depth);
+    case MAJOR.map:
+      return yield* readMap(work, info, depth);
+    default: {
+      const tag = readInteger(reader, info);
+      return taggedValue(reader, tag, yield* readAny(work, depth + 1));
+    }
+  }
+}
+
+function* readArray(work: Work, info: number, depth: number): Turns<Value[]> {
+  const { reader } = work;
+  const { listLength } = work.limits;
+  const array: Value[] = [];
+  const isOpen = info === INDEFINITE;
+  const size = isOpen ? Number.POSITIVE_INFINITY : readCount(reader, info);
+  while (array.length < size) {
+    if (isOpen && isEnd(reader)) break;
+    if (work.effort <= 0) yield* pauseIn(work);
+    if (array.length >= listLength) reader.fail(`expected a list of at most ${listLength} items`);
+    const value = isShort(reader) ? readSimply(work) : yield* readAny(work, depth + 1);
+    array.push(value ?? null);
+  }
+  return array;
+}
+
+function* readMap(work: Work, info: number, depth: number): Turns<ValueObject> {
+  const { reader } = work;
+  const { fields } = work.limits;
+  const object: MutableObject = {};
+  /** Keys that have no value. */
+  const empty = new Set<string>();
+  const isOpen = info === INDEFINITE;
+  const size = isOpen ? Number.POSITIVE_INFINITY : readCount(reader, info);
+  for (let i = 0; i < size; i++) {
+    if (isOpen && isEnd(reader)) break;
+    if (work.effort <= 0) yield* pauseIn(work);
+    if (i >= fields) reader.fail(`expected an object of at most ${fields} fields`);
+    const key = yield* readKeyOf(work);
+    if (Object.hasOwn(object, key) || empty.has(key)) failTwice(reader, key);
+    const value = isShort(reader) ? readSimply(work) : yield* readAny(work, depth + 1);
+    if (value === undefined) empty.add(key);
+    else setField(object, key, value);
+  }
+  return object;
+}
+
+function* readKeyOf(work: Work): Turns<string> {
+  const { reader } = work;
+  const { offset } = reader;
+  const head = reader.peek();
+  if (head === ((MAJOR.text << 5) | INDEFINITE)) {
+    reader.byte();
+    return yield* readText(work);
+  }
+  const key = readKey(reader);
+  work.effort -= effortOf(head) + effortOfBytes(reader.offset - offset);
+  return key;
+}
+
+function* readBytes(work: Work): Turns<Uint8Array> {
+  const { reader } = work;
+  const writer = new ByteWriter();
+  while (!isEnd(reader)) writer.raw(reader.raw(yield* chunkSize(work, MAJOR.bytes)));
+  return writer.finish();
+}
+
+function* readText(work: Work): Turns<string> {
+  const { reader } = work;
+  const chunks: string[] = [];
+  while (!isEnd(reader)) {
+    const size = yield* chunkSize(work, MAJOR.text);
+    if (size > 0) chunks.push(reader.utf8(size));
+  }
+  return chunks.join("");
+}
+
+function* readLongText(work: Work): Turns<string> {
+  const { reader } = work;
+  const head = reader.byte();
+  count(work, head);
+  const size = readSize(reader, head & 0x1f);
+  if (size > reader.left) return reader.utf8(size);
+  const pieces: string[] = [];
+  for (let left = size; left > 0; ) {
+    const piece = left > TEXT_PIECE ? reader.wholeCharacters(TEXT_PIECE) : left;
+    pieces.push(reader.utf8(piece));
+    left -= piece;
+    work.effort -= effortOfBytes(piece);
+    yield* pauseIn(work);
+  }
+  return pieces.join("");
+}
+
+function* chunkSize(work: Work, major: number): Turns<number> {
+  const { reader } = work;
+  yield* pauseIn(work);
+  const head = reader.byte();
+  if (head >> 5 !== major || (head & 0x1f) === INDEFINITE) reader.fail("expected a chunk");
+  count(work, head);
+  const size = readSize(reader, head & 0x1f);
+  work.effort -= effortOfBytes(size);
+  return size;
+}

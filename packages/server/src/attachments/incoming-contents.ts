@@ -1,0 +1,149 @@
+/**
+ * Incoming contents: contents that come from another Big Peer piece by piece, and may be cut at any
+ * of them. What has come of one is a file named by its id; when it is whole and its digest is the id,
+ * it is kept like an upload. Before that it is worth nothing to anybody else.
+ *
+ * What a cut left is gone on with, also after a restart. It is not synced, and need not be: content
+ * that a power cut has spoilt has another digest, and comes anew.
+ */
+
+import { createHash } from "node:crypto";
+import { createReadStream, type Stats, statSync } from "node:fs";
+import { open, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isFullError, makeFolder } from "@bigpeer/node";
+import { PeerError } from "@bigpeer/protocol";
+import { isAttachmentId, syncPath } from "./attachment-files.ts";
+import { ContentTurns } from "./content-turns.ts";
+
+/** A piece of a content. */
+export interface IncomingPiece {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+  /** Of all of it. */
+  readonly size: number;
+}
+
+export type IncomingOutcome = "more" | "kept" | "refused";
+
+/** Takes the file of a content that is whole, synced and what its id says, and moves it away. */
+export type KeepContent = (path: string, len: number) => Promise<void>;
+
+/** Contents of which a part may lie here: those that were cut longest ago give way. */
+const PARTS_MAX = 64;
+
+export class IncomingContents {
+  readonly #folder: string;
+  readonly #sizeMax: number;
+  readonly #turns = new ContentTurns();
+
+  /** `sizeMax`: bytes of one content. */
+  constructor(folder: string, sizeMax: number) {
+    this.#folder = folder;
+    this.#sizeMax = sizeMax;
+  }
+
+  /** How many bytes of a content have come. */
+  sizeOf(id: string): number {
+    return isAttachmentId(id) ? (this.#find(id)?.size ?? 0) : 0;
+  }
+
+  /**
+   * Takes the next piece. `kept` when that makes the content whole, durable and here; `refused` when
+   * it is not what the id names, is too large, or is not the next one. Throws PeerError `store.full`.
+   */
+  take(id: string, piece: IncomingPiece, keep: KeepContent): Promise<IncomingOutcome> {
+    return this.#turns.run([id], () => this.#take(id, piece, keep));
+  }
+
+  /** Removes what has come of contents that nobody has gone on with since `beforeMs`. */
+  async removeOld(beforeMs: number): Promise<void> {
+    for (const { id, mtimeMs } of await this.#parts()) {
+      if (mtimeMs < beforeMs) await this.#turns.run([id], () => this.#drop(id));
+    }
+  }
+
+  async #take(
+    id: string,
+    { offset, bytes, size }: IncomingPiece,
+    keep: KeepContent,
+  ): Promise<IncomingOutcome> {
+    if (!isAttachmentId(id) || this.sizeOf(id) !== offset) return "refused";
+    if (size > this.#sizeMax || offset + bytes.length > size) return this.#refuse(id);
+    try {
+      await this.#append(id, offset, bytes);
+      if (offset + bytes.length < size) return "more";
+      if ((await this.#digest(id)) !== id) return await this.#refuse(id);
+      await syncPath(this.#path(id));
+      await keep(this.#path(id), size);
+      return "kept";
+    } catch (error) {
+      await this.#drop(id).catch(() => {});
+      if (!isFullError(error)) throw error;
+      const message = `expected room for an attachment in ${this.#folder}`;
+      throw new PeerError("store.full", message, { cause: error });
+    }
+  }
+
+  async #append(id: string, offset: number, bytes: Uint8Array): Promise<void> {
+    if (offset === 0) {
+      makeFolder(this.#folder);
+      await this.#makeRoom(id);
+    }
+    const file = await open(this.#path(id), offset === 0 ? "w" : "r+");
+    try {
+      let written = 0;
+      while (written < bytes.length) {
+        const rest = bytes.subarray(written);
+        written += (await file.write(rest, 0, rest.length, offset + written)).bytesWritten;
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #digest(id: string): Promise<string> {
+    const hash = createHash("sha256");
+    const content: AsyncIterable<Uint8Array> = createReadStream(this.#path(id));
+    for await (const chunk of content) hash.update(chunk);
+    return hash.digest("base64url");
+  }
+
+  async #refuse(id: string): Promise<"refused"> {
+    await this.#drop(id);
+    return "refused";
+  }
+
+  async #drop(id: string): Promise<void> {
+    await rm(this.#path(id), { force: true });
+  }
+
+  async #makeRoom(id: string): Promise<void> {
+    const parts = (await this.#parts()).filter((part) => part.id !== id);
+    const oldest = parts.toSorted((a, b) => a.mtimeMs - b.mtimeMs);
+    for (const part of oldest.slice(0, Math.max(0, parts.length - PARTS_MAX + 1))) {
+      await this.#drop(part.id);
+    }
+  }
+
+  async #parts(): Promise<{ readonly id: string; readonly mtimeMs: number }[]> {
+    const names = await readdir(this.#folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return [];
+      throw error;
+    });
+    const parts = [];
+    for (const id of names.filter(isAttachmentId)) {
+      const found = await stat(this.#path(id)).catch(() => undefined);
+      if (found !== undefined) parts.push({ id, mtimeMs: found.mtimeMs });
+    }
+    return parts;
+  }
+
+  #find(id: string): Stats | undefined {
+    return statSync(this.#path(id), { throwIfNoEntry: false });
+  }
+
+  #path(id: string): string {
+    return join(this.#folder, id);
+  }
+}

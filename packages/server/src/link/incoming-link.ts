@@ -1,0 +1,170 @@
+/**
+ * Incoming link: a connection to the replication port until it is known who that is (S48).
+ *
+ *   waiting ──link──> proving ──proof──> proven
+ *
+ * Nothing is opened, read or told before the proof was right: who does not know the secret of an app
+ * hears the same in the same time, whether there is such an app here or not.
+ */
+
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { linkProofBytes } from "@bigpeer/engine";
+import {
+  decodeLinkMessage,
+  encodeMessage,
+  type LinkHello,
+  type LinkMessage,
+  PeerError,
+  SYNC_VERSION,
+} from "@bigpeer/protocol";
+import type { ChannelListener, WebSocketChannel } from "../sync/web-socket.ts";
+import type { LinkEnd } from "./link-dialler.ts";
+
+/** A connection whose other side knows the secret of an app. */
+export interface ProvenLink {
+  readonly channel: WebSocketChannel;
+  readonly appId: string;
+  readonly remoteAddress: string;
+  /** What we have told. */
+  readonly nonce: Uint8Array;
+  /** What was said until now, for whoever goes on. */
+  readonly heard: readonly Uint8Array[];
+}
+
+export interface IncomingLinkHost {
+  /** The secret of an app that may be linked; undefined for none, whatever the reason. */
+  secretOf(appId: string): string | undefined;
+  random(size: number): Uint8Array;
+  /** Whoever takes it listens to the channel from now on. */
+  proven(incoming: IncomingLink, link: ProvenLink): void;
+  /** Told when one was sent away. `after` is how long it is to stay away, if it is told so. */
+  refused(incoming: IncomingLink, end: LinkEnd): number | undefined;
+  /** Told once, when the connection is gone and was not taken by anybody. */
+  ended(incoming: IncomingLink): void;
+}
+
+/** One sentence for all: it must not tell which apps there are. */
+const UNKNOWN = "there is no such app to be linked with here, or its replication secret is another";
+
+const NONCE_SIZE = 32;
+
+export class IncomingLink implements ChannelListener {
+  readonly remoteAddress: string;
+  /** When it came, on a clock that never goes back. */
+  readonly startMs: number;
+  readonly #channel: WebSocketChannel;
+  readonly #host: IncomingLinkHost;
+  #phase: "waiting" | "proving" | "over" = "waiting";
+  #hello: LinkHello | undefined;
+  #nonce: Uint8Array = new Uint8Array();
+  #heard: Uint8Array[] = [];
+
+  constructor(
+    channel: WebSocketChannel,
+    remoteAddress: string,
+    startMs: number,
+    host: IncomingLinkHost,
+  ) {
+    this.#channel = channel;
+    this.remoteAddress = remoteAddress;
+    this.startMs = startMs;
+    this.#host = host;
+    channel.listen(this);
+  }
+
+  /** As it was said; undefined before. */
+  get appId(): string | undefined {
+    return this.#hello?.app;
+  }
+
+  message(bytes: Uint8Array): void {
+    if (this.#phase === "over") return;
+    try {
+      this.#take(decodeLinkMessage(bytes), bytes);
+    } catch (error) {
+      if (!(error instanceof PeerError)) throw error;
+      this.malformed(error.message);
+    }
+  }
+
+  malformed(reason: string): void {
+    this.dismiss({ code: "malformed", message: reason });
+  }
+
+  overfull(): void {
+    const message = "the messages of all links have taken all memory there is for them";
+    this.dismiss({ code: "busy", message, afterMs: 1_000 });
+  }
+
+  drained(): void {}
+
+  closed(): void {
+    this.#phase = "over";
+    this.#host.ended(this);
+  }
+
+  /** Ends the connection at once. */
+  cut(): void {
+    this.#channel.cut();
+  }
+
+  /** Sends it away. */
+  dismiss(end: LinkEnd): void {
+    if (this.#phase === "over") return;
+    this.#phase = "over";
+    const { code, message } = end;
+    const after = this.#host.refused(this, end) ?? end.afterMs;
+    const bye = { t: "bye", code, message, ...(after !== undefined && { after }) };
+    this.#channel.send(encodeMessage(bye as LinkMessage));
+    this.#channel.close();
+  }
+
+  #take(message: LinkMessage, bytes: Uint8Array): void {
+    if (message.t === "bye") {
+      this.#phase = "over";
+      this.#channel.close();
+    } else if (this.#phase === "waiting" && message.t === "link") this.#greet(message, bytes);
+    else if (this.#phase === "proving" && message.t === "proof") this.#check(message.proof, bytes);
+    else {
+      const expected = this.#phase === "waiting" ? "link" : "proof";
+      this.malformed(`expected ${expected}, found ${message.t}`);
+    }
+  }
+
+  #greet(hello: LinkHello, bytes: Uint8Array): void {
+    this.#hello = hello;
+    if (hello.version !== SYNC_VERSION) {
+      const message = `expected version ${SYNC_VERSION} of the protocol, found ${hello.version}`;
+      return this.dismiss({ code: "version", message });
+    }
+    this.#nonce = this.#host.random(NONCE_SIZE);
+    this.#heard.push(bytes);
+    this.#phase = "proving";
+    const own: LinkHello = { ...hello, t: "link", version: SYNC_VERSION, nonce: this.#nonce };
+    this.#channel.send(encodeMessage(own));
+  }
+
+  #check(proof: Uint8Array, bytes: Uint8Array): void {
+    const { app = "", nonce: theirs = new Uint8Array() } = this.#hello ?? {};
+    const secret = this.#host.secretOf(app);
+    const nonces = { dial: theirs, accept: this.#nonce };
+    const told = linkProofBytes({ app, side: "dial", nonces });
+    // Without a secret something is computed as well, which nobody can know.
+    const expected = hmacOf(secret ?? this.#host.random(NONCE_SIZE), told);
+    const isEqual = proof.length === expected.length && timingSafeEqual(proof, expected);
+    if (secret === undefined || !isEqual) {
+      return this.dismiss({ code: "unauthorized", message: UNKNOWN });
+    }
+    this.#phase = "over";
+    this.#channel.pause();
+    const { remoteAddress } = this;
+    const heard = [...this.#heard, bytes];
+    const link = { channel: this.#channel, appId: app, remoteAddress, nonce: this.#nonce, heard };
+    this.#host.proven(this, link);
+  }
+}
+
+/** What proves that somebody knows a secret. */
+export function hmacOf(secret: string | Uint8Array, bytes: Uint8Array): Uint8Array {
+  return createHmac("sha256", secret).update(bytes).digest();
+}

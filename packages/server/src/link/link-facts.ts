@@ -1,0 +1,26 @@
+/**
+ * Link facts: what statements can ask about links. `system:data_sync_info` has a row for each Big
+ * Peer that the app is linked with, beside those of small peers.
+ */
+
+import type { SystemFacts, SystemRow } from "@bigpeer/engine";
+
+/** Who knows the links. */
+export interface LinkRows {
+  syncRows(appId: string): Iterable<SystemRow>;
+}
+
+export function withLinks(facts: SystemFacts, appId: string, links: LinkRows): SystemFacts {
+  return {
+    ...facts,
+    rows: (collection) => {
+      const rows = facts.rows?.(collection) ?? [];
+      return collection === "data_sync_info" ? joined(links.syncRows(appId), rows) : rows;
+    },
+  };
+}
+
+function* joined(first: Iterable<SystemRow>, second: Iterable<SystemRow>): Iterable<SystemRow> {
+  yield* first;
+  yield* second;
+}

@@ -1,0 +1,60 @@
+/**
+ * Link files: the attachments of an app as one of its links gives and takes them (S55).
+ *
+ * Given is what a document refers to that is in a collection which the other side follows. Whether the
+ * document matches at this moment makes no difference: one that matched before has been sent with its
+ * token. Who knows the secret may follow everything; but a link never gives what nobody refers to.
+ */
+
+import type { ContentPiece, LinkAttachments, Store } from "@bigpeer/engine";
+import type { AttachmentFolder } from "../attachments/attachment-folder.ts";
+import type { AppContents, ContentLink } from "./app-contents.ts";
+
+/** A link as its files see it. */
+export interface FilesLink extends ContentLink {
+  /** The history of the other side. */
+  readonly partner: string | undefined;
+  readonly servedCollections: ReadonlySet<string>;
+}
+
+export interface LinkFilesOptions {
+  readonly store: Store;
+  readonly attachments: Pick<AttachmentFolder, "has" | "read" | "receive" | "receivedSize">;
+  readonly contents: AppContents;
+  readonly link: FilesLink;
+}
+
+export class LinkFiles implements LinkAttachments {
+  readonly #options: LinkFilesOptions;
+
+  constructor(options: LinkFilesOptions) {
+    this.#options = options;
+  }
+
+  get isEager(): boolean {
+    return this.#options.link.isEager;
+  }
+
+  /** What another link brings at this moment need not come twice. */
+  has(id: string): boolean {
+    const { attachments, contents, link } = this.#options;
+    return attachments.has(id) || contents.isComing(id, link);
+  }
+
+  start(id: string): number {
+    return this.#options.attachments.receivedSize(id);
+  }
+
+  async open(id: string, offset: number, bytesMax: number): Promise<ContentPiece | undefined> {
+    const { store, attachments, contents, link } = this.#options;
+    const collections = link.servedCollections;
+    if (!store.read((view) => view.isReferredFrom(id, collections))) return undefined;
+    if (!attachments.has(id)) await contents.relay(id, link);
+    return attachments.read(id, offset, bytesMax);
+  }
+
+  keep(id: string, piece: ContentPiece): Promise<"more" | "kept" | "refused"> {
+    const { attachments, link } = this.#options;
+    return attachments.receive(id, piece, `link:${link.partner ?? ""}`);
+  }
+}

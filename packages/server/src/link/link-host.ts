@@ -1,0 +1,551 @@
+/**
+ * The host of links: all links of all apps to other Big Peers, as the registry has them.
+ *
+ * It follows the registry while it runs: what is added is called, what is removed is ended, and what
+ * is pulled is changed on the links that there are. The replication port is open while some app has a
+ * secret. An app is opened for its links and stays open as long as it has one.
+ */
+
+import { Link, type Platform, type SystemRow } from "@bigpeer/engine";
+import type { OpenApp } from "../apps/open-app.ts";
+import type { AppUse } from "../apps/open-apps.ts";
+import type { Config } from "../config.ts";
+import { FailedCredentials } from "../failed-credentials.ts";
+import { isLoopbackHost } from "../http/loopback.ts";
+import { readTls } from "../http/tls.ts";
+import {
+  LINK_GREETING_SIZE_MAX,
+  LINK_HANDSHAKE_MS_MAX,
+  LINK_UNREAD_SIZE_MAX,
+  SYNC_CLOSE_MS_MAX,
+} from "../limits.ts";
+import { describeError, type Log, type LogLevel } from "../log.ts";
+import { linkLine } from "../log-events.ts";
+import type { Registry, RegistryChange } from "../registry/registry.ts";
+import type { Replication } from "../registry/replications.ts";
+import { ChannelMaker, type DialOptions } from "../sync/web-socket.ts";
+import { AppContents, type ContentOutcome } from "./app-contents.ts";
+import { hmacOf, type IncomingLink, type ProvenLink } from "./incoming-link.ts";
+import { LinkConnection } from "./link-connection.ts";
+import type { LinkEnd } from "./link-dialler.ts";
+import { LinkFiles } from "./link-files.ts";
+import { LINK_PATH, LinkListener } from "./link-listener.ts";
+import { type LinkReport, type LinkState, syncRow } from "./link-report.ts";
+import { type Attempt, LinkedApp, type LinkNews, type LinkTotals } from "./linked-app.ts";
+
+/** What links are made from. */
+export interface LinkSource {
+  readonly registry: Pick<Registry, "replications" | "replicationSecrets">;
+  readonly apps: { use(id: string): Promise<AppUse> };
+}
+
+export interface LinkHostOptions {
+  readonly config: Pick<
+    Config,
+    "replicationPort" | "replicationHost" | "replicationSecret" | "replicationTls"
+  >;
+  /** The streams of an app that is open, which its peers share. */
+  readonly streamsOf: (app: OpenApp) => LinkStreams;
+  readonly platform: Platform;
+  readonly log: Log;
+}
+
+type LinkStreams = ConstructorParameters<typeof Link>[0]["streams"];
+
+/** What is told of the links of an app, for metrics. */
+export interface LinkFigures extends LinkTotals {
+  readonly links: ReadonlyMap<LinkState, number>;
+  /** The largest of all links. */
+  readonly lagTransactions: number;
+  readonly lagSeconds: number;
+  /** Undefined until it was looked. */
+  readonly missingContents: number | undefined;
+  /** How often links ended, or were not, by the reason. */
+  readonly errors: ReadonlyMap<string, number>;
+}
+
+const TICK_MS = 1_000;
+
+/** When a port that could not be had is tried again. */
+const LISTEN_RETRY_MS = 10_000;
+
+/** What an app that cannot be opened now is told to whoever is connected. */
+const OPENING_AFTER_MS = 5_000;
+
+const CHANCES = 2 ** 32;
+
+export class LinkHost {
+  readonly #options: LinkHostOptions;
+  readonly #channels = new ChannelMaker(LINK_UNREAD_SIZE_MAX, LINK_GREETING_SIZE_MAX);
+  readonly #failed: FailedCredentials;
+  readonly #apps = new Map<string, LinkedApp>();
+  /** Refusals of callers who named no app that there is, by the reason. */
+  readonly #strangers = new Map<string, number>();
+  #source: LinkSource | undefined;
+  #listener: LinkListener | undefined;
+  #listening: Promise<void> | undefined;
+  #listenRetryMs = 0;
+  #tls: DialOptions["tls"];
+  #timer: NodeJS.Timeout | undefined;
+  /** Calls that nobody has answered yet, and how each is given up. */
+  readonly #calls = new Map<Attempt, () => void>();
+  /** Links that are over and whose last documents are being merged. */
+  readonly #releases = new Set<Promise<void>>();
+  #isReviewDue = false;
+  #isClosed = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(options: LinkHostOptions) {
+    this.#options = options;
+    this.#failed = new FailedCredentials(() => options.platform.elapsed());
+  }
+
+  /** Where other Big Peers call; undefined while the port is closed. */
+  get url(): string | undefined {
+    return this.#listener?.url;
+  }
+
+  /** Connections to the replication port that have not proved anything. */
+  get incomingCount(): number {
+    return this.#listener?.incomingCount ?? 0;
+  }
+
+  /** Throws PeerError `config.invalid` when the port cannot be had, or the files of TLS are bad. */
+  async start(source: LinkSource): Promise<void> {
+    this.#source = source;
+    this.#readTls();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+    if (this.#isPortWanted) await this.#listen();
+    this.#review();
+  }
+
+  /** To be called when the registry was changed. */
+  registryChanged({ isOfLinks, appIds }: RegistryChange): void {
+    if ((!isOfLinks && appIds.size === 0) || this.#isReviewDue || this.#isClosed) return;
+    this.#isReviewDue = true;
+    // Several changes at once are looked at once.
+    setImmediate(() => this.#review());
+  }
+
+  /** To be called before an app is closed: its links end. */
+  appClosing(app: OpenApp): void {
+    const linked = this.#apps.get(app.id);
+    if (linked?.contents?.app === app) linked.contents = undefined;
+    for (const connection of Array.from(linked?.connections ?? [])) {
+      connection.end("closing", "the app is closing");
+    }
+  }
+
+  /** Reads the files of TLS again; those of before stay when they are not good. */
+  reloadTls(): void {
+    try {
+      this.#readTls();
+    } catch (error) {
+      this.#options.log(
+        "error",
+        `links go on with the certificate before: ${describeError(error)}`,
+      );
+    }
+    this.#listener?.reloadTls();
+  }
+
+  /** Says goodbye on all links, and cuts those that do not close in time. May be called again. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const app of this.#apps.values()) app.close("closing", "the server is closing");
+    this.#giveUpCalls();
+    await this.#listening?.catch(() => {});
+    await Promise.all([this.#listener?.close(), this.#emptied()]);
+    await Promise.all(this.#releases);
+  }
+
+  /** Looks for a content that is not here at those the app is linked with. Never rejects. */
+  findContent(app: OpenApp, id: string): Promise<ContentOutcome> {
+    const linked = this.#apps.get(app.id);
+    if (linked === undefined) return Promise.resolve("missing");
+    return this.#contentsOf(linked, app).find(id);
+  }
+
+  /** Contents that an app refers to and does not have; undefined where it has not been linked. */
+  async missingContents(appId: string): Promise<number | undefined> {
+    return this.#apps.get(appId)?.contents?.count();
+  }
+
+  /** What there is of one replication. */
+  reports(replication: Replication): LinkReport[] {
+    return this.#apps.get(replication.appId)?.reports(replication) ?? [];
+  }
+
+  /** Rows of `system:data_sync_info`: one for each partner of an app. */
+  syncRows(appId: string): SystemRow[] {
+    const rows = new Map<string, SystemRow>();
+    for (const report of this.#apps.get(appId)?.reports() ?? []) {
+      const row = syncRow(report);
+      if (row === undefined || typeof row.id !== "string") continue;
+      if (report.state === "linked" || !rows.has(row.id)) rows.set(row.id, row);
+    }
+    return [...rows.values()];
+  }
+
+  /** By app; callers who named none that there is have the app "". */
+  *figures(): Iterable<[appId: string, figures: LinkFigures]> {
+    for (const [appId, app] of this.#apps) yield [appId, figuresOf(app)];
+    if (this.#strangers.size > 0) yield ["", { ...NO_FIGURES, errors: this.#strangers }];
+  }
+
+  get #isPortWanted(): boolean {
+    const { replicationPort, replicationSecret } = this.#options.config;
+    if (replicationPort === undefined || this.#isClosed) return false;
+    const { replicationSecrets } = this.#source?.registry ?? {};
+    return replicationSecret !== undefined || (replicationSecrets?.count ?? 0) > 0;
+  }
+
+  #secretOf(appId: string): string | undefined {
+    const own = this.#source?.registry.replicationSecrets.get(appId);
+    return own ?? this.#options.config.replicationSecret;
+  }
+
+  #readTls(): void {
+    const { replicationTls } = this.#options.config;
+    if (replicationTls === undefined) return;
+    const { cert, key, ca, minVersion } = readTls(replicationTls);
+    this.#tls = { cert, key, minVersion, ...(ca !== undefined && { ca }) };
+  }
+
+  /** Looks at all replications. Never throws. */
+  #review(): void {
+    this.#isReviewDue = false;
+    if (this.#isClosed || this.#source === undefined) return;
+    try {
+      this.#follow(this.#source);
+    } catch (error) {
+      this.#options.log("error", `expected to follow the replications: ${describeError(error)}`);
+    }
+    void this.#keepPort();
+  }
+
+  #follow({ registry }: LinkSource): void {
+    const byApp = new Map<string, Replication[]>();
+    for (const replication of registry.replications.all()) {
+      const known = byApp.get(replication.appId);
+      if (known === undefined) byApp.set(replication.appId, [replication]);
+      else known.push(replication);
+    }
+    for (const [id, app] of this.#apps) {
+      if (byApp.has(id)) continue;
+      app.close("stopped", "the app has no replication any more");
+      if (app.connections.size === 0) this.#apps.delete(id);
+    }
+    for (const [id, replications] of byApp) {
+      this.#appOf(id).follow(replications, this.#secretOf(id));
+    }
+  }
+
+  #appOf(id: string): LinkedApp {
+    const known = this.#apps.get(id);
+    if (known !== undefined) return known;
+    const { platform } = this.#options;
+    const made = new LinkedApp(id, {
+      now: () => platform.now(),
+      elapsed: () => platform.elapsed(),
+      chance: () => Buffer.from(platform.random(4)).readUInt32BE() / CHANCES,
+      dial: (appId, address, attempt) => this.#dial(appId, address, attempt),
+      tell: (app, news) => this.#tell(app, news),
+    });
+    this.#apps.set(id, made);
+    return made;
+  }
+
+  /** Opens or closes the replication port, as it is wanted now. Never rejects. */
+  async #keepPort(): Promise<void> {
+    const { log, platform } = this.#options;
+    try {
+      if (this.#isPortWanted && this.#listener === undefined) {
+        if (platform.elapsed() < this.#listenRetryMs) return;
+        this.#listenRetryMs = platform.elapsed() + LISTEN_RETRY_MS;
+        await this.#listen();
+      } else if (!this.#isPortWanted && this.#listener !== undefined && !this.#isClosed) {
+        const listener = this.#listener;
+        this.#listener = undefined;
+        log("info", "the replication port is closed: there is no replication secret any more");
+        await listener.close();
+      }
+    } catch (error) {
+      log("error", `the replication port could not be opened: ${describeError(error)}`);
+    }
+  }
+
+  #listen(): Promise<void> {
+    this.#listening ??= this.#open().finally(() => {
+      this.#listening = undefined;
+    });
+    return this.#listening;
+  }
+
+  async #open(): Promise<void> {
+    const { config, platform, log } = this.#options;
+    const listener = new LinkListener({
+      host: config.replicationHost,
+      port: config.replicationPort ?? 0,
+      tls: config.replicationTls,
+      channels: this.#channels,
+      log,
+      elapsed: () => platform.elapsed(),
+      random: (size) => platform.random(size),
+      acceptedCount: () => this.#acceptedCount(),
+      secretOf: (appId) => this.#apps.get(appId)?.secret,
+      onProven: (link) => this.#accept(link),
+      onRefused: (incoming, end) => this.#refuse(incoming, end),
+    });
+    await listener.listen();
+    if (this.#isClosed) return listener.close();
+    this.#listener = listener;
+    log("info", "the replication port is open", { url: listener.url });
+    if (config.replicationTls !== undefined || isLoopbackHost(config.replicationHost)) return;
+    log("warn", "links are not encrypted: set replication-tls-cert, unless the network is trusted");
+  }
+
+  #dial(appId: string, address: string, attempt: Attempt): void {
+    const url = `${this.#tls === undefined ? "ws" : "wss"}://${address}${LINK_PATH}`;
+    const tls = this.#tls === undefined ? {} : { tls: this.#tls };
+    const fail = (error: unknown): void => {
+      this.#calls.delete(attempt);
+      const message = error instanceof Error ? error.message : String(error);
+      attempt.failed({ code: "unreachable", message: message || "nobody answers" });
+    };
+    try {
+      const giveUp = this.#channels.dial(
+        { url, timeoutMs: LINK_HANDSHAKE_MS_MAX, ...tls },
+        {
+          failed: fail,
+          opened: (channel) => {
+            this.#calls.delete(attempt);
+            if (!attempt.isWanted() || this.#isClosed) return channel.cut();
+            const options = { channel, side: "dial", address, remoteAddress: address } as const;
+            const connection = this.#connectionOf(appId, options);
+            attempt.opened(connection);
+            void this.#begin(appId, connection);
+          },
+        },
+      );
+      this.#calls.set(attempt, giveUp);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** Those that nobody wants any more. */
+  #giveUpCalls(): void {
+    for (const [attempt, giveUp] of Array.from(this.#calls)) if (!attempt.isWanted()) giveUp();
+  }
+
+  #accept(proven: ProvenLink): void {
+    const { appId, channel, remoteAddress } = proven;
+    const connection = this.#connectionOf(appId, { channel, side: "accept", remoteAddress });
+    this.#appOf(appId).accept(connection);
+    void this.#begin(appId, connection, proven);
+  }
+
+  #connectionOf(
+    appId: string,
+    options: Pick<LinkConnection, "side" | "remoteAddress"> & {
+      readonly channel: ConstructorParameters<typeof LinkConnection>[0]["channel"];
+      readonly address?: string;
+    },
+  ): LinkConnection {
+    const { platform } = this.#options;
+    const app = this.#appOf(appId);
+    return new LinkConnection({
+      ...options,
+      elapsed: () => platform.elapsed(),
+      now: () => platform.now(),
+      host: {
+        linked: (connection) => app.linked(connection),
+        ended: (connection, end) => this.#ended(app, connection, end),
+        failed: (_connection, error) => this.#fault(appId, error),
+      },
+    });
+  }
+
+  /** Opens the app and begins to speak. Never rejects. */
+  async #begin(appId: string, connection: LinkConnection, proven?: ProvenLink): Promise<void> {
+    try {
+      const use = await this.#use(appId);
+      try {
+        this.#speak(use, connection, proven);
+      } catch (error) {
+        use.release();
+        throw error;
+      }
+    } catch (error) {
+      this.#fault(appId, error);
+      connection.end("busy", "the app cannot be opened now", OPENING_AFTER_MS);
+    }
+  }
+
+  #use(appId: string): Promise<AppUse> {
+    if (this.#source === undefined) throw new Error("expected a source of apps");
+    return this.#source.apps.use(appId);
+  }
+
+  #speak(use: AppUse, connection: LinkConnection, proven: ProvenLink | undefined): void {
+    const { platform, streamsOf } = this.#options;
+    const { app } = use;
+    const linked = this.#appOf(app.id);
+    const streams = streamsOf(app);
+    const contents = this.#contentsOf(linked, app);
+    connection.configure(linked.pulledBy(connection));
+    const { store, attachments } = app;
+    const files = new LinkFiles({ store, attachments, contents, link: connection });
+    connection.begin(use, proven?.heard ?? [], (channel, onEvent) => {
+      return new Link({
+        store,
+        platform,
+        appId: app.id,
+        attachments: files,
+        streams,
+        channel,
+        side: connection.side,
+        queries: connection.pulled.queries,
+        hmac: (bytes) => (linked.secret === undefined ? undefined : hmacOf(linked.secret, bytes)),
+        onEvent,
+        ...(proven && { nonce: proven.nonce }),
+      });
+    });
+  }
+
+  #contentsOf(linked: LinkedApp, app: OpenApp): AppContents {
+    const known = linked.contents;
+    if (known?.app === app) return known;
+    const made = new AppContents(app, linked, {
+      elapsed: () => this.#options.platform.elapsed(),
+      fault: (error) => this.#fault(app.id, error),
+    });
+    linked.contents = made;
+    return made;
+  }
+
+  #ended(app: LinkedApp, connection: LinkConnection, end: LinkEnd): void {
+    app.ended(connection, end);
+    const released = connection.released.finally(() => this.#releases.delete(released));
+    this.#releases.add(released);
+    if (app.isClosed && app.connections.size === 0) this.#apps.delete(app.id);
+    if (this.#isClosed && this.#connectionCount() === 0) this.#onEmpty?.();
+  }
+
+  /** Who tries many is told to wait. */
+  #refuse({ appId, remoteAddress }: IncomingLink, end: LinkEnd): number | undefined {
+    const { code } = end;
+    const app = appId === undefined ? undefined : this.#apps.get(appId);
+    if (STRANGE_CODES.has(code)) this.#failed.note(remoteAddress);
+    const seconds = this.#failed.retryAfterSeconds(remoteAddress);
+    const message = app === undefined ? end.message : this.#reasonOf(app, end);
+    if (app === undefined) this.#strangers.set(code, (this.#strangers.get(code) ?? 0) + 1);
+    else app.refused(remoteAddress, { code, message });
+    const level = seconds === undefined ? "warn" : "debug";
+    const event = { side: "accept", address: remoteAddress, code } as const;
+    linkLine(this.#options.log, level, "a link was refused", { ...event, appId: app?.id, message });
+    return seconds === undefined ? undefined : seconds * 1000;
+  }
+
+  /** What is told here, and not to whoever called. */
+  #reasonOf({ secret }: LinkedApp, { code, message }: LinkEnd): string {
+    if (code !== "unauthorized") return message;
+    if (secret === undefined) return "the app has no replication secret here";
+    return "the other side has another replication secret";
+  }
+
+  #tell({ id: appId }: LinkedApp, news: LinkNews): void {
+    const { kind, isRepeated: _, ...event } = news;
+    const { log } = this.#options;
+    if (kind === "linked") return linkLine(log, "info", "a link is up", { appId, ...event });
+    const level = levelOf(news);
+    const message = kind === "ended" ? "a link ended" : "a Big Peer could not be reached";
+    linkLine(log, this.#isClosed ? "debug" : level, message, { appId, ...event });
+  }
+
+  #tick(): void {
+    this.#listener?.tick();
+    this.#giveUpCalls();
+    for (const [id, app] of this.#apps) {
+      try {
+        app.tick();
+      } catch (error) {
+        this.#fault(id, error);
+      }
+    }
+    void this.#keepPort();
+  }
+
+  #fault(appId: string, error: unknown): void {
+    this.#options.log("error", `links of the app ${appId}: ${describeError(error)}`);
+  }
+
+  #acceptedCount(): number {
+    let count = 0;
+    for (const { connections } of this.#apps.values()) {
+      for (const { side } of connections) if (side === "accept") count++;
+    }
+    return count;
+  }
+
+  #connectionCount(): number {
+    let count = 0;
+    for (const { connections } of this.#apps.values()) count += connections.size;
+    return count;
+  }
+
+  /** Resolves when no link is left, which it sees to. */
+  #emptied(): Promise<void> {
+    if (this.#connectionCount() === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        for (const { connections } of this.#apps.values()) {
+          for (const connection of connections) connection.cut();
+        }
+      }, SYNC_CLOSE_MS_MAX);
+      this.#onEmpty = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** What somebody who is no Big Peer, or none of ours, is sent away for. */
+const STRANGE_CODES: ReadonlySet<string> = new Set(["unauthorized", "malformed", "version"]);
+
+/** What was done on purpose is no warning, and what is so as before is told to who asks for it. */
+function levelOf({ code = "", isRepeated }: LinkNews): LogLevel {
+  if (isRepeated === true || code === "duplicate") return "debug";
+  return code === "stopped" || code === "closing" ? "info" : "warn";
+}
+
+const NO_FIGURES: LinkFigures = {
+  links: new Map(),
+  lagTransactions: 0,
+  lagSeconds: 0,
+  pulledDocuments: 0,
+  pulledBytes: 0,
+  servedDocuments: 0,
+  servedBytes: 0,
+  missingContents: undefined,
+  errors: new Map(),
+};
+
+function figuresOf(app: LinkedApp): LinkFigures {
+  const links = new Map<LinkState, number>();
+  let lagTransactions = 0;
+  let lagMs = 0;
+  for (const { state, link } of app.reports()) {
+    links.set(state, (links.get(state) ?? 0) + 1);
+    lagTransactions = Math.max(lagTransactions, link?.lagTxn ?? 0);
+    lagMs = Math.max(lagMs, link?.lagMs ?? 0);
+  }
+  const { errors, contents } = app;
+  const missingContents = contents?.lastCount;
+  const lag = { lagTransactions, lagSeconds: lagMs / 1000 };
+  return { ...app.totals(), ...lag, links, missingContents, errors };
+}

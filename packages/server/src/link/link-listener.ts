@@ -1,0 +1,189 @@
+/**
+ * The replication port: where other Big Peers call. HTTP on it has one path, `/link`, which becomes
+ * a WebSocket; all else is answered with 404.
+ *
+ * Whoever calls is nobody until the proof. So there are bounds on how many may be on their way, of
+ * all and from one address, on how long that may take, and on what they may send meanwhile.
+ */
+
+import { PeerError } from "@bigpeer/protocol";
+import type { TlsFiles } from "../config.ts";
+import { networkOf } from "../failed-credentials.ts";
+import { type HttpServer, listenHttp, type UpgradeRequest } from "../http/http-server.ts";
+import { Refusal, unavailable } from "../http/refusal.ts";
+import { messageBody, pathOf, Router } from "../http/router.ts";
+import {
+  LINGER_MS_MAX,
+  LINK_HANDSHAKE_MS_MAX,
+  LINK_HANDSHAKES_MAX,
+  LINK_HANDSHAKES_PER_ADDRESS_MAX,
+  LINK_IDLE_MAX,
+  LINK_IDLE_PER_ADDRESS_MAX,
+  LINKS_MAX,
+} from "../limits.ts";
+import type { Log } from "../log.ts";
+import { refuse } from "../sync/sync-endpoint.ts";
+import type { ChannelMaker } from "../sync/web-socket.ts";
+import { IncomingLink, type IncomingLinkHost, type ProvenLink } from "./incoming-link.ts";
+import type { LinkEnd } from "./link-dialler.ts";
+
+export interface LinkListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: TlsFiles | undefined;
+  readonly channels: ChannelMaker;
+  readonly log: Log;
+  /** On a clock that never goes back. */
+  readonly elapsed: () => number;
+  readonly random: (size: number) => Uint8Array;
+  /** Links that were accepted and are there. */
+  readonly acceptedCount: () => number;
+  readonly secretOf: (appId: string) => string | undefined;
+  readonly onProven: (link: ProvenLink) => void;
+  /** Returns how long who was sent away is to stay away, if that is to be told. */
+  readonly onRefused: (incoming: IncomingLink, end: LinkEnd) => number | undefined;
+}
+
+export const LINK_PATH = "/link";
+
+const RETRY_SECONDS = 10;
+
+export class LinkListener implements IncomingLinkHost {
+  readonly #options: LinkListenerOptions;
+  /** Those that are on their way, in the order in which they came. */
+  readonly #incoming = new Set<IncomingLink>();
+  #http: HttpServer | undefined;
+
+  constructor(options: LinkListenerOptions) {
+    this.#options = options;
+  }
+
+  /** Where it listens. */
+  get url(): string {
+    return this.#http?.url ?? "";
+  }
+
+  /** Connections that have not proved anything yet. */
+  get incomingCount(): number {
+    return this.#incoming.size;
+  }
+
+  /** Throws PeerError `config.invalid` when the address cannot be had. */
+  async listen(): Promise<void> {
+    const { host, port, tls, log } = this.#options;
+    const router = new Router({ endpoints: [linkEndpoint()], dataEndpoints: [], log });
+    try {
+      this.#http = await listenHttp({
+        host,
+        port,
+        log,
+        ...(tls && { tls }),
+        upgrades: { connectionsMax: LINKS_MAX, take: (asked) => this.#take(asked) },
+        idle: { max: LINK_IDLE_MAX, perAddressMax: LINK_IDLE_PER_ADDRESS_MAX },
+        answer: (request) => router.answer(request),
+      });
+    } catch (error) {
+      throw asLinkSetting(error);
+    }
+  }
+
+  reloadTls(): void {
+    this.#http?.reloadTls();
+  }
+
+  /** Who takes too long is sent away. To be called about every second. */
+  tick(): void {
+    const now = this.#options.elapsed();
+    const message = `expected a proof within ${LINK_HANDSHAKE_MS_MAX} ms`;
+    for (const incoming of this.#incoming) {
+      if (now - incoming.startMs < LINK_HANDSHAKE_MS_MAX) break;
+      incoming.dismiss({ code: "malformed", message });
+      // It may never close its side.
+      if (now - incoming.startMs >= LINK_HANDSHAKE_MS_MAX + LINGER_MS_MAX) incoming.cut();
+    }
+  }
+
+  /** Takes nobody any more. Links that were proven are others' to end. */
+  async close(): Promise<void> {
+    for (const incoming of this.#incoming) {
+      incoming.dismiss({ code: "closing", message: "the server is closing" });
+      incoming.cut();
+    }
+    await this.#http?.close();
+  }
+
+  secretOf(appId: string): string | undefined {
+    return this.#options.secretOf(appId);
+  }
+
+  random(size: number): Uint8Array {
+    return this.#options.random(size);
+  }
+
+  proven(incoming: IncomingLink, link: ProvenLink): void {
+    this.#incoming.delete(incoming);
+    this.#options.onProven(link);
+  }
+
+  refused(incoming: IncomingLink, end: LinkEnd): number | undefined {
+    return this.#options.onRefused(incoming, end);
+  }
+
+  ended(incoming: IncomingLink): void {
+    this.#incoming.delete(incoming);
+  }
+
+  #take({ incoming, socket, head, remoteAddress }: UpgradeRequest): boolean {
+    const { method, url = "", headers } = incoming;
+    if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket") return false;
+    if (pathOf(url) !== LINK_PATH) return false;
+    const refusal = this.#refusalFor(remoteAddress, headers.origin);
+    if (refusal !== undefined) {
+      refuse(socket, refusal);
+      return true;
+    }
+    const { channels, elapsed } = this.#options;
+    const channel = channels.accept(incoming, socket, head);
+    if (channel !== undefined) {
+      this.#incoming.add(new IncomingLink(channel, remoteAddress, elapsed(), this));
+    }
+    return true;
+  }
+
+  #refusalFor(remoteAddress: string, origin: string | undefined): Refusal | undefined {
+    // No page of a browser is a Big Peer.
+    if (origin !== undefined) return new Refusal(403, "this is where Big Peers are linked");
+    const network = networkOf(remoteAddress);
+    let count = 0;
+    for (const incoming of this.#incoming) {
+      if (networkOf(incoming.remoteAddress) === network) count++;
+    }
+    const isFull =
+      count >= LINK_HANDSHAKES_PER_ADDRESS_MAX ||
+      this.#incoming.size >= LINK_HANDSHAKES_MAX ||
+      this.#options.acceptedCount() >= LINKS_MAX;
+    return isFull
+      ? unavailable("there are as many links as there may be", RETRY_SECONDS)
+      : undefined;
+  }
+}
+
+function linkEndpoint() {
+  return {
+    name: "link",
+    path: LINK_PATH,
+    methods: ["GET"],
+    failureBody: messageBody,
+    answer: (): never => {
+      const headers = { upgrade: "websocket" };
+      throw new Refusal(426, "expected a WebSocket: this is where Big Peers are linked", headers);
+    },
+  };
+}
+
+/** The listener names the settings of the data API. */
+function asLinkSetting(error: unknown): unknown {
+  if (!(error instanceof PeerError) || error.code !== "config.invalid") return error;
+  const message = error.message.replace(/--(host|port)\b/, "--replication-$1");
+  return new PeerError(error.code, message, { cause: error.cause });
+}

@@ -1,0 +1,35 @@
+/**
+ * Device name: the key that a device names itself by, and the credential that it came with; and how
+ * that is the id of its record.
+ */
+
+import { isArray, type Value } from "@bigpeer/protocol";
+
+export const DEVICE_RECORDS = "__small_peer_info";
+
+export interface DeviceName {
+  readonly key: string;
+  readonly credential: string;
+}
+
+/** A name as the key of a map. */
+export function textOf({ key, credential }: DeviceName): string {
+  return JSON.stringify([key, credential]);
+}
+
+export function isSameName(one: DeviceName, other: DeviceName): boolean {
+  return one.key === other.key && one.credential === other.credential;
+}
+
+export function idOf({ key, credential }: DeviceName): Value {
+  return [key, credential];
+}
+
+/** Undefined when it is not the id of a record that was made here. */
+export function nameIn(id: Value): DeviceName | undefined {
+  if (!isArray(id) || id.length !== 2) return undefined;
+  const [key, credential] = id;
+  return typeof key === "string" && typeof credential === "string"
+    ? { key, credential }
+    : undefined;
+}

@@ -1,0 +1,68 @@
+/**
+ * Record room: room for new records of devices in one transaction. Where there are too many, that of a
+ * device that is gone makes way.
+ */
+
+import type { Transaction } from "@bigpeer/engine";
+import { DEVICE_RECORDS_MAX, DEVICE_RECORDS_OF_ONE_MAX } from "../limits.ts";
+import { DEVICE_RECORDS, type DeviceName, idOf, textOf } from "./device-name.ts";
+import type { DeviceRoll } from "./device-roll.ts";
+
+/** How many records there may be, and how many of one credential. */
+export interface RecordLimits {
+  readonly recordsMax?: number;
+  readonly recordsOfOneMax?: number;
+}
+
+export class RecordRoom {
+  readonly #transaction: Transaction;
+  readonly #roll: DeviceRoll;
+  readonly #max: number;
+  readonly #ofOneMax: number;
+  /** What this transaction has written or removed. */
+  readonly #touched = new Set<string>();
+  /** By credential: how many more it has by this transaction. */
+  readonly #more = new Map<string, number>();
+
+  constructor(transaction: Transaction, roll: DeviceRoll, limits: RecordLimits) {
+    this.#transaction = transaction;
+    this.#roll = roll;
+    this.#max = limits.recordsMax ?? DEVICE_RECORDS_MAX;
+    this.#ofOneMax = limits.recordsOfOneMax ?? DEVICE_RECORDS_OF_ONE_MAX;
+  }
+
+  touch(name: DeviceName): void {
+    this.#touched.add(textOf(name));
+  }
+
+  /** Those whose records had to go for one more of a credential; undefined when none can. */
+  make(credential: string): DeviceName[] | undefined {
+    const removed: DeviceName[] = [];
+    for (;;) {
+      const isOver = this.#roll.countOf(credential) + this.#moreOf(credential) >= this.#ofOneMax;
+      if (!isOver && this.#transaction.view.count(DEVICE_RECORDS) < this.#max) break;
+      const isTaken = (name: DeviceName): boolean => this.#touched.has(textOf(name));
+      const longest = isOver
+        ? this.#roll.longestGoneOf(credential, isTaken)
+        : this.#roll.longestGone(isTaken);
+      if (longest === undefined) return undefined;
+      this.#remove(longest);
+      removed.push(longest);
+    }
+    this.#more.set(credential, this.#moreOf(credential) + 1);
+    return removed;
+  }
+
+  #moreOf(credential: string): number {
+    return this.#more.get(credential) ?? 0;
+  }
+
+  /** Somebody else may have removed it. */
+  #remove(name: DeviceName): void {
+    const id = idOf(name);
+    this.touch(name);
+    this.#more.set(name.credential, this.#moreOf(name.credential) - 1);
+    if (this.#transaction.view.get(DEVICE_RECORDS, id) === undefined) return;
+    this.#transaction.apply([{ kind: "delete", collection: DEVICE_RECORDS, id }]);
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * Remote execution: a statement on connected peers of an app, from its text to their answers.
+ *
+ *   place taken ──> peers selected ──> in the audit log ──> asked ──> all answered, late or gone
+ *
+ * Nothing goes out before its entry is durable. Each peer has its own deadline; ours is a second behind
+ * it, so whoever asked is answered within that time whatever the peers do. Who leaves takes his
+ * statement back.
+ */
+
+import {
+  type ChosenPeers,
+  type PeerAnswer,
+  type PeerReport,
+  peerRow,
+  type RunningRemote,
+  type StatementRunner,
+  type SyncServer,
+  type SystemRow,
+} from "@bigpeer/engine";
+import { PeerError } from "@bigpeer/protocol";
+import type { Credential } from "../auth/credential.ts";
+import { Refusal, unavailable } from "../http/refusal.ts";
+import {
+  ANSWER_SIZE_MAX,
+  REMOTE_ANSWER_BYTES_MAX,
+  REMOTE_ANSWER_ROWS_MAX,
+  REMOTE_ANSWERS_BYTES_MAX,
+  REMOTE_LATE_MS,
+  REMOTE_PEERS_MAX,
+  REMOTE_RUNS_MAX,
+  REMOTE_RUNS_OF_APP_MAX,
+} from "../limits.ts";
+import type { Log } from "../log.ts";
+import { cutStatement, remoteRunLine } from "../log-events.ts";
+import { LONG_WORK } from "../loop-share.ts";
+import { targetOfApp } from "../registry/apps.ts";
+import type { Author, Deed } from "../registry/audit-log.ts";
+import { reportsOf } from "./device-facts.ts";
+import { type RemoteAnswer, tellableAnswers } from "./tellable-answers.ts";
+
+export interface RemoteExecutionOptions {
+  /** The sync of an app; undefined when no peer has come since it was opened. */
+  readonly syncOf: (appId: string) => SyncServer | undefined;
+  /** Puts a run into the audit log. Resolves when that is durable. */
+  readonly record: (author: Author, deed: Deed) => Promise<void>;
+  /** How long the statement may take on each peer. */
+  readonly timeoutMs: number;
+  /** A clock that never goes back. */
+  readonly elapsed: () => number;
+  readonly log: Log;
+  /** Peers of one run; see limits.ts. */
+  readonly peersMax?: number;
+  /** Told of each run, however it ended. */
+  readonly onEnd?: (run: EndedRun) => void;
+}
+
+/** An app as a run sees it. */
+export interface AskedApp {
+  readonly id: string;
+  readonly name: string;
+  readonly statements: Pick<StatementRunner, "selectPeers" | "cancel">;
+}
+
+export interface RemoteCall {
+  readonly app: AskedApp;
+  readonly credential: Pick<Credential, "id" | "authority">;
+  readonly requestId: string;
+  /** With its SYNC CONTEXT. */
+  readonly statement: string;
+  readonly args: unknown;
+  /** Calls `listener` when nobody waits any more. Returns the way to stop it. */
+  onHangUp(listener: () => void): () => void;
+}
+
+/** Answers in the order of the peers, or why nothing could be run. */
+export type RemoteOutcome =
+  | { readonly kind: "done"; readonly answers: readonly RemoteAnswer[] }
+  | { readonly kind: "failed"; readonly description: string };
+
+/** `refused`: by what it asked for; `busy`: by what others ask for. */
+export type RunResult = "done" | "cancelled" | "refused" | "busy" | "failed";
+
+/** How a peer has answered. */
+export type PeerResult = "answered" | "refused" | "timeout" | "lost" | "busy" | "failed";
+
+export interface EndedRun {
+  readonly result: RunResult;
+  readonly elapsedMs: number;
+  readonly peers: readonly PeerResult[];
+}
+
+/** The codes that say more than that it failed; a peer may say any. */
+const PEER_RESULTS: ReadonlyMap<string, PeerResult> = new Map([
+  ["remote.refused", "refused"],
+  ["remote.lost", "lost"],
+  ["query.timeout", "timeout"],
+  ["query.busy", "busy"],
+]);
+
+const RETRY_SECONDS = 1;
+
+const NONE: RemoteOutcome = { kind: "done", answers: [] };
+
+/** What became of a call so far, for its end. */
+interface Progress {
+  isGone: boolean;
+  running: RunningRemote | undefined;
+  answers: readonly RemoteAnswer[];
+}
+
+export class RemoteExecution {
+  readonly #options: RemoteExecutionOptions;
+  /** Runs under way, by app. */
+  readonly #runs = new Map<string, number>();
+  #runCount = 0;
+
+  constructor(options: RemoteExecutionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Throws a Refusal, 503, when too much is under way, and what is wrong with the statement. Resolves
+   * also when the caller has left: then nobody reads what it says.
+   */
+  async run(call: RemoteCall): Promise<RemoteOutcome> {
+    const { elapsed } = this.#options;
+    const startMs = elapsed();
+    const progress: Progress = { isGone: false, running: undefined, answers: [] };
+    let result: RunResult = "failed";
+    try {
+      this.#enter(call.app.id);
+      try {
+        const outcome = await this.#select(call, progress);
+        if (outcome.kind === "done") result = progress.isGone ? "cancelled" : "done";
+        return outcome;
+      } finally {
+        this.#leave(call.app.id);
+      }
+    } catch (error) {
+      result = progress.isGone ? "cancelled" : resultOf(error);
+      throw error;
+    } finally {
+      const peers = progress.answers.map(peerResult);
+      this.#options.onEnd?.({ result, elapsedMs: elapsed() - startMs, peers });
+    }
+  }
+
+  #enter(appId: string): void {
+    const count = this.#runs.get(appId) ?? 0;
+    if (count >= REMOTE_RUNS_OF_APP_MAX) {
+      throw unavailable("too many statements run on peers of this app", RETRY_SECONDS);
+    }
+    if (this.#runCount >= REMOTE_RUNS_MAX) {
+      throw unavailable("too many statements run on peers", RETRY_SECONDS);
+    }
+    this.#runs.set(appId, count + 1);
+    this.#runCount++;
+  }
+
+  #leave(appId: string): void {
+    const count = (this.#runs.get(appId) ?? 0) - 1;
+    if (count > 0) this.#runs.set(appId, count);
+    else this.#runs.delete(appId);
+    this.#runCount--;
+  }
+
+  async #select(call: RemoteCall, progress: Progress): Promise<RemoteOutcome> {
+    const { app, credential, requestId, statement, args } = call;
+    const stop = call.onHangUp(() => {
+      progress.isGone = true;
+      app.statements.cancel(requestId, "the client left");
+      progress.running?.cancel();
+    });
+    try {
+      // Many may begin at once, and there may be thousands of peers to select from.
+      await LONG_WORK.turn();
+      const sync = this.#options.syncOf(app.id);
+      const reports = new Map<SystemRow, PeerReport>();
+      const { authority } = credential;
+      const request = { statement, args, authority, requestId };
+      const chosen = await app.statements.selectPeers(request, rowsOf(sync, reports));
+      const asked = new Map<number, PeerReport>();
+      for (const row of chosen.selected) {
+        const report = reports.get(row);
+        if (report !== undefined) asked.set(report.session, report);
+      }
+      if (sync === undefined || asked.size === 0 || progress.isGone) return NONE;
+      const { peersMax = REMOTE_PEERS_MAX } = this.#options;
+      if (asked.size > peersMax) return { kind: "failed", description: tooMany(peersMax) };
+      await this.#record(call, asked.size);
+      // One write may have recorded many.
+      await LONG_WORK.turn();
+      // Whoever left while it was written has asked nobody.
+      if (progress.isGone) return NONE;
+      progress.running = this.#start(sync, Array.from(asked.keys()), chosen);
+      const answers = await this.#answers(progress.running, call);
+      const known = answers.flatMap((answer) => {
+        const report = answer.report ?? asked.get(answer.session);
+        return report === undefined ? [] : [{ ...answer, report }];
+      });
+      progress.answers = await tellableAnswers(known, ANSWER_SIZE_MAX);
+      return { kind: "done", answers: progress.answers };
+    } finally {
+      stop();
+    }
+  }
+
+  #start(
+    sync: SyncServer,
+    sessions: readonly number[],
+    { statement, args }: ChosenPeers,
+  ): RunningRemote {
+    return sync.run(sessions, {
+      statement,
+      args,
+      ms: this.#options.timeoutMs,
+      rows: REMOTE_ANSWER_ROWS_MAX,
+      bytes: REMOTE_ANSWER_BYTES_MAX,
+      allBytes: REMOTE_ANSWERS_BYTES_MAX,
+    });
+  }
+
+  async #answers(running: RunningRemote, call: RemoteCall): Promise<readonly PeerAnswer[]> {
+    const { timeoutMs, elapsed, log } = this.#options;
+    const startMs = elapsed();
+    const timer = setTimeout(() => running.expire(), timeoutMs + REMOTE_LATE_MS);
+    try {
+      const answers = await running.done;
+      remoteRunLine(log, {
+        requestId: call.requestId,
+        appId: call.app.id,
+        credentialId: call.credential.id,
+        elapsedMs: elapsed() - startMs,
+        results: answers.map(peerResult),
+      });
+      return answers;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #record({ app, credential, requestId, statement }: RemoteCall, count: number): Promise<void> {
+    const author = { actor: credential.id, requestId };
+    const detail = `${count} ${count === 1 ? "peer" : "peers"}: ${cutStatement(statement)}`;
+    return this.#options.record(author, {
+      action: "remote.execute",
+      target: targetOfApp(app.name),
+      detail,
+    });
+  }
+}
+
+function tooMany(max: number): string {
+  return `expected at most ${max} peers at a time; choose fewer with WHERE (query.too_large)`;
+}
+
+function* rowsOf(
+  sync: SyncServer | undefined,
+  reports: Map<SystemRow, PeerReport>,
+): Iterable<SystemRow> {
+  for (const report of sync === undefined ? [] : reportsOf(sync)) {
+    const row = peerRow(report);
+    reports.set(row, report);
+    yield row;
+  }
+}
+
+function resultOf(error: unknown): RunResult {
+  if (error instanceof Refusal) return error.status === 503 ? "busy" : "refused";
+  return error instanceof PeerError ? "refused" : "failed";
+}
+
+function peerResult({ error }: PeerAnswer): PeerResult {
+  return error === undefined ? "answered" : (PEER_RESULTS.get(error.code) ?? "failed");
+}

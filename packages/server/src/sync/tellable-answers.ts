@@ -1,0 +1,64 @@
+/**
+ * Tellable answers: what peers have answered, so that all of it fits into one answer over HTTP.
+ *
+ * A peer may answer with what takes six times as much in JSON as on its way here. Whoever has most to
+ * say has an error instead, so that nobody can keep out the others.
+ */
+
+import type { PeerAnswer, PeerReport } from "@bigpeer/engine";
+import { stringifyJson, type Value } from "@bigpeer/protocol";
+import { LONG_WORK } from "../loop-share.ts";
+
+/** What a peer has answered, and who it is; as it was selected, where it was gone before it was asked. */
+export type RemoteAnswer = PeerAnswer & { readonly report: PeerReport };
+
+/** What is around all that a peer says: names of fields and numbers. */
+const AROUND_SIZE = 512;
+
+const TOO_LARGE = {
+  code: "query.too_large",
+  message: "the answers of all peers together are too large",
+};
+
+/** In their order; `sizeMax` is for all of them as JSON. */
+export async function tellableAnswers(
+  answers: readonly RemoteAnswer[],
+  sizeMax: number,
+): Promise<RemoteAnswer[]> {
+  const sizes: number[] = [];
+  let left = sizeMax;
+  let endMs = LONG_WORK.begin();
+  for (const answer of answers) {
+    const { description, identity } = answer.report;
+    const { key, deviceName, metadata } = description;
+    left -= sizeOf([key, deviceName, metadata, identity]) + AROUND_SIZE;
+    let size = 0;
+    for (const part of partsOf(answer)) {
+      size += sizeOf(part) + 1;
+      if (performance.now() < endMs) continue;
+      endMs = await LONG_WORK.turn();
+    }
+    sizes.push(size);
+  }
+  const isTold = new Set<number>();
+  const smallestFirst = Array.from(sizes.entries()).sort(([, a], [, b]) => a - b);
+  for (const [i, size] of smallestFirst) {
+    left -= size;
+    if (left < 0) break;
+    isTold.add(i);
+  }
+  return answers.map((answer, i) =>
+    isTold.has(i) ? answer : { ...answer, items: [], warnings: [], error: TOO_LARGE },
+  );
+}
+
+/** All that a peer can say as much of as it likes. */
+function* partsOf({ items, warnings, error }: RemoteAnswer): Iterable<Value> {
+  yield* items;
+  for (const { description, id = null } of warnings) yield [description, id];
+  if (error !== undefined) yield [error.code, error.message];
+}
+
+function sizeOf(value: Value): number {
+  return Buffer.byteLength(stringifyJson(value));
+}

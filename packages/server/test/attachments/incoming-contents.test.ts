@@ -1,0 +1,89 @@
+/**
+ * Contents that come piece by piece: in order, whole, right, and bounded in what they leave behind.
+ */
+
+import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { PeerError } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { IncomingContents } from "../../src/attachments/incoming-contents.ts";
+import { idOf } from "../support/attachment-client.ts";
+
+const CONTENT = Buffer.from("0123456789");
+const ID = idOf(CONTENT);
+
+function openIncoming(sizeMax = 1_000) {
+  const parent = temporaryFolder();
+  const folder = join(parent, "incoming");
+  const kept = join(parent, "kept");
+  const incoming = new IncomingContents(folder, sizeMax);
+  const keep = async (path: string): Promise<void> => renameSync(path, kept);
+  const take = (offset: number, end: number, size = CONTENT.length) =>
+    incoming.take(ID, { offset, bytes: CONTENT.subarray(offset, end), size }, keep);
+  return { folder, kept, incoming, take, keep };
+}
+
+test("[S55] pieces become the content in their order, and what is not the next one changes nothing", async () => {
+  const { folder, kept, incoming, take } = openIncoming();
+  expect(incoming.sizeOf(ID)).toBe(0);
+  expect(await take(0, 4)).toBe("more");
+  expect(await take(0, 4)).toBe("refused");
+  expect(await take(6, 10)).toBe("refused");
+  expect(incoming.sizeOf(ID)).toBe(4);
+  // Another one on the same folder, as after a restart.
+  expect(new IncomingContents(folder, 1_000).sizeOf(ID)).toBe(4);
+  expect(await take(4, 10)).toBe("kept");
+  expect(readFileSync(kept)).toEqual(CONTENT);
+  expect(incoming.sizeOf(ID)).toBe(0);
+});
+
+test("[S55] a content that had come whole before the power failed is kept when it is asked on", async () => {
+  const { folder, kept, take, incoming } = openIncoming();
+  await take(0, 4);
+  writeFileSync(join(folder, ID), CONTENT);
+  expect(incoming.sizeOf(ID)).toBe(10);
+  expect(await take(10, 10)).toBe("kept");
+  expect(readFileSync(kept)).toEqual(CONTENT);
+});
+
+test("[S55] what is too large, more than was said, or has another digest is refused, and nothing of it is left", async () => {
+  const { folder, incoming, take, keep } = openIncoming(10);
+  expect(await take(0, 4, 11)).toBe("refused");
+  expect(await take(0, 4)).toBe("more");
+  expect(await take(4, 10, 8)).toBe("refused");
+  const wrong = { offset: 0, bytes: Buffer.from("something"), size: 9 };
+  expect(await incoming.take(ID, wrong, keep)).toBe("refused");
+  expect(await incoming.take("../outside", wrong, keep)).toBe("refused");
+  expect(incoming.sizeOf("../outside")).toBe(0);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("[S55] where keeping fails nothing of the content is left, and it can come again", async () => {
+  const { folder, incoming, take } = openIncoming();
+  const piece = { offset: 0, bytes: CONTENT, size: 10 };
+  const failing = incoming.take(ID, piece, () => Promise.reject(new Error("closed")));
+  await expect(failing).rejects.toThrow("closed");
+  expect(readdirSync(folder)).toEqual([]);
+  const full = Object.assign(new Error("no space"), { errno: -constants.errno.ENOSPC });
+  const filled = incoming.take(ID, piece, () => Promise.reject(full));
+  await expect(filled).rejects.toThrow(
+    new PeerError("store.full", `expected room for an attachment in ${folder}`),
+  );
+  expect(await take(0, 10)).toBe("kept");
+});
+
+test("parts that nobody goes on with are removed: the oldest for new ones, and all after a while", async () => {
+  const { folder, incoming, keep } = openIncoming();
+  const ids = Array.from({ length: 70 }, (_, i) => idOf(Buffer.from(`${i}`)));
+  for (const [i, id] of ids.entries()) {
+    const piece = { offset: 0, bytes: Buffer.from("x"), size: 2 };
+    expect(await incoming.take(id, piece, keep)).toBe("more");
+    utimesSync(join(folder, id), i, i);
+  }
+  expect(readdirSync(folder).toSorted()).toEqual(ids.slice(6).toSorted());
+  writeFileSync(join(folder, "something else"), "");
+  await incoming.removeOld(60_000);
+  expect(readdirSync(folder).toSorted()).toEqual([...ids.slice(60), "something else"].toSorted());
+});

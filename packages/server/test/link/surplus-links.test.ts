@@ -1,0 +1,55 @@
+/**
+ * Of several links between two stores one stays, and both sides choose the same.
+ */
+
+import { assert, pre, property, string } from "fast-check";
+import { expect, test } from "vitest";
+import { type RivalLink, surplusLinks } from "../../src/link/surplus-links.ts";
+
+const link = (side: RivalLink["side"], partner: string, linkedMs: number): RivalLink => {
+  return { side, partner, linkedMs };
+};
+
+test("[S49] of two links the one stays that the store with the smaller history has dialled", () => {
+  const dialled = link("dial", "m", 2);
+  const accepted = link("accept", "m", 1);
+  expect(surplusLinks("a", [accepted, dialled], 3)).toEqual([accepted]);
+  expect(surplusLinks("z", [accepted, dialled], 3)).toEqual([dialled]);
+});
+
+test("[S49] both sides end the same one, whichever that is", () => {
+  assert(
+    property(string({ minLength: 1 }), string({ minLength: 1 }), (one, other) => {
+      pre(one !== other);
+      const ofOne = [link("dial", other, 0), link("accept", other, 0)];
+      const ofOther = [link("accept", one, 0), link("dial", one, 0)];
+      const [endedByOne] = surplusLinks(one, ofOne, 0);
+      const [endedByOther] = surplusLinks(other, ofOther, 0);
+      // The first of each pair is the connection that `one` has dialled.
+      expect(ofOne.findIndex((each) => each === endedByOne)).toBe(
+        ofOther.findIndex((each) => each === endedByOther),
+      );
+    }),
+  );
+});
+
+test("links to different partners do not matter to each other", () => {
+  const links = [link("dial", "m", 0), link("dial", "n", 0), link("accept", "o", 0)];
+  expect(surplusLinks("a", links, 10_000)).toEqual([]);
+});
+
+test("who has dialled one store at two addresses ends the later one", () => {
+  const first = link("dial", "m", 1);
+  const second = link("dial", "m", 2);
+  expect(surplusLinks("a", [second, first], 2)).toEqual([second]);
+  expect(surplusLinks("z", [second, first], 2)).toEqual([second]);
+});
+
+test("who was called twice ends the earlier one when the later has lived for a while", () => {
+  const first = link("accept", "m", 1);
+  const second = link("accept", "m", 2);
+  for (const own of ["a", "z"]) {
+    expect(surplusLinks(own, [second, first], 5_001)).toEqual([]);
+    expect(surplusLinks(own, [second, first], 5_002)).toEqual([first]);
+  }
+});

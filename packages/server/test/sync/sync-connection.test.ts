@@ -1,0 +1,103 @@
+/**
+ * A connection that gets one new token after the other: at most one is looked at at a time.
+ */
+
+import type { Admission } from "@bigpeer/engine";
+import { encodeMessage } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { createCredential } from "../../src/auth/credential.ts";
+import type { Bearer } from "../../src/auth/credentials.ts";
+import { type ConnectionHost, SyncConnection } from "../../src/sync/sync-connection.ts";
+import type { WebSocketChannel } from "../../src/sync/web-socket.ts";
+import { helloOf } from "../support/sync-client.ts";
+
+const PERMISSIONS = {
+  read: { everything: true, queriesByCollection: {} },
+  write: { everything: true, queriesByCollection: {} },
+  remoteQuery: false,
+};
+
+function bearerOf(userId: string): Bearer {
+  const credential = createCredential(`jwt:p:${userId}`, PERMISSIONS);
+  return { appId: "a", credential, expiresAtMs: 5_000, userId, identity: { role: userId } };
+}
+
+interface Asked {
+  readonly token: string;
+  answer(bearer: Bearer | undefined): void;
+}
+
+/** A connection that has joined, and the tokens that somebody is asked about. */
+async function joined(): Promise<{ connection: SyncConnection; asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const nothing = (): void => {};
+  const session = { receive: nothing, drained: nothing, closed: nothing, changeRights: nothing };
+  const host: ConnectionHost = {
+    greeted: nothing,
+    admit: () =>
+      Promise.resolve({ use: { app: {} as never, release: nothing }, bearer: bearerOf("ann") }),
+    renew: (token) => new Promise((answer) => void asked.push({ token, answer })),
+    join: () => session,
+    refused: nothing,
+    left: nothing,
+    ended: nothing,
+    failed: (error) => {
+      throw error;
+    },
+  };
+  const channel: Partial<WebSocketChannel> = {
+    listen: nothing,
+    pause: nothing,
+    resume: nothing,
+    trust: nothing,
+    send: nothing,
+    close: nothing,
+  };
+  const place = { appId: undefined, remoteAddress: "192.0.2.1" };
+  const connection = new SyncConnection(channel as WebSocketChannel, place, 0, host);
+  connection.message(encodeMessage(helloOf("first")));
+  while (!connection.isJoined) await Promise.resolve();
+  return { connection, asked };
+}
+
+test("[S7] the engine is told whom a credential stands for, and where the peer is", async () => {
+  const { connection } = await joined();
+  expect(connection.identify("first")).toEqual({
+    authority: undefined,
+    credential: "jwt:p:ann",
+    expiresMs: 5_000,
+    userId: "ann",
+    identity: { role: "ann" },
+    address: "192.0.2.1",
+  });
+});
+
+test("[S7] of many new tokens one is looked at at a time, and of those that wait the newest", async () => {
+  const { connection, asked } = await joined();
+  void connection.identify("first");
+  const answers = Array.from({ length: 1_000 }, (_, i) =>
+    Promise.resolve(connection.identify(`t${i}`)),
+  );
+  expect(asked.map(({ token }) => token)).toEqual(["t0"]);
+  asked[0]?.answer(bearerOf("old"));
+  const credentialOf = (admission: Admission | undefined): string | undefined =>
+    admission?.credential;
+  expect(credentialOf(await answers[0])).toBe("jwt:p:old");
+  // The last one counts; nothing is known by the first.
+  expect(connection.token).toBe("first");
+  expect((await Promise.all(answers.slice(1, -1))).every((one) => one === undefined)).toBe(true);
+  expect(asked.map(({ token }) => token)).toEqual(["t0", "t999"]);
+  asked[1]?.answer(bearerOf("new"));
+  expect(credentialOf(await answers.at(-1))).toBe("jwt:p:new");
+  expect([connection.token, connection.peer?.credentialId]).toEqual(["t999", "jwt:p:new"]);
+});
+
+test("[S7] a token that waits when the connection ends is not looked at", async () => {
+  const { connection, asked } = await joined();
+  void connection.identify("first");
+  const [one, two] = ["t0", "t1"].map((token) => Promise.resolve(connection.identify(token)));
+  connection.close();
+  asked[0]?.answer(undefined);
+  expect([await one, await two]).toEqual([undefined, undefined]);
+  expect(asked).toHaveLength(1);
+});
