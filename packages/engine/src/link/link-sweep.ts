@@ -76,7 +76,8 @@ export class LinkSweep {
 
   /** Whether what still matches here and was not told is told by now, up to the last piece. */
   get isDone(): boolean {
-    return !this.#isGoing && this.#found.length === 0 && this.#unanswered.size === 0;
+    if (this.#isGoing || this.#pieces.length > 0) return false;
+    return this.#found.length === 0 && this.#unanswered.size === 0;
   }
 
   get isFull(): boolean {
@@ -114,8 +115,9 @@ export class LinkSweep {
     try {
       for (let piece = this.#pieces[0]; piece !== undefined; piece = this.#pieces[0]) {
         await this.#walk(piece);
-        this.#pieces.shift();
+        // What was not walked to its end stays: of that nothing is known.
         if (this.#isOver) break;
+        this.#pieces.shift();
         piece.tally.isWalked = true;
         this.#finish();
         this.#host.moved();

@@ -489,8 +489,9 @@ export class LinkTarget {
   }
 
   #end(query: FollowedQuery): void {
-    query.sweep?.close();
     this.#queries.delete(query.id);
+    const others = [...this.#queries.values()];
+    if (!others.some(({ sweep }) => sweep === query.sweep)) query.sweep?.close();
     this.#open = this.#open.filter((each) => !each.queries.includes(query));
     this.#unname(query);
   }

@@ -47,6 +47,7 @@ import {
   unsent,
 } from "./peer-streams.ts";
 import {
+  NONE_ENDED,
   pump,
   takeForkDone,
   takeForked,
@@ -329,6 +330,7 @@ function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
     filters: new Map(),
     ids: new Map(),
     nextId: 1,
+    ended: NONE_ENDED,
     gathered: NOTHING_GATHERED,
     taken: { waiting: 0, txn: 0 },
     uploads: uploadsOf(phase.site),

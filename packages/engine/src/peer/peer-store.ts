@@ -31,7 +31,6 @@ import {
   LIVE_FACT,
   liveFact,
   SERVER_FACT,
-  type SubscriptionRecord,
   serverFact,
 } from "../store/peer-records.ts";
 import { Store } from "../store/store.ts";
@@ -58,6 +57,7 @@ import {
   cursorOf,
   filling,
   fixed,
+  giveUp,
   type KnownSubscription,
   mended,
   recordOf,
@@ -88,8 +88,10 @@ export interface PeerStoreOptions {
   readonly clock?: ClockLimits;
 }
 
-/** The last transaction that was noted as pending, durable or not yet. */
+/** Transactions that were noted as pending: durable, not yet, or never. */
 interface Noted {
+  /** None before it has still to be told of; undefined when none has. */
+  first: number | undefined;
   last: number;
 }
 
@@ -116,8 +118,6 @@ export class PeerStore implements PeerLayers {
   readonly #listeners = new Set<() => void>();
   readonly #noted: Noted;
   readonly #time: ServerTime;
-  /** The last pending transaction that was told of. */
-  #told = 0;
 
   private constructor(store: Store, { platform, options, noted, time }: PeerStoreParts) {
     this.#noted = noted;
@@ -136,7 +136,7 @@ export class PeerStore implements PeerLayers {
     options: PeerStoreOptions,
   ): Promise<PeerStore> {
     const { appId, retention = PEER_RETENTION, clock } = options;
-    const noted: Noted = { last: 0 };
+    const noted: Noted = { first: undefined, last: 0 };
     const time = new ServerTime(platform, knownOffset(storage));
     const corrected = { ...platform, now: () => time.now() };
     const store = await Store.open(storage, corrected, {
@@ -147,7 +147,9 @@ export class PeerStore implements PeerLayers {
       siteOf: (reader, { site }) => chainFact(reader, site).site,
       onTransaction: (transaction, own, { site: life }) => {
         const noting = { life, platform, time };
-        if (notePending(transaction, own, noting)) noted.last = transaction.txnId;
+        if (!notePending(transaction, own, noting)) return;
+        noted.first ??= transaction.txnId;
+        noted.last = transaction.txnId;
       },
     });
     const { app } = store.read(({ reader }) => serverFact(reader));
@@ -218,7 +220,7 @@ export class PeerStore implements PeerLayers {
     const before = this.store.read(({ reader }) => serverFact(reader).rights);
     if (before !== undefined && compareBytes(before, rights) === 0) return;
     if (before !== undefined) await this.#letGo();
-    // The last write of all: a sweep that was cut off is done again.
+    // The last write of all: a sweep that was cut off is done again, whatever the rights are then.
     await this.#write((layers) => layers.put(SERVER_FACT, { ...serverFact(layers), rights }));
   }
 
@@ -231,8 +233,9 @@ export class PeerStore implements PeerLayers {
     readonly collection: string;
     readonly cursor: SyncCursor | undefined;
   } {
-    const { key, collection } = this.#subscriptions.open(query, args);
-    return { key, collection, cursor: this.store.read(({ reader }) => cursorOf(reader, key)) };
+    const known = this.#subscriptions.open(query, args);
+    const { key, collection } = known;
+    return { key, collection, cursor: this.store.read(({ reader }) => cursorOf(reader, known)) };
   }
 
   /** Nobody follows the subscription any more. What it covers stays, and where it is. */
@@ -256,8 +259,7 @@ export class PeerStore implements PeerLayers {
   async forget(subscription: string): Promise<void> {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return;
-    this.#subscriptions.forget(subscription);
-    await this.#write((layers) => giveUp(layers, [known]));
+    await this.#forgetWith([known], (layers) => giveUp(layers, known));
     await this.#finishForgetting();
   }
 
@@ -426,11 +428,28 @@ export class PeerStore implements PeerLayers {
     });
   }
 
+  /**
+   * Forgets subscriptions with a write. At once, so that whoever begins one of them meanwhile begins
+   * anew; but what the store does not take has not happened.
+   */
+  async #forgetWith(
+    gone: readonly KnownSubscription[],
+    change: (layers: Layers) => void,
+  ): Promise<void> {
+    for (const { key } of gone) this.#subscriptions.forget(key);
+    try {
+      await this.#write(change);
+    } catch (error) {
+      for (const known of gone) this.#subscriptions.keep(known);
+      throw error;
+    }
+  }
+
   /** Lets go of what no active subscription covers; what has pending writes follows with them. */
   async #letGo(): Promise<void> {
     const inactive = this.#subscriptions.inactive();
-    for (const { key } of inactive) this.#subscriptions.forget(key);
-    await this.#write((layers) => {
+    await this.#forgetWith(inactive, (layers) => {
+      layers.put(SERVER_FACT, { ...serverFact(layers), rights: NO_RIGHTS });
       for (const { key } of inactive) layers.put(subscriptionKey(key), null);
       for (const known of this.#subscriptions.active()) {
         changeRecord(layers, known, (record) => ({ ...record, isDoubtful: true }));
@@ -470,12 +489,16 @@ export class PeerStore implements PeerLayers {
   }
 
   #committed(txnId: number): void {
-    const { last } = this.#noted;
-    if (last <= this.#told || last > txnId) return;
-    this.#told = last;
+    const { first, last } = this.#noted;
+    if (first === undefined || first > txnId) return;
+    // Those behind it may come to nothing: they must not keep this one waiting.
+    this.#noted.first = last > txnId ? txnId + 1 : undefined;
     for (const listener of this.#listeners) listener();
   }
 }
+
+/** While what may not be read any more is let go of: no digest is equal to it. */
+const NO_RIGHTS = new Uint8Array();
 
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
 
@@ -486,15 +509,6 @@ function knownOffset(storage: KeyValue): number | undefined {
     return serverFact(snapshot).offsetMs;
   } finally {
     snapshot.close();
-  }
-}
-
-/** Its record moves to a name of its own: the same subscription may begin anew meanwhile. */
-function giveUp(layers: Layers, subscriptions: readonly KnownSubscription[]): void {
-  for (const { key, ...known } of subscriptions) {
-    const record: SubscriptionRecord = { ...known, used: 0, isForgotten: true };
-    layers.put(subscriptionKey(key), null);
-    layers.put(subscriptionKey(`${key}/${known.number}`), record);
   }
 }
 

@@ -82,7 +82,21 @@ export function endSubscription(state: Linked, key: string, turn: Turn): Linked 
   }
   const ids = new Map(state.phase.link.ids);
   ids.delete(following.id);
-  return withLink(leaveFilter(state, { ...following, isLive: false }, turn), { ids });
+  const left = leaveFilter(state, { ...following, isLive: false }, turn);
+  return withLink(left, { ids, ...endedWith(state.phase.link, following) });
+}
+
+/**
+ * What such a stream has on its way may be all that the outcomes of uploads in flight count on (S28):
+ * until they have come it is taken, as what came before was.
+ */
+function endedWith(
+  { ended, gathered, uploads }: Link,
+  { key, filter }: Following,
+): Partial<Pick<Link, "ended" | "gathered">> {
+  if (filter === undefined || uploads.inFlight.length === 0) return {};
+  const name = byteString(filter);
+  return { ended: new Map(ended).set(name, [...(ended.get(name) ?? []), key]), gathered };
 }
 
 /** The subscription has its filter no more. What was gathered for it is not applied. */
@@ -139,8 +153,20 @@ export function takeSubscribed(state: Linked, message: Subscribed, turn: Turn): 
   const { filters } = left.phase.link;
   const name = byteString(message.filter);
   const keys = [...(filters.get(name) ?? []), following.key];
-  const next = withLink(left, { filters: new Map(filters).set(name, keys) });
+  const next = withLink(beginAnew(left, name), { filters: new Map(filters).set(name, keys) });
   return withFollowing(next, { ...following, filter: message.filter, isLive: false });
+}
+
+/** What is left of a stream that was ended must not come behind what the next one brings. */
+function beginAnew(state: Linked, name: string): Linked {
+  const { ended, gathered } = state.phase.link;
+  if (!ended.has(name)) return state;
+  const others = new Map(ended);
+  others.delete(name);
+  return withLink(state, {
+    ended: others,
+    gathered: without(gathered, ({ filter }) => filter === name),
+  });
 }
 
 export function takeUnsubscribed(state: Linked, message: Unsubscribed, turn: Turn): Linked {
@@ -214,9 +240,12 @@ export function takeDocuments(
   const { entries, range, committed } = message;
   const followers = followersOf(state, message.filter);
   const isLive = followers.some((following) => following.isLive);
+  const ended = state.phase.link.ended.get(byteString(message.filter)) ?? [];
+  const isEnded = followers.length === 0 && ended.length > 0;
   let next = state;
-  if (isLive && range === undefined) {
-    next = gather(state, message, followers, bytes);
+  if ((isLive || isEnded) && range === undefined) {
+    const keys = isEnded ? ended : followers.map(({ key }) => key);
+    next = gather(state, message, keys, bytes);
     if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
   } else if (followers.length > 0) {
     const piece = range === undefined ? { entries } : { entries, range, ...fillOf(message, range) };
@@ -238,12 +267,12 @@ function fillOf(
 function gather(
   state: Linked,
   { filter, entries }: Documents,
-  followers: readonly Following[],
+  keys: readonly string[],
   bytes: number,
 ): Linked {
   const { gathered } = state.phase.link;
   const name = byteString(filter);
-  const parts = followers.map(({ key }) => ({ subscription: key, entries, filter: name }));
+  const parts = keys.map((subscription) => ({ subscription, entries, filter: name }));
   return withLink(state, {
     gathered: { parts: [...gathered.parts, ...parts], bytes: gathered.bytes + bytes },
   });

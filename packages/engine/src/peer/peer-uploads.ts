@@ -8,10 +8,13 @@
 
 import type { Forked, Outcome, Site, SiteMessage } from "@bigpeer/protocol";
 import type { SealedUpload } from "./peer-layers.ts";
-import { type Linked, type Turn, type Uploads, withLink } from "./session-state.ts";
+import { type Link, type Linked, type Turn, type Uploads, withLink } from "./session-state.ts";
 
 /** Uploads without an outcome, at most (S32). */
 export const UPLOADS_IN_FLIGHT_MAX = 64;
+
+/** No outcome counts on a stream that was ended. */
+export const NONE_ENDED: Link["ended"] = new Map();
 
 /** Uploads of a connection that has just been welcomed. */
 export function uploadsOf(site: Site): Uploads {
@@ -101,7 +104,9 @@ export function takeOutcomes(state: Linked, outcomes: readonly Outcome[]): Linke
   const { inFlight } = state.phase.link.uploads;
   const isDone = ({ site, number }: { site: Site; number: number }): boolean =>
     outcomes.some((outcome) => outcome.number === number && outcome.site === site);
-  return withUploads(state, { inFlight: inFlight.filter((upload) => !isDone(upload)) });
+  const left = inFlight.filter((upload) => !isDone(upload));
+  const next = withUploads(state, { inFlight: left });
+  return left.length > 0 ? next : withLink(next, { ended: NONE_ENDED });
 }
 
 /** Of an upload that is not in flight it says nothing new: one fork is answered for all behind it. */

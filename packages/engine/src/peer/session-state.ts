@@ -115,6 +115,8 @@ export interface Link {
   readonly filters: ReadonlyMap<string, readonly string[]>;
   readonly ids: ReadonlyMap<number, string>;
   readonly nextId: number;
+  /** The same of streams that were ended while uploads were in flight, as long as these are. */
+  readonly ended: ReadonlyMap<string, readonly string[]>;
   readonly gathered: Gathered;
   readonly taken: Taken;
   readonly uploads: Uploads;

@@ -76,6 +76,11 @@ export class Subscriptions {
     this.#active.delete(key);
   }
 
+  /** As it was before it was forgotten, unless it has begun again. */
+  keep(known: KnownSubscription): void {
+    if (!this.#known.has(known.key)) this.#known.set(known.key, known);
+  }
+
   isActive(key: string): boolean {
     return this.#active.has(key);
   }
@@ -133,12 +138,17 @@ export function recordOf(reader: Records, key: string): SubscriptionRecord | und
 }
 
 /** Where a subscription goes on from; undefined before anything of it came. */
-export function cursorOf(reader: Records, key: string): SyncCursor | undefined {
+export function cursorOf(
+  reader: Records,
+  { key, number }: KnownSubscription,
+): SyncCursor | undefined {
   const record = recordOf(reader, key);
+  // One that is being given up: what it covers goes, and its place is no more.
+  if (record?.number !== number) return undefined;
   const { history } = serverFact(reader);
-  const place = record && placeOf(record, liveFact(reader));
+  const place = placeOf(record, liveFact(reader));
   if (place === undefined || history === undefined) return undefined;
-  const isWhole = record?.isTorn !== true && record?.isHoled !== true;
+  const isWhole = record.isTorn !== true && record.isHoled !== true;
   return isWhole ? { history, ...place } : { history, filter: NO_FILTER, txn: place.txn };
 }
 
@@ -164,13 +174,22 @@ export function changeRecord(
 /** Numbers become durable with the first record that has one. */
 export function ensureRecord(layers: Layers, known: KnownSubscription): SubscriptionRecord {
   const record = recordOf(layers, known.key);
-  if (record !== undefined) return record;
+  if (record?.number === known.number) return record;
+  // Of one that could not be given up when it was to be.
+  if (record !== undefined) giveUp(layers, { ...known, number: record.number });
   const { number, query, args, collection } = known;
   const counts = countFact(layers);
   if (number > counts.subscriptions) layers.put(COUNT_FACT, { ...counts, subscriptions: number });
   const fresh: SubscriptionRecord = { number, query, args, collection, used: 0 };
   layers.put(subscriptionKey(known.key), fresh);
   return fresh;
+}
+
+/** Its record moves to a name of its own: the same subscription may begin anew meanwhile. */
+export function giveUp(layers: Layers, { key, ...known }: KnownSubscription): void {
+  const record: SubscriptionRecord = { ...known, used: 0, isForgotten: true };
+  layers.put(subscriptionKey(key), null);
+  layers.put(subscriptionKey(`${key}/${known.number}`), record);
 }
 
 /** It has a position of its own again: whatever becomes live later says nothing of it. */

@@ -99,6 +99,9 @@ interface Target {
 const EARLY = 1 / 4;
 const QUIET = 1 / 8;
 
+/** A group of at least this part of the one before it does not wait for more. */
+const ENOUGH = 1 / 2;
+
 /** A storage that takes its time is no reason to keep others waiting as well. */
 const GATHER_MS_MAX = 10;
 
@@ -241,13 +244,14 @@ export class CommitQueue {
   }
 
   /**
-   * Whether one half of the requests is being evaluated while the other is flushed, and both take
-   * about as long: then neither should wait. When all came early in the flush it is the storage that
-   * takes the time, and a group that waits for those who are answered now is the better one.
+   * Whether some of the requests are being evaluated while others are flushed, and both take about as
+   * long: then neither should wait. When all came early in the flush it is the storage that takes the
+   * time, and a group that waits for those who are answered now is the better one.
    */
   #isNextDue({ group, error, startMs, elapsedMs }: Flushed): boolean {
-    if (error !== undefined || this.#next.requests.length < group.requests.length) return false;
-    return this.#next.lastMs - startMs > elapsedMs / 2;
+    const { requests, lastMs } = this.#next;
+    if (error !== undefined || requests.length < group.requests.length * ENOUGH) return false;
+    return lastMs - startMs > elapsedMs * EARLY;
   }
 
   /**

@@ -10,9 +10,11 @@ import {
   crashAfter,
   entryOf,
   FILTER,
+  failAfter,
   type PeerPair,
   peerPair,
   reopen,
+  syncUpTo,
   uploadAll,
   welcome,
 } from "../support/peer-pair.ts";
@@ -118,6 +120,113 @@ test("[S21] so it does whenever the power goes meanwhile, also with what has a r
     expect(problems(pair.storage), `after ${count} commits`).toEqual([]);
     if (!isCrashed) break;
   }
+});
+
+test("[S21] so it does whichever write the store does not take at first", async () => {
+  for (let count = 0; ; count++) {
+    const pair = await filled("a", "b");
+    await pair.peer.store.transact((transaction) => transaction.apply([change("b")]));
+    const isFailed = await failAfter(pair, count, () => ended(pair));
+    await ended(pair);
+    await refuseAll(pair);
+    expect(held(pair), `after ${count} commits`).toEqual([]);
+    expect(problems(pair.storage), `after ${count} commits`).toEqual([]);
+    if (!isFailed) break;
+  }
+});
+
+/** One that nobody follows any more; what it covers is still there. */
+async function released(): Promise<PeerPair> {
+  const pair = await filled("a");
+  await pair.peer.release(pair.key);
+  return pair;
+}
+
+/** Whether what is held is what the subscription would go on from, now and after a restart. */
+async function expectWhole(pair: PeerPair, when: string): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    const { cursor } = pair.peer.subscription(ALL);
+    expect(held(pair), when).toEqual(cursor === undefined ? [] : ["a"]);
+    expect(problems(pair.storage), when).toEqual([]);
+    await reopen(pair);
+  }
+}
+
+test("[S21] the cursor goes with the documents, whichever write the store does not take at first", async () => {
+  for (let count = 0; ; count++) {
+    const pair = await released();
+    const isFailed = await failAfter(pair, count, () => welcome(pair, OTHER_RIGHTS));
+    await welcome(pair, OTHER_RIGHTS);
+    expect(held(pair), `after ${count} commits`).toEqual([]);
+    await expectWhole(pair, `after ${count} commits`);
+    if (!isFailed) break;
+  }
+});
+
+test("[S21] the documents go with the cursor, whenever the power goes, and if the rights are as before then", async () => {
+  for (let count = 0; ; count++) {
+    const pair = await released();
+    pair.disk.holdSyncs();
+    void welcome(pair, OTHER_RIGHTS).catch(() => {});
+    const isCrashed = await crashAfter(pair, count);
+    if (!isCrashed) pair.disk.releaseSyncs();
+    await reopen(pair, { isCrash: true });
+    await welcome(pair);
+    await expectWhole(pair, `after ${count} commits`);
+    if (!isCrashed) break;
+  }
+});
+
+test("[S21] a subscription that begins again while its documents are let go of begins from nothing", async () => {
+  for (const letGo of [
+    async (): Promise<readonly [PeerPair, () => Promise<void>]> => {
+      const pair = await released();
+      return [pair, () => pair.peer.rights(OTHER_RIGHTS)];
+    },
+    async (): Promise<readonly [PeerPair, () => Promise<void>]> => {
+      const pair = await filled("a");
+      await pair.peer.rights(OTHER_RIGHTS);
+      return [pair, () => pair.peer.release(pair.key)];
+    },
+  ]) {
+    for (let count = 0; ; count++) {
+      const [pair, work] = await letGo();
+      pair.disk.holdSyncs();
+      const done = work();
+      const isUnderWay = await syncUpTo(pair, count);
+      const { cursor } = pair.peer.subscription(ALL);
+      pair.disk.releaseSyncs();
+      await done;
+      expect(held(pair), `after ${count} commits`).toEqual(cursor === undefined ? [] : ["a"]);
+      if (!isUnderWay) break;
+    }
+  }
+});
+
+test("[S21] the same where the store did not take that they go: then they go with the next connection", async () => {
+  const pair = await filled("a", "b");
+  const { peer, key, disk, server } = pair;
+  await peer.rights(OTHER_RIGHTS);
+  disk.holdSyncs();
+  const ending = peer.release(key);
+  await syncUpTo(pair, 0);
+  disk.failNextWrite("store.full");
+  disk.syncNext();
+  await syncUpTo(pair, 0);
+  expect(peer.subscription(ALL)).toEqual({ key, collection: "c", cursor: undefined });
+  disk.releaseSyncs();
+  await expect(ending).rejects.toThrow("told to fail");
+  await welcome(pair, OTHER_RIGHTS);
+  expect(peer.subscription(ALL).cursor).toBe(undefined);
+  const entries = [entryOf(server, "c", "a")];
+  const completed = [{ subscription: key, filter: FILTER, txn: server.txnId }];
+  await peer.apply({ parts: [{ subscription: key, entries, range: {} }], outcomes: [], completed });
+  await welcome(pair, OTHER_RIGHTS);
+  expect(held(pair)).toEqual(["a"]);
+  await reopen(pair);
+  expect(pair.peer.subscription(ALL).cursor?.filter).toEqual(FILTER);
+  await pair.peer.forget(key);
+  expect(held(pair)).toEqual([]);
 });
 
 test("[S21] a subscription that was whole under the new rights keeps its documents when it ends", async () => {

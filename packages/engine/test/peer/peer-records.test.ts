@@ -78,6 +78,23 @@ test("[K57] whoever wants to upload hears of a write when it is durable", async 
   expect(heard).toBe(1);
 });
 
+test("[K57] the same when the store did not take the write behind it", async () => {
+  const pair = await peerPair();
+  const { peer, disk } = pair;
+  let heard = 0;
+  peer.onPending(() => heard++);
+  disk.holdSyncs();
+  const first = write(pair, insert("a"));
+  await new Promise(setImmediate);
+  const second = write(pair, insert("b"));
+  disk.failNextWrite("store.full");
+  disk.releaseSyncs();
+  await expect(second).rejects.toThrow("told to fail");
+  await first;
+  await new Promise(setImmediate);
+  expect([heard, peer.pendingCount]).toEqual([1, 1]);
+});
+
 test("[K58] the log names the documents that came and does not repeat them", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);

@@ -79,6 +79,34 @@ test("[S28] outcomes are applied in one batch with the changes of their transact
   ]);
 });
 
+test("[S28] so are those of a subscription that was ended meanwhile: the server counts on it", () => {
+  const filter = new Uint8Array(16);
+  const script = new SessionScript().open().followLive("tasks", 1, filter);
+  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.hear({ t: "documents", filter, entries: [["drop", 1]] });
+  script.take({ kind: "unsubscribe", key: "tasks" });
+  script.hear({ t: "documents", filter, entries: [["drop", 2]] });
+  script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
+  const parts = [1, 2].map((id) => ({ subscription: "tasks", entries: [["drop", id]] }));
+  expect(script.of("apply").map(({ batch }) => batch)).toEqual([
+    { parts, outcomes: [outcome(1)], committed: 101 },
+  ]);
+  // Nothing is counted on any more.
+  script.hear({ t: "documents", filter, entries: [["drop", 3]], committed: 102 });
+  expect(script.of("apply")).toEqual([]);
+});
+
+test("[S28] [S21] what an ended subscription left on its way does not come behind what it begins with again", () => {
+  const filter = new Uint8Array(16);
+  const script = new SessionScript().open().followLive("tasks", 1, filter);
+  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "unsubscribe", key: "tasks" });
+  script.hear({ t: "documents", filter, entries: [["drop", 1]] });
+  script.followLive("tasks", 2, filter);
+  script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
+  expect(script.of("apply").map(({ batch }) => batch.parts)).toEqual([[]]);
+});
+
 test("[S29] a fork stops the uploads behind it; then the new site is named and they go on", () => {
   const script = new SessionScript().open();
   script.take({ kind: "sealed", uploads: sealed(1, 4), isAll: true });

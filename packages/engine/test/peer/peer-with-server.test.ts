@@ -11,7 +11,9 @@ import { PeerSync } from "../../src/peer/peer-sync.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { SyncServer } from "../../src/sync/sync-server.ts";
+import { GatedWire } from "../support/gated-wire.ts";
 import { fieldsOf, openStore } from "../support/open-store.ts";
+import { turns } from "../support/open-streams.ts";
 import { ScriptedServer, until } from "../support/scripted-server.ts";
 import { Wire } from "../support/sync-wire.ts";
 import { type TestPlatform, testPlatform } from "../support/test-platform.ts";
@@ -24,7 +26,7 @@ interface RunningPeer {
   readonly clock: ScriptedServer;
 }
 
-async function openPeer(wire: Wire, seed: number): Promise<RunningPeer> {
+async function openPeer(wire: Pick<Wire, "dial">, seed: number): Promise<RunningPeer> {
   const clock = new ScriptedServer();
   const platform: TestPlatform = { ...testPlatform(seed), elapsed: () => clock.elapsed };
   const store = await PeerStore.open(new MemoryKeyValue(), platform, { appId: "app" });
@@ -80,6 +82,34 @@ test("[S16] what one peer writes comes to the other, and has its outcome", async
   await until(() => shown(b, "x") !== undefined && a.store.pendingCount === 0);
   expect([shown(a, "x"), shown(b, "x"), at("x")]).toEqual([{ n: 1 }, { n: 1 }, { n: 1 }]);
   await closeAll(wire, a, b);
+});
+
+test("[S28] [S35] a write whose subscription ends while its outcome is on its way shows on", async () => {
+  for (let arrived = 0, isOver = false; !isOver; arrived++) {
+    const { store, platform } = await openStore();
+    const admission = { authority: undefined, credential: "key" };
+    const server = new SyncServer({ store, platform, appId: "app", admit: () => admission });
+    const wire = new GatedWire(server);
+    const a = await openPeer(wire, 11);
+    a.sync.start();
+    await a.tasks.whenReady();
+    await write(a, "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})");
+    await until(() => a.store.pendingCount === 0);
+    wire.isOpen = false;
+    await write(a, "UPDATE tasks SET n = 2 WHERE _id = 'x'");
+    await write(a, "INSERT INTO tasks VALUES ({'_id': 'y', 'n': 2})");
+    await until(() => fieldsOf(store, "tasks", "y") !== undefined);
+    await turns();
+    wire.take(arrived);
+    isOver = wire.queued === 0;
+    await wire.arrive(arrived);
+    a.tasks.cancel();
+    await wire.open();
+    await until(() => a.store.pendingCount === 0);
+    expect([shown(a, "x"), shown(a, "y")], `${arrived} frames`).toEqual([{ n: 2 }, { n: 2 }]);
+    await a.sync.close();
+    server.close();
+  }
 });
 
 test("[S24] what was written offline by both is there for both, and counters are exact", async () => {

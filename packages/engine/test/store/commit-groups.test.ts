@@ -90,6 +90,21 @@ test("[K22] a group that came while the one before was flushed goes to the stora
   await Promise.all(second);
 });
 
+test("[K22] so does one of half the size, since those who are answered are evaluated meanwhile", async () => {
+  const bench = await openBench();
+  const first = putMany(bench, 4);
+  await settle();
+  bench.clock.ms += FLUSH_MS / 2;
+  const second = putMany(bench, 2);
+  const third = Promise.all(first).then(() => putMany(bench, 4));
+  await endFlush(bench, FLUSH_MS / 2);
+  expect(bench.events).toEqual(["flush of 4", "flush of 2"]);
+  await endFlush(bench);
+  expect(bench.events).toEqual(["flush of 4", "flush of 2", "flush of 4"]);
+  await endFlush(bench);
+  await Promise.all([...second, ...(await third)]);
+});
+
 test("[K22] a group that came early in the flush lets those join who are answered first", async () => {
   const bench = await openBench();
   const first = putMany(bench, 2);

@@ -55,26 +55,51 @@ export async function reopen(pair: PeerPair, { isCrash = false } = {}): Promise<
   pair.peer = await PeerStore.open(pair.storage, pair.platform, { appId: APP });
 }
 
-/** Lets `count` held commits reach the disk, then takes the power. False when there were no more. */
-export async function crashAfter(
-  { disk }: PeerPair,
-  count: number,
-  unsynced: "lost" | "kept" = "lost",
-): Promise<boolean> {
+/** Lets `count` held commits reach the disk. False when no other one waits behind them. */
+export async function syncUpTo({ disk }: PeerPair, count: number): Promise<boolean> {
   for (let synced = 0, idle = 0; idle < 20; ) {
     await new Promise(setImmediate);
     idle++;
     if (disk.unsyncedCount === 0) continue;
     idle = 0;
-    if (synced === count) {
-      disk.crash({ unsynced });
-      disk.releaseSyncs();
-      return true;
-    }
+    if (synced === count) return true;
     disk.syncNext();
     synced++;
   }
   return false;
+}
+
+/** Lets `count` held commits reach the disk, then takes the power. False when there were no more. */
+export async function crashAfter(
+  pair: PeerPair,
+  count: number,
+  unsynced: "lost" | "kept" = "lost",
+): Promise<boolean> {
+  if (!(await syncUpTo(pair, count))) return false;
+  pair.disk.crash({ unsynced });
+  pair.disk.releaseSyncs();
+  return true;
+}
+
+/** Lets `count` commits of `work` reach the disk, and the next one fail. False when there were no more. */
+export async function failAfter(
+  pair: PeerPair,
+  count: number,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
+  const { disk } = pair;
+  disk.holdSyncs();
+  if (count === 0) disk.failNextWrite("store.full");
+  const isFailed = work().then(
+    () => false,
+    () => true,
+  );
+  // The last but that one waits: what is written next comes behind it.
+  if (count > 0 && (await syncUpTo(pair, count - 1))) disk.failNextWrite("store.full");
+  disk.releaseSyncs();
+  const found = await isFailed;
+  disk.failNextWrite(undefined);
+  return found;
 }
 
 /** A document of the server as it comes to a peer that may read all and follows all. */

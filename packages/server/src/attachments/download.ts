@@ -109,7 +109,12 @@ function answerWith(
   { method, headers: asked }: Pick<HttpRequest, "method" | "headers">,
 ): Answer {
   const etag = `"${id}"`;
-  const kept: Headers = { etag, "cache-control": "private, max-age=31536000, immutable" };
+  const kept: Headers = {
+    etag,
+    "cache-control": "private, max-age=31536000, immutable",
+    // A browser must not show one user what another has fetched.
+    vary: "authorization",
+  };
   if (isNamedBy(asked["if-none-match"], etag)) return contentAnswer(304, NOTHING, kept);
   const headers: Headers = {
     ...kept,
@@ -117,8 +122,6 @@ function answerWith(
     "content-disposition": "attachment",
     "x-content-type-options": "nosniff",
     "accept-ranges": "bytes",
-    // A browser must not show one user what another has fetched.
-    vary: "authorization",
   };
   const ifRange = asked["if-range"];
   // Ranges are for GET alone.

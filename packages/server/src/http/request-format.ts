@@ -3,7 +3,16 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import { decodeCbor, PeerError, parseJson, type Value } from "@bigpeer/protocol";
+import {
+  DEPTH_MAX,
+  decodeCbor,
+  isArray,
+  isObject,
+  PeerError,
+  parseJson,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import { Refusal } from "./refusal.ts";
 
 export type Decode = (bytes: Uint8Array) => Value;
@@ -45,7 +54,41 @@ function unsupported(given: string): Refusal {
 }
 
 function decodeJson(bytes: Uint8Array): Value {
-  return parseJson(decodeUtf8(bytes));
+  const value = parseJson(decodeUtf8(bytes));
+  const place = infinityIn(value, LEVELS_MAX);
+  if (place === undefined) return value;
+  const at = place === "" ? "the body" : place.replace(/^\./, "");
+  throw new PeerError("value.invalid", "expected a number that a float can hold", { at });
+}
+
+/** As deep as a value may be, and what stands around one in a body; what is deeper is no value. */
+const LEVELS_MAX = DEPTH_MAX + 8;
+
+/**
+ * Where the first infinity stands. JSON has none: it was a number beyond all floats, and whoever
+ * sent it would be told null. The name of a place is only put together when one stands there.
+ */
+function infinityIn(value: Value, levels: number): string | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : "";
+  if (levels === 0) return undefined;
+  if (isArray(value)) return infinityInArray(value, levels);
+  return isObject(value) ? infinityInObject(value, levels) : undefined;
+}
+
+function infinityInArray(array: readonly Value[], levels: number): string | undefined {
+  for (let i = 0; i < array.length; i++) {
+    const place = infinityIn(array[i] as Value, levels - 1);
+    if (place !== undefined) return `[${i}]${place}`;
+  }
+  return undefined;
+}
+
+function infinityInObject(object: ValueObject, levels: number): string | undefined {
+  for (const key in object) {
+    const place = infinityIn(object[key] as Value, levels - 1);
+    if (place !== undefined) return `.${key}${place}`;
+  }
+  return undefined;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

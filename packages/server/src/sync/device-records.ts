@@ -319,14 +319,29 @@ export class DeviceRecords {
     } catch (error) {
       const isOfContent = error instanceof PeerError && CONTENT_CODES.has(error.code);
       if (!isOfContent) {
-        for (const { name, report, isUrgent } of due) {
-          if (!this.#pending.has(textOf(name))) this.#await(name, report, isUrgent);
-        }
+        this.#awaitAgain(due);
         throw error;
       }
       // What one device says of itself must not keep the others out.
-      if (due.length > 1) for (const each of due) await this.#record([each]);
+      if (due.length > 1) await this.#recordApart(due);
       else this.#leaveOut(due, error);
+    }
+  }
+
+  async #recordApart(due: readonly Due[]): Promise<void> {
+    for (const [i, each] of due.entries()) {
+      try {
+        await this.#record([each]);
+      } catch (error) {
+        this.#awaitAgain(due.slice(i + 1));
+        throw error;
+      }
+    }
+  }
+
+  #awaitAgain(due: readonly Due[]): void {
+    for (const { name, report, isUrgent } of due) {
+      if (!this.#pending.has(textOf(name))) this.#await(name, report, isUrgent);
     }
   }
 

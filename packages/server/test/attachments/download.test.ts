@@ -111,6 +111,9 @@ describe("[H37] a download", () => {
         const { status, headers, bytes } = await download(api, id, { method, ...asked });
         expect({ status, size: bytes.length }).toEqual({ status: 304, size: 0 });
         expect(headers.get("etag")).toBe(`"${id}"`);
+        // A cache takes these over: it must not forget whose answer it keeps.
+        const whole = await download(api, id, { method });
+        expect(headers.get("vary")).toBe(whole.headers.get("vary"));
       }
     },
   );
@@ -231,5 +234,12 @@ describe("[H38] a token by the override attachment", () => {
     expect(await write({ ...token, len: 1 })).toBe(400);
     expect(await write({ id: idOf(Buffer.from("no")), len: 2 })).toBe(400);
     expect(await write({ ...token, metadata: { name: "red.jpg" } })).toBe(200);
+  });
+
+  test("[H6] has no metadata when they are null", async () => {
+    const token = await uploaded(api, Buffer.from("a third photo"));
+    expect(await write({ ...token, metadata: null })).toBe(200);
+    const { body } = await api.call("findbyid", { collection: "cars", id: "red" });
+    expect(body).toMatchObject({ fields: { photo: { ...token, metadata: {} } } });
   });
 });

@@ -98,6 +98,43 @@ test("[H11] integers of 64 bits in a JSON request are kept", async () => {
   expect(body).toEqual({ id: "j", fields: { n }, txnId: expect.any(Number) });
 });
 
+test.each([["1e400"], ["-1E+999"], [`1${"0".repeat(400)}`]])(
+  "[H11] %s in a JSON request is 400: no float holds it, and null is not what was sent",
+  async (number) => {
+    const value = `{"a":[{"b":${number}}]}`;
+    const text = `{"commands":[{"method":"upsert","collection":"exact","id":"far","value":${value}}]}`;
+    const { status, body } = await api.send("write", text);
+    expect(status).toBe(400);
+    const message = "expected a number that a float can hold at commands[0].value.a[0].b";
+    expect(body).toEqual({ message: `${message} (value.invalid)` });
+    const read = await api.call("findbyid", { collection: "exact", id: "far" });
+    expect(read.body).toMatchObject({ fields: null });
+  },
+);
+
+test("[H6] a body that is such a number, or nests without end, is 400 as well", async () => {
+  for (const text of ["1e400", `${"[".repeat(200_000)}1e400${"]".repeat(200_000)}`]) {
+    expect((await api.send("write", text)).status).toBe(400);
+  }
+});
+
+test("[H11] infinities come in by CBOR, and the largest floats by both", async () => {
+  const value = { far: Number.POSITIVE_INFINITY, max: Number.MAX_VALUE, min: 5e-324 };
+  const command = { method: "upsert", collection: "exact", id: "inf", value };
+  expect((await api.callCbor("write", { commands: [command] })).status).toBe(200);
+  const text = `{"commands":[{"method":"upsert","collection":"exact","id":"max","value":{"max":1.7976931348623157e308,"min":5e-324,"text":"1e400"}}]}`;
+  expect((await api.send("write", text)).status).toBe(200);
+  const accept = "application/cbor";
+  const find = { collection: "exact", query: "_id == 'inf' || _id == 'max'" };
+  const { body } = await api.callCbor("find", find, { headers: { accept } });
+  expect(body).toMatchObject({
+    documents: [
+      { id: "inf", fields: value },
+      { id: "max", fields: { max: Number.MAX_VALUE, min: 5e-324, text: "1e400" } },
+    ],
+  });
+});
+
 test.each([
   ["text/plain"],
   ["application/x-www-form-urlencoded"],

@@ -384,6 +384,27 @@ test("[W6] a device that cannot be recorded keeps no other out, nor do more than
   ]);
 });
 
+test("[W6] whom the store does not take beside a device that cannot be recorded is tried again", async () => {
+  const { recorded: store } = await failingStore();
+  // Together, the one that cannot be recorded, and the next one.
+  const answers = [undefined, undefined, new PeerError("store.full", "no room")];
+  const { records, pass, tell } = followByHand({
+    read: store.read,
+    transact: (evaluate) => {
+      const error = answers.shift();
+      return error === undefined ? store.transact(evaluate) : Promise.reject(error);
+    },
+  });
+  tell("x".repeat(2_000), "joined");
+  tell("pk-1", "joined");
+  tell("pk-2", "joined");
+  await settled(records);
+  expect([answers, allIn(store)]).toEqual([[], []]);
+  pass(10_000);
+  await settled(records);
+  expect(allIn(store)).toEqual(["pk-1 c connected", "pk-2 c connected"]);
+});
+
 test("[W6] who comes and goes while others are written waits for the next tick, however often", async () => {
   const { recorded: store } = await failingStore();
   const { records, tell } = followByHand(store);

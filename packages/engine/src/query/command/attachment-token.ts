@@ -16,14 +16,15 @@ export interface AttachmentToken {
   readonly at: string;
 }
 
-/** A token as an upload answers it; without metadata it gets none. */
+/** A token as an upload answers it; without metadata, or with null, it gets none. */
 export function attachmentToken(value: Value, at: string): AttachmentToken {
-  if (!isObject(value) || !isToken(value)) {
-    const found = isObject(value) ? "another object" : describeType(value);
+  const token = isObject(value) ? { ...value, metadata: value["metadata"] ?? {} } : value;
+  if (!isObject(token) || !isToken(token)) {
+    const found = isObject(token) ? "another object" : describeType(token);
     const expected = "a token {id: text, len: integer, metadata: object of text}";
     throw new PeerError("attachment.invalid", `expected ${expected}, found ${found}`, { at });
   }
-  return { value: Object.hasOwn(value, "metadata") ? value : { ...value, metadata: {} }, at };
+  return { value: token, at };
 }
 
 /** Refuses a token of content that was not uploaded, or that is of another length. */
