@@ -100,7 +100,7 @@ const EARLY = 1 / 4;
 const QUIET = 1 / 8;
 
 /** A group of at least this part of the one before it does not wait for more. */
-const ENOUGH = 1 / 2;
+const ENOUGH = 1 / 4;
 
 /** A storage that takes its time is no reason to keep others waiting as well. */
 const GATHER_MS_MAX = 10;

@@ -15,11 +15,18 @@ let waiting: ServerResponse[] = [];
 export function endWith({ text, size }: TextContent, response: ServerResponse): void {
   // With as many bytes as characters it is ASCII, which needs no encoding.
   response.write(text, size === text.length ? "latin1" : "utf8");
-  if (waiting.length === 0) process.nextTick(endAll);
+  if (waiting.length === 0) process.nextTick(endSoon);
   waiting.push(response);
 }
 
-/** After the sockets: `write` has their turn come before it. */
+/**
+ * After the sockets. For each `write` one has its turn, and those of a commit are answered together:
+ * all of these turns are asked for by now, and come before one that is asked for now.
+ */
+function endSoon(): void {
+  process.nextTick(endAll);
+}
+
 function endAll(): void {
   const responses = waiting;
   waiting = [];

@@ -2,7 +2,8 @@
  * Short answers, which end with the turn in which they are sent: over real connections.
  */
 
-import { expect, test, vi } from "vitest";
+import { Socket } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createAnswer } from "../../src/http/answer.ts";
 import { encodeAnswer } from "../../src/http/answer-encoding.ts";
 import { connectTo, createGate, HEAD, listenWith } from "../support/http-listener.ts";
@@ -19,6 +20,24 @@ test("text arrives whole, be it ASCII or not, on connections that are answered t
   const answers = texts.map(async (text) => (await fetch(url + encodeURI(text))).json());
   gate.open();
   expect(await Promise.all(answers)).toEqual(texts);
+});
+
+test("each goes to its socket in one piece, also when many are answered together", async () => {
+  const gate = createGate();
+  const server = await listenWith(async () => {
+    await gate.opened;
+    return encodeAnswer(createAnswer(200, "all"), JSON_ONLY);
+  });
+  const inPieces = vi.spyOn(Socket.prototype, "_writev" as never);
+  onTestFinished(() => inPieces.mockRestore());
+  const connections = await Promise.all([1, 2, 3].map(() => connectTo(server)));
+  for (const { socket } of connections) socket.write(`${HEAD}Content-Length: 0\r\n\r\n`);
+  await vi.waitFor(() => expect(server.requestCount).toBe(3));
+  gate.open();
+  for (const { received } of connections) {
+    await vi.waitFor(() => expect(received()).toMatch(/\r\n\r\n"all"\n$/));
+  }
+  expect(inPieces).not.toHaveBeenCalled();
 });
 
 test("requests on one connection are answered in their order, and it stays open", async () => {
