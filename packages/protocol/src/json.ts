@@ -2,8 +2,8 @@
  * Values as JSON text, without loss: 64-bit integers, -0 and a field named `__proto__` survive.
  *
  * JSON has no binary and no NaN: binary is written as base64 text, NaN and infinities as null. The
- * host's JSON does the work unless the text holds a run of 16 digits (reading) or the value holds
- * something that it would lose (writing).
+ * host's JSON does the work unless the text holds a run of 16 digits that is no fraction (reading) or
+ * the value holds something that it would lose (writing).
  */
 
 import { PeerError } from "./error.ts";
@@ -47,7 +47,8 @@ function hasLongNumber(text: string): boolean {
     while (isDigitAt(text, start - 1)) start--;
     let end = at + 1;
     while (isDigitAt(text, end)) end++;
-    if (end - start >= LONG_NUMBER) return true;
+    // Behind a point they are a fraction, and of a float, which the host reads as exactly as we do.
+    if (end - start >= LONG_NUMBER && text[start - 1] !== ".") return true;
   }
   return false;
 }

@@ -79,6 +79,8 @@ test("[V4] an integer of 16 digits or more is exact wherever in the text it stan
       const pad = "x1".repeat(before).slice(0, before);
       const value = { [pad]: BigInt(digits), after: 15 };
       expect(parseJson(`{"${pad}":${digits},"after":15}`)).toEqual(value);
+      const behind = `[0.${DIGITS}${pad.replaceAll("x", "2")},${digits}]`;
+      expect(parseJson(behind)).toEqual([JSON.parse(behind)[0], BigInt(digits)]);
     }
     // One digit less, and those before and behind it are no part of the number.
     const short = `[${"1,".repeat(before)}900719925474099.1]`;
