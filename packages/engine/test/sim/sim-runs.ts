@@ -39,6 +39,10 @@ const GENEROUS: Bounds = { ms: 60_000, rows: 1000, bytes: 1_000_000, allBytes: 1
 /** As many as a peer runs at a time (S44): none of them may find something left behind. */
 const LAST_RUNS = 16;
 
+/** What is sent in peace comes within this time, and longer than the other nobody leaves it unread. */
+const HEARD_MS = 2000;
+const STALL_MS_MAX = 30_000;
+
 const LOST = "the peer left before it answered";
 const LATE = "the peer did not answer in time";
 const CANCELLED = "nobody waits for the answer";
@@ -123,8 +127,12 @@ export class SimRuns {
     const { scheduler, peers } = this.#simulation;
     for (const open of this.#open) if (!open.life.isAlive) this.#open.delete(open);
     await scheduler.runUntil(() => this.#open.size === 0, scheduler.now + 20_000);
-    // Who is told to stop hears it a while later.
-    await scheduler.runFor(2000);
+    // Who is told to stop hears it a while later, and later still if it did not read (seed 17001795).
+    await scheduler.runFor(HEARD_MS);
+    if (!this.#isAllHeard()) {
+      await scheduler.runUntil(() => this.#isAllHeard(), scheduler.now + STALL_MS_MAX);
+      await scheduler.runFor(HEARD_MS);
+    }
     this.#checkNothingLeft();
     for (const { device } of peers) device.isPrompt = true;
     const sessions = this.#sessions();
@@ -141,6 +149,12 @@ export class SimRuns {
       .find(({ error }) => error !== undefined && !excused.includes(error.message))?.error;
     if (bad !== undefined) this.#fail("in peace every peer answers", JSON.stringify(bad));
     this.#checkNothingLeft();
+  }
+
+  /** Whether nothing is on its way to a peer. */
+  #isAllHeard(): boolean {
+    const connections = [...this.#simulation.network.connections];
+    return connections.every(({ down }) => down.isIdle || down.isBroken);
   }
 
   /** Nothing of a run outlives it, on either side. */

@@ -28,7 +28,7 @@ test("each goes to its socket in one piece, also when many are answered together
     await gate.opened;
     return encodeAnswer(createAnswer(200, "all"), JSON_ONLY);
   });
-  const inPieces = vi.spyOn(Socket.prototype, "_writev" as never);
+  const inPieces = vi.spyOn(Socket.prototype as Required<Socket>, "_writev");
   onTestFinished(() => inPieces.mockRestore());
   const connections = await Promise.all([1, 2, 3].map(() => connectTo(server)));
   for (const { socket } of connections) socket.write(`${HEAD}Content-Length: 0\r\n\r\n`);
