@@ -120,6 +120,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       ),
   },
   {
+    name: "what became of a written document is not taken with its outcome",
+    shows: ["[S35] what was applied still shows"],
+    plant: () =>
+      replace(
+        PeerStore.prototype,
+        "apply",
+        (original) =>
+          function apply(this: PeerStore, batch) {
+            const outcomes = batch.outcomes.map((outcome) => ({ ...outcome, documents: [] }));
+            return original.call(this, { ...batch, outcomes });
+          },
+      ),
+  },
+  {
     name: "an answer goes out under the number of the newest run",
     shows: ["an answer is what the peer said to this run"],
     plant: () => {

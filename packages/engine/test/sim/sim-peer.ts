@@ -11,6 +11,7 @@ import { PeerSync } from "../../src/peer/peer-sync.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { readIdentity, renewIdentity } from "../../src/store/identity.ts";
 import type { MemoryDisk } from "../../src/store/memory-disk.ts";
+import { watchOwnWrites } from "./own-writes.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { SimDevice } from "./sim-device.ts";
 import type { End, SimNetwork } from "./sim-network.ts";
@@ -92,6 +93,11 @@ export class SimPeer {
     const options = { appId: APP_ID, deletedMs: this.#deletedMs };
     const store = await PeerStore.open(storage, platform, options);
     if (!life.isAlive) return;
+    watchOwnWrites(store, (detail) => {
+      if (!life.isAlive) return;
+      const { scheduler } = this.#parts;
+      scheduler.fail("[S35] what was applied still shows", `${this.name}: ${detail}`);
+    });
     this.#measuredSkewMs = undefined;
     const runner = new StatementRunner({ store: store.store, platform, appId: APP_ID });
     const sync = this.#newSync(store);
