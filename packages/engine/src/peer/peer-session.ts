@@ -16,6 +16,7 @@ import {
   type Welcome,
 } from "@bigpeer/protocol";
 import { type End, failuresAfter, nextChance, waitOf } from "./back-off.ts";
+import { NONE_ENDED } from "./ended-streams.ts";
 import {
   catchUpMetadata,
   sendWatch,
@@ -47,7 +48,6 @@ import {
   unsent,
 } from "./peer-streams.ts";
 import {
-  NONE_ENDED,
   pump,
   takeForkDone,
   takeForked,

@@ -22,6 +22,7 @@ import {
   type Value,
   type Versions,
 } from "@bigpeer/protocol";
+import { endedWith, turnEnded, withEnded, withoutEnded } from "./ended-streams.ts";
 import type { ConfirmedBatch, ConfirmedPart } from "./peer-layers.ts";
 import { takeOutcomes } from "./peer-uploads.ts";
 import {
@@ -82,21 +83,10 @@ export function endSubscription(state: Linked, key: string, turn: Turn): Linked 
   }
   const ids = new Map(state.phase.link.ids);
   ids.delete(following.id);
+  const { link } = state.phase;
   const left = leaveFilter(state, { ...following, isLive: false }, turn);
-  return withLink(left, { ids, ...endedWith(state.phase.link, following) });
-}
-
-/**
- * What such a stream has on its way may be all that the outcomes of uploads in flight count on (S28):
- * until they have come it is taken, as what came before was.
- */
-function endedWith(
-  { ended, gathered, uploads }: Link,
-  { key, filter }: Following,
-): Partial<Pick<Link, "ended" | "gathered">> {
-  if (filter === undefined || uploads.inFlight.length === 0) return {};
-  const name = byteString(filter);
-  return { ended: new Map(ended).set(name, [...(ended.get(name) ?? []), key]), gathered };
+  const ended = endedWith(link, following);
+  return withLink(left, ended === undefined ? { ids } : { ids, ended, gathered: link.gathered });
 }
 
 /** The subscription has its filter no more. What was gathered for it is not applied. */
@@ -135,6 +125,10 @@ function followingOf(state: Linked, id: number): Following | undefined {
   return key === undefined ? undefined : state.subscriptions.get(key);
 }
 
+function keysOf(followers: readonly Following[]): readonly string[] {
+  return followers.map(({ key }) => key);
+}
+
 /** The subscriptions that have a filter. */
 function followersOf(state: Linked, filter: Uint8Array): Following[] {
   const keys = state.phase.link.filters.get(byteString(filter)) ?? [];
@@ -143,28 +137,42 @@ function followersOf(state: Linked, filter: Uint8Array): Following[] {
 
 /** Comes again when rights changed: then the stream begins anew under another filter (S20). */
 export function takeSubscribed(state: Linked, message: Subscribed, turn: Turn): Linked {
-  const following = followingOf(state, message.id);
-  if (following === undefined) return state;
+  const { id, filter } = message;
+  const following = followingOf(state, id);
+  if (following === undefined) return takeSubscribedLate(state, message, turn);
   const left = leaveFilter(state, following, turn);
-  const { connection } = state;
-  const { key: subscription } = following;
-  const { mode } = message;
-  if (mode !== "resume") turn.actions.push({ kind: "begin", connection, subscription, mode });
+  pushBegin(state, following.key, message, turn);
   const { filters } = left.phase.link;
-  const name = byteString(message.filter);
+  const name = byteString(filter);
   const keys = [...(filters.get(name) ?? []), following.key];
   const next = withLink(beginAnew(left, name), { filters: new Map(filters).set(name, keys) });
-  return withFollowing(next, { ...following, filter: message.filter, isLive: false });
+  return withFollowing(next, { ...following, filter, isLive: false });
+}
+
+/** Before the server heard that the subscription is ended. */
+function takeSubscribedLate(state: Linked, message: Subscribed, turn: Turn): Linked {
+  const { ended } = state.phase.link;
+  const key = ended.ids.get(message.id);
+  if (key === undefined) return state;
+  pushBegin(state, key, message, turn);
+  return withLink(state, { ended: withEnded(ended, message.filter, key, false) });
+}
+
+function pushBegin(
+  { connection }: Linked,
+  subscription: string,
+  { mode }: Subscribed,
+  turn: Turn,
+): void {
+  if (mode !== "resume") turn.actions.push({ kind: "begin", connection, subscription, mode });
 }
 
 /** What is left of a stream that was ended must not come behind what the next one brings. */
 function beginAnew(state: Linked, name: string): Linked {
   const { ended, gathered } = state.phase.link;
-  if (!ended.has(name)) return state;
-  const others = new Map(ended);
-  others.delete(name);
+  if (!ended.filters.has(name)) return state;
   return withLink(state, {
-    ended: others,
+    ended: withoutEnded(ended, name),
     gathered: without(gathered, ({ filter }) => filter === name),
   });
 }
@@ -237,22 +245,44 @@ export function takeDocuments(
   bytes: number,
   turn: Turn,
 ): Linked | undefined {
-  const { entries, range, committed } = message;
+  const { committed } = message;
   const followers = followersOf(state, message.filter);
-  const isLive = followers.some((following) => following.isLive);
-  const ended = state.phase.link.ended.get(byteString(message.filter)) ?? [];
-  const isEnded = followers.length === 0 && ended.length > 0;
-  let next = state;
-  if ((isLive || isEnded) && range === undefined) {
-    const keys = isEnded ? ended : followers.map(({ key }) => key);
-    next = gather(state, message, keys, bytes);
-    if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
-  } else if (followers.length > 0) {
-    const piece = range === undefined ? { entries } : { entries, range, ...fillOf(message, range) };
-    const parts = unready(followers).map(({ key }) => ({ subscription: key, ...piece }));
-    next = pushApply(state, { parts, outcomes: [] }, bytes, turn);
-  }
+  const next =
+    followers.length > 0
+      ? takeFollowed(state, followers, { message, bytes }, turn)
+      : takeEnded(state, { message, bytes }, turn);
+  if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
   return committed === undefined ? next : commit(next, committed, [], turn);
+}
+
+interface DocumentsFrame {
+  readonly message: Documents;
+  readonly bytes: number;
+}
+
+function takeFollowed(
+  state: Linked,
+  followers: readonly Following[],
+  { message, bytes }: DocumentsFrame,
+  turn: Turn,
+): Linked {
+  const { entries, range } = message;
+  if (range === undefined && followers.some(({ isLive }) => isLive)) {
+    return gather(state, message, keysOf(followers), bytes);
+  }
+  const piece = range === undefined ? { entries } : { entries, range, ...fillOf(message, range) };
+  const parts = keysOf(unready(followers)).map((subscription) => ({ subscription, ...piece }));
+  return pushApply(state, { parts, outcomes: [] }, bytes, turn);
+}
+
+/** What is said of documents holds; how far the stream is with it counts for nobody. */
+function takeEnded(state: Linked, { message, bytes }: DocumentsFrame, turn: Turn): Linked {
+  const { filter, entries, range } = message;
+  const stream = state.phase.link.ended.filters.get(byteString(filter));
+  if (stream === undefined) return state;
+  if (range === undefined && stream.isLive) return gather(state, message, [...stream.keys], bytes);
+  const parts = [...stream.keys].map((subscription) => ({ subscription, entries }));
+  return pushApply(state, { parts, outcomes: [] }, bytes, turn);
 }
 
 /** How far a fill is with a piece of it (S57). */
@@ -351,7 +381,9 @@ export function answerPing(state: Linked, ping: Ping, turn: Turn): Linked {
 
 export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Turn): Linked {
   const followers = followersOf(state, filter);
-  if (followers.length === 0) return state;
+  if (followers.length === 0) {
+    return withLink(state, { ended: turnEnded(state.phase.link.ended, filter, true) });
+  }
   const name = byteString(filter);
   const { gathered } = state.phase.link;
   const parts = gathered.parts.filter((part) => part.filter === name).map(partOf);
@@ -364,13 +396,16 @@ export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Tur
 
 /** What was gathered of these filters comes again (S22). */
 export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Linked {
-  const names = new Set(filters.map(byteString));
+  let { ended } = state.phase.link;
+  for (const filter of filters) ended = turnEnded(ended, filter, false);
+  let next = withLink(state, { ended });
   const followers = filters.flatMap((filter) => followersOf(state, filter));
-  if (followers.length === 0) return state;
-  const subscriptions = followers.map(({ key }) => key);
+  if (followers.length === 0) return next;
+  const subscriptions = keysOf(followers);
   turn.actions.push({ kind: "behind", connection: state.connection, subscriptions });
+  const keys = new Set(subscriptions);
   const { gathered } = state.phase.link;
-  let next = withLink(state, { gathered: without(gathered, ({ filter }) => names.has(filter)) });
+  next = withLink(next, { gathered: without(gathered, (part) => keys.has(part.subscription)) });
   for (const following of followers) next = withFollowing(next, { ...following, isLive: false });
   return next;
 }
@@ -378,7 +413,7 @@ export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Link
 export function takeVersions(state: Linked, message: Versions, bytes: number, turn: Turn): void {
   const followers = followersOf(state, message.filter);
   if (followers.length === 0) return;
-  const subscriptions = unready(followers).map(({ key }) => key);
+  const subscriptions = keysOf(unready(followers));
   const { connection } = state;
   turn.actions.push({ kind: "compare", connection, subscriptions, versions: message, bytes });
 }

@@ -7,14 +7,12 @@
  */
 
 import type { Forked, Outcome, Site, SiteMessage } from "@bigpeer/protocol";
+import { NONE_ENDED } from "./ended-streams.ts";
 import type { SealedUpload } from "./peer-layers.ts";
-import { type Link, type Linked, type Turn, type Uploads, withLink } from "./session-state.ts";
+import { type Linked, type Turn, type Uploads, withLink } from "./session-state.ts";
 
 /** Uploads without an outcome, at most (S32). */
 export const UPLOADS_IN_FLIGHT_MAX = 64;
-
-/** No outcome counts on a stream that was ended. */
-export const NONE_ENDED: Link["ended"] = new Map();
 
 /** Uploads of a connection that has just been welcomed. */
 export function uploadsOf(site: Site): Uploads {

@@ -115,8 +115,8 @@ export interface Link {
   readonly filters: ReadonlyMap<string, readonly string[]>;
   readonly ids: ReadonlyMap<number, string>;
   readonly nextId: number;
-  /** The same of streams that were ended while uploads were in flight, as long as these are. */
-  readonly ended: ReadonlyMap<string, readonly string[]>;
+  /** Streams that were ended while uploads were in flight, as long as these are. */
+  readonly ended: EndedStreams;
   readonly gathered: Gathered;
   readonly taken: Taken;
   readonly uploads: Uploads;
@@ -124,6 +124,19 @@ export interface Link {
   readonly present: Presence | undefined;
   /** Statements of the server that are being run (S44). */
   readonly runs: ReadonlySet<number>;
+}
+
+/** What the server says for subscriptions that it does not know yet to be ended. */
+export interface EndedStreams {
+  readonly filters: ReadonlyMap<string, EndedStream>;
+  /** Keys of the subscriptions by their name on this connection: the filter may not be known yet. */
+  readonly ids: ReadonlyMap<number, string>;
+}
+
+export interface EndedStream {
+  readonly keys: ReadonlySet<string>;
+  /** Its frames are parts of transactions. */
+  readonly isLive: boolean;
 }
 
 export type Phase =

@@ -7,13 +7,12 @@ import type { LinkMessage, SyncCursor, ValueObject } from "@bigpeer/protocol";
 import { beforeEach, describe, expect, test } from "vitest";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
 import {
-  ALL,
   briefly,
   entriesOf,
+  follow,
   type LinkedStore,
-  LinkWire,
+  type LinkWire,
   linkedStore,
-  NONE_PULLED,
   settled,
   shown,
   states,
@@ -66,7 +65,7 @@ function followFor(
     if (isOver) whenCut();
     return isOver;
   };
-  return new LinkWire({ at: b, queries: ALL, ...side }, { at: a, queries: NONE_PULLED }, { isCut });
+  return follow(b, a, side, { isCut });
 }
 
 /** The process of B ends with the wire: nothing is written any more. */
@@ -192,7 +191,7 @@ describe("a fill that is cut", () => {
       else if (++pieces === 3) void a.put("cars", { _id: "0006+", n: 3 });
       return isTold && message.range !== undefined;
     };
-    const first = new LinkWire({ at: b, queries }, { at: a, queries: NONE_PULLED }, { isCut });
+    const first = follow(b, a, { queries }, { isCut });
     await until(() => first.isOver);
     await settled([a, b]);
     expect(shown(b)["0006+"]).toEqual({ n: 3 });
@@ -328,7 +327,7 @@ describe("a fill that is not the first", () => {
     let pieces = 0;
     const isCut = (message: LinkMessage): boolean =>
       message.t === "documents" && (message.range === undefined || ++pieces > 4);
-    const first = new LinkWire({ at: b, queries }, { at: a, queries: NONE_PULLED }, { isCut });
+    const first = follow(b, a, { queries }, { isCut });
     await until(() => first.isOver);
     await settled([a, b]);
     expect(wantedOf(first)).toEqual(["0003"]);
@@ -341,11 +340,7 @@ describe("a fill that is not the first", () => {
 
   test("[S50] [S54] does not ask again for what was answered", async () => {
     await lost();
-    const first = new LinkWire(
-      { at: b, queries },
-      { at: a, queries: NONE_PULLED },
-      { isCut: ({ t }) => t === "complete" },
-    );
+    const first = follow(b, a, { queries }, { isCut: ({ t }) => t === "complete" });
     await until(() => first.isOver);
     await settled([a, b]);
     expect(wantedOf(first)).toEqual(["0003"]);

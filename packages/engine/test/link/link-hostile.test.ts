@@ -14,11 +14,10 @@ import { expect, test } from "vitest";
 import { EMPTY_STATE, registerNode } from "../../src/crdt/state.ts";
 import { partsOf } from "../../src/crdt/state-parts.ts";
 import {
-  ALL,
+  follow,
   type LinkedStore,
-  LinkWire,
+  type LinkWire,
   linkedStore,
-  NONE_PULLED,
   settled,
   shown,
   states,
@@ -50,7 +49,7 @@ async function pair(): Promise<Pair> {
 }
 
 async function followed(a: LinkedStore, b: LinkedStore): Promise<LinkWire> {
-  const wire = new LinkWire({ at: b, queries: ALL }, { at: a, queries: NONE_PULLED });
+  const wire = follow(b, a);
   await settled([a, b], [wire]);
   return wire;
 }

@@ -8,7 +8,14 @@ import { expect, test } from "vitest";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
-import { ALL, LinkWire, linkedStore, settled, shown, turns } from "../support/linked-stores.ts";
+import {
+  follow,
+  followBoth,
+  linkedStore,
+  settled,
+  shown,
+  turns,
+} from "../support/linked-stores.ts";
 import { dump } from "../support/open-store.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
@@ -16,7 +23,7 @@ test("[D6] [S30] an increment that a link has brought back counts once when its 
   let a = await linkedStore("a");
   const b = await linkedStore("b");
   await a.put("cars", { _id: "1" });
-  const first = new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL });
+  const first = followBoth(b, a);
   await settled([a, b], [first]);
   const backup = new MemoryDisk();
   await new MemoryKeyValue(backup).commit(dump(a.storage));
@@ -38,7 +45,7 @@ test("[D6] [S30] an increment that a link has brought back counts once when its 
   first.cut();
   await renewIdentity(new MemoryKeyValue(backup), a.platform);
   a = await linkedStore("a", { platform: a.platform, disk: backup });
-  const second = new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL });
+  const second = followBoth(b, a);
   await settled([a, b], [second]);
   expect(shown(a)).toEqual({ 1: { n: 5 } });
   await offer();
@@ -51,8 +58,7 @@ test("[S50] [S54] the cursor that is written behind a fill is that of its end, a
   const platform = testPlatform(77);
   const b = await linkedStore("b", { platform });
   await a.put("cars", { _id: "1", n: 1 });
-  const follow = (): LinkWire => new LinkWire({ at: b, queries: ALL }, { at: a, queries: {} });
-  const first = follow();
+  const first = follow(b, a);
   await settled([a, b], [first]);
   first.cut();
   await a.put("cars", { _id: "2", n: 1 });
@@ -63,13 +69,13 @@ test("[S50] [S54] the cursor that is written behind a fill is that of its end, a
   // What the fill does not list is looked for when all of it has come and nothing is merged.
   Object.assign(platform, { pause: () => turns(50) });
   b.disk.holdSyncs();
-  const second = follow();
+  const second = follow(b, a);
   await turns(300);
   b.disk.releaseSyncs();
   await settled([a, b], [second]);
   expect(second.dial.heard.some(({ t }) => t === "complete")).toBe(true);
   second.cut();
-  const third = follow();
+  const third = follow(b, a);
   await settled([a, b], [third]);
   const modes = third.dial.heard.flatMap((each) => (each.t === "subscribed" ? [each.mode] : []));
   expect(modes).toEqual(["resume"]);

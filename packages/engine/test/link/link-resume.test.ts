@@ -4,19 +4,18 @@
  */
 
 import { beforeEach, describe, expect, test } from "vitest";
-import type { QueriesByCollection } from "../../src/link/link-query.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import {
-  ALL,
   briefly,
   entriesOf,
+  follow,
+  followBoth,
   type LinkedStore,
-  LinkWire,
+  type LinkWire,
   linkedStore,
-  NONE_PULLED,
   settled,
   shown,
   states,
@@ -37,15 +36,6 @@ const DAY_MS = 86_400_000;
 
 function numberOf(fields: unknown): number {
   return (fields as { readonly n: number }).n;
-}
-
-/** B follows A, and A nothing. */
-function follow(queries: QueriesByCollection = { cars: ["true"] }): LinkWire {
-  return new LinkWire({ at: b, queries }, { at: a, queries: NONE_PULLED });
-}
-
-function both(): LinkWire {
-  return new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL });
 }
 
 function modes(wire: LinkWire): string[] {
@@ -72,12 +62,12 @@ async function pass(days: number, stores: readonly LinkedStore[], wire?: LinkWir
 describe("cursors", () => {
   test("[S12] [S54] a link goes on from its cursor, through restarts of both", async () => {
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 });
-    const first = follow();
+    const first = follow(b, a);
     await settled([a, b], [first]);
     first.cut();
     await a.execute("UPDATE cars SET n = 2 WHERE _id = '2'");
     const again = await linkedStore("b", { platform: b.platform, disk: b.disk });
-    const second = new LinkWire({ at: again, queries: ALL }, { at: a, queries: NONE_PULLED });
+    const second = follow(again, a);
     await settled([a, again], [second]);
     expect(modes(second)).toEqual(["resume"]);
     expect(briefly(entriesOf(second.dial))).toEqual(["put 2"]);
@@ -85,14 +75,14 @@ describe("cursors", () => {
   });
 
   test("[S50] below the floor of the log it is filled again, and lacks nothing", async () => {
-    const first = follow({ cars: ["n < 10"] });
+    const first = follow(b, a, { queries: { cars: ["n < 10"] } });
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 }, { _id: "3", n: 1 });
     await settled([a, b], [first]);
     first.cut();
     await a.execute("DELETE FROM cars WHERE _id = '1'");
     await a.execute("UPDATE cars SET n = 2 WHERE _id = '2'");
     await pass(8, [a, b]);
-    const second = follow({ cars: ["n < 10"] });
+    const second = follow(b, a, { queries: { cars: ["n < 10"] } });
     await settled([a, b], [second]);
     expect(modes(second)).toEqual(["fill"]);
     expect(shown(b)).toEqual({ 2: { n: 2 }, 3: { n: 1 } });
@@ -104,7 +94,7 @@ describe("cursors", () => {
 
   test("[S51] what stopped matching while the log was lost is asked for, and comes once more", async () => {
     const queries = { cars: ["n < 10"] };
-    const first = follow(queries);
+    const first = follow(b, a, { queries });
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 }, { _id: "3", n: 1 });
     await b.put("cars", { _id: "own", n: 1 }, { _id: "large", n: 90 });
     await settled([a, b], [first]);
@@ -113,7 +103,7 @@ describe("cursors", () => {
     await a.execute("UPDATE cars SET n = 50 WHERE _id = '1'");
     await a.execute("DELETE FROM cars WHERE _id = '2'");
     await pass(8, [a, b]);
-    const second = follow(queries);
+    const second = follow(b, a, { queries });
     await settled([a, b], [second]);
     const wants = second.accept.heard.flatMap((message) =>
       message.t === "want" ? message.ids : [],
@@ -128,7 +118,7 @@ describe("cursors", () => {
       own: { n: 1 },
     });
     second.cut();
-    const third = follow(queries);
+    const third = follow(b, a, { queries });
     await settled([a, b], [third]);
     expect(modes(third)).toEqual(["resume"]);
   });
@@ -142,16 +132,17 @@ describe("cursors", () => {
     });
     const queries = { cars: ["n < 10"] };
     let pieces = 0;
-    const first = new LinkWire(
-      { at: b, queries },
-      { at: a, queries: NONE_PULLED },
+    const first = follow(
+      b,
+      a,
+      { queries },
       { isCut: (message) => message.t === "documents" && ++pieces > 2 },
     );
     await until(() => first.isOver);
     await settled([a, b]);
     expect(Object.keys(shown(b))).toEqual(["0", "1", "2", "3"]);
     await a.execute("UPDATE cars SET n = 50 WHERE _id = '1'");
-    const second = follow(queries);
+    const second = follow(b, a, { queries });
     await settled([a, b], [second]);
     expect(modes(second)).toEqual(["fill"]);
     expect(briefly(entriesOf(second.dial)).sort()).toEqual(["left 1", "put 4", "put 5"]);
@@ -162,7 +153,7 @@ describe("cursors", () => {
   test("[S50] more changes than are gathered at once are told from the log all the same", async () => {
     a = await linkedStore("a", { streams: { gatheredChanges: 20, joinTransactions: 5 } });
     for (let i = 0; i < 30; i++) await a.put("cars", { _id: `${i}`, n: 0, color: "red" });
-    const first = follow({ cars: ["color = 'red'"] });
+    const first = follow(b, a, { queries: { cars: ["color = 'red'"] } });
     await settled([a, b], [first]);
     first.cut();
     for (let i = 0; i < 30; i++) {
@@ -171,7 +162,7 @@ describe("cursors", () => {
       if (i % 3 === 0) await a.execute("UPDATE cars SET color = 'blue' WHERE _id = :id", { id });
       if (i % 3 === 1) await a.execute("DELETE FROM cars WHERE _id = :id", { id });
     }
-    const second = follow({ cars: ["color = 'red'"] });
+    const second = follow(b, a, { queries: { cars: ["color = 'red'"] } });
     await settled([a, b], [second]);
     expect(modes(second)).toEqual(["resume"]);
     expect(states(b)).toEqual(states(a));
@@ -184,7 +175,7 @@ describe("cursors", () => {
 
   test("a source that was restored is filled from anew, and what only the follower has comes back", async () => {
     await a.put("cars", { _id: "1", n: 1 });
-    const first = both();
+    const first = followBoth(b, a);
     await settled([a, b], [first]);
     const backup = await copyOf(a);
     await a.put("cars", { _id: "2", n: 1 });
@@ -196,7 +187,7 @@ describe("cursors", () => {
     a = await linkedStore("a", { platform: a.platform, disk: backup });
     expect(shown(a)).toEqual({ 1: { n: 1 } });
     await a.put("cars", { _id: "3", n: 1 });
-    const second = both();
+    const second = followBoth(b, a);
     await settled([a, b], [second]);
     expect(modes(second)).toEqual(["fill"]);
     expect(Object.keys(shown(a))).toEqual(["1", "2", "3"]);
@@ -206,7 +197,7 @@ describe("cursors", () => {
 
   test("a follower that was restored has what it lacks, and not its old cursor", async () => {
     await a.put("cars", { _id: "1", n: 1 });
-    const first = both();
+    const first = followBoth(b, a);
     await settled([a, b], [first]);
     const backup = await copyOf(b);
     await b.put("cars", { _id: "2", n: 1 });
@@ -215,7 +206,7 @@ describe("cursors", () => {
     first.cut();
     await renewIdentity(new MemoryKeyValue(backup), b.platform);
     b = await linkedStore("b", { platform: b.platform, disk: backup });
-    const second = both();
+    const second = followBoth(b, a);
     await settled([a, b], [second]);
     expect(modes(second)).toEqual(["fill"]);
     expect(Object.keys(shown(b))).toEqual(["1", "2", "3"]);
@@ -227,7 +218,7 @@ describe("configuration", () => {
   test("[S56] a query that is added is filled, one that is removed stops, and what came stays", async () => {
     await a.put("cars", { _id: "1", n: 1 });
     await a.put("boats", { _id: "1", n: 1 });
-    const wire = follow({ cars: ["true"] });
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     wire.dial.link.configure({ cars: ["true"], boats: ["n = 1"] });
     await settled([a, b], [wire]);
@@ -250,7 +241,7 @@ describe("configuration", () => {
   });
 
   test("[S50] a query that the source does not understand is told, and does not end the link", async () => {
-    const wire = follow({ cars: ["color LIKE", "n = :p"], boats: ["true"] });
+    const wire = follow(b, a, { queries: { cars: ["color LIKE", "n = :p"], boats: ["true"] } });
     await a.put("boats", { _id: "1" });
     await settled([a, b], [wire]);
     const { state, subscriptions, lastError } = wire.dial.link.status();
@@ -266,7 +257,7 @@ describe("configuration", () => {
 
 describe("clocks", () => {
   test("[S52] what is too far ahead is held back with what follows on its stream, and comes when the clock is there", async () => {
-    const wire = follow({ cars: ["true"], boats: ["true"] });
+    const wire = follow(b, a, { queries: { cars: ["true"], boats: ["true"] } });
     await a.put("cars", { _id: "1", n: 1 });
     await settled([a, b], [wire]);
     a.platform.nowMs += 3_600_000;
@@ -294,7 +285,7 @@ describe("clocks", () => {
   });
 
   test("[S52] what came before it is merged, and other streams of the same transaction are", async () => {
-    const wire = follow({ cars: ["true"], boats: ["true"] });
+    const wire = follow(b, a, { queries: { cars: ["true"], boats: ["true"] } });
     await settled([a, b], [wire]);
     a.platform.nowMs += 3_600_000;
     await a.store.transact((transaction) => {
@@ -314,10 +305,7 @@ describe("outages and forgotten deletes", () => {
     await a.put("cars", { _id: "old", color: "blue" }, { _id: "gone", color: "blue" });
     await b.put("cars", { _id: "own", color: "blue" });
     await b.execute("DELETE FROM cars WHERE _id = 'own'");
-    const wire = new LinkWire(
-      { at: b, queries: { cars: ["color = 'red'"] } },
-      { at: a, queries: NONE_PULLED },
-    );
+    const wire = follow(b, a, { queries: { cars: ["color = 'red'"] } });
     await settled([a, b], [wire]);
     await pass(40, [a, b], wire);
     expect(b.store.read(({ head }) => head.horizon)).toBeGreaterThan(0);
@@ -333,7 +321,7 @@ describe("outages and forgotten deletes", () => {
 
   test("rule 8: after an outage longer than the horizon a delete that is forgotten is not undone", async () => {
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 });
-    const first = both();
+    const first = followBoth(b, a);
     await settled([a, b], [first]);
     await pass(1, [a, b], first);
     first.cut();
@@ -342,7 +330,7 @@ describe("outages and forgotten deletes", () => {
     await a.put("cars", { _id: "3", n: 1 });
     await pass(40, [a, b]);
     expect(b.store.read((view) => view.state("cars", "1").version)).toBe(0);
-    const second = both();
+    const second = followBoth(b, a);
     await settled([a, b], [second]);
     expect(modes(second)).toEqual(["fill"]);
     // What A has made meanwhile comes, however old; what B had and has no more is put aside.
@@ -352,7 +340,7 @@ describe("outages and forgotten deletes", () => {
     );
     expect(Object.keys(shown(a))).toEqual(["1", "2", "3"]);
     second.cut();
-    const third = both();
+    const third = followBoth(b, a);
     await settled([a, b], [third]);
     expect(modes(third)).toEqual(["resume"]);
     expect(Object.keys(shown(b))).toEqual(["2", "3"]);
@@ -367,7 +355,7 @@ describe("outages and forgotten deletes", () => {
     await a.put("cars", { _id: "1", x: 1, y: 1 }, { _id: "2", x: 1 });
     await a.execute("UPDATE cars UNSET x WHERE _id = '1'");
     await a.execute("DELETE FROM cars WHERE _id = '2'");
-    const wire = both();
+    const wire = followBoth(b, a);
     await settled([a, b], [wire]);
     await pass(40, [a, b], wire);
     expect(a.store.read((view) => view.state("cars", "2").version)).toBe(0);
@@ -398,7 +386,7 @@ describe("stores that fail or are slow", () => {
         roomBytes: 1500,
       },
     });
-    const wire = follow({ cars: ["n < 50"], boats: ["true"] });
+    const wire = follow(b, a, { queries: { cars: ["n < 50"], boats: ["true"] } });
     await settled([a, b], [wire]);
     for (let round = 0; round < 3; round++) {
       await a.store.transact((transaction) =>
@@ -434,7 +422,7 @@ describe("stores that fail or are slow", () => {
   });
 
   test("what the store does not take ends the link, and comes again with the next", async () => {
-    const wire = follow();
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     b.disk.failNextWrite("store.full");
     await a.put("cars", { _id: "1", n: 1 });
@@ -444,7 +432,7 @@ describe("stores that fail or are slow", () => {
     );
     await settled([a, b]);
     expect(shown(b)).toEqual({});
-    const again = follow();
+    const again = follow(b, a);
     await settled([a, b], [again]);
     expect(states(b)).toEqual(states(a));
     expect(problems(b.storage)).toEqual([]);
@@ -454,10 +442,9 @@ describe("stores that fail or are slow", () => {
     const text = "x".repeat(20_000);
     for (let i = 0; i < 60; i++) await a.put("cars", { _id: `${i}`, text });
     b.disk.holdSyncs();
-    const wire = new LinkWire(
-      { at: b, queries: ALL, limits: { waitingBytes: 200_000, batches: 1, batchBytes: 50_000 } },
-      { at: a, queries: NONE_PULLED },
-    );
+    const wire = follow(b, a, {
+      limits: { waitingBytes: 200_000, batches: 1, batchBytes: 50_000 },
+    });
     await turns(300);
     const held = entriesOf(wire.dial).length;
     expect(held).toBeLessThan(40);

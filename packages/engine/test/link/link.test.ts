@@ -4,16 +4,16 @@
 
 import { encodeMessage } from "@bigpeer/protocol";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { QueriesByCollection } from "../../src/link/link-query.ts";
 import type { TransactionRecord } from "../../src/store/records.ts";
 import {
   ALL,
   briefly,
   entriesOf,
+  follow,
+  followBoth,
   type LinkedStore,
   LinkWire,
   linkedStore,
-  NONE_PULLED,
   settled,
   shown,
   states,
@@ -31,11 +31,6 @@ beforeEach(async () => {
 });
 
 const RED = { cars: ["color = 'red'"] };
-
-/** B follows A, and A nothing. */
-function follow(queries: QueriesByCollection): LinkWire {
-  return new LinkWire({ at: b, queries }, { at: a, queries: NONE_PULLED });
-}
 
 function transactions({ storage }: LinkedStore): TransactionRecord[] {
   const snapshot = storage.snapshot();
@@ -58,7 +53,7 @@ function crossed(wire: LinkWire): number {
 describe("one way", () => {
   test("[S50] a follower is filled, and then has every change as it is committed", async () => {
     await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "blue" });
-    const wire = follow(ALL);
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     expect(shown(b)).toEqual(shown(a));
     await a.put("cars", { _id: "3", color: "green" });
@@ -76,7 +71,7 @@ describe("one way", () => {
   test("[S50] nothing crosses but what the queries select, also of other collections", async () => {
     await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "blue" });
     await a.put("boats", { _id: "1", color: "red" });
-    const wire = follow(RED);
+    const wire = follow(b, a, { queries: RED });
     await settled([a, b], [wire]);
     await a.put("cars", { _id: "3", color: "red" }, { _id: "4", color: "blue" });
     await a.put("boats", { _id: "2", color: "red" });
@@ -89,8 +84,8 @@ describe("one way", () => {
   test("[S50] several queries of a collection are a union, whatever form they have", async () => {
     await a.put("cars", { _id: "1", color: "red", n: 1 }, { _id: "2", color: "blue", n: 1 });
     await a.put("cars", { _id: "3", color: "green", n: 3 }, { _id: "4", cars: { n: 4 } });
-    const wire = follow({
-      cars: ["color == 'red'", "n>2 && n<4", "n > 2 AND n < 4", "cars.n = 4"],
+    const wire = follow(b, a, {
+      queries: { cars: ["color == 'red'", "n>2 && n<4", "n > 2 AND n < 4", "cars.n = 4"] },
     });
     await settled([a, b], [wire]);
     expect(Object.keys(shown(b))).toEqual(["1", "3", "4"]);
@@ -107,7 +102,7 @@ describe("one way", () => {
 
   test("[S51] what stops matching comes once more, stays, and its deletion still comes", async () => {
     await a.put("cars", { _id: "1", color: "red", n: 1 });
-    const wire = follow(RED);
+    const wire = follow(b, a, { queries: RED });
     await settled([a, b], [wire]);
     await a.execute("UPDATE cars SET color = 'blue'");
     await settled([a, b], [wire]);
@@ -127,14 +122,14 @@ describe("one way", () => {
     // Held here from elsewhere.
     await b.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 }, { _id: "3", n: 1 });
     await a.execute("DELETE FROM cars WHERE _id = '1'");
-    const first = follow(RED);
+    const first = follow(b, a, { queries: RED });
     await settled([a, b], [first]);
     await a.execute("DELETE FROM cars WHERE _id = '2'");
     await settled([a, b], [first]);
     expect(briefly(entriesOf(first.dial))).toEqual(["deleted 1", "put 4", "deleted 2"]);
     first.cut();
     await a.execute("DELETE FROM cars WHERE _id = '3'");
-    const second = follow(RED);
+    const second = follow(b, a, { queries: RED });
     await settled([a, b], [second]);
     expect(second.dial.heard.find(({ t }) => t === "subscribed")).toEqual(
       expect.objectContaining({ mode: "resume" }),
@@ -145,7 +140,7 @@ describe("one way", () => {
 
   test("[S51] what is only forgotten by its store is not forgotten by a link", async () => {
     await a.put("cars", { _id: "1", color: "red" });
-    const wire = follow(ALL);
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     await a.execute("EVICT FROM cars");
     await settled([a, b], [wire]);
@@ -157,7 +152,7 @@ describe("one way", () => {
   test("[D24] a deleted document that was seeded is not seeded again by a store that only heard of its end", async () => {
     await a.execute("INSERT INTO cars INITIAL DOCUMENTS ({'_id': '1', 'color': 'red'})");
     await a.execute("DELETE FROM cars");
-    const wire = follow({ cars: ["color = 'none'"] });
+    const wire = follow(b, a, { queries: { cars: ["color = 'none'"] } });
     await settled([a, b], [wire]);
     const { state } = b.store.read((snapshot) => snapshot.state("cars", "1"));
     expect(state.seeded).toBe(true);
@@ -168,7 +163,7 @@ describe("one way", () => {
     await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "red", tags: { x: 1 } });
     await a.execute("UPDATE cars SET tags.x = 2 WHERE _id = '2'");
     await a.execute("DELETE FROM cars WHERE _id = '1'");
-    const wire = follow(ALL);
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     expect(states(b)).toEqual(states(a));
     const replayed = await replay(b.storage, b.store.identity.site);
@@ -181,7 +176,7 @@ describe("one way", () => {
     await b.execute("CREATE INDEX by_color ON cars (color)");
     for (let i = 0; i < 50; i++)
       await a.put("cars", { _id: `${i}`, color: i % 2 ? "red" : "blue" });
-    const wire = follow(ALL);
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     await a.execute("UPDATE cars SET color = 'green' WHERE color = 'red'");
     await a.execute("DELETE FROM cars WHERE color = 'blue'");
@@ -198,7 +193,7 @@ describe("one way", () => {
     await a.store.transact((transaction) =>
       transaction.apply([{ kind: "insert", collection: "cars", id: "1", fields, types }]),
     );
-    const wire = follow(ALL);
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     expect(states(b)).toEqual(states(a));
     expect(b.store.read((view) => [...view.attachmentReferences("abc")])).toEqual([
@@ -210,7 +205,7 @@ describe("one way", () => {
 
 describe("both ways", () => {
   test("[S53] what came over a link is not offered back on it", async () => {
-    const wire = new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL });
+    const wire = followBoth(b, a);
     await settled([a, b], [wire]);
     await a.put("cars", { _id: "1", color: "red" });
     await b.put("cars", { _id: "2", color: "red" });
@@ -242,14 +237,14 @@ describe("both ways", () => {
   });
 
   test("[S53] the same holds for a link that comes back", async () => {
-    const first = new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL });
+    const first = followBoth(b, a);
     await a.put("cars", { _id: "1", color: "red" }, { _id: "2", color: "red" });
     await settled([a, b], [first]);
     await a.execute("UPDATE cars SET color = 'blue' WHERE _id = '2'");
     await settled([a, b], [first]);
     first.cut();
     await b.put("cars", { _id: "3", color: "red" });
-    const second = new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL });
+    const second = followBoth(b, a);
     await settled([a, b], [second]);
     expect(briefly(entriesOf(second.accept))).toEqual(["put 3"]);
     expect(states(b)).toEqual(states(a));
@@ -257,14 +252,14 @@ describe("both ways", () => {
 
   test("rule 16: increments on both sides add up, through cuts and again and again", async () => {
     await a.execute("INSERT INTO cars DOCUMENTS ({'_id': '1'})");
-    let wire = new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL });
+    let wire = followBoth(b, a);
     await settled([a, b], [wire]);
     for (let i = 1; i <= 6; i++) {
       await a.execute("UPDATE cars APPLY n INCREMENT BY 1");
       await b.execute("UPDATE cars APPLY n INCREMENT BY 10");
       if (i % 2 === 0) {
         wire.cut();
-        wire = new LinkWire({ at: a, queries: ALL }, { at: b, queries: ALL });
+        wire = followBoth(a, b);
       }
     }
     await settled([a, b], [wire]);
@@ -277,11 +272,7 @@ describe("rest", () => {
   test("[S52] [S54] a ring of three settles: at rest nothing crosses, and nobody writes", async () => {
     const c = await linkedStore("c");
     const stores = [a, b, c];
-    const wires = [
-      new LinkWire({ at: a, queries: ALL }, { at: b, queries: ALL }),
-      new LinkWire({ at: b, queries: ALL }, { at: c, queries: ALL }),
-      new LinkWire({ at: c, queries: ALL }, { at: a, queries: ALL }),
-    ];
+    const wires = [followBoth(a, b), followBoth(b, c), followBoth(c, a)];
     for (const [i, { put }] of stores.entries()) await put("cars", { _id: `${i}`, n: i });
     await settled(stores, wires);
     await b.execute("UPDATE cars SET n = 10 WHERE _id = '0'");
@@ -300,18 +291,14 @@ describe("rest", () => {
     expect(wires.map(crossed)).toEqual(heard);
     expect(stores.map(({ store }) => store.txnId)).toEqual(before);
     for (const wire of wires) wire.cut();
-    const again = [
-      new LinkWire({ at: b, queries: ALL }, { at: a, queries: ALL }),
-      new LinkWire({ at: c, queries: ALL }, { at: b, queries: ALL }),
-      new LinkWire({ at: a, queries: ALL }, { at: c, queries: ALL }),
-    ];
+    const again = [followBoth(b, a), followBoth(c, b), followBoth(a, c)];
     await settled(stores, again);
     expect(stores.map(({ store }) => store.txnId)).toEqual(before);
     for (const { storage } of stores) expect(problems(storage)).toEqual([]);
   });
 
   test("[S54] a cursor follows what changes nothing only when it is far behind", async () => {
-    const wire = follow(RED);
+    const wire = follow(b, a, { queries: RED });
     await settled([a, b], [wire]);
     const { txnId } = b.store;
     for (let i = 0; i < 999; i++) {
@@ -330,14 +317,14 @@ describe("rest", () => {
   });
 
   test("[S54] a link that ends in order writes its cursor, one that is cut does not", async () => {
-    const wire = follow(ALL);
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     await a.put("boats", { _id: "1" });
     wire.dial.link.receive(pingAt(a.store.txnId));
     const { txnId } = b.store;
     await wire.dial.link.close("closing", "the test is over");
     expect(b.store.txnId).toBe(txnId + 1);
-    const again = follow(ALL);
+    const again = follow(b, a);
     await settled([a, b], [again]);
     await a.put("boats", { _id: "2" });
     again.dial.link.receive(pingAt(a.store.txnId));
@@ -348,12 +335,12 @@ describe("rest", () => {
 
   test("[K61] what changes nothing is not in the log, beside what does", async () => {
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 });
-    const wire = follow(ALL);
+    const wire = follow(b, a);
     await settled([a, b], [wire]);
     await wire.dial.link.close("closing", "the test is over");
     await a.put("cars", { _id: "3", n: 1 });
     // Another query has no cursor, and brings all of them.
-    const again = follow({ cars: ["n = 1"] });
+    const again = follow(b, a, { queries: { cars: ["n = 1"] } });
     await settled([a, b], [again]);
     expect(again.dial.link.status().pulled).toEqual(
       expect.objectContaining({ documents: 3, unchanged: 2, transactions: 2 }),

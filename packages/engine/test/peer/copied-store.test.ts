@@ -3,7 +3,7 @@
  * has its effect once (S31), and what the copies write after they parted is not lost (S29).
  */
 
-import { msOfTime, type Operation, type Outcome, type Value } from "@bigpeer/protocol";
+import { msOfTime, type Outcome } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { PeerStore } from "../../src/peer/peer-store.ts";
 import type { OwnUpload } from "../../src/peer/seal.ts";
@@ -11,9 +11,11 @@ import { renewIdentity } from "../../src/store/identity.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
+import { increment, insert } from "../support/document-operation.ts";
 import { dump, fieldsOf, problems } from "../support/open-store.ts";
 import {
   APP,
+  counterAt,
   type PeerPair,
   peerPair,
   RIGHTS,
@@ -22,26 +24,11 @@ import {
   upload,
   uploadAll,
   welcome,
+  write,
 } from "../support/peer-pair.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
 const HOUR = 3_600_000;
-
-function insert(id: Value): Operation {
-  return { kind: "insert", collection: "c", id, fields: {} };
-}
-
-function increment(id: Value, by: number): Operation {
-  return { kind: "update", collection: "c", id, edits: [{ kind: "increment", path: ["k"], by }] };
-}
-
-async function write({ peer }: PeerPair, ...operations: Operation[]): Promise<void> {
-  await peer.store.transact((transaction) => transaction.apply(operations));
-}
-
-function counterAt({ server }: PeerPair, id = "a"): Value | undefined {
-  return server.read((snapshot) => snapshot.get("c", id)?.fields["k"]);
-}
 
 /** A copy of the peer; one that knows to be a copy begins a life of its own. */
 async function copyOf(

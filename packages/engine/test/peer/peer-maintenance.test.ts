@@ -2,43 +2,25 @@
  * What a peer forgets, and what it must not, whatever its clock shows.
  */
 
-import type { Operation, Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { HORIZON_MS } from "../../src/limits.ts";
 import { KEPT_MS } from "../../src/peer/outcome.ts";
+import { edit, increment, insert } from "../support/document-operation.ts";
 import { fieldsOf, problems } from "../support/open-store.ts";
 import {
   ALL,
-  type PeerPair,
+  counterAt,
   peerPair,
   RIGHTS,
   reopen,
   send,
+  serverWrite,
   uploadAll,
   welcome,
+  write,
 } from "../support/peer-pair.ts";
 
 const HOUR = 3_600_000;
-
-function insert(id: Value): Operation {
-  return { kind: "insert", collection: "c", id, fields: {} };
-}
-
-function edit(id: Value, ...edits: Extract<Operation, { kind: "update" }>["edits"]): Operation {
-  return { kind: "update", collection: "c", id, edits };
-}
-
-function increment(id: Value, by: number): Operation {
-  return edit(id, { kind: "increment", path: ["k"], by });
-}
-
-async function write({ peer }: Pick<PeerPair, "peer">, ...operations: Operation[]): Promise<void> {
-  await peer.store.transact((transaction) => transaction.apply(operations));
-}
-
-function counterAt({ server }: PeerPair, id = "a"): Value | undefined {
-  return server.read((snapshot) => snapshot.get("c", id)?.fields["k"]);
-}
 
 test("[S34] UNSETs of the server stay until it has forgotten them: what is counted on top is not lost", async () => {
   const pair = await peerPair();
@@ -48,7 +30,7 @@ test("[S34] UNSETs of the server stay until it has forgotten them: what is count
     increment("a", 5),
     edit("a", { kind: "unset", path: ["k"] }),
   ]) {
-    await pair.server.transact((transaction) => transaction.apply([operation]));
+    await serverWrite(pair, operation);
   }
   await send(pair, key, "a");
   const right = pair.platform.nowMs;

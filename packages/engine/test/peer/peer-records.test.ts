@@ -7,21 +7,21 @@ import { findTransaction } from "../../src/store/change-log.ts";
 import { heldKey, pendingKey, prefixRange, sealKey, touchKey } from "../../src/store/keys.ts";
 import { COUNT_FACT, countFact } from "../../src/store/peer-records.ts";
 import { dump, fieldsOf, problems } from "../support/open-store.ts";
-import { ALL, FILTER, type PeerPair, peerPair, send, uploadAll } from "../support/peer-pair.ts";
+import {
+  ALL,
+  FILTER,
+  type PeerPair,
+  peerPair,
+  send,
+  serverWrite,
+  uploadAll,
+  write,
+} from "../support/peer-pair.ts";
 
 const TOKEN = { id: "content", len: 1, metadata: {} };
 
 function insert(id: Value, n = 1): Operation {
   return { kind: "insert", collection: "c", id, fields: { n } };
-}
-
-async function write({ peer }: PeerPair, ...operations: Operation[]): Promise<number> {
-  const { txnId } = await peer.store.transact((transaction) => transaction.apply(operations));
-  return txnId;
-}
-
-async function serverWrite({ server }: PeerPair, ...operations: Operation[]): Promise<void> {
-  await server.transact((transaction) => transaction.apply(operations));
 }
 
 /** The keys of one kind, without those of the first letters. */

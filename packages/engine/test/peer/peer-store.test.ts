@@ -1,43 +1,22 @@
-import type { Operation, Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import type { PeerStore } from "../../src/peer/peer-store.ts";
+import { increment, insert, set } from "../support/document-operation.ts";
 import { fieldsOf, problems } from "../support/open-store.ts";
 import {
   ALL,
   entryOf,
   FILTER,
   outcomeOf,
-  type PeerPair,
   peerPair,
   RIGHTS,
   reopen,
   send,
+  serverWrite,
   take,
   upload,
   uploadAll,
   welcome,
+  write,
 } from "../support/peer-pair.ts";
-
-function insert(id: Value, fields: Record<string, Value>): Operation {
-  return { kind: "insert", collection: "c", id, fields };
-}
-
-function set(id: Value, name: string, value: Value): Operation {
-  return { kind: "update", collection: "c", id, edits: [{ kind: "set", path: [name], value }] };
-}
-
-function increment(id: Value, by: number): Operation {
-  return { kind: "update", collection: "c", id, edits: [{ kind: "increment", path: ["k"], by }] };
-}
-
-async function write(peer: PeerStore, ...operations: Operation[]): Promise<number> {
-  const { txnId } = await peer.store.transact((transaction) => transaction.apply(operations));
-  return txnId;
-}
-
-async function serverWrite({ server }: PeerPair, ...operations: Operation[]): Promise<void> {
-  await server.transact((transaction) => transaction.apply(operations));
-}
 
 test("[S34] what is pending shows over what is confirmed", async () => {
   const pair = await peerPair();
@@ -45,7 +24,7 @@ test("[S34] what is pending shows over what is confirmed", async () => {
   await serverWrite(pair, insert("a", { n: 1, m: 1 }));
   await send(pair, key, "a");
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1, m: 1 });
-  await write(pair.peer, set("a", "n", 2));
+  await write(pair, set("a", "n", 2));
   await serverWrite(pair, set("a", "m", 5));
   await send(pair, key, "a");
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 2, m: 5 });
@@ -55,10 +34,10 @@ test("[S34] what is pending shows over what is confirmed", async () => {
 
 test("[S24] an upload has operations as their writer knew them", async () => {
   const pair = await peerPair();
-  await write(pair.peer, insert("a", {}));
-  await write(pair.peer, increment("a", 2), { kind: "delete", collection: "c", id: "b" });
-  await write(pair.peer, { kind: "delete", collection: "c", id: "a" });
-  await write(pair.peer, insert("a", { n: 1 }));
+  await write(pair, insert("a", {}));
+  await write(pair, increment("a", 2), { kind: "delete", collection: "c", id: "b" });
+  await write(pair, { kind: "delete", collection: "c", id: "a" });
+  await write(pair, insert("a", { n: 1 }));
   const [first, second, third, fourth] = await pair.peer.seal(0, 10);
   const birth = [first?.steps[0]?.time, pair.peer.site];
   const edit = { kind: "increment", path: ["k"], by: 2, birth };
@@ -76,7 +55,7 @@ test("[S35] a write leaves the pending layer with its outcome, and nothing flick
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
   await send(pair, key, "a");
-  await write(pair.peer, increment("a", 5));
+  await write(pair, increment("a", 5));
   const before = pair.peer.store.txnId;
   await uploadAll(pair);
   expect(pair.peer.pendingCount).toBe(0);
@@ -95,10 +74,10 @@ test("[S35] a write leaves the pending layer with its outcome, and nothing flick
 test("[S34] an increment that the server has and did not answer yet counts once", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
-  await write(pair.peer, insert("a", {}));
+  await write(pair, insert("a", {}));
   await uploadAll(pair);
-  await write(pair.peer, increment("a", 1));
-  await write(pair.peer, increment("a", 2));
+  await write(pair, increment("a", 1));
+  await write(pair, increment("a", 2));
   const sealed = await pair.peer.seal(0, 10);
   const outcomes = [];
   for (const each of sealed) outcomes.push(await upload(pair, each));
@@ -115,8 +94,8 @@ test("[S35] a refused upload leaves what shows, is kept aside and can be read", 
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
   await send(pair, key, "a");
-  const commitId = await write(pair.peer, set("a", "n", 2));
-  await write(pair.peer, set("a", "m", 3));
+  const commitId = await write(pair, set("a", "n", 2));
+  await write(pair, set("a", "m", 3));
   const [first, second] = await pair.peer.seal(0, 10);
   if (first === undefined || second === undefined) throw new Error("expected two uploads");
   const refusal = outcomeOf(first, "refused", 9, "no");
@@ -143,7 +122,7 @@ test("[S35] of a batch that takes one write and refuses the next, only the first
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", {}));
   await send(pair, key, "a");
-  for (const by of [1, 2, 4, 8]) await write(pair.peer, increment("a", by));
+  for (const by of [1, 2, 4, 8]) await write(pair, increment("a", by));
   const [first, second] = await pair.peer.seal(0, 10);
   if (first === undefined || second === undefined) throw new Error("expected two uploads");
   // As the server foresaw it: nothing of what is behind it has to be looked at.
@@ -190,7 +169,7 @@ test("[S36] what has pending writes is let go of when they have an outcome", asy
   const { key } = peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
   await send(pair, key, "a");
-  await write(peer, set("a", "n", 2));
+  await write(pair, set("a", "n", 2));
   await peer.apply({ parts: [{ subscription: key, entries: [], range: {} }], outcomes: [] });
   expect(fieldsOf(peer.store, "c", "a")).toEqual({ n: 2 });
   await uploadAll(pair);
@@ -200,7 +179,7 @@ test("[S36] what has pending writes is let go of when they have an outcome", asy
 
 test("[S36] what was written here and nobody covers stays", async () => {
   const pair = await peerPair();
-  await write(pair.peer, insert("a", { n: 1 }));
+  await write(pair, insert("a", { n: 1 }));
   await uploadAll(pair);
   await reopen(pair);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
@@ -213,11 +192,11 @@ test("[S37] EVICT forgets what is confirmed, uploads nothing, and keeps what is 
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }), insert("b", { n: 1 }));
   await send(pair, key, "a", "b");
-  await write(pair.peer, { kind: "evict", collection: "c", id: "a" });
+  await write(pair, { kind: "evict", collection: "c", id: "a" });
   expect(fieldsOf(pair.peer.store, "c", "a")).toBe(undefined);
   expect(pair.peer.pendingCount).toBe(0);
-  await write(pair.peer, increment("b", 2));
-  await write(pair.peer, { kind: "evict", collection: "c", id: "b" });
+  await write(pair, increment("b", 2));
+  await write(pair, { kind: "evict", collection: "c", id: "b" });
   expect(fieldsOf(pair.peer.store, "c", "b")).toBe(undefined);
   expect(pair.peer.pendingCount).toBe(1);
   expect(problems(pair.storage)).toEqual([]);

@@ -96,6 +96,53 @@ test("[S28] so are those of a subscription that was ended meanwhile: the server 
   expect(script.of("apply")).toEqual([]);
 });
 
+test("[S28] so are those of a subscription that ended before the peer heard that it began", () => {
+  const filter = new Uint8Array(16);
+  const script = new SessionScript().open();
+  script.take({ kind: "subscribe", key: "tasks", query: "q", args: {} });
+  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "unsubscribe", key: "tasks" });
+  script.hear({ t: "subscribed", id: 1, filter, collection: "tasks", mode: "fill" });
+  expect(script.actions).toEqual([
+    { kind: "begin", connection: 1, subscription: "tasks", mode: "fill" },
+  ]);
+  // A piece of a fill says what there is; nobody asks any more what there is not.
+  script.hear({ t: "documents", filter, entries: [["drop", 1]], range: { through: 1 }, asOf: 100 });
+  expect(script.of("apply").map(({ batch }) => batch)).toEqual([
+    { parts: [{ subscription: "tasks", entries: [["drop", 1]] }], outcomes: [] },
+  ]);
+  script.hear({ t: "complete", filter, txn: 100 });
+  script.hear({ t: "documents", filter, entries: [["drop", 2]] });
+  expect(script.of("apply")).toEqual([]);
+  script.hear({ t: "committed", txn: 101, outcomes: [outcome(1)] });
+  expect(script.of("apply").map(({ batch }) => batch.parts)).toEqual([
+    [{ subscription: "tasks", entries: [["drop", 2]] }],
+  ]);
+  // Nothing is counted on any more.
+  script.hear({ t: "subscribed", id: 1, filter, collection: "tasks", mode: "fill" });
+  script.hear({ t: "documents", filter, entries: [["drop", 3]], committed: 102 });
+  expect(script.of("apply")).toEqual([]);
+});
+
+test("[S28] [S22] so are those of an ended one that fell behind, or began anew with other rights", () => {
+  const [filter, other] = [new Uint8Array(16), new Uint8Array(16).fill(2)];
+  const script = new SessionScript().open().followLive("tasks", 1, filter);
+  script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
+  script.take({ kind: "unsubscribe", key: "tasks" });
+  script.hear({ t: "behind", filters: [filter] });
+  expect(script.actions).toEqual([]);
+  for (const told of [filter, other]) {
+    script.hear({ t: "documents", filter: told, entries: [["drop", 1]] });
+    const parts = told === filter ? [[{ subscription: "tasks", entries: [["drop", 1]] }]] : [];
+    expect(script.of("apply").map(({ batch }) => batch.parts)).toEqual(parts);
+  }
+  script.hear({ t: "subscribed", id: 1, filter: other, collection: "tasks", mode: "fill" });
+  script.hear({ t: "documents", filter: other, entries: [["drop", 2]], range: {}, asOf: 100 });
+  expect(script.of("apply").map(({ batch }) => batch.parts)).toEqual([
+    [{ subscription: "tasks", entries: [["drop", 2]] }],
+  ]);
+});
+
 test("[S28] [S21] what an ended subscription left on its way does not come behind what it begins with again", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open().followLive("tasks", 1, filter);

@@ -112,6 +112,48 @@ test("[S28] [S35] a write whose subscription ends while its outcome is on its wa
   }
 });
 
+test.each([{ isKnown: true }, { isKnown: false }])(
+  "[S28] [S35] so does one whose subscription ends before it was heard that it began (seed 22000069): $isKnown",
+  async ({ isKnown }) => {
+    for (let arrived = 0, isOver = false; !isOver; arrived++) {
+      const { store, platform } = await openStore();
+      const admission = { authority: undefined, credential: "key" };
+      const server = new SyncServer({ store, platform, appId: "app", admit: () => admission });
+      const wire = new GatedWire(server);
+      const a = await openPeer(wire, 11);
+      if (isKnown) {
+        a.sync.start();
+        await a.tasks.whenReady();
+        await a.sync.stop();
+      }
+      wire.isOpen = false;
+      a.sync.start();
+      await sendAll(wire);
+      await wire.arrive(1);
+      await sendAll(wire);
+      await write(a, "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})");
+      await write(a, "UPDATE tasks SET n = 2 WHERE _id = 'x'");
+      await sendAll(wire);
+      isOver = arrived === wire.flying;
+      await wire.arrive(arrived);
+      a.tasks.cancel();
+      await wire.open();
+      await until(() => a.store.pendingCount === 0);
+      expect(shown(a, "x"), `${arrived} frames`).toEqual({ n: 2 });
+      await a.sync.close();
+      server.close();
+    }
+  },
+);
+
+/** The server says all that it has to say. */
+async function sendAll(wire: GatedWire): Promise<void> {
+  for (let i = 0; i < 10; i++) {
+    await turns();
+    wire.take(100);
+  }
+}
+
 test("[S24] what was written offline by both is there for both, and counters are exact", async () => {
   const { wire, a, b, at } = await openAll();
   a.sync.start();

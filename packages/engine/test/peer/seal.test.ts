@@ -1,48 +1,35 @@
-import { msOfTime, type Operation, timeOfMs, type Value } from "@bigpeer/protocol";
+import { msOfTime, timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { KEPT_MS } from "../../src/peer/outcome.ts";
-import type { PeerStore } from "../../src/peer/peer-store.ts";
 import { uploadDigest } from "../../src/store/upload.ts";
+import { increment, insert, set } from "../support/document-operation.ts";
 import { fieldsOf, openStore, problems } from "../support/open-store.ts";
 import {
   ALL,
   APP,
+  counterAt,
   outcomeOf,
   type PeerPair,
   peerPair,
   RIGHTS,
   reopen,
   send,
+  serverWrite,
   take,
   upload,
   uploadAll,
   welcome,
+  write,
 } from "../support/peer-pair.ts";
 import { testPlatform } from "../support/test-platform.ts";
 
 const HOUR = 3_600_000;
 
-function insert(id: Value, fields: Record<string, Value> = {}): Operation {
-  return { kind: "insert", collection: "c", id, fields };
-}
-
-function increment(id: Value, by: number): Operation {
-  return { kind: "update", collection: "c", id, edits: [{ kind: "increment", path: ["k"], by }] };
-}
-
-async function write(peer: PeerStore, ...operations: Operation[]): Promise<void> {
-  await peer.store.transact((transaction) => transaction.apply(operations));
-}
-
-function counterAt({ server }: PeerPair, id = "a"): Value | undefined {
-  return server.read((snapshot) => snapshot.get("c", id)?.fields["k"]);
-}
-
 test("[S33] [K60] number, times and digest are durable when they are handed out, and stay", async () => {
   const pair = await peerPair();
-  await write(pair.peer, insert("a"));
-  await write(pair.peer, increment("a", 1));
-  await write(pair.peer, increment("a", 1));
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
+  await write(pair, increment("a", 1));
   const sealed = await pair.peer.seal(0, 2);
   expect(sealed.map(({ number }) => number)).toEqual([1, 2]);
   const first = uploadDigest(pair.platform, undefined, sealed[0]?.steps ?? []);
@@ -61,10 +48,10 @@ test("[S33] times of a clock that was wrong are corrected, in order, before they
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + 48 * HOUR;
-  await write(pair.peer, insert("a"));
-  await write(pair.peer, increment("a", 1));
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
   pair.platform.nowMs += 5000;
-  await write(pair.peer, increment("a", 2));
+  await write(pair, increment("a", 2));
   const sealed = await pair.peer.seal(-48 * HOUR, 10);
   const times = sealed.flatMap(({ steps }) => steps.map(({ time }) => time));
   expect(times).toEqual([...times].sort((a, b) => a - b));
@@ -79,17 +66,12 @@ test("[S33] times of a clock that was wrong are corrected, in order, before they
 test("[S33] times stay above all that the writer had seen", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
-  await pair.server.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  await serverWrite(pair, insert("a", { n: 1 }));
   await send(pair, key, "a");
   const seen = pair.server.read((snapshot) => snapshot.head.time);
   // Far behind: by its own clock it wrote before the server did.
   pair.platform.nowMs -= 48 * HOUR;
-  await write(pair.peer, {
-    kind: "update",
-    collection: "c",
-    id: "a",
-    edits: [{ kind: "set", path: ["n"], value: 2 }],
-  });
+  await write(pair, set("a", "n", 2));
   const [sealed] = await pair.peer.seal(47 * HOUR, 1);
   expect(sealed?.steps[0]?.time).toBe(seen + 1);
   await uploadAll(pair);
@@ -100,9 +82,9 @@ test("[S33] a clock that was set right in between leaves no time in the future",
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + HOUR;
-  await write(pair.peer, insert("a"));
+  await write(pair, insert("a"));
   pair.platform.nowMs = right;
-  await write(pair.peer, increment("a", 1));
+  await write(pair, increment("a", 1));
   const sealed = await pair.peer.seal(0, 10);
   const last = Math.max(...sealed.flatMap(({ steps }) => steps.map(({ time }) => time)));
   expect(last).toBeLessThanOrEqual(timeOfMs(right) + 2);
@@ -113,13 +95,13 @@ test("[S33] a clock that was set right in between leaves no time in the future",
 
 test("[S29] a fork takes a new site and numbers anew what has no outcome", async () => {
   const pair = await peerPair();
-  await write(pair.peer, insert("a"));
+  await write(pair, insert("a"));
   await uploadAll(pair);
-  await write(pair.peer, increment("a", 1));
-  await write(pair.peer, increment("a", 2));
+  await write(pair, increment("a", 1));
+  await write(pair, increment("a", 2));
   const before = await pair.peer.seal(0, 10);
-  await write(pair.peer, insert("b"), increment("a", 4));
-  await write(pair.peer, increment("b", 1));
+  await write(pair, insert("b"), increment("a", 4));
+  await write(pair, increment("b", 1));
   const { site } = pair.peer;
   await pair.peer.fork(site, 3);
   expect(pair.peer.site).not.toBe(site);
@@ -132,7 +114,7 @@ test("[S29] a fork takes a new site and numbers anew what has no outcome", async
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 7 });
   expect(pair.server.known(pair.peer.site)).toBe(3);
   // What is written from now on goes under the new site as well.
-  await write(pair.peer, increment("a", 1));
+  await write(pair, increment("a", 1));
   await reopen(pair);
   await uploadAll(pair);
   expect(counterAt(pair)).toBe(8);
@@ -143,12 +125,12 @@ test("[S29] a fork takes a new site and numbers anew what has no outcome", async
 test("[S30] a restored server is offered again what it was told, and counts it once", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
-  await write(pair.peer, insert("a"));
+  await write(pair, insert("a"));
   await uploadAll(pair);
   const backup = await openStore({}, testPlatform(500));
-  await write(pair.peer, increment("a", 1));
+  await write(pair, increment("a", 1));
   await uploadAll(pair);
-  await write(pair.peer, increment("a", 2));
+  await write(pair, increment("a", 2));
   const restored: PeerPair = { ...pair, server: backup.store };
   await pair.peer.reoffer(pair.peer.site, 0);
   expect(pair.peer.pendingCount).toBe(3);
@@ -167,13 +149,13 @@ test("[S30] a restored server is offered again what it was told, and counts it o
 
 test("[S30] what is not kept any more makes the peer take a new site", async () => {
   const pair = await peerPair();
-  await write(pair.peer, insert("a"));
-  await write(pair.peer, increment("a", 1));
+  await write(pair, insert("a"));
+  await write(pair, increment("a", 1));
   await uploadAll(pair);
   pair.platform.nowMs += KEPT_MS + HOUR;
   await welcome(pair);
   await pair.peer.maintain();
-  await write(pair.peer, increment("a", 2));
+  await write(pair, increment("a", 2));
   await uploadAll(pair, -KEPT_MS - HOUR);
   const { site } = pair.peer;
   await pair.peer.reoffer(site, 3);
@@ -187,7 +169,7 @@ test("[S30] what is not kept any more makes the peer take a new site", async () 
 
 test("[S32] outcomes of uploads that are not pending change nothing", async () => {
   const pair = await peerPair();
-  await write(pair.peer, insert("a", { n: 1 }));
+  await write(pair, insert("a", { n: 1 }));
   const [sealed] = await pair.peer.seal(0, 1);
   if (sealed === undefined) throw new Error("expected an upload");
   await take(pair, outcomeOf({ ...sealed, number: 2 }, "refused", 1));

@@ -7,23 +7,15 @@ import {
   DEPTH_MAX,
   decodePeerMessage,
   encodeMessage,
-  type Operation,
   type PeerError,
   SYNC_MESSAGE_BYTES_MAX,
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { insert } from "../support/document-operation.ts";
 import { dump, fieldsOf, problems } from "../support/open-store.ts";
-import { type PeerPair, peerPair, take, upload } from "../support/peer-pair.ts";
-
-async function write({ peer }: PeerPair, ...operations: Operation[]): Promise<void> {
-  await peer.store.transact((transaction) => transaction.apply(operations));
-}
-
-function insert(id: Value, fields: ValueObject): Operation {
-  return { kind: "insert", collection: "c", id, fields };
-}
+import { type PeerPair, peerPair, take, upload, write } from "../support/peer-pair.ts";
 
 /** Sends all that waits, over the bytes of the protocol. Returns what became of each. */
 async function uploadBytes(pair: PeerPair): Promise<string[]> {

@@ -3,13 +3,19 @@
  * follows the document then: nobody at the end would see that it was gone for a while.
  */
 
-import type { Outcome, Value } from "@bigpeer/protocol";
-import { isShown, show } from "../../src/crdt/show.ts";
+import { documentId, type Outcome, type Value } from "@bigpeer/protocol";
+import { show } from "../../src/crdt/show.ts";
 import { pendingChainOf } from "../../src/peer/chain.ts";
+import type { ConfirmedBatch } from "../../src/peer/peer-layers.ts";
 import type { PeerStore } from "../../src/peer/peer-store.ts";
 import { type PendingWrite, pendingOver } from "../../src/peer/pending-view.ts";
-import { pendingKey, sealKey } from "../../src/store/keys.ts";
-import type { PendingRecord } from "../../src/store/peer-records.ts";
+import { heldKey, pendingKey, sealKey } from "../../src/store/keys.ts";
+import {
+  type Held,
+  type PendingRecord,
+  readHeld,
+  serverFact,
+} from "../../src/store/peer-records.ts";
 import type { View } from "../../src/store/view.ts";
 import { valueText } from "../support/dump.ts";
 import { replace } from "../support/replaced-method.ts";
@@ -20,15 +26,17 @@ interface OwnDocument {
   readonly collection: string;
   readonly id: Value;
   readonly writes: PendingWrite[];
+  /** The transaction that the upload became. */
+  readonly txn: number;
 }
 
 /** Looks at every outcome that a store takes. */
 export function watchOwnWrites(store: PeerStore, fail: (detail: string) => void): void {
   replace(store, "apply", (apply) => (batch) => {
-    const applied = batch.outcomes.filter(({ kind }) => kind === "applied");
-    const written = store.store.read((view) =>
-      applied.flatMap((outcome) => ownDocuments(view, outcome)),
-    );
+    const gone = goneIn(batch);
+    const written = store.store
+      .read((view) => batch.outcomes.flatMap((outcome) => ownDocuments(view, outcome)))
+      .filter(({ id }) => !gone.has(documentId(id).key));
     const taken = apply.call(store, batch);
     const check = (): void => {
       for (const own of written) {
@@ -41,38 +49,57 @@ export function watchOwnWrites(store: PeerStore, fail: (detail: string) => void)
   });
 }
 
-/** What the upload wrote, but for what the server says is not to be read any more. */
-function ownDocuments(view: View, { site, number, documents }: Outcome): OwnDocument[] {
-  const chain = pendingChainOf(view.reader, site)?.chain;
+/** What is let go of. What may not be read may be held a little longer, as it was before. */
+function goneIn({ parts, outcomes }: ConfirmedBatch): ReadonlySet<string> {
+  const entries = [
+    ...parts.flatMap((part) => part.entries),
+    ...outcomes.flatMap(({ documents }) => documents.map(([, entry]) => entry)),
+  ];
+  const gone = entries.filter(([kind]) => kind === "drop" || kind === "left" || kind === "deleted");
+  return new Set(gone.map(([, id]) => documentId(id).key));
+}
+
+function ownDocuments(view: View, { site, number, kind, txn }: Outcome): OwnDocument[] {
+  const chain = kind === "applied" ? pendingChainOf(view.reader, site)?.chain : undefined;
   const key = chain === undefined ? undefined : view.reader.get(sealKey(chain, number));
   const record = key === undefined ? undefined : view.reader.get(pendingKey(key as number));
   if (record === undefined) return [];
-  const byPlace = writesOf(record as unknown as PendingRecord);
-  for (const [collection, [kind, id]] of documents) {
-    if (kind === "drop") byPlace.delete(placeOf(collection, id));
-  }
-  return [...byPlace.values()];
+  // What nobody covers any more goes with its last pending write.
+  return writtenBy(record as unknown as PendingRecord, txn).filter(
+    (own) => (heldOf(view, own)?.covers.length ?? 0) > 0,
+  );
 }
 
-function writesOf({ steps, site }: PendingRecord): Map<string, OwnDocument> {
+function writtenBy({ steps, site }: PendingRecord, txn: number): OwnDocument[] {
   const byPlace = new Map<string, OwnDocument>();
   for (const { time, operations } of steps) {
     for (const operation of operations) {
       const { collection, id } = operation;
       const place = placeOf(collection, id);
-      const own = byPlace.get(place) ?? { collection, id, writes: [] };
+      const own = byPlace.get(place) ?? { collection, id, writes: [], txn };
       own.writes.push({ stamp: { time, site }, operation });
       byPlace.set(place, own);
     }
   }
-  return byPlace;
+  return [...byPlace.values()];
 }
 
-/** What would show with the writes once more; undefined when it shows, or nothing does any more. */
-function lostOf(view: View, { collection, id, writes }: OwnDocument): string | undefined {
-  const { state } = view.state(collection, id);
-  if (!isShown(state)) return undefined;
+/**
+ * What would show with the writes once more. Undefined when they show already, and when the server has
+ * told of the document since: then it is what came of them, though it may have forgotten since that
+ * they were deleted.
+ */
+function lostOf(view: View, own: OwnDocument): string | undefined {
+  const held = heldOf(view, own);
+  if (held?.epoch === serverFact(view.reader).epoch && held.version >= own.txn) return undefined;
+  const { state } = view.state(own.collection, own.id);
   const found = valueText(show(state)?.fields);
-  const expected = valueText(show(pendingOver(state, writes))?.fields);
+  const expected = valueText(show(pendingOver(state, own.writes))?.fields);
   return found === expected ? undefined : `shows ${found}, with what was written ${expected}`;
+}
+
+function heldOf(view: View, { collection, id }: OwnDocument): Held | undefined {
+  const number = view.collectionNumber(collection);
+  const record = number && view.reader.get(heldKey(number, documentId(id).key));
+  return record ? readHeld(record) : undefined;
 }

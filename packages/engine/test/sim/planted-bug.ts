@@ -6,13 +6,13 @@
 import { PeerStore } from "../../src/peer/peer-store.ts";
 import { RunningStatements } from "../../src/peer/running-statements.ts";
 import { MatchIndex } from "../../src/query/live/match-index.ts";
-import { Judge } from "../../src/query/permission/judge.ts";
 import { Store } from "../../src/store/store.ts";
 import { Transaction } from "../../src/store/transaction.ts";
 import type { UploadAnswer } from "../../src/store/upload.ts";
 import { PresenceBoard } from "../../src/sync/presence-board.ts";
 import { Stream } from "../../src/sync/stream.ts";
-import { replace } from "../support/replaced-method.ts";
+import { plantOpenJudge, unjudged } from "../support/open-judge.ts";
+import { all, replace } from "../support/replaced-method.ts";
 
 export interface PlantedBug {
   readonly name: string;
@@ -55,34 +55,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "the permission on a changed document is skipped",
     shows: ["[S19] nobody is sent what he may not read"],
-    plant: () => {
-      let isOpen = false;
-      const judged = replace(
-        Judge.prototype,
-        "mayRead",
-        (original) =>
-          function mayRead(this: Judge, ...args) {
-            return isOpen || original.apply(this, args);
-          },
-      );
-      const matched = replace(
-        MatchIndex.prototype,
-        "matchOf",
-        (original) =>
-          function matchOf(this: MatchIndex<unknown>, ...args) {
-            isOpen = true;
-            try {
-              return original.apply(this, args);
-            } finally {
-              isOpen = false;
-            }
-          },
-      );
-      return () => {
-        matched();
-        judged();
-      };
-    },
+    plant: () =>
+      all(
+        plantOpenJudge(),
+        replace(
+          MatchIndex.prototype,
+          "matchOf",
+          (original) =>
+            function matchOf(this: MatchIndex<unknown>, ...args) {
+              return unjudged(() => original.apply(this, args));
+            },
+        ),
+      ),
   },
   {
     name: "what changed before a fill goes on is not told",

@@ -19,7 +19,7 @@ import type { Life, SimNode } from "./sim-node.ts";
 import { SimPeer } from "./sim-peer.ts";
 import { APP_ID, type Backup, SimServer } from "./sim-server.ts";
 import type { SiteBook } from "./site-book.ts";
-import { WireTap } from "./wire-tap.ts";
+import { tapOf, type WireTap } from "./wire-tap.ts";
 
 export interface SiteParts {
   readonly scheduler: Scheduler;
@@ -78,18 +78,7 @@ export class SimSite implements World {
     this.book = book;
     this.scheduler = scheduler;
     this.sent = new SentUploads(scheduler);
-    this.tap = new WireTap({
-      scheduler,
-      sent: this.sent,
-      oracle: () => this.server.oracle,
-      credential: (token) => {
-        return this.server.credentials.find(({ name }) => token.startsWith(`${name}@`));
-      },
-      restores: () => this.server.restores,
-      queueBytes: () => this.server.limits.queueBytes ?? 0,
-      diskOf: (name) => this.peers.find((peer) => peer.name === name)?.node.disk ?? {},
-      unsent: (disk, site) => this.writes.unsent(disk, site, this.sent),
-    });
+    this.tap = tapOf(this);
     const { sent, tap, name } = this;
     this.server = new SimServer(scheduler, seed, {
       sent,

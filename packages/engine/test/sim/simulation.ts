@@ -16,7 +16,7 @@ import { randomWish, TALLY_WISH } from "./sim-rules.ts";
 import { SimRuns } from "./sim-runs.ts";
 import { type Backup, SimServer } from "./sim-server.ts";
 import { stillInserts, tallyInserts } from "./sim-statements.ts";
-import { WireTap } from "./wire-tap.ts";
+import { tapOf, type WireTap } from "./wire-tap.ts";
 
 export interface SimOptions {
   /** Prints everything that happens. */
@@ -79,18 +79,7 @@ export class Simulation {
     const scheduler = new Scheduler(seededRandom(seed), isVerbose);
     this.scheduler = scheduler;
     this.sent = new SentUploads(scheduler);
-    this.tap = new WireTap({
-      scheduler,
-      sent: this.sent,
-      oracle: () => this.server.oracle,
-      credential: (token) => {
-        return this.server.credentials.find(({ name }) => token.startsWith(`${name}@`));
-      },
-      restores: () => this.server.restores,
-      queueBytes: () => this.server.limits.queueBytes ?? 0,
-      diskOf: (name) => this.peers.find((peer) => peer.name === name)?.node.disk ?? {},
-      unsent: (disk, site) => this.writes.unsent(disk, site, this.sent),
-    });
+    this.tap = tapOf(this);
     this.server = new SimServer(scheduler, seed * 31 + 1, { sent: this.sent, tap: this.tap });
     this.server.node.onPowerLoss = () => this.crashServer();
     this.network = new SimNetwork(scheduler, this.server);

@@ -16,6 +16,7 @@ import { mutate } from "../query/oracle/mutate.ts";
 import { oracleRun } from "../query/oracle/oracle-run.ts";
 import { compareKeys } from "../query/oracle/order.ts";
 import { type Documents, queryRows } from "../query/oracle/select.ts";
+import type { FilterRequest } from "./filter-request.ts";
 import type { Asked } from "./index-script.ts";
 import type { Told } from "./permission-answer.ts";
 
@@ -71,9 +72,7 @@ function verdictOnQuery(query: Query, args: ValueObject, documents: Documents): 
   return ({ rows: found }) => listDifference(rows, found);
 }
 
-type Filtering = Extract<Asked, { readonly kind: "find" | "count" }>;
-
-function verdictOnFilter(asked: Filtering, readable: Readable): Verdict {
+function verdictOnFilter(asked: FilterRequest, readable: Readable): Verdict {
   const filter = parseFilter(asked.query);
   const run = oracleRun(asked.args);
   const scopeOf = (document: ValueObject): Scope => {

@@ -21,6 +21,7 @@ import { anyFilter, anyLookupArguments, anyLookups } from "../query/generated-lo
 import { anyPlannedMutation, anyPlannedQuery } from "../query/generated-planned.ts";
 import { anyNestedMutation, anyNestedQuery } from "../query/generated-query.ts";
 import { anyMutation, anySelect } from "../query/generated-statement.ts";
+import type { FilterRequest } from "./filter-request.ts";
 import { type AimedIndex, IndexAim, keysOf } from "./index-aim.ts";
 import { Random } from "./random.ts";
 
@@ -67,18 +68,8 @@ export type Asked =
       readonly args: ValueObject;
       readonly isStrict: boolean;
     }
-  | {
-      readonly kind: "find" | "count";
-      readonly collection: string;
-      readonly query: string;
-      readonly args: ValueObject;
-      readonly sort: readonly SortKey[];
-      readonly offset: number;
-      readonly limit: number;
-    }
+  | FilterRequest
   | { readonly kind: "write"; readonly commands: readonly WriteCommand[] };
-
-type Filtering = Extract<Asked, { readonly kind: "find" | "count" }>;
 
 export interface Rules {
   readonly read: AccessRule;
@@ -373,7 +364,7 @@ class ScriptSource {
     return more.length === 0 ? { _id: id } : { ...this.#random.pick(more), _id: id };
   }
 
-  #find(aimed?: Pick<Filtering, "collection" | "query" | "sort">): Asked {
+  #find(aimed?: Pick<FilterRequest, "collection" | "query" | "sort">): Asked {
     const random = this.#random;
     const keys = ["k", "b", "s", "a", "o.p", "_id", "t[0]"];
     const sort = Array.from({ length: random.below(3) }, (): SortKey => {

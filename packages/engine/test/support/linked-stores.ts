@@ -176,6 +176,22 @@ function hmacOf(secret: string, bytes: Uint8Array): Uint8Array {
 export const ALL: QueriesByCollection = { cars: ["true"] };
 export const NONE_PULLED: QueriesByCollection = {};
 
+/** A wire over which the first store, which has dialled, follows the second; that follows nothing. */
+export function follow(
+  target: LinkedStore,
+  source: LinkedStore,
+  side: Partial<WireSide> = {},
+  setup: WireSetup = {},
+): LinkWire {
+  const accept = { at: source, queries: NONE_PULLED };
+  return new LinkWire({ at: target, queries: ALL, ...side }, accept, setup);
+}
+
+/** A wire over which each of two stores follows all of the other; the first has dialled. */
+export function followBoth(dial: LinkedStore, accept: LinkedStore): LinkWire {
+  return new LinkWire({ at: dial, queries: ALL }, { at: accept, queries: ALL });
+}
+
 /** Lets everything that is under way have its turns. */
 export async function turns(count = 60): Promise<void> {
   for (let i = 0; i < count; i++) await pause();

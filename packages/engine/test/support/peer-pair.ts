@@ -3,7 +3,7 @@
  * carries each document, upload and outcome across by hand, so that it decides what comes when.
  */
 
-import type { DocumentEntry, Outcome, Value } from "@bigpeer/protocol";
+import type { DocumentEntry, Operation, Outcome, Value } from "@bigpeer/protocol";
 import { isShown } from "../../src/crdt/show.ts";
 import { partsOf } from "../../src/crdt/state-parts.ts";
 import { PeerStore } from "../../src/peer/peer-store.ts";
@@ -45,6 +45,28 @@ export async function welcome(
   offsetMs = 0,
 ): Promise<void> {
   await peer.welcome({ history: server.identity.historyId, app: APP, rights, offsetMs });
+}
+
+/** The peer writes, in one transaction. Returns the number of it. */
+export async function write(
+  { peer }: Pick<PeerPair, "peer">,
+  ...operations: Operation[]
+): Promise<number> {
+  const { txnId } = await peer.store.transact((transaction) => transaction.apply(operations));
+  return txnId;
+}
+
+/** Somebody else writes at the server, in one transaction. */
+export async function serverWrite(
+  { server }: Pick<PeerPair, "server">,
+  ...operations: Operation[]
+): Promise<void> {
+  await server.transact((transaction) => transaction.apply(operations));
+}
+
+/** The counter `k` of a document, as the server has it. */
+export function counterAt({ server }: Pick<PeerPair, "server">, id = "a"): Value | undefined {
+  return server.read((snapshot) => snapshot.get("c", id)?.fields["k"]);
 }
 
 /** Opens the peer again on its disk, with or without a word of farewell. */

@@ -15,12 +15,12 @@ import type {
 } from "../../src/query/command/command.ts";
 import { checkFilter } from "../../src/query/permission/permission-filter.ts";
 import type { AccessRule } from "../../src/query/permission/permissions.ts";
-import type { SortKey } from "../../src/query/statement/find.ts";
 import { anyDocuments, anyIndexes } from "../query/generated-documents.ts";
 import { anyExpressions } from "../query/generated-expression.ts";
 import { anyLookupArguments } from "../query/generated-lookup.ts";
 import { anyNestedMutation, anyNestedQuery } from "../query/generated-query.ts";
 import { anyMutation, anySelect } from "../query/generated-statement.ts";
+import type { FilterRequest } from "./filter-request.ts";
 import { IndexAim, keysOf } from "./index-aim.ts";
 import { anyToken, CONTENT_IDS, CONTENTS, type Content } from "./permission-content.ts";
 import { Random } from "./random.ts";
@@ -74,15 +74,7 @@ export type FuzzRequest =
       /** The SELECT that an INSERT takes its documents from. */
       readonly source?: string;
     }
-  | {
-      readonly kind: "find" | "count";
-      readonly collection: string;
-      readonly query: string;
-      readonly args: ValueObject;
-      readonly sort: readonly SortKey[];
-      readonly offset: number;
-      readonly limit: number;
-    }
+  | FilterRequest
   | { readonly kind: "findById"; readonly collection: string; readonly id: Value }
   | { readonly kind: "attachment"; readonly id: string }
   | { readonly kind: "write"; readonly commands: readonly WriteCommand[] };

@@ -5,7 +5,6 @@
 
 import { documentId, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { Found } from "../../src/query/frame/document-view.ts";
-import { Judge } from "../../src/query/permission/judge.ts";
 import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
 import type { Access, Chosen, IndexAccess, Walk } from "../../src/query/plan/access.ts";
 import { IndexEntry, type IndexRange } from "../../src/store/index-entry.ts";
@@ -13,7 +12,8 @@ import { IndexWriter } from "../../src/store/index-writer.ts";
 import type { Bound } from "../../src/store/keys.ts";
 import { type StoredDocument, View } from "../../src/store/view.ts";
 import { plantSeams } from "./fault-seams.ts";
-import { replace } from "./replaced-method.ts";
+import { plantOpenJudge, unjudgedEach } from "./open-judge.ts";
+import { all, replace } from "./replaced-method.ts";
 
 export interface PlantedFault {
   /** What is wrong. */
@@ -276,36 +276,18 @@ const WALK_FAULTS: readonly PlantedFault[] = [
 const PERMISSION_FAULTS: readonly PlantedFault[] = [
   {
     name: "an index is read around the judge",
-    plant: () => {
-      let isOpen = false;
-      const judged = replace(
-        Judge.prototype,
-        "mayRead",
-        (original) =>
-          function mayRead(this: Judge, ...args) {
-            return isOpen || original.apply(this, args);
-          },
-      );
-      const scanned = replace(
-        NarrowedView.prototype,
-        "scanIndex",
-        (original) =>
-          function* scanIndex(this: NarrowedView, ...args) {
-            const entries = original.apply(this, args)[Symbol.iterator]();
-            for (;;) {
-              isOpen = true;
-              const { done, value } = entries.next();
-              isOpen = false;
-              if (done === true) return;
-              yield value;
-            }
-          },
-      );
-      return () => {
-        scanned();
-        judged();
-      };
-    },
+    plant: () =>
+      all(
+        plantOpenJudge(),
+        replace(
+          NarrowedView.prototype,
+          "scanIndex",
+          (original) =>
+            function scanIndex(this: NarrowedView, ...args) {
+              return unjudgedEach(original.apply(this, args));
+            },
+        ),
+      ),
   },
 ];
 

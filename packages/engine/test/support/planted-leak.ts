@@ -7,7 +7,8 @@ import { Judge } from "../../src/query/permission/judge.ts";
 import { NarrowedView } from "../../src/query/permission/narrowed-view.ts";
 import { Requests } from "../../src/query/system/requests.ts";
 import { Failure } from "../../src/query/value/datum.ts";
-import { replace } from "./replaced-method.ts";
+import { plantOpenJudge, unjudged, unjudgedEach } from "./open-judge.ts";
+import { all, replace } from "./replaced-method.ts";
 
 export interface PlantedLeak {
   /** What is wrong. */
@@ -15,44 +16,6 @@ export interface PlantedLeak {
   /** Makes it so; returns what makes it right again. */
   readonly plant: () => () => void;
 }
-
-function all(...undo: (() => void)[]): () => void {
-  return () => {
-    for (const each of undo) each();
-  };
-}
-
-/** While it is above zero, whatever asks may read every document. */
-let open = 0;
-
-function unjudged<T>(work: () => T): T {
-  open++;
-  try {
-    return work();
-  } finally {
-    open--;
-  }
-}
-
-/** Only while the next one is looked for: what happens with those found is judged as ever. */
-function* unjudgedEach<T>(found: Iterable<T>): Iterable<T> {
-  const iterator = found[Symbol.iterator]();
-  for (;;) {
-    const { done, value } = unjudged(() => iterator.next());
-    if (done === true) return;
-    yield value;
-  }
-}
-
-const openable = (): (() => void) =>
-  replace(
-    Judge.prototype,
-    "mayRead",
-    (original) =>
-      function mayRead(this: Judge, ...args) {
-        return open > 0 || original.apply(this, args);
-      },
-  );
 
 /** The rules of a collection, changed. */
 function withRules(change: (rule: CollectionRule) => CollectionRule): () => void {
@@ -71,7 +34,7 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "get does not judge",
     plant: () =>
       all(
-        openable(),
+        plantOpenJudge(),
         replace(
           NarrowedView.prototype,
           "get",
@@ -86,7 +49,7 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "scan does not judge",
     plant: () =>
       all(
-        openable(),
+        plantOpenJudge(),
         replace(
           NarrowedView.prototype,
           "scan",
@@ -118,7 +81,7 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "collections are those of the store",
     plant: () =>
       all(
-        openable(),
+        plantOpenJudge(),
         replace(
           NarrowedView.prototype,
           "collections",
@@ -133,7 +96,7 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "indexes are those of the store",
     plant: () =>
       all(
-        openable(),
+        plantOpenJudge(),
         replace(
           NarrowedView.prototype,
           "indexes",
@@ -148,7 +111,7 @@ const VIEW_LEAKS: readonly PlantedLeak[] = [
     name: "a collection is known when it has documents",
     plant: () =>
       all(
-        openable(),
+        plantOpenJudge(),
         replace(
           NarrowedView.prototype,
           "collectionNumber",

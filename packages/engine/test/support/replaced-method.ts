@@ -14,3 +14,10 @@ export function replace<T extends object, K extends keyof T>(
     target[name] = original;
   };
 }
+
+/** What mends several of them. */
+export function all(...mends: readonly (() => void)[]): () => void {
+  return () => {
+    for (const mend of mends) mend();
+  };
+}

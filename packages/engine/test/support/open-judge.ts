@@ -1,0 +1,41 @@
+/**
+ * A judge that can be held open: whatever is asked meanwhile, every document may be read. For faults
+ * that are planted.
+ */
+
+import { Judge } from "../../src/query/permission/judge.ts";
+import { replace } from "./replaced-method.ts";
+
+/** While it is above zero, whatever asks may read every document. */
+let open = 0;
+
+/** Makes all judges such; returns what makes them as they were. */
+export function plantOpenJudge(): () => void {
+  return replace(
+    Judge.prototype,
+    "mayRead",
+    (original) =>
+      function mayRead(this: Judge, ...args) {
+        return open > 0 || original.apply(this, args);
+      },
+  );
+}
+
+export function unjudged<T>(work: () => T): T {
+  open++;
+  try {
+    return work();
+  } finally {
+    open--;
+  }
+}
+
+/** Only while the next one is looked for: what happens with those found is judged as ever. */
+export function* unjudgedEach<T>(found: Iterable<T>): Iterable<T> {
+  const iterator = found[Symbol.iterator]();
+  for (;;) {
+    const { done, value } = unjudged(() => iterator.next());
+    if (done === true) return;
+    yield value;
+  }
+}
