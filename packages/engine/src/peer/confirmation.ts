@@ -21,7 +21,14 @@ import { EMPTY_STATE } from "../crdt/state.ts";
 import { stateOfBytes } from "../crdt/state-codec.ts";
 import { partsOf } from "../crdt/state-parts.ts";
 import { type Bound, heldBetween, ID_OFFSET } from "../store/keys.ts";
-import { COUNT_FACT, countFact, LIVE_FACT, liveFact, readHeld } from "../store/peer-records.ts";
+import {
+  COUNT_FACT,
+  countFact,
+  LIVE_FACT,
+  liveFact,
+  OWN_COVER,
+  readHeld,
+} from "../store/peer-records.ts";
 import type { Transaction } from "../store/transaction.ts";
 import { type LayeredDocument, Layers } from "./layers.ts";
 import { endUpload, type RefusedUpload } from "./outcome.ts";
@@ -54,6 +61,7 @@ export class Confirmation {
 
   apply(batch: ConfirmedBatch): AppliedBatch<RefusedUpload> {
     for (const part of batch.parts) this.#part(part);
+    for (const [collection, entry] of batch.told ?? []) this.#told(collection, entry);
     const refused = batch.outcomes.flatMap((outcome) => this.#outcome(outcome) ?? []);
     this.#moveLive(batch.committed);
     for (const { subscription, filter, txn } of batch.completed ?? []) {
@@ -129,6 +137,17 @@ export class Confirmation {
       default:
         return unreachable(entry);
     }
+  }
+
+  #told(collection: string, entry: DocumentEntry): void {
+    const document = this.#layers.document(collection, entry[1]);
+    if (document.held === undefined) return;
+    if (entry[0] === "drop") return this.#drop(document, OWN_COVER);
+    if (this.#take(document, entry) || entry[0] !== "delta") return;
+    // Nobody asks for the whole any more: of which version it is then counts as not known yet.
+    const before = this.#layers.confirmedState(document) ?? EMPTY_STATE;
+    const known = partsOf(merge(before, stateOfBytes(entry[4])));
+    this.#layers.confirm(document, known, document.held.version);
   }
 
   /**

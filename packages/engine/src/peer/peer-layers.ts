@@ -40,6 +40,8 @@ export interface ConfirmedPart {
 export interface ConfirmedBatch {
   readonly parts: readonly ConfirmedPart[];
   readonly outcomes: readonly Outcome[];
+  /** Documents by collection that came for nobody any more: taken where they are held (S28). */
+  readonly told?: readonly (readonly [string, DocumentEntry])[];
   /** Live subscriptions are complete up to here after the batch. */
   readonly committed?: number;
   /** Subscriptions that are live after the batch. */

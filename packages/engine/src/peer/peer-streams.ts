@@ -11,6 +11,7 @@ import {
   byteString,
   type CommittedMessage,
   type Complete,
+  type DocumentEntry,
   type Documents,
   type IdRange,
   type Outcome,
@@ -22,7 +23,7 @@ import {
   type Value,
   type Versions,
 } from "@bigpeer/protocol";
-import { endedWith, turnEnded, withEnded, withoutEnded } from "./ended-streams.ts";
+import { begunLate, endedWith } from "./ended-streams.ts";
 import type { ConfirmedBatch, ConfirmedPart } from "./peer-layers.ts";
 import { takeOutcomes } from "./peer-uploads.ts";
 import {
@@ -83,10 +84,30 @@ export function endSubscription(state: Linked, key: string, turn: Turn): Linked 
   }
   const ids = new Map(state.phase.link.ids);
   ids.delete(following.id);
-  const { link } = state.phase;
-  const left = leaveFilter(state, { ...following, isLive: false }, turn);
-  const ended = endedWith(link, following);
-  return withLink(left, ended === undefined ? { ids } : { ids, ended, gathered: link.gathered });
+  const ended = endedWith(state.phase.link, following);
+  const entries = gatheredFor(state, key);
+  const left = leaveFilter(withLink(state, { ids, ended }), { ...following, isLive: false }, turn);
+  const { filter } = following;
+  return filter === undefined ? left : takeTold(left, { filter, entries }, 0, turn);
+}
+
+/** What came for a subscription of a transaction that has not ended yet. */
+function gatheredFor({ phase }: Linked, key: string): readonly DocumentEntry[] {
+  const { parts } = phase.link.gathered;
+  return parts.flatMap((part) => (part.subscription === key ? part.entries : []));
+}
+
+/** Outcomes that are on their way may count on what came of an ended stream (S28). */
+function takeTold(
+  state: Linked,
+  { filter, entries }: Pick<Documents, "filter" | "entries">,
+  bytes: number,
+  turn: Turn,
+): Linked {
+  const collection = state.phase.link.ended.filters.get(byteString(filter));
+  if (collection === undefined || entries.length === 0) return state;
+  const told = entries.map((entry) => [collection, entry] as const);
+  return pushApply(state, { parts: [], outcomes: [], told }, bytes, turn);
 }
 
 /** The subscription has its filter no more. What was gathered for it is not applied. */
@@ -125,10 +146,6 @@ function followingOf(state: Linked, id: number): Following | undefined {
   return key === undefined ? undefined : state.subscriptions.get(key);
 }
 
-function keysOf(followers: readonly Following[]): readonly string[] {
-  return followers.map(({ key }) => key);
-}
-
 /** The subscriptions that have a filter. */
 function followersOf(state: Linked, filter: Uint8Array): Following[] {
   const keys = state.phase.link.filters.get(byteString(filter)) ?? [];
@@ -137,44 +154,20 @@ function followersOf(state: Linked, filter: Uint8Array): Following[] {
 
 /** Comes again when rights changed: then the stream begins anew under another filter (S20). */
 export function takeSubscribed(state: Linked, message: Subscribed, turn: Turn): Linked {
-  const { id, filter } = message;
-  const following = followingOf(state, id);
-  if (following === undefined) return takeSubscribedLate(state, message, turn);
+  const following = followingOf(state, message.id);
+  if (following === undefined) {
+    return withLink(state, { ended: begunLate(state.phase.link.ended, message) });
+  }
   const left = leaveFilter(state, following, turn);
-  pushBegin(state, following.key, message, turn);
+  const { connection } = state;
+  const { key: subscription } = following;
+  const { mode, filter, collection } = message;
+  if (mode !== "resume") turn.actions.push({ kind: "begin", connection, subscription, mode });
   const { filters } = left.phase.link;
   const name = byteString(filter);
   const keys = [...(filters.get(name) ?? []), following.key];
-  const next = withLink(beginAnew(left, name), { filters: new Map(filters).set(name, keys) });
-  return withFollowing(next, { ...following, filter, isLive: false });
-}
-
-/** Before the server heard that the subscription is ended. */
-function takeSubscribedLate(state: Linked, message: Subscribed, turn: Turn): Linked {
-  const { ended } = state.phase.link;
-  const key = ended.ids.get(message.id);
-  if (key === undefined) return state;
-  pushBegin(state, key, message, turn);
-  return withLink(state, { ended: withEnded(ended, message.filter, key, false) });
-}
-
-function pushBegin(
-  { connection }: Linked,
-  subscription: string,
-  { mode }: Subscribed,
-  turn: Turn,
-): void {
-  if (mode !== "resume") turn.actions.push({ kind: "begin", connection, subscription, mode });
-}
-
-/** What is left of a stream that was ended must not come behind what the next one brings. */
-function beginAnew(state: Linked, name: string): Linked {
-  const { ended, gathered } = state.phase.link;
-  if (!ended.filters.has(name)) return state;
-  return withLink(state, {
-    ended: withoutEnded(ended, name),
-    gathered: without(gathered, ({ filter }) => filter === name),
-  });
+  const next = withLink(left, { filters: new Map(filters).set(name, keys) });
+  return withFollowing(next, { ...following, filter, collection, isLive: false });
 }
 
 export function takeUnsubscribed(state: Linked, message: Unsubscribed, turn: Turn): Linked {
@@ -245,44 +238,21 @@ export function takeDocuments(
   bytes: number,
   turn: Turn,
 ): Linked | undefined {
-  const { committed } = message;
-  const followers = followersOf(state, message.filter);
-  const next =
-    followers.length > 0
-      ? takeFollowed(state, followers, { message, bytes }, turn)
-      : takeEnded(state, { message, bytes }, turn);
-  if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
-  return committed === undefined ? next : commit(next, committed, [], turn);
-}
-
-interface DocumentsFrame {
-  readonly message: Documents;
-  readonly bytes: number;
-}
-
-function takeFollowed(
-  state: Linked,
-  followers: readonly Following[],
-  { message, bytes }: DocumentsFrame,
-  turn: Turn,
-): Linked {
-  const { entries, range } = message;
-  if (range === undefined && followers.some(({ isLive }) => isLive)) {
-    return gather(state, message, keysOf(followers), bytes);
+  const { filter, entries, range, committed } = message;
+  const followers = followersOf(state, filter);
+  const isLive = followers.some((following) => following.isLive);
+  let next = state;
+  if (followers.length === 0) {
+    next = takeTold(state, message, bytes, turn);
+  } else if (isLive && range === undefined) {
+    next = gather(state, message, followers, bytes);
+    if (next.phase.link.gathered.bytes > GATHERED_BYTES_MAX) return undefined;
+  } else {
+    const piece = range === undefined ? { entries } : { entries, range, ...fillOf(message, range) };
+    const parts = unready(followers).map(({ key }) => ({ subscription: key, ...piece }));
+    next = pushApply(state, { parts, outcomes: [] }, bytes, turn);
   }
-  const piece = range === undefined ? { entries } : { entries, range, ...fillOf(message, range) };
-  const parts = keysOf(unready(followers)).map((subscription) => ({ subscription, ...piece }));
-  return pushApply(state, { parts, outcomes: [] }, bytes, turn);
-}
-
-/** What is said of documents holds; how far the stream is with it counts for nobody. */
-function takeEnded(state: Linked, { message, bytes }: DocumentsFrame, turn: Turn): Linked {
-  const { filter, entries, range } = message;
-  const stream = state.phase.link.ended.filters.get(byteString(filter));
-  if (stream === undefined) return state;
-  if (range === undefined && stream.isLive) return gather(state, message, [...stream.keys], bytes);
-  const parts = [...stream.keys].map((subscription) => ({ subscription, entries }));
-  return pushApply(state, { parts, outcomes: [] }, bytes, turn);
+  return committed === undefined ? next : commit(next, committed, [], turn);
 }
 
 /** How far a fill is with a piece of it (S57). */
@@ -297,12 +267,12 @@ function fillOf(
 function gather(
   state: Linked,
   { filter, entries }: Documents,
-  keys: readonly string[],
+  followers: readonly Following[],
   bytes: number,
 ): Linked {
   const { gathered } = state.phase.link;
   const name = byteString(filter);
-  const parts = keys.map((subscription) => ({ subscription, entries, filter: name }));
+  const parts = followers.map(({ key }) => ({ subscription: key, entries, filter: name }));
   return withLink(state, {
     gathered: { parts: [...gathered.parts, ...parts], bytes: gathered.bytes + bytes },
   });
@@ -381,9 +351,7 @@ export function answerPing(state: Linked, ping: Ping, turn: Turn): Linked {
 
 export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Turn): Linked {
   const followers = followersOf(state, filter);
-  if (followers.length === 0) {
-    return withLink(state, { ended: turnEnded(state.phase.link.ended, filter, true) });
-  }
+  if (followers.length === 0) return state;
   const name = byteString(filter);
   const { gathered } = state.phase.link;
   const parts = gathered.parts.filter((part) => part.filter === name).map(partOf);
@@ -396,16 +364,13 @@ export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Tur
 
 /** What was gathered of these filters comes again (S22). */
 export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Linked {
-  let { ended } = state.phase.link;
-  for (const filter of filters) ended = turnEnded(ended, filter, false);
-  let next = withLink(state, { ended });
+  const names = new Set(filters.map(byteString));
   const followers = filters.flatMap((filter) => followersOf(state, filter));
-  if (followers.length === 0) return next;
-  const subscriptions = keysOf(followers);
+  if (followers.length === 0) return state;
+  const subscriptions = followers.map(({ key }) => key);
   turn.actions.push({ kind: "behind", connection: state.connection, subscriptions });
-  const keys = new Set(subscriptions);
   const { gathered } = state.phase.link;
-  next = withLink(next, { gathered: without(gathered, (part) => keys.has(part.subscription)) });
+  let next = withLink(state, { gathered: without(gathered, ({ filter }) => names.has(filter)) });
   for (const following of followers) next = withFollowing(next, { ...following, isLive: false });
   return next;
 }
@@ -413,7 +378,7 @@ export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Link
 export function takeVersions(state: Linked, message: Versions, bytes: number, turn: Turn): void {
   const followers = followersOf(state, message.filter);
   if (followers.length === 0) return;
-  const subscriptions = keysOf(unready(followers));
+  const subscriptions = unready(followers).map(({ key }) => key);
   const { connection } = state;
   turn.actions.push({ kind: "compare", connection, subscriptions, versions: message, bytes });
 }

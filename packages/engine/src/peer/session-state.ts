@@ -35,6 +35,8 @@ export interface Following {
   /** Its name on this connection; left out until it was sent. */
   readonly id?: number;
   readonly filter?: Uint8Array;
+  /** Left out as long as the filter is. */
+  readonly collection?: string;
   readonly isLive: boolean;
   /** The code with which the server did not take it, on this connection. */
   readonly refusal?: string;
@@ -126,17 +128,12 @@ export interface Link {
   readonly runs: ReadonlySet<number>;
 }
 
-/** What the server says for subscriptions that it does not know yet to be ended. */
+/** What the server still says for subscriptions that the peer has ended. */
 export interface EndedStreams {
-  readonly filters: ReadonlyMap<string, EndedStream>;
-  /** Keys of the subscriptions by their name on this connection: the filter may not be known yet. */
-  readonly ids: ReadonlyMap<number, string>;
-}
-
-export interface EndedStream {
-  readonly keys: ReadonlySet<string>;
-  /** Its frames are parts of transactions. */
-  readonly isLive: boolean;
+  /** Their collections by filter. */
+  readonly filters: ReadonlyMap<string, string>;
+  /** Their names on this connection: whether they began may not have been heard yet. */
+  readonly ids: ReadonlySet<number>;
 }
 
 export type Phase =

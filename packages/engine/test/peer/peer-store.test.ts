@@ -1,4 +1,7 @@
+import type { DocumentEntry } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { difference } from "../../src/crdt/delta.ts";
+import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { increment, insert, set } from "../support/document-operation.ts";
 import { fieldsOf, problems } from "../support/open-store.ts";
 import {
@@ -6,6 +9,7 @@ import {
   entryOf,
   FILTER,
   outcomeOf,
+  type PeerPair,
   peerPair,
   RIGHTS,
   reopen,
@@ -226,6 +230,61 @@ test("[S18] a delta that does not start from what is held is wanted as a whole",
   const { cursor } = pair.peer.subscription(ALL);
   expect(cursor?.filter).toEqual(new Uint8Array(16));
   expect(problems(pair.storage)).toEqual([]);
+});
+
+/** Uploads what is pending; its outcomes come without the documents that it wrote. */
+async function uploadBare(pair: PeerPair): Promise<() => Promise<void>> {
+  const [sealed] = await pair.peer.seal(0, 1);
+  if (sealed === undefined) throw new Error("expected a write");
+  const { txn } = await upload(pair, sealed);
+  return () => take(pair, outcomeOf(sealed, "applied", txn));
+}
+
+function tell({ peer }: PeerPair, entry: DocumentEntry): Promise<unknown> {
+  return peer.apply({ parts: [], outcomes: [], told: [["c", entry]] });
+}
+
+test("[S28] what came for nobody any more is taken where it is held, and only there (seed 22002624)", async () => {
+  const pair = await peerPair();
+  await write(pair, insert("a", { n: 1 }));
+  const answer = await uploadBare(pair);
+  await serverWrite(pair, insert("b", { n: 1 }));
+  for (const id of ["a", "b"]) await tell(pair, entryOf(pair.server, "c", id));
+  await answer();
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
+  expect(fieldsOf(pair.peer.store, "c", "b")).toBeUndefined();
+  expect(problems(pair.storage)).toEqual([]);
+});
+
+test("[S28] a delta that does not start from what is held has the own write all the same", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1, m: 1 }));
+  await send(pair, key, "a");
+  await write(pair, set("a", "n", 2));
+  await serverWrite(pair, set("a", "m", 5));
+  const { version: base, state } = pair.server.read((view) => view.state("c", "a"));
+  const answer = await uploadBare(pair);
+  const after = pair.server.read((view) => view.state("c", "a"));
+  const delta = stateToBytes(difference(state, after.state));
+  await tell(pair, ["delta", "a", after.version, base, delta]);
+  await answer();
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 2, m: 1 });
+  // Of which version it is was not said: the whole is taken when it comes.
+  await send(pair, key, "a");
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 2, m: 5 });
+});
+
+test("[S28] [S21] what may not be read any more goes, unless a subscription that is followed covers it", async () => {
+  const pair = await peerPair();
+  const { key } = pair.peer.subscription(ALL);
+  await serverWrite(pair, insert("a", { n: 1 }));
+  await send(pair, key, "a");
+  await tell(pair, ["drop", "a"]);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ n: 1 });
+  await pair.peer.release(key);
+  await tell(pair, ["drop", "a"]);
+  expect(fieldsOf(pair.peer.store, "c", "a")).toBeUndefined();
 });
 
 test("[S39] a store speaks with servers of its own app alone", async () => {

@@ -30,10 +30,20 @@ interface OwnDocument {
   readonly txn: number;
 }
 
+/** What a server says of a document. */
+interface Said {
+  readonly key: string;
+  readonly isLetGo: boolean;
+}
+
 /** Looks at every outcome that a store takes. */
 export function watchOwnWrites(store: PeerStore, fail: (detail: string) => void): void {
+  const gone = new Set<string>();
   replace(store, "apply", (apply) => (batch) => {
-    const gone = goneIn(batch);
+    for (const { key, isLetGo } of saidIn(batch)) {
+      if (isLetGo) gone.add(key);
+      else gone.delete(key);
+    }
     const written = store.store
       .read((view) => batch.outcomes.flatMap((outcome) => ownDocuments(view, outcome)))
       .filter(({ id }) => !gone.has(documentId(id).key));
@@ -49,14 +59,16 @@ export function watchOwnWrites(store: PeerStore, fail: (detail: string) => void)
   });
 }
 
-/** What is let go of. What may not be read may be held a little longer, as it was before. */
-function goneIn({ parts, outcomes }: ConfirmedBatch): ReadonlySet<string> {
+/** Which documents are let go of. What may not be read may be held a little longer, as it was before. */
+function saidIn({ parts, told = [], outcomes }: ConfirmedBatch): Said[] {
   const entries = [
     ...parts.flatMap((part) => part.entries),
-    ...outcomes.flatMap(({ documents }) => documents.map(([, entry]) => entry)),
+    ...[...told, ...outcomes.flatMap(({ documents }) => documents)].map(([, entry]) => entry),
   ];
-  const gone = entries.filter(([kind]) => kind === "drop" || kind === "left" || kind === "deleted");
-  return new Set(gone.map(([, id]) => documentId(id).key));
+  return entries.map(([kind, id]) => {
+    const isLetGo = kind === "drop" || kind === "left" || kind === "deleted";
+    return { key: documentId(id).key, isLetGo };
+  });
 }
 
 function ownDocuments(view: View, { site, number, kind, txn }: Outcome): OwnDocument[] {
