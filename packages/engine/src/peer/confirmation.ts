@@ -37,10 +37,13 @@ import {
   changeRecord,
   ensureRecord,
   filledUpTo,
+  holed,
   type KnownSubscription,
   mended,
+  recordOf,
   type Subscriptions,
   torn,
+  trusted,
 } from "./subscriptions.ts";
 
 /** Takes what a server sent into one transaction. */
@@ -64,6 +67,7 @@ export class Confirmation {
     for (const [collection, entry] of batch.told ?? []) this.#told(collection, entry);
     const refused = batch.outcomes.flatMap((outcome) => this.#outcome(outcome) ?? []);
     this.#moveLive(batch.committed);
+    if (batch.committed !== undefined) this.#trustLive();
     for (const { subscription, filter, txn } of batch.completed ?? []) {
       this.#complete(subscription, filter, txn);
     }
@@ -210,7 +214,7 @@ export class Confirmation {
     const ids = this.#wants.get(known.key) ?? [];
     this.#wants.set(known.key, ids);
     ids.push(id);
-    changeRecord(this.#layers, known, torn);
+    changeRecord(this.#layers, known, holed);
   }
 
   /** Lets go of what a subscription covers in a range of ids and is not listed (S14). */
@@ -244,6 +248,17 @@ export class Confirmation {
     this.#layers.put(LIVE_FACT, { txn, seen, receivedAt: this.#nowMs });
   }
 
+  /** Those whose filter other rights had changed would not be live (S20): the others are whole as before. */
+  #trustLive(): void {
+    if (!this.#subscriptions.mayTrust) return;
+    this.#subscriptions.mayTrust = false;
+    for (const known of this.#subscriptions.active()) {
+      const record = recordOf(this.#layers, known.key);
+      if (record?.isDoubtful !== true || record.liveFrom === undefined) continue;
+      changeRecord(this.#layers, known, trusted);
+    }
+  }
+
   #complete(subscription: string, filter: Uint8Array, txn: number): void {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return;
@@ -251,7 +266,7 @@ export class Confirmation {
     const uses = counts.uses + 1;
     const liveFrom = liveFact(this.#layers).txn;
     changeRecord(this.#layers, known, (record) => {
-      const { isTorn: _, isDoubtful: __, fill: ___, ...whole } = record;
+      const { isTorn: _, fill: __, ...whole } = trusted(record);
       return { ...whole, filter, txn, liveFrom, used: uses };
     });
     this.#layers.put(COUNT_FACT, { ...countFact(this.#layers), uses });

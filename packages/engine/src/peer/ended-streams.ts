@@ -6,19 +6,21 @@
  */
 
 import { byteString, type Subscribed } from "@bigpeer/protocol";
-import type { EndedStreams, Following, Link } from "./session-state.ts";
+import type { EndedStreams, Following, Link, SentUpload } from "./session-state.ts";
 
-export const NONE_ENDED: EndedStreams = { filters: new Map(), ids: new Set() };
+export const NONE_ENDED: EndedStreams = { filters: new Map(), ids: new Map() };
 
 /** With a subscription that ends now. */
 export function endedWith(
   { ended, uploads }: Link,
   { id, filter, collection, refusal }: Following,
 ): EndedStreams {
-  if (id === undefined || refusal !== undefined || uploads.inFlight.length === 0) return ended;
-  const ids = new Set(ended.ids).add(id);
+  const last = uploads.inFlight.at(-1);
+  if (id === undefined || refusal !== undefined || last === undefined) return ended;
+  const ids = new Map(ended.ids).set(id, last);
   if (filter === undefined || collection === undefined) return { ...ended, ids };
-  return { ids, filters: new Map(ended.filters).set(byteString(filter), collection) };
+  const stream = { collection, last };
+  return { ids, filters: new Map(ended.filters).set(byteString(filter), stream) };
 }
 
 /** With one that begins, or begins anew: the server has not heard yet that it is ended. */
@@ -26,6 +28,20 @@ export function begunLate(
   ended: EndedStreams,
   { id, filter, collection }: Subscribed,
 ): EndedStreams {
-  if (!ended.ids.has(id)) return ended;
-  return { ...ended, filters: new Map(ended.filters).set(byteString(filter), collection) };
+  const last = ended.ids.get(id);
+  if (last === undefined) return ended;
+  const stream = { collection, last };
+  return { ...ended, filters: new Map(ended.filters).set(byteString(filter), stream) };
+}
+
+/** Those that outcomes may still count on, with these uploads in flight. */
+export function stillAwaited(ended: EndedStreams, inFlight: readonly SentUpload[]): EndedStreams {
+  if (ended.ids.size === 0 || inFlight.length === 0) return NONE_ENDED;
+  // Those of one site are in flight at a time; a fork may have taken the last ones.
+  const isAwaited = (last: SentUpload): boolean =>
+    inFlight.some(({ site, number }) => site === last.site && number <= last.number);
+  return {
+    filters: new Map([...ended.filters].filter(([, { last }]) => isAwaited(last))),
+    ids: new Map([...ended.ids].filter(([, last]) => isAwaited(last))),
+  };
 }

@@ -326,6 +326,7 @@ function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
     pingedAt: elapsed,
     ...renewal(message.expires, message.now, elapsed),
     committed: 0,
+    isJudged: false,
     known: message.known,
     filters: new Map(),
     ids: new Map(),

@@ -448,6 +448,7 @@ export class PeerStore implements PeerLayers {
   /** Lets go of what no active subscription covers; what has pending writes follows with them. */
   async #letGo(): Promise<void> {
     const inactive = this.#subscriptions.inactive();
+    this.#subscriptions.mayTrust = true;
     await this.#forgetWith(inactive, (layers) => {
       layers.put(SERVER_FACT, { ...serverFact(layers), rights: NO_RIGHTS });
       for (const { key } of inactive) layers.put(subscriptionKey(key), null);

@@ -104,8 +104,9 @@ function takeTold(
   bytes: number,
   turn: Turn,
 ): Linked {
-  const collection = state.phase.link.ended.filters.get(byteString(filter));
-  if (collection === undefined || entries.length === 0) return state;
+  const stream = state.phase.link.ended.filters.get(byteString(filter));
+  if (stream === undefined || entries.length === 0) return state;
+  const { collection } = stream;
   const told = entries.map((entry) => [collection, entry] as const);
   return pushApply(state, { parts: [], outcomes: [], told }, bytes, turn);
 }
@@ -191,7 +192,8 @@ export function takeRights(state: Linked, { rights, expires }: Rights, turn: Tur
   const { connection } = state;
   const { offsetMs } = state.phase.link;
   turn.actions.push({ kind: "rights", connection, rights });
-  let next = withLink(state, renewal(expires, turn.now.wall + offsetMs, turn.now.elapsed));
+  const renewed = renewal(expires, turn.now.wall + offsetMs, turn.now.elapsed);
+  let next = withLink(state, { ...renewed, isJudged: true });
   for (const following of state.subscriptions.values()) {
     if (following.refusal !== "permission.denied") continue;
     next = sendSubscribe(endSubscription(next, following.key, turn), following, undefined, turn);
@@ -317,7 +319,7 @@ function commit(state: Linked, txn: number, outcomes: readonly Outcome[], turn: 
     const batch = { parts: gathered.parts.map(partOf), outcomes, committed: txn };
     next = pushApply(state, batch, gathered.bytes, turn);
   }
-  return withLink(next, { gathered: NOTHING_GATHERED, committed: txn });
+  return withLink(next, { gathered: NOTHING_GATHERED, committed: txn, isJudged: false });
 }
 
 function partOf({ subscription, entries }: ConfirmedPart): ConfirmedPart {
@@ -329,11 +331,13 @@ function hasLive(state: PeerState): boolean {
   return false;
 }
 
-/** A ping of the server: cursors move also when nothing matches (S5). */
+/** A ping of the server: cursors move also when nothing matches (S5), and what is live still is. */
 export function reach(state: Linked, txn: number, turn: Turn): Linked {
-  if (txn <= state.phase.link.committed || !hasLive(state)) return state;
-  const next = pushApply(state, { parts: [], outcomes: [], committed: txn }, 0, turn);
-  return withLink(next, { committed: txn });
+  const { committed, isJudged } = state.phase.link;
+  if ((txn <= committed && !isJudged) || !hasLive(state)) return state;
+  const reached = Math.max(txn, committed);
+  const next = pushApply(state, { parts: [], outcomes: [], committed: reached }, 0, turn);
+  return withLink(next, { committed: reached, isJudged: false });
 }
 
 /**
@@ -375,9 +379,11 @@ export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Link
   return next;
 }
 
+/** Each comparison is answered, whoever follows by now: the server counts the answers (S13). */
 export function takeVersions(state: Linked, message: Versions, bytes: number, turn: Turn): void {
-  const followers = followersOf(state, message.filter);
-  if (followers.length === 0) return;
+  const { filter, range } = message;
+  const followers = followersOf(state, filter);
+  if (followers.length === 0) return sendWant(filter, [], range.through === undefined, turn);
   const subscriptions = unready(followers).map(({ key }) => key);
   const { connection } = state;
   turn.actions.push({ kind: "compare", connection, subscriptions, versions: message, bytes });
@@ -394,7 +400,11 @@ export function sendCompared(
   turn: Turn,
 ): void {
   const { filter, ids, isLast } = compared;
-  if (!link.filters.has(byteString(filter)) || (ids.length === 0 && !isLast)) return;
+  sendWant(filter, link.filters.has(byteString(filter)) ? ids : [], isLast, turn);
+}
+
+function sendWant(filter: Uint8Array, ids: readonly Value[], isLast: boolean, turn: Turn): void {
+  if (ids.length === 0 && !isLast) return;
   const last = isLast ? { isLast } : {};
   turn.actions.push({ kind: "send", message: { t: "want", filter, ids, ...last } });
 }
@@ -407,7 +417,6 @@ export function sendWants(
 ): void {
   for (const { subscription, ids } of wants) {
     const filter = state.subscriptions.get(subscription)?.filter;
-    if (filter === undefined || ids.length === 0) continue;
-    turn.actions.push({ kind: "send", message: { t: "want", filter, ids } });
+    if (filter !== undefined) sendWant(filter, ids, false, turn);
   }
 }

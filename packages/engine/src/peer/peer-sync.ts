@@ -9,6 +9,7 @@
 
 import {
   decodeServerMessage,
+  documentId,
   type ErrorCode,
   encodeCbor,
   encodeMessage,
@@ -40,6 +41,7 @@ import type {
   SessionReport,
   StoreAction,
 } from "./session-state.ts";
+import { doubted } from "./subscriptions.ts";
 
 export interface DialHandlers {
   opened(channel: Channel): void;
@@ -104,6 +106,8 @@ export class PeerSync<Refused = RefusedUpload> {
   #waitingBytes = 0;
   #isPaused = false;
   #working: Promise<void> | undefined;
+  /** The work that is being done. */
+  #current: StoreAction | undefined;
   #handle: DialHandle | undefined;
   #channel: Channel | undefined;
   /** What the server was shown last. */
@@ -150,10 +154,20 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   subscribe(query: string, args: ValueObject = {}): PeerSubscription {
-    const { key, cursor } = this.#options.store.subscription(query, args);
+    const { key, cursor: known } = this.#options.store.subscription(query, args);
     const subscription = this.#held.hold(key, query, args);
+    const cursor = known && this.#isMoving(key) ? doubted(known) : known;
     this.#take({ kind: "subscribe", key, query, args, cursor });
     return subscription;
+  }
+
+  /** Whether the store has still to do what takes documents away, of which the cursor knows nothing. */
+  #isMoving(key: string): boolean {
+    const work = this.#current === undefined ? this.#work : [this.#current, ...this.#work];
+    return work.some((action) => {
+      if (action.kind === "begin" || action.kind === "deny") return action.subscription === key;
+      return action.kind === "compare" && action.subscriptions.includes(key);
+    });
   }
 
   /** What the peer says of itself: told now if it is connected, and in every hello (S40). */
@@ -334,10 +348,13 @@ export class PeerSync<Refused = RefusedUpload> {
     // The step that asked for the work is over before any of it is done.
     await Promise.resolve();
     for (let action = this.#work.shift(); action !== undefined; action = this.#work.shift()) {
+      this.#current = action;
       try {
         const event = await this.#carryOut(action);
+        this.#current = undefined;
         if (event !== undefined) this.#take(event);
       } catch (error) {
+        this.#current = undefined;
         this.#drop(action.connection);
         this.#take({ kind: "failed", connection: action.connection, error });
       }
@@ -445,14 +462,12 @@ export class PeerSync<Refused = RefusedUpload> {
 
   /** Subscriptions with one filter ask as one. */
   async #compare(action: Extract<StoreAction, { readonly kind: "compare" }>): Promise<Value[]> {
-    const [first, ...others] = action.subscriptions;
-    if (first === undefined) return [];
-    const ids = [...(await this.#options.store.compare(first, action.versions))];
-    for (const other of others) {
-      // What they lack is nearly always the same; what is asked for twice comes twice.
-      ids.push(...(await this.#options.store.compare(other, action.versions)));
+    const lacking = new Map<string, Value>();
+    for (const subscription of action.subscriptions) {
+      const ids = await this.#options.store.compare(subscription, action.versions);
+      for (const id of ids) lacking.set(documentId(id).key, id);
     }
-    return ids;
+    return [...lacking.values()];
   }
 
   /** What was handed out and not sent on this connection, then what never was. */

@@ -7,7 +7,7 @@
  */
 
 import type { Forked, Outcome, Site, SiteMessage } from "@bigpeer/protocol";
-import { NONE_ENDED } from "./ended-streams.ts";
+import { stillAwaited } from "./ended-streams.ts";
 import type { SealedUpload } from "./peer-layers.ts";
 import { type Linked, type Turn, type Uploads, withLink } from "./session-state.ts";
 
@@ -103,8 +103,8 @@ export function takeOutcomes(state: Linked, outcomes: readonly Outcome[]): Linke
   const isDone = ({ site, number }: { site: Site; number: number }): boolean =>
     outcomes.some((outcome) => outcome.number === number && outcome.site === site);
   const left = inFlight.filter((upload) => !isDone(upload));
-  const next = withUploads(state, { inFlight: left });
-  return left.length > 0 ? next : withLink(next, { ended: NONE_ENDED });
+  const ended = stillAwaited(state.phase.link.ended, left);
+  return withLink(withUploads(state, { inFlight: left }), { ended });
 }
 
 /** Of an upload that is not in flight it says nothing new: one fork is answered for all behind it. */
@@ -114,7 +114,8 @@ export function takeForked(state: Linked, { site, number }: Forked, turn: Turn):
   if (!isOurs) return state;
   turn.actions.push({ kind: "fork", connection: state.connection, site, number });
   const left = inFlight.filter((upload) => upload.site !== site || upload.number < number);
-  return withUploads(state, { wait: "forking", ready: [], inFlight: left });
+  const ended = stillAwaited(state.phase.link.ended, left);
+  return withLink(withUploads(state, { wait: "forking", ready: [], inFlight: left }), { ended });
 }
 
 /** Undefined when it is not what was asked for: an upload did not continue the one before it (S32). */

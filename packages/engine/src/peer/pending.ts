@@ -39,7 +39,7 @@ import { linkAfter } from "./chain.ts";
 import { Layers, localOperation, pendingHeld, storedParts } from "./layers.ts";
 import type { Numbering } from "./seal.ts";
 import type { ServerTime } from "./server-time.ts";
-import { allRecords } from "./subscriptions.ts";
+import { allRecords, holed } from "./subscriptions.ts";
 
 /**
  * Transactions that may wait for an outcome: each is read again when the clock was wrong, and all of
@@ -80,7 +80,7 @@ function evict(transaction: Transaction, documents: readonly OnDocument[]): void
   covers.delete(OWN_COVER);
   if (covers.size > 0) {
     for (const [key, record] of allRecords(layers.view.reader)) {
-      if (covers.has(record.number)) layers.put(key, { ...record, isHoled: true });
+      if (covers.has(record.number)) layers.put(key, holed(record));
     }
   }
   layers.flush();

@@ -55,6 +55,11 @@ export type UploadWait =
   /** The store takes a new site. */
   | "forking";
 
+export interface SentUpload {
+  readonly site: Site;
+  readonly number: number;
+}
+
 export interface Uploads {
   readonly wait: UploadWait;
   /** The site whose uploads the server takes now. */
@@ -64,7 +69,7 @@ export interface Uploads {
   /** By site: the last number that was sent on this connection. */
   readonly sent: ReadonlyMap<Site, number>;
   /** Sent and without an outcome. */
-  readonly inFlight: readonly { readonly site: Site; readonly number: number }[];
+  readonly inFlight: readonly SentUpload[];
   /** Sealed, and next to be sent. */
   readonly ready: readonly SealedUpload[];
   /** The store may have more than what was handed out. */
@@ -112,6 +117,8 @@ export interface Link {
   readonly expiresAt: number | undefined;
   /** The last transaction that live subscriptions are complete up to. */
   readonly committed: number;
+  /** Rights have changed, and it was not said since that subscriptions are still live. */
+  readonly isJudged: boolean;
   readonly known: number;
   /** Keys of subscriptions by filter, and by their name on this connection. */
   readonly filters: ReadonlyMap<string, readonly string[]>;
@@ -130,10 +137,15 @@ export interface Link {
 
 /** What the server still says for subscriptions that the peer has ended. */
 export interface EndedStreams {
-  /** Their collections by filter. */
-  readonly filters: ReadonlyMap<string, string>;
-  /** Their names on this connection: whether they began may not have been heard yet. */
-  readonly ids: ReadonlySet<number>;
+  readonly filters: ReadonlyMap<string, EndedStream>;
+  /** By their names on this connection: whether they began may not have been heard yet. */
+  readonly ids: ReadonlyMap<number, SentUpload>;
+}
+
+export interface EndedStream {
+  readonly collection: string;
+  /** The last upload whose outcome may count on it. */
+  readonly last: SentUpload;
 }
 
 export type Phase =

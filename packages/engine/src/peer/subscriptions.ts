@@ -40,10 +40,17 @@ export interface KnownSubscription {
 /** What a subscription goes on from. One with a gap names a filter that no server has (S13). */
 const NO_FILTER = new Uint8Array(16);
 
+/** Where it goes on from while something may be missing of what it says. */
+export function doubted({ history, txn }: SyncCursor): SyncCursor {
+  return { history, filter: NO_FILTER, txn };
+}
+
 export class Subscriptions {
   readonly #platform: Platform;
   readonly #known = new Map<string, KnownSubscription>();
   readonly #active = new Set<string>();
+  /** Whether some may be in doubt that stayed live while rights changed. */
+  mayTrust = false;
   #last: number;
 
   constructor(reader: Reader, platform: Platform) {
@@ -149,7 +156,8 @@ export function cursorOf(
   const place = placeOf(record, liveFact(reader));
   if (place === undefined || history === undefined) return undefined;
   const isWhole = record.isTorn !== true && record.isHoled !== true;
-  return isWhole ? { history, ...place } : { history, filter: NO_FILTER, txn: place.txn };
+  const cursor = { history, ...place };
+  return isWhole ? cursor : doubted(cursor);
 }
 
 /** Where it was complete, or else how far it is on the way there (S57). */
@@ -192,6 +200,12 @@ export function giveUp(layers: Layers, { key, ...known }: KnownSubscription): vo
   layers.put(subscriptionKey(`${key}/${known.number}`), record);
 }
 
+/** It is whole under the rights of now. */
+export function trusted(record: SubscriptionRecord): SubscriptionRecord {
+  const { isDoubtful: _, ...rest } = record;
+  return rest;
+}
+
 /** It has a position of its own again: whatever becomes live later says nothing of it. */
 export function fixed(record: SubscriptionRecord, live: LiveFact): SubscriptionRecord {
   const { liveFrom: _, ...rest } = record;
@@ -223,6 +237,11 @@ export function filledUpTo(
 /** What it holds is of no one moment: it has to be compared before it can go on. */
 export function torn(record: SubscriptionRecord): SubscriptionRecord {
   return { ...record, isTorn: true };
+}
+
+/** Documents of it are missing, whatever else is told: a compare or a fill brings them. */
+export function holed(record: SubscriptionRecord): SubscriptionRecord {
+  return { ...record, isHoled: true };
 }
 
 /** A compare begins, or a fill from the first id on: it brings all that was evicted before it. */

@@ -174,7 +174,7 @@ export class Delivery {
       const { filter } = stream.group;
       this.#host.made.encoded++;
       outbox.say({ t: "documents", filter, entries: answers.entries });
-      stream.wants?.splice(0, answers.count);
+      stream.answered(answers.count);
       stream.settle(txn, this.#host.elapsed());
       isNews = true;
     }

@@ -146,7 +146,7 @@ export class Downloads {
     if (frame !== undefined) scan.sentThrough = sentThrough ?? scan.through;
     if (through === undefined) {
       stream.scan = undefined;
-      if (scan.kind === "compare") stream.comparisonsSent++;
+      if (scan.kind === "compare") session.compared(stream.key);
     }
     // A peer in this process may answer before this returns.
     if (frame !== undefined) this.#sent(stream, () => session.outbox.send(frame));
@@ -155,14 +155,14 @@ export class Downloads {
 
   /** Outside of a transaction: the stream is not live, so each frame counts by itself. */
   async #answer(stream: Stream): Promise<void> {
-    const { group, session } = stream;
+    const { group, session, settledCount } = stream;
     const { entries, count } = await this.#plane.read((snapshot) =>
       readWanted(stream, snapshot, this.#host),
     );
-    // It may have become live meanwhile: then a round answers.
-    if (stream.isOver || stream.phase === "live") return;
-    stream.wants?.splice(0, count);
-    if (stream.wants?.length === 0) stream.wants = undefined;
+    if (stream.isOver) return;
+    // It was live meanwhile: a round answers or has answered, and what was read here is older.
+    if (stream.settledCount !== settledCount) return this.place(stream);
+    stream.answered(count);
     this.#host.made.encoded++;
     const message = { t: "documents", filter: group.filter, entries } as const;
     this.#sent(stream, () => session.outbox.say(message));

@@ -78,6 +78,7 @@ class OutcomeReader {
       const entry = this.#entry(given, collection, { id, key, after });
       const size = stateSize(entry);
       const isRoom = bytes + size <= DOCUMENTS_BYTES_MAX;
+      if (!isRoom && this.#isFollowed(collection, after)) continue;
       if (isRoom) bytes += size;
       documents.push([collection, isRoom ? entry : ["drop", id]]);
       yield;
@@ -106,6 +107,17 @@ class OutcomeReader {
     const { index } = this.#host.groups;
     for (const { group } of this.#session.live()) {
       if (group.collection !== collection || this.#round.matched.tooMuch.has(group)) continue;
+      if (isTrue(() => index.matches(group.entry, after))) return true;
+    }
+    return false;
+  }
+
+  /** Whether a stream has told of it or is going to, live or not: what it told is not taken back. */
+  #isFollowed(collection: string, after: StoredDocument | undefined): boolean {
+    if (after === undefined) return false;
+    const { index } = this.#host.groups;
+    for (const { group } of this.#session.streams.values()) {
+      if (group.collection !== collection) continue;
       if (isTrue(() => index.matches(group.entry, after))) return true;
     }
     return false;

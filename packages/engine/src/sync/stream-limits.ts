@@ -30,8 +30,7 @@ export interface StreamLimits {
   /** How long a session is slowed at most, and how long it must keep up to be forgiven. */
   readonly pauseMs: number;
   readonly forgivenMs: number;
-  /** Ids that one stream may want and not have been given yet, and bytes of all of a session. */
-  readonly wantedIds: number;
+  /** Bytes of the ids that a session may want and not have been given yet. */
   readonly wantedBytes: number;
   /** Steps that the evaluation of a condition for one change may take without being counted. */
   readonly freeWork: number;
@@ -58,7 +57,6 @@ export const STREAM_LIMITS: StreamLimits = {
   gatheredBytes: 64 * MB,
   pauseMs: 30_000,
   forgivenMs: 60_000,
-  wantedIds: 100_000,
   wantedBytes: 16 * MB,
   freeWork: 100,
   workAtOnce: 5_000_000,

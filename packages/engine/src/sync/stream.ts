@@ -5,6 +5,7 @@
  */
 
 import { documentId, type Value } from "@bigpeer/protocol";
+import { approximateSize } from "../store/records.ts";
 import type { Scan } from "./back-fill.ts";
 import type { Group } from "./group.ts";
 import type { StreamingSession } from "./streaming-session.ts";
@@ -36,17 +37,16 @@ export class Stream {
   sweep: string = FIRST_KEY;
   /** Ids that the peer asked for. */
   wants: Value[] | undefined;
-  /** Bytes of all that was wanted since there was nothing. */
+  /** About what they take. */
   wantedBytes = 0;
-  /** Comparisons whose last piece was sent, and those that the peer is through with. */
-  comparisonsSent = 0;
-  comparisonsSeen = 0;
   /**
    * When something was last sent of it outside of the order of transactions, as of which one: what
    * made it live, and what the peer asked for as a whole.
    */
   settledTxn = 0;
   settledMs = 0;
+  /** How often that was. */
+  settledCount = 0;
   /** Where the last of that, or of its download, ends in the queue of the session. */
   sentPosition = 0;
   isOver = false;
@@ -64,15 +64,30 @@ export class Stream {
     return this.wants !== undefined && this.wants.length > 0;
   }
 
+  wanted(ids: readonly Value[]): void {
+    if (ids.length === 0) return;
+    this.wants ??= [];
+    for (const id of ids) this.wants.push(id);
+    this.wantedBytes += sizeOfIds(ids);
+  }
+
+  /** The first that were wanted have their answer. */
+  answered(count: number): void {
+    const done = this.wants?.splice(0, count) ?? [];
+    this.wantedBytes -= sizeOfIds(done);
+    if (this.wants?.length === 0) this.wants = undefined;
+  }
+
   /** Whether the peer may still ask for documents of a comparison, or waits for some. */
   get isAnswering(): boolean {
-    return this.comparisonsSeen < this.comparisonsSent || this.hasWants;
+    return this.session.isComparing(this.key) || this.hasWants;
   }
 
   /** All of it up to a transaction is sent, and not only what the transactions brought. */
   settle(txn: number, elapsedMs: number): void {
     this.settledTxn = txn;
     this.settledMs = elapsedMs;
+    this.settledCount++;
     this.sentPosition = this.session.outbox.position;
   }
 
@@ -84,7 +99,7 @@ export class Stream {
     if (this.#isWanted(idKey)) return undefined;
     if (this.phase === "live") return Math.max(this.session.completeUpTo, this.settledTxn);
     const isComparing = this.scan?.kind === "compare";
-    if (isComparing || this.comparisonsSeen < this.comparisonsSent) return undefined;
+    if (isComparing || this.session.isComparing(this.key)) return undefined;
     return this.told?.at(idKey);
   }
 
@@ -129,4 +144,11 @@ export class Stream {
     this.isUncertain = true;
     this.#uncertainThrough = scan.through;
   }
+}
+
+/** Each takes a place in a list, however short it is. */
+function sizeOfIds(ids: readonly Value[]): number {
+  let size = 0;
+  for (const id of ids) size += approximateSize(id) + 8;
+  return size;
 }

@@ -3,7 +3,6 @@
  */
 
 import { PeerError, type StreamMode, type SyncCursor, type Value } from "@bigpeer/protocol";
-import { approximateSize } from "../store/records.ts";
 import type { StoredDocument } from "../store/view.ts";
 import { Effort } from "./effort.ts";
 import type { PreparedStream } from "./filter.ts";
@@ -39,6 +38,9 @@ export interface SessionPlane {
 
 const NO_OUTCOMES: readonly StreamOutcome[] = [];
 
+/** Filters with comparisons that are not answered: more are of a peer that never answers. */
+const COMPARED_MAX = 10_000;
+
 export class StreamingSession implements SessionStreams {
   readonly port: StreamSession;
   readonly outbox: Outbox;
@@ -53,6 +55,11 @@ export class StreamingSession implements SessionStreams {
   /** The last transaction that it was told to be complete up to. */
   toldTxn = 0;
   isClosed = false;
+  /**
+   * How many comparisons of a filter the peer has not answered yet. It answers each (S13), also those
+   * of a stream that is over: their answers must not count for the next one.
+   */
+  #compared: Map<string, number> | undefined;
 
   constructor(port: StreamSession, plane: SessionPlane, host: StreamHost) {
     const { limits, sent, elapsed } = host;
@@ -90,33 +97,44 @@ export class StreamingSession implements SessionStreams {
     if (stream !== undefined) this.#plane.end(stream);
   }
 
+  /** The last piece of a comparison is sent. */
+  compared(filterKey: string): void {
+    this.#compared ??= new Map();
+    this.#compared.set(filterKey, (this.#compared.get(filterKey) ?? 0) + 1);
+    if (this.#compared.size <= COMPARED_MAX) return;
+    for (const oldest of this.#compared.keys()) {
+      if (!this.streams.has(oldest)) return void this.#compared.delete(oldest);
+    }
+  }
+
+  isComparing(filterKey: string): boolean {
+    return this.#compared?.has(filterKey) === true;
+  }
+
+  #answered(filterKey: string): void {
+    const left = (this.#compared?.get(filterKey) ?? 0) - 1;
+    if (left > 0) this.#compared?.set(filterKey, left);
+    else this.#compared?.delete(filterKey);
+    if (this.#compared?.size === 0) this.#compared = undefined;
+  }
+
   want(filterKey: string, ids: readonly Value[], isLast: boolean): void {
+    if (isLast) this.#answered(filterKey);
     const stream = this.streams.get(filterKey);
     if (stream === undefined) return;
-    const count = (stream.wants?.length ?? 0) + ids.length;
-    const { wantedIds, wantedBytes } = this.#host.limits;
-    if (count > wantedIds) {
-      const message = `expected at most ${wantedIds} ids that are wanted at a time, found ${count}`;
-      this.#plane.fail(stream, new PeerError("sync.malformed", message));
-      return;
-    }
-    stream.wantedBytes = (stream.hasWants ? stream.wantedBytes : 0) + approximateSize(ids);
-    if (ids.length > 0) stream.wants ??= [];
-    for (const id of ids) stream.wants?.push(id);
+    const { wantedBytes } = this.#host.limits;
+    stream.wanted(ids);
     if (this.#wantedBytes() > wantedBytes) {
       const message = `expected at most ${wantedBytes} bytes of ids that are wanted at a time`;
       this.#plane.fail(stream, new PeerError("sync.malformed", message));
       return;
     }
-    if (isLast && stream.comparisonsSeen < stream.comparisonsSent) stream.comparisonsSeen++;
     this.#plane.place(stream);
   }
 
-  /** At most so many: of what was answered some may be counted until all of a stream is. */
   #wantedBytes(): number {
     let bytes = 0;
-    for (const { hasWants, wantedBytes } of this.streams.values())
-      if (hasWants) bytes += wantedBytes;
+    for (const { wantedBytes } of this.streams.values()) bytes += wantedBytes;
     return bytes;
   }
 

@@ -182,10 +182,8 @@ export class Streams {
     const former = session.streams.get(prepared.filterKey);
     const mode = this.#modeOf(prepared, cursor, former);
     const stream = new Stream(session, this.#host.groups.of(prepared));
-    if (former !== undefined) {
-      if (former.phase === "live") session.outbox.say({ t: "behind", filters: [prepared.filter] });
-      stream.comparisonsSent = former.comparisonsSent;
-      stream.comparisonsSeen = former.comparisonsSeen;
+    if (former?.phase === "live") {
+      session.outbox.say({ t: "behind", filters: [prepared.filter] });
     }
     this.#host.groups.join(stream);
     if (former !== undefined) this.#end(former);

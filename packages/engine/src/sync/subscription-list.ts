@@ -7,6 +7,7 @@
 
 import { compareBytes, PeerError, type Subscribe, type Want } from "@bigpeer/protocol";
 import { approximateSize } from "../store/records.ts";
+import { filterKeyOf } from "./filter.ts";
 import type { SessionAction, SessionEvent } from "./session-event.ts";
 import type { OpenSession, Subscription } from "./session-state.ts";
 
@@ -94,14 +95,17 @@ export function endStream(
   return { state: { ...state, subscriptions }, actions };
 }
 
-/** What is wanted of a stream that was left is on its way since before. */
-export function wantStream(state: OpenSession, { filter, ids, isLast }: Want): ListStep {
+/** What is wanted of a stream that was left is on its way since before: it is an answer all the same. */
+export function wantStream(state: OpenSession, want: Want): ListStep {
+  const { filter, ids } = want;
+  const isLast = want.isLast === true;
   for (const { stream } of state.subscriptions.values()) {
     if (stream === undefined || compareBytes(stream.filter, filter) !== 0) continue;
     const { filterKey } = stream;
-    return { state, actions: [{ kind: "want", filterKey, ids, isLast: isLast === true }] };
+    return { state, actions: [{ kind: "want", filterKey, ids, isLast }] };
   }
-  return { state, actions: [] };
+  const filterKey = filterKeyOf(filter);
+  return { state, actions: isLast ? [{ kind: "want", filterKey, ids: [], isLast }] : [] };
 }
 
 /** Other permissions: every filter is formed anew (S20). */

@@ -509,7 +509,7 @@ test("[S20] when the rights change, what was not permitted is asked for again", 
   expect(script.of("rights").map(({ rights }) => rights)).toEqual([OTHER_FILTER]);
 });
 
-test("[S21] an ended subscription keeps its cursor, and what is on its way means nothing", () => {
+test("[S21] [S13] an ended subscription keeps its cursor; what is on its way means nothing, but that comparisons are answered", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.hear(documents(FILTER, 1));
   script.take({ kind: "unsubscribe", key: "tasks" });
@@ -519,9 +519,15 @@ test("[S21] an ended subscription keeps its cursor, and what is on its way means
   ]);
   expect(script.hear({ ...documents(FILTER, 2), committed: 101 })).toEqual([]);
   expect(script.hear({ ...documents(FILTER, 2), range: {} })).toEqual([]);
-  expect(script.hear({ t: "versions", filter: FILTER, list: [], range: {} })).toEqual([]);
   expect(script.hear({ t: "complete", filter: FILTER, txn: 1 })).toEqual([]);
-  expect(script.take({ kind: "compared", filter: FILTER, ids: [1], isLast: true })).toEqual([]);
+  const versions = { t: "versions", filter: FILTER, list: [["a", 1]] } as const;
+  expect(script.hear({ ...versions, range: { through: "a" } })).toEqual([]);
+  expect(script.take({ kind: "compared", filter: FILTER, ids: [1], isLast: false })).toEqual([]);
+  const answer = { t: "want", filter: FILTER, ids: [], isLast: true } as const;
+  script.hear({ ...versions, range: {} });
+  expect(script.actions).toEqual([{ kind: "send", message: answer }]);
+  script.take({ kind: "compared", filter: FILTER, ids: [1], isLast: true });
+  expect(script.actions).toEqual([{ kind: "send", message: answer }]);
   // The same one later has another name.
   script.take({ kind: "subscribe", key: "tasks", query: "SELECT * FROM tasks", args: {} });
   expect(script.sent.map((message) => "id" in message && message.id)).toEqual([2]);

@@ -10,7 +10,7 @@ import { DEVICE_KINDS } from "./device-events.ts";
 import type { LocalWrite } from "./local-writes.ts";
 import { copyOf } from "./sim-node.ts";
 import type { SimPeer } from "./sim-peer.ts";
-import { freshWish, randomWish } from "./sim-rules.ts";
+import { freshWish, randomWish, twinOf } from "./sim-rules.ts";
 import { randomServerStatement, randomStatement } from "./sim-statements.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -294,6 +294,28 @@ function leaveOne({ scheduler }: Simulation, peer: SimPeer): void {
   if (keys.length > 0) peer.leave(scheduler.random.pick(keys).key);
 }
 
+/** In one breath, or nearly: what was said before is on its way, and the store has not done it yet. */
+function churn(simulation: Simulation, peer: SimPeer): void {
+  const { random } = simulation.scheduler;
+  const wishes = [...peer.wishes.values()].filter(({ collection }) => collection !== "tally");
+  if (wishes.length === 0) return;
+  const wish = random.pick(wishes);
+  const both = [wish, wish, twinOf(wish)];
+  const flip = (): void => {
+    const each = random.pick(both);
+    if (peer.wishes.has(each.key)) peer.leave(each.key);
+    else peer.follow(each);
+  };
+  let atMs = 0;
+  for (let i = 1 + random.below(3); i > 0; i--) {
+    simulation.later(atMs, () => {
+      flip();
+      flip();
+    });
+    atMs += random.pick([0, 5, 40, 150]);
+  }
+}
+
 function evictAtPeer(_: Simulation, peer: SimPeer): void {
   const id = peer.node.random.pick(["n0", "n1", "n2", "n3"]);
   peer.node.note(`evicts ${id}`);
@@ -326,6 +348,7 @@ const KINDS: readonly Kind[] = [
   { name: "burst at the server", weight: 2, happen: burstAtServer },
   { name: "follow", weight: 6, happen: followOne },
   { name: "leave", weight: 4, happen: leaveOne },
+  { name: "churn", weight: 4, happen: churn },
   { name: "cut", weight: 6, happen: cut },
   { name: "cut of a fill", weight: 4, happen: cutFill },
   { name: "partition", weight: 2, happen: partition },

@@ -125,6 +125,13 @@ function wish(collection: string, condition: string, args: ValueObject, test: Te
   return { query, args, collection, test, key: JSON.stringify([query, args]) };
 }
 
+/** The same in another text: another subscription with the same filter. */
+export function twinOf({ query, args, collection, test }: Wish): Wish {
+  const isPlain = query.startsWith("SELECT * ");
+  const other = query.replace(/SELECT +\*/, isPlain ? "SELECT  *" : "SELECT *");
+  return { query: other, args, collection, test, key: JSON.stringify([other, args]) };
+}
+
 export const TALLY_WISH: Wish = wish(TALLY, "", {}, () => true);
 
 /** One that nobody has had before, as good as always: so it is filled. */

@@ -25,14 +25,17 @@ interface Setup {
   readonly authority?: Authority;
   readonly limits?: Partial<SyncLimits>;
   readonly store?: StoreOptions;
+  /** How the server lets others have their turn. */
+  readonly pause?: () => Promise<void>;
 }
 
 export type ExplainedPeer = Awaited<ReturnType<typeof openExplained>>;
 
-export async function openExplained({ authority, limits, store: options }: Setup = {}) {
+export async function openExplained({ authority, limits, store: options, pause }: Setup = {}) {
   const { store, platform } = await openStore(options);
   const time = { elapsed: 0 };
-  const timed: TestPlatform = { ...platform, elapsed: () => time.elapsed };
+  const elapsed = (): number => time.elapsed;
+  const timed: TestPlatform = { ...platform, elapsed, ...(pause && { pause }) };
   const admission = { authority, credential: "key" };
   const server = new SyncServer({
     store,

@@ -148,7 +148,7 @@ export const PHASE_TABLE: { readonly [event: string]: PhaseColumns } = {
     waiting: "nothing",
     connecting: "nothing",
     greeting: "nothing",
-    settling: "nothing",
+    settling: "settling: send want",
     open: "open: send want",
   },
   sealed: {

@@ -570,7 +570,7 @@ test("figures count groups, streams by what they do, frames and bytes", async ()
 });
 
 test("a peer that wants more than it could ever need ends its stream", async () => {
-  const { follow, streams, put } = await openStreams({ limits: { wantedIds: 10 } });
+  const { follow, streams, put } = await openStreams({ limits: { wantedBytes: 100 } });
   await put("cars", car("a", "red"));
   const { receiver } = await follow(ALL);
   const { filterKey } = streams.prepare(ALL, {}, undefined);

@@ -2,8 +2,9 @@
  * The subscriptions of a server session, and the streams that they follow.
  */
 
-import type { PeerMessage } from "@bigpeer/protocol";
+import type { Want } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { filterKeyOf } from "../../src/sync/filter.ts";
 import type { FollowedStream } from "../../src/sync/session-state.ts";
 import {
   byeOf,
@@ -91,13 +92,16 @@ test("[S9] queries and arguments that take too much together are not taken eithe
   expect(run(free.state, say({ ...SUBSCRIBE, id: 3, args })).actions[0]?.kind).toBe("subscribe");
 });
 
-test("[S13] what is wanted is handed to the stream; of one that was left, nothing is", () => {
-  const want: PeerMessage = { t: "want", filter: Uint8Array.of(7), ids: ["a"], isLast: true };
+test("[S13] what is wanted is handed to the stream; of one that was left, that it is answered", () => {
+  const want: Want = { t: "want", filter: Uint8Array.of(7), ids: ["a"], isLast: true };
   expect(run(OPEN, say(want)).actions).toEqual([
     { kind: "want", filterKey: "f", ids: ["a"], isLast: true },
   ]);
   const left = run(OPEN, say({ t: "unsubscribe", id: 1 }), say(want));
-  expect(left.actions).toEqual([]);
+  const filterKey = filterKeyOf(want.filter);
+  expect(left.actions).toEqual([{ kind: "want", filterKey, ids: [], isLast: true }]);
+  const { isLast: _, ...more } = want;
+  expect(run(OPEN, say({ t: "unsubscribe", id: 1 }), say(more)).actions).toEqual([]);
 });
 
 test("[S20] other permissions: the peer is told, and each filter is formed anew", () => {
