@@ -10,6 +10,7 @@ import {
   type CatalogOperation,
   compareBytes,
   documentId,
+  type IdRange,
   type SyncCursor,
   timeOfMs,
   type Value,
@@ -53,7 +54,8 @@ export class FollowedQuery {
   readonly id: number;
   readonly query: LinkQuery;
   readonly source: string;
-  readonly #name: string;
+  /** Under which its cursor is in the catalog. */
+  readonly name: string;
   state: FollowState = "waiting";
   /** Undefined until the source has named it. */
   filter: Uint8Array | undefined;
@@ -69,6 +71,8 @@ export class FollowedQuery {
   readonly fill: FillProgress = new FillProgress();
   /** Whether documents of this query have come before: then a fill does not tell all (S51). */
   #hasHeld = false;
+  /** Whether pieces of a fill have come. */
+  #hasPieces = false;
   /** The transaction of a cursor that the source did not go on from. */
   #passedTxn: number | undefined;
   /**
@@ -82,7 +86,7 @@ export class FollowedQuery {
     this.id = id;
     this.query = query;
     this.source = source;
-    this.#name = `${source} ${key}`;
+    this.name = `${source} ${key}`;
   }
 
   /**
@@ -116,6 +120,18 @@ export class FollowedQuery {
     if (this.written === undefined || this.written.isTorn === true) return;
     this.#passedTxn ??= this.written.txn;
     this.written = { ...this.written, txn: 0 };
+  }
+
+  /** Documents of it may be on their way into the store, over this link or one before it. */
+  mayHold(): void {
+    this.#hasHeld = true;
+  }
+
+  /** A piece of a fill has come. Of one that begins anew, what came before may match no more (S51). */
+  tookPiece({ after }: IdRange): void {
+    this.isDirty = true;
+    if (after === undefined && this.#hasPieces) this.#hasHeld = true;
+    this.#hasPieces = true;
   }
 
   /** Whether what a fill does not list has to be asked for. */
@@ -210,11 +226,11 @@ export class FollowedQuery {
       known.isTorn !== true &&
       cursor.isTorn !== true;
     const txn = isSame ? Math.max(known.txn, cursor.txn) : cursor.txn;
-    return { kind: "catalog", section: SECTION, name: this.#name, value: { ...cursor, txn } };
+    return { kind: "catalog", section: SECTION, name: this.name, value: { ...cursor, txn } };
   }
 
   #read(view: View): LinkCursor | undefined {
-    const found = view.catalog(SECTION, this.#name) as LinkCursor | undefined;
+    const found = view.catalog(SECTION, this.name) as LinkCursor | undefined;
     if (found === undefined || found.isTorn === true) return found;
     return found.txn === this.#passedTxn ? { ...found, txn: 0 } : found;
   }

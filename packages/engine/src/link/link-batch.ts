@@ -52,6 +52,8 @@ export interface Reached {
   readonly txn: number;
   /** It is whole with this, and was not before. */
   readonly isWhole?: true;
+  /** Something that was asked for comes behind this: it is not whole yet. */
+  readonly isDoubtful?: true;
 }
 
 /** What is applied together or not at all. */
@@ -195,28 +197,17 @@ function dueCursors(
   const { nowMs, view } = transaction;
   const touched = new Set<FollowedQuery>();
   const torn = new Set<FollowedQuery>();
-  const reached = new Map<FollowedQuery, Reached>();
-  for (const parcel of parcels) {
-    for (const { queries, isPiece } of parcel.arrivals) {
-      for (const query of queries) touched.add(query);
-      if (!isPiece) continue;
-      for (const query of queries) {
-        if (isChanged || query.fill.documents >= cursorDocuments) torn.add(query);
-      }
-    }
-    for (const each of parcel.reached) {
-      const known = reached.get(each.query);
-      const isWhole = each.isWhole ?? known?.isWhole;
-      // What was found out late may have been said of an earlier transaction.
-      const txn = Math.max(each.txn, known?.txn ?? 0);
-      reached.set(each.query, { ...each, txn, ...(isWhole && { isWhole }) });
+  for (const { queries, isPiece } of parcels.flatMap(({ arrivals }) => arrivals)) {
+    for (const query of queries) {
+      touched.add(query);
+      if (isPiece && (isChanged || query.fill.documents >= cursorDocuments)) torn.add(query);
     }
   }
   const due = (query: FollowedQuery, cursor: LinkCursor | undefined): DueCursor[] => {
     const operation = cursor && query.operation(cursor, view);
     return cursor && operation ? [{ query, cursor, operation }] : [];
   };
-  const whole = [...reached.values()].flatMap(({ query, txn, isWhole }) => {
+  const whole = [...reachedBy(parcels).values()].flatMap(({ query, txn, isWhole }) => {
     const isMerged = isChanged && touched.has(query);
     const isNews = isMerged || (isWhole === true && query.isDirty);
     const cursor = isNews || query.isDue(txn, nowMs) ? query.cursorAt(txn, nowMs) : undefined;
@@ -224,6 +215,22 @@ function dueCursors(
   });
   for (const { query } of whole) torn.delete(query);
   return [...whole, ...[...torn].flatMap((query) => due(query, query.tornCursor(open)))];
+}
+
+/** How far the queries are with these parcels that are whole then. */
+function reachedBy(parcels: readonly Parcel[]): Map<FollowedQuery, Reached> {
+  const passed = new Map<FollowedQuery, number>();
+  const reached = new Map<FollowedQuery, Reached>();
+  for (const each of parcels.flatMap((parcel) => parcel.reached)) {
+    const { query } = each;
+    // What was found out late may have been said of an earlier transaction.
+    const txn = Math.max(each.txn, query.txn, passed.get(query) ?? 0);
+    passed.set(query, txn);
+    if (each.isDoubtful === true) continue;
+    const isWhole = each.isWhole ?? reached.get(query)?.isWhole;
+    reached.set(query, { query, txn, ...(isWhole && { isWhole }) });
+  }
+  return reached;
 }
 
 /** The newest time in what came; 0 for nothing. */

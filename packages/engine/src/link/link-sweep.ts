@@ -22,6 +22,8 @@ export interface SweepHost {
   want(ids: readonly Value[]): void;
   /** Something that waited has ended: there may be room, or all is known. */
   moved(): void;
+  /** Resolves when all that came until now is merged: only what is held can be found. Never rejects. */
+  settled(): Promise<void>;
   fail(error: unknown): void;
 }
 
@@ -30,6 +32,8 @@ interface Piece {
   /** The keys of the ids that the piece has. */
   readonly listed: ReadonlySet<string>;
   readonly tally: Tally;
+  /** Resolves when it can be walked. */
+  readonly settled: Promise<void>;
 }
 
 /** What is still to be known of a piece. */
@@ -89,11 +93,20 @@ export class LinkSweep {
     const listed = new Set<string>();
     for (const id of ids) listed.add(documentId(id).key);
     const tally = { isWalked: false, open: 0, whenDone };
-    // The fill begins anew, and nobody waits for what was before.
-    if (range.after === undefined) this.#tallies = [];
+    if (range.after === undefined) this.#forget();
     this.#tallies.push(tally);
-    this.#pieces.push({ range, listed, tally });
+    this.#pieces.push({ range, listed, tally, settled: this.#host.settled() });
     if (!this.#isGoing) void this.#go();
+  }
+
+  /**
+   * The fill begins anew: nobody waits for what was before, and the source may have forgotten what it
+   * was asked for. What still matches here is found again.
+   */
+  #forget(): void {
+    this.#tallies = [];
+    this.#found = [];
+    this.#unanswered.clear();
   }
 
   /** The source has told what these are. */
@@ -129,19 +142,20 @@ export class LinkSweep {
     if (!this.#isOver) this.#host.moved();
   }
 
-  async #walk({ range, listed, tally }: Piece): Promise<void> {
+  async #walk({ range, listed, tally, settled }: Piece): Promise<void> {
     let after = range.after;
     do {
       await this.#host.platform.pause();
+      await settled;
       if (this.#isOver) return;
       const rest = { ...range, ...(after !== undefined && { after }) };
-      after = this.#look({ range: rest, listed, tally });
+      after = this.#look(rest, listed, tally);
       this.#ask();
     } while (after !== undefined);
   }
 
   /** Looks at some ids. The answer is where to go on; undefined at the end. */
-  #look({ range: { after, through }, listed, tally }: Piece): Value | undefined {
+  #look({ after, through }: IdRange, listed: ReadonlySet<string>, tally: Tally): Value | undefined {
     const { collection } = this.#query;
     const low = after === undefined ? {} : { low: { value: after, isIncluded: false } };
     const high = through === undefined ? {} : { high: { value: through, isIncluded: true } };

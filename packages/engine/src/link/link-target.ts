@@ -34,6 +34,8 @@ import {
 } from "./link-batch.ts";
 import { type LinkQuery, queryKey } from "./link-query.ts";
 import { LinkSweep } from "./link-sweep.ts";
+import { LinkTurn } from "./link-turn.ts";
+import { ParcelLine, withoutQueries } from "./parcel-line.ts";
 
 export interface LinkTargetOptions {
   readonly store: Store;
@@ -109,14 +111,9 @@ export class LinkTarget {
   /** Of a transaction whose end has not come yet. */
   #open: Arrival[] = [];
   #openBytes = 0;
-  #line: Parcel[] = [];
-  /** The last parcel that came, and those that are not merged, in their order. */
-  #lastOrder = 0;
-  readonly #unmerged = new Set<number>();
-  #waitingBytes = 0;
+  readonly #line = new ParcelLine();
+  readonly #turn: LinkTurn;
   #underWay = 0;
-  /** So many parcels go one by one: together they were refused. */
-  #apart = 0;
   #isFull = false;
   #isFailed = false;
   /** Resolved when nothing waits and nothing is under way. */
@@ -129,6 +126,7 @@ export class LinkTarget {
     this.#source = source;
     this.#limits = { ...LINK_TARGET_LIMITS, ...limits };
     this.#onEvent = onEvent;
+    this.#turn = new LinkTurn(store, source);
   }
 
   /** In the order in which they were followed. */
@@ -151,13 +149,15 @@ export class LinkTarget {
 
   /** Since when the oldest waits that is not merged; undefined when nothing does. */
   get waitingSinceMs(): number | undefined {
-    return this.#line[0]?.atMs ?? (this.#underWay > 0 ? this.#platform.elapsed() : undefined);
+    return this.#line.oldestMs ?? (this.#underWay > 0 ? this.#platform.elapsed() : undefined);
   }
 
   /** Begins to follow a query. The answer is where to go on. */
   follow(id: number, query: LinkQuery): SyncCursor | undefined {
     const key = queryKey(query, this.#platform);
     const followed = new FollowedQuery(id, query, this.#source, key);
+    // The cursor is written with what it counts: what is still on its way has none.
+    if (!this.#turn.isFirst || this.#line.isBringing(followed.name)) followed.mayHold();
     this.#queries.set(id, followed);
     return this.#store.read((snapshot) => followed.startFrom(snapshot));
   }
@@ -203,7 +203,7 @@ export class LinkTarget {
     { ids }: Arrival,
     asOf: number | undefined,
   ): void {
-    for (const query of queries) query.isDirty = true;
+    for (const query of queries) query.tookPiece(range);
     const swept = queries.filter(({ isSwept }) => isSwept);
     const { through: after } = range;
     const note = (each: readonly FollowedQuery[], behind: number): void => {
@@ -213,14 +213,14 @@ export class LinkTarget {
     // The next parcel is the piece itself.
     note(
       queries.filter((query) => !swept.includes(query)),
-      this.#lastOrder + 1,
+      this.#line.lastOrder + 1,
     );
     const [first] = swept;
     if (first === undefined) return;
     // Those that share a stream share this as well.
-    const sweep = first.sweep ?? this.#newSweep(first);
+    const sweep = swept.find((query) => query.sweep)?.sweep ?? this.#newSweep(first);
     for (const query of swept) query.sweep = sweep;
-    sweep.add(range, ids, () => note(swept, this.#lastOrder));
+    sweep.add(range, ids, () => note(swept, this.#line.lastOrder));
     if (sweep.isFull) this.#isFull = true;
   }
 
@@ -231,8 +231,14 @@ export class LinkTarget {
       appId: this.#appId,
       want: (ids) => this.#onEvent({ kind: "want", filter, ids }),
       moved: () => this.#swept(),
+      settled: () => this.#settled(),
       fail: (error) => this.#fail(error),
     });
+  }
+
+  /** All that came until now is merged, over this link and those before it. */
+  async #settled(): Promise<void> {
+    await Promise.all([this.#line.settled(), this.#turn.first()]);
   }
 
   /** What was not whole may be now. */
@@ -244,7 +250,7 @@ export class LinkTarget {
   }
 
   #makeRoom(): void {
-    if (!this.#isFull || this.#waitingBytes > this.#limits.waitingBytes / 2) return;
+    if (!this.#isFull || this.#line.bytes > this.#limits.waitingBytes / 2) return;
     for (const { sweep } of this.#queries.values()) if (sweep?.isFull === true) return;
     this.#isFull = false;
     this.#onEvent({ kind: "room" });
@@ -296,10 +302,12 @@ export class LinkTarget {
    */
   async close(isOrderly: boolean): Promise<void> {
     this.#open = [];
-    const queries = [...this.#queries.values()];
     await this.#whenIdle();
+    // Not those that could not be merged to the end (S52).
+    const queries = [...this.#queries.values()];
     if (!this.#isFailed) await this.#writeCursors(queries, isOrderly);
     for (const query of queries) this.#end(query);
+    this.#turn.end();
   }
 
   #now(): number {
@@ -325,7 +333,7 @@ export class LinkTarget {
   /** Nothing came of it: it is noted, and written when that is due. */
   #reached(reached: readonly Reached[]): void {
     const nowMs = this.#platform.now();
-    const isRest = this.#line.length === 0 && this.#underWay === 0;
+    const isRest = this.#line.isEmpty && this.#underWay === 0;
     const isDue = reached.some(({ query, txn }) => query.isDue(txn, nowMs));
     if (!isRest || isDue) {
       this.#push({ arrivals: [], reached });
@@ -336,12 +344,12 @@ export class LinkTarget {
 
   #push({ arrivals, reached }: Pick<Parcel, "arrivals" | "reached">): void {
     if (this.#isFailed) return;
-    const order = ++this.#lastOrder;
-    const parcel = { order, arrivals, reached, atMs: this.#now() };
-    this.#unmerged.add(order);
-    this.#line.push(parcel);
-    this.#waitingBytes += bytesOf(parcel);
-    if (this.#waitingBytes > this.#limits.waitingBytes) this.#isFull = true;
+    // What was asked for and has not come stands behind this.
+    const judged = reached.map((each) =>
+      each.query.isDoubtful ? { ...each, isDoubtful: true as const } : each,
+    );
+    this.#line.push(arrivals, judged, this.#now());
+    if (this.#line.bytes > this.#limits.waitingBytes) this.#isFull = true;
     this.#pump();
     // What comes of it stands behind this.
     for (const { queries, ids } of arrivals) {
@@ -351,42 +359,15 @@ export class LinkTarget {
 
   #pump(): void {
     while (!this.#isFailed && this.#underWay < this.#limits.batches) {
-      const batch = this.#take();
+      const batch = this.#line.take(this.#limits, this.#underWay > 0);
       if (batch.length === 0) break;
       this.#underWay++;
       void this.#merge(batch);
     }
-    if (this.#underWay > 0 || (this.#line.length > 0 && !this.#isFailed)) return;
+    if (this.#underWay > 0 || (!this.#line.isEmpty && !this.#isFailed)) return;
     const waiting = this.#idle;
     this.#idle = [];
     for (const resolve of waiting) resolve();
-  }
-
-  /** The next parcels that make one transaction. What has a cursor waits until all before is durable. */
-  #take(): Parcel[] {
-    const { batchDocuments, batchBytes } = this.#limits;
-    const batch: Parcel[] = [];
-    let documents = 0;
-    let bytes = 0;
-    while (this.#line.length > 0) {
-      const parcel = this.#line[0] as Parcel;
-      if (parcel.reached.length > 0 && this.#underWay > 0) break;
-      documents += countOf(parcel);
-      bytes += bytesOf(parcel);
-      const isMore = batch.length > 0 && (documents > batchDocuments || bytes > batchBytes);
-      if (isMore || (this.#apart > 0 && batch.length === 1)) break;
-      batch.push(parcel);
-      this.#line.shift();
-    }
-    if (batch.length > 0 && this.#apart > 0) this.#apart--;
-    return batch;
-  }
-
-  /** The first parcel that is not merged when these are. */
-  #openBehind(batch: readonly Parcel[]): number {
-    const orders = new Set(batch.map(({ order }) => order));
-    for (const order of this.#unmerged) if (!orders.has(order)) return order;
-    return Number.POSITIVE_INFINITY;
   }
 
   /** Never rejects. */
@@ -394,14 +375,17 @@ export class LinkTarget {
     try {
       const { cursorDocuments } = this.#limits;
       const { result } = await this.#store.transact((transaction) => {
-        const options = { source: this.#source, open: this.#openBehind(batch), cursorDocuments };
+        const options = {
+          source: this.#source,
+          open: this.#line.openBehind(batch),
+          cursorDocuments,
+        };
         return mergeBatch(transaction, batch, options);
       });
       this.#merged(batch, result);
     } catch (error) {
       this.#refused(batch, error);
     }
-    for (const parcel of batch) this.#waitingBytes -= bytesOf(parcel);
     this.#underWay--;
     this.#makeRoom();
     this.#pump();
@@ -414,8 +398,8 @@ export class LinkTarget {
     figures.unchanged += unchanged;
     figures.stale += stale;
     if (changed.length > 0 || cursors.length > 0) figures.transactions++;
-    for (const { order, arrivals, reached } of batch) {
-      this.#unmerged.delete(order);
+    this.#line.merged(batch);
+    for (const { arrivals, reached } of batch) {
       for (const { queries, isPiece, merges } of arrivals) {
         for (const query of queries) {
           query.isDirty ||= changed.length > 0;
@@ -424,7 +408,7 @@ export class LinkTarget {
       }
       for (const { query, txn } of reached) query.reach(txn);
     }
-    const open = this.#openBehind([]);
+    const open = this.#line.openBehind([]);
     for (const { fill } of this.#queries.values()) fill.advance(open);
     for (const [query, cursor] of cursors) query.wrote(cursor);
     if (changed.length > 0) this.#onEvent({ kind: "merged", changed });
@@ -432,15 +416,13 @@ export class LinkTarget {
 
   #refused(batch: readonly Parcel[], error: unknown): void {
     if (!(error instanceof PeerError) || error.code !== "clock.ahead") return this.#fail(error);
-    if (batch.length > 1) {
-      // All but one may be right.
-      this.#apart += batch.length;
-      this.#putBack(batch);
-    } else for (const parcel of batch) this.#hold(parcel);
+    if (batch.length > 1) this.#line.putBackApart(batch);
+    else for (const parcel of batch) this.#hold(parcel);
   }
 
   /** S52. What has no document cannot be held: its cursors are for another time. */
-  #hold({ order, arrivals, reached, atMs }: Parcel): void {
+  #hold(parcel: Parcel): void {
+    const { arrivals, reached } = parcel;
     const nowMs = this.#platform.now();
     const times = arrivals.map((each) => msOfTime(newestArrival(each)));
     const isAhead = (_: Arrival, i: number): boolean => (times[i] ?? 0) > nowMs;
@@ -456,35 +438,18 @@ export class LinkTarget {
       query.fill.stop();
       this.#end(query);
     }
-    this.#line = this.#line.map((parcel) => this.#without(parcel, queries));
+    this.#line.release(queries);
     const rest = arrivals.filter((each) => !held.includes(each));
-    if (rest.length > 0) {
-      this.#putBack([{ order, arrivals: rest, reached: reached.filter(isKept), atMs }]);
-    } else this.#unmerged.delete(order);
+    if (rest.length === 0) this.#line.merged([parcel]);
+    else this.#line.putBack({ ...parcel, arrivals: rest, reached: reached.filter(isKept) });
     if (queries.size === 0) return;
     this.#onEvent({ kind: "held", ids: [...queries].map(({ id }) => id), untilMs });
-  }
-
-  /** What waits, but for some queries. */
-  #without(parcel: Parcel, queries: ReadonlySet<FollowedQuery>): Parcel {
-    const isKept = (each: Arrival): boolean => !each.queries.some((query) => queries.has(query));
-    const arrivals = parcel.arrivals.filter(isKept);
-    const reached = parcel.reached.filter(({ query }) => !queries.has(query));
-    const next = { ...parcel, arrivals, reached };
-    this.#waitingBytes -= bytesOf(parcel) - bytesOf(next);
-    return next;
-  }
-
-  #putBack(parcels: readonly Parcel[]): void {
-    this.#line.unshift(...parcels);
-    for (const parcel of parcels) this.#waitingBytes += bytesOf(parcel);
   }
 
   #fail(error: unknown): void {
     if (this.#isFailed) return;
     this.#isFailed = true;
-    for (const parcel of this.#line) this.#waitingBytes -= bytesOf(parcel);
-    this.#line = [];
+    this.#line.end();
     this.#onEvent({ kind: "failed", error });
   }
 
@@ -492,7 +457,7 @@ export class LinkTarget {
     this.#queries.delete(query.id);
     const others = [...this.#queries.values()];
     if (!others.some(({ sweep }) => sweep === query.sweep)) query.sweep?.close();
-    this.#open = this.#open.filter((each) => !each.queries.includes(query));
+    this.#open = withoutQueries(this.#open, new Set([query]));
     this.#unname(query);
   }
 
@@ -540,16 +505,4 @@ function arrivalOf(
   const merges = entries.flatMap((entry) => mergeOf(collection, entry, staleUpTo) ?? []);
   const ids = entries.map((entry) => entry[1]);
   return { queries, collection, merges, ids, isPiece: range !== undefined, bytes };
-}
-
-function bytesOf({ arrivals }: Parcel): number {
-  let bytes = 0;
-  for (const arrival of arrivals) bytes += arrival.bytes;
-  return bytes;
-}
-
-function countOf({ arrivals }: Parcel): number {
-  let count = 0;
-  for (const { merges } of arrivals) count += merges.length;
-  return count;
 }

@@ -6,6 +6,7 @@
 import type { LinkMessage, SyncCursor, ValueObject } from "@bigpeer/protocol";
 import { beforeEach, describe, expect, test } from "vitest";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
+import { MemoryDisk } from "../../src/store/memory-disk.ts";
 import {
   briefly,
   entriesOf,
@@ -24,6 +25,8 @@ import { problems } from "../support/open-store.ts";
 
 /** One piece is on its way at a time. */
 const PIECES = { pieceDocuments: 10, roomBytes: 1 };
+
+const SHORT_LOG = { retention: { ...DEFAULT_RETENTION, logCount: 2 } };
 
 let a: LinkedStore;
 let b: LinkedStore;
@@ -206,7 +209,7 @@ describe("a fill that is cut", () => {
   test("[S50] begins anew where the log does not reach back, and lacks nothing", async () => {
     a = await linkedStore("a", {
       streams: PIECES,
-      store: { retention: { ...DEFAULT_RETENTION, logCount: 2 } },
+      store: SHORT_LOG,
     });
     await insert(a, 60);
     const queries = { cars: ["n < 10"] };
@@ -273,13 +276,70 @@ describe("a fill that is cut", () => {
   });
 });
 
+describe("a first fill that is not the only one", () => {
+  const queries = { cars: ["color == 'blue'"] };
+  let disk: MemoryDisk;
+
+  beforeEach(async () => {
+    disk = new MemoryDisk();
+    a = await linkedStore("a", { streams: { pieceDocuments: 2, roomBytes: 1 }, store: SHORT_LOG });
+    b = await linkedStore("b", { disk });
+    for (let i = 0; i < 9; i++) await a.put("cars", { _id: `${i}`, color: "blue" });
+    disk.holdSyncs();
+  });
+
+  /** B follows A; the first piece has come, and is not durable. */
+  async function begun(limits: WireSide["limits"] = {}): Promise<LinkWire> {
+    const wire = follow(b, a, { queries, limits });
+    await until(() => entriesOf(wire.dial).length > 0);
+    return wire;
+  }
+
+  test("[S50] [S51] asks for what came before, where its query was removed and added again", async () => {
+    const wire = await begun();
+    wire.dial.link.configure({});
+    await a.put("cars", { _id: "1", color: "red" });
+    wire.dial.link.configure(queries);
+    await turns();
+    disk.releaseSyncs();
+    await settled([a, b], [wire]);
+    expect(wantedOf(wire)).toEqual(["1"]);
+    expect(shown(b)).toEqual(shown(a));
+  });
+
+  test("[S50] [S51] asks for what came over the link before, though that is not over yet", async () => {
+    const first = await begun();
+    first.cut();
+    await a.put("cars", { _id: "1", color: "red" });
+    const second = follow(b, a, { queries });
+    await turns();
+    disk.releaseSyncs();
+    await settled([a, b], [second]);
+    expect(wantedOf(second)).toEqual(["1"]);
+    expect(shown(b)).toEqual(shown(a));
+  });
+
+  test("[S50] [S51] asks for what came before, where it begins anew because the log was cut", async () => {
+    const wire = await begun({ waitingBytes: 1 });
+    await turns();
+    await a.put("cars", { _id: "1", color: "red" });
+    for (let i = 0; i < 9; i++) await a.put("other", { _id: `${i}` });
+    await a.store.maintain();
+    disk.releaseSyncs();
+    await settled([a, b], [wire]);
+    a.streams.tick();
+    await settled([a, b], [wire]);
+    expect(wantedOf(wire)).toEqual(["1"]);
+    expect(shown(b)).toEqual(shown(a));
+  });
+});
+
 describe("a fill that is not the first", () => {
   const queries = { cars: ["n < 10"] };
 
   /** The log of A does not reach back to the cursor of B. */
   async function lost({ isChanged = true } = {}): Promise<void> {
-    const retention = { ...DEFAULT_RETENTION, logCount: 2 };
-    a = await linkedStore("a", { streams: PIECES, store: { retention } });
+    a = await linkedStore("a", { streams: PIECES, store: SHORT_LOG });
     await insert(a, 60);
     const wire = followFor(100, { queries });
     await settled([a, b], [wire]);

@@ -5,6 +5,7 @@
  */
 
 import { documentId, type Value, type ValueObject } from "@bigpeer/protocol";
+import { statementOf } from "../../src/link/link-query.ts";
 import { describeDoc } from "../support/dump.ts";
 import { isDocShown, type ModelDoc, type ModelStamp } from "../support/model.ts";
 import { isCovered, withoutFloors } from "./model-horizon.ts";
@@ -50,6 +51,7 @@ export class LinkClaims {
   readonly #parts: ClaimParts;
   /** Of each query, by the document. */
   readonly #followed = new Map<string, Map<string, Followed>>();
+  /** Of each stream: queries that say the same in other words share one. */
   readonly #fills = new Map<string, number>();
   readonly #passedOver = new Map<string, Map<string, PassedOver>>();
   readonly #starts = new Map<string, Start>();
@@ -59,15 +61,15 @@ export class LinkClaims {
     this.#parts = parts;
   }
 
-  /** The source begins to fill a query. */
-  noteFill(follower: string, source: string, query: string): void {
-    const key = `${follower} ${source} ${query}`;
+  /** The source begins to fill what a statement selects. */
+  noteFill(follower: string, source: string, statement: string): void {
+    const key = `${follower} ${source} ${statement}`;
     this.#fills.set(key, (this.#fills.get(key) ?? 0) + 1);
   }
 
   /** It fills it from the first id on, and does not go on with a fill. */
-  noteStart(follower: string, source: Life, query: string): void {
-    const key = `${follower} ${source.history} ${query}`;
+  noteStart(follower: string, source: Life, statement: string): void {
+    const key = `${follower} ${source.history} ${statement}`;
     const { count } = this.#starts.get(key) ?? NEVER_STARTED;
     this.#starts.set(key, { count: count + 1, txn: source.site.txn });
   }
@@ -82,9 +84,11 @@ export class LinkClaims {
       }
       const { test } = this.#parts.rule(condition);
       const where = `${book.name} of ${life.site.name} at ${txn}, ${collection}: ${condition}`;
-      const name = `${book.life?.history ?? ""} ${source} ${collection} ${condition}`;
-      this.#checkAll(book, life, { name, collection, test, txn, where, after });
-      if (after === undefined) this.#checkLeft(book, life, { ...claim, name, test, where });
+      const between = `${book.life?.history ?? ""} ${source}`;
+      const name = `${between} ${collection} ${condition}`;
+      const stream = `${between} ${statementOf({ collection, condition })}`;
+      this.#checkAll(book, life, { name, stream, collection, test, txn, where, after });
+      if (after === undefined) this.#checkLeft(book, life, { ...claim, name, stream, test, where });
     }
   }
 
@@ -94,6 +98,7 @@ export class LinkClaims {
     life: Life,
     query: {
       readonly name: string;
+      readonly stream: string;
       readonly collection: string;
       readonly test: Rule["test"];
       readonly txn: number;
@@ -101,7 +106,7 @@ export class LinkClaims {
       readonly after: Value | undefined;
     },
   ): void {
-    const { name, collection, test, txn, where, after } = query;
+    const { name, stream, collection, test, txn, where, after } = query;
     const last = after === undefined ? undefined : documentId(after).key;
     for (const place of life.placesOf(collection)) {
       // A fill that is not whole says nothing of what is behind.
@@ -118,7 +123,10 @@ export class LinkClaims {
           doc,
           `[S54] who says that he has it has what matches: ${where}`,
         );
-      } else if (fields === undefined && !this.#hasDeletion(book, place, doc, { name, txn })) {
+      } else if (
+        fields === undefined &&
+        !this.#hasDeletion(book, place, doc, { name, stream, txn })
+      ) {
         this.#fail(
           "[S51] each deletion of a followed collection comes",
           `${where} ${place}\n  has    ${describeDoc(book.everOf(place))}\n  source ${describeDoc(doc)}`,
@@ -132,6 +140,8 @@ export class LinkClaims {
     if (isCovered(doc, book.docOf(place), book.horizon)) return;
     const ever = book.everOf(place);
     if (isCovered(doc, ever, book.horizon)) return;
+    // And what was written into it at the source since it was ended here went with it.
+    if (wasEnded(book, place, doc)) return;
     const [invariant = "", ...detail] = rule.split(": ");
     this.#fail(
       invariant,
@@ -143,10 +153,15 @@ export class LinkClaims {
   #checkLeft(
     book: SiteBook,
     life: Life,
-    claim: Claim & { readonly name: string; readonly test: Rule["test"]; readonly where: string },
+    claim: Claim & {
+      readonly name: string;
+      readonly stream: string;
+      readonly test: Rule["test"];
+      readonly where: string;
+    },
   ): void {
-    const { name, collection, txn, test, where } = claim;
-    const fills = this.#fills.get(name) ?? 0;
+    const { name, stream, collection, txn, test, where } = claim;
+    const fills = this.#fills.get(stream) ?? 0;
     const places = this.#followed.get(name) ?? new Map<string, Followed>();
     this.#followed.set(name, places);
     for (const [place, known] of places) {
@@ -161,7 +176,7 @@ export class LinkClaims {
         // was forgotten at the source, and finds the log cut, cannot hear of it.
         const isForgotten = fills > known.fills && isOlder(now?.doc.dead, left?.doc.dead);
         const isTold = left !== undefined && !isForgotten;
-        if (isTold && !this.#hasDeletion(book, place, left.doc, { name, txn })) {
+        if (isTold && !this.#hasDeletion(book, place, left.doc, { name, stream, txn })) {
           this.#fail("[S51] each deletion of a followed collection comes", `${where} ${place}`);
         }
       } else if (!isUnasked && now?.fields !== undefined) {
@@ -184,12 +199,12 @@ export class LinkClaims {
     book: SiteBook,
     place: string,
     { dead, seeded }: ModelDoc,
-    { name, txn }: { readonly name: string; readonly txn: number },
+    { name, stream, txn }: Pick<Claim, "txn"> & { readonly name: string; readonly stream: string },
   ): boolean {
     if (dead[0] < 0) return true;
     const ever = book.everOf(place);
     if (!isOlder(ever.dead, dead)) return true;
-    const start = this.#starts.get(name) ?? NEVER_STARTED;
+    const start = this.#starts.get(stream) ?? NEVER_STARTED;
     const places = this.#passedOver.get(name) ?? new Map<string, PassedOver>();
     this.#passedOver.set(name, places);
     const known = places.get(place);
@@ -212,6 +227,12 @@ export class LinkClaims {
 
 function isOlder(a: ModelStamp = [-1, 0], b: ModelStamp = [-1, 0]): boolean {
   return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+}
+
+/** Whether a document was ended here by what may be forgotten. */
+function wasEnded({ life, horizon }: SiteBook, place: string, { alive }: ModelDoc): boolean {
+  const deaths = life?.entriesOf(place).map((entry) => entry.doc.dead) ?? [];
+  return deaths.some((dead) => dead[0] >= 0 && dead[0] <= horizon && !isOlder(dead, alive));
 }
 
 /** The first state that did not match or was none, after the last that did. */

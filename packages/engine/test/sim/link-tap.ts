@@ -19,7 +19,7 @@ import { EMPTY_STATE } from "../../src/crdt/state.ts";
 import { stateOfParts } from "../../src/crdt/state-parts.ts";
 import { describeDoc, describeState, valueText } from "../support/dump.ts";
 import type { LinkClaims } from "./link-claims.ts";
-import type { SimPull } from "./link-topology.ts";
+import { type SimPull, statementOfPull } from "./link-topology.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { placeOf } from "./server-oracle.ts";
 import type { End } from "./sim-network.ts";
@@ -163,14 +163,14 @@ export class LinkTap {
     const base = mode === "resume" ? (asked.cursor?.txn ?? 0) : 0;
     const wanted = new Set<string>();
     said.streams.set(hex(filter), { pull, base, since: undefined, wanted });
-    if (mode === "fill") this.#parts.claims.noteFill(other.history, said.history, queryOf(pull));
+    if (mode === "fill") this.#parts.claims.noteFill(other.history, said.history, asked.query);
     this.counts.set(mode, (this.counts.get(mode) ?? 0) + 1);
   }
 
   #filled({ after }: IdRange, { pull }: Stream, { said, other, from }: Scene): void {
     const life = from.lifeOf(said.history);
     if (after !== undefined || life === undefined) return;
-    this.#parts.claims.noteStart(other.history, life, queryOf(pull));
+    this.#parts.claims.noteStart(other.history, life, statementOfPull(pull));
   }
 
   #committed(txn: number, { said, from }: Scene): void {
@@ -306,10 +306,6 @@ function hasMatched(life: Life, place: string, { pull, base }: Stream): boolean 
   return [...(at ? [at] : []), ...since].some(({ fields }) => {
     return fields !== undefined && pull.rule.test(fields);
   });
-}
-
-function queryOf({ collection, rule }: SimPull): string {
-  return `${collection} ${rule.text}`;
 }
 
 function hex(bytes: Uint8Array): string {

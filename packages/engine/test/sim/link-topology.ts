@@ -69,7 +69,13 @@ export function randomPulls(random: Random): SimPull[] {
   }
   if (random.chance(0.85)) pulls.push({ collection: TALLY, rule: EVERYTHING });
   if (random.chance(0.2)) pulls.push({ collection: PRIVATE, rule: EVERYTHING });
-  return pulls;
+  // One filter in two texts: two queries, each with its own cursor, share a stream.
+  const repeated = pulls.filter(() => random.chance(0.4));
+  return [...pulls, ...repeated.map(inOtherWords)];
+}
+
+function inOtherWords({ collection, rule }: SimPull): SimPull {
+  return { collection, rule: { ...rule, text: `(${rule.text})` } };
 }
 
 /** What a replication says. */

@@ -1,0 +1,179 @@
+/**
+ * Parcel line: what came over a link and is not merged yet, in its order.
+ *
+ * A parcel waits here until a batch takes it, and is open until that batch is durable. What was refused
+ * goes back to where it was. So it is always known up to where everything is merged: cursors and
+ * sweeps go by that. It merges nothing itself.
+ */
+
+import type { FollowedQuery } from "./followed-query.ts";
+import type { Arrival, Parcel, Reached } from "./link-batch.ts";
+
+/** What one batch takes, about. */
+export interface BatchSize {
+  readonly batchDocuments: number;
+  readonly batchBytes: number;
+}
+
+interface Wait {
+  readonly order: number;
+  readonly resolve: () => void;
+}
+
+export class ParcelLine {
+  /** Those that no batch has taken. */
+  #waiting: Parcel[] = [];
+  /** All that are not merged, by their order. */
+  readonly #open = new Map<number, Parcel>();
+  #lastOrder = 0;
+  #bytes = 0;
+  /** So many parcels go one by one: together they were refused. */
+  #apart = 0;
+  #isOver = false;
+  #waits: Wait[] = [];
+
+  /** The order of the last parcel that came. */
+  get lastOrder(): number {
+    return this.#lastOrder;
+  }
+
+  /** Of all that is not merged. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** When the first came that no batch has taken. */
+  get oldestMs(): number | undefined {
+    return this.#waiting[0]?.atMs;
+  }
+
+  push(arrivals: readonly Arrival[], reached: readonly Reached[], atMs: number): void {
+    const parcel = { order: ++this.#lastOrder, arrivals, reached, atMs };
+    this.#waiting.push(parcel);
+    this.#set(parcel);
+  }
+
+  /** The next parcels that make one batch. What has a cursor waits until all before is durable. */
+  take({ batchDocuments, batchBytes }: BatchSize, isBusy: boolean): Parcel[] {
+    const batch: Parcel[] = [];
+    let documents = 0;
+    let bytes = 0;
+    for (let [parcel] = this.#waiting; parcel !== undefined; [parcel] = this.#waiting) {
+      if (parcel.reached.length > 0 && isBusy) break;
+      documents += countOf(parcel);
+      bytes += bytesOf(parcel);
+      const isMore = batch.length > 0 && (documents > batchDocuments || bytes > batchBytes);
+      if (isMore || (this.#apart > 0 && batch.length === 1)) break;
+      batch.push(parcel);
+      this.#waiting.shift();
+    }
+    if (batch.length > 0 && this.#apart > 0) this.#apart--;
+    return batch;
+  }
+
+  /** These go again, each by itself: all but one of them may be right. */
+  putBackApart(batch: readonly Parcel[]): void {
+    this.#apart += batch.length;
+    this.#waiting.unshift(...batch);
+  }
+
+  /** This is what is left of one that was refused. */
+  putBack(parcel: Parcel): void {
+    this.#waiting.unshift(parcel);
+    this.#set(parcel);
+  }
+
+  /** Nothing of these is left to be merged. */
+  merged(batch: readonly Parcel[]): void {
+    for (const parcel of batch) {
+      const known = this.#open.get(parcel.order);
+      if (known !== undefined) this.#bytes -= bytesOf(known);
+      this.#open.delete(parcel.order);
+    }
+    this.#tell();
+  }
+
+  /** The first parcel that is not merged when these are. */
+  openBehind(batch: readonly Parcel[]): number {
+    const orders = new Set(batch.map(({ order }) => order));
+    for (const order of this.#open.keys()) if (!orders.has(order)) return order;
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether something is on its way into the store that a query of this name has brought. */
+  isBringing(name: string): boolean {
+    for (const { arrivals } of this.#open.values()) {
+      if (arrivals.some(({ queries }) => queries.some((query) => query.name === name))) return true;
+    }
+    return false;
+  }
+
+  /** Resolves when all that came until now is merged, or nothing more is. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waits.push({ order: this.#lastOrder, resolve });
+      this.#tell();
+    });
+  }
+
+  /** What waits is not for these queries any more. */
+  release(queries: ReadonlySet<FollowedQuery>): void {
+    this.#waiting = this.#waiting.map((parcel) => {
+      const arrivals = withoutQueries(parcel.arrivals, queries);
+      const reached = parcel.reached.filter(({ query }) => !queries.has(query));
+      const rest = { ...parcel, arrivals, reached };
+      this.#set(rest);
+      return rest;
+    });
+  }
+
+  /** Nothing more is merged but what a batch has taken. What waited stays open: no cursor may count it. */
+  end(): void {
+    this.#isOver = true;
+    for (const parcel of this.#waiting) this.#set({ ...parcel, arrivals: [], reached: [] });
+    this.#waiting = [];
+    this.#tell();
+  }
+
+  #set(parcel: Parcel): void {
+    const known = this.#open.get(parcel.order);
+    this.#bytes += bytesOf(parcel) - (known === undefined ? 0 : bytesOf(known));
+    this.#open.set(parcel.order, parcel);
+  }
+
+  #tell(): void {
+    const open = this.#isOver ? Number.POSITIVE_INFINITY : this.openBehind([]);
+    const isOver = ({ order }: Wait): boolean => order < open;
+    const over = this.#waits.filter(isOver);
+    if (over.length === 0) return;
+    this.#waits = this.#waits.filter((wait) => !isOver(wait));
+    for (const { resolve } of over) resolve();
+  }
+}
+
+/** Without what is of these queries alone: what is of others as well stays for them. */
+export function withoutQueries(
+  arrivals: readonly Arrival[],
+  ended: ReadonlySet<FollowedQuery>,
+): Arrival[] {
+  return arrivals.flatMap((arrival) => {
+    const queries = arrival.queries.filter((query) => !ended.has(query));
+    return queries.length === 0 ? [] : [{ ...arrival, queries }];
+  });
+}
+
+function bytesOf({ arrivals }: Parcel): number {
+  let bytes = 0;
+  for (const arrival of arrivals) bytes += arrival.bytes;
+  return bytes;
+}
+
+function countOf({ arrivals }: Parcel): number {
+  let count = 0;
+  for (const { merges } of arrivals) count += merges.length;
+  return count;
+}

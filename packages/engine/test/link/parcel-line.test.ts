@@ -1,0 +1,88 @@
+/**
+ * The line of what came and is not merged: its order, its bytes, and who waits for it.
+ */
+
+import { expect, test } from "vitest";
+import { FollowedQuery } from "../../src/link/followed-query.ts";
+import type { Arrival } from "../../src/link/link-batch.ts";
+import { ParcelLine } from "../../src/link/parcel-line.ts";
+
+const LIMITS = { batchDocuments: 1000, batchBytes: 1000 };
+
+function query(id: number): FollowedQuery {
+  return new FollowedQuery(id, { collection: "cars", condition: `n == ${id}` }, "a", `key${id}`);
+}
+
+function arrival(...queries: FollowedQuery[]): Arrival {
+  return { queries, collection: "cars", merges: [], ids: [], isPiece: false, bytes: 10 };
+}
+
+/** Whether it has resolved by now. */
+async function hasCome(promise: Promise<void>): Promise<boolean> {
+  let isOver = false;
+  void promise.then(() => {
+    isOver = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  return isOver;
+}
+
+test("[S54] what waits for all that came is told when that is merged, whatever came since", async () => {
+  const line = new ParcelLine();
+  expect(await hasCome(line.settled())).toBe(true);
+  line.push([arrival(query(1))], [], 0);
+  const first = line.take(LIMITS, false);
+  line.push([arrival(query(1))], [], 0);
+  const settled = line.settled();
+  const second = line.take(LIMITS, true);
+  line.push([arrival(query(1))], [], 0);
+  line.merged(second);
+  expect([await hasCome(settled), line.openBehind([]), line.bytes]).toEqual([false, 1, 20]);
+  line.merged(first);
+  expect([await hasCome(settled), line.openBehind([]), line.bytes]).toEqual([true, 3, 10]);
+});
+
+test("[S54] where nothing more is merged nobody waits, and nothing that waited counts", async () => {
+  const line = new ParcelLine();
+  line.push([arrival(query(1))], [], 0);
+  const settled = line.settled();
+  line.end();
+  expect([await hasCome(settled), await hasCome(line.settled())]).toEqual([true, true]);
+  expect([line.isEmpty, line.bytes, line.openBehind([])]).toEqual([true, 0, 1]);
+});
+
+test("[S51] a query brings something for as long as that waits or is under way", () => {
+  const line = new ParcelLine();
+  const one = query(1);
+  line.push([arrival(one)], [], 0);
+  expect([line.isBringing(query(1).name), line.isBringing(query(2).name)]).toEqual([true, false]);
+  const batch = line.take(LIMITS, false);
+  expect(line.isBringing(one.name)).toBe(true);
+  line.merged(batch);
+  expect(line.isBringing(one.name)).toBe(false);
+});
+
+test("[S52] what waits for others as well stays for them when queries are released", () => {
+  const line = new ParcelLine();
+  const [one, two] = [query(1), query(2)];
+  line.push([arrival(one), arrival(one, two)], [{ query: one, txn: 5 }], 0);
+  line.release(new Set([one]));
+  expect(line.bytes).toBe(10);
+  const [parcel] = line.take(LIMITS, false);
+  expect(parcel?.arrivals.map(({ queries }) => queries)).toEqual([[two]]);
+  expect(parcel?.reached).toEqual([]);
+});
+
+test("[S52] what was refused together goes one by one, in its order", () => {
+  const line = new ParcelLine();
+  for (let i = 0; i < 3; i++) line.push([arrival(query(i))], [], 0);
+  const batch = line.take(LIMITS, false);
+  line.putBackApart(batch);
+  line.push([arrival(query(4))], [], 0);
+  line.push([arrival(query(5))], [], 0);
+  const orders = Array.from({ length: 4 }, () =>
+    line.take(LIMITS, false).map(({ order }) => order),
+  );
+  expect(orders).toEqual([[1], [2], [3], [4, 5]]);
+  expect(line.bytes).toBe(50);
+});
