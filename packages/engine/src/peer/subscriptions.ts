@@ -6,7 +6,16 @@
  * so that a commit of the server writes one record, however many there are.
  */
 
-import { canonicalBytes, type SyncCursor, type ValueObject } from "@bigpeer/protocol";
+import {
+  canonicalBytes,
+  encodeMessage,
+  hasTooManyContainers,
+  PeerError,
+  type Subscribe,
+  SYNC_MESSAGE_BYTES_MAX,
+  type SyncCursor,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import type { Platform, Reader } from "../platform.ts";
 import { located } from "../query/fault.ts";
 import { prepareCondition } from "../query/live/live-statement.ts";
@@ -122,6 +131,7 @@ export class Subscriptions {
       requireParameters(parameters, args);
       return plan;
     });
+    checkSendable(query, args);
     return this.#add({ query, args, collection, number: ++this.#last });
   }
 
@@ -138,6 +148,26 @@ export class Subscriptions {
     }
     return key;
   }
+}
+
+/** For the cursor, and what stands around it. */
+const MESSAGE_ROOM = 4096;
+
+/** What no server reads would end each connection on which it is sent, and all else with it. */
+function checkSendable(query: string, args: ValueObject): void {
+  const { length, isWide } = sizeOfMessage({ t: "subscribe", id: 0, query, args });
+  const most = SYNC_MESSAGE_BYTES_MAX - MESSAGE_ROOM;
+  if (length <= most && !isWide) return;
+  const message =
+    length > most
+      ? `expected at most ${most} bytes of a query with its arguments, found ${length}`
+      : `expected fewer lists, objects and binary values in arguments of ${length} bytes`;
+  throw new PeerError("query.too_large", message);
+}
+
+function sizeOfMessage(message: Subscribe): { readonly length: number; readonly isWide: boolean } {
+  const bytes = encodeMessage(message);
+  return { length: bytes.length, isWide: hasTooManyContainers(bytes) };
 }
 
 export function recordOf(reader: Records, key: string): SubscriptionRecord | undefined {

@@ -123,10 +123,13 @@ export class Transaction {
     return this.#applier.step({ time: nextTime(last, nowMs), operations: checked });
   }
 
-  /** Applies what the layers of a peer came to: whose documents these are was checked as they came. */
+  /**
+   * Applies what the layers of a peer came to: whose documents these are was checked as they came. It is
+   * as much as was written or followed: no bound may keep a peer from going on.
+   */
   applyLayers(operations: readonly (LayerOperation | LocalOperation)[]): void {
     if (operations.length === 0) return;
-    this.#admit(operations);
+    this.#check(operations);
     this.#applier.step({ time: nextTime(this.#applier.time, this.#context.nowMs), operations });
   }
 
@@ -162,12 +165,16 @@ export class Transaction {
   }
 
   #admit(operations: readonly Operation[]): void {
-    if (this.#isEnded) throw endedError();
     this.#operations += operations.length;
     if (this.#operations > OPERATIONS_MAX) {
       const message = `expected at most ${OPERATIONS_MAX} operations in a transaction`;
       throw new PeerError("operation.refused", message);
     }
+    this.#check(operations);
+  }
+
+  #check(operations: readonly Operation[]): void {
+    if (this.#isEnded) throw endedError();
     for (const operation of operations) {
       this.#checkKind(operation);
       if (operation.kind === "create_index") this.#checkRoom(operation, operations);

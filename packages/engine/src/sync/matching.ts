@@ -334,7 +334,9 @@ interface ToldChange {
 }
 
 /** Who follows a condition that takes long has to answer for it, each for his part. */
-function charge({ streams }: Group, work: number): void {
+/** What follows over a link was put there by an operator: it has to come, whatever it costs. */
+function charge({ streams, follower }: Group, work: number): void {
+  if (follower !== undefined) return;
   for (const { session } of streams) session.effort.spend(work / streams.size);
 }
 

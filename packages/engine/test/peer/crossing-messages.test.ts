@@ -292,7 +292,7 @@ test("[S28] an outcome without room for a document does not take back what a fil
   await first.whenReady();
   await turns();
   peer.wire.shut();
-  const operations = [...ids].reverse().map(
+  const operations = ids.toReversed().map(
     (id): Operation => ({
       kind: "update",
       collection: "tasks",

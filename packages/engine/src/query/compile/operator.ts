@@ -22,6 +22,7 @@ import { add, concat, divide, multiply, negate, remainder, subtract } from "../v
 import { equalComparable, orderComparable } from "../value/compare.ts";
 import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { grow, spend } from "../value/effort.ts";
+import { tableOf } from "../value/members.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { placer } from "./placer.ts";
 import { compileMembers } from "./subquery.ts";
@@ -226,7 +227,7 @@ export function compileIn(node: InNode, compile: Compile): Evaluate {
   const { operand, list, isNegated, at } = node;
   if (list.kind === "subquery") return compileInQuery(node, list, compile);
   const value = compile(operand);
-  const members = compile(list);
+  const members = isWritten(list) ? once(compile(list)) : compile(list);
   const place = placer(at);
   return (frame) => {
     const x = value(frame);
@@ -235,9 +236,19 @@ export function compileIn(node: InNode, compile: Compile): Evaluate {
     if (array instanceof Failure) return array;
     if (x === MISSING || array === MISSING) return MISSING;
     if (!isDatumArray(array)) return place(mismatch("an array after IN", array));
-    const found = isMember(x, array);
+    const known = tableOf(frame.run, array)?.find?.(x);
+    const found = known === undefined ? isMember(x, array) : known;
     return typeof found === "boolean" ? found !== isNegated : place(found);
   };
+}
+
+function isWritten(list: Expression): boolean {
+  return list.kind === "array" && list.elements.every(({ kind }) => kind === "literal");
+}
+
+function once(evaluate: Evaluate): Evaluate {
+  let known: Outcome | undefined;
+  return (frame) => (known ??= evaluate(frame));
 }
 
 /** As with a list that is written; a table of the members only makes it quicker. */

@@ -1,5 +1,5 @@
 /**
- * Members: the values that a query gives for IN.
+ * Members: the values that a query, an argument or a written list gives for IN.
  *
  * They are asked for once for each row, so a long list of one simple type has a table. What IN makes
  * of them is the same as with a list that is written.
@@ -43,6 +43,29 @@ export function membersOf(values: readonly Value[], take: (bytes: number) => voi
     return hasNull ? null : false;
   };
   return { values, find };
+}
+
+/** By run: lists that were asked before, and their tables once they are asked again. */
+const TABLES = new WeakMap<object, WeakMap<readonly Datum[], Members | null>>();
+
+/**
+ * Of a list that comes again, as an argument does for each document; undefined for the first time. It
+ * is kept for one run: before the next one, its owner may have changed the list.
+ */
+export function tableOf(run: object, values: readonly Datum[]): Members | undefined {
+  if (values.length < TABLE_LENGTH_MIN) return undefined;
+  const tables = TABLES.get(run) ?? new WeakMap<readonly Datum[], Members | null>();
+  TABLES.set(run, tables);
+  const known = tables.get(values);
+  if (known === undefined) {
+    tables.set(values, null);
+    return undefined;
+  }
+  if (known !== null) return known;
+  // As large as the list, whose memory is counted where it comes from.
+  const members = membersOf(values as readonly Value[], () => undefined);
+  tables.set(values, members);
+  return members;
 }
 
 /** The one simple type that all of them have, nulls aside. */

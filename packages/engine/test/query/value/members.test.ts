@@ -5,7 +5,7 @@ import type { Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { equalComparable } from "../../../src/query/value/compare.ts";
-import { membersOf } from "../../../src/query/value/members.ts";
+import { membersOf, tableOf } from "../../../src/query/value/members.ts";
 
 const anyMember = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom<Value>(0, -0, 1, 2, 2.5, null) },
@@ -51,4 +51,14 @@ test("a short list, or one of several types, has no table", () => {
   expect(membersOf([1, 2, 3, 4, 5, 6, 7, "8"], take).find).toBeUndefined();
   expect(membersOf([1, 2, 3, 4, 5, 6, 7, Number.NaN], take).find).toBeUndefined();
   expect(membersOf(Array(9).fill(null), take).find).toBeUndefined();
+});
+
+test("a list that comes again in a run has a table; one that comes once, or in the next run, has none", () => {
+  const run = {};
+  const list = Array.from({ length: 20 }, (_, i) => `store-${i}`);
+  expect(tableOf(run, list)).toBeUndefined();
+  const found = ["store-3", "store-20"].map((value) => tableOf(run, list)?.find?.(value));
+  expect(found).toEqual([true, false]);
+  expect(tableOf(run, [...list])).toBeUndefined();
+  expect(tableOf({}, list)).toBeUndefined();
 });
