@@ -193,14 +193,21 @@ export class LinkTap {
     const life = from.lifeOf(said.history);
     if (life === undefined) return this.#fail("[S49] a side tells its history", said.history);
     const place = placeOf(pull.collection, entry[1]);
-    const isWanted = stream.wanted.delete(documentId(entry[1]).key);
+    const { key } = documentId(entry[1]);
+    const isWanted = stream.wanted.has(key);
+    const isEcho = this.#isEcho(entry, place, stream, { ...scene, life });
+    // News of its own may come between a wish and its answer (seed 10074).
+    if (isEcho || stream.since === undefined) stream.wanted.delete(key);
     if (entry[0] === "delta") return this.#fail("[S51] documents come whole", place);
     if (entry[0] === "drop") {
       if (!isWanted && !hasMatched(life, place, stream)) this.#failUnselected(entry, place, scene);
       return;
     }
     this.#checkDurable(from, entry[2]);
-    if (!isWanted) this.#checkEcho(entry, place, stream, { ...scene, life });
+    if (isEcho && !isWanted) {
+      const what = `${from.name} to ${to.name}: ${place}`;
+      this.#fail("[S53] nothing is told to whom it came from", what);
+    }
     const text = describeState(stateOfEntry(entry));
     const known = life.versions(place, entry[2]);
     const found = known.find(({ doc }) => textOf(entry, doc) === text);
@@ -222,16 +229,16 @@ export class LinkTap {
     this.#fail("[S51] nothing crosses that no query selects", what);
   }
 
-  /** A live stream does not tell the other side what came from there alone (S53). */
-  #checkEcho(
+  /** Whether the other side is told what came from there alone, which a live stream does not do (S53). */
+  #isEcho(
     entry: DocumentEntry,
     place: string,
     { since, pull }: Stream,
-    { life, other, from, to }: Scene & { readonly life: Life },
-  ): void {
-    if (since === undefined) return;
+    { life, other }: Scene & { readonly life: Life },
+  ): boolean {
+    if (since === undefined) return false;
     const entries = life.entriesOf(place).filter(({ txn }) => txn > since);
-    if (entries.length === 0 || entries.some(({ via }) => via !== other.history)) return;
+    if (entries.length === 0 || entries.some(({ via }) => via !== other.history)) return false;
     const before = life.at(place, since);
     const isDeleted = entry[0] === "deleted";
     const isMatching = ({ fields }: Entry): boolean =>
@@ -239,11 +246,7 @@ export class LinkTap {
     // It may have stood at any of these; and what did not match there is told when it does.
     const isNew = before === undefined || before.version === 0;
     const all = isNew ? entries : [before, ...entries];
-    if (!isDeleted && !all.every(isMatching)) return;
-    this.#fail(
-      "[S53] nothing is told to whom it came from",
-      `${from.name} to ${to.name}: ${place}`,
-    );
+    return isDeleted || all.every(isMatching);
   }
 
   #fail(invariant: string, detail: string): void {

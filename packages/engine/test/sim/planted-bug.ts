@@ -119,7 +119,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "an answer goes out under the number of the newest run",
-    shows: ["an answer is what the peer said to this run"],
+    // A statement that the server takes for answered is not cancelled: it goes on.
+    shows: [
+      "an answer is what the peer said to this run",
+      "[S46] nothing of a run is left on a peer",
+    ],
     plant: () => {
       const newest = new WeakMap<RunningStatements, number>();
       return replace(

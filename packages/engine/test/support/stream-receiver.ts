@@ -272,7 +272,12 @@ export class Receiver implements StreamSession {
 
   #versions({ filter, list, range }: Versions): void {
     const subscription = this.#of(filter);
-    if (subscription === undefined) return;
+    const isLast = range.through === undefined;
+    if (subscription === undefined) {
+      // Each comparison is answered, whoever follows by now (S13).
+      if (isLast) this.session.want(filterKeyOf(filter), [], isLast);
+      return;
+    }
     tear(subscription);
     letGo(subscription, range, new Set(list.map(([id]) => documentId(id).key)));
     const wanted: Value[] = [];
@@ -281,7 +286,6 @@ export class Receiver implements StreamSession {
       subscription.told.add(key);
       if (subscription.held.get(key)?.version !== version) wanted.push(id);
     }
-    const isLast = range.through === undefined;
     if (wanted.length > 0 || isLast) this.session.want(filterKeyOf(filter), wanted, isLast);
   }
 
