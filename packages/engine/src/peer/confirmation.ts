@@ -251,7 +251,6 @@ export class Confirmation {
   /** Those whose filter other rights had changed would not be live (S20): the others are whole as before. */
   #trustLive(): void {
     if (!this.#subscriptions.mayTrust) return;
-    this.#subscriptions.mayTrust = false;
     for (const known of this.#subscriptions.active()) {
       const record = recordOf(this.#layers, known.key);
       if (record?.isDoubtful !== true || record.liveFrom === undefined) continue;

@@ -286,6 +286,8 @@ export class PeerStore implements PeerLayers {
     const { result } = await this.store.transact((transaction) =>
       new Confirmation(transaction, this.#subscriptions, this.#time.certainMs).apply(batch),
     );
+    // Not before it is durable: what the store did not take has not happened.
+    if (batch.committed !== undefined) this.#subscriptions.mayTrust = false;
     return result;
   }
 

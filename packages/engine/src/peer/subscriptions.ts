@@ -11,7 +11,6 @@ import {
   encodeMessage,
   hasTooManyContainers,
   PeerError,
-  type Subscribe,
   SYNC_MESSAGE_BYTES_MAX,
   type SyncCursor,
   type ValueObject,
@@ -155,19 +154,14 @@ const MESSAGE_ROOM = 4096;
 
 /** What no server reads would end each connection on which it is sent, and all else with it. */
 function checkSendable(query: string, args: ValueObject): void {
-  const { length, isWide } = sizeOfMessage({ t: "subscribe", id: 0, query, args });
+  const bytes = encodeMessage({ t: "subscribe", id: 0, query, args });
   const most = SYNC_MESSAGE_BYTES_MAX - MESSAGE_ROOM;
-  if (length <= most && !isWide) return;
+  if (bytes.length <= most && !hasTooManyContainers(bytes)) return;
   const message =
-    length > most
-      ? `expected at most ${most} bytes of a query with its arguments, found ${length}`
-      : `expected fewer lists, objects and binary values in arguments of ${length} bytes`;
+    bytes.length > most
+      ? `expected at most ${most} bytes of a query with its arguments, found ${bytes.length}`
+      : `expected fewer lists, objects and binary values in arguments of ${bytes.length} bytes`;
   throw new PeerError("query.too_large", message);
-}
-
-function sizeOfMessage(message: Subscribe): { readonly length: number; readonly isWide: boolean } {
-  const bytes = encodeMessage(message);
-  return { length: bytes.length, isWide: hasTooManyContainers(bytes) };
 }
 
 export function recordOf(reader: Records, key: string): SubscriptionRecord | undefined {
