@@ -1,0 +1,61 @@
+/** The judge of growth finds planted loops, and lets their linear twins pass. */
+import { expect, test } from "vitest";
+import { findGrowthFault, growthFault, turnFault } from "./support/growth.ts";
+import {
+  distinctByList,
+  growingTurns,
+  readDigits,
+  rereadDigits,
+  searchAgain,
+  shiftAll,
+} from "./support/planted-loop.ts";
+import { countSteps } from "./support/step-count.ts";
+
+const fraction = (size: number): string => `0.${"3".repeat(size)}`;
+const numbers = (size: number): number[] => Array.from({ length: size }, (_, i) => i);
+
+test("a loop counts as often as it turns", async () => {
+  const text = "a".repeat(10_000);
+  const steps = await countSteps(() => readDigits(text));
+  expect(steps).toBeGreaterThan(10_000);
+  expect(steps).toBeLessThan(40_000);
+});
+
+test("what is linear, or takes no steps at all, passes", async () => {
+  expect(growthFault([1, 2, 4].map((size) => ({ size, steps: 1000 + size * 500 })))).toBe(
+    undefined,
+  );
+  expect(growthFault([1, 2, 4].map((size) => ({ size, steps: 7 })))).toBe(undefined);
+  const make = (size: number): string => "a1".repeat(size);
+  expect(await findGrowthFault({ make, run: readDigits, size: 1_000 })).toBe(undefined);
+});
+
+test("a planted loop that reads digits again is found", async () => {
+  const found = await findGrowthFault({ make: fraction, run: rereadDigits, size: 1_000 });
+  expect(found).toMatch(/expected steps that grow as the input does, found \d+ for 1000/);
+});
+
+test("a planted search that looks through all the rest again is found", async () => {
+  const make = (size: number): string => "<".repeat(size);
+  expect(await findGrowthFault({ make, run: searchAgain, size: 1_000 })).toBeDefined();
+});
+
+test("planted lists that are used as a queue and as a set are found", async () => {
+  const queue = { make: numbers, run: shiftAll, size: 1_000 };
+  expect(await findGrowthFault(queue)).toBeDefined();
+  const set = { make: numbers, run: distinctByList, size: 1_000 };
+  expect(await findGrowthFault(set)).toBeDefined();
+});
+
+test("work that throws is counted up to there", async () => {
+  const run = (text: string): never => {
+    rereadDigits(text);
+    throw new Error("refused");
+  };
+  expect(await findGrowthFault({ make: fraction, run, size: 1_000 })).toBeDefined();
+});
+
+test("turns that grow are found", () => {
+  expect(turnFault(growingTurns(10), 2_000)).toBe(undefined);
+  expect(turnFault(growingTurns(100), 2_000)).toMatch(/expected turns of at most 2000 steps/);
+});
