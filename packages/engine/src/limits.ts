@@ -109,6 +109,13 @@ export const REFERENCES_JUDGED_MAX = 10_000;
 export const REMEMBERED_ANSWER_BYTES_MAX: number = 1024 * 1024;
 export const REMEMBERED_ANSWER_MS: number = 86_400_000;
 
+/**
+ * How long a site is remembered none of whose uploads was applied, counted from its last: refused
+ * uploads cost nothing to make, and must not stay for ever. A peer that comes back later takes a new
+ * site, which is as good, since nothing of the former had an effect.
+ */
+export const UNAPPLIED_SITE_MS: number = 86_400_000;
+
 /** What a live query may hold between commits, and all of one store. */
 export const LIVE_QUERY_BYTES_MAX: number = 64 * 1024 * 1024;
 export const LIVE_BYTES_MAX: number = 256 * 1024 * 1024;

@@ -32,6 +32,7 @@ export {
   type EvictOperation,
   FIELD_TYPES,
   type FieldType,
+  type ForgetSitesOperation,
   type HorizonOperation,
   type IncrementEdit,
   type IndexKey,

@@ -6,6 +6,7 @@
  * the writer meant, not the state that came of it: an increment is `by`, never a sum.
  */
 
+import type { Site } from "./stamp.ts";
 import type { Value, ValueObject } from "./value.ts";
 
 export const FIELD_TYPES = ["register", "counter", "pn_counter", "attachment", "map"] as const;
@@ -157,6 +158,12 @@ export type HorizonOperation = { readonly kind: "horizon"; readonly time: number
 /** Drops the change log up to a transaction, which included. */
 export type TrimOperation = { readonly kind: "trim"; readonly upTo: number };
 
+/** Forgets sites none of whose uploads was applied; the others are left as they are. */
+export type ForgetSitesOperation = {
+  readonly kind: "forget_sites";
+  readonly sites: readonly Site[];
+};
+
 /**
  * Records that the content of an attachment is kept beside the store, and who brought it. Again, it
  * adds the uploader, and begins the time anew for which content without a reference is kept.
@@ -186,6 +193,7 @@ export type StoreOperation =
   | IndexOperation
   | HorizonOperation
   | TrimOperation
+  | ForgetSitesOperation
   | AttachmentOperation
   | LocalOperation;
 export type Operation = DocumentOperation | StoreOperation;

@@ -341,7 +341,7 @@ test("a content has an id, a length and an uploader; what is wrong is refused wi
 
 test("what is the store's own affair is never an upload", () => {
   const indexes = ["create_index", "build_index", "drop_index", "clear_index"];
-  for (const kind of ["attach", "detach", "evict", "merge", "trim", ...indexes]) {
+  for (const kind of ["attach", "detach", "evict", "merge", "trim", "forget_sites", ...indexes]) {
     const place = { ...ON, name: "n", number: 1 };
     const input = { kind, ...place, len: 1, by: "ann", keys: [], limit: 1, upTo: 1 };
     expect(failureOf(() => checkUpload(input, "x")).at).toBe("x.kind");
@@ -361,6 +361,7 @@ test("operations about the store are not about a document, whatever they name", 
     { kind: "build_index", collection: "cars", name: "ix", limit: 1 },
     { kind: "clear_index", number: 1, limit: 1 },
     { kind: "trim", upTo: 1 },
+    { kind: "forget_sites", sites: [] },
   ];
   expect(about.filter(isDocumentOperation)).toEqual(about);
   expect(others.filter(isDocumentOperation)).toEqual([]);
@@ -426,6 +427,7 @@ test("an operation of our own is checked for its values, and the same comes back
     { kind: "catalog", section: "s", name: "n", value: null },
     { kind: "horizon", time: 1 },
     { kind: "trim", upTo: 1 },
+    { kind: "forget_sites", sites: [] },
   ];
   for (const operation of operations) expect(checkOperation(operation)).toBe(operation);
   expect(checkOperation({ kind: "insert", ...ON, fields: { a: 5n } })).toEqual({

@@ -19,6 +19,7 @@ import {
   type LayerOperation,
   type LocalOperation,
   type MergeOperation,
+  msOfTime,
   type Operation,
   type Site,
   type Stamp,
@@ -37,7 +38,7 @@ import { isForgotten, sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
 import { encodeState, isSameState } from "../crdt/state-codec.ts";
 import { plainOfParts, stateOfMerge, stateOfParts, versionedMeta } from "../crdt/state-parts.ts";
-import { MAINTENANCE_BATCH, UPLOADS_REMEMBERED } from "../limits.ts";
+import { MAINTENANCE_BATCH } from "../limits.ts";
 import { added } from "../list.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
 import { beforeImage } from "./before-image.ts";
@@ -55,10 +56,8 @@ import {
   HEAD_KEY,
   heldKey,
   metaKey,
-  siteKey,
   transactionKey,
   transactionRange,
-  uploadKey,
 } from "./keys.ts";
 import { OpenDocument } from "./open-document.ts";
 import type { Overlay } from "./overlay.ts";
@@ -77,8 +76,8 @@ import {
   type TransactionRecord,
   type UploadMark,
   type UploadOutcome,
-  type UploadRecord,
 } from "./records.ts";
+import { forgetSites, recordUpload } from "./site-records.ts";
 
 /** What became of one operation. `missing`: the document or index that it needs is not here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
@@ -182,7 +181,7 @@ export class Applier {
     if (!this.#isChanged && origin.upload === undefined) return undefined;
     const record = this.#record(origin);
     this.#overlay.put(transactionKey(this.#txnId), record);
-    if (origin.upload !== undefined) this.#recordUpload(origin.upload, origin.refusal);
+    if (origin.upload !== undefined) this.#recordUpload(origin.upload, origin);
     this.#head.txnId = this.#txnId;
     this.#head.logCount++;
     this.#head.logBytes += record.size;
@@ -206,15 +205,13 @@ export class Applier {
     return record;
   }
 
-  #recordUpload(upload: UploadMark, refusal: string | undefined): void {
-    const { site, number, digest } = upload;
+  #recordUpload(upload: UploadMark, { at, refusal }: Origin): void {
     const applied: UploadOutcome = this.#aside > 0 ? "stale" : "applied";
     const outcome: UploadOutcome = refusal === undefined ? applied : "refused";
-    const record: UploadRecord = { digest, txnId: this.#txnId, outcome, reason: refusal ?? "" };
-    this.#overlay.put(uploadKey(site, number), record);
-    this.#overlay.put(siteKey(site), { number, digest, txnId: this.#txnId, time: upload.time });
-    const forgotten = number - UPLOADS_REMEMBERED;
-    if (forgotten > 0) this.#overlay.remove(uploadKey(site, forgotten));
+    // The later of both clocks: one that is behind must not make the site old at once.
+    const atMs = Math.max(Math.floor(at), msOfTime(this.#head.time));
+    const taken = { txnId: this.#txnId, outcome, reason: refusal ?? "" };
+    recordUpload(this.#overlay, upload, taken, atMs);
   }
 
   #operation(operation: Operation, stamp: Stamp, isForeign: boolean): OperationOutcome {
@@ -244,6 +241,8 @@ export class Applier {
         return this.#horizon(operation.time);
       case "trim":
         return this.#trim(operation.upTo);
+      case "forget_sites":
+        return this.#forgetSites(operation.sites);
       default:
         return unreachable(operation);
     }
@@ -561,6 +560,12 @@ export class Applier {
     }
     for (const key of this.#overlay.keys(asideRange(upTo))) this.#overlay.remove(key);
     this.#head.floor = upTo;
+    this.#isChanged = true;
+    return "applied";
+  }
+
+  #forgetSites(sites: readonly Site[]): OperationOutcome {
+    if (!forgetSites(this.#overlay, sites)) return "unchanged";
     this.#isChanged = true;
     return "applied";
   }

@@ -15,6 +15,7 @@
  *   x index keys id size  entry of an index        b content           an attachment that is here
  *   r content collection id  a reference to it     o time content      one that nobody refers to
  *   y index               a dropped index that still has entries
+ *   e time site           a site without an applied upload
  *
  * Only in the store of a small peer:
  *
@@ -221,6 +222,25 @@ export function uploadKey(site: Site, number: number): Key {
 
 export function uploadNumberOfKey(key: Key): number {
   return numberOfKey(key, 9);
+}
+
+/** All uploads of a site. */
+export function uploadRange(site: Site): KeyRange {
+  return prefixRange(`w${siteBytesKey(site)}`);
+}
+
+/** Where a site stands none of whose uploads was applied; `atMs` is when the last one came. */
+export function unappliedKey(atMs: number, site: Site): Key {
+  return `e${uint64Key(atMs)}${siteBytesKey(site)}`;
+}
+
+/** Those whose last upload came before a time. */
+export function unappliedRange(beforeMs: number): KeyRange {
+  return { from: "e", to: `e${uint64Key(Math.max(0, beforeMs))}` };
+}
+
+export function siteOfUnappliedKey(key: Key): Site {
+  return siteOfKey(`u${key.slice(9)}`);
 }
 
 export function asideKey(txnId: number, index: number): Key {

@@ -1,7 +1,8 @@
 /**
  * Maintenance: what a store may forget, decided from outside and done by logged operations.
  *
- * The change log is bounded by age, count and bytes; tombstones and remembered answers by age. The
+ * The change log is bounded by age, count and bytes; tombstones, remembered answers and sites without
+ * an applied upload by age. The
  * decision reads the clock and the settings; the operations that follow from it do not, so every
  * node that applies them forgets the same (K20).
  */
@@ -15,11 +16,13 @@ import {
   LOG_COUNT,
   MAINTENANCE_BATCH,
   REMEMBERED_ANSWER_MS,
+  UNAPPLIED_SITE_MS,
 } from "../limits.ts";
 import { collectableGraves } from "./graves.ts";
 import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
 import { forgetAnswers } from "./remembered-answer.ts";
+import { expiredSites } from "./site-records.ts";
 import type { View } from "./view.ts";
 
 export interface Retention {
@@ -30,6 +33,8 @@ export interface Retention {
   readonly horizonMs: number;
   /** How long answers are remembered at least. */
   readonly answerMs: number;
+  /** How long a site without an applied upload is remembered after its last. */
+  readonly siteMs: number;
 }
 
 export const DEFAULT_RETENTION: Retention = {
@@ -38,6 +43,7 @@ export const DEFAULT_RETENTION: Retention = {
   logBytes: LOG_BYTES,
   horizonMs: HORIZON_MS,
   answerMs: REMEMBERED_ANSWER_MS,
+  siteMs: UNAPPLIED_SITE_MS,
 };
 
 export interface DueWork {
@@ -57,6 +63,8 @@ export function dueWork(view: View, retention: Retention, wallMs: number): DueWo
   const answers = forgetAnswers(view, nowMs - retention.answerMs);
   // They are no housekeeping, which is in transactions of its own: so that comes after them.
   if (answers.length > 0) return { operations: answers, hasMore: true };
+  const sites = expiredSites(view.reader, nowMs - retention.siteMs, MAINTENANCE_BATCH);
+  if (sites.length > 0) return { operations: [{ kind: "forget_sites", sites }], hasMore: true };
   const operations: StoreOperation[] = [];
   const trim = trimTarget(view, head, retention, nowMs);
   if (trim.upTo > head.floor) operations.push({ kind: "trim", upTo: trim.upTo });

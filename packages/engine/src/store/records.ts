@@ -177,6 +177,8 @@ export type UploadMark = {
   readonly digest: Uint8Array;
   /** The last time that the site has used: its stamps never go back. */
   readonly time: number;
+  /** Whose site it is from now on; left out where that is known. */
+  readonly owner?: string;
 };
 
 export type UploadOutcome = "applied" | "stale" | "refused";
@@ -193,6 +195,10 @@ export type SiteRecord = {
   readonly digest: Uint8Array;
   readonly txnId: number;
   readonly time: number;
+  /** Who used it first (K63); left out in a store from before sites had an owner. */
+  readonly owner?: string;
+  /** When its last upload came, in milliseconds: there while none of them was applied (K64). */
+  readonly unappliedAt?: number;
 };
 
 /** Where a transaction comes from. */

@@ -228,21 +228,25 @@ export class Store {
 
   /**
    * Applies an upload of another site exactly once, and in the order of the calls. `judge` may refuse
-   * it; left out, its writer may do everything.
+   * it; left out, its writer may do everything. `owner` is who sends it: a site belongs to the first
+   * (K63); left out, to nobody.
    */
-  async upload(upload: Upload, judge?: JudgeUpload): Promise<UploadAnswer> {
+  async upload(upload: Upload, judge?: JudgeUpload, owner?: string): Promise<UploadAnswer> {
     checkEnvelope(upload);
     if (upload.site === this.identity.site) return { kind: "forked" };
     const { txnId, result } = await this.transact((transaction) =>
-      this.#take(transaction, upload, judge),
+      this.#take(transaction, upload, judge, owner),
     );
     if ("kind" in result) return result;
     return takenUpload({ digest: upload.digest, txnId, ...result }, upload.steps, false);
   }
 
-  /** The number of the last upload of a site that is durable here; 0 when there is none. */
-  known(site: Site): number {
-    return this.read((snapshot) => lastNumberOf(snapshot, site));
+  /**
+   * The number of the last upload of a site that is durable here; 0 when there is none, and when the
+   * site belongs to another than `owner`.
+   */
+  known(site: Site, owner?: string): number {
+    return this.read((snapshot) => lastNumberOf(snapshot, site, owner));
   }
 
   /** The last durable transaction: never less than any answer has told. */
@@ -334,20 +338,23 @@ export class Store {
     transaction: Transaction,
     upload: Upload,
     judge: JudgeUpload | undefined,
+    owner: string | undefined,
   ): UploadAnswer | Pick<UploadRecord, "outcome" | "reason"> {
-    const known = answerFromRecord(transaction.view, this.#platform, upload);
+    const known = answerFromRecord(transaction.view, this.#platform, upload, owner);
     if (known !== undefined) return known;
     const last = lastTimeOf(transaction.view, upload.site);
     try {
       const steps = checkSteps(upload);
       const outcomes = applyUpload(transaction, { site: upload.site, steps }, judge?.());
-      transaction.markUpload(markOf(upload, steps.at(-1)?.time ?? last));
+      const time = steps.at(-1)?.time ?? last;
+      transaction.markUpload(markOf(transaction.view, upload, { time, owner }));
       return { outcome: outcomes.includes("stale") ? "stale" : "applied", reason: "" };
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // In the same turn, so that the next upload of the site finds its number taken.
       transaction.restart();
-      transaction.markUpload(markOf(upload, last), error.message);
+      const mark = markOf(transaction.view, upload, { time: last, owner });
+      transaction.markUpload(mark, error.message);
       return { outcome: "refused", reason: error.message };
     }
   }

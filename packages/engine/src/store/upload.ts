@@ -21,8 +21,9 @@ import {
 } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
 import type { OperationOutcome } from "./applier.ts";
-import { siteKey, uploadKey } from "./keys.ts";
-import type { SiteRecord, UploadMark, UploadRecord } from "./records.ts";
+import { uploadKey } from "./keys.ts";
+import type { UploadMark, UploadRecord } from "./records.ts";
+import { isOfAnother, siteRecordOf } from "./site-records.ts";
 import type { Transaction } from "./transaction.ts";
 import type { View } from "./view.ts";
 
@@ -105,14 +106,21 @@ export function chainedDigest(
   return platform.sha256(chained);
 }
 
-/** What is known of an upload before it is applied; undefined when it is the next one. */
+/**
+ * What is known of an upload before it is applied; undefined when it is the next one. Of a site of
+ * another, whoever sends what was taken before hears what became of it: by its digest he has it. Of
+ * everything else he learns no more than of a site that there is not (K63).
+ */
 export function answerFromRecord(
   view: View,
   platform: Platform,
   upload: Upload,
+  owner: string | undefined,
 ): UploadAnswer | undefined {
-  const last = view.reader.get(siteKey(upload.site)) as SiteRecord | undefined;
+  const last = siteRecordOf(view.reader, upload.site);
+  if (isOfAnother(last, owner)) return answerRepeat(view, platform, upload);
   const known = last?.number ?? 0;
+  if (known === 0 && upload.number > 1) return { kind: "forked" };
   if (upload.number > known + 1) return { kind: "unknown_site", known };
   if (upload.number <= known) return answerRepeat(view, platform, upload);
   const digest = uploadDigest(platform, last?.digest, upload.steps);
@@ -190,17 +198,27 @@ export function applyUpload(
 
 /** The last time that a site has used here; 0 before its first upload. */
 export function lastTimeOf(view: View, site: Site): number {
-  return (view.reader.get(siteKey(site)) as SiteRecord | undefined)?.time ?? 0;
+  return siteRecordOf(view.reader, site)?.time ?? 0;
 }
 
-/** The number of the last upload of a site; 0 before its first. */
-export function lastNumberOf(view: View, site: Site): number {
-  return (view.reader.get(siteKey(site)) as SiteRecord | undefined)?.number ?? 0;
+/** The number of the last upload of a site; 0 before its first, and to others than its owner. */
+export function lastNumberOf(view: View, site: Site, owner: string | undefined): number {
+  const record = siteRecordOf(view.reader, site);
+  return isOfAnother(record, owner) ? 0 : (record?.number ?? 0);
 }
 
-/** What the log keeps of an upload; `time` is the last that the site has used with it. */
-export function markOf({ site, number, digest }: Upload, time: number): UploadMark {
-  return { site, number, digest, time };
+/**
+ * What the log keeps of an upload; `time` is the last that the site has used with it. It makes `owner`
+ * that of a site which has none.
+ */
+export function markOf(
+  view: View,
+  { site, number, digest }: Upload,
+  { time, owner }: { readonly time: number; readonly owner: string | undefined },
+): UploadMark {
+  const mark = { site, number, digest, time };
+  const isClaim = owner !== undefined && siteRecordOf(view.reader, site)?.owner === undefined;
+  return isClaim ? { ...mark, owner } : mark;
 }
 
 /** Refuses what cannot be an upload at all: nothing can be remembered about it. */

@@ -51,8 +51,10 @@ import {
   readGraveKey,
   siteKey,
   siteOfKey,
+  siteOfUnappliedKey,
   transactionKey,
   txnIdOfKey,
+  unappliedKey,
   uploadKey,
   uploadNumberOfKey,
 } from "./keys.ts";
@@ -69,6 +71,7 @@ import {
   type UploadRecord,
 } from "./records.ts";
 import { answerProblems } from "./remembered-answer.ts";
+import { siteRecordOf } from "./site-records.ts";
 import { View } from "./view.ts";
 
 export interface Problem {
@@ -183,6 +186,8 @@ class Verifier {
         return this.#checkSite(key, value as SiteRecord);
       case "w":
         return this.#checkUpload(key, value as UploadRecord);
+      case "e":
+        return this.#checkUnapplied(key);
       case "x":
         return this.#indexes?.checkEntry(key, value);
       case "y":
@@ -321,6 +326,19 @@ class Verifier {
     ) {
       this.#report(key, `expected upload ${site.number} of the site beside it`);
     }
+    const { unappliedAt } = site;
+    if (unappliedAt === undefined) return;
+    if (last?.outcome !== "refused") this.#report(key, "expected no applied upload of the site");
+    if (!this.#reader.has(unappliedKey(unappliedAt, siteOfKey(key)))) {
+      this.#report(key, "expected the site among those without an applied upload");
+    }
+  }
+
+  #checkUnapplied(key: Key): void {
+    const site = siteOfUnappliedKey(key);
+    const { unappliedAt } = siteRecordOf(this.#reader, site) ?? {};
+    if (unappliedAt !== undefined && unappliedKey(unappliedAt, site) === key) return;
+    this.#report(key, "expected a site without an applied upload");
   }
 
   #checkUpload(key: Key, upload: UploadRecord): void {

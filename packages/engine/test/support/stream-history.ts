@@ -243,6 +243,7 @@ async function openHistory(random: Random): Promise<OpenHistory> {
     logBytes: 1e9,
     horizonMs: 2 * 86_400_000,
     answerMs: 86_400_000,
+    siteMs: 86_400_000,
   };
   const elapsed = (): number => (clock.nowMs += random.below(9));
   const opened = await openStreams({ limits, store: { retention }, platform: { elapsed } });

@@ -228,6 +228,7 @@ test("[S13] below the floor of the log versions are compared", async () => {
     logBytes: 1,
     horizonMs: 86_400_000,
     answerMs: 86_400_000,
+    siteMs: 86_400_000,
   };
   const opened = await openStreams({ store: { retention } });
   const { put, execute, follow, store, platform } = opened;

@@ -1,0 +1,180 @@
+import type { UploadOperation } from "@bigpeer/protocol";
+import { PeerError, timeOfMs } from "@bigpeer/protocol";
+import { expect, test } from "vitest";
+import { MAINTENANCE_BATCH, UNAPPLIED_SITE_MS, UPLOADS_REMEMBERED } from "../../src/limits.ts";
+import { siteKey, unappliedKey } from "../../src/store/keys.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type JudgeUpload, type Upload, uploadDigest } from "../../src/store/upload.ts";
+import { dump, fieldsOf, openStore, problems } from "../support/open-store.ts";
+import { replay } from "../support/replay.ts";
+import { START_MS, testPlatform } from "../support/test-platform.ts";
+
+const SITE = "00000000000000aa";
+const platform = testPlatform();
+
+/** Numbers and chains uploads as a peer does. */
+function chain(site = SITE, startMs = START_MS): (...operations: UploadOperation[]) => Upload {
+  let number = 0;
+  let digest: Uint8Array | undefined;
+  let time = timeOfMs(startMs) - 1000;
+  return (...operations) => {
+    const steps = [{ time: ++time, operations }];
+    digest = uploadDigest(platform, digest, steps);
+    return { site, number: ++number, digest, steps };
+  };
+}
+
+function insert(id: string): UploadOperation {
+  return { kind: "insert", collection: "c", id, fields: { n: 1 } };
+}
+
+function increment(id: string): UploadOperation {
+  const edits = [{ kind: "increment", path: ["k"], by: 1 }] as const;
+  return { kind: "update", collection: "c", id, edits };
+}
+
+const REFUSING: JudgeUpload = () => () => {
+  throw new PeerError("permission.denied", "no");
+};
+
+async function answer(store: Store, upload: Upload, owner: string): Promise<string> {
+  const given = await store.upload(upload, undefined, owner);
+  if (given.kind !== "taken") return given.kind;
+  return `${given.record.outcome}${given.isRepeat ? " before" : ""}`;
+}
+
+function sites(store: Store): number {
+  return store.read(({ reader }) => [...reader.keys({ from: "u", to: "v" })].length);
+}
+
+test("[K63] a site belongs to who used it first: others write nothing under it", async () => {
+  const { store, storage } = await openStore();
+  const next = chain();
+  const first = next(insert("a"));
+  expect(await answer(store, first, "ann")).toBe("applied");
+  const second = next(increment("a"));
+  expect(await answer(store, second, "bob")).toBe("forked");
+  expect(fieldsOf(store, "c", "a")).toEqual({ n: 1 });
+  expect(await answer(store, second, "ann")).toBe("applied");
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K63] of another's site nothing is told but what became of the very same upload", async () => {
+  const { store } = await openStore();
+  const next = chain();
+  const first = next(insert("a"));
+  const second = next(increment("a"));
+  await store.upload(first, undefined, "ann");
+  await store.upload(second, undefined, "ann");
+  expect(store.known(SITE, "ann")).toBe(2);
+  expect(store.known(SITE, "bob")).toBe(0);
+  // What was sent and not answered before the user changed has its effect once.
+  expect(await answer(store, first, "bob")).toBe("applied before");
+  expect(await answer(store, second, "bob")).toBe("applied before");
+  expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 1 });
+  // Whatever number is tried, the answer is that of a site which there is not.
+  const guess = chain();
+  guess(insert("x"));
+  for (let i = 0; i < 4; i++) {
+    const upload = guess(insert(`x${i}`));
+    const fresh = { ...upload, site: "00000000000000bb" };
+    const answers = [await answer(store, upload, "bob"), await answer(store, fresh, "bob")];
+    expect(answers).toEqual(["forked", "forked"]);
+  }
+});
+
+test("[K63] a refused upload claims its site; an upload without a sender claims none", async () => {
+  const { store } = await openStore();
+  await store.upload(chain()(insert("a")), REFUSING, "ann");
+  expect(await answer(store, chain()(insert("b")), "bob")).toBe("forked");
+  const other = chain("00000000000000bb");
+  await store.upload(other(insert("c")));
+  // As in a store from before: the next sender is the first.
+  expect(store.known("00000000000000bb", "bob")).toBe(1);
+  expect(await answer(store, other(increment("c")), "bob")).toBe("applied");
+  expect(await answer(store, other(increment("c")), "ann")).toBe("forked");
+});
+
+test("[K63] [K64] [K20] owners and times are in the log: replay gives the same keys and values", async () => {
+  const { store, storage, platform: host } = await openStore();
+  const next = chain();
+  await store.upload(next(insert("a")), REFUSING, "ann");
+  await store.upload(next(insert("b")), undefined, "ann");
+  await store.upload(chain("00000000000000bb")(insert("c")), REFUSING, "bob");
+  host.nowMs += UNAPPLIED_SITE_MS + 1;
+  await store.transact((transaction) => transaction.apply([insert("z")]));
+  await store.upload(chain("00000000000000cc", host.nowMs)(insert("d")), REFUSING, "bob");
+  await store.maintain();
+  const made = await replay(storage, store.identity.site);
+  const held = dump(storage);
+  held.delete("s");
+  expect(made).toEqual(held);
+  expect(problems(storage)).toEqual([]);
+});
+
+test("[K64] a site without an applied upload is forgotten after a day, and its name is free", async () => {
+  const { store, storage, platform: host } = await openStore();
+  const refused = chain();
+  await store.upload(refused(insert("a")), REFUSING, "ann");
+  const applied = chain("00000000000000bb");
+  await store.upload(applied(insert("b")), REFUSING, "ann");
+  await store.upload(applied(insert("b")), undefined, "ann");
+  await store.upload(applied(insert("c")), REFUSING, "ann");
+  host.nowMs += UNAPPLIED_SITE_MS - 1000;
+  // Its last upload counts, not its first.
+  await store.upload(refused(insert("a")), REFUSING, "ann");
+  host.nowMs += 2000;
+  await store.transact((transaction) => transaction.apply([insert("z")]));
+  await store.maintain();
+  expect([store.known(SITE), store.known("00000000000000bb")]).toEqual([2, 3]);
+  host.nowMs += UNAPPLIED_SITE_MS;
+  await store.transact((transaction) => transaction.apply([increment("z")]));
+  await store.maintain();
+  expect([store.known(SITE), store.known("00000000000000bb")]).toEqual([0, 3]);
+  expect(problems(storage)).toEqual([]);
+  // A peer that goes on is told to take a new site; from its first upload on the name is anybody's.
+  expect(await answer(store, refused(insert("d")), "ann")).toBe("forked");
+  expect(await answer(store, chain()(insert("e")), "bob")).toBe("applied");
+});
+
+test("[K64] sites are forgotten in bounded pieces", async () => {
+  const { store, platform: host } = await openStore();
+  const count = MAINTENANCE_BATCH / 2;
+  const uploads = Array.from({ length: count }, (_, i) =>
+    store.upload(chain((i + 1).toString(16).padStart(16, "0"))(insert("a")), REFUSING, "ann"),
+  );
+  const long = chain("ffffffffffffffff");
+  for (let i = 0; i < UPLOADS_REMEMBERED + 10; i++) {
+    uploads.push(store.upload(long(insert("a")), REFUSING, "ann"));
+  }
+  await Promise.all(uploads);
+  expect(sites(store)).toBe(count + 1);
+  host.nowMs += UNAPPLIED_SITE_MS + 1000;
+  await store.transact((transaction) => transaction.apply([insert("z")]));
+  const before = store.txnId;
+  await store.maintain();
+  expect(sites(store)).toBe(0);
+  const sizes = store.read((snapshot) => {
+    const since = snapshot.changesSince({ historyId: store.identity.historyId, txnId: before });
+    if (since.kind !== "changes") throw new Error(since.kind);
+    return [...since.transactions].flatMap(({ record }) =>
+      record.steps.flatMap(({ operations }) =>
+        operations.flatMap((each) => (each.kind === "forget_sites" ? [each.sites.length] : [])),
+      ),
+    );
+  });
+  // Three records each: the last one is alone with its many.
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(MAINTENANCE_BATCH / 3 + 1);
+  expect(sizes.reduce((a, b) => a + b, 0)).toBe(count + 1);
+});
+
+test("[K30] verify finds a site that is not among those without an applied upload, and the reverse", async () => {
+  const { store, storage } = await openStore();
+  await store.upload(chain()(insert("a")), REFUSING, "ann");
+  await store.upload(chain("00000000000000bb")(insert("b")), undefined, "ann");
+  expect(problems(storage)).toEqual([]);
+  const { unappliedAt } = dump(storage).get(siteKey(SITE)) as { unappliedAt: number };
+  await storage.commit(new Map([[unappliedKey(unappliedAt, SITE), undefined]]));
+  await storage.commit(new Map([[unappliedKey(5, "00000000000000bb"), true]]));
+  expect(problems(storage)).toHaveLength(2);
+});
