@@ -6,6 +6,8 @@
  * another reader find it. The promise of lmdb's `batch` resolves after that. All of it runs on a
  * thread of Node's pool: transactionSync has the same throughput (330 against 300 commits of 192
  * keys a second) but stops the event loop for each commit, 3 ms there and more on slower disks.
+ * What is large is encoded in slices, and a commit of many entries is handed to a thread of ours:
+ * lmdb would take all of them at once, at some microseconds each (large-commit.ts).
  *
  * Snapshots share one read transaction until a commit succeeds. What this file does not do: keep a
  * second process from writing. One process at a time may open a folder without `readOnly`.
@@ -25,7 +27,6 @@ import { accessSync, constants as fileConstants, realpathSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import {
-  KEY_SIZE_MAX,
   type Key,
   type KeyEntry,
   type KeyRange,
@@ -44,14 +45,17 @@ import {
   reserveFile,
   syncFolder,
 } from "../disk.ts";
+import { NODE_CLOCK, type SliceClock } from "../slices.ts";
+import { CommitEncoder, ENTRIES_AT_ONCE, type EncodedWrite } from "./commit-encoder.ts";
 import { CommitRoom, type StorageSize } from "./commit-room.ts";
 import { EntryIterator } from "./entry-iterator.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
+import { LargeCommits } from "./large-commit.ts";
 import { checkLmdbFile } from "./lmdb-file.ts";
-import type { EntrySize } from "./page-estimate.ts";
+import type { UnpackedEntry } from "./packed-entries.ts";
 import { ShapeTable } from "./shape-table.ts";
-import { type LentBytes, ValueEncoder } from "./stored-value.ts";
+import type { LentBytes } from "./stored-value.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 
 export interface LmdbOptions {
@@ -61,6 +65,8 @@ export interface LmdbOptions {
   readonly snapshotLifeMs?: number;
   /** How large the file may grow before it is mapped again. */
   readonly mapSize?: number;
+  /** What slices of long work are measured and parted by. */
+  readonly clock?: SliceClock;
 }
 
 const SNAPSHOT_LIFE_MS = 60_000;
@@ -105,6 +111,7 @@ interface Environment {
   readonly shapes: ShapeDatabase;
   /** Undefined when read-only. */
   readonly room: CommitRoom | undefined;
+  readonly large: LargeCommits;
 }
 
 /**
@@ -119,8 +126,9 @@ export class LmdbKeyValue implements KeyValue {
   readonly #folder: string;
   readonly #readOnly: boolean;
   readonly #mapSize: number;
+  readonly #clock: SliceClock;
   readonly #table = new ShapeTable();
-  readonly #encoder: ValueEncoder = new ValueEncoder(this.#table);
+  readonly #encoder: CommitEncoder;
   readonly #decoder: ValueDecoder = new ValueDecoder(() => this.#allShapes());
   /** Undefined after a fatal error, until the next use, and after close(). */
   #environment: Environment | undefined;
@@ -136,6 +144,8 @@ export class LmdbKeyValue implements KeyValue {
   constructor(folder: string, options: LmdbOptions) {
     this.#readOnly = options.readOnly ?? false;
     this.#mapSize = options.mapSize ?? MAP_SIZE;
+    this.#clock = options.clock ?? NODE_CLOCK;
+    this.#encoder = new CommitEncoder(this.#table, this.#clock);
     this.#snapshots = new SnapshotHolder(options.snapshotLifeMs ?? SNAPSHOT_LIFE_MS);
     if (!this.#readOnly) makeFolder(folder);
     this.#folder = realFolder(folder);
@@ -215,6 +225,7 @@ export class LmdbKeyValue implements KeyValue {
     const environment = openDatabases(this.#folder, {
       readOnly: this.#readOnly,
       mapSize: this.#mapSize,
+      clock: this.#clock,
       create: state !== "used",
     });
     if (state !== "used") syncFolder(this.#folder);
@@ -242,13 +253,13 @@ export class LmdbKeyValue implements KeyValue {
     const environment = this.#use();
     // Held during the commit, so that every snapshot taken meanwhile shows the state before it.
     this.#current ??= new LmdbView(environment, this.#decoder);
-    const encoded = this.#encode(writes);
+    const encoded = this.#encoder.atOnce(writes) ?? (await this.#encoder.inSlices(writes));
     const unsaved = this.#table.unsaved();
     try {
       // Without a promise where there is room, so that the commit begins before anything else does.
       const growth = environment.room?.take(encoded);
       if (growth !== undefined) await growth;
-      await queueWrites(environment, encoded, unsaved);
+      await writeAll(environment, encoded, unsaved);
     } catch (error) {
       throw error instanceof PeerError ? error : await this.#afterFailure(error);
     } finally {
@@ -257,16 +268,6 @@ export class LmdbKeyValue implements KeyValue {
     this.#table.markSaved(unsaved.first + unsaved.shapes.length);
     this.#current?.release();
     this.#current = undefined;
-  }
-
-  #encode(writes: Writes): EncodedWrite[] {
-    this.#encoder.release();
-    const encoded: EncodedWrite[] = [];
-    writes.forEach((value, key) => {
-      assertKey(key);
-      encoded.push(value === undefined ? removalOf(key) : this.#encoder.encode(value, key));
-    });
-    return encoded;
   }
 
   /** Makes sure that the storage can go on, and returns what the commit rejects with. */
@@ -289,6 +290,7 @@ export class LmdbKeyValue implements KeyValue {
     environment?.room?.close();
     this.#isEnding = true;
     try {
+      await environment?.large.close();
       await environment?.root.close();
     } finally {
       this.#isEnding = false;
@@ -392,6 +394,7 @@ function realFolder(folder: string): string {
 interface OpenOptions {
   readonly readOnly: boolean;
   readonly mapSize: number;
+  readonly clock: SliceClock;
   readonly create: boolean;
 }
 
@@ -406,7 +409,9 @@ function openDatabases(folder: string, options: OpenOptions): Environment {
     const isBegun = !readOnly && values !== undefined && statsOf(root, values).entryCount === 0;
     const shapes = openNamed(root, SHAPES, { create: create || isBegun, decode: decodeShape });
     if (values === undefined || shapes === undefined) throw foreignError(folder);
-    return { root, values, shapes, room: readOnly ? undefined : openRoom(folder, root, values) };
+    const room = readOnly ? undefined : openRoom(folder, root, values);
+    const thread = { root: rootOptions(folder, options), values: VALUES, shapes: SHAPES };
+    return { root, values, shapes, room, large: new LargeCommits(thread, options.clock) };
   } catch (cause) {
     void root?.close();
     if (cause instanceof PeerError) throw cause;
@@ -464,12 +469,19 @@ function prepareFiles(
   }
 }
 
-function openRoot(
-  folder: string,
-  { readOnly, mapSize }: Pick<OpenOptions, "readOnly" | "mapSize">,
-): RootDatabase {
-  // lmdb's types do not know the threshold.
-  const options = {
+function openRoot(folder: string, options: OpenOptions): RootDatabase {
+  return open(rootOptions(folder, options));
+}
+
+/** lmdb's types do not know the threshold. */
+type RootOptions = Parameters<typeof open>[0] & {
+  readonly path: string;
+  readonly batchStartThreshold: number;
+};
+
+/** The same for all threads that open it. */
+function rootOptions(folder: string, { readOnly, mapSize }: OpenOptions): RootOptions {
+  return {
     path: folder,
     noSubdir: false,
     readOnly,
@@ -481,7 +493,6 @@ function openRoot(
     maxDbs: 2,
     maxReaders: READER_COUNT_MAX,
   };
-  return open(options);
 }
 
 /** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
@@ -516,18 +527,22 @@ function shapeKey(number: number): Key {
   return String.fromCharCode(number >> 8, number & 0xff);
 }
 
-/** Bytes to be put, or none for a removal. */
-type EncodedWrite = LentBytes | Removal;
-
-interface Removal extends EntrySize {
-  readonly key: Key;
-  readonly chunk: undefined;
-  readonly start: number;
+function writeAll(
+  environment: Environment,
+  encoded: readonly EncodedWrite[],
+  unsaved: { readonly first: number; readonly shapes: readonly string[][] },
+): Promise<unknown> {
+  if (encoded.length <= ENTRIES_AT_ONCE) return queueWrites(environment, encoded, unsaved);
+  const shapes = unsaved.shapes.map((shape, i): UnpackedEntry => {
+    return { key: shapeKey(unsaved.first + i), value: encodeCbor(shape) };
+  });
+  return environment.large.write({ values: unpacked(encoded), shapes });
 }
 
-/** Of the shape of bytes that are lent: so the code that goes through all knows only one. */
-function removalOf(key: Key): Removal {
-  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0 };
+function* unpacked(encoded: readonly EncodedWrite[]): Generator<UnpackedEntry> {
+  for (const { key, chunk, start, size } of encoded) {
+    yield { key, value: chunk?.subarray(start, start + size) };
+  }
 }
 
 function queueWrites(
@@ -546,13 +561,6 @@ function queueWrites(
       void shapes.put(shapeKey(unsaved.first + i), bytes as unknown as string[]);
     }
   });
-}
-
-function assertKey(key: Key): void {
-  assert(key.length > 0 && key.length <= KEY_SIZE_MAX, "a key of 1 to KEY_SIZE_MAX bytes");
-  for (let i = 0; i < key.length; i++) {
-    assert(key.charCodeAt(i) <= 0xff, "a key whose characters are bytes");
-  }
 }
 
 /** lmdb rejects with a general error, which has a promise that rejects with the real one. */

@@ -28,6 +28,17 @@ export interface LentBytes {
   readonly size: number;
 }
 
+/** What encode() throws where a value, or all of a commit, is too large to be encoded at once. */
+export const TOO_LARGE: unique symbol = Symbol("too large");
+
+/** Bytes of one value, and about those of all since release(), that are encoded at once. */
+const VALUE_AT_ONCE = 64 * 1024;
+const ALL_AT_ONCE = 1024 * 1024;
+
+/** Bytes, and items, that are written of a large value before a pause is offered. */
+const BYTES_PER_PAUSE = 32 * 1024;
+const ITEMS_PER_PAUSE = 1024;
+
 /**
  * Writes stored values. What encode() returns is lent: it stays unchanged until release(), which
  * the owner calls once the bytes are written to the storage.
@@ -37,6 +48,13 @@ export class ValueEncoder {
   #chunk: Buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE);
   #start = 0;
   #end = 0;
+  /** Whether what is too large for one piece of work is refused. */
+  #isBounded = false;
+  /** Bytes of the chunks that are full. */
+  #fullBytes = 0;
+  /** What was written of a large value since the last pause. */
+  #items = 0;
+  #pausedAt = 0;
 
   constructor(shapes: ShapeTable) {
     this.#shapes = shapes;
@@ -52,10 +70,76 @@ export class ValueEncoder {
     return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size };
   }
 
+  /**
+   * As encode, where others may have their turn before it is over: throws TOO_LARGE for a large value,
+   * and `all` says whether also for too much since release(). Of the value nothing is written then.
+   */
+  encodeAtOnce(value: Value, owner: string, all: boolean): LentBytes {
+    if (all && this.#fullBytes > ALL_AT_ONCE) throw TOO_LARGE;
+    this.#isBounded = true;
+    try {
+      return this.encode(value, owner);
+    } catch (error) {
+      this.#end = this.#start;
+      throw error;
+    } finally {
+      this.#isBounded = false;
+    }
+  }
+
+  /** As encode, with pauses. */
+  *encodeInSteps(value: Value, owner: string): Generator<void, LentBytes> {
+    this.#shapes.beginValue(owner);
+    this.#start = this.#end;
+    this.#pausedAt = this.#end;
+    yield* this.#writeInSteps(value);
+    const start = this.#start;
+    const size = this.#end - start;
+    return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size };
+  }
+
   release(): void {
     if (this.#chunk.length > CHUNK_SIZE) this.#chunk = Buffer.allocUnsafeSlow(CHUNK_SIZE);
     this.#start = 0;
     this.#end = 0;
+    this.#fullBytes = 0;
+  }
+
+  *#writeInSteps(value: Value): Generator<void, void> {
+    if (!isCompound(value)) this.#write(value);
+    else if (isArray(value)) {
+      this.#writeCount(value.length, 0x90, 0xdc);
+      for (const element of value) yield* this.#writeItemInSteps(element);
+    } else yield* this.#writeObjectInSteps(value);
+  }
+
+  *#writeObjectInSteps(object: ValueObject): Generator<void, void> {
+    const keys = Object.keys(object);
+    const shape = this.#shapes.find(object);
+    if (shape >= 0) this.#writeShape(shape);
+    else if (keys.every(isPlainKey)) this.#writeCount(keys.length, 0x80, 0xde);
+    else {
+      this.#writeExact(object);
+      return;
+    }
+    for (const key of keys) {
+      if (shape < 0) this.#writeText(key);
+      yield* this.#writeItemInSteps(object[key] as Value);
+    }
+  }
+
+  *#writeItemInSteps(value: Value): Generator<void, void> {
+    if (isCompound(value)) yield* this.#writeInSteps(value);
+    else this.#write(value);
+    if (this.#isPauseDue()) yield;
+  }
+
+  #isPauseDue(): boolean {
+    const isDue = ++this.#items > ITEMS_PER_PAUSE || this.#end - this.#pausedAt > BYTES_PER_PAUSE;
+    if (!isDue) return false;
+    this.#items = 0;
+    this.#pausedAt = this.#end;
+    return true;
   }
 
   #write(value: Value): void {
@@ -207,14 +291,18 @@ export class ValueEncoder {
   #writeObject(object: ValueObject): void {
     const shape = this.#shapes.find(object);
     if (shape < 0) return this.#writeMap(object, Object.keys(object));
-    // A record: the number of its shape in one byte or two, then the values of its fields.
+    this.#writeShape(shape);
+    for (const key in object) this.#write(object[key] as Value);
+  }
+
+  /** The head of a record: the number of its shape in one byte or two. Its values follow. */
+  #writeShape(shape: number): void {
     this.#reserve(2);
     if (shape < 0x20) this.#chunk[this.#end++] = 0x40 + shape;
     else {
       this.#chunk[this.#end++] = 0x60 + ((shape - 0x20) & 0x1f);
       this.#chunk[this.#end++] = (shape - 0x20) >> 5;
     }
-    for (const key in object) this.#write(object[key] as Value);
   }
 
   #writeMap(object: ValueObject, keys: string[]): void {
@@ -244,10 +332,17 @@ export class ValueEncoder {
   #reserve(size: number): void {
     if (this.#end + size <= this.#chunk.length) return;
     const written = this.#end - this.#start;
+    if (this.#isBounded && written > VALUE_AT_ONCE) throw TOO_LARGE;
+    this.#fullBytes += this.#start;
     const chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_SIZE, (written + size) * 2));
     this.#chunk.copy(chunk, 0, this.#start, this.#end);
+    this.#pausedAt -= this.#start;
     this.#chunk = chunk;
     this.#start = 0;
     this.#end = written;
   }
+}
+
+function isCompound(value: Value): value is readonly Value[] | ValueObject {
+  return typeof value === "object" && value !== null && !(value instanceof Uint8Array);
 }

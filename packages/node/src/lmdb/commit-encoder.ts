@@ -1,0 +1,99 @@
+/**
+ * CommitEncoder: the entries of a commit as the bytes that LMDB is given.
+ *
+ * Most commits are small and are encoded at once. What takes longer is encoded in slices: many
+ * entries, and large values like the log record of an upload. The bytes are the same.
+ */
+
+import { KEY_SIZE_MAX, type Key, type Writes } from "@bigpeer/engine";
+import { assert, type Value } from "@bigpeer/protocol";
+import { type SliceClock, Slices } from "../slices.ts";
+import type { EntrySize } from "./page-estimate.ts";
+import type { ShapeTable } from "./shape-table.ts";
+import { type LentBytes, TOO_LARGE, ValueEncoder } from "./stored-value.ts";
+
+/** Bytes to be put, or none for a removal. */
+export type EncodedWrite = LentBytes | Removal;
+
+export interface Removal extends EntrySize {
+  readonly key: Key;
+  readonly chunk: undefined;
+  readonly start: number;
+}
+
+/** Entries that are encoded, and handed to lmdb, at once: about ten milliseconds of each. */
+export const ENTRIES_AT_ONCE = 4096;
+
+/** Entries after which a pause is offered. */
+const ENTRIES_PER_PAUSE = 64;
+
+export class CommitEncoder {
+  readonly #encoder: ValueEncoder;
+  readonly #clock: SliceClock;
+
+  constructor(table: ShapeTable, clock: SliceClock) {
+    this.#encoder = new ValueEncoder(table);
+    this.#clock = clock;
+  }
+
+  /** Undefined where it is too much. What it gives is lent until release(). */
+  atOnce(writes: Writes): EncodedWrite[] | undefined {
+    if (writes.size > ENTRIES_AT_ONCE) return undefined;
+    this.release();
+    const encoded: EncodedWrite[] = [];
+    try {
+      writes.forEach((value, key) => {
+        assertKey(key);
+        encoded.push(
+          value === undefined ? removalOf(key) : this.#encoder.encodeAtOnce(value, key, true),
+        );
+      });
+    } catch (error) {
+      if (error === TOO_LARGE) return undefined;
+      throw error;
+    }
+    return encoded;
+  }
+
+  /** As atOnce, and others have their turn in between. */
+  inSlices(writes: Writes): Promise<EncodedWrite[]> {
+    return new Slices(this.#clock).take(this.#inSteps(writes));
+  }
+
+  release(): void {
+    this.#encoder.release();
+  }
+
+  *#inSteps(writes: Writes): Generator<void, EncodedWrite[]> {
+    this.release();
+    const encoded: EncodedWrite[] = [];
+    for (const [key, value] of writes) {
+      assertKey(key);
+      encoded.push(value === undefined ? removalOf(key) : yield* this.#encodeOne(value, key));
+      if (encoded.length % ENTRIES_PER_PAUSE === 0) yield;
+    }
+    return encoded;
+  }
+
+  *#encodeOne(value: Value, key: Key): Generator<void, EncodedWrite> {
+    try {
+      return this.#encoder.encodeAtOnce(value, key, false);
+    } catch (error) {
+      if (error !== TOO_LARGE) throw error;
+    }
+    yield;
+    return yield* this.#encoder.encodeInSteps(value, key);
+  }
+}
+
+/** Of the shape of bytes that are lent: so the code that goes through all knows only one. */
+function removalOf(key: Key): Removal {
+  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0 };
+}
+
+function assertKey(key: Key): void {
+  assert(key.length > 0 && key.length <= KEY_SIZE_MAX, "a key of 1 to KEY_SIZE_MAX bytes");
+  for (let i = 0; i < key.length; i++) {
+    assert(key.charCodeAt(i) <= 0xff, "a key whose characters are bytes");
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * LargeCommits: commits of so many entries that the main thread would be held up by handing them to
+ * lmdb one by one. They go to a thread in pieces, which are made in slices; the thread writes them in
+ * one transaction (commit-thread.ts).
+ *
+ * The thread is started for the first of them and ends when none came for a while. Room in the file
+ * must have been taken before, as for every commit.
+ */
+
+import { Worker } from "node:worker_threads";
+import { type SliceClock, Slices } from "../slices.ts";
+import type { FromThread, ThreadOptions, ToThread } from "./commit-thread.ts";
+import { type PackedTree, packEntries, type UnpackedEntry } from "./packed-entries.ts";
+
+/** Also where the sources are run as they are: Node 20 reads no TypeScript. */
+const THREAD_FILE = new URL("../../dist/lmdb/commit-thread.js", import.meta.url);
+
+/** Pieces that the thread has not taken yet: the rest waits, so that not all is in memory twice. */
+const PIECES_MAX = 16;
+
+/** How long a thread without work stays. */
+const IDLE_MS = 10_000;
+
+export type PackedTrees = { readonly [tree in PackedTree]: Iterable<UnpackedEntry> };
+
+export class LargeCommits {
+  readonly #options: ThreadOptions;
+  readonly #clock: SliceClock;
+  #thread: CommitThread | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(options: ThreadOptions, clock: SliceClock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  /** Resolves after the sync; rejects when nothing was written. One at a time. */
+  async write(trees: PackedTrees): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#thread ??= new CommitThread(this.#options);
+    const thread = this.#thread;
+    try {
+      await this.#send(thread, trees);
+      await thread.commit();
+    } catch (error) {
+      thread.drop();
+      throw error;
+    }
+    this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+  }
+
+  /** Ends the thread, which has no commit. */
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.close();
+  }
+
+  async #send(thread: CommitThread, trees: PackedTrees): Promise<void> {
+    const slices = new Slices(this.#clock);
+    for (const tree of ["values", "shapes"] as const) {
+      for (const bytes of packEntries(trees[tree])) {
+        await thread.send(tree, bytes);
+        if (slices.isOver) await slices.pause();
+      }
+    }
+  }
+}
+
+class CommitThread {
+  readonly #worker: Worker;
+  readonly #ended: Promise<void>;
+  #untaken = 0;
+  /** What went wrong: nothing more can be written. */
+  #failure: Error | undefined;
+  #wake: (() => void) | undefined;
+  #isCommitted = false;
+
+  constructor(options: ThreadOptions) {
+    this.#worker = new Worker(THREAD_FILE, { workerData: options });
+    this.#worker.on("message", (message: FromThread) => this.#hear(message));
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#ended = new Promise((resolve) => {
+      this.#worker.on("exit", () => {
+        this.#fail(new Error("expected the thread of a commit to go on, found it ended"));
+        resolve();
+      });
+    });
+  }
+
+  /** Resolves when there is room for another piece. */
+  async send(tree: PackedTree, bytes: ArrayBuffer): Promise<void> {
+    while (this.#untaken >= PIECES_MAX && this.#failure === undefined) await this.#heard();
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#untaken++;
+    this.#worker.ref();
+    this.#worker.postMessage({ kind: "entries", tree, bytes } satisfies ToThread, [bytes]);
+  }
+
+  async commit(): Promise<void> {
+    this.#say({ kind: "commit" });
+    while (!this.#isCommitted && this.#failure === undefined) await this.#heard();
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#isCommitted = false;
+    // A thread without work does not keep the process.
+    this.#worker.unref();
+  }
+
+  drop(): void {
+    this.#say({ kind: "drop" });
+  }
+
+  async close(): Promise<void> {
+    this.#worker.ref();
+    this.#say({ kind: "close" });
+    await this.#ended;
+  }
+
+  #say(message: ToThread): void {
+    this.#worker.postMessage(message, []);
+  }
+
+  #heard(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #hear(message: FromThread): void {
+    if (message.kind === "took") this.#untaken--;
+    else if (message.kind === "committed") this.#isCommitted = true;
+    else this.#fail(Object.assign(new Error(message.message), { code: message.code }));
+    this.#wake?.();
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    this.#wake?.();
+  }
+}
