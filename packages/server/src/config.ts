@@ -9,6 +9,7 @@
 import { resolve } from "node:path";
 import { assert, nearest, PeerError } from "@bigpeer/protocol";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { type AddressRange, readAddressRange } from "./http/client-address.ts";
 import { isLoopbackHost } from "./http/loopback.ts";
 import { STATEMENT_TIMEOUT_MS_MAX } from "./limits.ts";
 import type { LogLevel } from "./log.ts";
@@ -40,6 +41,8 @@ export interface Config {
   /** Without a slash at its end; undefined when each request tells it. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: CorsOrigins;
+  /** Whose `X-Forwarded-For` says the address of a client. */
+  readonly trustedProxies: readonly AddressRange[];
   /** Undefined when there is no management API. */
   readonly managementPort: number | undefined;
   readonly managementHost: string;
@@ -92,6 +95,7 @@ export function readConfig(
     tls: checkTls(given("tls-cert"), given("tls-key"), "tls"),
     publicUrl: CHECKS["public-url"](given("public-url")),
     corsOrigins: CHECKS["cors-origins"](given("cors-origins")),
+    trustedProxies: CHECKS["trusted-proxies"](given("trusted-proxies")),
     managementPort: CHECKS["management-port"](given("management-port")),
     managementHost: CHECKS["management-host"](given("management-host")),
     adminToken: CHECKS["admin-token"](given("admin-token")),
@@ -324,6 +328,7 @@ const CHECKS = {
   "tls-key": ({ text }: Given) => text,
   "public-url": checkPublicUrl,
   "cors-origins": checkOrigins,
+  "trusted-proxies": checkProxies,
   "management-port": checkPortOrOff,
   "management-host": (given: Given) => checkText(given, "an address"),
   "admin-token": checkToken,
@@ -398,6 +403,18 @@ function checkOrigins(given: Given): CorsOrigins {
     if (!isOrigin) throw invalid(given, "origins like https://app.example.com", word);
   }
   return words;
+}
+
+function checkProxies(given: Given): AddressRange[] {
+  if (given.text === "" || given.text === "none") return [];
+  return given.text
+    .split(",")
+    .map((word) => word.trim())
+    .map((word) => {
+      const range = readAddressRange(word);
+      if (range !== undefined) return range;
+      throw invalid(given, "addresses like 10.0.0.5 and ranges like 10.0.0.0/8 or fd00::/8", word);
+    });
 }
 
 function checkSwitch(given: Given): boolean {

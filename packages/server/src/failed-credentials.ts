@@ -5,7 +5,7 @@
  * so nobody can lock out others who come from the same address, as behind a proxy.
  */
 
-import { isIPv6 } from "node:net";
+import { networkOf } from "./http/client-address.ts";
 import { Refusal } from "./http/refusal.ts";
 import { WRONG_CREDENTIALS_MAX } from "./limits.ts";
 
@@ -76,20 +76,4 @@ export class FailedCredentials {
       return;
     }
   }
-}
-
-/** Who has one IPv6 address has 2^64 of them: they count as one. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
-  const [front = "", back] = address.replace(/%.*$/, "").split("::");
-  const before = front.split(":");
-  // `::` stands for as many zeros as are missing.
-  const after = back === undefined || back === "" ? [] : back.split(":");
-  const zeros = Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array.from({ length: zeros }, () => "0"), ...after];
-  return groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, "") || "0")
-    .join(":");
 }

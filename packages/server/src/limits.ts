@@ -3,6 +3,8 @@
  * engine are in its own limits.ts; sizes of pieces and caches stand beside their code.
  */
 
+import type { NewcomerBounds } from "./newcomers.ts";
+
 /** One request body. More than the documents of one call need; larger loads go in several calls. */
 export const BODY_SIZE_MAX: number = 8 * 1024 * 1024;
 
@@ -86,12 +88,61 @@ export const LINGER_MS_MAX = 2_000;
  */
 export const CONNECTIONS_MAX = 10_000;
 
+/** Those on which one credential was accepted first: half, so that others always find room. */
+export const CONNECTIONS_PER_CREDENTIAL_MAX = 5_000;
+
+/**
+ * Connections of HTTP on which no credential was accepted yet, of all and of one address. Half of all
+ * stay for those that have one. A network of many devices has far fewer of them at a time, because a
+ * device shows its credential with its first request. Beyond the bound of its address, one that was
+ * silent for some seconds gives way to a new one.
+ */
+export const HTTP_NEWCOMERS: NewcomerBounds = {
+  max: 5_000,
+  perAddressMax: 1_000,
+  silentMsMax: 5_000,
+};
+
+/**
+ * Peers whose credential was not accepted yet, of all and of one address: what those of one address
+ * send fits into half of GREETINGS_SIZE_MAX. A device is one of them for as long as a message takes to
+ * come and a credential to be checked, so thousands behind one address get in within seconds. Beyond
+ * the bound of its address, one that said nothing for a second gives way to a new one.
+ */
+export const SYNC_NEWCOMERS: NewcomerBounds = {
+  max: 2_000,
+  perAddressMax: 100,
+  silentMsMax: 1_000,
+};
+
 /** How long a peer that wants to sync may take to say hello, and what it may send until it is known. */
-export const SYNC_HELLO_MS_MAX = 10_000;
+export const SYNC_HELLO_MS_MAX = 5_000;
 export const SYNC_HELLO_SIZE_MAX: number = 192 * 1024;
 
-/** Messages of all peers of which only a part has come: beyond it whoever sends more is told `busy`. */
-export const SYNC_UNREAD_SIZE_MAX: number = 512 * 1024 * 1024;
+/**
+ * Chunks and fragments that a hello may come in: each costs some hundred bytes beside its own. Packets
+ * of the smallest networks and clients that send a few kilobytes at a time need a fraction of it.
+ */
+export const HELLO_PIECES_MAX = 512;
+
+/**
+ * What all connections together have sent before it is known who they are, for peers and for links.
+ * Connections of one address cannot take all of it.
+ */
+export const GREETINGS_SIZE_MAX: number = 64 * 1024 * 1024;
+
+/** Fragments of one message: clients with buffers of 2 KB need as many for the largest. */
+export const MESSAGE_FRAGMENTS_MAX = 8_192;
+
+/** What is read, and forgotten, of a connection that was told `bye`: so that the client sees that. */
+export const AFTER_END_SIZE_MAX: number = 256 * 1024;
+
+/**
+ * Messages of all peers of which only a part has come, with what their pieces cost: beyond it whoever
+ * sends more is told `busy`. Several of the largest messages fit, and it stays far below the memory
+ * that a small machine has.
+ */
+export const SYNC_UNREAD_SIZE_MAX: number = 128 * 1024 * 1024;
 
 /** What one peer has not taken, whatever it is: beyond it the connection is cut. */
 export const SYNC_UNSENT_SIZE_MAX: number = 32 * 1024 * 1024;
@@ -110,11 +161,10 @@ export const LINK_HANDSHAKE_MS_MAX = 10_000;
 export const LINK_GREETING_SIZE_MAX: number = 4 * 1024;
 
 /** Connections to the replication port on which no link was asked for yet, and those of one address. */
-export const LINK_IDLE_MAX = 500;
-export const LINK_IDLE_PER_ADDRESS_MAX = 100;
+export const LINK_NEWCOMERS: NewcomerBounds = { max: 500, perAddressMax: 100 };
 
-/** Messages of all links of which only a part has come: beyond it whoever sends more is told `busy`. */
-export const LINK_UNREAD_SIZE_MAX: number = 512 * 1024 * 1024;
+/** As SYNC_UNREAD_SIZE_MAX, for all links. */
+export const LINK_UNREAD_SIZE_MAX: number = 128 * 1024 * 1024;
 
 /**
  * Downloads of one app that wait for a content which other Big Peers may have, and how long. Beyond

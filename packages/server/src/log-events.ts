@@ -14,6 +14,8 @@ export interface RequestEvent {
   readonly method: string;
   readonly status: number;
   readonly elapsedMs: number;
+  /** Of the client. */
+  readonly remoteAddress: string;
 }
 
 /** Characters of a statement in a line. */
@@ -23,9 +25,9 @@ const NANOSECONDS_PER_MS = 1_000_000;
 
 /** A request is over. What we did wrong is always told, the rest to whoever asks for it. */
 export function requestLine(log: Log, event: RequestEvent): void {
-  const { requestId, operation, method, status } = event;
+  const { requestId, operation, method, status, remoteAddress } = event;
   const elapsedMs = rounded(event.elapsedMs);
-  const fields = { requestId, operation, method, status, elapsedMs };
+  const fields = { requestId, operation, method, status, elapsedMs, remoteAddress };
   log(status === 500 ? "error" : "debug", "a request was answered", fields);
 }
 

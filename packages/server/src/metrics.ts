@@ -108,6 +108,11 @@ export class Metrics {
     this.#requests.credentialFailed();
   }
 
+  /** Counts a request or connection that was refused because of a bound, or cut. */
+  boundMet(bound: string): void {
+    this.#requests.boundMet(bound);
+  }
+
   /** Counts a peer that was sent away before it had a session. */
   peerRefused(reason: string): void {
     this.#sync.refused(reason);
@@ -163,6 +168,7 @@ class RequestMetrics {
   readonly #requestBytes: Counter;
   readonly #responseBytes: Counter;
   readonly #failedCredentials: Counter;
+  readonly #bounds: Counter;
 
   constructor(registry: Registry, countInFlight: () => number) {
     this.#countInFlight = countInFlight;
@@ -178,6 +184,8 @@ class RequestMetrics {
     this.#responseBytes = count("http_response_bytes_total", went, "operation");
     const failed = "Credentials that opened nothing.";
     this.#failedCredentials = count("failed_credentials_total", failed);
+    const refused = "Requests and connections refused or cut because of a bound.";
+    this.#bounds = count("bound_refused_total", refused, "bound");
   }
 
   answered(request: CountedRequest): void {
@@ -192,6 +200,10 @@ class RequestMetrics {
 
   credentialFailed(): void {
     this.#failedCredentials.inc();
+  }
+
+  boundMet(bound: string): void {
+    this.#bounds.inc({ bound });
   }
 
   collect(): void {

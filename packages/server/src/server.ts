@@ -21,6 +21,7 @@ import { dataEndpoints } from "./data-api/data-endpoints.ts";
 import { DataGate, type DataSource } from "./data-api/data-gate.ts";
 import { deviceEndpoints } from "./data-api/device-endpoints.ts";
 import { markDataFolder, prepareDataFolder } from "./data-folder.ts";
+import { TrustedProxies } from "./http/client-address.ts";
 import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
 import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
@@ -206,7 +207,7 @@ export class RunningServer {
   }
 
   async #listen(): Promise<HttpServer> {
-    const { host, port, tls, corsOrigins, syncConnectionsMax } = this.#config;
+    const { host, port, tls, corsOrigins, syncConnectionsMax, trustedProxies } = this.#config;
     const { log } = this.#host;
     const cors = new Cors(corsOrigins);
     const router = this.#createRouter(cors);
@@ -223,6 +224,8 @@ export class RunningServer {
       port,
       log,
       upgrades,
+      proxies: new TrustedProxies(trustedProxies),
+      onRefused: (bound) => this.#metrics.boundMet(bound),
       ...(tls && { tls }),
       answer: (request) => router.answer(request),
       onAnswered: (answered) => this.#note(answered),
@@ -240,6 +243,7 @@ export class RunningServer {
       log,
       platform,
       health: () => this.#health,
+      onRefused: (bound) => this.#metrics.boundMet(bound),
       onAnswered: (answered) => this.#note(answered),
     });
   }
@@ -304,10 +308,17 @@ export class RunningServer {
   }
 
   #note({ request, operation, status, elapsedMs, requestBytes, responseBytes }: Answered): void {
-    const { id: requestId, method } = request;
+    const { id: requestId, method, remoteAddress } = request;
     const counted = { operation, method, status, elapsedMs, requestBytes, responseBytes };
     this.#metrics.answered(counted);
-    requestLine(this.#host.log, { requestId, operation, method, status, elapsedMs });
+    requestLine(this.#host.log, {
+      requestId,
+      operation,
+      method,
+      status,
+      elapsedMs,
+      remoteAddress,
+    });
   }
 
   /** What is lost of it is when a key was used last. */

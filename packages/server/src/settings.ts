@@ -14,6 +14,7 @@ export type SettingName =
   | "tls-key"
   | "public-url"
   | "cors-origins"
+  | "trusted-proxies"
   | "management-port"
   | "management-host"
   | "admin-token"
@@ -157,6 +158,16 @@ const DATA_API: SettingGroup = {
       argument: "LIST",
       default: "loopback",
       meaning: "web pages that may call: origins with commas between, loopback, * for all, or none",
+    },
+    {
+      name: "trusted-proxies",
+      flag: "--trusted-proxies",
+      env: "BIGPEER_TRUSTED_PROXIES",
+      type: "list",
+      argument: "LIST",
+      default: "",
+      meaning:
+        "proxies whose X-Forwarded-For is believed: addresses and ranges (10.0.0.0/8) with commas between",
     },
   ],
 };

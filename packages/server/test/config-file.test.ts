@@ -59,6 +59,7 @@ test("every setting but the file itself can be in the file", () => {
     "tls-key": "/etc/key.pem",
     "public-url": "https://data.example.com/",
     "cors-origins": ["https://a.example", "http://b.example:8080"],
+    "trusted-proxies": ["10.0.0.0/8"],
     "management-port": 0,
     "management-host": "::1",
     "admin-token": "0123456789abcdef",
@@ -91,6 +92,7 @@ test("every setting but the file itself can be in the file", () => {
     tls: { certFile: "/etc/cert.pem", keyFile: "/etc/key.pem" },
     publicUrl: "https://data.example.com",
     corsOrigins: ["https://a.example", "http://b.example:8080"],
+    trustedProxies: [{ address: "10.0.0.0", family: "ipv4", prefix: 8 }],
     managementPort: 0,
     managementHost: "::1",
     adminToken: "0123456789abcdef",
@@ -157,6 +159,19 @@ test.each([
   ["https://a.example,https://b.example", ["https://a.example", "https://b.example"]],
 ])("the origins %j are a text or a list", (given, origins) => {
   expect(read({ "cors-origins": given }).corsOrigins).toEqual(origins);
+});
+
+test.each([
+  ["none", []],
+  [[], []],
+  ["10.0.0.5", ["10.0.0.5"]],
+  [
+    ["10.0.0.0/8", "fd00::/8"],
+    ["10.0.0.0", "fd00::"],
+  ],
+])("the trusted proxies %j are a text or a list", (given, addresses) => {
+  const { trustedProxies } = read({ "trusted-proxies": given });
+  expect(trustedProxies.map(({ address }) => address)).toEqual(addresses);
 });
 
 test("the management API can be left away", () => {

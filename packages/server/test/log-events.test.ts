@@ -24,7 +24,8 @@ function keptLog() {
 
 test("a request that failed on our side is an error, every other is for debugging", () => {
   const { log, events } = keptLog();
-  const request = { requestId: "r1", operation: "execute", method: "POST" };
+  const remoteAddress = "192.0.2.1";
+  const request = { requestId: "r1", operation: "execute", method: "POST", remoteAddress };
   for (const status of [200, 404, 499, 500, 503]) {
     requestLine(log, { ...request, status, elapsedMs: 1.23456 });
   }

@@ -148,6 +148,7 @@ test("[H13] the log has the id of each request when it is asked for, and no cred
     method: "POST",
     status: 200,
     elapsedMs: expect.any(Number),
+    remoteAddress: "127.0.0.1",
     msg: "a request was answered",
   });
   expect(stderr).not.toContain(apiKey);

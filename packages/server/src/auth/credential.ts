@@ -27,6 +27,20 @@ export function createCredential(id: string, permissions: Permissions): Credenti
   return { id, permissions, authority, mayAskPeers, mayUpload: isAnything(write) };
 }
 
+const OWNERS = new WeakMap<Credential, string>();
+
+/**
+ * The name under which what is used with a credential of an app is counted. Ids of users are names in
+ * their app alone.
+ */
+export function ownerOf(appId: string, credential: Credential): string {
+  const known = OWNERS.get(credential);
+  if (known !== undefined) return known;
+  const made = `${appId} ${credential.id}`;
+  OWNERS.set(credential, made);
+  return made;
+}
+
 /** The id of a user that a provider has named. Two users never have the same. */
 export function userCredentialId(
   kind: "session" | "jwt",

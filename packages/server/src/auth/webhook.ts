@@ -17,7 +17,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { networkOf } from "../failed-credentials.ts";
+import { networkOf } from "../http/client-address.ts";
 import { type Refusal, unavailable } from "../http/refusal.ts";
 import { QUESTIONS_MAX } from "../limits.ts";
 import type { Log } from "../log.ts";

@@ -6,7 +6,7 @@
 
 import { type ErrorCode, PeerError, type Value } from "@bigpeer/protocol";
 import type { Authentication } from "../auth/authentication.ts";
-import type { Credential } from "../auth/credential.ts";
+import { type Credential, ownerOf } from "../auth/credential.ts";
 import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import { bearerOf } from "../http/bearer.ts";
@@ -128,7 +128,7 @@ export class DataGate<App extends DataApp> {
     const bearer = this.#options.auth.credentials.find(source.registry, text, place.appId);
     if (bearer instanceof Promise) return this.#verify(source, bearer, request);
     if (bearer === undefined) throw this.#failed(request, UNKNOWN);
-    return this.#enter(source, bearer);
+    return this.#enter(source, bearer, request);
   }
 
   /** What a failed call is told. One whose app was deleted meanwhile is nobody's any more: 401. */
@@ -150,7 +150,7 @@ export class DataGate<App extends DataApp> {
       throw error;
     });
     if (bearer === undefined) throw this.#failed(request, UNKNOWN);
-    return this.#enter(source, bearer);
+    return this.#enter(source, bearer, request);
   }
 
   /** Who tries many is told to wait. */
@@ -168,7 +168,9 @@ export class DataGate<App extends DataApp> {
   #enter(
     { apps }: DataSource<App>,
     { appId, credential }: Bearer,
+    request: HttpRequest,
   ): Admitted<App> | Promise<Admitted<App>> {
+    request.identify(ownerOf(appId, credential));
     const use = apps.tryUse(appId);
     if (use !== undefined) return { use, app: use.app, credential };
     return apps.use(appId).then(

@@ -27,8 +27,8 @@ export const REMOTE_EXECUTE: Operation<QueryRequest> = {
       throw unauthorized("the credential lacks the permission for this operation");
     }
     const onHangUp = (leave: () => void): (() => void) => request.onHangUp(leave);
-    const { id: requestId } = request;
-    const call = { app, credential, requestId, statement, args, onHangUp };
+    const { id: requestId, remoteAddress } = request;
+    const call = { app, credential, requestId, remoteAddress, statement, args, onHangUp };
     const outcome = await remote.run(call);
     // It has run: what came of it must be told. It has bounds of its own.
     const isApplied = outcome.kind === "done";

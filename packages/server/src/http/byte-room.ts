@@ -23,6 +23,11 @@ export class ByteRoom {
     return true;
   }
 
+  /** Takes it whether there is room or not: for what is there already. */
+  force(size: number): void {
+    this.#size += size;
+  }
+
   give(size: number): void {
     this.#size -= size;
   }

@@ -8,6 +8,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { ByteRoom } from "./byte-room.ts";
+import type { ConnectionOwners, HttpConnection } from "./connection-owners.ts";
 import {
   type BodyOptions,
   bodySizeMaxOf,
@@ -24,9 +25,12 @@ export const SHORT_ANSWER: number = 64 * 1024;
 export interface ExchangeOptions {
   /** Whether the client waits to be told to send its body. */
   readonly isAsking: boolean;
-  /** Of the connection, which may be gone when it is asked for. */
+  /** Of the client, whose connection may be gone when it is asked for. */
   readonly remoteAddress: string;
   readonly room: ByteRoom;
+  /** Undefined when it is gone. */
+  readonly connection: HttpConnection | undefined;
+  readonly owners: ConnectionOwners;
 }
 
 export class Exchange implements HttpRequest {
@@ -41,6 +45,8 @@ export class Exchange implements HttpRequest {
   readonly bodySizeMax: number;
   #isAsking: boolean;
   readonly #room: ByteRoom;
+  readonly #connection: HttpConnection | undefined;
+  readonly #owners: ConnectionOwners;
   #reserved = 0;
   #isOver = false;
   #requestBytes = 0;
@@ -49,9 +55,11 @@ export class Exchange implements HttpRequest {
   constructor(
     incoming: IncomingMessage,
     response: ServerResponse,
-    { isAsking, remoteAddress, room }: ExchangeOptions,
+    { isAsking, remoteAddress, room, connection, owners }: ExchangeOptions,
   ) {
     this.#room = room;
+    this.#connection = connection;
+    this.#owners = owners;
     this.incoming = incoming;
     this.response = response;
     this.method = incoming.method ?? "";
@@ -84,6 +92,15 @@ export class Exchange implements HttpRequest {
     return coding.toLowerCase() === "chunked"
       ? undefined
       : "expected chunked as the one transfer coding";
+  }
+
+  /** Whether its connection ends with its answer. */
+  get isSurplus(): boolean {
+    return this.#connection?.isSurplus === true;
+  }
+
+  identify(owner: string): void {
+    if (this.#connection !== undefined) this.#owners.identify(this.#connection, owner);
   }
 
   onHangUp(listener: () => void): () => void {

@@ -17,7 +17,7 @@ export interface HttpRequest {
   /** As on the wire, with its query. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of the other end of the connection; a proxy, where there is one. */
+  /** Of the client: the other end of the connection, or what a trusted proxy says. */
   readonly remoteAddress: string;
   /** Whether the connection itself is encrypted. */
   readonly isEncrypted: boolean;
@@ -25,6 +25,11 @@ export interface HttpRequest {
   readonly fault: string | undefined;
   /** What the body will have at most. */
   readonly bodySizeMax: number;
+  /**
+   * To be called when its credential was accepted, with the name under which what is used with it is
+   * counted. Throws a Refusal, 503, when that has too many connections.
+   */
+  identify(owner: string): void;
   /** Calls `listener` when the client leaves before it was answered. Returns the way to stop it. */
   onHangUp(listener: () => void): () => void;
   /** Takes the memory for an answer until it is sent; false when there is none left. */

@@ -24,12 +24,15 @@ import {
   CLOSE_MS_MAX,
   CONNECTIONS_LOOK_MS,
   CONNECTIONS_MAX,
+  CONNECTIONS_PER_CREDENTIAL_MAX,
   HEADERS_MS_MAX,
+  HTTP_NEWCOMERS,
   KEEP_ALIVE_MS,
   LINGER_MS_MAX,
   SEND_IDLE_MS_MAX,
 } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
+import type { NewcomerBounds } from "../newcomers.ts";
 import {
   type BytesContent,
   type EncodedAnswer,
@@ -38,10 +41,11 @@ import {
 } from "./answer.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
 import { ByteRoom } from "./byte-room.ts";
+import { TrustedProxies } from "./client-address.ts";
+import { ConnectionOwners, type HttpConnection } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { type IdleBounds, IdleCallers } from "./idle-callers.ts";
 import { nextRequestId } from "./request-id.ts";
 import { keepTickShape } from "./tick.ts";
 import { readTls } from "./tls.ts";
@@ -58,10 +62,16 @@ export interface HttpOptions {
   readonly onAnswered?: (answered: Answered) => void;
   /** For connections on which something else than HTTP is to be spoken. */
   readonly upgrades?: Upgrades;
-  /** Where HTTP is spoken only to be upgraded: bounds of connections on which that has not happened. */
-  readonly idle?: IdleBounds;
+  /** Connections without a credential that was accepted; those of a port for clients if left out. */
+  readonly newcomers?: NewcomerBounds;
+  /** Whose `X-Forwarded-For` is believed; nobody's if left out. */
+  readonly proxies?: TrustedProxies;
+  /** Told of each connection that was refused or cut, with the bound that it met. */
+  readonly onRefused?: (bound: RefusedBound) => void;
   readonly log: Log;
 }
+
+export type RefusedBound = "newcomers" | "credential_connections";
 
 export interface Upgrades {
   /** How many connections it may have taken at a time: they do not count as those of HTTP. */
@@ -76,6 +86,7 @@ export interface UpgradeRequest {
   readonly socket: Socket;
   /** What came behind the head of the request. */
   readonly head: Buffer;
+  /** Of the client. */
   readonly remoteAddress: string;
 }
 
@@ -96,12 +107,6 @@ export interface Answered {
   readonly responseBytes: number;
 }
 
-interface Connection {
-  readonly remoteAddress: string;
-  /** Requests under way: hardly ever more than one. */
-  readonly exchanges: Exchange[];
-}
-
 /**
  * Starts to listen. Throws PeerError `config.invalid` when the address cannot be had, or the files
  * of HTTPS are not what they should be.
@@ -117,10 +122,11 @@ export class HttpServer {
   readonly #options: HttpOptions;
   readonly #server: Server;
   readonly #secureServer: SecureServer | undefined;
-  readonly #connections = new Map<Socket, Connection>();
+  readonly #connections = new Map<Socket, HttpConnection>();
   /** Connections that are not yet encrypted, by their other end. */
   readonly #handshakes = new Map<string, Socket>();
-  readonly #idle: IdleCallers | undefined;
+  readonly #owners: ConnectionOwners;
+  readonly #proxies: TrustedProxies;
   readonly #room = new ByteRoom(ANSWERS_SIZE_MAX);
   #requestCount = 0;
   #url = "";
@@ -145,7 +151,15 @@ export class HttpServer {
       this.#server = this.#secureServer;
     }
     const { upgrades } = options;
-    this.#idle = options.idle && new IdleCallers(options.idle);
+    const { proxies = new TrustedProxies([]), newcomers = HTTP_NEWCOMERS, onRefused } = options;
+    this.#proxies = proxies;
+    this.#owners = new ConnectionOwners({
+      ...newcomers,
+      perOwnerMax: CONNECTIONS_PER_CREDENTIAL_MAX,
+      elapsed: () => performance.now(),
+      onRefused: () => onRefused?.("newcomers"),
+      onOwnerRefused: () => onRefused?.("credential_connections"),
+    });
     this.#server.maxConnections = CONNECTIONS_MAX + (upgrades?.connectionsMax ?? 0);
     this.#server.on("request", (request, response) => this.#take(request, response, false));
     // A client that asks before it sends its body is told to when somebody reads it.
@@ -217,18 +231,24 @@ export class HttpServer {
   }
 
   #watchConnections(): void {
-    const idle = this.#idle;
-    if (idle !== undefined) {
-      this.#server.on("connection", (socket: Socket) => idle.add(otherEnd(socket), socket));
-    }
+    // Encrypted or not, as it was accepted.
+    this.#server.on("connection", (socket: Socket) => this.#takeNewcomer(socket));
     const watch = (socket: Socket): void => {
       // One that asked for an upgrade and did not get it.
       if (this.#connections.has(socket)) return;
-      const exchanges: Exchange[] = [];
-      this.#connections.set(socket, { remoteAddress: socket.remoteAddress ?? "", exchanges });
+      const { remoteAddress = "" } = socket;
+      const connection: HttpConnection = {
+        end: otherEnd(socket),
+        remoteAddress,
+        isProxy: this.#proxies.has(remoteAddress),
+        exchanges: [],
+        owner: undefined,
+        isSurplus: false,
+      };
+      this.#connections.set(socket, connection);
       socket.once("close", () => {
-        for (const exchange of exchanges.slice()) this.#end(exchange);
-        this.#connections.delete(socket);
+        for (const exchange of connection.exchanges.slice()) this.#end(exchange);
+        this.#forget(socket);
       });
     };
     if (this.#secureServer === undefined) {
@@ -249,6 +269,29 @@ export class HttpServer {
     });
   }
 
+  /** Those of a proxy are not counted: they are of many clients. */
+  #takeNewcomer(socket: Socket): void {
+    const { newcomers } = this.#owners;
+    const { remoteAddress = "" } = socket;
+    const end = otherEnd(socket);
+    // One that asked for an upgrade and did not get it comes again.
+    if (newcomers.has(end) || this.#connections.has(socket) || this.#proxies.has(remoteAddress)) {
+      return;
+    }
+    if (!newcomers.makeRoom(remoteAddress)) {
+      socket.destroy();
+      return;
+    }
+    newcomers.add(end, remoteAddress, () => socket.destroy());
+    socket.once("close", () => newcomers.remove(end));
+  }
+
+  #forget(socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    if (connection !== undefined) this.#owners.remove(connection);
+    this.#connections.delete(socket);
+  }
+
   #watchUpgrades(upgrades: Upgrades): void {
     this.#server.on("upgrade", (incoming, duplex, head) => {
       const socket = duplex as Socket;
@@ -258,11 +301,11 @@ export class HttpServer {
         socket.destroy();
         return;
       }
-      const { remoteAddress } = connection;
+      const remoteAddress = this.#clientOf(connection, incoming);
       if (upgrades.take({ incoming, socket, head, remoteAddress })) {
-        this.#connections.delete(socket);
+        this.#forget(socket);
         // One that was refused is on its way out, at its own pace.
-        if (!socket.writableEnded) this.#idle?.remove(otherEnd(socket));
+        if (!socket.writableEnded) this.#owners.newcomers.remove(connection.end);
       } else this.#readAgain(incoming, socket, head);
     });
   }
@@ -286,16 +329,23 @@ export class HttpServer {
 
   #take(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean): void {
     const connection = this.#connections.get(incoming.socket);
-    const remoteAddress = connection?.remoteAddress ?? "";
+    const remoteAddress = connection === undefined ? "" : this.#clientOf(connection, incoming);
     const exchange = new Exchange(incoming, response, {
       isAsking,
       remoteAddress,
       room: this.#room,
+      connection,
+      owners: this.#owners,
     });
     connection?.exchanges.push(exchange);
     this.#requestCount++;
     response.on("close", () => this.#end(exchange));
     void this.#serve(exchange);
+  }
+
+  #clientOf({ remoteAddress, isProxy }: HttpConnection, { headers }: IncomingMessage): string {
+    if (!isProxy) return remoteAddress;
+    return this.#proxies.clientOf(remoteAddress, headers["x-forwarded-for"]);
   }
 
   #end(exchange: Exchange): void {
@@ -317,7 +367,7 @@ export class HttpServer {
       const answer = await this.#options.answer(exchange);
       const { status, content } = answer;
       const isCut = exchange.isCutOff(status);
-      const isLast = isCut || this.#closing !== undefined;
+      const isLast = isCut || this.#closing !== undefined || exchange.isSurplus;
       response.writeHead(status, headerList(answer, exchange.id, isLast));
       if (content.kind === "stream") await this.#stream(content, exchange);
       else if (isCut) sendOpen(content, response);

@@ -8,7 +8,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
-import { networkOf } from "../failed-credentials.ts";
+import { networkOf } from "../http/client-address.ts";
 import { type HttpServer, listenHttp, type UpgradeRequest } from "../http/http-server.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { messageBody, pathOf, Router } from "../http/router.ts";
@@ -17,8 +17,7 @@ import {
   LINK_HANDSHAKE_MS_MAX,
   LINK_HANDSHAKES_MAX,
   LINK_HANDSHAKES_PER_ADDRESS_MAX,
-  LINK_IDLE_MAX,
-  LINK_IDLE_PER_ADDRESS_MAX,
+  LINK_NEWCOMERS,
   LINKS_MAX,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -79,7 +78,7 @@ export class LinkListener implements IncomingLinkHost {
         log,
         ...(tls && { tls }),
         upgrades: { connectionsMax: LINKS_MAX, take: (asked) => this.#take(asked) },
-        idle: { max: LINK_IDLE_MAX, perAddressMax: LINK_IDLE_PER_ADDRESS_MAX },
+        newcomers: LINK_NEWCOMERS,
         answer: (request) => router.answer(request),
       });
     } catch (error) {

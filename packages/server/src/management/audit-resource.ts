@@ -29,7 +29,7 @@ function showLog(log: AuditLog, { query }: ManagementCall): Value {
   return { data: entries.map(showEntry), meta: pageMeta(request, total) };
 }
 
-function showEntry({ at, actor, action, target, requestId, detail }: AuditEntry): Value {
+function showEntry({ at, actor, action, target, requestId, address, detail }: AuditEntry): Value {
   return {
     at: showTime(at),
     actor,
@@ -37,5 +37,6 @@ function showEntry({ at, actor, action, target, requestId, detail }: AuditEntry)
     target,
     detail: detail ?? null,
     requestId: requestId ?? null,
+    address: address ?? null,
   };
 }

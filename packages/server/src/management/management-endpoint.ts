@@ -72,6 +72,7 @@ export function managementEndpoint(host: ManagementHost, resource: Resource): En
       assert(handler !== undefined, "the router asks for methods that are served");
       try {
         const actor = host.gate.admit(request);
+        request.identify(actor);
         const call = new ManagementCall(host, request, place, actor);
         call.checkBigPeer();
         const value = await handler(call);
@@ -102,7 +103,7 @@ export class ManagementCall {
 
   constructor(host: ManagementHost, request: HttpRequest, place: Place, actor: string) {
     this.host = host;
-    this.author = { actor, requestId: request.id };
+    this.author = { actor, requestId: request.id, address: request.remoteAddress };
     this.query = place.query;
     this.#request = request;
     this.#parameters = place.parameters;

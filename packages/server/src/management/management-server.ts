@@ -8,8 +8,14 @@ import { assert, PeerError } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
 import { type Config, checkServable } from "../config.ts";
 import { FailedCredentials } from "../failed-credentials.ts";
+import { TrustedProxies } from "../http/client-address.ts";
 import { type Health, healthEndpoints } from "../http/health.ts";
-import { type Answered, type HttpServer, listenHttp } from "../http/http-server.ts";
+import {
+  type Answered,
+  type HttpServer,
+  listenHttp,
+  type RefusedBound,
+} from "../http/http-server.ts";
 import { Router } from "../http/router.ts";
 import type { Log } from "../log.ts";
 import { requestLine } from "../log-events.ts";
@@ -50,6 +56,8 @@ export interface ManagementOptions {
   readonly platform: Platform;
   /** What is told at `/health/ready`. */
   readonly health?: () => Health;
+  /** See HttpOptions. */
+  readonly onRefused?: (bound: RefusedBound) => void;
   /** Told of every answer; without it they are logged here. */
   readonly onAnswered?: (answered: Answered) => void;
 }
@@ -57,7 +65,7 @@ export interface ManagementOptions {
 /** Listens when it resolves. Throws PeerError `config.invalid` when it must not, or cannot. */
 export async function startManagement(options: ManagementOptions): Promise<ManagementServer> {
   const { config, log, health = () => "ready" as const } = options;
-  const { managementHost: host, managementPort: port, tls } = config;
+  const { managementHost: host, managementPort: port, tls, trustedProxies } = config;
   assert(port !== undefined, "a port for the management API");
   checkServable(config);
   const router = new Router({
@@ -70,6 +78,8 @@ export async function startManagement(options: ManagementOptions): Promise<Manag
     host,
     port,
     log,
+    proxies: new TrustedProxies(trustedProxies),
+    ...(options.onRefused && { onRefused: options.onRefused }),
     ...(tls && { tls }),
     answer: (request) => router.answer(request),
     onAnswered: options.onAnswered ?? ((answered) => noteAnswer(log, answered)),
@@ -119,7 +129,8 @@ function managementEndpoints(options: ManagementOptions) {
 }
 
 function noteAnswer(log: Log, { request, operation, status, elapsedMs }: Answered): void {
-  requestLine(log, { requestId: request.id, operation, method: request.method, status, elapsedMs });
+  const { id: requestId, method, remoteAddress } = request;
+  requestLine(log, { requestId, operation, method, status, elapsedMs, remoteAddress });
 }
 
 /** The listener names the settings of the data API. */

@@ -21,6 +21,8 @@ import { AUDIT_ENTRIES_MAX } from "../limits.ts";
 export interface Author {
   readonly actor: string;
   readonly requestId?: string;
+  /** Where the request came from. */
+  readonly address?: string;
 }
 
 /** The author of what nobody asked for. */
@@ -35,6 +37,7 @@ export interface AuditEntry {
   /** To what: `app/shop/apiKey/till`. */
   readonly target: string;
   readonly requestId?: string;
+  readonly address?: string;
   readonly detail?: string;
 }
 
@@ -97,7 +100,7 @@ export function recordDeed(
 ): void {
   const collection = AUDIT_LOGS[kind];
   const id = lastNumber(transaction.view, collection) + 1;
-  const { actor, requestId } = author;
+  const { actor, requestId, address } = author;
   const { action, target, detail } = deed;
   const fields: ValueObject = {
     at: transaction.nowMs,
@@ -105,6 +108,7 @@ export function recordDeed(
     action,
     target,
     ...(requestId !== undefined && { requestId }),
+    ...(address !== undefined && { address }),
     ...(detail !== undefined && { detail }),
   };
   const high = { value: id - AUDIT_ENTRIES_MAX, isIncluded: true };
@@ -129,7 +133,7 @@ function lastNumber(view: View, collection: string): number {
 }
 
 function entryOf({ id, fields }: StoredDocument): AuditEntry {
-  const { at, actor, action, target, requestId, detail } = fields;
+  const { at, actor, action, target, requestId, address, detail } = fields;
   if (
     typeof at !== "number" ||
     typeof actor !== "string" ||
@@ -145,6 +149,7 @@ function entryOf({ id, fields }: StoredDocument): AuditEntry {
     action,
     target,
     ...(typeof requestId === "string" && { requestId }),
+    ...(typeof address === "string" && { address }),
     ...(typeof detail === "string" && { detail }),
   };
 }

@@ -66,6 +66,8 @@ export interface RemoteCall {
   readonly app: AskedApp;
   readonly credential: Pick<Credential, "id" | "authority">;
   readonly requestId: string;
+  /** Of whoever asked. */
+  readonly remoteAddress?: string;
   /** With its SYNC CONTEXT. */
   readonly statement: string;
   readonly args: unknown;
@@ -240,8 +242,9 @@ export class RemoteExecution {
     }
   }
 
-  #record({ app, credential, requestId, statement }: RemoteCall, count: number): Promise<void> {
-    const author = { actor: credential.id, requestId };
+  #record(call: RemoteCall, count: number): Promise<void> {
+    const { app, credential, requestId, remoteAddress: address, statement } = call;
+    const author = { actor: credential.id, requestId, ...(address !== undefined && { address }) };
     const detail = `${count} ${count === 1 ? "peer" : "peers"}: ${cutStatement(statement)}`;
     return this.#options.record(author, {
       action: "remote.execute",

@@ -34,6 +34,9 @@ const TABLE = new PathTable(PATHS.map((path) => ({ path })));
 /** When a server that has as many peers as it may is to be tried again, in seconds. */
 const FULL_RETRY_SECONDS = 10;
 
+/** When an address with too many peers that nobody knows is to try again, in seconds. */
+const NEWCOMERS_RETRY_SECONDS = 1;
+
 /** For requests that do not ask for a WebSocket. */
 export function syncEndpoints(): Endpoint[] {
   return PATHS.map((path) => ({
@@ -60,7 +63,7 @@ function take(options: SyncEndpointOptions, asked: UpgradeRequest): boolean {
   const found = TABLE.find(pathOf(url));
   if (found?.isExact !== true) return false;
   const { appId } = found.parameters;
-  const refused = refusalFor(options, headers.origin);
+  const refused = refusalFor(options, headers.origin, remoteAddress);
   if (refused !== undefined) {
     const [reason, refusal] = refused;
     options.onRefused?.(reason);
@@ -77,12 +80,17 @@ function take(options: SyncEndpointOptions, asked: UpgradeRequest): boolean {
 function refusalFor(
   { host, isOpen, connectionsMax, cors }: SyncEndpointOptions,
   origin: string | undefined,
+  remoteAddress: string,
 ): [reason: string, refusal: Refusal] | undefined {
   if (!isOpen()) return ["unavailable", unavailable("the server is starting or closing", 1)];
   if (!cors.allows(origin)) {
     return ["origin", new Refusal(403, "pages of this origin may not sync with this server")];
   }
-  if (host.connectionCount < connectionsMax) return undefined;
+  if (!host.hasRoomFor(remoteAddress)) {
+    const message = "too many peers of this address have not shown a credential yet";
+    return ["newcomers", unavailable(message, NEWCOMERS_RETRY_SECONDS)];
+  }
+  if (host.connectionCount < connectionsMax || host.cutSilent()) return undefined;
   const message = "the server has as many peers as it may have";
   return ["full", unavailable(message, FULL_RETRY_SECONDS)];
 }

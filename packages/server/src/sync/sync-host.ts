@@ -17,10 +17,16 @@ import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";
 import type { Bearer } from "../auth/credentials.ts";
 import { Refusal } from "../http/refusal.ts";
-import { SYNC_CLOSE_MS_MAX, SYNC_HELLO_MS_MAX, SYNC_UNREAD_SIZE_MAX } from "../limits.ts";
+import {
+  SYNC_CLOSE_MS_MAX,
+  SYNC_HELLO_MS_MAX,
+  SYNC_NEWCOMERS,
+  SYNC_UNREAD_SIZE_MAX,
+} from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { peerLine } from "../log-events.ts";
 import type { WatchedFigures } from "../metrics.ts";
+import { Newcomers } from "../newcomers.ts";
 import type { RegistryChange } from "../registry/registry.ts";
 import type { ExplainSteps } from "./device-facts.ts";
 import { DeviceRecords, deviceRecord } from "./device-records.ts";
@@ -52,7 +58,9 @@ export class SyncHost implements ConnectionHost {
   readonly #gate: SyncGate;
   readonly #connections = new Set<SyncConnection>();
   /** Those that have not said hello, in the order in which they came. */
-  readonly #newcomers = new Set<SyncConnection>();
+  readonly #silent = new Set<SyncConnection>();
+  /** Those whose credential was not accepted yet. */
+  readonly #newcomers: Newcomers<SyncConnection>;
   readonly #closedApps = new WeakSet<OpenApp>();
   /** By the id of the app. */
   readonly #servers = new Map<string, SyncServer>();
@@ -68,6 +76,10 @@ export class SyncHost implements ConnectionHost {
   constructor(options: SyncHostOptions) {
     this.#options = options;
     this.#gate = new SyncGate(options);
+    this.#newcomers = new Newcomers({
+      ...SYNC_NEWCOMERS,
+      elapsed: () => options.platform.elapsed(),
+    });
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#timer.unref();
   }
@@ -105,11 +117,27 @@ export class SyncHost implements ConnectionHost {
     return { ...server.figures(), peers: Array.from(server.presence.sessions()).length };
   }
 
+  /** Whether a peer of this address may come; those that have to give way for it are cut. */
+  hasRoomFor(address: string): boolean {
+    return this.#newcomers.makeRoom(address);
+  }
+
+  /** Cuts a peer that has said nothing for too long. False when there is none. */
+  cutSilent(): boolean {
+    return this.#newcomers.cutSilent();
+  }
+
   /** Takes a peer that has just connected. */
   add(channel: WebSocketChannel, place: SyncPlace): void {
     const connection = new SyncConnection(channel, place, this.#options.platform.elapsed(), this);
     this.#connections.add(connection);
-    this.#newcomers.add(connection);
+    this.#silent.add(connection);
+    this.#newcomers.add(connection, place.remoteAddress, () => {
+      this.#options.onRefused?.("newcomers");
+      // It is gone at once: others wait for its place.
+      this.#connections.delete(connection);
+      connection.cut();
+    });
   }
 
   /** To be called when an app was opened: what is recorded of its devices is put right. */
@@ -180,15 +208,18 @@ export class SyncHost implements ConnectionHost {
   }
 
   greeted(connection: SyncConnection): void {
-    this.#newcomers.delete(connection);
+    this.#silent.delete(connection);
+    this.#newcomers.hold(connection, true);
   }
 
   join(connection: SyncConnection, { app }: AppUse): ServerConnection {
+    this.#newcomers.remove(connection);
     this.#tell(connection, "a peer connected");
     return this.#serverOf(app).connect(connection);
   }
 
   refused(connection: SyncConnection, { code }: SyncRefusal): void {
+    this.#newcomers.hold(connection, false);
     this.#options.onRefused?.(code);
     peerLine(this.#options.log, "a peer was refused", { ...connection.place, code });
   }
@@ -198,7 +229,8 @@ export class SyncHost implements ConnectionHost {
   }
 
   ended(connection: SyncConnection): void {
-    this.#newcomers.delete(connection);
+    this.#silent.delete(connection);
+    this.#newcomers.remove(connection);
     this.#connections.delete(connection);
     if (this.#connections.size === 0) this.#onEmpty?.();
   }
@@ -234,9 +266,9 @@ export class SyncHost implements ConnectionHost {
   #tick(): void {
     const now = this.#options.platform.elapsed();
     const late = new SyncRefusal("malformed", `expected hello within ${SYNC_HELLO_MS_MAX} ms`);
-    for (const connection of this.#newcomers) {
+    for (const connection of this.#silent) {
       if (now - connection.startMs < SYNC_HELLO_MS_MAX) break;
-      this.#newcomers.delete(connection);
+      this.#silent.delete(connection);
       connection.dismiss(late);
     }
     for (const [appId, server] of this.#servers) this.#attempt(appId, () => server.tick());

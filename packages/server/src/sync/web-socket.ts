@@ -15,7 +15,16 @@ import type { Channel } from "@bigpeer/engine";
 import { SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket, WebSocketServer } from "ws";
 import { ByteRoom } from "../http/byte-room.ts";
-import { LINGER_MS_MAX, SYNC_HELLO_SIZE_MAX, SYNC_UNSENT_SIZE_MAX } from "../limits.ts";
+import {
+  AFTER_END_SIZE_MAX,
+  GREETINGS_SIZE_MAX,
+  HELLO_PIECES_MAX,
+  LINGER_MS_MAX,
+  MESSAGE_FRAGMENTS_MAX,
+  SYNC_HELLO_SIZE_MAX,
+  SYNC_UNSENT_SIZE_MAX,
+} from "../limits.ts";
+import { FrameScanner } from "./frame-scanner.ts";
 import { Intake, type LateReader } from "./intake.ts";
 import { kindOf, TrafficMeter } from "./traffic.ts";
 
@@ -42,11 +51,15 @@ const PONG_UNSENT_MAX: number = 64 * 1024;
 const BROKEN_REASONS: ReadonlyMap<number, string> = new Map([
   [1002, "expected frames of WebSocket"],
   [1007, "expected frames of WebSocket"],
+  [1008, `expected messages of at most ${MESSAGE_FRAGMENTS_MAX} fragments`],
   [1009, `expected messages of at most ${SYNC_MESSAGE_BYTES_MAX} bytes`],
 ]);
 
-/** Two bytes and the mask of a client. */
-const CONTROL_HEAD_SIZE = 6;
+/** What a chunk of a connection, and a fragment of a message, cost in bytes beside their own. */
+export const PIECE_COST = 256;
+
+/** How often a connection that is over may be found with less to send, before it is cut. */
+const LINGERS_MAX = 15;
 
 const NOTHING = new Uint8Array();
 
@@ -65,7 +78,9 @@ class TellingWebSocket extends WebSocket {
 interface Shared {
   /** What one may have sent before it is known. */
   readonly greetingSizeMax: number;
+  /** For what comes of those who are known, and of all others. */
   readonly room: ByteRoom;
+  readonly greetings: ByteRoom;
   readonly intake: Intake;
   readonly frames: FrameMaker;
   readonly sent: TrafficMeter;
@@ -85,6 +100,7 @@ export class ChannelMaker {
     skipUTF8Validation: true,
     autoPong: false,
     maxPayload: SYNC_MESSAGE_BYTES_MAX,
+    maxFragments: MESSAGE_FRAGMENTS_MAX,
     WebSocket: TellingWebSocket,
   });
 
@@ -96,7 +112,14 @@ export class ChannelMaker {
   ) {
     const { sent, received } = this;
     const room = new ByteRoom(sizeMax);
-    this.#shared = { greetingSizeMax, room, intake, frames: new FrameMaker(), sent, received };
+    const greetings = new ByteRoom(GREETINGS_SIZE_MAX);
+    const frames = new FrameMaker();
+    this.#shared = { greetingSizeMax, room, greetings, intake, frames, sent, received };
+  }
+
+  /** What messages of all connections take that are not whole, or wait to be read. */
+  get unreadBytes(): number {
+    return this.#shared.room.size + this.#shared.greetings.size;
   }
 
   /** Undefined when the request is none of WebSocket; then it was answered. */
@@ -116,6 +139,7 @@ export class ChannelMaker {
       skipUTF8Validation: true,
       autoPong: false,
       maxPayload: SYNC_MESSAGE_BYTES_MAX,
+      maxFragments: MESSAGE_FRAGMENTS_MAX,
       handshakeTimeout: timeoutMs,
     });
     let socket: Socket | undefined;
@@ -148,12 +172,6 @@ export interface DialHandlers {
   failed(error: Error): void;
 }
 
-/** A message that waits to be read, and what it has taken of the room. */
-interface LateMessage {
-  readonly bytes: Buffer;
-  readonly size: number;
-}
-
 export class WebSocketChannel implements Channel, LateReader {
   readonly #webSocket: TellingWebSocket;
   readonly #socket: Socket;
@@ -161,11 +179,21 @@ export class WebSocketChannel implements Channel, LateReader {
   /** We have dialled: then frames are masked, each in its own way. */
   readonly #isMasked: boolean;
   #listener: ChannelListener | undefined;
-  /** What came since the last whole message. */
+  readonly #scanner = new FrameScanner();
+  /** What was taken of the room for what came. */
   #unread = 0;
+  /** The part of it that stays taken when the messages of the last chunk are read. */
+  #open = 0;
+  /** All that came before it is known who that is, in bytes and in pieces. */
+  #greetingSize = 0;
+  #greetingPieces = 0;
   #isKnown = false;
   /** Messages that came when there was no time to read them; undefined when there are none. */
-  #late: LateMessage[] | undefined;
+  #late: Buffer[] | undefined;
+  /** What all of them have taken of the room. */
+  #lateSize = 0;
+  /** What messages have taken that were read before it is known who that is: they may be kept. */
+  #heardSize = 0;
   /** How many of them were read. */
   #lateRead = 0;
   /** The connection was gone while some of them waited. */
@@ -178,6 +206,8 @@ export class WebSocketChannel implements Channel, LateReader {
   #isOver = false;
   /** Nothing is read any more. */
   #isStopped = false;
+  /** It was closed, and the other side is waited for. */
+  #isEnding = false;
 
   constructor(webSocket: TellingWebSocket, socket: Socket, shared: Shared, isMasked = false) {
     this.#webSocket = webSocket;
@@ -185,15 +215,19 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#shared = shared;
     this.#isMasked = isMasked;
     webSocket.channel = this;
-    webSocket.on("message", onMessage).on("ping", onPing).on("pong", onPong).on("close", onClose);
+    webSocket.on("message", onMessage).on("ping", onPing).on("close", onClose);
     // It is followed by `close`, which is all that there is to know.
     webSocket.on("error", ignore);
     // Before the library sees it: a message that is whole gives back what it had taken.
-    socket.prependListener("data", (chunk: Buffer) => this.#arrived(chunk.length));
+    socket.prependListener("data", (chunk: Buffer) => this.#arrived(chunk));
   }
 
   get queuedBytes(): number {
     return this.#socket.writableLength;
+  }
+
+  get #room(): ByteRoom {
+    return this.#isKnown ? this.#shared.room : this.#shared.greetings;
   }
 
   /** To be called once, before anything else gets a turn. */
@@ -203,7 +237,13 @@ export class WebSocketChannel implements Channel, LateReader {
 
   /** From now on messages may have their full size. */
   trust(): void {
+    if (this.#isKnown) return;
+    const taken = this.#unread + this.#lateSize + this.#heardSize;
+    this.#shared.greetings.give(taken);
     this.#isKnown = true;
+    this.#heardSize = 0;
+    // It was there before: so it is taken whether there is room or not.
+    this.#room.force(this.#unread + this.#lateSize);
   }
 
   send(bytes: Uint8Array): void {
@@ -233,12 +273,27 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#readOn();
   }
 
+  /**
+   * What was sent goes out. Nothing that comes is kept from here on: a little is read and forgotten,
+   * so that the other side sees what it was sent before the connection ends.
+   */
   close(): void {
     this.#over();
     this.#webSocket.close(1000);
-    // Then the end of the other side is not seen either.
-    if (this.#isStopped) setTimeout(() => this.#webSocket.terminate(), LINGER_MS_MAX).unref();
-    else this.#webSocket.resume();
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    const socket = this.#socket;
+    // The library would keep each message until it is whole.
+    socket.removeAllListeners("data");
+    let left = AFTER_END_SIZE_MAX;
+    socket.on("data", ({ length }: Buffer) => {
+      left -= length;
+      if (left <= 0) socket.pause();
+    });
+    socket.end();
+    if (this.#isStopped) socket.pause();
+    else socket.resume();
+    this.#linger(LINGERS_MAX, socket.writableLength);
   }
 
   /** Ends it at once, whatever was not sent. */
@@ -258,35 +313,31 @@ export class WebSocketChannel implements Channel, LateReader {
 
   /** For the library's events alone. */
   received(bytes: Buffer, isBinary: boolean): void {
-    const size = this.#unread;
-    this.#unread = 0;
+    const size = this.#unread - this.#open;
+    this.#unread = this.#open;
     if (this.#isOver || !isBinary || (this.#late === undefined && this.#shared.intake.isOpen())) {
-      this.#shared.room.give(size);
+      this.#giveHeard(size);
       if (!this.#isOver) this.#hear(bytes, isBinary);
-    } else this.#keep({ bytes, size });
+    } else this.#keep(bytes, size);
   }
 
   /** For the intake alone. */
   readLate(): boolean {
     this.#readFirst();
     if (this.#late !== undefined && this.#lateRead < this.#late.length) return true;
+    this.#forgetLate();
     this.#late = undefined;
     if (this.#isGone) this.#end();
     else this.#readOn();
     return false;
   }
 
-  /** For the library's events alone: a control frame with so much content, which is no message. */
-  passed(size: number): void {
-    const taken = Math.min(this.#unread, size + CONTROL_HEAD_SIZE);
-    this.#shared.room.give(taken);
-    this.#unread -= taken;
-  }
-
   /** For the library's events alone. */
   closed(): void {
-    this.#shared.room.give(this.#unread);
+    this.#room.give(this.#unread + this.#heardSize);
     this.#unread = 0;
+    this.#open = 0;
+    this.#heardSize = 0;
     // What came before counts, and comes first.
     if (this.#late === undefined) this.#end();
     else this.#isGone = true;
@@ -304,7 +355,8 @@ export class WebSocketChannel implements Channel, LateReader {
     else this.refuse("expected a binary frame, found text");
   }
 
-  #keep(message: LateMessage): void {
+  #keep(message: Buffer, size: number): void {
+    this.#lateSize += size;
     if (this.#late === undefined) {
       this.#late = [];
       this.#lateRead = 0;
@@ -316,15 +368,23 @@ export class WebSocketChannel implements Channel, LateReader {
 
   #readFirst(): void {
     const first = this.#late?.[this.#lateRead++];
-    if (first === undefined) return;
-    this.#shared.room.give(first.size);
-    this.#hear(first.bytes, true);
+    if (first !== undefined) this.#hear(first, true);
+  }
+
+  #forgetLate(): void {
+    this.#giveHeard(this.#lateSize);
+    this.#lateSize = 0;
+  }
+
+  #giveHeard(size: number): void {
+    if (this.#isKnown) this.#room.give(size);
+    else this.#heardSize += size;
   }
 
   /** Nothing that comes, or waits, counts any more. */
   #over(): void {
     this.#isOver = true;
-    for (const { size } of this.#late?.slice(this.#lateRead) ?? []) this.#shared.room.give(size);
+    this.#forgetLate();
     // The intake still has it: that it is empty is found there.
     if (this.#late !== undefined) this.#late = [];
     this.#lateRead = 0;
@@ -335,18 +395,62 @@ export class WebSocketChannel implements Channel, LateReader {
     if (isWanted) this.#webSocket.resume();
   }
 
-  #arrived(size: number): void {
+  /** Charges what will be kept of a chunk, before the library sees it. */
+  #arrived(chunk: Buffer): void {
     if (this.#isOver) return;
-    const { greetingSizeMax } = this.#shared;
-    if (!this.#isKnown && this.#unread + size > greetingSizeMax) {
-      this.#stop();
-      this.refuse(`expected a hello of at most ${greetingSizeMax} bytes`);
-    } else if (this.#shared.room.take(size)) this.#unread += size;
-    else {
+    const scanned = this.#scanner.read(chunk);
+    const { frames, openFrames, isCleared, isOpen } = scanned;
+    const isWhole = scanned.messages > 0;
+    // Control frames end without a word of the library, and nothing of them is kept.
+    if (isCleared && !isWhole) this.#closeOpen();
+    if (!isWhole && !isOpen) return;
+    const pieces = frames + 1;
+    if (!this.#isKnown && this.#isLongGreeting(chunk.length, pieces)) return;
+    const cost = chunk.length + pieces * PIECE_COST;
+    if (!this.#room.take(cost)) {
       this.#stop();
       this.#over();
       this.#listener?.overfull();
+      return;
     }
+    this.#unread += cost;
+    const left = isOpen ? chunk.length + (openFrames + 1) * PIECE_COST : 0;
+    this.#open = isWhole ? left : this.#unread;
+  }
+
+  #closeOpen(): void {
+    this.#room.give(this.#unread);
+    this.#unread = 0;
+    this.#open = 0;
+  }
+
+  /** Whether more came than a greeting needs; then that is told. */
+  #isLongGreeting(size: number, pieces: number): boolean {
+    const { greetingSizeMax } = this.#shared;
+    this.#greetingSize += size;
+    this.#greetingPieces += pieces;
+    const isLarge = this.#greetingSize > greetingSizeMax;
+    if (!isLarge && this.#greetingPieces <= HELLO_PIECES_MAX) return false;
+    this.#stop();
+    this.refuse(
+      isLarge
+        ? `expected a hello of at most ${greetingSizeMax} bytes`
+        : `expected a hello in at most ${HELLO_PIECES_MAX} pieces`,
+    );
+    return true;
+  }
+
+  /** Cuts the connection when its other side does not close it, or take what was sent. */
+  #linger(left: number, unsent: number): void {
+    const socket = this.#socket;
+    const timer = setTimeout(() => {
+      const { writableLength } = socket;
+      const isTaken = writableLength > 0 && writableLength < unsent;
+      if (isTaken && left > 0) this.#linger(left - 1, writableLength);
+      else this.#webSocket.terminate();
+    }, LINGER_MS_MAX);
+    timer.unref();
+    socket.once("close", () => clearTimeout(timer));
   }
 
   #write(bytes: Uint8Array): void {
@@ -390,12 +494,7 @@ function onMessage(this: WebSocket, bytes: unknown, isBinary: boolean): void {
 }
 
 function onPing(this: WebSocket, bytes: Buffer): void {
-  channelOf(this)?.passed(bytes.length);
   if (this.bufferedAmount <= PONG_UNSENT_MAX) this.pong(bytes);
-}
-
-function onPong(this: WebSocket, bytes: Buffer): void {
-  channelOf(this)?.passed(bytes.length);
 }
 
 function onClose(this: WebSocket): void {

@@ -251,6 +251,7 @@ test("[R8] [M32] a run is in the audit log before a peer hears of it, without it
       action: "remote.execute",
       target: "app/default",
       requestId: expect.any(String),
+      address: "127.0.0.1",
       detail: `1 peer: ${statement.slice(0, 999)}…`,
     },
   ]);

@@ -269,6 +269,7 @@ test("[M30] a deleted app comes back as it was, with its name, once", async () =
       target: "app/shop",
       detail: `id ${appId}`,
       requestId: expect.any(String),
+      address: "127.0.0.1",
     },
   ]);
   await api.must("DELETE", "/app/shop");

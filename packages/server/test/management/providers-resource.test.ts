@@ -225,6 +225,7 @@ test("[M29] the audit log has every change with who asked, the newest first, and
     target: "app/shop",
     detail: expect.any(String),
     requestId: reply.headers.get("x-request-id"),
+    address: "127.0.0.1",
   });
   expect(data[1]).toEqual({
     at: expect.any(String),
@@ -233,6 +234,7 @@ test("[M29] the audit log has every change with who asked, the newest first, and
     target: "app/shop",
     detail: null,
     requestId: expect.any(String),
+    address: "127.0.0.1",
   });
   const last = await api.get(`/audit?size=2&page=${meta.totalPages}`);
   expect(JSON.stringify(last)).toContain('"actor":"server"');

@@ -40,6 +40,7 @@ test("[M35] each change is in the audit log, without the secret; what changes no
       target: "app/default/replicationSecret",
       detail: null,
       requestId: expect.any(String),
+      address: "127.0.0.1",
     })),
   );
   const count = (await api.get("/audit?size=1")) as { meta: { totalPages: number } };

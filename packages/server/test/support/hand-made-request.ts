@@ -36,6 +36,7 @@ export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
     fault: undefined,
     bodySizeMax: parts.bodySizeMax ?? bytes.length,
     wasRead: false,
+    identify: () => {},
     onHangUp: () => () => {},
     reserveAnswer: () => true,
     readBody: (room) => {

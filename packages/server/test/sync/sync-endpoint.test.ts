@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SYNC_MESSAGE_BYTES_MAX, SYNC_VERSION } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
+import { SYNC_NEWCOMERS } from "../../src/limits.ts";
 import { RawConnection, requestBytes } from "../support/raw-connection.ts";
 import { DialRefused, helloOf, SyncClient } from "../support/sync-client.ts";
 import { serveSync } from "../support/sync-server.ts";
@@ -90,16 +91,16 @@ test("beyond the bound of connections the answer is 503, until one of them has g
   });
 });
 
-test("[S2] a connection without a hello is ended after ten seconds", async () => {
+test("[S2] a connection without a hello is ended after five seconds", async () => {
   const { url, pass, log } = await serveSync();
   const client = await SyncClient.dial(url);
-  pass(9_000);
+  pass(4_500);
   const later = await SyncClient.dial(url);
   pass(1_500);
   expect(await client.next()).toEqual({
     t: "bye",
     code: "malformed",
-    message: "expected hello within 10000 ms",
+    message: "expected hello within 5000 ms",
   });
   await client.closed();
   expect(later.isClosed).toBe(false);
@@ -110,6 +111,28 @@ test("[S2] a connection without a hello is ended after ten seconds", async () =>
     appId: undefined,
     code: "malformed",
   });
+});
+
+test("[S2] peers of one address without a credential are bounded, and silent ones give way", async () => {
+  const served = await serveSync({ syncConnectionsMax: SYNC_NEWCOMERS.perAddressMax + 2 });
+  const { url, pass, apiKey } = served;
+  const known = await SyncClient.greet(url, apiKey);
+  await known.nextOf("welcome");
+  const silent = [];
+  for (let i = 0; i < SYNC_NEWCOMERS.perAddressMax; i++) silent.push(await SyncClient.dial(url));
+  const { status, headers } = await refusedDial(url);
+  expect([status, headers["retry-after"]]).toEqual([503, "1"]);
+  pass(1_000);
+  const next = await SyncClient.greet(url, apiKey);
+  await next.nextOf("welcome");
+  await silent[0]?.closed();
+  expect([silent[1]?.isClosed, known.isClosed]).toEqual([false, false]);
+  // All places are taken: who has said nothing gives way there as well.
+  await (await SyncClient.greet(url, apiKey)).nextOf("welcome");
+  await (await SyncClient.greet(url, apiKey)).nextOf("welcome");
+  await silent[2]?.closed();
+  const { samples } = await served.figures();
+  expect(samples.get('bigpeer_sync_refused_total{reason="newcomers"}')).toBeGreaterThanOrEqual(3);
 });
 
 test("[S1] text, what cannot be read and another message before hello end the connection", async () => {

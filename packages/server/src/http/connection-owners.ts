@@ -1,0 +1,68 @@
+/**
+ * Connection owners: which connections of a listener have shown a credential that was accepted, and
+ * whose they are. The others are newcomers; a credential has a share of the rest.
+ */
+
+import { Newcomers, type NewcomersOptions } from "../newcomers.ts";
+import type { Exchange } from "./exchange.ts";
+import { unavailable } from "./refusal.ts";
+
+export interface ConnectionOwnersOptions extends NewcomersOptions {
+  /** Connections that one credential may have. */
+  readonly perOwnerMax: number;
+  /** Told of each that was refused because its credential has too many. */
+  readonly onOwnerRefused?: (() => void) | undefined;
+}
+
+/** A connection on which HTTP is spoken. */
+export interface HttpConnection {
+  /** Tells it from all others of this moment. */
+  readonly end: string;
+  /** Of its other end; a proxy, where there is one. */
+  readonly remoteAddress: string;
+  /** It belongs to a proxy, which has connections of many clients. */
+  readonly isProxy: boolean;
+  /** Requests under way: hardly ever more than one. */
+  readonly exchanges: Exchange[];
+  /** Whose credential was accepted first. */
+  owner: string | undefined;
+  /** It ends with its next answer. */
+  isSurplus: boolean;
+}
+
+/** When a credential that has too many connections is to try again, in seconds. */
+const RETRY_SECONDS = 1;
+
+export class ConnectionOwners {
+  /** By the other end of the connection. */
+  readonly newcomers: Newcomers<string>;
+  readonly #options: ConnectionOwnersOptions;
+  readonly #counts = new Map<string, number>();
+
+  constructor(options: ConnectionOwnersOptions) {
+    this.#options = options;
+    this.newcomers = new Newcomers(options);
+  }
+
+  /** The credential of `owner` was accepted on a connection. Throws a Refusal, 503, beyond its share. */
+  identify(connection: HttpConnection, owner: string): void {
+    if (connection.owner !== undefined || connection.isProxy) return;
+    const count = (this.#counts.get(owner) ?? 0) + 1;
+    if (count > this.#options.perOwnerMax) {
+      connection.isSurplus = true;
+      this.#options.onOwnerRefused?.();
+      throw unavailable("this credential has too many connections", RETRY_SECONDS);
+    }
+    this.#counts.set(owner, count);
+    connection.owner = owner;
+    this.newcomers.remove(connection.end);
+  }
+
+  /** To be called when it is closed, or something else than HTTP is spoken on it. */
+  remove({ owner }: HttpConnection): void {
+    if (owner === undefined) return;
+    const count = this.#counts.get(owner) ?? 0;
+    if (count > 1) this.#counts.set(owner, count - 1);
+    else this.#counts.delete(owner);
+  }
+}
