@@ -21,7 +21,12 @@ function frameOf(opcode, content) {
   if (size < 126) head = Buffer.from([128 | opcode, 128 | size, 0, 0, 0, 0]);
   else if (size < 65_536) {
     head = Buffer.from([128 | opcode, 128 | 126, size >> 8, size & 255, 0, 0, 0, 0]);
-  } else throw new Error(`expected a message below 64 KB, found ${size} bytes`);
+  } else {
+    head = Buffer.alloc(14);
+    head[0] = 128 | opcode;
+    head[1] = 128 | 127;
+    head.writeBigUInt64BE(BigInt(size), 2);
+  }
   return Buffer.concat([head, content]);
 }
 
@@ -40,9 +45,9 @@ export class RawClient {
   }
 
   /** Connected when it resolves. Messages are told from then on, each valid until it returns. */
-  static open({ port, path, onMessage, onClose }) {
+  static open({ port, path, onMessage, onClose, localAddress }) {
     return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+      const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
       socket.once("error", reject);
       socket.once("connect", () =>
         socket.write(

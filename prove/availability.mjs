@@ -1,0 +1,170 @@
+/**
+ * Whether any request stops the server. Each attack runs alone against a fresh server with a store of
+ * 50,000 documents, from a process of its own. Meanwhile `/health/live` is probed 200 times, another
+ * app goes on writing, syncing and uploading, and the memory of the server is watched. At the end the
+ * server must read and write, and have all that it acknowledged, also after it was killed.
+ *
+ * It needs Linux: memory and processor time are read from /proc, honest clients come from 127.0.0.2.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { ATTACKS } from "./availability/attacks.mjs";
+import { answersIn, countLost, Neighbour, probe } from "./availability/honest-clients.mjs";
+import { chooseAttacks, parseOptions, USAGE } from "./availability/options.mjs";
+import { prepareStore } from "./availability/prepared-store.mjs";
+import { describeLongest } from "./availability/profile.mjs";
+import { faultsOf, PROBES, tableHead, tableRow } from "./availability/report.mjs";
+import { startServer } from "./availability/server-process.mjs";
+
+const ATTACKER = fileURLToPath(new URL("availability/attacker.mjs", import.meta.url));
+const LOOK_MS = 20;
+const BEGIN_MS_MAX = 30_000;
+const ANSWERS_MS_MAX = 5_000;
+
+/** Probes that are not answered in so many times the length of the attack count as failed. */
+const PATIENCE = 3;
+
+async function messageOf(child, kind, msMax) {
+  const signal = AbortSignal.timeout(msMax);
+  for (;;) {
+    const [message] = await once(child, "message", { signal });
+    if (message.kind === "fault") throw new Error(message.fault);
+    if (message.kind === kind) return message;
+  }
+}
+
+/** Starts the attack. `end` ends it and resolves with what it was answered. */
+async function startAttack(attack, given) {
+  const child = fork(ATTACKER, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  child.send({ kind: "attack", name: attack.name, ...given });
+  let fault;
+  child.on("message", (message) => {
+    if (message.kind === "fault") fault = message.fault;
+  });
+  await messageOf(child, "begun", BEGIN_MS_MAX);
+  return {
+    async end() {
+      const exit = once(child, "exit");
+      const answers = messageOf(child, "answers", ANSWERS_MS_MAX).catch(() => undefined);
+      if (child.connected) child.send({ kind: "end" });
+      const told = await answers;
+      child.kill("SIGKILL");
+      await exit;
+      if (fault !== undefined) throw new Error(`the attack failed: ${fault}`);
+      return told?.answers ?? { "no tally": 1 };
+    },
+  };
+}
+
+/** The greatest memory of the server until `signal`. */
+async function watchMemory(server, signal) {
+  let most = 0;
+  while (!signal.aborted) {
+    most = Math.max(most, server.rssAnonMb);
+    await setTimeout(LOOK_MS);
+  }
+  return most;
+}
+
+/** Everything that happens while the server runs. */
+async function underAttack(attack, server, { facts, seconds }) {
+  const neighbour = new Neighbour(server.port, facts.neighbour.key);
+  await neighbour.warmUp();
+  await answersIn(server.port, facts.keys.writer, "orders");
+  const over = new AbortController();
+  const from = Date.now();
+  const memory = watchMemory(server, over.signal);
+  const attacker = await startAttack(attack, { port: server.port, facts, seconds });
+  const working = neighbour.workUntil(over.signal);
+  const probes = await probe(server.port, {
+    count: PROBES,
+    pauseMs: (seconds * 1000) / PROBES,
+    until: performance.now() + PATIENCE * seconds * 1000,
+  });
+  const until = Date.now();
+  const answers = await attacker.end();
+  over.abort();
+  const done = await working;
+  neighbour.close();
+  const isAlive =
+    server.isRunning &&
+    (await answersIn(server.port, facts.keys.writer, "orders")) &&
+    (await answersIn(server.port, facts.neighbour.key, "jobs"));
+  const turns = server.longestTurn(from, until);
+  const { acknowledged } = neighbour;
+  return { probes, neighbour: done, maxRssMb: await memory, answers, isAlive, turns, acknowledged };
+}
+
+async function runAttack(attack, { work, prepared, facts, seconds, profile }) {
+  const folder = join(work, attack.name);
+  cpSync(prepared, folder, { recursive: true });
+  const name = `${attack.name}.cpuprofile`;
+  const profiling = profile === undefined ? undefined : { folder: profile, name };
+  const server = await startServer(folder, { flags: attack.flags, profile: profiling });
+  try {
+    const { acknowledged, ...result } = await underAttack(attack, server, { facts, seconds });
+    if (profiling !== undefined) await server.stop();
+    await server.kill();
+    const again = await startServer(folder);
+    const lost = await countLost(again.port, facts.neighbour.key, acknowledged);
+    await again.kill();
+    return { name: attack.name, credential: attack.credential, ...result, lost };
+  } finally {
+    await server.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runAll(attacks, options, work) {
+  const prepared = options.store ?? join(work, "prepared");
+  const facts = await prepareStore(prepared, options.documents);
+  if (options.profile !== undefined) mkdirSync(options.profile, { recursive: true });
+  console.log(`${facts.documents} documents, ${options.seconds} s for each attack\n`);
+  console.log(tableHead());
+  const results = [];
+  for (const attack of attacks) {
+    const result = await runAttack(attack, { work, prepared, facts, ...options });
+    results.push(result);
+    console.log(tableRow(result));
+    if (options.profile !== undefined) {
+      console.log(describeLongest(join(options.profile, `${attack.name}.cpuprofile`)));
+    }
+  }
+  if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(results));
+  const broken = results.filter((result) => faultsOf(result).length > 0);
+  console.log(`\n${results.length - broken.length} of ${results.length} attacks hold`);
+  return broken.length === 0 ? 0 : 1;
+}
+
+function readOptions(args) {
+  try {
+    const options = parseOptions(args);
+    return { options, attacks: chooseAttacks(ATTACKS, options.only) };
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return undefined;
+  }
+}
+
+/** Resolves with the exit code. */
+export async function prove(args) {
+  const read = readOptions(args);
+  if (read === undefined) return 2;
+  const { options, attacks } = read;
+  if (options.help || options.list) {
+    const lines = attacks.map(({ name, credential, what }) => `${name} (${credential}): ${what}`);
+    console.log(options.help ? USAGE : lines.join("\n"));
+    return 0;
+  }
+  const work = mkdtempSync(join(tmpdir(), "bigpeer-prove-"));
+  try {
+    return await runAll(attacks, options, work);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * Loaded before the attacked server: notes long turns of its event loop in a file, one line each.
+ *
+ * A timer fires in every turn of a busy loop, so what the main thread used of a processor between two
+ * firings is the work of one turn. Unlike the time on the wall it does not grow when other programs
+ * use the machine. Where the system does not tell it, the time on the wall stands in its place.
+ */
+import { appendFileSync, openSync, readSync } from "node:fs";
+
+const LOOK_MS = 10;
+const NOTED_MS = 25;
+
+const file = process.env.PROVE_LOOP_FILE;
+const buffer = Buffer.alloc(128);
+const cpuMs = cpuClock();
+let before = { wall: performance.now(), cpu: cpuMs() };
+
+/** Milliseconds of a processor that this thread has used. */
+function cpuClock() {
+  try {
+    const fd = openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
+    return () => Number(buffer.latin1Slice(0, readSync(fd, buffer, 0, 128, 0)).split(" ")[0]) / 1e6;
+  } catch {
+    return () => performance.now();
+  }
+}
+
+function look() {
+  const now = { wall: performance.now(), cpu: cpuMs() };
+  const cpu = now.cpu - before.cpu;
+  const wall = now.wall - before.wall;
+  before = now;
+  if (wall >= NOTED_MS) {
+    appendFileSync(file, `${Date.now()} ${cpu.toFixed(1)} ${wall.toFixed(1)}\n`);
+  }
+}
+
+if (file !== undefined) setInterval(look, LOOK_MS).unref();

@@ -1,0 +1,91 @@
+/**
+ * What a run of one attack came to, as a verdict and as a row of the table.
+ */
+
+export const PROBES = 200;
+export const PROBE_MS_MAX = 250;
+export const RSS_ANON_MB_MAX = 700;
+
+/** Beyond it a write, sync or upload of the neighbour does not go on. */
+export const NEIGHBOUR_MS_MAX = 5_000;
+
+export function longest(times) {
+  return times.reduce((most, time) => Math.max(most, time), 0);
+}
+
+export function quantile(times, part) {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+/** What did not hold, in words; empty when all of it did. */
+export function faultsOf(result) {
+  const faults = [];
+  const { probes, neighbour, maxRssMb, isAlive, lost } = result;
+  const slow = probes.times.filter((time) => time > PROBE_MS_MAX).length;
+  if (slow > 0) faults.push(`${slow} probes above ${PROBE_MS_MAX} ms`);
+  if (probes.failed > 0) faults.push(`${probes.failed} probes without an answer`);
+  if (maxRssMb > RSS_ANON_MB_MAX) faults.push(`${Math.round(maxRssMb)} MB`);
+  for (const [kind, { times, failed }] of Object.entries(neighbour)) {
+    if (times.length === 0) faults.push(`no ${kind} of the neighbour`);
+    if (failed.length > 0)
+      faults.push(`${failed.length} ${kind} of the neighbour failed: ${failed[0]}`);
+    if (longest(times) > NEIGHBOUR_MS_MAX) faults.push(`${kind} of the neighbour waited`);
+  }
+  if (!isAlive) faults.push("does not answer any more");
+  if (lost > 0) faults.push(`${lost} acknowledged writes lost`);
+  return faults;
+}
+
+const COLUMNS = [
+  ["attack", ({ name }) => name],
+  ["credential", ({ credential }) => credential],
+  ["longest probe ms", ({ probes }) => ms(longest(probes.times))],
+  ["p50", ({ probes }) => ms(quantile(probes.times, 0.5))],
+  [
+    `over ${PROBE_MS_MAX}`,
+    ({ probes }) => probes.times.filter((time) => time > PROBE_MS_MAX).length + probes.failed,
+  ],
+  ["longest turn, CPU ms", ({ turns }) => ms(turns.cpuMs)],
+  ["on the wall", ({ turns }) => ms(turns.wallMs)],
+  ["writes", ({ neighbour }) => service(neighbour.writes)],
+  ["syncs", ({ neighbour }) => service(neighbour.syncs)],
+  ["uploads", ({ neighbour }) => service(neighbour.uploads)],
+  ["max RssAnon MB", ({ maxRssMb }) => Math.round(maxRssMb)],
+  ["the attacker got", ({ answers }) => tally(answers)],
+  ["holds", (result) => verdict(result)],
+];
+
+function ms(time) {
+  return Number.isFinite(time) ? String(Math.round(time)) : "";
+}
+
+/** How many there were, how many of them failed, and the longest wait. */
+function service({ times, failed }) {
+  const count =
+    failed.length === 0 ? `${times.length}` : `${times.length}, ${failed.length} failed`;
+  return `${count}; ${ms(longest(times))} ms`;
+}
+
+/** What there was most of, first. */
+function tally(answers) {
+  const sorted = Object.entries(answers).sort(([, a], [, b]) => b - a);
+  return sorted.map(([kind, count]) => `${kind} × ${count}`).join(", ");
+}
+
+function verdict(result) {
+  const faults = faultsOf(result);
+  return faults.length === 0 ? "yes" : `**no**: ${faults.join("; ")}`;
+}
+
+function row(cells) {
+  return `| ${cells.join(" | ")} |`;
+}
+
+export function tableHead() {
+  return [row(COLUMNS.map(([title]) => title)), row(COLUMNS.map(() => "---"))].join("\n");
+}
+
+export function tableRow(result) {
+  return row(COLUMNS.map(([, pick]) => pick(result)));
+}

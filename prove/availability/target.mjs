@@ -1,0 +1,170 @@
+/**
+ * What an attack has in its hands: the address and the keys, many requests at once, connections that
+ * are kept until the attack is over, and the tally of what the server answered.
+ */
+import { Agent, request } from "node:http";
+import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { RawClient } from "../../bench/sync/raw-client.mjs";
+
+export class Target {
+  /** `facts` are those of the prepared store; `onBegun` is called with the first thing that is sent. */
+  constructor({ port, facts, seconds }, onBegun) {
+    this.port = port;
+    this.facts = facts;
+    this.keys = facts.keys;
+    this.appId = facts.appId;
+    this.seconds = seconds;
+    this.answers = {};
+    this.isOver = false;
+    this.onBegun = onBegun;
+    this.open = new Set();
+    this.agents = new Map();
+  }
+
+  tally(kind) {
+    this.answers[kind] = (this.answers[kind] ?? 0) + 1;
+  }
+
+  begin() {
+    this.onBegun();
+    this.onBegun = () => {};
+  }
+
+  end() {
+    this.isOver = true;
+    for (const socket of this.open) socket.destroy();
+    for (const agent of this.agents.values()) agent.destroy();
+  }
+
+  pause(ms) {
+    return setTimeout(ms);
+  }
+
+  /** `act` again and again until the attack is over, `count` times at once. */
+  async many(count, act) {
+    const one = async (i) => {
+      for (let round = 0; !this.isOver; round++) await act(i, round);
+    };
+    await Promise.all(Array.from({ length: count }, (_, i) => one(i)));
+  }
+
+  #agentOf(address) {
+    let agent = this.agents.get(address);
+    if (agent === undefined) {
+      agent = new Agent({ keepAlive: true });
+      this.agents.set(address, agent);
+    }
+    return agent;
+  }
+
+  /** Sends a body (bytes) and reads the answer. Resolves with the status, 0 when it was cut. */
+  send({ method = "POST", path, key, body, type = "application/json", address, headers = {} }) {
+    this.begin();
+    return new Promise((resolve) => {
+      const finish = (kind, status) => {
+        this.tally(kind);
+        resolve(status);
+      };
+      const sent = request({
+        agent: this.#agentOf(address),
+        port: this.port,
+        host: "127.0.0.1",
+        localAddress: address,
+        method,
+        path,
+        headers: {
+          "content-type": type,
+          "content-length": body?.length ?? 0,
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          ...headers,
+        },
+      });
+      let hasAnswer = false;
+      sent.on("error", (error) => {
+        if (hasAnswer) return;
+        // What is refused at once must not make the attacker spin.
+        void setTimeout(20).then(() => finish(this.isOver ? "unanswered" : error.code, 0));
+      });
+      sent.on("response", (response) => {
+        hasAnswer = true;
+        response.resume();
+        response.on("close", () => finish(String(response.statusCode), response.statusCode));
+      });
+      sent.end(body);
+    });
+  }
+
+  json(path, key, value) {
+    return this.send({ path, key, body: Buffer.from(JSON.stringify(value)) });
+  }
+
+  execute(key, statement, args = {}) {
+    return this.json("/api/v4/store/execute", key, { statement, args });
+  }
+
+  /** A plain connection. Resolves when it is open, with undefined when it is refused. */
+  socket(address) {
+    this.begin();
+    return new Promise((resolve) => {
+      const socket = connect({ port: this.port, host: "127.0.0.1", localAddress: address });
+      this.open.add(socket);
+      socket.on("connect", () => resolve(socket));
+      socket.on("error", (error) => {
+        this.tally(error.code);
+        void setTimeout(100).then(() => resolve(undefined));
+      });
+      socket.on("close", () => this.open.delete(socket));
+    });
+  }
+
+  /** Resolves with a WebSocket, or undefined when it was refused. `client.isClosed` says the rest. */
+  async webSocket({ address, path = "/sync", onMessage = () => {} } = {}) {
+    this.begin();
+    try {
+      let client;
+      const onClose = () => {
+        if (client === undefined || client.isClosed) return;
+        client.isClosed = true;
+        if (!this.isOver) this.tally("closed");
+      };
+      client = await RawClient.open({
+        port: this.port,
+        path,
+        localAddress: address,
+        onMessage: (bytes) => onMessage(bytes, client),
+        onClose,
+      });
+      client.isClosed = false;
+      this.open.add(client.socket);
+      client.socket.on("close", () => this.open.delete(client.socket));
+      if (this.isOver) client.close();
+      return client;
+    } catch (error) {
+      this.tally(/HTTP\/1\.1 (\d+)/.exec(error.message)?.[1] ?? error.code ?? "refused");
+      await setTimeout(50);
+      return undefined;
+    }
+  }
+
+  /** Writes all of it, as fast as it is taken. False when the connection is gone. */
+  async pour(socket, bytes) {
+    if (socket.destroyed) return false;
+    if (socket.write(bytes)) {
+      // Others of this process must have their turn.
+      await setTimeout(0);
+      return true;
+    }
+    return new Promise((resolve) => {
+      const done = (isOpen) => {
+        socket.off("drain", onDrain);
+        socket.off("close", onClose);
+        resolve(isOpen);
+      };
+      const onDrain = () => done(true);
+      const onClose = () => done(false);
+      socket.on("drain", onDrain);
+      socket.on("close", onClose);
+    });
+  }
+}

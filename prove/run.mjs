@@ -1,0 +1,20 @@
+/**
+ * Runs a proof: `npm run prove -- availability`. A proof starts the real server, does to it what its
+ * documents say it withstands, and exits with 1 when something does not hold. Proofs take minutes and
+ * need a quiet machine, so they are not part of the tests. Each reads its own options.
+ */
+import { readdirSync } from "node:fs";
+
+const available = readdirSync(new URL(".", import.meta.url))
+  .filter((file) => file.endsWith(".mjs") && file !== "run.mjs")
+  .map((file) => file.slice(0, -".mjs".length))
+  .toSorted();
+
+const [name, ...rest] = process.argv.slice(2);
+if (name === undefined || !available.includes(name)) {
+  console.error(`expected the name of a proof (${available.join(", ")}), found ${name ?? "none"}`);
+  process.exitCode = 2;
+} else {
+  const { prove } = await import(`./${name}.mjs`);
+  process.exitCode = await prove(rest);
+}

@@ -1,0 +1,105 @@
+/**
+ * The pure parts of `npm run prove -- availability`: which attacks are chosen, and what counts as
+ * not holding.
+ */
+import { expect, test } from "vitest";
+
+interface Attack {
+  readonly name: string;
+}
+
+interface Options {
+  readonly parseOptions: (args: readonly string[]) => {
+    readonly only?: string[];
+    readonly seconds: number;
+  };
+  readonly chooseAttacks: (attacks: readonly Attack[], only?: readonly string[]) => Attack[];
+}
+
+interface Service {
+  readonly times: readonly number[];
+  readonly failed: readonly string[];
+}
+
+interface Result {
+  readonly name: string;
+  readonly credential: string;
+  readonly probes: { readonly times: readonly number[]; readonly failed: number };
+  readonly neighbour: Record<"writes" | "syncs" | "uploads", Service>;
+  readonly turns: { readonly cpuMs: number; readonly wallMs: number };
+  readonly maxRssMb: number;
+  readonly answers: Record<string, number>;
+  readonly isAlive: boolean;
+  readonly lost: number;
+}
+
+interface Report {
+  readonly faultsOf: (result: Result) => string[];
+  readonly tableHead: () => string;
+  readonly tableRow: (result: Result) => string;
+}
+
+const FOLDER = new URL("../prove/availability/", import.meta.url);
+const { parseOptions, chooseAttacks } = (await import(
+  new URL("options.mjs", FOLDER).href
+)) as Options;
+const { faultsOf, tableHead, tableRow } = (await import(
+  new URL("report.mjs", FOLDER).href
+)) as Report;
+
+const SERVED: Service = { times: [4, 9], failed: [] };
+const HOLDS: Result = {
+  name: "bye-flood",
+  credential: "none",
+  probes: { times: [1, 250], failed: 0 },
+  neighbour: { writes: SERVED, syncs: SERVED, uploads: SERVED },
+  turns: { cpuMs: 40, wallMs: 61.4 },
+  maxRssMb: 699.6,
+  answers: { "400": 2, closed: 30 },
+  isAlive: true,
+  lost: 0,
+};
+
+test("options of the command line have defaults and are checked", () => {
+  expect(parseOptions([])).toMatchObject({ seconds: 10, documents: 50_000, list: false });
+  expect(parseOptions(["--only", "joins,pings"]).only).toEqual(["joins", "pings"]);
+  expect(() => parseOptions(["--seconds", "no"])).toThrow(
+    "expected a number above 0, found 'no' at --seconds",
+  );
+});
+
+test("an attack is chosen by its name or by the words that it begins with", () => {
+  const attacks = ["joins", "joins-empty", "join", "pings"].map((name) => ({ name }));
+  expect(chooseAttacks(attacks)).toEqual(attacks);
+  expect(chooseAttacks(attacks, ["joins"]).map(({ name }) => name)).toEqual([
+    "joins",
+    "joins-empty",
+  ]);
+  expect(() => chooseAttacks(attacks, ["pongs"])).toThrow("found 'pongs' at --only");
+});
+
+test("a run holds at its bounds and not beyond any of them", () => {
+  const faults = (changes: Partial<Result>): string[] => faultsOf({ ...HOLDS, ...changes });
+  expect(faults({})).toEqual([]);
+  expect(faults({ probes: { times: [251], failed: 0 } })).toEqual(["1 probes above 250 ms"]);
+  expect(faults({ probes: { times: [], failed: 3 } })).toEqual(["3 probes without an answer"]);
+  expect(faults({ maxRssMb: 700.5 })).toEqual(["701 MB"]);
+  expect(faults({ isAlive: false, lost: 2 })).toEqual([
+    "does not answer any more",
+    "2 acknowledged writes lost",
+  ]);
+  const without = { ...HOLDS.neighbour, syncs: { times: [], failed: ["bye busy"] } };
+  expect(faults({ neighbour: without })).toEqual([
+    "no syncs of the neighbour",
+    "1 syncs of the neighbour failed: bye busy",
+  ]);
+  const waited = { ...HOLDS.neighbour, writes: { times: [5_001], failed: [] } };
+  expect(faults({ neighbour: waited })).toEqual(["writes of the neighbour waited"]);
+});
+
+test("a row has a cell for each column of the head", () => {
+  const cells = (row: string): number => row.split("|").length;
+  const [head = ""] = tableHead().split("\n");
+  expect(cells(tableRow(HOLDS))).toBe(cells(head));
+  expect(tableRow(HOLDS)).toContain("closed × 30, 400 × 2 | yes |");
+});
