@@ -3,49 +3,14 @@
  * not holding.
  */
 import { expect, test } from "vitest";
-
-interface Attack {
-  readonly name: string;
-}
-
-interface Options {
-  readonly parseOptions: (args: readonly string[]) => {
-    readonly only?: string[];
-    readonly seconds: number;
-  };
-  readonly chooseAttacks: (attacks: readonly Attack[], only?: readonly string[]) => Attack[];
-}
-
-interface Service {
-  readonly times: readonly number[];
-  readonly failed: readonly string[];
-}
-
-interface Result {
-  readonly name: string;
-  readonly credential: string;
-  readonly probes: { readonly times: readonly number[]; readonly failed: number };
-  readonly neighbour: Record<"writes" | "syncs" | "uploads", Service>;
-  readonly turns: { readonly cpuMs: number; readonly wallMs: number };
-  readonly maxRssMb: number;
-  readonly answers: Record<string, number>;
-  readonly isAlive: boolean;
-  readonly lost: number;
-}
-
-interface Report {
-  readonly faultsOf: (result: Result) => string[];
-  readonly tableHead: () => string;
-  readonly tableRow: (result: Result) => string;
-}
-
-const FOLDER = new URL("../prove/availability/", import.meta.url);
-const { parseOptions, chooseAttacks } = (await import(
-  new URL("options.mjs", FOLDER).href
-)) as Options;
-const { faultsOf, tableHead, tableRow } = (await import(
-  new URL("report.mjs", FOLDER).href
-)) as Report;
+import { chooseAttacks, parseOptions } from "../prove/availability/options.mjs";
+import {
+  faultsOf,
+  type Result,
+  type Service,
+  tableHead,
+  tableRow,
+} from "../prove/availability/report.mjs";
 
 const SERVED: Service = { times: [4, 9], failed: [] };
 const HOLDS: Result = {

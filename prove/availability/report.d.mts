@@ -1,0 +1,22 @@
+/** Types of report.mjs, for its test. */
+
+export interface Service {
+  readonly times: readonly number[];
+  readonly failed: readonly string[];
+}
+
+export interface Result {
+  readonly name: string;
+  readonly credential: string;
+  readonly probes: { readonly times: readonly number[]; readonly failed: number };
+  readonly neighbour: Record<"writes" | "syncs" | "uploads", Service>;
+  readonly turns: { readonly cpuMs: number; readonly wallMs: number };
+  readonly maxRssMb: number;
+  readonly answers: Record<string, number>;
+  readonly isAlive: boolean;
+  readonly lost: number;
+}
+
+export function faultsOf(result: Result): string[];
+export function tableHead(): string;
+export function tableRow(result: Result): string;
