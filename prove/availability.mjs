@@ -97,7 +97,16 @@ async function underAttack(attack, server, { facts, seconds }) {
     (await answersIn(server.port, facts.neighbour.key, "jobs"));
   const turns = server.longestTurn(from, until);
   const { acknowledged } = neighbour;
-  return { probes, neighbour: done, maxRssMb: await memory, answers, isAlive, turns, acknowledged };
+  return {
+    probes,
+    neighbour: done,
+    maxRssMb: await memory,
+    answers,
+    isAlive,
+    turns,
+    acknowledged,
+    startMs: from - server.startedAt,
+  };
 }
 
 async function runAttack(attack, { work, prepared, facts, seconds, profile }) {
@@ -128,11 +137,14 @@ async function runAll(attacks, options, work) {
   console.log(tableHead());
   const results = [];
   for (const attack of attacks) {
-    const result = await runAttack(attack, { work, prepared, facts, ...options });
+    const result = await runAttack(attack, { work, prepared, facts, ...options }).catch(
+      ({ message: error }) => ({ name: attack.name, credential: attack.credential, error }),
+    );
     results.push(result);
     console.log(tableRow(result));
     if (options.profile !== undefined) {
-      console.log(describeLongest(join(options.profile, `${attack.name}.cpuprofile`)));
+      const file = join(options.profile, `${attack.name}.cpuprofile`);
+      console.log(describeLongest(file, result.startMs ?? 0));
     }
   }
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(results));

@@ -120,14 +120,14 @@ function syncOnce(port, key) {
         end(() => reject(new Error(`${message.t} ${message.code}`)));
       }
     };
-    const onClose = (reason) => reject(new Error(reason));
+    const onClose = (reason) => reject(new Error(reason.slice(0, 60)));
     RawClient.open({ port, path: "/sync", onMessage, onClose, localAddress: HONEST_ADDRESS }).then(
       (opened) => {
         client = opened;
         if (late.aborted) client.close();
         else client.send(encodeMessage(helloOf(key, NEIGHBOUR_SITE)));
       },
-      reject,
+      ({ message }) => reject(new Error(message.split("\n")[0])),
     );
   });
 }

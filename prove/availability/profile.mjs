@@ -30,11 +30,11 @@ function readTree(nodes) {
 }
 
 /** First and last sample of the longest run, and how long it took. */
-function longestRun({ samples, timeDeltas }, tree) {
+function longestRun({ samples, timeDeltas }, tree, begin) {
   let best = { ms: 0, from: 0, to: 0 };
-  let run = { bottom: undefined, from: 0, ms: 0 };
-  for (const [i, id] of samples.entries()) {
-    const { node, bottom } = tree.get(id);
+  let run = { bottom: undefined, from: begin, ms: 0 };
+  for (let i = begin; i < samples.length; i++) {
+    const { node, bottom } = tree.get(samples[i]);
     const name = node.callFrame.functionName;
     const isGc = name === "(garbage collector)";
     if (IDLE.has(name)) run = { bottom: undefined, from: i + 1, ms: 0 };
@@ -45,34 +45,53 @@ function longestRun({ samples, timeDeltas }, tree) {
   return best;
 }
 
-function stackOf(id, tree) {
+/** Milliseconds by function, of some samples. */
+function timesOf({ samples, timeDeltas }, tree, { from, to }) {
+  const self = new Map();
+  for (let i = from; i <= to; i++) {
+    const name = frameName(tree.get(samples[i]).node);
+    self.set(name, (self.get(name) ?? 0) + (timeDeltas[i + 1] ?? 0) / 1000);
+  }
+  const most = [...self].sort(([, a], [, b]) => b - a).slice(0, SHOWN);
+  return most.map(([name, time]) => `    ${time.toFixed(0).padStart(6)} ms  ${name}`);
+}
+
+/** The stack that most samples of a run have. */
+function commonStack({ samples }, tree, { from, to }) {
+  const counts = new Map();
+  for (let i = from; i <= to; i++) counts.set(samples[i], (counts.get(samples[i]) ?? 0) + 1);
+  const [[id] = []] = [...counts]
+    .filter(([one]) => tree.get(one).node.callFrame.functionName !== "(garbage collector)")
+    .sort(([, a], [, b]) => b - a);
   const names = [];
-  for (let at = id; at !== undefined; at = tree.get(at).parent)
+  for (let at = id; at !== undefined; at = tree.get(at).parent) {
     names.push(frameName(tree.get(at).node));
+  }
   return names;
 }
 
-/** Text with the length of the longest piece, its own time by function, and its most common stack. */
-export function describeLongest(file) {
+/** The first sample that was taken `ms` after the profile began. */
+function sampleAt({ samples, timeDeltas }, ms) {
+  let passed = 0;
+  const found = samples.findIndex((_, i) => {
+    passed += timeDeltas[i] / 1000;
+    return passed >= ms;
+  });
+  return found === -1 ? samples.length : found;
+}
+
+/** The longest piece with its functions and its stack, and the functions of all; from `skipMs` on. */
+export function describeLongest(file, skipMs) {
   if (!existsSync(file)) return `  no profile at ${file}`;
   const profile = JSON.parse(readFileSync(file, "utf8"));
   const tree = readTree(profile.nodes);
-  const { ms, from, to } = longestRun(profile, tree);
-  const self = new Map();
-  const byNode = new Map();
-  for (let i = from; i <= to; i++) {
-    const id = profile.samples[i];
-    const time = (profile.timeDeltas[i + 1] ?? 0) / 1000;
-    const name = frameName(tree.get(id).node);
-    self.set(name, (self.get(name) ?? 0) + time);
-    byNode.set(id, (byNode.get(id) ?? 0) + time);
-  }
-  const most = [...self].sort(([, a], [, b]) => b - a).slice(0, SHOWN);
-  const [[hottest] = []] = [...byNode].sort(([, a], [, b]) => b - a);
-  const stack = hottest === undefined ? [] : stackOf(hottest, tree);
+  const begin = sampleAt(profile, skipMs);
+  const run = longestRun(profile, tree, begin);
   return [
-    `  longest piece ${ms.toFixed(0)} ms`,
-    ...most.map(([name, time]) => `    ${time.toFixed(0).padStart(6)} ms  ${name}`),
-    `    stack: ${stack.join(" < ")}`,
+    `  longest piece ${run.ms.toFixed(0)} ms`,
+    ...timesOf(profile, tree, run),
+    `    stack: ${commonStack(profile, tree, run).join(" < ")}`,
+    "  all pieces",
+    ...timesOf(profile, tree, { from: begin, to: profile.samples.length - 1 }),
   ].join("\n");
 }

@@ -15,6 +15,8 @@ export interface Result {
   readonly answers: Record<string, number>;
   readonly isAlive: boolean;
   readonly lost: number;
+  /** Why it could not be run; then there is nothing else. */
+  readonly error?: string;
 }
 
 export function faultsOf(result: Result): string[];

@@ -20,6 +20,7 @@ export function quantile(times, part) {
 
 /** What did not hold, in words; empty when all of it did. */
 export function faultsOf(result) {
+  if (result.error !== undefined) return [`failed to run: ${result.error}`];
   const faults = [];
   const { probes, neighbour, maxRssMb, isAlive, lost } = result;
   const slow = probes.times.filter((time) => time > PROBE_MS_MAX).length;
@@ -79,7 +80,7 @@ function verdict(result) {
 }
 
 function row(cells) {
-  return `| ${cells.join(" | ")} |`;
+  return `| ${cells.map((cell) => String(cell).replace(/\s+/g, " ")).join(" | ")} |`;
 }
 
 export function tableHead() {
@@ -87,5 +88,7 @@ export function tableHead() {
 }
 
 export function tableRow(result) {
-  return row(COLUMNS.map(([, pick]) => pick(result)));
+  if (result.error === undefined) return row(COLUMNS.map(([, pick]) => pick(result)));
+  const blanks = COLUMNS.slice(3).map(() => "");
+  return row([result.name, result.credential, ...blanks, verdict(result)]);
 }

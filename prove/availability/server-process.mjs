@@ -19,9 +19,10 @@ const LOG_SHOWN = 2_000;
 const NO_URL = "http://0.0.0.0:1";
 
 class ServerProcess {
-  constructor(child, quickstart, loopFile) {
+  constructor(child, quickstart, { loopFile, startedAt }) {
     this.child = child;
     this.loopFile = loopFile;
+    this.startedAt = startedAt;
     this.ended = once(child, "exit").then(([code, signal]) => signal ?? `exit ${code}`);
     Object.assign(this, quickstart);
     this.port = Number(new URL(quickstart.dataUrl).port);
@@ -84,6 +85,7 @@ export async function startServer(folder, { management = false, flags = [], prof
       : ["--cpu-prof", `--cpu-prof-dir=${profile.folder}`, `--cpu-prof-name=${profile.name}`];
   const settings = ["--data-dir", join(folder, "data"), "--port", "0", "--log-level", "warn"];
   settings.push("--management-port", management ? "0" : "off");
+  const startedAt = Date.now();
   const child = spawn(
     process.execPath,
     [...NODE_OPTIONS, ...profiling, "--import", WATCH, MAIN, ...settings, ...flags],
@@ -100,7 +102,8 @@ export async function startServer(folder, { management = false, flags = [], prof
   ) {
     if (child.exitCode !== null) break;
     const quickstart = await readyAt(quickstartFile);
-    if (quickstart !== undefined) return new ServerProcess(child, quickstart, loopFile);
+    if (quickstart !== undefined)
+      return new ServerProcess(child, quickstart, { loopFile, startedAt });
   }
   child.kill("SIGKILL");
   throw new Error(`expected a server that is ready\n${log}`);

@@ -53,6 +53,21 @@ const NO_BYTE_PARTS = repeated(frame(CONTINUATION, Buffer.alloc(0), { isLast: fa
 const PINGS = repeated(frame(PING, Buffer.alloc(0)), 64 * KB);
 const everywhere = (i) => `127.0.1.${1 + (i % 250)}`;
 
+/** After `first`, messages of 16 MB whose last byte does not come. */
+function unfinished(count, first) {
+  return (target) => {
+    const content = Buffer.alloc(1024 * KB, 0x80);
+    return target.many(count, async () => {
+      const client = await target.webSocket();
+      if (client === undefined) return;
+      client.socket.write(first);
+      client.socket.write(frame(BINARY, Buffer.alloc(16 * 1024 * KB)).subarray(0, 14));
+      for (let i = 0; i < 15 && !target.isOver; i++) await target.pour(client.socket, content);
+      while (!target.isOver && !client.isClosed) await target.pause(50);
+    });
+  };
+}
+
 /** Connections that are opened and then say nothing, as many as there can be. */
 function silence(count, path) {
   return async (target) => {
@@ -176,6 +191,12 @@ export const CONNECTION_ATTACKS = [
     credential: "none",
     what: "500 WebSockets of 250 addresses that go on sending after the server said bye",
     run: flood(500, { first: MALFORMED, flood: NOISE, addressOf: everywhere }),
+  },
+  {
+    name: "bye-flood-large",
+    credential: "none",
+    what: "150 WebSockets that send 15 MB of a message of 16 MB after the server said bye",
+    run: unfinished(150, MALFORMED),
   },
   {
     name: "fragments",
