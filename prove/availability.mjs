@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ATTACKS } from "./availability/attacks.mjs";
-import { answersIn, countLost, Neighbour, probe } from "./availability/honest-clients.mjs";
+import { answersIn, countLost, Neighbour, Prober } from "./availability/honest-clients.mjs";
 import { chooseAttacks, parseOptions, USAGE } from "./availability/options.mjs";
 import { prepareStore } from "./availability/prepared-store.mjs";
 import { describeLongest } from "./availability/profile.mjs";
@@ -76,12 +76,14 @@ async function underAttack(attack, server, { facts, seconds }) {
   const neighbour = new Neighbour(server.port, facts.neighbour.key);
   await neighbour.warmUp();
   await answersIn(server.port, facts.keys.writer, "orders");
+  const prober = new Prober(server.port);
+  await prober.open();
   const over = new AbortController();
   const from = Date.now();
   const memory = watchMemory(server, over.signal);
   const attacker = await startAttack(attack, { port: server.port, facts, seconds });
   const working = neighbour.workUntil(over.signal);
-  const probes = await probe(server.port, {
+  const probes = await prober.probe({
     count: PROBES,
     pauseMs: (seconds * 1000) / PROBES,
     until: performance.now() + PATIENCE * seconds * 1000,

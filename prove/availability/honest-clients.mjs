@@ -64,24 +64,32 @@ class Caller {
   }
 }
 
-/** `count` probes, one after the other, a pause before each. Ends early at `until`. */
-export async function probe(port, { count, pauseMs, until }) {
-  const caller = new Caller(port);
-  const times = [];
-  let failed = 0;
-  for (let i = 0; i < count && performance.now() < until; i++) {
-    await setTimeout(pauseMs);
-    const start = performance.now();
-    try {
-      const { status } = await caller.ask({ path: "/health/live" });
-      if (status === 200) times.push(performance.now() - start);
-      else failed++;
-    } catch {
-      failed++;
-    }
+/** Probes of `/health/live` on a connection of their own, which is there before the attack. */
+export class Prober {
+  constructor(port) {
+    this.caller = new Caller(port);
   }
-  caller.close();
-  return { times, failed: failed + (count - times.length - failed) };
+
+  /** Resolves when the connection is open. */
+  async open() {
+    await this.caller.ask({ path: "/health/live" });
+  }
+
+  /** `count` probes, one after the other, a pause before each. Those that are late at `until` fail. */
+  async probe({ count, pauseMs, until }) {
+    const times = [];
+    for (let i = 0; i < count && performance.now() < until; i++) {
+      await setTimeout(pauseMs);
+      const start = performance.now();
+      const isLive = await this.caller.ask({ path: "/health/live" }).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+      if (isLive) times.push(performance.now() - start);
+    }
+    this.caller.close();
+    return { times, failed: count - times.length };
+  }
 }
 
 /** Does `visit` again and again until `signal`; times of those that went well, reasons of others. */

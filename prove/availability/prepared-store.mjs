@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { post } from "../../bench/sync/post.mjs";
 import { startServer } from "./server-process.mjs";
 
@@ -62,6 +63,9 @@ async function fill(server, token, count) {
   }
   await execute("CREATE INDEX by_status ON orders (status)");
   await execute("CREATE INDEX by_customer ON orders (customer, placed)");
+  // Indexes are built in the background; every attack would meet the rest of it.
+  const unfinished = "SELECT _id FROM system:indexes WHERE state IS NOT MISSING";
+  while ((await execute(unfinished)).items.length > 0) await setTimeout(100);
 }
 
 /** What an attack must know of the store: ids of apps, keys. Prepares the store where it is absent. */

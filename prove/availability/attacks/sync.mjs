@@ -184,7 +184,7 @@ async function restless(target) {
 }
 
 function metadataOf(round) {
-  return { round, text: "m".repeat(100_000), list: Array(5_000).fill(round) };
+  return { round, text: "m".repeat(12_000), list: Array(1_000).fill(round) };
 }
 
 /** 200 peers that watch each other, and change large metadata again and again. */
