@@ -22,12 +22,12 @@ const SESSIONS_MS = 30_000;
 
 const EVERYTHING = { everything: true };
 
-/** Lets guests in with the token `come-in`, for so many seconds. */
+/** Lets guests in with the token `come-in-and-welcome`, for so many seconds. */
 async function provide({ running }: RealServer, sessionLength: number): Promise<void> {
   const permission = { read: EVERYTHING, write: EVERYTHING };
   const guests: ValueObject = {
     type: "anonymous",
-    sharedToken: "come-in",
+    sharedToken: "come-in-and-welcome",
     sessionLength,
     permission,
   };
@@ -36,7 +36,7 @@ async function provide({ running }: RealServer, sessionLength: number): Promise<
   await running.registry.apps.setProviders("default", read, SERVER);
 }
 
-const GUEST: LoginDetails = { provider: "guests", token: "come-in" };
+const GUEST: LoginDetails = { provider: "guests", token: "come-in-and-welcome" };
 
 function errorsOf(peer: Peer): PeerError[] {
   const errors: PeerError[] = [];
@@ -113,7 +113,10 @@ test("[S7] a session that is not renewed ends, and the error says why, once", {
   const server = await startRealServer();
   await provide(server, 2);
   let logins = 0;
-  const login = (): LoginDetails => ({ ...GUEST, token: logins++ === 0 ? "come-in" : "wrong" });
+  const login = (): LoginDetails => ({
+    ...GUEST,
+    token: logins++ === 0 ? "come-in-and-welcome" : "wrong",
+  });
   const peer = await server.peer({ login });
   const errors = errorsOf(peer);
   const codes: unknown[] = [];

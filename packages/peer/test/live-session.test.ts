@@ -46,7 +46,7 @@ test("[S7] a token that expires ends the session of a peer within a second", asy
   const server = await startRealServer();
   const guests = {
     type: "anonymous",
-    sharedToken: "come-in",
+    sharedToken: "come-in-and-welcome",
     sessionLength: 2,
     permission: { read: ALL, write: ALL },
   };
@@ -56,7 +56,7 @@ test("[S7] a token that expires ends the session of a peer within a second", asy
   let logins = 0;
   const login = (): LoginDetails => ({
     provider: "guests",
-    token: logins++ === 0 ? "come-in" : "wrong",
+    token: logins++ === 0 ? "come-in-and-welcome" : "wrong",
   });
   const peer = await server.peer({ login });
   peer.on("error", () => {});

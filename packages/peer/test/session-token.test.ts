@@ -42,7 +42,7 @@ async function listenForLogins(asked: string[] = []): Promise<string> {
 
 function loginAt(baseUrl: string): SessionToken {
   const login = (): Promise<{ provider: string; token: string }> =>
-    Promise.resolve({ provider: "guests", token: "come-in" });
+    Promise.resolve({ provider: "guests", token: "come-in-and-welcome" });
   return new SessionToken({ appId, baseUrl, credential: { kind: "login", login } });
 }
 
@@ -59,7 +59,9 @@ test("a login asks the app's own endpoint, and its session is used again", async
   const session = loginAt(await listenForLogins(asked));
   expect(await session.get()).toBe("session 1");
   expect(await session.get()).toBe("session 1");
-  expect(asked).toEqual([`POST /${appId}/auth/login {"provider":"guests","token":"come-in"}`]);
+  expect(asked).toEqual([
+    `POST /${appId}/auth/login {"provider":"guests","token":"come-in-and-welcome"}`,
+  ]);
 });
 
 test("what the server does not take any more is asked for again", async () => {

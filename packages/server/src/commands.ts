@@ -34,8 +34,9 @@ export interface CommandHost {
   readonly env: Environment;
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
-  /** Whether a person sees what printError prints. */
+  /** Whether a person sees what printError prints, and what print does. */
   readonly isTerminal: boolean;
+  readonly isOutputTerminal: boolean;
   readonly signals: SignalSource;
 }
 
@@ -103,7 +104,7 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
     // Without a certificate the signal ends the process, as a terminal that closes expects.
     const hasTls = config.tls !== undefined || config.replicationTls !== undefined;
     if (hasTls) host.signals.on("SIGHUP", () => server.reloadTls());
-    host.print(banner(server, config.dataDir));
+    host.print(banner(server, config.dataDir, host.isOutputTerminal));
     log("info", `${await stop}: closing`);
     await server.close();
     log("info", "closed");
@@ -125,7 +126,7 @@ const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number>
   },
 };
 
-function banner(server: RunningServer, dataDir: string): string {
+function banner(server: RunningServer, dataDir: string, isTerminal: boolean): string {
   const { managementUrl, replicationUrl } = server;
   return [
     `Big Peer ${VERSION} is ready\n`,
@@ -136,7 +137,7 @@ function banner(server: RunningServer, dataDir: string): string {
     ...appLines(server.registry.apps.names()),
     ...quickstartLine(server.quickstart),
     `  stop   Ctrl-C, or kill ${process.pid}\n`,
-    ...firstSteps(server.quickstart),
+    ...firstSteps(server.quickstart, isTerminal),
   ].join("");
 }
 
@@ -151,9 +152,10 @@ function quickstartLine(quickstart: Quickstart | undefined): string[] {
 }
 
 /** Shown once: later the key is in its file alone. */
-function firstSteps(quickstart: Quickstart | undefined): string[] {
+function firstSteps(quickstart: Quickstart | undefined, isTerminal: boolean): string[] {
   if (quickstart?.shown === undefined) return [];
-  const lines = curlLines(quickstart.shown).map((line) => `\n${line}\n`);
+  const { shown, path } = quickstart;
+  const lines = curlLines(shown, path, isTerminal).map((line) => `\n${line}\n`);
   return ["\nWrite a document, then read it back:\n", ...lines];
 }
 

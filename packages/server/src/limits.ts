@@ -3,6 +3,7 @@
  * engine are in its own limits.ts; sizes of pieces and caches stand beside their code.
  */
 
+import type { RateBounds } from "./http/minimum-rate.ts";
 import type { NewcomerBounds } from "./newcomers.ts";
 
 /** One request body. More than the documents of one call need; larger loads go in several calls. */
@@ -14,6 +15,9 @@ export const MANAGEMENT_BODY_SIZE_MAX: number = 1024 * 1024;
 /** All request bodies in memory at once: beyond it the answer is 503. */
 export const BODIES_SIZE_MAX: number = 256 * 1024 * 1024;
 
+/** Those of one credential: half, so that others always find room. */
+export const BODIES_PER_CREDENTIAL_SIZE_MAX: number = 128 * 1024 * 1024;
+
 /** How long a body may take to arrive. */
 export const BODY_MS_MAX = 30_000;
 
@@ -23,11 +27,21 @@ export const HEADERS_MS_MAX = 20_000;
 /** Calls of the data API that are worked on at once: beyond it the answer is 503. */
 export const CALLS_MAX = 2_000;
 
+/** Those of one credential: half, so that others always find room. Beyond it the answer is 503. */
+export const CALLS_PER_CREDENTIAL_MAX = 1_000;
+
 /** One answer in bytes: more is 400, to be asked for in pieces. */
 export const ANSWER_SIZE_MAX: number = 64 * 1024 * 1024;
 
-/** Long answers that their clients have not taken yet, all together: beyond it the answer is 503. */
-export const ANSWERS_SIZE_MAX: number = 512 * 1024 * 1024;
+/**
+ * Long answers that their clients have not taken yet, all together and of one credential: beyond it
+ * the answer is 503. The largest answer fits into half of it, so that others always find room.
+ */
+export const ANSWERS_SIZE_MAX: number = 192 * 1024 * 1024;
+export const ANSWERS_PER_CREDENTIAL_SIZE_MAX: number = 96 * 1024 * 1024;
+
+/** What an answer takes of it that is read from a file while it is sent: its buffers. */
+export const STREAM_SIZE: number = 256 * 1024;
 
 /** Memory that all statements of the process may have together, beside what each has for free. */
 export const STATEMENTS_MEMORY_MAX: number = 512 * 1024 * 1024;
@@ -35,11 +49,17 @@ export const STATEMENTS_MEMORY_MAX: number = 512 * 1024 * 1024;
 /** Characters of an Idempotency-Key. */
 export const REPEAT_KEY_LENGTH_MAX = 255;
 
-/** How long an upload may pause. */
+/** How long an upload may pause, and what must come of it: 4 KB/s, which the slowest networks have. */
 export const UPLOAD_IDLE_MS_MAX = 30_000;
+export const UPLOAD_RATE_MIN: RateBounds = { windowMs: 30_000, bytes: 120 * 1024 };
 
-/** Uploads at once, each with a file that is open: beyond it the answer is 503. */
+/**
+ * Uploads at once, each with a file that is open: of all, of one app and of one credential, so that
+ * others always find room. Beyond it the answer is 503.
+ */
 export const UPLOADS_MAX = 64;
+export const UPLOADS_PER_APP_MAX = 32;
+export const UPLOADS_PER_CREDENTIAL_MAX = 16;
 
 /**
  * Apps that are open at once; beyond it the one that was longest without use is closed. Each has four
@@ -56,8 +76,9 @@ export const KEEP_ALIVE_MS = 65_000;
 /** How often Node looks for headers that do not come. */
 export const CONNECTIONS_LOOK_MS = 5_000;
 
-/** How long a client may stop taking a long answer. */
+/** How long a client may stop taking a long answer, and what it must take of it: 4 KB/s. */
 export const SEND_IDLE_MS_MAX = 60_000;
+export const SEND_RATE_MIN: RateBounds = { windowMs: 60_000, bytes: 240 * 1024 };
 
 /** Answers that are compressed at once; beyond it they go out as they are. */
 export const COMPRESSIONS_MAX = 8;

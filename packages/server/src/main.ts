@@ -15,5 +15,6 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   print: (text) => process.stdout.write(text),
   printError: (text) => process.stderr.write(text),
   isTerminal: isatty(process.stderr.fd),
+  isOutputTerminal: isatty(process.stdout.fd),
   signals: process,
 });

@@ -65,8 +65,19 @@ export async function prepareQuickstart(host: QuickstartHost): Promise<Quickstar
   }
 }
 
-/** Two lines to paste into a shell: one writes a document, one reads it back. */
-export function curlLines({ dataUrl, apiKey }: QuickstartContent): string[] {
+/**
+ * Two lines to paste into a shell: one writes a document, one reads it back. Only on a terminal they
+ * have the key in them: elsewhere they are kept, in logs of services and containers, and read it from
+ * its file.
+ */
+export function curlLines(
+  { dataUrl, apiKey }: QuickstartContent,
+  path: string,
+  isTerminal: boolean,
+): string[] {
+  const key = isTerminal ? apiKey : `$(${readKey(path)})`;
+  const authorization = `Authorization: Bearer ${key}`;
+  const header = isTerminal ? quote(authorization) : `"${authorization}"`;
   const insert = {
     statement: "INSERT INTO tasks DOCUMENTS (:task)",
     args: { task: { title: "Water the plants", isDone: false } },
@@ -76,7 +87,7 @@ export function curlLines({ dataUrl, apiKey }: QuickstartContent): string[] {
     [
       "curl -sS",
       quote(`${dataUrl}/api/v4/store/execute`),
-      `-H ${quote(`Authorization: Bearer ${apiKey}`)}`,
+      `-H ${header}`,
       `-H ${quote("Content-Type: application/json")}`,
       `-d ${quote(JSON.stringify(body))}`,
     ].join(" "),
@@ -135,6 +146,11 @@ function withAddresses(
 ): ValueObject {
   const { managementUrl: _, ...rest } = content;
   return { ...rest, dataUrl, ...(managementUrl !== undefined && { managementUrl }) };
+}
+
+/** A command that prints the key of a file. */
+function readKey(path: string): string {
+  return `sed -n 's/.*"apiKey": *"\\([^"]*\\)".*/\\1/p' ${quote(path)}`;
 }
 
 function quote(text: string): string {

@@ -36,6 +36,8 @@ import { Metrics } from "./metrics.ts";
 import { metricsEndpoint } from "./metrics-endpoint.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
 import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
+import { weakProviders } from "./registry/auth-provider.ts";
+import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
 import { Registry } from "./registry/registry.ts";
 import { RemoteExecution } from "./sync/remote-execution.ts";
 import { syncEndpoints, syncUpgrades } from "./sync/sync-endpoint.ts";
@@ -195,10 +197,25 @@ export class RunningServer {
     const registry = await Registry.open(dataDir, this.#host);
     this.#opened = this.#prepareApps(registry);
     if (managementPort !== undefined) this.#management = await this.#listenManagement(this.#opened);
+    this.#warnOfSecrets(registry);
     await this.#links.start(this.#opened);
     const { managementUrl } = this;
     this.#quickstart = await prepareQuickstart({ dataDir, registry, url, managementUrl, log });
     this.#health = "ready";
+  }
+
+  /** Secrets that were made before they had to be long work on. */
+  #warnOfSecrets({ apps }: Registry): void {
+    for (const { id, name } of apps.names()) {
+      for (const provider of weakProviders(apps.get(id)?.authProviders ?? {})) {
+        const what = `the shared token of the provider ${provider} of the app ${name}`;
+        const remedy = "anybody may guess it; give the provider a longer one";
+        this.#host.log(
+          "warn",
+          `${what} has fewer than ${SHARED_TOKEN_LENGTH_MIN} characters: ${remedy}`,
+        );
+      }
+    }
   }
 
   /** Undefined until the server is open, and from the first step of closing on. */
@@ -283,14 +300,15 @@ export class RunningServer {
     const { log } = this.#host;
     const auth = this.#auth;
     const source = (): DataSource<OpenApp> | undefined => this.#source;
-    const gate = new DataGate<OpenApp>({ source, auth });
+    const onRefused = (bound: string): void => this.#metrics.boundMet(bound);
+    const gate = new DataGate<OpenApp>({ source, auth, onRefused });
     const login = loginEndpoint({ registry: () => source()?.registry, auth });
     const openApi = openApiEndpoints({ version: VERSION, serverUrl: publicUrl });
     const health = healthEndpoints(() => this.#health);
     const remote = this.#remote;
     const data = dataEndpoints({ gate, transactionWaitMs, publicUrl, remote });
     const devices = deviceEndpoints({ gate, syncOf: (appId) => this.#sync.syncOf(appId) });
-    const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax });
+    const upload = uploadEndpoint({ gate, sizeMax: attachmentSizeMax, onRefused });
     const find = (app: OpenApp, id: string) => this.#links.findContent(app, id);
     const attachments = [upload, downloadEndpoint({ gate, find })];
     return new Router({

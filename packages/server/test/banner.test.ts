@@ -23,6 +23,7 @@ async function bannerLines(dataDir: string, ...words: string[]): Promise<string[
     },
     printError: () => {},
     isTerminal: true,
+    isOutputTerminal: true,
     signals: {
       on: (name: string, listener: (signal: StopSignal) => void) => {
         if (name === "SIGTERM") stop = () => listener("SIGTERM");

@@ -19,6 +19,7 @@ async function warningLine(isTerminal: boolean, env: Record<string, string> = {}
       printed += text;
     },
     isTerminal,
+    isOutputTerminal: isTerminal,
     signals: { on: () => {}, exit: () => {} },
   });
   expect(code).toBe(1);
@@ -50,6 +51,7 @@ test("a server that everybody could manage is not started; a backup needs no adm
       printed += text;
     },
     isTerminal: true,
+    isOutputTerminal: true,
     signals: { on: () => {}, exit: () => {} },
   };
   expect(await runCommand(["serve", "--data-dir", folder], host)).toBe(2);
@@ -75,6 +77,7 @@ test("a file of settings names the folder, and what is doubtful about it is in t
       printed += text;
     },
     isTerminal: true,
+    isOutputTerminal: true,
     signals: { on: () => {}, exit: () => {} },
   });
   expect(code).toBe(1);

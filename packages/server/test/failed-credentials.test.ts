@@ -44,6 +44,30 @@ test("who has failed too often is refused with 429, and told when to come again"
   expect(() => clock.failed.refuse("10.0.0.2", "token")).not.toThrow();
 });
 
+test("[H43] while an address is throttled a credential passes that was accepted from there within a day", () => {
+  const clock = new Clock();
+  const { failed } = clock;
+  const waits = expect.objectContaining({ status: 429 });
+  failed.accept("10.0.0.1", "ann");
+  failed.accept("10.0.0.2", "bob");
+  clock.fail("10.0.0.1", 21);
+  expect(() => failed.pass("10.0.0.1", "ann", "credential")).not.toThrow();
+  expect(() => failed.pass("10.0.0.1", "bob", "credential")).toThrow(waits);
+  expect(() => failed.pass("10.0.0.2", "eve", "credential")).not.toThrow();
+  clock.now += 60_000;
+  expect(() => failed.pass("10.0.0.1", "bob", "credential")).not.toThrow();
+  clock.now += 86_400_000 - 60_000;
+  clock.fail("10.0.0.1", 21);
+  expect(() => failed.pass("10.0.0.1", "ann", "credential")).toThrow(waits);
+});
+
+test("credentials that were accepted take a bounded place, and the newest stay", () => {
+  const clock = new Clock();
+  for (let i = 0; i < 50_001; i++) clock.failed.accept("10.0.0.1", String(i));
+  expect(clock.failed.wasAccepted("10.0.0.1", "0")).toBe(false);
+  expect(clock.failed.wasAccepted("10.0.0.1", "1")).toBe(true);
+});
+
 test("an address that did not fail has nothing to do with it", () => {
   const clock = new Clock();
   clock.fail("10.0.0.1", 100);

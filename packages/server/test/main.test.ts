@@ -91,6 +91,9 @@ test("[H16] the commands that the first start prints write a document and read i
     expect(found).toHaveLength(2);
     return found;
   });
+  // What is printed elsewhere than on a terminal is kept by others.
+  const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
+  expect(server.stdout).not.toContain(apiKey);
   // They can be pasted more than once.
   for (let count = 1; count <= 2; count++) {
     expect(await paste(lines[0] ?? "")).toMatchObject({

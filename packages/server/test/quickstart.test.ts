@@ -197,12 +197,18 @@ test("the lines to paste are quoted for a shell", () => {
     apiKey: "bp_k",
     dataUrl: "http://[::1]:80/it's",
   };
-  const [insert, select] = curlLines(content);
+  const path = "/it's/quickstart.json";
+  const [insert, select] = curlLines(content, path, true);
   expect(insert).toBe(
     String.raw`curl -sS 'http://[::1]:80/it'\''s/api/v4/store/execute' ` +
       "-H 'Authorization: Bearer bp_k' -H 'Content-Type: application/json' " +
       `-d '{"statement":"INSERT INTO tasks DOCUMENTS (:task)",` +
       `"args":{"task":{"title":"Water the plants","isDone":false}}}'`,
   );
+  // Elsewhere than on a terminal they are kept: the key stays in its file.
+  for (const line of curlLines(content, path, false)) {
+    expect(line).not.toContain("bp_k");
+    expect(line).toContain(String.raw`/\1/p' '/it'\''s/quickstart.json')" -H`);
+  }
   expect(select).toMatch(/ -d '\{"statement":"SELECT \* FROM tasks"\}'$/);
 });

@@ -19,6 +19,8 @@ export interface RequestOptions {
   readonly requestId?: string;
   /** What the caller may do; everything when it is absent. */
   readonly authority?: Authority | undefined;
+  /** Who shares the time of this request with all other requests of his; one of nobody if left out. */
+  readonly owner?: string | undefined;
 }
 
 /** What those that write may bring. */

@@ -161,7 +161,7 @@ export class StatementRunner {
     request: StatementRequest,
     play: PlayStatement | undefined,
   ): StatementResult | Promise<StatementResult> {
-    const { statement, args, timeoutMs, isStrict, requestId, authority, repeat } = request;
+    const { statement, args, timeoutMs, isStrict, requestId, authority, owner, repeat } = request;
     let queryType: QueryType = "select";
     const prepare = (onParsed: () => void): PreparedStatement => {
       const prepared = this.prepare(statement, onParsed);
@@ -178,6 +178,7 @@ export class StatementRunner {
       isStrict,
       requestId,
       authority,
+      owner,
       repeat,
       prepare,
     };
@@ -252,7 +253,8 @@ export class StatementRunner {
     if (authority === undefined || authority.isReadingAll) return true;
     const { judge, budget } = this.#judging(authority);
     const snapshot = this.#store.snapshot();
-    return this.#turns.take(judge.judgeAttachment(id, snapshot), budget, snapshot);
+    const steps = judge.judgeAttachment(id, snapshot);
+    return this.#turns.take(steps, budget, snapshot, authority.credential);
   }
 
   /** A judge for what leaves no trace. */
@@ -267,7 +269,7 @@ export class StatementRunner {
   /** Writes commands of the data API, all or none. */
   async write(request: WriteRequest): Promise<BatchResult> {
     const { commands, isUnknownRefused = false, timeoutMs, requestId, repeat } = request;
-    const { authority } = request;
+    const { authority, owner } = request;
     const prepare = (): Ready<readonly WriteResult[]> => {
       const target = (collection: string, query: string): PreparedTarget =>
         this.#targets.get(JSON.stringify([collection, query]), () =>
@@ -287,6 +289,7 @@ export class StatementRunner {
       isStrict: false,
       requestId,
       authority,
+      owner,
       repeat,
       prepare,
     };
@@ -307,7 +310,7 @@ export class StatementRunner {
    * those that it is for. In turns with everything else: there may be thousands.
    */
   async selectPeers(request: RemoteRequest, rows: Iterable<SystemRow>): Promise<ChosenPeers> {
-    const { statement, args, authority, timeoutMs, requestId } = request;
+    const { statement, args, authority, owner, timeoutMs, requestId } = request;
     const prepare = (): Ready<ChosenPeers> => {
       authority?.requirePeers();
       const { parameters, choose } = prepareRemote(statement);
@@ -324,6 +327,7 @@ export class StatementRunner {
       isStrict: false,
       requestId,
       authority,
+      owner,
       repeat: undefined,
       prepare,
     };
@@ -344,7 +348,8 @@ export class StatementRunner {
   }
 
   #filterTask<T>(requestType: string, request: FilterRequest, filtering: Filtering<T>): Task<T> {
-    const { collection, query, args, timeoutMs, requestId, isUnknownRefused, authority } = request;
+    const { collection, query, args, timeoutMs, requestId, isUnknownRefused } = request;
+    const { authority, owner } = request;
     const prepare = (): Ready<T> => {
       checkCollectionName(collection, "collection");
       const prepared = this.#prepareFind(request);
@@ -365,6 +370,7 @@ export class StatementRunner {
       isStrict: false,
       requestId,
       authority,
+      owner,
       repeat: undefined,
       prepare,
     };
@@ -404,7 +410,7 @@ export class StatementRunner {
         return complete(doneWith(play({ ...ready, run, begin, again }), 0, false), trace);
       }
       if (work.kind === "write") return this.#write(work.run, begin(run), task, trace);
-      const done = this.#read(work.run, begin(run));
+      const done = this.#read(work.run, begin(run), task.owner);
       return done instanceof Promise ? completeLater(done, trace) : complete(done, trace);
     } catch (error) {
       throw failed(error, trace);
@@ -471,7 +477,7 @@ export class StatementRunner {
     };
   }
 
-  #read<T>(run: Read<T>, begin: Begin): Done<T> | Promise<Done<T>> {
+  #read<T>(run: Read<T>, begin: Begin, owner: string | undefined): Done<T> | Promise<Done<T>> {
     const snapshot = this.#store.snapshot();
     let isHeld = false;
     try {
@@ -480,7 +486,7 @@ export class StatementRunner {
       const steps = run(execution);
       // From here on the snapshot is closed with the last step.
       isHeld = true;
-      const result = this.#turns.take(steps, execution.run.budget, snapshot);
+      const result = this.#turns.take(steps, execution.run.budget, snapshot, owner);
       return result instanceof Promise
         ? result.then((late) => doneWith(answerOf(late, execution), txnId, false))
         : doneWith(answerOf(result, execution), txnId, false);

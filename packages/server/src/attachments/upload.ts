@@ -4,13 +4,23 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
+import { ownerOf } from "../auth/credential.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import type { DataApp, DataGate } from "../data-api/data-gate.ts";
 import { createAnswer } from "../http/answer.ts";
 import type { HttpRequest } from "../http/http-request.ts";
+import { MinimumRate, type RateBounds } from "../http/minimum-rate.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import { FORM_SIZE_MAX, UPLOAD_IDLE_MS_MAX, UPLOADS_MAX } from "../limits.ts";
+import {
+  FORM_SIZE_MAX,
+  UPLOAD_IDLE_MS_MAX,
+  UPLOAD_RATE_MIN,
+  UPLOADS_MAX,
+  UPLOADS_PER_APP_MAX,
+  UPLOADS_PER_CREDENTIAL_MAX,
+} from "../limits.ts";
+import { Shares } from "../shares.ts";
 import { type AttachmentFolder, tooLarge } from "./attachment-folder.ts";
 import { formFile } from "./form-file.ts";
 
@@ -23,13 +33,22 @@ export interface UploadHost {
   readonly gate: Pick<DataGate<UploadApp>, "authenticate" | "failureOf">;
   /** Bytes of one content. */
   readonly sizeMax: number;
-  /** How long a body may pause. */
+  /** How long a body may pause, and what must come of it. */
   readonly idleMsMax?: number;
+  readonly rateMin?: RateBounds;
+  /** Milliseconds, on a clock that never goes back. */
+  readonly elapsed?: () => number;
+  /** Told of each upload that was refused because of a bound. */
+  readonly onRefused?: (bound: string) => void;
 }
 
 export function uploadEndpoint(host: UploadHost): Endpoint {
-  const { gate, sizeMax, idleMsMax = UPLOAD_IDLE_MS_MAX } = host;
-  let underWay = 0;
+  const { gate } = host;
+  const ofApps = new Shares({ max: UPLOADS_MAX, perOwnerMax: UPLOADS_PER_APP_MAX });
+  const ofCredentials = new Shares({
+    max: UPLOADS_MAX,
+    perOwnerMax: UPLOADS_PER_CREDENTIAL_MAX,
+  });
   return {
     name: "upload_attachment",
     path: "/attachments/upload",
@@ -37,21 +56,25 @@ export function uploadEndpoint(host: UploadHost): Endpoint {
     failureBody: messageBody,
     answer: async (request, place) => {
       const { use, app, credential } = await gate.authenticate(request, place);
-      underWay++;
+      const owner = ownerOf(app.id, credential);
+      let isCounted = false;
       try {
         if (!credential.mayUpload) throw unauthorized("the credential may not write anything");
         const type = formType(request.headers);
-        checkAnnounced(request, sizeMax);
-        if (underWay > UPLOADS_MAX) {
-          throw unavailable("the server has too many uploads under way", 1);
-        }
-        const body = arriving(request.openBody(), sizeMax, idleMsMax);
+        checkAnnounced(request, host.sizeMax);
+        isCounted = ofCredentials.hasLeft(owner) && ofApps.take(app.id);
+        if (!isCounted) throw tooMany(host);
+        ofCredentials.take(owner);
+        const body = arriving(request.openBody(), host);
         const { id, len } = await app.attachments.add(formFile(body, type), credential.id);
         return createAnswer(200, { id, len });
       } catch (error) {
         throw gate.failureOf(error, app.id);
       } finally {
-        underWay--;
+        if (isCounted) {
+          ofApps.give(app.id);
+          ofCredentials.give(owner);
+        }
         use.release();
       }
     },
@@ -76,28 +99,42 @@ function checkAnnounced({ headers }: HttpRequest, sizeMax: number): void {
   if (announced > sizeMax + FORM_SIZE_MAX) throw tooLarge(sizeMax);
 }
 
+function tooMany({ onRefused }: UploadHost): Refusal {
+  onRefused?.("uploads");
+  return unavailable("the server, this app or this credential has too many uploads under way", 1);
+}
+
 /**
  * The body, while it comes. Only the client's pauses count: a disk that is slow is not its fault.
  */
-async function* arriving(
-  body: Readable,
-  sizeMax: number,
-  idleMsMax: number,
-): AsyncGenerator<Uint8Array> {
+async function* arriving(body: Readable, host: UploadHost): AsyncGenerator<Uint8Array> {
+  const { sizeMax, idleMsMax = UPLOAD_IDLE_MS_MAX, rateMin = UPLOAD_RATE_MIN } = host;
+  const { elapsed = () => performance.now() } = host;
+  const rate = new MinimumRate(rateMin);
   const tooSlow = new Refusal(408, `expected the upload to go on within ${idleMsMax} ms`);
   const wait = (): NodeJS.Timeout => setTimeout(() => body.destroy(tooSlow), idleMsMax);
   let size = 0;
   let timer = wait();
+  let sinceMs = elapsed();
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       clearTimeout(timer);
       size += chunk.length;
       // What stands around the file is not kept, but it is not to be without end either.
       if (size > sizeMax + FORM_SIZE_MAX) throw tooLarge(sizeMax);
+      if (!rate.note(elapsed() - sinceMs, chunk.length)) {
+        host.onRefused?.("slow_upload");
+        throw belowRate(rateMin);
+      }
       yield chunk;
       timer = wait();
+      sinceMs = elapsed();
     }
   } finally {
     clearTimeout(timer);
   }
+}
+
+function belowRate({ windowMs, bytes }: RateBounds): Refusal {
+  return new Refusal(408, `expected at least ${bytes} bytes of the upload within ${windowMs} ms`);
 }

@@ -43,7 +43,7 @@ export class Authentication {
 
   /**
    * To be called for every credential that opened nothing. Throws a Refusal, 429, when there were
-   * too many. A known one always passes, so that nobody can lock out others behind the same proxy.
+   * too many.
    */
   noteFailure(address: string): void {
     this.#onFailed?.();
@@ -57,6 +57,19 @@ export class Authentication {
   noteError(error: unknown, address: string): void {
     const isWrong = error instanceof Refusal && error.status === 401;
     if (isWrong || error instanceof KeysRefusal) this.noteFailure(address);
+  }
+
+  /**
+   * To be called for every credential that is valid. Throws a Refusal, 429, when there were too many
+   * failures and it was not accepted from this address within the last day.
+   */
+  pass(address: string, owner: string): void {
+    this.#failed.pass(address, owner, "credential");
+  }
+
+  /** To be called when one was accepted, once for each connection. */
+  accept(address: string, owner: string): void {
+    this.#failed.accept(address, owner);
   }
 
   /** Whether so many failures came from there that the next one is 429. */

@@ -26,7 +26,10 @@ import { unauthorized } from "./unauthorized.ts";
 export interface LoginHost {
   /** Undefined until the server is open, and from the first step of closing on. */
   readonly registry: () => Pick<AuthRegistry, "apps"> | undefined;
-  readonly auth: Pick<Authentication, "tokens" | "webhooks" | "now" | "noteError" | "isSuspect">;
+  readonly auth: Pick<
+    Authentication,
+    "tokens" | "webhooks" | "now" | "noteError" | "isSuspect" | "pass" | "accept"
+  >;
 }
 
 interface LoginRequest {
@@ -97,8 +100,12 @@ async function logIn(
   request: HttpRequest,
   login: LoginRequest,
 ): Promise<Value> {
+  // Before it is looked at: while the address is throttled the answer must not depend on it.
+  const name = loginName(app, login);
+  auth.pass(request.remoteAddress, name);
   if (app === undefined) throw new LoginRefusal(undefined);
   const { clientInfo = null, ...user } = await findUser(auth, app, request, login);
+  auth.accept(request.remoteAddress, name);
   const nowMs = auth.now();
   const longest = Math.floor(nowMs / 1000) + SESSION_LENGTH_MAX;
   const expiresAt = Math.min(Math.floor(user.expiresAt), longest);
@@ -111,6 +118,12 @@ async function logIn(
   }
   const accessExpiry = new Date(expiresAt * 1000).toISOString();
   return { accessToken, accessExpiry, userId: user.userId, clientInfo };
+}
+
+/** What stands for the token of a login, without giving it away. */
+function loginName(app: AuthApp | undefined, { provider, token }: LoginRequest): string {
+  const text = JSON.stringify([app?.id, provider, token]);
+  return `login ${createHash("sha256").update(text).digest("base64")}`;
 }
 
 async function findUser(

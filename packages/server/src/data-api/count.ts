@@ -20,6 +20,7 @@ export const COUNT: Operation<CountRequest> = {
         args,
         isUnknownRefused: !app.settings.isUnknownEmpty,
         requestId: request.id,
+        owner: credential.id,
         authority: credential.authority,
       }),
     );

@@ -10,12 +10,17 @@ import { type Credential, ownerOf } from "../auth/credential.ts";
 import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import { bearerOf } from "../http/bearer.ts";
-import { ByteRoom } from "../http/byte-room.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { type Refusal, unavailable } from "../http/refusal.ts";
 import { decoderOf } from "../http/request-format.ts";
 import type { Place } from "../http/router.ts";
-import { BODIES_SIZE_MAX, CALLS_MAX } from "../limits.ts";
+import {
+  BODIES_PER_CREDENTIAL_SIZE_MAX,
+  BODIES_SIZE_MAX,
+  CALLS_MAX,
+  CALLS_PER_CREDENTIAL_MAX,
+} from "../limits.ts";
+import { Shares } from "../shares.ts";
 
 /** An app as the gate sees it. */
 export interface DataApp {
@@ -42,7 +47,12 @@ export interface DataSource<App extends DataApp> {
 export interface DataGateOptions<App extends DataApp> {
   /** Undefined until the server is open, and from the first step of closing on. */
   readonly source: () => DataSource<App> | undefined;
-  readonly auth: Pick<Authentication, "credentials" | "noteFailure" | "noteError">;
+  readonly auth: Pick<
+    Authentication,
+    "credentials" | "noteFailure" | "noteError" | "pass" | "accept"
+  >;
+  /** Told of each call that was refused because of a bound. */
+  readonly onRefused?: (bound: string) => void;
 }
 
 /** Who asks, and about which app. */
@@ -76,9 +86,12 @@ const ENDED_CODES = new Set<ErrorCode>(["store.closed", "query.timeout"]);
 export class DataGate<App extends DataApp> {
   readonly #options: DataGateOptions<App>;
   /** Of bodies: as much as has come of each, until its call is answered. */
-  readonly #room = new ByteRoom(BODIES_SIZE_MAX);
+  readonly #bodies = new Shares({
+    max: BODIES_SIZE_MAX,
+    perOwnerMax: BODIES_PER_CREDENTIAL_SIZE_MAX,
+  });
   /** Those whose body is there: one that does not come must not keep others out. */
-  #calls = 0;
+  readonly #calls = new Shares({ max: CALLS_MAX, perOwnerMax: CALLS_PER_CREDENTIAL_MAX });
 
   constructor(options: DataGateOptions<App>) {
     this.#options = options;
@@ -92,23 +105,24 @@ export class DataGate<App extends DataApp> {
   ): Promise<T> {
     const admitted = this.authenticate(request, place);
     const { use, app, credential } = admitted instanceof Promise ? await admitted : admitted;
+    const owner = ownerOf(app.id, credential);
+    const room = this.#bodies.roomOf(owner);
     let bytes: Uint8Array | undefined;
     let isCounted = false;
     try {
       const decode = decoderOf(request.headers);
-      this.#checkCalls();
-      bytes = await request.readBody(this.#room);
-      this.#checkCalls();
-      this.#calls++;
-      isCounted = true;
+      if (!this.#calls.hasLeft(owner)) throw this.#tooMany();
+      bytes = await request.readBody(room);
+      isCounted = this.#calls.take(owner);
+      if (!isCounted) throw this.#tooMany();
       const body = decode(bytes);
       const result = operation({ app, credential, request, place, body, bytes });
       return result instanceof Promise ? await result : result;
     } catch (error) {
       throw this.failureOf(error, app.id);
     } finally {
-      if (isCounted) this.#calls--;
-      if (bytes !== undefined) this.#room.give(bytes.length);
+      if (isCounted) this.#calls.give(owner);
+      if (bytes !== undefined) room.give(bytes.length);
       use.release();
     }
   }
@@ -159,9 +173,9 @@ export class DataGate<App extends DataApp> {
     return unauthorized(message);
   }
 
-  #checkCalls(): void {
-    if (this.#calls < CALLS_MAX) return;
-    throw unavailable("the server has too many requests under way", 1);
+  #tooMany(): Refusal {
+    this.#options.onRefused?.("calls");
+    return unavailable("the server, or this credential, has too many requests under way", 1);
   }
 
   /** The app of a known credential; opened, when nobody has used it for a while. */
@@ -170,7 +184,11 @@ export class DataGate<App extends DataApp> {
     { appId, credential }: Bearer,
     request: HttpRequest,
   ): Admitted<App> | Promise<Admitted<App>> {
-    request.identify(ownerOf(appId, credential));
+    const { auth } = this.#options;
+    const { remoteAddress } = request;
+    const owner = ownerOf(appId, credential);
+    auth.pass(remoteAddress, owner);
+    if (request.identify(owner)) auth.accept(remoteAddress, owner);
     const use = apps.tryUse(appId);
     if (use !== undefined) return { use, app: use.app, credential };
     return apps.use(appId).then(

@@ -27,6 +27,7 @@ export const EXECUTE: Operation<QueryRequest> = {
       statement,
       args,
       requestId: request.id,
+      owner: credential.id,
       isStrict: isStrict(call) ? true : undefined,
       authority: credential.authority,
       repeat,

@@ -33,6 +33,7 @@ export const FIND: Operation<FindRequest> = {
         isPlanWanted: find.describe === true,
         isUnknownRefused: !app.settings.isUnknownEmpty,
         requestId: request.id,
+        owner: credential.id,
         authority: credential.authority,
       }),
     );

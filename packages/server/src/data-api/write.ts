@@ -27,6 +27,7 @@ export const WRITE: Operation<WriteRequest> = {
       commands: commands.map(engineCommand),
       isUnknownRefused: !app.settings.isUnknownEmpty,
       requestId: request.id,
+      owner: credential.id,
       authority: credential.authority,
       repeat,
     });

@@ -26,9 +26,15 @@ export interface HttpConnection {
   readonly exchanges: Exchange[];
   /** Whose credential was accepted first. */
   owner: string | undefined;
+  /** Whose was accepted last, and when that was told. */
+  told: string | undefined;
+  toldMs: number;
   /** It ends with its next answer. */
   isSurplus: boolean;
 }
+
+/** How often it is told that a connection is still used with a credential. */
+const TOLD_MS = 3_600_000;
 
 /** When a credential that has too many connections is to try again, in seconds. */
 const RETRY_SECONDS = 1;
@@ -44,8 +50,21 @@ export class ConnectionOwners {
     this.newcomers = new Newcomers(options);
   }
 
-  /** The credential of `owner` was accepted on a connection. Throws a Refusal, 503, beyond its share. */
-  identify(connection: HttpConnection, owner: string): void {
+  /**
+   * The credential of `owner` was accepted on a connection. Throws a Refusal, 503, beyond its share.
+   * True unless that was so for the request before, a short while ago.
+   */
+  identify(connection: HttpConnection, owner: string): boolean {
+    this.#claim(connection, owner);
+    if (connection.isProxy) return true;
+    const nowMs = this.#options.elapsed();
+    if (connection.told === owner && nowMs - connection.toldMs < TOLD_MS) return false;
+    connection.told = owner;
+    connection.toldMs = nowMs;
+    return true;
+  }
+
+  #claim(connection: HttpConnection, owner: string): void {
     if (connection.owner !== undefined || connection.isProxy) return;
     const count = (this.#counts.get(owner) ?? 0) + 1;
     if (count > this.#options.perOwnerMax) {

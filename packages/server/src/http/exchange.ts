@@ -7,7 +7,8 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import type { ByteRoom } from "./byte-room.ts";
+import type { Room, Shares } from "../shares.ts";
+import { networkOf } from "./client-address.ts";
 import type { ConnectionOwners, HttpConnection } from "./connection-owners.ts";
 import {
   type BodyOptions,
@@ -27,7 +28,7 @@ export interface ExchangeOptions {
   readonly isAsking: boolean;
   /** Of the client, whose connection may be gone when it is asked for. */
   readonly remoteAddress: string;
-  readonly room: ByteRoom;
+  readonly answers: Shares;
   /** Undefined when it is gone. */
   readonly connection: HttpConnection | undefined;
   readonly owners: ConnectionOwners;
@@ -44,9 +45,11 @@ export class Exchange implements HttpRequest {
   readonly remoteAddress: string;
   readonly bodySizeMax: number;
   #isAsking: boolean;
-  readonly #room: ByteRoom;
+  readonly #answers: Shares;
   readonly #connection: HttpConnection | undefined;
   readonly #owners: ConnectionOwners;
+  /** Whose credential was accepted. */
+  #owner: string | undefined;
   #reserved = 0;
   #isOver = false;
   #requestBytes = 0;
@@ -55,9 +58,9 @@ export class Exchange implements HttpRequest {
   constructor(
     incoming: IncomingMessage,
     response: ServerResponse,
-    { isAsking, remoteAddress, room, connection, owners }: ExchangeOptions,
+    { isAsking, remoteAddress, answers, connection, owners }: ExchangeOptions,
   ) {
-    this.#room = room;
+    this.#answers = answers;
     this.#connection = connection;
     this.#owners = owners;
     this.incoming = incoming;
@@ -99,8 +102,9 @@ export class Exchange implements HttpRequest {
     return this.#connection?.isSurplus === true;
   }
 
-  identify(owner: string): void {
-    if (this.#connection !== undefined) this.#owners.identify(this.#connection, owner);
+  identify(owner: string): boolean {
+    this.#owner = owner;
+    return this.#connection !== undefined && this.#owners.identify(this.#connection, owner);
   }
 
   onHangUp(listener: () => void): () => void {
@@ -112,12 +116,17 @@ export class Exchange implements HttpRequest {
 
   reserveAnswer(size: number): boolean {
     if (size <= SHORT_ANSWER) return true;
-    if (!this.#room.take(size)) return false;
+    if (!this.#answers.take(this.#payer, size)) return false;
     this.#reserved += size;
     return true;
   }
 
-  readBody(room?: ByteRoom, timeMsMax?: number): Promise<Uint8Array> {
+  /** Whose share is used: of the credential, or of the address while there is none. */
+  get #payer(): string {
+    return this.#owner ?? networkOf(this.remoteAddress);
+  }
+
+  readBody(room?: Room, timeMsMax?: number): Promise<Uint8Array> {
     return readBody(this.incoming, this.#bodyOptions(room, timeMsMax));
   }
 
@@ -139,14 +148,14 @@ export class Exchange implements HttpRequest {
   end(): boolean {
     if (this.#isOver) return false;
     this.#isOver = true;
-    this.#room.give(this.#reserved);
+    if (this.#reserved > 0) this.#answers.give(this.#payer, this.#reserved);
     if (!this.response.writableEnded) {
       for (const listener of this.#leaveListeners ?? []) listener();
     }
     return true;
   }
 
-  #bodyOptions(room?: ByteRoom, timeMsMax?: number): BodyOptions {
+  #bodyOptions(room?: Room, timeMsMax?: number): BodyOptions {
     return {
       room,
       timeMsMax,

@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { type Readable, Transform } from "node:stream";
 import { type Placed, Roster } from "@bigpeer/engine";
 import { BODY_MS_MAX, BODY_SIZE_MAX } from "../limits.ts";
-import type { ByteRoom } from "./byte-room.ts";
+import type { Room } from "../shares.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 
 export interface HttpRequest {
@@ -27,9 +27,10 @@ export interface HttpRequest {
   readonly bodySizeMax: number;
   /**
    * To be called when its credential was accepted, with the name under which what is used with it is
-   * counted. Throws a Refusal, 503, when that has too many connections.
+   * counted. Throws a Refusal, 503, when that has too many connections. False when the same was said of
+   * the request before on the same connection.
    */
-  identify(owner: string): void;
+  identify(owner: string): boolean;
   /** Calls `listener` when the client leaves before it was answered. Returns the way to stop it. */
   onHangUp(listener: () => void): () => void;
   /** Takes the memory for an answer until it is sent; false when there is none left. */
@@ -40,7 +41,7 @@ export interface HttpRequest {
    * is a refusal too; after a refusal nothing is taken any more. `timeMsMax` is its time, where it is
    * to be less than for others.
    */
-  readBody(room?: ByteRoom, timeMsMax?: number): Promise<Uint8Array>;
+  readBody(room?: Room, timeMsMax?: number): Promise<Uint8Array>;
   /**
    * Instead of readBody: the body as it comes, without any bound. To be called once. It fails with a
    * Refusal when the client leaves; whoever destroys it can still answer.
@@ -68,7 +69,7 @@ export interface BodyOptions {
   /** Told of all that comes. */
   readonly onBytes?: (count: number) => void;
   /** Of what is read; see HttpRequest. */
-  readonly room?: ByteRoom | undefined;
+  readonly room?: Room | undefined;
   /** When the time of the body begins, on the clock of `performance`; now unless it is said. */
   readonly startMs?: number;
   readonly timeMsMax?: number | undefined;

@@ -19,6 +19,7 @@ import { pipeline } from "node:stream/promises";
 import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
 import {
+  ANSWERS_PER_CREDENTIAL_SIZE_MAX,
   ANSWERS_SIZE_MAX,
   BODY_MS_MAX,
   CLOSE_MS_MAX,
@@ -29,10 +30,10 @@ import {
   HTTP_NEWCOMERS,
   KEEP_ALIVE_MS,
   LINGER_MS_MAX,
-  SEND_IDLE_MS_MAX,
 } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { NewcomerBounds } from "../newcomers.ts";
+import { Shares } from "../shares.ts";
 import {
   type BytesContent,
   type EncodedAnswer,
@@ -40,13 +41,13 @@ import {
   type TextContent,
 } from "./answer.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
-import { ByteRoom } from "./byte-room.ts";
 import { TrustedProxies } from "./client-address.ts";
 import { ConnectionOwners, type HttpConnection } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { nextRequestId } from "./request-id.ts";
+import { limitSlowReader } from "./slow-reader.ts";
 import { keepTickShape } from "./tick.ts";
 import { readTls } from "./tls.ts";
 
@@ -71,7 +72,7 @@ export interface HttpOptions {
   readonly log: Log;
 }
 
-export type RefusedBound = "newcomers" | "credential_connections";
+export type RefusedBound = "newcomers" | "credential_connections" | "answers" | "slow_reader";
 
 export interface Upgrades {
   /** How many connections it may have taken at a time: they do not count as those of HTTP. */
@@ -127,7 +128,10 @@ export class HttpServer {
   readonly #handshakes = new Map<string, Socket>();
   readonly #owners: ConnectionOwners;
   readonly #proxies: TrustedProxies;
-  readonly #room = new ByteRoom(ANSWERS_SIZE_MAX);
+  readonly #answers = new Shares({
+    max: ANSWERS_SIZE_MAX,
+    perOwnerMax: ANSWERS_PER_CREDENTIAL_SIZE_MAX,
+  });
   #requestCount = 0;
   #url = "";
   #closing: Promise<void> | undefined;
@@ -243,6 +247,8 @@ export class HttpServer {
         isProxy: this.#proxies.has(remoteAddress),
         exchanges: [],
         owner: undefined,
+        told: undefined,
+        toldMs: 0,
         isSurplus: false,
       };
       this.#connections.set(socket, connection);
@@ -333,7 +339,7 @@ export class HttpServer {
     const exchange = new Exchange(incoming, response, {
       isAsking,
       remoteAddress,
-      room: this.#room,
+      answers: this.#answers,
       connection,
       owners: this.#owners,
     });
@@ -371,7 +377,7 @@ export class HttpServer {
       response.writeHead(status, headerList(answer, exchange.id, isLast));
       if (content.kind === "stream") await this.#stream(content, exchange);
       else if (isCut) sendOpen(content, response);
-      else send(content, response);
+      else this.#send(content, response);
       this.#tell(exchange, answer);
       if (isCut) {
         // Closing while the client still sends would take the answer away from it.
@@ -395,6 +401,14 @@ export class HttpServer {
     });
   }
 
+  #send(content: BytesContent | TextContent, response: ServerResponse): void {
+    if (sizeOf(content) > SHORT_ANSWER) {
+      limitSlowReader(response, () => this.#options.onRefused?.("slow_reader"));
+    }
+    if (content.kind === "text") endWith(content, response);
+    else response.end(content.bytes);
+  }
+
   /** A client that leaves is no failure; content that ends before its size is one. */
   async #stream(content: StreamContent, exchange: Exchange): Promise<void> {
     const { incoming, response } = exchange;
@@ -406,7 +420,7 @@ export class HttpServer {
     const { signal } = leaving;
     exchange.onHangUp(() => leaving.abort());
     if (signal.aborted) return;
-    limitIdle(response);
+    limitSlowReader(response, () => this.#options.onRefused?.("slow_reader"));
     try {
       const whole = (source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
         exactly(content.size, source);
@@ -461,12 +475,6 @@ function sizeOf(content: EncodedAnswer["content"]): number {
   return content.kind === "bytes" ? content.bytes.length : content.size;
 }
 
-function send(content: BytesContent | TextContent, response: ServerResponse): void {
-  if (sizeOf(content) > SHORT_ANSWER) limitIdle(response);
-  if (content.kind === "text") endWith(content, response);
-  else response.end(content.bytes);
-}
-
 /** Sends all there is, and does not end: an answer without content as well. */
 function sendOpen(content: BytesContent | TextContent, response: ServerResponse): void {
   response.flushHeaders();
@@ -490,11 +498,6 @@ async function* exactly(
 function hasLeft(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ABORT_ERR";
-}
-
-/** A client that takes nothing more must not hold its answer for ever. */
-function limitIdle(response: ServerResponse): void {
-  response.setTimeout(SEND_IDLE_MS_MAX, () => response.destroy());
 }
 
 /** Lets the rest of a short body pass, so that the connection can be used again; not for ever. */

@@ -7,7 +7,7 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import { PATH_SHOWN_MAX } from "../limits.ts";
+import { PATH_SHOWN_MAX, STREAM_SIZE } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { type Answer, createAnswer, type EncodedAnswer } from "./answer.ts";
 import { encodeAnswer } from "./answer-encoding.ts";
@@ -185,8 +185,8 @@ export class Router {
 
 /** Whether there is room for an answer until its client has taken it. */
 function mayBeSent({ content }: EncodedAnswer, answer: Answer, request: HttpRequest): boolean {
-  // A stream is read as fast as it is taken.
-  if (content.kind === "stream") return true;
+  // A stream is read as fast as it is taken, and kept in its buffers alone.
+  if (content.kind === "stream") return request.reserveAnswer(Math.min(content.size, STREAM_SIZE));
   const size = content.kind === "bytes" ? content.bytes.length : content.size;
   return request.reserveAnswer(size) || answer.isApplied === true;
 }

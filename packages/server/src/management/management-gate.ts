@@ -23,6 +23,9 @@ export interface ManagementGateOptions {
   readonly platform: Pick<Platform, "sha256">;
 }
 
+/** There is one token. */
+const ADMIN = "admin token";
+
 export class ManagementGate {
   readonly #options: ManagementGateOptions;
   readonly #tokenHash: Uint8Array | undefined;
@@ -33,8 +36,9 @@ export class ManagementGate {
     this.#tokenHash = adminToken === undefined ? undefined : this.#hash(adminToken);
   }
 
-  /** Who asks, for the audit log. Throws a Refusal: 401 or 429 with a token, 403 without. */
+  /** Who asks, for the audit log. Throws a Refusal: 401 or 429 with a token, 403 else. */
   admit(request: HttpRequest): string {
+    checkSite(request);
     if (this.#tokenHash !== undefined) {
       this.#checkToken(request, this.#tokenHash);
       return "admin token";
@@ -48,9 +52,14 @@ export class ManagementGate {
     const { authorization } = headers;
     // Hashes have one length: the time to compare them tells nothing of the token.
     const given = this.#hash(bearerOf(authorization) ?? "");
-    if (timingSafeEqual(given, hash)) return;
+    const { failed } = this.#options;
+    if (timingSafeEqual(given, hash)) {
+      failed.pass(remoteAddress, ADMIN, "token");
+      failed.accept(remoteAddress, ADMIN);
+      return;
+    }
     // Whoever sends none guesses nothing.
-    if (authorization !== undefined) this.#options.failed.refuse(remoteAddress, "token");
+    if (authorization !== undefined) failed.refuse(remoteAddress, "token");
     const expected = "expected the header `Authorization: Bearer <admin token>`";
     const found = authorization === undefined ? "found none" : "found another token";
     throw new Refusal(401, `${expected}, ${found}`, { "www-authenticate": "Bearer" });
@@ -59,6 +68,17 @@ export class ManagementGate {
   #hash(token: string): Uint8Array {
     return this.#options.platform.sha256(encodeText(token));
   }
+}
+
+/**
+ * Browsers say where a request comes from: a page of another site, or of another port of this one,
+ * must not even ask. Other clients say nothing.
+ */
+function checkSite({ headers }: HttpRequest): void {
+  const site = headers["sec-fetch-site"];
+  if (site === undefined || site === "none" || site === "same-origin") return;
+  const expected = "expected none or same-origin in the header Sec-Fetch-Site";
+  throw new Problem("OriginNotAllowed", `${expected}: no page of another site may call`);
 }
 
 /** The name of another machine here means that its owner let it lead to this one. */

@@ -21,6 +21,7 @@ import {
   providerFault,
   SECRET_SIZE,
   SECRETS_MAX,
+  SHARED_TOKEN_LENGTH_MIN,
   TEXT_LENGTH_MAX,
 } from "./provider-fields.ts";
 
@@ -123,16 +124,26 @@ export function readProvider(
   return readContent(fields, id, before, random);
 }
 
+/** Names of providers whose shared token is shorter than a new one may be. */
+export function weakProviders(providers: AuthProviders): string[] {
+  return Object.keys(providers).filter((name) => {
+    const provider = providerNamed(providers, name);
+    return provider?.type === "anonymous" && provider.sharedToken.length < SHARED_TOKEN_LENGTH_MIN;
+  });
+}
+
 function readContent(
   fields: ProviderFields,
   id: string,
   before: AuthProvider | undefined,
-  random: Random,
+  random: Random | "stored",
 ): AuthProvider {
   const { type } = fields;
   switch (type) {
-    case "anonymous":
-      return { id, ...readAnonymous(fields, before?.type === type ? before : undefined) };
+    case "anonymous": {
+      const known = before?.type === type ? before : undefined;
+      return { id, ...readAnonymous(fields, known, random === "stored") };
+    }
     case "tokenWebhook":
       return { id, ...readWebhook(fields, before?.type === type ? before : undefined, random) };
     case "jwt":
@@ -182,7 +193,7 @@ function providerOfStore(value: Value | undefined, at: string): AuthProvider {
   if (!isObject(value)) throw providerFault("an object", value, at);
   const { id = FIRST_ID, ...rest } = value;
   if (typeof id !== "string") throw providerFault("text", id, `${at}.id`);
-  return readContent(new ProviderFields(rest, at), id, undefined, drawNone);
+  return readContent(new ProviderFields(rest, at), id, undefined, "stored");
 }
 
 function drawNone(): never {
@@ -202,11 +213,16 @@ export function withNewSecret(provider: WebhookProvider, secret: string): Webhoo
 function readAnonymous(
   fields: ProviderFields,
   before: AnonymousProvider | undefined,
+  isStored: boolean,
 ): Omit<AnonymousProvider, "id"> {
   const permission = fields.permission();
   if (permission === undefined) throw fields.missing("permission", "an object");
   const sessionLength = fields.integer("sessionLength", 1, SESSION_LENGTH_MAX);
-  const sharedToken = fields.text("sharedToken", TEXT_LENGTH_MAX) ?? before?.sharedToken;
+  // What was stored before there was a bound, and stays the same, works on.
+  const given = isStored
+    ? fields.text("sharedToken", TEXT_LENGTH_MAX)
+    : fields.newSecret("sharedToken", SHARED_TOKEN_LENGTH_MIN, TEXT_LENGTH_MAX);
+  const sharedToken = given ?? before?.sharedToken;
   if (sharedToken === undefined) throw fields.missing("sharedToken", "text");
   const isLoopbackOnly = fields.boolean("loopbackOnly") ?? false;
   fields.end();
@@ -216,13 +232,14 @@ function readAnonymous(
 function readWebhook(
   fields: ProviderFields,
   before: WebhookProvider | undefined,
-  random: Random,
+  random: Random | "stored",
 ): Omit<WebhookProvider, "id"> {
   const webhookUrl = fields.url("webhookUrl");
   if (webhookUrl === undefined) throw fields.missing("webhookUrl", "a URL");
   const given = fields.secrets("secrets");
   fields.end();
-  const secrets = given ?? before?.secrets ?? [drawWebhookSecret(random)];
+  const draw = random === "stored" ? drawNone : random;
+  const secrets = given ?? before?.secrets ?? [drawWebhookSecret(draw)];
   return { type: "tokenWebhook", webhookUrl, secrets };
 }
 

@@ -25,6 +25,9 @@ export const SECRET_SIZE = 128;
 /** While a secret is exchanged there are two. */
 export const SECRETS_MAX = 2;
 
+/** Characters of a token that many share: a shorter one could be guessed. */
+export const SHARED_TOKEN_LENGTH_MIN = 16;
+
 /** Bytes: a shorter key of HS256 could be guessed. */
 const JWT_SECRET_SIZE_MIN = 32;
 
@@ -65,6 +68,14 @@ export class ProviderFields {
     // It may be a secret, and errors are logged by many.
     const found = typeof value === "string" ? `${value.length} characters` : kindOf(value);
     throw this.#fault(name, `text of 1 to ${lengthMax} characters`, found);
+  }
+
+  /** Text that is a secret, of a new or changed provider. */
+  newSecret(name: string, lengthMin: number, lengthMax: number): string | undefined {
+    const secret = this.text(name, lengthMax);
+    if (secret === undefined || secret.length >= lengthMin) return secret;
+    const expected = `a secret of at least ${lengthMin} characters`;
+    throw this.#fault(name, expected, `${secret.length} characters`);
   }
 
   boolean(name: string): boolean | undefined {

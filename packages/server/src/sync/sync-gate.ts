@@ -1,11 +1,12 @@
 /**
  * The gate of sync: from the hello of a peer to who that is and which app is meant. As on the data
- * API, a known credential always passes, and who tries many unknown ones is slowed down (S3).
+ * API, who tries many unknown credentials is slowed down (S3).
  */
 
 import { type ByeCode, type Hello, PeerError } from "@bigpeer/protocol";
 import type { AppUse } from "../apps/open-apps.ts";
 import type { Authentication } from "../auth/authentication.ts";
+import { ownerOf } from "../auth/credential.ts";
 import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
 import { Refusal } from "../http/refusal.ts";
 
@@ -21,7 +22,10 @@ export interface SyncSource {
 export interface SyncGateOptions {
   /** Undefined until the server is open, and from the first step of closing on. */
   readonly source: () => SyncSource | undefined;
-  readonly auth: Pick<Authentication, "credentials" | "noteFailure" | "noteError">;
+  readonly auth: Pick<
+    Authentication,
+    "credentials" | "noteFailure" | "noteError" | "pass" | "accept"
+  >;
 }
 
 /** Where a peer came to. */
@@ -128,11 +132,17 @@ export class SyncGate {
     appId: string | undefined,
     { remoteAddress }: SyncPlace,
   ): Promise<Bearer | undefined> {
+    const { auth } = this.#options;
     try {
-      return await this.find(token, appId);
+      const bearer = await this.find(token, appId);
+      if (bearer === undefined) return undefined;
+      const owner = ownerOf(bearer.appId, bearer.credential);
+      auth.pass(remoteAddress, owner);
+      auth.accept(remoteAddress, owner);
+      return bearer;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      throw refusalOf(error, () => this.#options.auth.noteError(error, remoteAddress));
+      throw refusalOf(error, () => auth.noteError(error, remoteAddress));
     }
   }
 
@@ -183,6 +193,9 @@ function refusalOf(error: Refusal, note: () => void): SyncRefusal {
     return new SyncRefusal("unauthorized", refusal.message, retryAfterMs(refusal));
   }
   if (error.status === 401) return new SyncRefusal("unauthorized", error.message);
+  if (error.status === 429) {
+    return new SyncRefusal("unauthorized", error.message, retryAfterMs(error));
+  }
   return new SyncRefusal("busy", error.message, retryAfterMs(error) ?? RETRY_MS);
 }
 

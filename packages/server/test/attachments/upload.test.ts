@@ -6,13 +6,16 @@ import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
-import { uploadEndpoint } from "../../src/attachments/upload.ts";
+import { type UploadHost, uploadEndpoint } from "../../src/attachments/upload.ts";
 import { createCredential } from "../../src/auth/credential.ts";
 import { appAttachmentsFolder } from "../../src/data-folder.ts";
+import type { HttpRequest } from "../../src/http/http-request.ts";
+import { Refusal } from "../../src/http/refusal.ts";
 import { Router } from "../../src/http/router.ts";
-import { UPLOADS_MAX } from "../../src/limits.ts";
+import { UPLOADS_MAX, UPLOADS_PER_APP_MAX, UPLOADS_PER_CREDENTIAL_MAX } from "../../src/limits.ts";
 import { download, formOf, idOf, upload, uploaded } from "../support/attachment-client.ts";
 import { type DataApi, openDataApi } from "../support/data-api.ts";
+import { handMadeRequest } from "../support/hand-made-request.ts";
 import { listenWith } from "../support/http-listener.ts";
 import { openFirstApp } from "../support/open-app.ts";
 import { contentLength, RawConnection, requestBytes } from "../support/raw-connection.ts";
@@ -212,30 +215,42 @@ describe("[H36] a content beyond attachment-size-max is 413", async () => {
 
 describe("the endpoint", () => {
   /** A listener with the endpoint alone, for the app of the server above. */
-  async function serve(idleMsMax?: number): Promise<string> {
+  async function serve(options: Partial<UploadHost> = {}): Promise<string> {
     const app = await openFirstApp(api.server);
-    const use = { app, release: (): void => {} };
-    const credential = createCredential("somebody", FULL_PERMISSIONS);
     const gate = {
-      authenticate: () => ({ use, app, credential }),
+      // The request says who asks, and of which app.
+      authenticate: ({ headers }: HttpRequest) => {
+        const asked = { id: String(headers["x-app"] ?? "one"), attachments: app.attachments };
+        const name = String(headers["x-credential"] ?? "somebody");
+        const credential = createCredential(name, FULL_PERMISSIONS);
+        return { use: { app: asked, release: (): void => {} }, app: asked, credential };
+      },
       failureOf: (error: unknown) => error,
     };
-    const host = { gate, sizeMax: 1_000_000, ...(idleMsMax !== undefined && { idleMsMax }) };
+    const host = { gate, sizeMax: 1_000_000, ...options };
     const log = (): void => {};
     const router = new Router({ endpoints: [], dataEndpoints: [uploadEndpoint(host)], log });
     const { url } = await listenWith((request) => router.answer(request));
     return url;
   }
 
-  const HEAD = requestBytes({
-    method: "POST",
-    target: "/api/v4/attachments/upload",
-    headers: [["Host", "x"], ["Content-Type", EDGE], contentLength(formBytes("late").length)],
-  });
+  const headOf = (credential: string, app: string): Uint8Array =>
+    requestBytes({
+      method: "POST",
+      target: "/api/v4/attachments/upload",
+      headers: [
+        ["Host", "x"],
+        ["X-Credential", credential],
+        ["X-App", app],
+        ["Content-Type", EDGE],
+        contentLength(formBytes("late").length),
+      ],
+    });
+  const HEAD = headOf("somebody", "one");
 
   test("answers 408 when the body does not go on", async () => {
     const before = await recordsOf(api);
-    const connection = await RawConnection.open(await serve(20));
+    const connection = await RawConnection.open(await serve({ idleMsMax: 20 }));
     const started = Buffer.concat([HEAD, formBytes("late").subarray(0, 70)]);
     expect((await connection.ask(started))?.status).toBe(408);
     connection.destroy();
@@ -244,22 +259,77 @@ describe("the endpoint", () => {
   });
 
   test("takes a bounded number of uploads at once, and the next one is 503", async () => {
-    const url = await serve();
+    const met: string[] = [];
+    const url = await serve({ onRefused: (bound) => void met.push(bound) });
     const connections: RawConnection[] = [];
-    for (let count = 0; count < UPLOADS_MAX; count++) {
-      const connection = await RawConnection.open(url);
-      await connection.write(HEAD);
-      connections.push(connection);
-    }
-    await vi.waitFor(() => expect(partialsOf(api)).toHaveLength(UPLOADS_MAX));
-    const one = await RawConnection.open(url);
-    const refused = await one.ask(HEAD);
-    expect([refused?.status, refused?.headers.get("retry-after")]).toEqual([503, "1"]);
-    one.destroy();
+    const begin = async (credential: string, app: string, count: number): Promise<void> => {
+      const before = connections.length;
+      for (let i = 0; i < count; i++) {
+        const connection = await RawConnection.open(url);
+        await connection.write(headOf(credential, app));
+        connections.push(connection);
+      }
+      await vi.waitFor(() => expect(partialsOf(api)).toHaveLength(before + count));
+    };
+    const statusOf = async (credential: string, app: string): Promise<unknown> => {
+      const one = await RawConnection.open(url);
+      const answer = await one.ask(headOf(credential, app));
+      one.destroy();
+      return [answer?.status, answer?.headers.get("retry-after")];
+    };
+    // One credential has a share, then its app, then all.
+    await begin("ann", "one", UPLOADS_PER_CREDENTIAL_MAX);
+    expect(await statusOf("ann", "one")).toEqual([503, "1"]);
+    await begin("bob", "one", UPLOADS_PER_APP_MAX - UPLOADS_PER_CREDENTIAL_MAX);
+    expect(await statusOf("eve", "one")).toEqual([503, "1"]);
+    await begin("ann", "two", UPLOADS_PER_CREDENTIAL_MAX);
+    await begin("bob", "two", UPLOADS_MAX - UPLOADS_PER_APP_MAX - UPLOADS_PER_CREDENTIAL_MAX);
+    expect(await statusOf("eve", "three")).toEqual([503, "1"]);
+    expect(met).toEqual(["uploads", "uploads", "uploads"]);
     const answers = connections.map((connection) => connection.ask(formBytes("late")));
     for (const answer of await Promise.all(answers)) expect(answer?.status).toBe(200);
     for (const connection of connections) connection.destroy();
     expect(partialsOf(api)).toEqual([]);
+  });
+});
+
+describe("[H36] an upload that comes slowly", () => {
+  const RATE = { windowMs: 30_000, bytes: 1_000 };
+
+  /** Sends pieces of a size, with so much time of the server's clock between any two. */
+  async function send(size: number, stepMs: number): Promise<number | undefined> {
+    const app = await openFirstApp(api.server);
+    const clock = { now: 0 };
+    const credential = createCredential("somebody", FULL_PERMISSIONS);
+    const gate = {
+      authenticate: () => ({ use: { app, release: (): void => {} }, app, credential }),
+      failureOf: (error: unknown) => error,
+    };
+    const elapsed = (): number => (clock.now += stepMs / 2);
+    const endpoint = uploadEndpoint({ gate, sizeMax: 1_000_000, rateMin: RATE, elapsed });
+    const form = formBytes("x".repeat(size * 40));
+    const pieces = Array.from({ length: Math.ceil(form.length / size) }, (_, i) =>
+      form.subarray(i * size, (i + 1) * size),
+    );
+    const request = {
+      ...handMadeRequest({ headers: { "content-type": EDGE } }),
+      openBody: () => Readable.from(pieces),
+    };
+    const place = { appId: undefined, version: "v4", parameters: {}, query: "" } as const;
+    try {
+      return (await endpoint.answer(request, place)).status;
+    } catch (error) {
+      if (error instanceof Refusal) return error.status;
+      throw error;
+    }
+  }
+
+  test("goes on while enough comes in each window", async () => {
+    expect(await send(5_000, 10_000)).toBe(200);
+  });
+
+  test("is ended when less does, without any long pause", async () => {
+    expect(await send(20, 20_000)).toBe(408);
   });
 });
 

@@ -18,7 +18,13 @@ import {
 } from "../../src/data-api/data-gate.ts";
 import { NO_PARAMETERS } from "../../src/http/path-table.ts";
 import type { Place } from "../../src/http/router.ts";
-import { BODIES_SIZE_MAX, BODY_SIZE_MAX, CALLS_MAX } from "../../src/limits.ts";
+import {
+  BODIES_PER_CREDENTIAL_SIZE_MAX,
+  BODIES_SIZE_MAX,
+  BODY_SIZE_MAX,
+  CALLS_MAX,
+  CALLS_PER_CREDENTIAL_MAX,
+} from "../../src/limits.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { type HandMadeRequest, handMadeRequest } from "../support/hand-made-request.ts";
 
@@ -271,18 +277,27 @@ test("[H14] while the server starts or closes it is 503 for everybody", async ()
 
 test("[H5] bodies that together pass the bound are 503 until others are answered", async () => {
   const authorization = `Bearer ${await addKey(APP.id)}`;
+  const other = `Bearer ${await addKey(APP.id)}`;
   const body = JSON.stringify("x".repeat(BODY_SIZE_MAX - 2));
   const through = gate();
   const endings: (() => void)[] = [];
-  const count = BODIES_SIZE_MAX / BODY_SIZE_MAX;
-  const running = Array.from({ length: count }, () =>
-    through.admit(post({ authorization }, body), placeOf(undefined), () => {
-      return new Promise<void>((resolve) => void endings.push(resolve));
-    }),
-  );
-  await vi.waitFor(() => expect(endings).toHaveLength(count));
+  const half = BODIES_PER_CREDENTIAL_SIZE_MAX / BODY_SIZE_MAX;
+  const hold = (key: string): Promise<void>[] =>
+    Array.from({ length: half }, () =>
+      through.admit(post({ authorization: key }, body), placeOf(undefined), () => {
+        return new Promise<void>((resolve) => void endings.push(resolve));
+      }),
+    );
+  const running = hold(authorization);
+  await vi.waitFor(() => expect(endings).toHaveLength(half));
   const refused = admit(post({ authorization }), undefined, through);
   await expect(refused).rejects.toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+  // Another credential has its own share, until all of it is taken.
+  running.push(...hold(other));
+  await vi.waitFor(() => expect(endings).toHaveLength(BODIES_SIZE_MAX / BODY_SIZE_MAX));
+  const third = `Bearer ${await addKey(APP.id)}`;
+  const full = admit(post({ authorization: third }), undefined, through);
+  await expect(full).rejects.toMatchObject({ status: 503 });
   for (const end of endings) end();
   await Promise.all(running);
   expect((await admit(post({ authorization }, body), undefined, through)).app).toBe(APP);
@@ -313,28 +328,43 @@ test("[H5] more calls than the bound are 503 until others are answered", async (
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const through = gate();
   const endings: (() => void)[] = [];
-  const running = Array.from({ length: CALLS_MAX }, () =>
-    through.admit(post({ authorization }), placeOf(undefined), () => {
-      return new Promise<void>((resolve) => void endings.push(resolve));
-    }),
-  );
+  const hold = (key: string): Promise<void>[] =>
+    Array.from({ length: CALLS_PER_CREDENTIAL_MAX }, () =>
+      through.admit(post({ authorization: key }), placeOf(undefined), () => {
+        return new Promise<void>((resolve) => void endings.push(resolve));
+      }),
+    );
+  const running = hold(authorization);
+  await vi.waitFor(() => expect(endings).toHaveLength(CALLS_PER_CREDENTIAL_MAX));
+  const busy = { status: 503, headers: { "retry-after": "1" } };
+  await expect(admit(post({ authorization }), undefined, through)).rejects.toMatchObject(busy);
+  // Another credential has its own share, until there are no more.
+  running.push(...hold(`Bearer ${await addKey(APP.id)}`));
   await vi.waitFor(() => expect(endings).toHaveLength(CALLS_MAX));
-  await expect(admit(post({ authorization }), undefined, through)).rejects.toMatchObject({
-    status: 503,
-    headers: { "retry-after": "1" },
-  });
+  const third = post({ authorization: `Bearer ${await addKey(APP.id)}` });
+  await expect(admit(third, undefined, through)).rejects.toMatchObject(busy);
   for (const end of endings) end();
   await Promise.all(running);
   expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
 });
 
-test("[H43] after 20 wrong credentials within a minute it is 429, and a valid one still passes", async () => {
+test("[H43] after 20 wrong credentials within a minute all are 429 but those that were accepted before", async () => {
   const through = gate();
+  const authorization = `Bearer ${await addKey(APP.id)}`;
+  expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
   const wrong = (): Promise<unknown> =>
     admit(post({ authorization: "Bearer nobody" }), undefined, through);
   for (let i = 0; i < 20; i++) await expect(wrong()).rejects.toMatchObject({ status: 401 });
-  await expect(wrong()).rejects.toMatchObject({ status: 429, headers: { "retry-after": "60" } });
-  const authorization = `Bearer ${await addKey(APP.id)}`;
+  const waits = { status: 429, headers: { "retry-after": "60" } };
+  await expect(wrong()).rejects.toMatchObject(waits);
+  // A right guess is not told from a wrong one.
+  const fresh = `Bearer ${await addKey(APP.id)}`;
+  const guess = admit(post({ authorization: fresh }), undefined, through);
+  await expect(guess).rejects.toMatchObject(waits);
+  const remoteAddress = "192.0.2.7";
+  const headers = { ...JSON_TYPE, authorization: fresh };
+  const elsewhere = handMadeRequest({ headers, body: "{}", remoteAddress });
+  expect((await admit(elsewhere, undefined, through)).app).toBe(APP);
   expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
   // No credential is none that failed.
   await expect(admit(post({}), undefined, through)).rejects.toMatchObject({ status: 401 });

@@ -11,6 +11,8 @@ function connection(number: number, isProxy = false): HttpConnection {
     isProxy,
     exchanges: [],
     owner: undefined,
+    told: undefined,
+    toldMs: 0,
     isSurplus: false,
   };
 }

@@ -12,7 +12,7 @@ const ID = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
 
 const GUESTS = {
   type: "anonymous",
-  sharedToken: "open sesame",
+  sharedToken: "open sesame, please",
   sessionLength: 60,
   permission: { read: { everything: true } },
 };
@@ -122,7 +122,7 @@ test.each(["PUT", "PATCH"])(
       guests: {
         type: "anonymous",
         id: expect.any(String),
-        sharedToken: "open sesame",
+        sharedToken: "open sesame, please",
         sessionLength: 60,
         isLoopbackOnly: false,
         permission: readPermissions(GUESTS.permission),

@@ -107,7 +107,7 @@ test("[M9] what was answered holds with the next request, and after a restart", 
 
 test("[M14] keys and sessions of a deleted app open nothing from then on, and its neighbours do not notice", async () => {
   const server = await start();
-  const guests = { type: "anonymous", sharedToken: "open sesame", sessionLength: 60 };
+  const guests = { type: "anonymous", sharedToken: "open sesame, please", sessionLength: 60 };
   const made: Value[] = [];
   for (const name of ["shop", "bar"]) {
     const authProviders = { guests: { ...guests, permission: ALL } };
@@ -116,7 +116,7 @@ test("[M14] keys and sessions of a deleted app open nothing from then on, and it
     await manage(server, "PATCH", `/app/${name}/settings`, { unknownCollectionsAreEmpty: true });
     const content = { name: "till", permissions: ALL };
     made.push(await manage(server, "POST", `/app/${name}/apiKey`, content));
-    made.push(await logIn(server, appId, "open sesame"));
+    made.push(await logIn(server, appId, "open sesame, please"));
   }
   const statuses = (): Promise<number[]> => Promise.all(made.map((token) => count(server, token)));
   expect(await statuses()).toEqual([200, 200, 200, 200]);
@@ -126,11 +126,15 @@ test("[M14] keys and sessions of a deleted app open nothing from then on, and it
 
 test("[M28] two rotations end the sessions of an app", async () => {
   const server = await start();
-  const guests = { type: "anonymous", sharedToken: "open sesame", sessionLength: 60 };
+  const guests = { type: "anonymous", sharedToken: "open sesame, please", sessionLength: 60 };
   const authProviders = { guests: { ...guests, permission: ALL } };
   const app = await manage(server, "POST", "/app", { name: "shop", authProviders });
   await manage(server, "PATCH", "/app/shop/settings", { unknownCollectionsAreEmpty: true });
-  const session = await logIn(server, (app as { readonly appId: string }).appId, "open sesame");
+  const session = await logIn(
+    server,
+    (app as { readonly appId: string }).appId,
+    "open sesame, please",
+  );
   const found: number[] = [];
   for (let i = 0; i < 3; i++) {
     found.push(await count(server, session));
@@ -142,13 +146,13 @@ test("[M28] two rotations end the sessions of an app", async () => {
 test("[M30] an app that was brought back has its data and its sessions, and no keys", async () => {
   const dataDir = temporaryFolder();
   const server = await start({ dataDir });
-  const guests = { type: "anonymous", sharedToken: "open sesame", sessionLength: 60 };
+  const guests = { type: "anonymous", sharedToken: "open sesame, please", sessionLength: 60 };
   const authProviders = { guests: { ...guests, permission: ALL } };
   const app = await manage(server, "POST", "/app", { name: "shop", authProviders });
   const { appId } = app as { readonly appId: string };
   const content = { name: "till", permissions: ALL };
   const key = await manage(server, "POST", "/app/shop/apiKey", content);
-  const session = await logIn(server, appId, "open sesame");
+  const session = await logIn(server, appId, "open sesame, please");
   const written = await fetch(`${server.url}/api/v4/store/execute`, {
     method: "POST",
     headers: { authorization: `Bearer ${key as string}`, "content-type": "application/json" },

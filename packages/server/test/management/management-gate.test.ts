@@ -117,8 +117,12 @@ test.each([
   expect(admit(makeGate(TOKEN), headers)).toBe("401");
 });
 
-test("[M4] after 20 wrong tokens they are 429, and the right one still passes", () => {
+test("[M4] after 20 wrong tokens all are 429, unless the right one came from there within a day", () => {
+  const guessing = makeGate(TOKEN);
+  for (let i = 0; i < 21; i++) admit(guessing, { authorization: "Bearer wrong" });
+  expect(admit(guessing, { authorization: `Bearer ${TOKEN}` })).toBe("429");
   const gate = makeGate(TOKEN);
+  expect(admit(gate, { authorization: `Bearer ${TOKEN}` })).toBe("admin token");
   const wrong = { authorization: "Bearer wrong" };
   const found = Array.from({ length: 22 }, () => admit(gate, wrong));
   expect(found).toEqual([...Array.from({ length: 20 }, () => "401"), "429", "429"]);
@@ -126,3 +130,21 @@ test("[M4] after 20 wrong tokens they are 429, and the right one still passes", 
   // Whoever sends none guesses nothing.
   expect(admit(gate, {})).toBe("401");
 });
+
+test.each([undefined, TOKEN])(
+  "[M37] pages of other sites may not ask, with the token %s",
+  (token) => {
+    const headers = {
+      host: "localhost:8081",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
+    const gate = makeGate(token);
+    const sites = ["cross-site", "same-site", "none", "same-origin", undefined];
+    const found = sites.map((site) =>
+      admit(gate, { ...headers, ...(site !== undefined && { "sec-fetch-site": site }) }),
+    );
+    const isIn = token === undefined ? "loopback" : "admin token";
+    const refused = "403 OriginNotAllowed";
+    expect(found).toEqual([refused, refused, isIn, isIn, isIn]);
+  },
+);

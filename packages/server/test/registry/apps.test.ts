@@ -21,7 +21,7 @@ const ANONYMOUS: AuthProvider = {
   type: "anonymous",
   permission: FULL_PERMISSIONS,
   sessionLength: 60,
-  sharedToken: "let me in",
+  sharedToken: "let me in, please",
   isLoopbackOnly: false,
 };
 

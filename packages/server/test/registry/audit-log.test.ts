@@ -22,7 +22,7 @@ const DOOR = {
   type: "anonymous",
   permission: FULL_PERMISSIONS,
   sessionLength: 60,
-  sharedToken: "let me in",
+  sharedToken: "let me in, please",
   isLoopbackOnly: false,
 } as const;
 
@@ -131,7 +131,7 @@ test("a change of providers is told for each that changed, with the fields that 
   const door = "app/shop/provider/door";
   const staff = "app/shop/provider/staff";
   expect(await set({ door: DOOR })).toEqual([`provider.create ${door} type anonymous`]);
-  expect(await set({ door: { ...DOOR, sessionLength: 61, sharedToken: "x" } })).toEqual([
+  expect(await set({ door: { ...DOOR, sessionLength: 61, sharedToken: "x".repeat(16) } })).toEqual([
     `provider.replace ${door} sessionLength, sharedToken`,
   ]);
   expect(await set({ door: STAFF, staff: STAFF })).toEqual([

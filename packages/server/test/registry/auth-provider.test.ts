@@ -9,6 +9,7 @@ import {
   readProviders,
   shownProviders,
   storedProviders,
+  weakProviders,
   withNewSecret,
 } from "../../src/registry/auth-provider.ts";
 import { signerWith } from "../support/signed-token.ts";
@@ -18,7 +19,7 @@ const ANONYMOUS = {
   type: "anonymous",
   permission: PERMISSION,
   sessionLength: 3600,
-  sharedToken: "shared",
+  sharedToken: "shared-by-all-of-us",
 };
 const WEBHOOK = { type: "tokenWebhook", webhookUrl: "https://auth.example.com/check" };
 const SECRET = "s".repeat(32);
@@ -66,7 +67,7 @@ describe("[A20] providers", () => {
         type: "anonymous",
         permission,
         sessionLength: 3600,
-        sharedToken: "shared",
+        sharedToken: "shared-by-all-of-us",
         isLoopbackOnly: true,
       },
       secret: {
@@ -122,6 +123,10 @@ describe("[A20] providers", () => {
     [{ a: { ...ANONYMOUS, permission: null } }, "found nothing at authProviders.a.permission"],
     [{ a: { ...ANONYMOUS, sharedToken: null } }, "found nothing at authProviders.a.sharedToken"],
     [{ a: { ...ANONYMOUS, sharedToken: "" } }, "found 0 characters at authProviders.a.sharedToken"],
+    [
+      { a: { ...ANONYMOUS, sharedToken: "fifteen letters" } },
+      "expected a secret of at least 16 characters, found 15 characters at authProviders.a.sharedToken",
+    ],
     [
       { a: { ...ANONYMOUS, loopbackOnly: 1 } },
       "found the number 1 at authProviders.a.loopbackOnly",
@@ -190,7 +195,7 @@ describe("[A19] the id of a provider", () => {
 
   test("stays when another of its type takes its place, and is never shown", () => {
     const before = read({ a: ANONYMOUS, b: WEBHOOK });
-    const changed = { ...ANONYMOUS, sharedToken: "another", sessionLength: 1 };
+    const changed = { ...ANONYMOUS, sharedToken: "another-one-for-all", sessionLength: 1 };
     const webhookUrl = "https://other.example.com/";
     expect(ids(read({ a: changed, b: { ...WEBHOOK, webhookUrl } }, before))).toEqual(ids(before));
     for (const id of ids(before)) expect(JSON.stringify(shownProviders(before))).not.toContain(id);
@@ -223,7 +228,7 @@ describe("[A21] the secrets of providers", () => {
   test("are never shown, and what is shown can be sent again without losing them", () => {
     const providers = read(given);
     const shown = shownProviders(providers);
-    for (const text of ["shared", SECRET, "secrets", "sharedToken"]) {
+    for (const text of ["shared-by-all-of-us", SECRET, "secrets", "sharedToken"]) {
       expect(JSON.stringify(shown)).not.toContain(`"${text}"`);
     }
     expect(read(shown, providers)).toEqual(providers);
@@ -261,4 +266,16 @@ describe("[A21] the secrets of providers", () => {
     expect(changed.secrets).toEqual([second, first]);
     expect(withNewSecret(changed, third).secrets).toEqual([third, second]);
   });
+});
+
+test("[A21] a short shared token that was stored before works on, and stays when it is not given", () => {
+  const stored = storedProviders(read({ door: ANONYMOUS }));
+  const old = JSON.parse(JSON.stringify(stored).replace("shared-by-all-of-us", "short"));
+  const before = providersOfStore(old);
+  expect(weakProviders(before)).toEqual(["door"]);
+  const { sharedToken: _, ...rest } = ANONYMOUS;
+  const after = readProviders({ door: { ...rest, sessionLength: 1 } }, before, random);
+  expect(weakProviders(after)).toEqual(["door"]);
+  const given = { door: { ...ANONYMOUS, sharedToken: "short" } };
+  expect(() => readProviders(given, before, random)).toThrow("at least 16 characters");
 });

@@ -36,7 +36,7 @@ export function handMadeRequest(parts: RequestParts = {}): HandMadeRequest {
     fault: undefined,
     bodySizeMax: parts.bodySizeMax ?? bytes.length,
     wasRead: false,
-    identify: () => {},
+    identify: () => true,
     onHangUp: () => () => {},
     reserveAnswer: () => true,
     readBody: (room) => {

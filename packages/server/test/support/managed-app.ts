@@ -142,7 +142,7 @@ export class ManagedApp {
   async #logIn({ url }: Served): Promise<boolean> {
     const { isThere, guests } = this.#model;
     if (!isThere || guests === undefined || this.#session !== undefined) return true;
-    const body = { provider: "guests", token: "open sesame" };
+    const body = { provider: "guests", token: "open sesame, please" };
     const reply = await askJson(`${url}/${this.#appId}/auth/login`, { method: "POST", body });
     if (reply === undefined) return false;
     const { accessToken } = expectSuccess(reply, "login") as { readonly accessToken: string };

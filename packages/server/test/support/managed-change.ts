@@ -58,7 +58,7 @@ const ALL = { read: { everything: true }, write: { everything: true } };
 export function guestsConfig(number: number): object {
   return {
     type: "anonymous",
-    sharedToken: "open sesame",
+    sharedToken: "open sesame, please",
     sessionLength: 1_000 + number,
     permission: ALL,
   };

@@ -25,6 +25,7 @@ export interface Task<T> {
   readonly timeoutMs: number | undefined;
   readonly isStrict: boolean | undefined;
   readonly requestId: string | undefined;
+  readonly owner: string | undefined;
   readonly authority: Authority | undefined;
   readonly repeat: RepeatKey | undefined;
   /** `onParsed` is called when the text was read and is planned now. */

@@ -1,6 +1,10 @@
 /**
  * Turns: reads that are at work at the same time go one after the other, a slice each, and everything
  * else has its turn between any two slices.
+ *
+ * Owners take turns, and so do the reads of each: who has many of them gets no more than who has one.
+ * A read begins at once, so that a short one waits for nobody; but all that begin between two pauses
+ * have one slice together.
  */
 
 import { SLICE_MS } from "../../limits.ts";
@@ -16,8 +20,11 @@ interface Held {
 export class Turns {
   readonly #pause: () => Promise<void>;
   readonly #elapsed: () => number;
-  readonly #waiting: (() => void)[] = [];
+  /** Those of each owner, in the order in which it is the owners' turn. */
+  readonly #waiting = new Map<string, (() => void)[]>();
   #isGoing = false;
+  /** What first slices took since the last pause. */
+  #firstMs = 0;
 
   /** `pause` lets everything else that waits have its turn; `elapsed` is a clock that never goes back. */
   constructor(pause: () => Promise<void>, elapsed: () => number) {
@@ -29,23 +36,30 @@ export class Turns {
    * Takes all steps, a slice of time after the other, and closes what is held for them, be it after an
    * error. A promise only when one slice is not enough.
    */
-  take<T>(steps: Steps<T>, budget: Budget, held: Held): T | Promise<T> {
+  take<T>(steps: Steps<T>, budget: Budget, held: Held, owner?: string): T | Promise<T> {
     let isHeld = false;
     try {
-      const { done, value } = this.#slice(steps, budget);
-      if (done === true) return value;
+      if (this.#firstMs < SLICE_MS) {
+        const { done, value } = this.#slice(steps, budget, true);
+        if (done === true) return value;
+      }
       isHeld = true;
-      return this.#takeOn(steps, budget, held);
+      return this.#takeOn(steps, budget, held, owner);
     } finally {
       if (!isHeld) held.close();
     }
   }
 
   /** Lets others have their turn before each further slice. */
-  async #takeOn<T>(steps: Steps<T>, budget: Budget, held: Held): Promise<T> {
+  async #takeOn<T>(
+    steps: Steps<T>,
+    budget: Budget,
+    held: Held,
+    owner: string | undefined,
+  ): Promise<T> {
     try {
       for (;;) {
-        await this.wait();
+        await this.wait(owner);
         const { done, value } = this.#slice(steps, budget);
         if (done === true) return value;
       }
@@ -55,33 +69,61 @@ export class Turns {
   }
 
   /** Goes on until all is done, or for a slice of time. */
-  #slice<T>(steps: Steps<T>, budget: Budget): IteratorResult<void, T> {
+  #slice<T>(steps: Steps<T>, budget: Budget, isFirst = false): IteratorResult<void, T> {
     // A pause is between two rows, and the time of others is not the time of a row.
     budget.endPiece();
     return underMeter(budget, () => {
       let result = steps.next();
       // Most are done with their first step, and a look at the clock costs as much as some of them.
       if (result.done === true) return result;
-      const end = this.#elapsed() + SLICE_MS;
-      while (result.done !== true && this.#elapsed() < end) result = steps.next();
+      const start = this.#elapsed();
+      let now = start;
+      while (result.done !== true && now < start + SLICE_MS) {
+        result = steps.next();
+        now = this.#elapsed();
+      }
+      if (isFirst) this.#countFirst(now - start);
       return result;
     });
   }
 
-  /** Resolves when the next slice may begin. */
-  wait(): Promise<void> {
+  #countFirst(ms: number): void {
+    const isCounting = this.#firstMs > 0;
+    this.#firstMs += ms;
+    if (isCounting || ms === 0) return;
+    const forget = (): void => {
+      this.#firstMs = 0;
+    };
+    this.#pause().then(forget, forget);
+  }
+
+  /** Resolves when the next slice of `owner` may begin. */
+  wait(owner = ""): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(resolve);
+      const waiting = this.#waiting.get(owner);
+      if (waiting === undefined) this.#waiting.set(owner, [resolve]);
+      else waiting.push(resolve);
       if (!this.#isGoing) this.#go().catch(reject);
     });
   }
 
   async #go(): Promise<void> {
     this.#isGoing = true;
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.size > 0) {
       await this.#pause();
-      this.#waiting.shift()?.();
+      this.#next()?.();
     }
     this.#isGoing = false;
+  }
+
+  /** The first one of the owner whose turn it is, who goes to the end. */
+  #next(): (() => void) | undefined {
+    for (const [owner, waiting] of this.#waiting) {
+      this.#waiting.delete(owner);
+      const next = waiting.shift();
+      if (waiting.length > 0) this.#waiting.set(owner, waiting);
+      return next;
+    }
+    return undefined;
   }
 }

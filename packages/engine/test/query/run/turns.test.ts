@@ -36,6 +36,24 @@ test("those that wait go one after the other in the order in which they came, ea
   expect(events.slice(-2)).toEqual(["pause", "d1"]);
 });
 
+test("owners take turns: one with many reads gets no more than one with a single read", async () => {
+  const events: string[] = [];
+  const turns = new Turns(
+    () => Promise.resolve(),
+    () => 0,
+  );
+  const read = async (owner: string, name: string, slices: number): Promise<void> => {
+    for (let i = 0; i < slices; i++) {
+      await turns.wait(owner);
+      events.push(name);
+    }
+  };
+  const many = Array.from({ length: 10 }, (_, i) => read("many", `m${i}`, 2));
+  await Promise.all([...many, read("one", "o", 4)]);
+  expect(events.slice(0, 8)).toEqual(["m0", "o", "m1", "o", "m2", "o", "m3", "o"]);
+  expect(events).toHaveLength(24);
+});
+
 /** A clock that the work moves on. */
 function bench(): {
   readonly clock: { now: number };
@@ -107,4 +125,24 @@ test("what is held is closed once when a step fails, in the first slice or later
     await expect((async () => turns.take(steps(), budget, held))()).rejects.toThrow("enough");
     expect(held.closed).toBe(1);
   }
+});
+
+test("all that begin between two pauses have one slice together; the others wait for their turn", async () => {
+  const { clock, turns, budget } = bench();
+  let begun = 0;
+  const steps = function* steps(): Steps<string> {
+    begun++;
+    for (let i = 0; i < 4; i++) {
+      clock.now++;
+      yield;
+    }
+    return "done";
+  };
+  const results = Array.from({ length: 20 }, () =>
+    turns.take(steps(), budget, { close: () => {} }, "owner"),
+  );
+  expect(results.filter((result) => result === "done").length).toBe(begun);
+  expect(begun).toBeLessThanOrEqual(5);
+  const all = results.map((result) => Promise.resolve(result));
+  expect(await Promise.all(all)).toEqual(Array(20).fill("done"));
 });
