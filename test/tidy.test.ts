@@ -115,7 +115,7 @@ test("imports that follow the arrows are not complained of", () => {
   const engine = `import { a } from "@bigpeer/protocol";\nimport { b } from "../crdt/b.ts";`;
   expect(checkImports(plant("packages/engine/src/store/a.ts", engine))).toEqual([]);
   const storage = `import { open } from "lmdb";\nimport { join } from "node:path";`;
-  expect(checkImports(plant("packages/node/src/lmdb/lmdb-key-value.ts", storage))).toEqual([]);
+  expect(checkImports(plant("packages/node/src/lmdb/lmdb-environment.ts", storage))).toEqual([]);
 });
 
 test.each([

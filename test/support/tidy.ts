@@ -32,7 +32,7 @@ const NODE_PACKAGES = new Set(["node", "peer", "server"]);
 const THIRD_PARTY: Record<string, readonly string[]> = {
   "@fastify/busboy": ["packages/server/src/attachments/form-file.ts"],
   jose: ["packages/server/src/auth/json-web-token.ts"],
-  lmdb: ["packages/node/src/lmdb/lmdb-key-value.ts", "packages/node/src/lmdb/commit-thread.ts"],
+  lmdb: ["packages/node/src/lmdb/lmdb-environment.ts", "packages/node/src/lmdb/commit-thread.ts"],
   pino: ["packages/server/src/log.ts"],
   "prom-client": ["packages/server/src/metrics.ts"],
   re2js: ["packages/node/src/pattern.ts"],

@@ -149,7 +149,7 @@ export {
   renewIdentity,
 } from "./store/identity.ts";
 export type { IndexDefinition, IndexEntry, IndexRange } from "./store/index-entry.ts";
-export type { Bound } from "./store/keys.ts";
+export { type Bound, printKey } from "./store/keys.ts";
 export { DEFAULT_RETENTION, type Retention } from "./store/maintenance.ts";
 export { MemoryDisk } from "./store/memory-disk.ts";
 export { MemoryKeyValue } from "./store/memory-key-value.ts";

@@ -7,8 +7,8 @@ export { isFullError, makeFolder, namesIn, notFolder, syncFolder } from "./disk.
 export { acquireFolderLock, type FolderLock, type Holder } from "./folder-lock.ts";
 export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 export { lastSeenMs } from "./life.ts";
+export { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 export {
-  DATA_FILE,
   type LmdbKeyValue,
   type LmdbOptions,
   openLmdb,

@@ -17,7 +17,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isObject, type ValueObject } from "@bigpeer/protocol";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
-import { DATA_FILE } from "./lmdb/lmdb-key-value.ts";
+import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 
 /** Where a store stands, as it says itself. */
 export interface Standing {

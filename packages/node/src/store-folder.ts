@@ -21,7 +21,8 @@ import {
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import { beginLife, findEndOfLife, hasLived, recordLife, type Standing } from "./life.ts";
-import { DATA_FILE, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
+import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
+import { type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
 
 /** To read a very large store from end to end. */
 const READ_MS_MAX = 7 * 86_400_000;

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type Identity, type KeyValue, Store } from "@bigpeer/engine";
+import { FORMAT_VERSION, type Identity, type KeyValue, Store } from "@bigpeer/engine";
 import { expect, test } from "vitest";
 import { openLmdb } from "../src/lmdb/lmdb-key-value.ts";
 import { createStore, openStore, readStore, type StoreFolder } from "../src/store-folder.ts";
@@ -124,7 +124,7 @@ test("[K1] a store of a newer format is refused with both numbers and is not ren
   const storage = openLmdb(folder);
   const host = testHost();
   const newer = await Store.open(storage, host.platform, {
-    format: { version: 2, migrations: [] },
+    format: { version: FORMAT_VERSION + 1, migrations: [] },
   });
   await newer.close();
   await storage.close();
@@ -132,7 +132,7 @@ test("[K1] a store of a newer format is refused with both numbers and is not ren
     await expect(open(folder, host)).rejects.toMatchObject({
       code: "store.format_newer",
       message:
-        "the store has format 2, this version reads up to 1; " +
+        `the store has format ${FORMAT_VERSION + 1}, this version reads up to ${FORMAT_VERSION}; ` +
         "use the version that wrote it, or a newer one",
     });
   }

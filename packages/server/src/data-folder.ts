@@ -23,8 +23,11 @@ import {
 } from "@bigpeer/node";
 import { isObject, PeerError, type Value } from "@bigpeer/protocol";
 
-/** The layout that this version writes, and the newest that it reads. */
-export const FOLDER_FORMAT = 1;
+/**
+ * The layout that this version writes, and the newest that it reads. The number goes up with that of
+ * the stores as well, so that an older server says at once what it cannot read.
+ */
+export const FOLDER_FORMAT = 2;
 
 export const QUICKSTART_FILE = "quickstart.json";
 
@@ -73,12 +76,11 @@ export function prepareDataFolder(dataDir: string): void {
   if (readFormat(dataDir) === undefined) refuseForeign(dataDir);
 }
 
-/** Makes an empty folder a data folder. Only under the lock. */
+/** Makes an empty folder a data folder, and one of an older format one of this. Only under the lock. */
 export function markDataFolder(dataDir: string): void {
-  if (readFormat(dataDir) === undefined) {
-    refuseForeign(dataDir);
-    writeFormat(dataDir);
-  }
+  const format = readFormat(dataDir);
+  if (format === undefined) refuseForeign(dataDir);
+  if (format !== FOLDER_FORMAT) writeFormat(dataDir);
 }
 
 export function writeFormat(folder: string): void {

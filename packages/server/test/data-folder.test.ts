@@ -17,23 +17,32 @@ test("a missing folder is made, with those above it, and is empty until it is ma
   expect(() => checkDataFolder(folder)).toThrow(/expected a data folder of Big Peer/);
   markDataFolder(folder);
   expect(readdirSync(folder)).toEqual(["format.json"]);
-  expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format: 1 });
+  expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format: 2 });
   prepareDataFolder(folder);
   markDataFolder(folder);
   checkDataFolder(folder);
 });
 
 test("[K1] a folder of a newer format is refused with both numbers and is not touched", () => {
-  const folder = withFormat('{"format": 2, "more": true}');
+  const folder = withFormat('{"format": 3, "more": true}');
   const sentence =
-    `the folder ${folder} has format 2, this version reads up to 1; ` +
+    `the folder ${folder} has format 3, this version reads up to 2; ` +
     "use the version that wrote it, or a newer one";
   for (const check of [prepareDataFolder, markDataFolder, checkDataFolder]) {
     expect(() => check(folder)).toThrow(
       expect.objectContaining({ code: "store.format_newer", message: sentence }),
     );
   }
-  expect(readFileSync(join(folder, "format.json"), "utf8")).toBe('{"format": 2, "more": true}');
+  expect(readFileSync(join(folder, "format.json"), "utf8")).toBe('{"format": 3, "more": true}');
+});
+
+test("[K1] a folder of an older format is brought forward when it is marked, not when it is read", () => {
+  const folder = withFormat('{"format": 1}');
+  checkDataFolder(folder);
+  prepareDataFolder(folder);
+  expect(readFileSync(join(folder, "format.json"), "utf8")).toBe('{"format": 1}');
+  markDataFolder(folder);
+  expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format: 2 });
 });
 
 test.each(["", "{", "null", "[]", '{"format":"1"}', '{"format":0}', '{"format":1.5}'])(

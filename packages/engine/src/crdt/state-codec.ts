@@ -144,16 +144,36 @@ function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): 
 }
 
 function readMeta(reader: ByteReader, shown: Shown | undefined): DocumentState {
+  const { head, table, alive, dead } = readLife(reader);
+  const root = readKids({ reader, table, depth: 0 }, (head & META_HEAD.kids) !== 0, shown);
+  return { alive, dead, seeded: (head & META_HEAD.seeded) !== 0, root };
+}
+
+interface Life {
+  readonly head: number;
+  readonly table: StampTable;
+  readonly alive: Stamp;
+  readonly dead: Stamp;
+}
+
+/** What stands in front of the fields. */
+function readLife(reader: ByteReader): Life {
   const head = reader.byte();
   if (head >= META_HEAD.more * 2) reader.fail("expected a known head");
-  const has = (flag: number): boolean => (head & flag) !== 0;
-  const table = has(META_HEAD.stamps)
-    ? StampTable.read(reader, has(META_HEAD.more))
-    : new StampTable([]);
+  const table =
+    (head & META_HEAD.stamps) === 0
+      ? new StampTable([])
+      : StampTable.read(reader, (head & META_HEAD.more) !== 0);
   const alive = readAlive(reader, table, head);
-  const dead = has(META_HEAD.dead) ? readStamp(reader, table) : NONE;
-  const root = readKids({ reader, table, depth: 0 }, has(META_HEAD.kids), shown);
-  return { alive, dead, seeded: has(META_HEAD.seeded), root };
+  const dead = (head & META_HEAD.dead) === 0 ? NONE : readStamp(reader, table);
+  return { head, table, alive, dead };
+}
+
+/** Whether the document of these metadata shows, and so must have fields beside them. */
+export function isShownByMeta(meta: Uint8Array, offset: number): boolean {
+  const reader = new ByteReader(meta, "state.malformed", offset);
+  const { alive, dead } = readLife(reader);
+  return isAfter(alive, dead);
 }
 
 function readAlive(reader: ByteReader, table: StampTable, head: number): Stamp {

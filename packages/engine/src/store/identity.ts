@@ -14,7 +14,7 @@ import { HEAD_KEY, IDENTITY_KEY, transactionRange } from "./keys.ts";
 import { FIRST_HEAD, type Head, type Identity, readHead } from "./records.ts";
 
 /** The version of the storage format that this code writes. */
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 /** Brings a store from format `from` to `from + 1`; its writes and the new number are one commit. */
 export interface Migration {
@@ -22,8 +22,13 @@ export interface Migration {
   migrate(storage: KeyValue): Map<Key, Value | undefined>;
 }
 
-/** Every migration since the first format, in order. */
-export const MIGRATIONS: readonly Migration[] = [];
+/**
+ * Every migration since the first format, in order.
+ *
+ * 1 → 2: records have checksums, and what was written before is given one bit by bit by whoever keeps
+ * the storage. So nothing is changed here but the number, which keeps older versions away.
+ */
+export const MIGRATIONS: readonly Migration[] = [{ from: 1, migrate: () => new Map() }];
 
 export interface Format {
   readonly version: number;

@@ -8,6 +8,7 @@
 import {
   compareBytes,
   equalValues,
+  PeerError,
   type Stamp,
   type StateParts,
   type Value,
@@ -16,7 +17,7 @@ import type { StateOperation } from "../crdt/edit.ts";
 import { type PlainWrite, plainWrite, readPlain } from "../crdt/plain-state.ts";
 import type { Shown } from "../crdt/show.ts";
 import { type DocumentState, EMPTY_STATE, isEmptyState } from "../crdt/state.ts";
-import { decodeState } from "../crdt/state-codec.ts";
+import { decodeState, isShownByMeta } from "../crdt/state-codec.ts";
 import type { Key } from "../platform.ts";
 import { documentKey } from "./keys.ts";
 import type { Overlay } from "./overlay.ts";
@@ -49,12 +50,18 @@ export class OpenDocument {
     this.metaKey = place.metaKey;
     this.documentKey = documentKey(place.collection, place.idKey);
     if (record === undefined) {
+      if (overlay.has(this.documentKey)) {
+        throw new PeerError("store.corrupt", "expected the metadata of a document that shows");
+      }
       this.previous = 0;
       this.before = undefined;
       this.#state = EMPTY_STATE;
     } else {
       const { version, bytes, offset } = readMetaRecord(record);
       const shown = overlay.get(this.documentKey);
+      if (shown === undefined && isShownByMeta(bytes, offset)) {
+        throw new PeerError("store.corrupt", "expected the fields of a document that shows");
+      }
       this.previous = version;
       this.before = shown === undefined ? undefined : shownOfRecord(shown);
       this.#meta = bytes;

@@ -107,7 +107,7 @@ export class StoreSnapshot extends View {
   readonly #known: Known | undefined;
 
   constructor(snapshot: Snapshot, identity: Identity, known?: Known) {
-    super(snapshot, known?.numbers ?? new Map());
+    super(snapshot, known?.numbers ?? new Map(), true);
     this.#snapshot = snapshot;
     this.#identity = identity;
     this.#known = known;

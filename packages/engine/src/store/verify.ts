@@ -150,7 +150,7 @@ class Verifier {
     if (isObject(head)) this.#head = head as unknown as Head;
     else this.#report(HEAD_KEY, "expected the head of the store");
     if (!isObject(identity)) this.#report(IDENTITY_KEY, "expected the identity of the store");
-    else if (identity.format !== FORMAT_VERSION) {
+    else if (!(identity.format >= 1 && identity.format <= FORMAT_VERSION)) {
       this.#report(IDENTITY_KEY, `expected format ${FORMAT_VERSION}, found ${identity.format}`);
     }
   }

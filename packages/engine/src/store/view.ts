@@ -11,6 +11,7 @@ import {
   documentId,
   idOfKey,
   isArray,
+  PeerError,
   TIME_MAX,
   type Types,
   type Value,
@@ -19,7 +20,7 @@ import {
 import type { Shown } from "../crdt/show.ts";
 import type { DocumentState } from "../crdt/state.ts";
 import { EMPTY_STATE } from "../crdt/state.ts";
-import { decodeState } from "../crdt/state-codec.ts";
+import { decodeState, isShownByMeta } from "../crdt/state-codec.ts";
 import type { KeyEntry, KeyRange, Reader } from "../platform.ts";
 import { entryRange, type IndexDefinition, IndexEntry, type IndexRange } from "./index-entry.ts";
 import {
@@ -114,14 +115,19 @@ export interface Needed {
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
 
+const NO_FIELDS: readonly string[] = [];
+
 export class View {
   readonly #reader: Reader;
   /** Collection numbers never change, so durable ones may be remembered across views. */
   readonly #numbers: Map<string, number> | undefined;
+  /** Whether nothing of it changes while it is read. */
+  readonly #isFixed: boolean;
 
-  constructor(reader: Reader, numbers?: Map<string, number>) {
+  constructor(reader: Reader, numbers?: Map<string, number>, isFixed = false) {
     this.#reader = reader;
     this.#numbers = numbers;
+    this.#isFixed = isFixed;
   }
 
   get reader(): Reader {
@@ -156,7 +162,8 @@ export class View {
     if (number === undefined) return undefined;
     const document = documentId(id);
     const record = this.#reader.get(documentKey(number, document.key), needed?.fields);
-    return record === undefined ? undefined : storedDocument(document.id, record);
+    if (record === undefined) return this.#noDocument(number, document.key);
+    return storedDocument(document.id, record);
   }
 
   /** The same by the key of its id. */
@@ -164,7 +171,17 @@ export class View {
     const number = this.collectionNumber(collection);
     if (number === undefined) return undefined;
     const record = this.#reader.get(documentKey(number, idKey), needed?.fields);
-    return record === undefined ? undefined : storedDocument(idOfKey(idKey), record);
+    if (record === undefined) return this.#noDocument(number, idKey);
+    return storedDocument(idOfKey(idKey), record);
+  }
+
+  /** A document that is not found is not there, unless its metadata say that it shows (K72). */
+  #noDocument(number: number, idKey: string): undefined {
+    const record = this.#reader.get(metaKey(number, idKey));
+    if (record === undefined) return undefined;
+    const { bytes, offset } = readMetaRecord(record);
+    if (isShownByMeta(bytes, offset)) throw lost("the fields of a document that shows");
+    return undefined;
   }
 
   /** The documents of a collection in the order of their ids. */
@@ -174,22 +191,21 @@ export class View {
 
   #scan(collection: string, range: ScanRange): Iterator<StoredDocument> {
     const { fields } = range;
-    if (fields?.length === 0) return this.#scanEmpty(collection, range);
     const number = this.collectionNumber(collection);
     if (number === undefined) return [][Symbol.iterator]();
     const entries = this.#reader.entries(scanRange(number, range), fields);
-    return new DocumentWalk(entries[Symbol.iterator]());
+    const expected = this.#isFixed && isWhole(range) ? this.count(collection) : undefined;
+    return new DocumentWalk(entries[Symbol.iterator](), fields?.length === 0, expected);
   }
 
-  *#scanEmpty(collection: string, range: ScanRange): Generator<StoredDocument, void> {
-    for (const id of this.scanIds(collection, range)) yield { id, fields: {}, types: undefined };
-  }
-
-  /** As scan, without reading the documents. */
+  /** As scan, the ids alone. */
   *scanIds(collection: string, range: ScanRange = {}): Iterable<Value> {
     const number = this.collectionNumber(collection);
     if (number === undefined) return;
-    for (const key of this.#reader.keys(scanRange(number, range))) yield idOfKey(key, ID_OFFSET);
+    // With their values, because those tell that the keys are what was written.
+    for (const { key } of this.#reader.entries(scanRange(number, range), NO_FIELDS)) {
+      yield idOfKey(key, ID_OFFSET);
+    }
   }
 
   /** The indexes of one collection by name, or those of all. */
@@ -214,7 +230,7 @@ export class View {
   /** The entries of a complete index in its order, those of equal values by id. */
   *scanIndex(index: IndexDefinition, range: IndexRange = {}): Iterable<IndexEntry> {
     assert(index.building === undefined, "an index that is complete");
-    for (const key of this.#reader.keys(entryRange(index, range))) {
+    for (const { key } of this.#reader.entries(entryRange(index, range))) {
       yield new IndexEntry(index, key);
     }
   }
@@ -263,7 +279,7 @@ export class View {
   *changedSince(collection: string, txnId: number): Iterable<ChangedDocument> {
     const number = this.collectionNumber(collection);
     if (number === undefined) return;
-    for (const key of this.#reader.keys(changedRange(number, txnId))) {
+    for (const { key } of this.#reader.entries(changedRange(number, txnId))) {
       const changed = readChangedKey(key);
       yield { id: idOfKey(changed.idKey), version: changed.txnId };
     }
@@ -364,16 +380,32 @@ export class View {
 /** Documents out of entries. No generator: a scan takes this step for each of many documents. */
 class DocumentWalk implements Iterator<StoredDocument> {
   readonly #entries: Iterator<KeyEntry>;
+  readonly #isIdEnough: boolean;
+  readonly #expected: number | undefined;
+  #count = 0;
 
-  constructor(entries: Iterator<KeyEntry>) {
+  /** With `expected`, the end is only reached after so many documents (K72). */
+  constructor(entries: Iterator<KeyEntry>, isIdEnough: boolean, expected: number | undefined) {
     this.#entries = entries;
+    this.#isIdEnough = isIdEnough;
+    this.#expected = expected;
   }
 
   next(): IteratorResult<StoredDocument> {
     const result = this.#entries.next();
-    if (result.done === true) return result;
+    if (result.done === true) {
+      if (this.#expected !== undefined && this.#count !== this.#expected) {
+        throw lost(`${this.#expected} documents in a collection, found ${this.#count}`);
+      }
+      return result;
+    }
+    this.#count++;
     const { key, value } = result.value;
-    return { done: false, value: storedDocument(idOfKey(key, ID_OFFSET), value) };
+    const id = idOfKey(key, ID_OFFSET);
+    const document = this.#isIdEnough
+      ? { id, fields: {}, types: undefined }
+      : storedDocument(id, value);
+    return { done: false, value: document };
   }
 
   return(): IteratorResult<StoredDocument> {
@@ -392,6 +424,14 @@ function scanRange(collection: number, { low, high, after, reverse }: ScanRange)
   }
   const { from } = documentsBetween(collection, bound, undefined);
   return { from: from > whole.from ? from : whole.from, to: whole.to };
+}
+
+function isWhole({ low, high, after }: ScanRange): boolean {
+  return low === undefined && high === undefined && after === undefined;
+}
+
+function lost(expected: string): PeerError {
+  return new PeerError("store.corrupt", `expected ${expected}`);
 }
 
 /** Whether there can be a record or reference of it: a longer id might not even fit a key. */

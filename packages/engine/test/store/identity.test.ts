@@ -39,11 +39,16 @@ test("[K1] an older store is brought forward step by step, each step with its nu
       return new Map([[`c\x00migrated ${from}`, true]]);
     },
   });
-  const format: Format = { version: 3, migrations: [step(2), step(1)] };
+  const [first, second, third] = [0, 1, 2].map((n) => FORMAT_VERSION + n) as [
+    number,
+    number,
+    number,
+  ];
+  const format: Format = { version: third, migrations: [step(second), step(first)] };
   const opened = await openStore({ format }, platform, disk);
-  expect(seen).toEqual([1, 2]);
-  expect(opened.store.identity).toEqual({ ...store.identity, format: 3 });
-  expect(dump(opened.storage).get("c\x00migrated 2")).toBe(true);
+  expect(seen).toEqual([first, second]);
+  expect(opened.store.identity).toEqual({ ...store.identity, format: third });
+  expect(dump(opened.storage).get(`c\x00migrated ${second}`)).toBe(true);
   expect(fieldsOf(opened.store, "c", "a")).toEqual({ n: 1 });
 });
 

@@ -2,13 +2,15 @@
  * CommitEncoder: the entries of a commit as the bytes that LMDB is given.
  *
  * Most commits are small and are encoded at once. What takes longer is encoded in slices: many
- * entries, and large values like the log record of an upload. The bytes are the same.
+ * entries, and large values like the log record of an upload. The bytes are the same. Each record
+ * gets its checksum here, and nowhere else.
  */
 
 import { KEY_SIZE_MAX, type Key, type Writes } from "@bigpeer/engine";
 import { assert, type Value } from "@bigpeer/protocol";
 import { type SliceClock, Slices } from "../slices.ts";
 import type { EntrySize } from "./page-estimate.ts";
+import { CHECK_SIZE, RecordCheck } from "./record-check.ts";
 import type { ShapeTable } from "./shape-table.ts";
 import { type LentBytes, TOO_LARGE, ValueEncoder } from "./stored-value.ts";
 
@@ -30,9 +32,10 @@ const ENTRIES_PER_PAUSE = 64;
 export class CommitEncoder {
   readonly #encoder: ValueEncoder;
   readonly #clock: SliceClock;
+  readonly #check = new RecordCheck(true);
 
   constructor(table: ShapeTable, clock: SliceClock) {
-    this.#encoder = new ValueEncoder(table);
+    this.#encoder = new ValueEncoder(table, CHECK_SIZE);
     this.#clock = clock;
   }
 
@@ -45,7 +48,9 @@ export class CommitEncoder {
       writes.forEach((value, key) => {
         assertKey(key);
         encoded.push(
-          value === undefined ? removalOf(key) : this.#encoder.encodeAtOnce(value, key, true),
+          value === undefined
+            ? removalOf(key)
+            : this.#sealed(this.#encoder.encodeAtOnce(value, key, true)),
         );
       });
     } catch (error) {
@@ -77,12 +82,17 @@ export class CommitEncoder {
 
   *#encodeOne(value: Value, key: Key): Generator<void, EncodedWrite> {
     try {
-      return this.#encoder.encodeAtOnce(value, key, false);
+      return this.#sealed(this.#encoder.encodeAtOnce(value, key, false));
     } catch (error) {
       if (error !== TOO_LARGE) throw error;
     }
     yield;
-    return yield* this.#encoder.encodeInSteps(value, key);
+    return this.#sealed(yield* this.#encoder.encodeInSteps(value, key));
+  }
+
+  #sealed(record: LentBytes): LentBytes {
+    this.#check.seal(record.chunk, record.start, record.size, record.key);
+    return record;
   }
 }
 

@@ -1,13 +1,15 @@
 /**
- * EntryIterator: entries as lmdb gives them, whose values are lent bytes, with the values decoded.
+ * Walks through LMDB: entries with their values read, or keys alone. Both see to it that keys come
+ * in their order and from their range: where a page of the tree leads astray, they do not.
  *
- * It writes into the entries that come, instead of making others: they are made anew for each step,
- * and a scan has many.
+ * EntryIterator writes into the entries that come, instead of making others: they are made anew for
+ * each step, and a scan has many.
  */
 
-import type { Key, KeyEntry } from "@bigpeer/engine";
+import { type Key, type KeyEntry, type KeyRange, printKey } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
-import type { FieldSet, ValueDecoder } from "./value-decoder.ts";
+import type { RecordReader } from "./record-reader.ts";
+import type { FieldSet } from "./value-decoder.ts";
 
 /** Its value is first the bytes, then what they say. */
 interface FreshEntry {
@@ -17,29 +19,75 @@ interface FreshEntry {
 
 export class EntryIterator implements Iterator<KeyEntry> {
   readonly #source: Iterator<FreshEntry>;
-  readonly #decoder: ValueDecoder;
+  readonly #reader: RecordReader;
   readonly #wanted: FieldSet | undefined;
+  readonly #order: KeyOrder;
 
-  constructor(source: Iterator<FreshEntry>, decoder: ValueDecoder, wanted: FieldSet | undefined) {
+  constructor(
+    source: Iterator<FreshEntry>,
+    reader: RecordReader,
+    { range, wanted }: { readonly range: KeyRange; readonly wanted: FieldSet | undefined },
+  ) {
     this.#source = source;
-    this.#decoder = decoder;
+    this.#reader = reader;
     this.#wanted = wanted;
+    this.#order = new KeyOrder(range);
   }
 
   next(): IteratorResult<KeyEntry> {
     const result = this.#source.next();
     if (result.done === true) return result;
     const entry = result.value;
-    const bytes = entry.value as Uint8Array;
-    entry.value =
-      this.#wanted === undefined
-        ? this.#decoder.decode(bytes, bytes.length)
-        : this.#decoder.decodePart(bytes, bytes.length, this.#wanted);
+    this.#order.check(entry.key);
+    entry.value = this.#reader.read(entry.value as Uint8Array, entry.key, this.#wanted);
     return result as IteratorResult<KeyEntry>;
   }
 
   return(): IteratorResult<KeyEntry> {
     this.#source.return?.();
     return { done: true, value: undefined };
+  }
+}
+
+export class KeyIterator implements Iterator<Key> {
+  readonly #source: Iterator<Key>;
+  readonly #order: KeyOrder;
+
+  constructor(source: Iterator<Key>, range: KeyRange) {
+    this.#source = source;
+    this.#order = new KeyOrder(range);
+  }
+
+  next(): IteratorResult<Key> {
+    const result = this.#source.next();
+    if (result.done !== true) this.#order.check(result.value);
+    return result;
+  }
+
+  return(): IteratorResult<Key> {
+    this.#source.return?.();
+    return { done: true, value: undefined };
+  }
+}
+
+/** That keys rise within a range, or fall. LMDB itself sees to the end of the range. */
+class KeyOrder {
+  readonly #isReverse: boolean;
+  /** The last one, or the bound that the first has to be within. */
+  #last: Key;
+  #isBegun = false;
+
+  constructor({ from, to, reverse }: KeyRange) {
+    this.#isReverse = reverse === true;
+    this.#last = this.#isReverse ? to : from;
+  }
+
+  check(key: Key): void {
+    const isInOrder = this.#isReverse
+      ? key < this.#last
+      : key > this.#last || (key === this.#last && !this.#isBegun);
+    if (!isInOrder) throw new Error(`expected keys in their order, found ${printKey(key)}`);
+    this.#isBegun = true;
+    this.#last = key;
   }
 }

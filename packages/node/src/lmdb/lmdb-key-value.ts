@@ -1,5 +1,5 @@
 /**
- * KeyValue over LMDB, in a folder with data.mdb and lock.mdb. The only file that imports lmdb.
+ * KeyValue over LMDB, in a folder with data.mdb and lock.mdb.
  *
  * Durable before visible: overlappingSync is off, so a commit is LMDB's own: write the pages,
  * fdatasync, write the meta page through a descriptor opened with O_DSYNC, and only then does
@@ -23,7 +23,7 @@
  * - When opening fails it often ends the process, so what can fail is looked for before.
  */
 
-import { accessSync, constants as fileConstants, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import {
@@ -34,28 +34,30 @@ import {
   type Snapshot,
   type Writes,
 } from "@bigpeer/engine";
-import { assert, decodeCbor, encodeCbor, PeerError, type Value } from "@bigpeer/protocol";
-import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
-import {
-  errorNumber,
-  hasRoom,
-  isFullError,
-  makeFolder,
-  placeCopy,
-  reserveFile,
-  syncFolder,
-} from "../disk.ts";
+import { assert, PeerError, type Value } from "@bigpeer/protocol";
+import { errorNumber, hasRoom, isFullError, makeFolder, placeCopy, syncFolder } from "../disk.ts";
 import { NODE_CLOCK, type SliceClock } from "../slices.ts";
 import { CommitEncoder, ENTRIES_AT_ONCE, type EncodedWrite } from "./commit-encoder.ts";
-import { CommitRoom, type StorageSize } from "./commit-room.ts";
-import { EntryIterator } from "./entry-iterator.ts";
-import { FileReserve } from "./file-reserve.ts";
+import { EntryIterator, KeyIterator } from "./entry-iterator.ts";
 import { type EndReason, SnapshotHolder, type View } from "./held-snapshot.ts";
-import { LargeCommits } from "./large-commit.ts";
+import {
+  beginRead,
+  DATA_FILE,
+  type Environment,
+  foreignError,
+  openDatabases,
+  type PageStats,
+  statsOf,
+  storedShapes,
+  type Transaction,
+  type ValueDatabase,
+} from "./lmdb-environment.ts";
 import { checkLmdbFile } from "./lmdb-file.ts";
 import type { UnpackedEntry } from "./packed-entries.ts";
+import { RecordCheck } from "./record-check.ts";
+import { RecordReader } from "./record-reader.ts";
+import { markRecord, type ShapeRecord, shapeRecords } from "./shape-records.ts";
 import { ShapeTable } from "./shape-table.ts";
-import type { LentBytes } from "./stored-value.ts";
 import { ValueDecoder } from "./value-decoder.ts";
 
 export interface LmdbOptions {
@@ -70,7 +72,6 @@ export interface LmdbOptions {
 }
 
 const SNAPSHOT_LIFE_MS = 60_000;
-const { R_OK, W_OK } = fileConstants;
 
 /**
  * Address space, not memory or disk: the largest file that needs no second mapping. Mapping again
@@ -79,40 +80,11 @@ const { R_OK, W_OK } = fileConstants;
  */
 const MAP_SIZE = 2 ** 36;
 
-/** Each snapshot of a different state takes a place of 64 bytes in the lock file, behind a head. */
-const READER_COUNT_MAX = 1000;
-const LOCK_FILE_SIZE = 65_536;
-
 /** Error numbers of LMDB itself. */
 const MAP_FULL = -30792;
-const READERS_FULL = -30790;
-
-/**
- * Writes after which lmdb begins with a commit, while the others are still queued, which is quicker
- * than writing them. Else it begins when the event loop has done all else in its turn.
- */
-const BATCH_START = 32;
-
-export const DATA_FILE = "data.mdb";
-const LOCK_FILE = "lock.mdb";
-const VALUES = "bigpeer.values";
-const SHAPES = "bigpeer.shapes";
 
 /** Folders that this process has open for writing, as real paths. */
 const writtenFolders = new Set<string>();
-
-/** What it gives is lent: it stays as it is until the next read of anything. */
-type ValueDatabase = Database<Uint8Array | undefined, Key>;
-type ShapeDatabase = Database<readonly string[], Key>;
-
-interface Environment {
-  readonly root: RootDatabase;
-  readonly values: ValueDatabase;
-  readonly shapes: ShapeDatabase;
-  /** Undefined when read-only. */
-  readonly room: CommitRoom | undefined;
-  readonly large: LargeCommits;
-}
 
 /**
  * Throws PeerError `store.foreign`, `store.corrupt` or `store.in_use`; `store.full` or
@@ -129,7 +101,13 @@ export class LmdbKeyValue implements KeyValue {
   readonly #clock: SliceClock;
   readonly #table = new ShapeTable();
   readonly #encoder: CommitEncoder;
-  readonly #decoder: ValueDecoder = new ValueDecoder(() => this.#allShapes());
+  readonly #check: RecordCheck = new RecordCheck(false);
+  readonly #reader: RecordReader = new RecordReader(
+    new ValueDecoder(() => this.#allShapes()),
+    this.#check,
+  );
+  /** Whether the storage says itself that every record has a checksum. */
+  #isMarked = false;
   /** Undefined after a fatal error, until the next use, and after close(). */
   #environment: Environment | undefined;
   /** The newest state; this class holds one reference to it. Never set when read-only. */
@@ -229,43 +207,56 @@ export class LmdbKeyValue implements KeyValue {
       create: state !== "used",
     });
     if (state !== "used") syncFolder(this.#folder);
-    if (this.#table.shapes.length === 0) this.#table.load(storedShapes(environment, 0));
+    this.#learn(environment);
     return environment;
+  }
+
+  #learn(environment: Environment): void {
+    const isEmpty = statsOf(environment.root, environment.values).entryCount === 0;
+    const { isMarked, shapes } = storedShapes(environment, 0);
+    // What holds nothing yet will hold nothing without a checksum.
+    this.#check.isStrict = isMarked || isEmpty;
+    this.#isMarked = isMarked;
+    if (this.#table.shapes.length === 0) this.#table.load(shapes);
   }
 
   /** What the decoder asks for when it meets an unknown shape. */
   #allShapes(): readonly string[][] {
     const { shapes } = this.#table;
     // Only beside another process can the storage have shapes that this table has not.
-    if (this.#readOnly) this.#table.load(storedShapes(this.#use(), shapes.length));
+    if (this.#readOnly) this.#table.load(storedShapes(this.#use(), shapes.length).shapes);
     return shapes;
   }
 
   /** Counts one reference for the caller. */
   #newestView(): View {
     const environment = this.#use();
-    if (this.#readOnly) return new LmdbView(environment, this.#decoder);
-    this.#current ??= new LmdbView(environment, this.#decoder);
+    if (this.#readOnly) return new LmdbView(environment, this.#reader);
+    this.#current ??= new LmdbView(environment, this.#reader);
     return this.#current.share();
   }
 
   async #write(writes: Writes): Promise<void> {
     const environment = this.#use();
     // Held during the commit, so that every snapshot taken meanwhile shows the state before it.
-    this.#current ??= new LmdbView(environment, this.#decoder);
+    this.#current ??= new LmdbView(environment, this.#reader);
     const encoded = this.#encoder.atOnce(writes) ?? (await this.#encoder.inSlices(writes));
     const unsaved = this.#table.unsaved();
+    const isMarked = this.#check.isStrict;
     try {
       // Without a promise where there is room, so that the commit begins before anything else does.
       const growth = environment.room?.take(encoded);
       if (growth !== undefined) await growth;
-      await writeAll(environment, encoded, unsaved);
+      const beside = shapeRecords(unsaved.first, unsaved.shapes);
+      if (isMarked && !this.#isMarked) beside.push(markRecord());
+      await writeAll(environment, encoded, beside);
     } catch (error) {
       throw error instanceof PeerError ? error : await this.#afterFailure(error);
     } finally {
       this.#encoder.release();
     }
     this.#table.markSaved(unsaved.first + unsaved.shapes.length);
+    this.#isMarked = isMarked;
     this.#current?.release();
     this.#current = undefined;
   }
@@ -301,13 +292,13 @@ export class LmdbKeyValue implements KeyValue {
 /** One read transaction, shared and counted. */
 class LmdbView implements View {
   readonly #values: ValueDatabase;
-  readonly #decoder: ValueDecoder;
+  readonly #reader: RecordReader;
   readonly #options: { readonly transaction: Transaction };
   #referenceCount = 1;
 
-  constructor({ root, values }: Environment, decoder: ValueDecoder) {
+  constructor({ root, values }: Environment, reader: RecordReader) {
     this.#values = values;
-    this.#decoder = decoder;
+    this.#reader = reader;
     this.#options = { transaction: beginRead(root) };
   }
 
@@ -319,10 +310,7 @@ class LmdbView implements View {
   get(key: Key, fields?: readonly string[]): Value | undefined {
     const bytes = this.#values.get(key, this.#options);
     if (bytes === undefined) return undefined;
-    const decoder = this.#decoder;
-    return fields === undefined
-      ? decoder.decode(bytes, bytes.length)
-      : decoder.decodePart(bytes, bytes.length, decoder.fieldSet(fields));
+    return this.#reader.read(bytes, key, this.#reader.fieldSet(fields));
   }
 
   has(key: Key): boolean {
@@ -331,12 +319,13 @@ class LmdbView implements View {
 
   entries(range: KeyRange, fields?: readonly string[]): Iterator<KeyEntry> {
     const source = this.#iterate(range, (options) => this.#values.getRange(options));
-    const wanted = fields && this.#decoder.fieldSet(fields);
-    return new EntryIterator(source, this.#decoder, wanted);
+    const wanted = this.#reader.fieldSet(fields);
+    return new EntryIterator(source, this.#reader, { range, wanted });
   }
 
   keys(range: KeyRange): Iterator<Key> {
-    return this.#iterate(range, (options) => this.#values.getKeys(options));
+    const source = this.#iterate(range, (options) => this.#values.getKeys(options));
+    return new KeyIterator(source, range);
   }
 
   release(): void {
@@ -367,22 +356,6 @@ interface RangeOptions {
   readonly inclusiveEnd?: boolean;
 }
 
-/** A read transaction on the newest state, which is the caller's until its done(). */
-function beginRead(root: RootDatabase): Transaction {
-  // lmdb keeps a transaction of its own, and puts it back to the newest state when it likes.
-  // Reset before, so that we get the newest state; and after, so that this one is ours alone.
-  root.resetReadTxn();
-  try {
-    return root.useReadTransaction();
-  } catch (cause) {
-    if (errorNumber(cause) !== READERS_FULL) throw cause;
-    const message = `expected snapshots of at most ${READER_COUNT_MAX} different states at a time`;
-    throw new PeerError("store.busy", message, { cause });
-  } finally {
-    root.resetReadTxn();
-  }
-}
-
 function realFolder(folder: string): string {
   try {
     return realpathSync(folder);
@@ -391,152 +364,13 @@ function realFolder(folder: string): string {
   }
 }
 
-interface OpenOptions {
-  readonly readOnly: boolean;
-  readonly mapSize: number;
-  readonly clock: SliceClock;
-  readonly create: boolean;
-}
-
-function openDatabases(folder: string, options: OpenOptions): Environment {
-  const { readOnly, create } = options;
-  let root: RootDatabase | undefined;
-  try {
-    prepareFiles(folder, { readOnly, create });
-    root = openRoot(folder, options);
-    const values = openNamed(root, VALUES, { create, decode: (bytes) => bytes });
-    // They are made one after the other: who was killed in between has left the first, and empty.
-    const isBegun = !readOnly && values !== undefined && statsOf(root, values).entryCount === 0;
-    const shapes = openNamed(root, SHAPES, { create: create || isBegun, decode: decodeShape });
-    if (values === undefined || shapes === undefined) throw foreignError(folder);
-    const room = readOnly ? undefined : openRoom(folder, root, values);
-    const thread = { root: rootOptions(folder, options), values: VALUES, shapes: SHAPES };
-    return { root, values, shapes, room, large: new LargeCommits(thread, options.clock) };
-  } catch (cause) {
-    void root?.close();
-    if (cause instanceof PeerError) throw cause;
-    const code = isFullError(cause) ? "store.full" : "store.write_failed";
-    throw new PeerError(code, `expected to open the storage in ${folder}`, { cause });
-  }
-}
-
-function openRoom(folder: string, root: RootDatabase, values: ValueDatabase): CommitRoom {
-  return new CommitRoom(new FileReserve(join(folder, DATA_FILE)), () => statsOf(root, values));
-}
-
-/** `decode` is given bytes that are lent. */
-function openNamed<T>(
-  root: RootDatabase,
-  name: string,
-  { create, decode }: { readonly create: boolean; readonly decode: (bytes: Uint8Array) => T },
-): Database<T, Key> | undefined {
-  const encoder = {
-    // Values come as bytes already.
-    encode: (bytes: Uint8Array | LentBytes): Uint8Array =>
-      bytes instanceof Uint8Array ? bytes : partOf(bytes),
-    // What lmdb lends lies in a longer buffer, whose `length` it sets to that of the value.
-    decode,
-  };
-  // lmdb's types know neither `create` nor that openDB then may give undefined.
-  const options = { name, create, keyEncoder, encoder, encoding: "msgpack" as const };
-  return root.openDB<T, Key>(options);
-}
-
-/** lmdb takes a part of a buffer when it has a start and an end. */
-function partOf({ chunk, start, size }: LentBytes): Uint8Array {
-  const part: Buffer & { start?: number; end?: number } = chunk;
-  part.start = start;
-  part.end = start + size;
-  return part;
-}
-
-/** Finds what would make lmdb's open fail, because then it often takes the process with it. */
-function prepareFiles(
-  folder: string,
-  { readOnly, create }: Pick<OpenOptions, "create" | "readOnly">,
-): void {
-  if (!create) accessSync(join(folder, DATA_FILE), readOnly ? R_OK : R_OK | W_OK);
-  if (create && !hasRoom(folder, DATA_FILE)) {
-    throw new PeerError("store.full", `expected room for a new storage in ${folder}`);
-  }
-  try {
-    // lmdb writes to the lock file through memory. Where the disk has no room for that the process
-    // ends, so the file gets its full size first.
-    reserveFile(join(folder, LOCK_FILE), LOCK_FILE_SIZE);
-  } catch (error) {
-    // On a disk that cannot be written to, lmdb does without the file.
-    if (!readOnly || errorNumber(error) !== constants.errno.EROFS) throw error;
-  }
-}
-
-function openRoot(folder: string, options: OpenOptions): RootDatabase {
-  return open(rootOptions(folder, options));
-}
-
-/** lmdb's types do not know the threshold. */
-type RootOptions = Parameters<typeof open>[0] & {
-  readonly path: string;
-  readonly batchStartThreshold: number;
-};
-
-/** The same for all threads that open it. */
-function rootOptions(folder: string, { readOnly, mapSize }: OpenOptions): RootOptions {
-  return {
-    path: folder,
-    noSubdir: false,
-    readOnly,
-    encoding: "binary" as const,
-    overlappingSync: false,
-    eventTurnBatching: false,
-    batchStartThreshold: BATCH_START,
-    mapSize,
-    maxDbs: 2,
-    maxReaders: READER_COUNT_MAX,
-  };
-}
-
-/** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
-interface Latin1Buffer {
-  latin1Write(text: string, start: number): number;
-  latin1Slice(start: number, end: number): string;
-}
-
-/** Keys are byte strings, and lie in LMDB as these bytes: so its order is theirs. */
-const keyEncoder = {
-  writeKey: (key: Key, target: Buffer & Latin1Buffer, start: number): number =>
-    start + target.latin1Write(key, start),
-  readKey: (source: Buffer & Latin1Buffer, start: number, end: number): Key =>
-    source.latin1Slice(start, end),
-};
-
-function decodeShape(bytes: Uint8Array): readonly string[] {
-  return decodeCbor(Uint8Array.prototype.slice.call(bytes, 0, bytes.length)) as readonly string[];
-}
-
-function storedShapes({ root, shapes }: Environment, first: number): string[][] {
-  const transaction = beginRead(root);
-  try {
-    const entries = shapes.getRange({ transaction, start: shapeKey(first) });
-    return Array.from(entries, ({ value }) => [...value]);
-  } finally {
-    transaction.done();
-  }
-}
-
-function shapeKey(number: number): Key {
-  return String.fromCharCode(number >> 8, number & 0xff);
-}
-
 function writeAll(
   environment: Environment,
   encoded: readonly EncodedWrite[],
-  unsaved: { readonly first: number; readonly shapes: readonly string[][] },
+  beside: readonly ShapeRecord[],
 ): Promise<unknown> {
-  if (encoded.length <= ENTRIES_AT_ONCE) return queueWrites(environment, encoded, unsaved);
-  const shapes = unsaved.shapes.map((shape, i): UnpackedEntry => {
-    return { key: shapeKey(unsaved.first + i), value: encodeCbor(shape) };
-  });
-  return environment.large.write({ values: unpacked(encoded), shapes });
+  if (encoded.length <= ENTRIES_AT_ONCE) return queueWrites(environment, encoded, beside);
+  return environment.large.write({ values: unpacked(encoded), shapes: beside });
 }
 
 function* unpacked(encoded: readonly EncodedWrite[]): Generator<UnpackedEntry> {
@@ -548,18 +382,15 @@ function* unpacked(encoded: readonly EncodedWrite[]): Generator<UnpackedEntry> {
 function queueWrites(
   { values, shapes }: Environment,
   encoded: readonly EncodedWrite[],
-  unsaved: { readonly first: number; readonly shapes: readonly string[][] },
+  beside: readonly ShapeRecord[],
 ): Promise<unknown> {
-  const shapeBytes = unsaved.shapes.map(encodeCbor);
   // Nothing in here may throw: lmdb would commit what was queued before.
   return values.batch(() => {
     for (const each of encoded) {
       if (each.chunk === undefined) void values.remove(each.key);
       else void values.put(each.key, each as unknown as Uint8Array);
     }
-    for (const [i, bytes] of shapeBytes.entries()) {
-      void shapes.put(shapeKey(unsaved.first + i), bytes as unknown as string[]);
-    }
+    for (const { key, value } of beside) void shapes.put(key, value);
   });
 }
 
@@ -573,27 +404,7 @@ async function commitErrorOf(failure: unknown): Promise<unknown> {
   }
 }
 
-/** The part of lmdb's statistics that is used here; its own type is empty. */
-interface PageStats extends StorageSize {
-  readonly entryCount: number;
-  readonly overflowPages: number;
-  readonly lastPageNumber: number;
-}
-
-/** lmdb takes them from a transaction of its own, which otherwise stays at an old state. */
-function statsOf(root: RootDatabase, database: ValueDatabase | ShapeDatabase): PageStats {
-  root.resetReadTxn();
-  const stats = database.getStats();
-  root.resetReadTxn();
-  return stats as PageStats;
-}
-
 function pageBytes(stats: PageStats): number {
   const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = stats;
   return pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
-}
-
-function foreignError(folder: string, cause?: unknown): PeerError {
-  const message = `expected the storage of Big Peer in ${folder}, found something else or nothing`;
-  return new PeerError("store.foreign", message, { cause });
 }

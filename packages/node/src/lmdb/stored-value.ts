@@ -45,6 +45,7 @@ const ITEMS_PER_PAUSE = 1024;
  */
 export class ValueEncoder {
   readonly #shapes: ShapeTable;
+  readonly #headSize: number;
   #chunk: Buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE);
   #start = 0;
   #end = 0;
@@ -56,14 +57,17 @@ export class ValueEncoder {
   #items = 0;
   #pausedAt = 0;
 
-  constructor(shapes: ShapeTable) {
+  /** In front of each value so many bytes are left for the caller to fill. */
+  constructor(shapes: ShapeTable, headSize = 0) {
     this.#shapes = shapes;
+    this.#headSize = headSize;
   }
 
   /** `owner` is the key under which the value will lie: shapes are counted by owner. */
   encode(value: Value, owner: string): LentBytes {
     this.#shapes.beginValue(owner);
     this.#start = this.#end;
+    this.#leaveHead();
     this.#write(value);
     const start = this.#start;
     const size = this.#end - start;
@@ -92,10 +96,16 @@ export class ValueEncoder {
     this.#shapes.beginValue(owner);
     this.#start = this.#end;
     this.#pausedAt = this.#end;
+    this.#leaveHead();
     yield* this.#writeInSteps(value);
     const start = this.#start;
     const size = this.#end - start;
     return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size };
+  }
+
+  #leaveHead(): void {
+    this.#reserve(this.#headSize);
+    this.#end += this.#headSize;
   }
 
   release(): void {

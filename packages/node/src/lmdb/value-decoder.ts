@@ -63,18 +63,20 @@ export class ValueDecoder implements ValueSource {
     this.#loadShapes = shapes;
   }
 
-  /** `bytes` may be longer than the value of `size` bytes. Throws when they are not one. */
-  decode(bytes: Uint8Array, size: number): Value {
-    this.#begin(bytes, size);
+  /**
+   * The value lies from `start` to `size` in `bytes`, which may be longer. Throws when it is not one.
+   */
+  decode(bytes: Uint8Array, size: number, start = 0): Value {
+    this.#begin(bytes, size, start);
     const value = this.read();
     if (this.#at !== size) throw unreadable(this.#at);
     return value;
   }
 
   /** As decode; objects may come without fields that are not wanted: see Reader in the engine. */
-  decodePart(bytes: Uint8Array, size: number, wanted: FieldSet): Value {
-    this.#begin(bytes, size);
-    const head = bytes[0] as number;
+  decodePart(bytes: Uint8Array, size: number, wanted: FieldSet, start = 0): Value {
+    this.#begin(bytes, size, start);
+    const head = bytes[start] as number;
     const value =
       head >= 0x90 && head < 0xa0 ? this.#arrayOfParts(wanted) : this.#partHere(wanted, false);
     if (this.#at > size) throw unreadable(this.#at);
@@ -93,12 +95,12 @@ export class ValueDecoder implements ValueSource {
     return fieldSet;
   }
 
-  #begin(bytes: Uint8Array, size: number): void {
+  #begin(bytes: Uint8Array, size: number, start: number): void {
     if (bytes !== this.#bytes) {
       this.#bytes = bytes;
       this.#view = viewOf(bytes);
     }
-    this.#at = 0;
+    this.#at = start;
     this.#end = size;
   }
 

@@ -6,7 +6,7 @@
  * app: `/{appId}/api/v4`. All others have one path.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { PeerError, type Value } from "@bigpeer/protocol";
 import { PATH_SHOWN_MAX, STREAM_SIZE } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { type Answer, createAnswer, type EncodedAnswer } from "./answer.ts";
@@ -178,9 +178,16 @@ export class Router {
 
   #unexpected(error: unknown, requestId: string): Refusal {
     this.#log("error", `a request failed: ${describeError(error)}`, { requestId });
-    const message = `an unexpected error of the server; its log has more about request ${requestId}`;
-    return new Refusal(500, message);
+    return new Refusal(500, `${whatFailed(error)}; its log has more about request ${requestId}`);
   }
+}
+
+/** Damaged data is no fault of the code, and trying again does not help. */
+function whatFailed(error: unknown): string {
+  const isDamage = error instanceof PeerError && error.code === "store.corrupt";
+  return isDamage
+    ? "the server found damaged data on its disk (store.corrupt)"
+    : "an unexpected error of the server";
 }
 
 /** Whether there is room for an answer until its client has taken it. */

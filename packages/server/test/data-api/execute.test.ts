@@ -150,6 +150,8 @@ test("[H11] numbers of 64 bits, binary, NaN and odd names are written without lo
 
 const IS_CODED = /^(it|the server .*) \([a-z_.]+\)$/;
 const IS_HIDDEN = /^an unexpected error of the server; its log has more about request request-1$/;
+const IS_DAMAGE =
+  /^the server found .* \(store\.corrupt\); its log has more about request request-1$/;
 
 test.each<[ConstructorParameters<typeof PeerError>[0], number, string | undefined]>([
   ["query.syntax", 400, undefined],
@@ -168,7 +170,8 @@ test.each<[ConstructorParameters<typeof PeerError>[0], number, string | undefine
 ])("[H8] a statement that ends with %s is %s, as a QueryResponse", async (code, status, retry) => {
   const answer = await ask(() => Promise.reject(new PeerError(code, "it")), '{"statement":""}');
   expect(answer.status).toBe(status);
-  const description = status === 500 ? IS_HIDDEN : IS_CODED;
+  const hidden = code === "store.corrupt" ? IS_DAMAGE : IS_HIDDEN;
+  const description = status === 500 ? hidden : IS_CODED;
   expect(answer.headers["retry-after"]).toBe(retry);
   const { error, ...rest } = JSON.parse(answer.text);
   expect(rest).toEqual({

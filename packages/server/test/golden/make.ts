@@ -4,7 +4,7 @@
  *
  * It is made once for each format, by hand, and then only read:
  *
- *   MAKE_GOLDEN=1 npx vitest run --project unit packages/server/test/golden/format-1.test.ts
+ *   MAKE_GOLDEN=1 npx vitest run --project unit packages/server/test/golden/golden.test.ts
  *
  * A golden folder that has left this repository is not made again: from then on a change of what is
  * written is a new format, with a migration.

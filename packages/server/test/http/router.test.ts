@@ -224,6 +224,21 @@ test.each([
   },
 );
 
+test("[H13] damaged data is 500 with its code, and the log has what is damaged", async () => {
+  const cause = new Error("expected the record that was written, at d:01");
+  const error = new PeerError("store.corrupt", "expected to read what was stored", { cause });
+  const told = await ask("POST", "/api/v4/store/echo", failing(error));
+  expect(told).toMatchObject({
+    status: 500,
+    body: {
+      wrong:
+        "the server found damaged data on its disk (store.corrupt); " +
+        "its log has more about request request-1",
+    },
+  });
+  expect(told.lines).toEqual([expect.stringContaining("written, at d:01")]);
+});
+
 test("[H13] an answer that cannot be written as text is an unexpected error", async () => {
   const circle: { [key: string]: never } = {};
   Object.assign(circle, { circle });

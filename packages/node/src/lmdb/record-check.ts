@@ -1,0 +1,131 @@
+/**
+ * RecordCheck: the checksum in front of every stored record, over its key and its bytes.
+ *
+ *   c1  sum₄  value      sum: XXH32 of the value, little-endian; its seed is FNV-1a of the key
+ *
+ * No MessagePack value and no list in CBOR begins with c1, so records that were written before there
+ * were checksums are told apart by their first byte. While a storage may still have such records it
+ * is lenient: a record whose first byte alone was damaged is found by its checksum all the same.
+ * Once it is strict, a record without a checksum is damage.
+ *
+ * XXH32 takes a multiplication or two for four bytes, which is what a scan can afford in JS; it finds
+ * every change within four bytes, and others but for one in four thousand million.
+ */
+
+import type { Key } from "@bigpeer/engine";
+
+/** What the checksum takes in front of a record. */
+export const CHECK_SIZE = 5;
+
+const CHECKED = 0xc1;
+
+const PRIME_1 = 0x9e3779b1 | 0;
+const PRIME_2 = 0x85ebca77 | 0;
+const PRIME_3 = 0xc2b2ae3d | 0;
+const PRIME_4 = 0x27d4eb2f | 0;
+const PRIME_5 = 0x165667b1 | 0;
+const STRIPE = 16;
+
+const FNV_START = 0x811c9dc5 | 0;
+const FNV_PRIME = 0x01000193;
+
+const { imul } = Math;
+
+/** Checks records of one storage, and seals those that it will store. */
+export class RecordCheck {
+  /** Whether every record must have a checksum. */
+  isStrict: boolean;
+  #bytes: Uint8Array = new Uint8Array(0);
+  #view: DataView = new DataView(this.#bytes.buffer);
+
+  constructor(isStrict: boolean) {
+    this.isStrict = isStrict;
+  }
+
+  /**
+   * Where the value begins in the record of `size` bytes that lies at the beginning of `bytes`.
+   * Throws when the record, or its key, is not what was written.
+   */
+  valueStart(bytes: Uint8Array, size: number, key: Key): number {
+    if (bytes !== this.#bytes) this.#look(bytes);
+    if (size >= CHECK_SIZE) {
+      const isSame = this.#view.getInt32(1, true) === this.#sum(CHECK_SIZE, size, key);
+      if (bytes[0] === CHECKED && isSame) return CHECK_SIZE;
+      if (bytes[0] === CHECKED || isSame) throw damaged("other bytes");
+    }
+    if (this.isStrict || bytes[0] === CHECKED) throw damaged("one without its checksum");
+    return 0;
+  }
+
+  /** Whether a record, which valueStart() has accepted, has a checksum. */
+  isSealed(bytes: Uint8Array): boolean {
+    return bytes[0] === CHECKED;
+  }
+
+  /** Writes the checksum of a record into the bytes that were left for it at `start`. */
+  seal(bytes: Uint8Array, start: number, size: number, key: Key): void {
+    if (bytes !== this.#bytes) this.#look(bytes);
+    bytes[start] = CHECKED;
+    this.#view.setInt32(start + 1, this.#sum(start + CHECK_SIZE, start + size, key), true);
+  }
+
+  #look(bytes: Uint8Array): void {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  #sum(start: number, end: number, key: Key): number {
+    return xxh32(this.#view, start, end, seedOf(key));
+  }
+}
+
+/** FNV-1a of a key, each character of which is a byte. */
+function seedOf(key: Key): number {
+  let hash = FNV_START;
+  for (let i = 0; i < key.length; i++) hash = imul(hash ^ key.charCodeAt(i), FNV_PRIME);
+  return hash;
+}
+
+/** XXH32 of the bytes from `start` to `end`, as a signed number. */
+export function xxh32(view: DataView, start: number, end: number, seed: number): number {
+  let at = start;
+  let hash: number;
+  if (end - start >= STRIPE) {
+    let a = (seed + PRIME_1 + PRIME_2) | 0;
+    let b = (seed + PRIME_2) | 0;
+    let c = seed | 0;
+    let d = (seed - PRIME_1) | 0;
+    const last = end - STRIPE;
+    do {
+      a = (a + imul(view.getInt32(at, true), PRIME_2)) | 0;
+      a = imul((a << 13) | (a >>> 19), PRIME_1);
+      b = (b + imul(view.getInt32(at + 4, true), PRIME_2)) | 0;
+      b = imul((b << 13) | (b >>> 19), PRIME_1);
+      c = (c + imul(view.getInt32(at + 8, true), PRIME_2)) | 0;
+      c = imul((c << 13) | (c >>> 19), PRIME_1);
+      d = (d + imul(view.getInt32(at + 12, true), PRIME_2)) | 0;
+      d = imul((d << 13) | (d >>> 19), PRIME_1);
+      at += STRIPE;
+    } while (at <= last);
+    hash = ((a << 1) | (a >>> 31)) + ((b << 7) | (b >>> 25));
+    hash = (hash + ((c << 12) | (c >>> 20)) + ((d << 18) | (d >>> 14))) | 0;
+  } else {
+    hash = (seed + PRIME_5) | 0;
+  }
+  hash = (hash + (end - start)) | 0;
+  for (; at + 4 <= end; at += 4) {
+    hash = (hash + imul(view.getInt32(at, true), PRIME_3)) | 0;
+    hash = imul((hash << 17) | (hash >>> 15), PRIME_4);
+  }
+  for (; at < end; at++) {
+    hash = (hash + imul(view.getUint8(at), PRIME_5)) | 0;
+    hash = imul((hash << 11) | (hash >>> 21), PRIME_1);
+  }
+  hash = imul(hash ^ (hash >>> 15), PRIME_2);
+  hash = imul(hash ^ (hash >>> 13), PRIME_3);
+  return hash ^ (hash >>> 16);
+}
+
+function damaged(found: string): Error {
+  return new Error(`expected the record that was written, found ${found}`);
+}

@@ -1,0 +1,39 @@
+/**
+ * RecordReader: values out of the records that LMDB lends, checked before they are decoded.
+ *
+ * Whatever is read of a storage comes through here, so a record that is not what was written fails
+ * to be read and is never an answer.
+ */
+
+import { type Key, printKey } from "@bigpeer/engine";
+import type { Value } from "@bigpeer/protocol";
+import type { RecordCheck } from "./record-check.ts";
+import type { FieldSet, ValueDecoder } from "./value-decoder.ts";
+
+export class RecordReader {
+  readonly #decoder: ValueDecoder;
+  readonly #check: RecordCheck;
+
+  constructor(decoder: ValueDecoder, check: RecordCheck) {
+    this.#decoder = decoder;
+    this.#check = check;
+  }
+
+  fieldSet(fields: readonly string[] | undefined): FieldSet | undefined {
+    return fields && this.#decoder.fieldSet(fields);
+  }
+
+  /** `bytes` are lent: their length is that of the record. Throws when it is damaged. */
+  read(bytes: Uint8Array, key: Key, wanted: FieldSet | undefined): Value {
+    const size = bytes.length;
+    try {
+      const start = this.#check.valueStart(bytes, size, key);
+      return wanted === undefined
+        ? this.#decoder.decode(bytes, size, start)
+        : this.#decoder.decodePart(bytes, size, wanted, start);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`${reason}, at ${printKey(key)}`, { cause });
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import { cpSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FORMAT_VERSION, type Problem, verify } from "@bigpeer/engine";
+import { openStore, readStore, type StoreFolder } from "@bigpeer/node";
+import type { Value } from "@bigpeer/protocol";
+import { beforeAll, expect, test } from "vitest";
+import { testPlatform } from "../../../engine/test/support/test-platform.ts";
+import { recordLife } from "../../../node/src/life.ts";
+import { testHost } from "../../../node/test/support/store-host.ts";
+import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { appStoreFolder, registryFolder } from "../../src/data-folder.ts";
+import { type AppName, readAppNames } from "../../src/registry/app.ts";
+import { Registry } from "../../src/registry/registry.ts";
+import { verifyDataFolder } from "../../src/verify-command.ts";
+import { GOLDEN_DOCUMENTS, GOLDEN_MS, GOLDEN_ORPHAN, makeGolden, OTHER_SITE } from "./make.ts";
+
+/** Every format that there was. */
+const FORMATS = Array.from({ length: FORMAT_VERSION }, (_, i) => i + 1);
+
+function goldenFolder(format: number): string {
+  return fileURLToPath(new URL(`./format-${format}`, import.meta.url));
+}
+
+beforeAll(async () => {
+  if (process.env["MAKE_GOLDEN"] === "1") await makeGolden(goldenFolder(FORMAT_VERSION));
+});
+
+/** A copy of the golden folder, since opening a store writes to it. */
+async function goldenCopy(
+  format: number,
+): Promise<{ dataDir: string; app: AppName; appFolder: string }> {
+  const dataDir = join(temporaryFolder(), "data");
+  cpSync(goldenFolder(format), dataDir, { recursive: true });
+  const [app] = await readStore(registryFolder(dataDir), readAppNames);
+  if (app === undefined) throw new Error("expected an app");
+  return { dataDir, app, appFolder: appStoreFolder(dataDir, app.id) };
+}
+
+/** Says that the copy is the original, so that its history can be read. */
+async function adopt(folder: string): Promise<void> {
+  const standing = await readStore(folder, (view) => {
+    const { historyId } = view.reader.get("s") as { historyId: string };
+    return { historyId, txnId: view.head.txnId };
+  });
+  recordLife(folder, standing);
+}
+
+interface OpenCopy {
+  readonly opened: StoreFolder;
+  readonly lines: readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+async function openCopy(dataDir: string): Promise<OpenCopy> {
+  const platform = testPlatform(2);
+  platform.nowMs = GOLDEN_MS + 1000;
+  const host = { ...testHost(), platform };
+  const registry = await Registry.open(dataDir, host);
+  const [app] = registry.apps.list();
+  if (app === undefined) throw new Error("expected an app");
+  const opened = await openStore(appStoreFolder(dataDir, app.id), host);
+  const close = async (): Promise<void> => {
+    await opened.close();
+    await registry.close();
+  };
+  return { opened, lines: host.lines, close };
+}
+
+function documentsOf({ store }: StoreFolder): Record<string, unknown> {
+  return store.read((snapshot) =>
+    Object.fromEntries(
+      snapshot.collections().map((collection) => [collection, [...snapshot.scan(collection)]]),
+    ),
+  );
+}
+
+/** What verify finds, but for the files of attachments: the golden folder has only their records. */
+async function storeProblems(dataDir: string): Promise<string[]> {
+  const lines: string[] = [];
+  await verifyDataFolder(dataDir, (line) => lines.push(line));
+  return lines.filter((line) => /: problem(?! at attachment)/.test(line));
+}
+
+test.each(FORMATS)(
+  "the golden folder of format %d is as it was written: no lock files",
+  (format) => {
+    const folder = goldenFolder(format);
+    expect(JSON.parse(readFileSync(join(folder, "format.json"), "utf8"))).toEqual({ format });
+    expect(existsSync(join(folder, "registry", "lock.mdb"))).toBe(false);
+  },
+);
+
+test.each(FORMATS)(
+  "a folder of format %d verifies clean and has every kind of record",
+  async (format) => {
+    const { dataDir, app, appFolder } = await goldenCopy(format);
+    expect(app.name).toBe("default");
+    expect(await storeProblems(dataDir)).toEqual([]);
+    const kinds = await readStore(appFolder, ({ reader }) => {
+      const all = [...reader.keys({ from: "\x00", to: "\xff" })];
+      return [...new Set(all.map((key) => key.charAt(0)))].join("");
+    });
+    expect(kinds).toBe("abcdghikmnorstuvwx");
+  },
+);
+
+test.each(FORMATS)(
+  "a server opens a folder of format %d, as a copy, and finds its documents",
+  async (format) => {
+    const { dataDir, appFolder } = await goldenCopy(format);
+    const { opened, lines, close } = await openCopy(dataDir);
+    expect(lines).toHaveLength(2);
+    expect(documentsOf(opened)).toEqual(GOLDEN_DOCUMENTS);
+    expect(opened.store.read((snapshot) => snapshot.catalog("index", "by-colour"))).toEqual([
+      "colour",
+    ]);
+    await close();
+    const problems = await readStore(
+      appFolder,
+      ({ reader }): readonly Problem[] => verify(reader).problems,
+    );
+    expect(problems).toEqual([]);
+  },
+);
+
+test.each(FORMATS)(
+  "the attachments of a folder of format %d are known, and those that nobody refers to",
+  async (format) => {
+    const { appFolder } = await goldenCopy(format);
+    await readStore(appFolder, (view) => {
+      const [used, orphan] = [...view.attachments()].toReversed();
+      expect(orphan).toEqual({ id: GOLDEN_ORPHAN, len: 1 });
+      expect(view.attachment(GOLDEN_ORPHAN)).toEqual({ len: 1, by: ["bob"], isOrphan: true });
+      const references = [...view.attachmentReferences(used?.id ?? "")];
+      expect(references).toEqual([{ collection: "types", id: [1, "two"] }]);
+      expect(view.orphans(view.head.time, 10).map(({ id }) => id)).toEqual([GOLDEN_ORPHAN]);
+    });
+  },
+);
+
+test.each(FORMATS)(
+  "the history of a folder of format %d can be read from its floor on",
+  async (format) => {
+    const { dataDir, appFolder } = await goldenCopy(format);
+    await adopt(appFolder);
+    await adopt(registryFolder(dataDir));
+    const { opened, lines, close } = await openCopy(dataDir);
+    expect(lines).toEqual([]);
+    const { store } = opened;
+    const outcomes = store.read((snapshot) => {
+      const { floor, txnId } = snapshot.head;
+      expect(floor).toBeGreaterThan(0);
+      const since = snapshot.changesSince({ historyId: store.identity.historyId, txnId: floor });
+      if (since.kind !== "changes") throw new Error(`expected changes, found ${since.kind}`);
+      const logged = [...since.transactions];
+      expect(logged.at(-1)?.txnId).toBe(txnId);
+      return logged.length;
+    });
+    expect(outcomes).toBeGreaterThan(20);
+    await close();
+  },
+);
+
+test.each(FORMATS)(
+  "a store of format %d can be written to, and its uploads still count",
+  async (format) => {
+    const { dataDir, appFolder } = await goldenCopy(format);
+    await adopt(appFolder);
+    await adopt(registryFolder(dataDir));
+    const { opened, close } = await openCopy(dataDir);
+    const { store } = opened;
+    const repeat = await store.upload({
+      site: OTHER_SITE,
+      number: 1,
+      digest: new Uint8Array(32),
+      steps: [],
+    });
+    expect(repeat).toEqual({ kind: "forked" });
+    await store.transact((transaction) => {
+      const edits = [{ kind: "increment", path: ["sum"], by: 1 }] as const;
+      transaction.apply([{ kind: "update", collection: "types", id: 42, edits }]);
+      transaction.apply([{ kind: "insert", collection: "lives", id: "dead", fields: { n: 2 } }]);
+    });
+    expect(fieldsOf(opened, "types", 42)).toMatchObject({ sum: 12n ** 15n + 1n });
+    expect(fieldsOf(opened, "lives", "dead")).toEqual({ n: 2 });
+    await close();
+    expect(await storeProblems(dataDir)).toEqual([]);
+  },
+);
+
+function fieldsOf({ store }: StoreFolder, collection: string, id: Value): Value | undefined {
+  return store.read((snapshot) => snapshot.get(collection, id)?.fields);
+}
