@@ -3,11 +3,12 @@
  * a copy that is either whole or absent.
  *
  * A new file is only found again after a power loss when its folder was synced too, and a new
- * folder when the one above it was.
+ * folder when the one above it was. What is made here is for the owner of the process alone.
  */
 
 import {
   accessSync,
+  chmodSync,
   closeSync,
   existsSync,
   constants as fileConstants,
@@ -24,6 +25,11 @@ import { open } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
+
+/** Documents, and hashes of keys, are nobody else's to read. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+const OTHERS = 0o077;
 
 /** More than a disk that has just cut a write short would still take. */
 const PROBE_SIZE = 64 * 1024;
@@ -48,13 +54,13 @@ export function isFullError(error: unknown): boolean {
  * Creates the folder, and those above it, when absent. A crash does not take it away again. Level by
  * level: Node's own recursive way never returns where a folder cannot be made, as in `/proc`.
  */
-export function makeFolder(folder: string, mode?: number): void {
+export function makeFolder(folder: string): void {
   const missing: string[] = [];
   for (let above = resolve(folder); !existsSync(above); above = dirname(above)) {
     missing.unshift(above);
   }
   for (const level of missing) {
-    makeLevel(level, mode);
+    makeLevel(level);
     syncFolder(dirname(level));
   }
   // A file in its place is told as the host tells it.
@@ -78,12 +84,30 @@ export function notFolder(path: string): PeerError {
 }
 
 /** Another process may make it at the same time. */
-function makeLevel(folder: string, mode: number | undefined): void {
+function makeLevel(folder: string): void {
   try {
-    mkdirSync(folder, mode === undefined ? {} : { mode });
+    mkdirSync(folder, { mode: FOLDER_MODE });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
+}
+
+/** For a file that was made by somebody else's code. A file system that knows no modes has none. */
+export function closeToOthers(file: string): void {
+  try {
+    chmodSync(file, FILE_MODE);
+  } catch {
+    // Whether others can read the folder is asked when it is opened.
+  }
+}
+
+/** What to say of a folder that others can look into; undefined when they cannot. */
+export function openToOthers(folder: string): string | undefined {
+  if (process.platform === "win32") return undefined;
+  const mode = statSync(folder).mode & 0o777;
+  if ((mode & OTHERS) === 0) return undefined;
+  const shown = mode.toString(8).padStart(4, "0");
+  return `${folder} is open to others (mode ${shown}); close it: chmod -R go-rwx ${folder}`;
 }
 
 /** Makes the names of the files in `folder` durable. Windows cannot, and does it by itself. */
@@ -115,7 +139,7 @@ export function reserveFile(path: string, size: number): void {
 /** False when the disk is full. */
 function writeZeros(path: string, size: number, start = 0): boolean {
   try {
-    const descriptor = openSync(path, "w", 0o664);
+    const descriptor = openSync(path, "w", FILE_MODE);
     try {
       return writeSync(descriptor, new Uint8Array(size), 0, size, start) === size;
     } finally {
@@ -161,6 +185,7 @@ export async function placeCopy(
     rmSync(partial, { recursive: true, force: true });
     makeFolder(partial);
     await copy(partial);
+    closeToOthers(join(partial, name));
     await syncFile(join(partial, name));
     renameSync(join(partial, name), target);
     rmSync(partial, { recursive: true });

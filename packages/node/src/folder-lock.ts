@@ -87,7 +87,7 @@ export class FolderLock {
 
   async listen(): Promise<void> {
     try {
-      mkdirSync(this.#prepared);
+      mkdirSync(this.#prepared, { mode: 0o700 });
       await withShortPath(this.#prepared, this.#socketName, (path) => this.#bind(path));
     } catch (cause) {
       const message = `expected to make a Unix socket in ${this.#prepared}`;

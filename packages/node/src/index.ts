@@ -3,7 +3,7 @@
  * chance, hashes and patterns. The server and the small peer stand on it.
  */
 
-export { isFullError, makeFolder, namesIn, notFolder, syncFolder } from "./disk.ts";
+export { isFullError, makeFolder, namesIn, notFolder, openToOthers, syncFolder } from "./disk.ts";
 export { acquireFolderLock, type FolderLock, type Holder } from "./folder-lock.ts";
 export { PARTIAL_ENDING, readJsonFile, writeJsonFile } from "./json-file.ts";
 export { lastSeenMs } from "./life.ts";

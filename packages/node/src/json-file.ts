@@ -30,13 +30,16 @@ export function readJsonFile(path: string): Value | undefined {
   }
 }
 
-/** Durable when it returns. With a `mode`, nobody else could read it in between either. */
-export function writeJsonFile(path: string, content: object, mode?: number): void {
+/** For its owner alone. */
+const FILE_MODE = 0o600;
+
+/** Durable when it returns. Nobody else could read it in between either. */
+export function writeJsonFile(path: string, content: object): void {
   const partial = path + PARTIAL_ENDING;
-  const file = openSync(partial, "w", mode);
+  const file = openSync(partial, "w", FILE_MODE);
   try {
     // What a crash left under this name keeps the mode it had.
-    if (mode !== undefined) fchmodSync(file, mode);
+    fchmodSync(file, FILE_MODE);
     writeSync(file, `${JSON.stringify(content, null, 2)}\n`);
     fsyncSync(file);
   } finally {

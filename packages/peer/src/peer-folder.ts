@@ -14,6 +14,7 @@ import {
   isFullError,
   makeFolder,
   namesIn,
+  openToOthers,
   type StoreFolder,
 } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
@@ -32,9 +33,6 @@ export interface PlaceOptions {
   readonly open: (storage: KeyValue) => Promise<Store>;
   readonly onWarning: (message: string) => void;
 }
-
-/** Documents are for the owner of the process alone. */
-const FOLDER_MODE = 0o700;
 
 /**
  * Names that do not make a folder somebody else's: the locks and the probe for room, which a process
@@ -74,6 +72,8 @@ async function openLocked(folder: string, options: PlaceOptions): Promise<PeerPl
   const lock = await acquireFolderLock(folder);
   try {
     const log = (_: "warn", message: string): void => onWarning(message);
+    const warning = openToOthers(folder);
+    if (warning !== undefined) onWarning(warning);
     const opened = await createStore(folder, { platform, log, options: {}, open });
     return { close: () => closeBoth(opened, lock) };
   } catch (error) {
@@ -100,7 +100,7 @@ function refuseForeign(folder: string): void {
 
 function make(folder: string): void {
   try {
-    makeFolder(folder, FOLDER_MODE);
+    makeFolder(folder);
   } catch (cause) {
     const expected = `expected a folder for the documents at ${folder}`;
     throw new PeerError("config.invalid", `${expected}, found ${foundInstead(cause)}`, { cause });

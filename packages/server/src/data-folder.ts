@@ -59,16 +59,13 @@ export function appIdsInFolder(dataDir: string): string[] {
   return (namesIn(join(dataDir, "apps")) ?? []).toSorted();
 }
 
-/** Documents and hashes of keys are for the owner of the server alone. */
-const FOLDER_MODE = 0o700;
-
 /**
  * Creates the folder when it is absent. Throws PeerError `store.foreign` or `store.format_newer`
  * when it holds what this version must not touch. Writes nothing into it: the lock comes first.
  */
 export function prepareDataFolder(dataDir: string): void {
   try {
-    makeFolder(dataDir, FOLDER_MODE);
+    makeFolder(dataDir);
   } catch (cause) {
     if (isErrorOf(cause, "EEXIST", "ENOTDIR")) throw notFolder(dataDir);
     throw new PeerError("store.write_failed", `expected to make the folder ${dataDir}`, { cause });

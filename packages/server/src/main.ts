@@ -6,6 +6,9 @@
 import { isatty } from "node:tty";
 import { runCommand } from "./commands.ts";
 
+// What the process writes is for its owner alone.
+process.umask(0o077);
+
 // Whoever reads our output may go away; that is no reason to end a server.
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});

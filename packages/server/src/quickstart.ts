@@ -107,7 +107,7 @@ async function makeKey(path: string, host: QuickstartHost): Promise<QuickstartCo
     ...(managementUrl !== undefined && { managementUrl }),
     ...(developmentToken !== undefined && { developmentToken }),
   };
-  writeJsonFile(path, content, FILE_MODE);
+  writeJsonFile(path, content);
   const given = { appId: app.id, name: KEY_NAME, permissions: FULL_PERMISSIONS };
   await registry.keys.add(apiKey, given);
   return content;
@@ -132,7 +132,7 @@ function refreshFile(path: string, { registry, url, managementUrl, log }: Quicks
   const isRight =
     getField(content, "dataUrl") === url && getField(content, "managementUrl") === managementUrl;
   if (isRight) chmodSync(path, FILE_MODE);
-  else writeJsonFile(path, withAddresses(content, url, managementUrl), FILE_MODE);
+  else writeJsonFile(path, withAddresses(content, url, managementUrl));
   const apiKey = getField(content, "apiKey");
   if (typeof apiKey === "string" && registry.keys.opens(apiKey)) return true;
   log("info", `the key in ${path} opens nothing any more: it, or its app, is gone`);

@@ -8,7 +8,7 @@
  */
 
 import { MemoryPool, type Platform } from "@bigpeer/engine";
-import { acquireFolderLock, type FolderLock, nodePlatform } from "@bigpeer/node";
+import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
 import { OpenApps } from "./apps/open-apps.ts";
@@ -192,6 +192,8 @@ export class RunningServer {
     prepareDataFolder(dataDir);
     this.#lock = await acquireFolderLock(dataDir);
     markDataFolder(dataDir);
+    const warning = openToOthers(dataDir);
+    if (warning !== undefined) log("warn", warning);
     const { url } = await this.#listen();
     this.#lock.announce(url);
     const registry = await Registry.open(dataDir, this.#host);

@@ -1,4 +1,12 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
@@ -36,6 +44,15 @@ test("a server that is ready knows its apps, has none of them open, and gives al
   expect(again.registry.apps.list()).toEqual(apps);
   await again.close();
   expect(host.lines).toEqual([]);
+});
+
+test("[K73] a folder that others can look into is a warning at the start, with what closes it", async () => {
+  const dataDir = temporaryFolder();
+  chmodSync(dataDir, 0o750);
+  const host = testHost();
+  await (await startServer(configOf(dataDir), host)).close();
+  const warning = `${dataDir} is open to others (mode 0750); close it: chmod -R go-rwx ${dataDir}`;
+  expect(host.lines).toEqual([expect.stringContaining(warning)]);
 });
 
 test("a write that was accepted before the closing is durable after it", async () => {

@@ -76,13 +76,7 @@ export function findTransaction(view: View, txnId: number): TransactionRecord | 
 
 /** The operation that a change belongs to, which names the document. */
 export function operationOfChange(record: TransactionRecord, change: Change): DocumentOperation {
-  let index = change[0];
-  let operation: Operation | undefined;
-  for (const { operations } of record.steps) {
-    operation = operations[index];
-    if (operation !== undefined) break;
-    index -= operations.length;
-  }
+  const operation = operationsOf(record.steps)[change[0]];
   assert(
     operation !== undefined && isDocumentOperation(operation),
     "a change names an operation of its transaction",
@@ -203,4 +197,19 @@ function addStamps(
 
 function stampName(stamp: Stamp): string {
   return `${stamp.time}/${stamp.site}`;
+}
+
+/** The operations of records that have many steps. */
+const allOperations = new WeakMap<TransactionRecord["steps"], readonly Operation[]>();
+
+/** All operations of a transaction in a row. Each change asks, so they are laid out once. */
+function operationsOf(steps: TransactionRecord["steps"]): readonly Operation[] {
+  const [first] = steps;
+  if (first !== undefined && steps.length === 1) return first.operations;
+  let operations = allOperations.get(steps);
+  if (operations === undefined) {
+    operations = steps.flatMap((step) => step.operations);
+    allOperations.set(steps, operations);
+  }
+  return operations;
 }

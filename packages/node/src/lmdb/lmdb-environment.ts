@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Key } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import { type Database, open, type RootDatabase, type Transaction } from "lmdb";
-import { errorNumber, hasRoom, isFullError, reserveFile } from "../disk.ts";
+import { closeToOthers, errorNumber, hasRoom, isFullError, reserveFile } from "../disk.ts";
 import type { SliceClock } from "../slices.ts";
 import { CommitRoom, type StorageSize } from "./commit-room.ts";
 import { FileReserve } from "./file-reserve.ts";
@@ -81,6 +81,7 @@ export function openDatabases(folder: string, options: OpenOptions): Environment
   try {
     prepareFiles(folder, { readOnly, create });
     root = openRoot(folder, options);
+    if (create) closeToOthers(join(folder, DATA_FILE));
     const values = openNamed(root, VALUES, { create, decode: (bytes) => bytes });
     // They are made one after the other: who was killed in between has left the first, and empty.
     const isBegun = !readOnly && values !== undefined && statsOf(root, values).entryCount === 0;

@@ -4,10 +4,10 @@
  */
 
 import { constants } from "node:fs";
-import { copyFile, stat } from "node:fs/promises";
+import { chmod, copyFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeFolder, readStore } from "@bigpeer/node";
-import { attachmentPath, syncPath } from "./attachment-files.ts";
+import { attachmentPath, CONTENT_MODE, syncPath } from "./attachment-files.ts";
 import type { Attachment } from "./attachment-folder.ts";
 
 /** Records that are read at once. */
@@ -81,6 +81,8 @@ async function copyContent(
   touched.add(folder);
   try {
     await copyFile(source, target, constants.COPYFILE_FICLONE);
+    // It has the mode of its source, which an older version may have left open.
+    await chmod(target, CONTENT_MODE);
   } catch (error) {
     // Deleted since it was looked for.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;

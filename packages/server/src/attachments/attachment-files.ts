@@ -7,6 +7,9 @@ import { type Dirent, readdirSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
+/** The mode of its files: for the owner of the server alone. */
+export const CONTENT_MODE = 0o600;
+
 const ATTACHMENT_ID = /^[\w-]{43}$/;
 const PREFIX = /^[\w-]{2}$/;
 

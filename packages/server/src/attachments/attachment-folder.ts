@@ -20,6 +20,7 @@ import { isFullError, makeFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import {
   attachmentPath,
+  CONTENT_MODE,
   fileIds,
   incomingFolder,
   partialFolder,
@@ -188,7 +189,7 @@ export class AttachmentFolder {
         yield chunk;
       }
     }
-    const file = await open(partial, "wx");
+    const file = await open(partial, "wx", CONTENT_MODE);
     try {
       await writeFile(file, measured());
       await file.sync();

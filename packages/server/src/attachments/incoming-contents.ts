@@ -13,7 +13,7 @@ import { open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isFullError, makeFolder } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
-import { isAttachmentId, syncPath } from "./attachment-files.ts";
+import { CONTENT_MODE, isAttachmentId, syncPath } from "./attachment-files.ts";
 import { ContentTurns } from "./content-turns.ts";
 
 /** A piece of a content. */
@@ -90,7 +90,7 @@ export class IncomingContents {
       makeFolder(this.#folder);
       await this.#makeRoom(id);
     }
-    const file = await open(this.#path(id), offset === 0 ? "w" : "r+");
+    const file = await open(this.#path(id), offset === 0 ? "w" : "r+", CONTENT_MODE);
     try {
       let written = 0;
       while (written < bytes.length) {
