@@ -5,6 +5,7 @@
 import { BODY_ATTACKS } from "./attacks/bodies.mjs";
 import { CONNECTION_ATTACKS } from "./attacks/connections.mjs";
 import { FUNCTION_ATTACKS } from "./attacks/functions.mjs";
+import { REQUEST_ATTACKS } from "./attacks/requests.mjs";
 import { STATEMENT_ATTACKS } from "./attacks/statements.mjs";
 import { SYNC_ATTACKS } from "./attacks/sync.mjs";
 import { TRANSFER_ATTACKS } from "./attacks/transfers.mjs";
@@ -13,6 +14,7 @@ import { WRITE_ATTACKS } from "./attacks/writes.mjs";
 export const ATTACKS = [
   ...BODY_ATTACKS,
   ...CONNECTION_ATTACKS,
+  ...REQUEST_ATTACKS,
   ...FUNCTION_ATTACKS,
   ...STATEMENT_ATTACKS,
   ...SYNC_ATTACKS,

@@ -1,6 +1,6 @@
 /**
  * Attacks by connections alone, without any credential: flooding after `bye`, fragments, silence, slow
- * headers and bodies, floods of requests whose answers are not read.
+ * headers and bodies, wrong credentials.
  */
 import { encodeMessage } from "@bigpeer/protocol";
 import { helloOf } from "../honest-clients.mjs";
@@ -121,19 +121,6 @@ async function withheldBodies(target, count) {
     await target.pour(socket, content);
     while (!target.isOver && !socket.destroyed && !answer.isThere) await target.pause(50);
     socket.destroy();
-    await target.pause(20);
-  });
-}
-
-/** Requests one behind the other on a connection that never reads. */
-async function pipelined(target) {
-  const one = `GET /nowhere HTTP/1.1\r\nHost: a${ANSWER_END}`;
-  const bytes = Buffer.from(one.repeat(500));
-  await target.many(20, async () => {
-    const socket = await target.socket();
-    if (socket === undefined) return;
-    socket.pause();
-    while (!target.isOver && (await target.pour(socket, bytes)));
     await target.pause(20);
   });
 }
@@ -283,12 +270,6 @@ export const CONNECTION_ATTACKS = [
     credential: "empty key",
     what: "bodies of 8 MB whose last byte does not come, forty at once",
     run: (target) => withheldBodies(target, 40),
-  },
-  {
-    name: "pipelined",
-    credential: "none",
-    what: "requests whose answers are not read",
-    run: pipelined,
   },
   {
     name: "wrong-hellos",

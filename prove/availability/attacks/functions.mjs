@@ -91,6 +91,11 @@ const GROUPS = {
     `regexp_replace(:t, '(a)(a)?', '$2$1$2$1$2$1$2$1$2$1$2$1')`,
     `regexp_replace(:t, '', '${"x".repeat(200)}')`,
     `regexp_like(:t, :p || '|' || :s || 'b')`,
+    `regexp_like('a', :t)`,
+    `regexp_like(:t, '((((a{9}){9}){9}){9})b')`,
+    `regexp_like(:t, repeat('(a|', 1000) || 'a' || repeat(')', 1000))`,
+    `regexp_like(:t, repeat('[a-y]?', 900) || 'z')`,
+    `:t SIMILAR TO repeat('a?', 900) || 'b'`,
   ],
   "functions-concat": [
     VAST,

@@ -51,7 +51,11 @@ const LONG_STATEMENTS = [
   long("SELECT DISTINCT ", "a||", `a${DUAL}`),
 ];
 
-const N = { n: Array.from({ length: 20_000 }, (_, i) => i) };
+const N = {
+  n: Array.from({ length: 20_000 }, (_, i) => i),
+  w: Array.from({ length: 20_000 }, (_, i) => `w${i}`),
+  t: "some text ".repeat(10_000),
+};
 
 /** The only documents that an empty key can read are those of `system:`, and arrays that it brings. */
 const EMPTY_JOINS = [
@@ -62,6 +66,9 @@ const EMPTY_JOINS = [
   "SELECT array_agg(a) AS x FROM system:dual UNNEST :n AS a UNNEST :n AS b GROUP BY b",
   "SELECT COUNT(*) AS n FROM system:request_history a JOIN system:request_history b ON true",
   "SELECT COUNT(*) AS n FROM (SELECT a FROM system:dual UNNEST :n AS a) t JOIN (SELECT b FROM system:dual UNNEST :n AS b) u ON t.a < u.b",
+  "SELECT :t AS a, :t AS b, :t AS c FROM system:dual UNNEST :n AS x",
+  "SELECT upper(:t) AS a FROM system:dual UNNEST :n AS x ORDER BY a DESC",
+  "SELECT array_agg(x || :t) AS a FROM system:dual UNNEST :w AS x",
   "SELECT 1 AS a FROM system:dual WHERE EXISTS (SELECT 1 FROM system:dual UNNEST :n AS a UNNEST :n AS b WHERE a + b = -1)",
 ];
 

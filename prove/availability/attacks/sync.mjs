@@ -27,6 +27,7 @@ export async function joined(target, key, { site = newSite(), hear, address, met
       const message = decodeServerMessage(bytes);
       if (message.t === "welcome") {
         isWelcome = true;
+        self.history = message.history;
         welcome(self);
       } else if (message.t === "bye") {
         target.tally(`bye ${message.code}`);
@@ -169,6 +170,28 @@ async function deafPeers(target) {
   });
 }
 
+/** Comparisons of everything, and requests for documents that are there and are not. */
+async function comparisons(target) {
+  const ids = Array.from({ length: 90_000 }, (_, i) => `o-${String(i).padStart(6, "0")}`);
+  await target.many(10, async (i) => {
+    let filter;
+    const hear = (message) => {
+      if (message.t === "subscribed") ({ filter } = message);
+      else if (message.t === "unsubscribed") target.tally(`unsubscribed ${message.code}`);
+    };
+    const client = await joined(target, target.keys.reader, { hear });
+    if (client === undefined) return;
+    const cursor = { history: client.history, filter: new Uint8Array(16), txn: 1 };
+    for (let id = 1; id < 900 && !target.isOver && !client.isClosed; id++) {
+      const query = `SELECT * FROM orders WHERE number >= ${i * 1_000 + id}`;
+      client.send(encodeMessage({ t: "subscribe", id, query, args: {}, cursor }));
+      await target.pause(100);
+      if (filter !== undefined)
+        client.send(encodeMessage({ t: "want", filter, ids, isLast: true }));
+    }
+  });
+}
+
 /** Peers that follow, end and follow again. */
 async function restless(target) {
   await target.many(20, async (i) => {
@@ -256,6 +279,12 @@ export const SYNC_ATTACKS = [
     credential: "reader's key",
     what: "20 peers that subscribe and unsubscribe again and again",
     run: restless,
+  },
+  {
+    name: "comparisons",
+    credential: "reader's key",
+    what: "10 peers that compare all documents and want them, again and again",
+    run: comparisons,
   },
   {
     name: "presence",

@@ -25,6 +25,19 @@ async function slowUploads(target, { count, everyMs }) {
   });
 }
 
+/** Small attachments, as many as are taken. */
+async function manyUploads(target) {
+  let count = 0;
+  await target.many(70, () =>
+    target.send({
+      path: "/api/v4/attachments/upload",
+      key: target.keys.writer,
+      type: "multipart/form-data; boundary=b",
+      body: Buffer.from(`${FORM_HEAD}content ${count++}\r\n--b--\r\n`),
+    }),
+  );
+}
+
 /** Answers as large as there are, of which nothing is read. */
 async function deafReaders(target, count) {
   const statement = "SELECT * FROM orders";
@@ -70,6 +83,12 @@ export const TRANSFER_ATTACKS = [
     credential: "writer's key",
     what: "80 uploads of attachments that come byte by byte",
     run: (target) => slowUploads(target, { count: 80, everyMs: 1_000 }),
+  },
+  {
+    name: "many-uploads",
+    credential: "writer's key",
+    what: "70 connections that upload small attachments",
+    run: manyUploads,
   },
   {
     name: "deaf-readers",

@@ -160,6 +160,41 @@ async function follow(target, count) {
   }
 }
 
+/** Twenty peers with very many conditions that no index answers, and writes that all have to do with. */
+async function manySubscriptions(target) {
+  for (let i = 0; i < 20 && !target.isOver; i++) {
+    const client = await joined(target, target.keys.writer);
+    if (client === undefined) continue;
+    for (let id = 1; id <= 400; id++) {
+      const query = `SELECT * FROM orders WHERE mark LIKE '%${i}x${id}%' OR length(mark) = ${id * 100 + i}`;
+      client.send(encodeMessage({ t: "subscribe", id, query, args: {} }));
+    }
+  }
+  await statements(target, [
+    "UPDATE orders SET mark = :round WHERE number < 100",
+    "UPDATE orders SET mark = :round WHERE number < 2000",
+  ]);
+}
+
+/** Documents of very many fields, of which single ones change. */
+async function wideDocuments(target) {
+  const key = target.keys.writer;
+  const value = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`f${i}`, i]));
+  const path = "/api/v4/store/write";
+  const upsert = (id) => ({ commands: [{ method: "upsert", collection: "wide", id, value }] });
+  await target.many(6, async (i, round) => {
+    if (round % 20 === 0) await target.json(path, key, upsert(`w-${i}`));
+    const field = `f${(round * 7_919) % 100_000}`;
+    await target.execute(
+      key,
+      `UPDATE wide SET ${field} = :round, g${round} = 1 WHERE _id = 'w-${i}'`,
+      {
+        round,
+      },
+    );
+  });
+}
+
 async function manyWriters(target) {
   await target.many(400, (i, round) =>
     target.json("/api/v4/store/write", target.keys.writer, {
@@ -216,5 +251,11 @@ export const WRITE_ATTACKS = [
     uploadAgain(target, repeatedEdits),
   ),
   attack("large-batches", "batches of 60,000 commands, and of many edits", largeBatches),
+  attack("many-subscriptions", "updates that 8,000 conditions have to do with", manySubscriptions),
+  attack(
+    "wide-documents",
+    "documents of 100,000 fields, of which single ones change",
+    wideDocuments,
+  ),
   attack("many-writers", "400 connections that write one document each time", manyWriters),
 ];
