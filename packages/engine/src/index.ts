@@ -203,3 +203,4 @@ export {
   SyncServer,
   type SyncServerOptions,
 } from "./sync/sync-server.ts";
+export { UploadAllowance } from "./sync/upload-allowance.ts";

@@ -116,6 +116,26 @@ export const REMEMBERED_ANSWER_MS: number = 86_400_000;
  */
 export const UNAPPLIED_SITE_MS: number = 86_400_000;
 
+/**
+ * New sites of one credential: how many at once, and how long one more takes. Each is a durable record.
+ * One API key may stand for all devices of a company, set up in one morning; a device takes another
+ * site when it is reset, copied, or used by somebody else.
+ */
+export const NEW_SITES_MAX = 20_000;
+export const NEW_SITE_MS = 5_000;
+
+/**
+ * Refused uploads of one credential: how many at once, and how long one more takes. Each is a durable
+ * record and an entry in the log, and costs its sender nothing. A fleet whose rules were set wrong for
+ * an hour stays below it; above it, peers come back later and lose nothing.
+ */
+export const REFUSED_UPLOADS_MAX = 5_000;
+export const REFUSED_UPLOAD_MS = 100;
+
+/** When a peer of a credential that has used all of these is to come back, at least and at most. */
+export const UPLOAD_WAIT_MS_MIN = 1_000;
+export const UPLOAD_WAIT_MS_MAX = 60_000;
+
 /** What a live query may hold between commits, and all of one store. */
 export const LIVE_QUERY_BYTES_MAX: number = 64 * 1024 * 1024;
 export const LIVE_BYTES_MAX: number = 256 * 1024 * 1024;

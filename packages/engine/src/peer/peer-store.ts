@@ -43,12 +43,12 @@ import type { AppliedBatch, ConfirmedBatch, PeerLayers } from "./peer-layers.ts"
 import { notePending } from "./pending.ts";
 import {
   forkChain,
-  keptSites,
   type Numbering,
   type OwnUpload,
   reofferKept,
   sealedUploads,
   sealNext,
+  usedSites,
 } from "./seal.ts";
 import { ServerTime } from "./server-time.ts";
 import {
@@ -199,7 +199,7 @@ export class PeerStore implements PeerLayers {
       for (const [key, record] of allRecords(layers.view.reader)) {
         layers.put(key, isNew ? withoutCursor(record) : fixed(record, live));
       }
-      const unasked = isNew ? keptSites(layers, this.#numbering) : (server.unasked ?? []);
+      const unasked = isNew ? usedSites(layers, this.#numbering) : (server.unasked ?? []);
       if (isNew) layers.put(LIVE_FACT, { ...live, txn: 0 });
       layers.put(SERVER_FACT, { ...server, app, history, epoch, offsetMs, unasked });
     });
@@ -352,11 +352,12 @@ export class PeerStore implements PeerLayers {
   async reoffer(site: Site, known: number): Promise<Site | undefined> {
     const fresh = siteOfBytes(this.#platform.random(8));
     await this.#write((layers) => {
-      reofferKept(layers, this.#numbering, { site, known, fresh });
       const server = serverFact(layers);
+      const isUnasked = server.unasked?.includes(site) === true;
+      reofferKept(layers, this.#numbering, { site, known, fresh, isUnasked });
+      if (!isUnasked) return;
       const unasked = (server.unasked ?? []).filter((other) => other !== site);
-      if (unasked.length === server.unasked?.length) return;
-      layers.put(SERVER_FACT, { ...server, unasked });
+      layers.put(SERVER_FACT, { ...serverFact(layers), unasked });
     });
     return this.store.read(({ reader }) => serverFact(reader).unasked?.[0]);
   }

@@ -47,7 +47,7 @@ export function pump(state: Linked, turn: Turn): Linked {
 }
 
 function sendReady(uploads: Uploads, room: number, turn: Turn): Uploads {
-  const count = Math.max(0, Math.min(room, ownRun(uploads.ready, uploads.site)));
+  const count = Math.max(0, Math.min(room, ownRun(uploads)));
   const going = uploads.ready.slice(0, count);
   const ready = uploads.ready.slice(count);
   const sent = going.length === 0 ? uploads.sent : new Map(uploads.sent);
@@ -58,15 +58,24 @@ function sendReady(uploads: Uploads, room: number, turn: Turn): Uploads {
   const inFlight = [...uploads.inFlight, ...going.map(({ site, number }) => ({ site, number }))];
   const next = { ...uploads, ready, sent, inFlight };
   const [first] = ready;
-  if (first === undefined || first.site === uploads.site || inFlight.length > 0) return next;
+  if (first === undefined || inFlight.length > 0 || ownRun(next) > 0) return next;
   turn.actions.push({ kind: "send", message: { t: "site", site: first.site } });
   return { ...next, wait: "site", asked: first.site };
 }
 
-/** How many of the first uploads are of the site. */
-function ownRun(ready: readonly SealedUpload[], site: Site): number {
-  const other = ready.findIndex((upload) => upload.site !== site);
-  return other === -1 ? ready.length : other;
+/**
+ * How many of the first uploads are of the site and continue what was sent. Where some are lacking in
+ * between that are not kept any more, the server is asked again what it has (S30).
+ */
+function ownRun({ ready, site, sent }: Uploads): number {
+  let last = sent.get(site);
+  let count = 0;
+  for (const upload of ready) {
+    if (upload.site !== site || upload.number !== (last ?? upload.number - 1) + 1) break;
+    last = upload.number;
+    count++;
+  }
+  return count;
 }
 
 export function takePending(state: Linked, turn: Turn): Linked {
@@ -124,8 +133,11 @@ export function takeSite(
   { site, known }: SiteMessage,
   turn: Turn,
 ): Linked | undefined {
-  const { wait, asked } = state.phase.link.uploads;
+  const { wait, asked, ...uploads } = state.phase.link.uploads;
   if (wait !== "site" || site !== asked) return undefined;
+  // All of them have outcomes: what is sent next may have any number.
+  const sent = new Map(uploads.sent);
+  sent.delete(site);
   turn.actions.push({ kind: "reoffer", connection: state.connection, site, known: known ?? 0 });
-  return withUploads(state, { wait: "reoffering", site, ready: [], mayHaveMore: true });
+  return withUploads(state, { wait: "reoffering", site, sent, ready: [], mayHaveMore: true });
 }

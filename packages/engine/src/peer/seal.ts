@@ -155,15 +155,28 @@ function isUnsent(fact: ChainFact, { seal }: PendingRecord): boolean {
   return sent !== undefined && seal.number > sent;
 }
 
+/** What a server has said of a site, for the first time in this history or again. */
+interface Reoffer {
+  readonly site: Site;
+  readonly known: number;
+  readonly fresh: Site;
+  readonly isUnasked: boolean;
+}
+
 /**
  * S30: the server has the uploads of a site up to `known`. What it was given beyond that is pending
  * again; where some of it is not kept any more, under a new site.
+ *
+ * A server tells 0 also of a site that belongs to another user, whatever it has of it (S58). In one
+ * history it has lost nothing. In a new one it is offered what is kept under the former numbers: it
+ * answers what it has, and `forked` from where on it has nothing.
  */
 export function reofferKept(
   layers: Layers,
   numbering: Numbering,
-  { site, known, fresh }: { readonly site: Site; readonly known: number; readonly fresh: Site },
+  { site, known, fresh, isUnasked }: Reoffer,
 ): void {
+  if (known === 0 && !isUnasked) return;
   const fact = chainFact(layers, numbering.life);
   const pending = pendingChainOf(layers.view.reader, site);
   // Outcomes come in the order of the numbers: none was told from the first pending one on.
@@ -173,19 +186,19 @@ export function reofferKept(
   const numbers = new Set(kept.map(([, { seal }]) => seal.number));
   const last = untold === undefined ? lastOf(numbers, known) : untold - 1;
   for (const [commitId, record] of kept) bringBack(layers, commitId, record);
+  if (known === 0) return;
   for (let number = known + 1; number <= last; number++) {
     if (numbers.has(number)) continue;
     return forkChain(layers, numbering, { site, number: known + 1, fresh });
   }
 }
 
-/** The sites of which uploads are kept, but for the one that is in use. */
-export function keptSites(layers: Layers, { life }: Numbering): Site[] {
-  const sites = new Set<Site>();
+/** The site that is in use, and those of which uploads are kept. */
+export function usedSites(layers: Layers, { life }: Numbering): Site[] {
+  const sites = new Set<Site>([chainFact(layers, life).site]);
   for (const { value } of layers.view.reader.entries(KEPT)) {
     sites.add((value as unknown as KeptRecord).site);
   }
-  sites.delete(chainFact(layers, life).site);
   return [...sites];
 }
 

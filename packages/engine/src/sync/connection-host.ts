@@ -15,6 +15,7 @@ import type { Admission, Moment } from "./session-event.ts";
 import type { SessionFacts } from "./session-state.ts";
 import type { Streams } from "./streams.ts";
 import type { ExplainedSession } from "./sync-explanation.ts";
+import type { UploadAllowance } from "./upload-allowance.ts";
 import type { UploadRoom } from "./upload-room.ts";
 
 /** What whoever owns the channel tells and asks. */
@@ -46,6 +47,7 @@ export interface ConnectionHost {
   readonly streams: Streams;
   readonly facts: SessionFacts;
   readonly uploadRoom: UploadRoom;
+  readonly allowance: UploadAllowance;
   readonly readingLine: ReadingLine;
   readonly refusedUploads: RefusedUploads;
   readonly presence: PresenceBoard;

@@ -316,7 +316,8 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
         return;
       case "identify": {
         const { site } = action;
-        return this.#happen({ kind: "identified", site, known: this.#host.store.known(site) });
+        const known = this.#host.store.known(site, this.credential);
+        return this.#happen({ kind: "identified", site, known });
       }
       case "upload":
         void this.#upload(action.upload);
@@ -382,7 +383,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       if (admission === undefined) return this.#happen({ kind: "rejected", ticket });
       const grant = this.#grantOf(admission);
       const { store } = this.#host;
-      const facts = { txn: store.txnId, known: store.known(site) };
+      const facts = { txn: store.txnId, known: store.known(site, admission.credential) };
       this.#happen({ kind: "admitted", ticket, grant, ...facts });
     };
     const fail = (error: unknown): void => {
@@ -433,14 +434,27 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   /** Never rejects. */
   async #upload(upload: Upload): Promise<void> {
     const { site, number } = upload;
-    const { store, platform, facts, uploadRoom } = this.#host;
+    const { credential } = this;
+    const { store, platform, facts, uploadRoom, allowance } = this.#host;
+    // Two apps may call their users alike.
+    const spender = `${facts.app} ${credential}`;
     const size = this.#heardBytes;
+    const isFirst = number === 1;
+    const waitMs = allowance.waitMs(spender, isFirst);
+    if (waitMs > 0) return this.#happen({ kind: "upload_limited", afterMs: waitMs });
+    // At once: others of the credential may be on their way as well.
+    if (isFirst) allowance.use(spender, "newSites");
+    let isNew = false;
     uploadRoom.take(this, size);
     this.#judge ??= uploadJudge({ platform, appId: facts.app, authority: () => this.#writer() });
     try {
-      const answer = await store.upload(upload, this.#judge);
+      const answer = await store.upload(upload, this.#judge, credential);
       if (answer.kind === "taken") {
-        const { description, credential } = this;
+        isNew = !answer.isRepeat;
+        if (isNew && answer.record.outcome === "refused") {
+          allowance.use(spender, "refusedUploads");
+        }
+        const { description } = this;
         const by = { peerKey: description.key, credential };
         this.#host.refusedUploads.add(by, upload, answer.record);
       }
@@ -450,6 +464,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
       if (code === "") this.#host.noteFault(error);
       this.#happen({ kind: "upload_failed", site, number, code });
     } finally {
+      if (isFirst && !isNew) allowance.giveBack(spender, "newSites");
       uploadRoom.give(this, size);
     }
   }

@@ -52,6 +52,11 @@ const UNAUTHORIZED = "the credential is not known, has expired, or is not for th
 /** When to come back after something failed here. */
 const BUSY_AFTER_MS = 1000;
 
+/** What a peer is told whose credential has used up what it may (S59). */
+const LIMITED =
+  "too many uploads of this credential were refused, or too many devices are new; " +
+  "what was not taken stays on the device";
+
 const NOTHING: readonly SessionAction[] = [];
 
 const NO_RUNS: OpenSession["runs"] = new Map();
@@ -270,6 +275,8 @@ function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerS
     }
     case "upload_failed":
       return endUpload(event);
+    case "upload_limited":
+      return endWith("busy", LIMITED, event.afterMs);
     case "run":
       return askRun(state, event);
     case "cancel_run":

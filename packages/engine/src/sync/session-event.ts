@@ -102,6 +102,8 @@ export type SessionEvent =
       /** The code of the PeerError; empty for what is none. */
       readonly code: string;
     }
+  /** The credential has used all that it may for now (S59). */
+  | { readonly kind: "upload_limited"; readonly afterMs: number }
   /** Somebody wants a statement to be run on the peer (S44); `frame` is what asks for it. */
   | {
       readonly kind: "run";

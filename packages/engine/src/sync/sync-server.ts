@@ -47,6 +47,7 @@ import type { StreamFigures } from "./session-streams.ts";
 import { STREAM_LIMITS, type StreamLimits } from "./stream-limits.ts";
 import { Streams } from "./streams.ts";
 import { type ExplainedSession, explainSync } from "./sync-explanation.ts";
+import { UploadAllowance } from "./upload-allowance.ts";
 import { UploadRoom } from "./upload-room.ts";
 
 export interface SyncServerOptions {
@@ -63,6 +64,8 @@ export interface SyncServerOptions {
     channel: Channel,
   ) => Promise<Admission | undefined> | Admission | undefined;
   readonly limits?: Partial<SyncLimits>;
+  /** What each credential may cause; shared where the sync of an app may end and begin again. */
+  readonly allowance?: UploadAllowance;
   /** Told of what nobody expected. It has ended a connection. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -127,6 +130,7 @@ export class SyncServer implements ConnectionHost {
   readonly streams: Streams;
   readonly facts: SessionFacts;
   readonly uploadRoom: UploadRoom;
+  readonly allowance: UploadAllowance;
   readonly readingLine: ReadingLine;
   readonly refusedUploads: RefusedUploads = new RefusedUploads();
   readonly presence: PresenceBoard;
@@ -149,6 +153,7 @@ export class SyncServer implements ConnectionHost {
       onPeer: (session, kind) => this.#tellOf(session, kind),
     });
     const elapsed = (): number => platform.elapsed();
+    this.allowance = options.allowance ?? new UploadAllowance(elapsed);
     const runTurns = new Turns(pause, elapsed);
     this.#runs = new RemoteRuns({
       queueBytes: all.queueBytes,

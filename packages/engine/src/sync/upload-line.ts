@@ -25,7 +25,8 @@ export function lineOf(site: Site, known: number, inFlight = 0): UploadLine {
 export function takeUpload(line: UploadLine, message: UploadMessage): LineStep {
   const { number, digest, steps } = message;
   const { site, next } = line;
-  const isBehind = number > next;
+  // Of a site of which nothing is told, the store alone knows what it has (S58).
+  const isBehind = number > next && next > 1;
   if (line.aside === "forked" || (isBehind && line.aside === "gap")) return { line, actions: [] };
   if (isBehind) {
     const actions: SessionAction[] = [

@@ -40,7 +40,11 @@ test("[S30] all that a restored server lacks is offered again at once", async ()
   await writeOffline(peer, 100, 1);
   peer.sync.start();
   expect(await uploaded(peer)).toBe(0);
-  await peer.peerStore.reoffer(peer.peerStore.site, 0);
+  await peer.sync.stop();
+  const { peerStore } = peer;
+  const rights = new Uint8Array(16);
+  await peerStore.welcome({ history: "restored", app: "app", rights, offsetMs: 0 });
+  await peerStore.reoffer(peerStore.site, 0);
   expect(peer.peerStore.pendingCount).toBe(100);
   await peer.close();
 });

@@ -9,6 +9,7 @@ import { edit, increment, insert } from "../support/document-operation.ts";
 import { fieldsOf, problems } from "../support/open-store.ts";
 import {
   ALL,
+  APP,
   counterAt,
   peerPair,
   RIGHTS,
@@ -61,7 +62,8 @@ test("[S30] what is kept for a restored server goes by its clock, not by that of
   await reopen(pair);
   pair.platform.nowMs += 52 * KEPT_MS;
   await pair.peer.maintain();
-  await welcome(pair, RIGHTS, -104 * KEPT_MS);
+  const history = "restored";
+  await pair.peer.welcome({ history, app: APP, rights: RIGHTS, offsetMs: -104 * KEPT_MS });
   await pair.peer.reoffer(pair.peer.site, 0);
   expect(pair.peer.sealed().map(({ number }) => number)).toEqual([1, 2]);
   await uploadAll(pair);
@@ -69,7 +71,7 @@ test("[S30] what is kept for a restored server goes by its clock, not by that of
   await welcome(pair);
   await pair.peer.maintain();
   const { site } = pair.peer;
-  await pair.peer.reoffer(site, 0);
+  await pair.peer.reoffer(site, 1);
   expect(pair.peer.sealed()).toEqual([]);
   expect(pair.peer.site).not.toBe(site);
   expect(problems(pair.storage)).toEqual([]);

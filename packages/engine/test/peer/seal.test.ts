@@ -132,10 +132,10 @@ test("[S30] a restored server is offered again what it was told, and counts it o
   await uploadAll(pair);
   await write(pair, increment("a", 2));
   const restored: PeerPair = { ...pair, server: backup.store };
+  await pair.peer.welcome({ history: "restored", app: APP, rights: RIGHTS, offsetMs: 0 });
   await pair.peer.reoffer(pair.peer.site, 0);
   expect(pair.peer.pendingCount).toBe(3);
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });
-  await pair.peer.welcome({ history: "restored", app: APP, rights: RIGHTS, offsetMs: 0 });
   // It has nothing at all: what was taken from us shows all the same.
   await pair.peer.apply({ parts: [{ subscription: key, entries: [], range: {} }], outcomes: [] });
   expect(fieldsOf(pair.peer.store, "c", "a")).toEqual({ k: 3 });

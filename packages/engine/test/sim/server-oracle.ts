@@ -107,6 +107,8 @@ export class ServerOracle {
   #uploads = new Map<string, AppliedUpload>();
   /** The names of what was written to the server directly. */
   #ownTags = new Set<string>();
+  /** Refused uploads of sites that the server has forgotten. */
+  readonly forgotten = new Set<string>();
   /** What each document has shown, over all lives of the server. */
   readonly #versions = new Map<string, Version[]>();
   #txn = 0;
@@ -242,10 +244,21 @@ export class ServerOracle {
   #step(txn: number, time: number, site: Site, operations: readonly Operation[]): void {
     for (const operation of operations) {
       if (operation.kind === "trim") this.#floor = operation.upTo;
+      else if (operation.kind === "forget_sites") this.#forgetSites(operation.sites);
       else if (operation.kind === "catalog") this.#book?.catalog(operation);
       else if (operation.kind === "horizon") this.#forget(operation.time, txn);
       else if (operation.kind === "merge") this.#merge(txn, operation);
       else if (isDocumentOperation(operation)) this.#operation(txn, operation, [time, site]);
+    }
+  }
+
+  /** K64: nothing of them had an effect, so a peer may send it again. */
+  #forgetSites(sites: readonly Site[]): void {
+    for (const [name, { kind }] of this.#uploads) {
+      if (!sites.includes(name.split("/")[0] ?? "")) continue;
+      if (kind !== "refused") this.#scheduler.fail("[K64] what was applied is remembered", name);
+      this.#uploads.delete(name);
+      this.forgotten.add(name);
     }
   }
 

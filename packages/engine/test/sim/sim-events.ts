@@ -235,6 +235,18 @@ function revoke(simulation: Simulation): void {
   simulation.later(scheduler.between(1000, 20_000), () => server.setRevoked(credential, false));
 }
 
+/** The user logs out, and somebody else logs in on the same device, perhaps later and with writes in between. */
+function changeUser(simulation: Simulation, peer: SimPeer): void {
+  const { server, scheduler } = simulation;
+  const isOnline = peer.isSyncWanted;
+  peer.setSync(false);
+  peer.credential = scheduler.random.pick(server.credentials);
+  peer.node.note(`is used by ${peer.credential.name}`);
+  if (!isOnline) return;
+  const delay = scheduler.random.chance(0.5) ? 0 : scheduler.between(0, 5000);
+  simulation.later(delay, () => peer.setSync(true));
+}
+
 const DAY = 86_400_000;
 
 function jumpPeerClock({ scheduler, writes }: Simulation, peer: SimPeer): void {
@@ -372,6 +384,7 @@ const KINDS: readonly Kind[] = [
   { name: "keep of a peer", weight: 0.7, happen: keepPeer },
   { name: "restore of a peer", weight: 0.7, happen: restorePeer },
   { name: "change of rights", weight: 3, happen: changeRights },
+  { name: "change of user", weight: 1.5, happen: changeUser },
   { name: "revoke", weight: 0.6, happen: revoke },
   { name: "clock of a peer", weight: 1.5, happen: jumpPeerClock },
   { name: "clock of the server", weight: 0.3, happen: jumpServerClock },

@@ -42,7 +42,7 @@ export class SimPeer {
   readonly name: string;
   readonly node: SimNode;
   readonly device: SimDevice;
-  readonly credential: Credential;
+  credential: Credential;
   readonly wishes = new Map<string, Wish>();
   /** Called when a piece of a fill has come that is not the last. */
   onPiece: (() => void) | undefined;

@@ -97,6 +97,7 @@ function randomRetention(random: SimNode["random"]): Retention {
     logAgeMs: 5000 + random.below(30_000),
     logCount: 20 + random.below(200),
     horizonMs: 15_000 + random.below(60_000),
+    siteMs: 5000 + random.below(60_000),
   };
 }
 

@@ -474,14 +474,15 @@ describe("uploads", () => {
   test("[S32] a number that does not continue is answered with the one that does", async () => {
     const { session, peer } = await bench();
     const client = await session();
+    const zeroth = peer.next(insert("z", {}));
     const first = peer.next(insert("a", {}));
     const second = peer.next(insert("b", {}));
-    client.say(messageOf(second));
-    expect(await client.next("site")).toEqual({ t: "site", site: peer.site, known: 0 });
+    client.say(messageOf(zeroth), messageOf(second));
+    expect(await client.next("site")).toEqual({ t: "site", site: peer.site, known: 1 });
     client.say(messageOf(first), messageOf(second));
     const outcomes = [];
-    while (outcomes.length < 2) outcomes.push(...(await client.next("committed")).outcomes);
-    expect(outcomes.map(({ kind }) => kind)).toEqual(["applied", "applied"]);
+    while (outcomes.length < 3) outcomes.push(...(await client.next("committed")).outcomes);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["applied", "applied", "applied"]);
   });
 
   test("[S26] an upload that is ahead of the clock is not taken, and the peer starts over", async () => {

@@ -11,6 +11,7 @@ import {
   type Platform,
   type ServerConnection,
   SyncServer,
+  UploadAllowance,
 } from "@bigpeer/engine";
 import { type Hello, PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApp } from "../apps/open-app.ts";
@@ -62,6 +63,8 @@ export class SyncHost implements ConnectionHost {
   /** Those whose credential was not accepted yet. */
   readonly #newcomers: Newcomers<SyncConnection>;
   readonly #closedApps = new WeakSet<OpenApp>();
+  /** Of all apps: the sync of one may end and begin again. */
+  readonly #allowance: UploadAllowance;
   /** By the id of the app. */
   readonly #servers = new Map<string, SyncServer>();
   readonly #records = new Map<string, DeviceRecords>();
@@ -80,6 +83,7 @@ export class SyncHost implements ConnectionHost {
       ...SYNC_NEWCOMERS,
       elapsed: () => options.platform.elapsed(),
     });
+    this.#allowance = new UploadAllowance(() => options.platform.elapsed());
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#timer.unref();
   }
@@ -254,6 +258,7 @@ export class SyncHost implements ConnectionHost {
       store: app.store,
       platform: this.#options.platform,
       appId: app.id,
+      allowance: this.#allowance,
       admit: (token, _hello, channel) =>
         channel instanceof SyncConnection ? channel.identify(token) : undefined,
       onFault: (error) => this.#fault(app.id, error),

@@ -175,6 +175,37 @@ test("[S7] the text of before of a rotated key has its grace, and no longer", as
   expect(await client.next()).toEqual(expect.objectContaining({ t: "bye", code: "expired" }));
 });
 
+/** What the server says that it has of a site. */
+async function knownOf({ url }: ServedSync, token: string): Promise<number> {
+  const client = await SyncClient.greet(url, token, {}, { site: SITE });
+  const { known } = await client.nextOf("welcome");
+  client.send({ t: "bye", code: "stopped", message: "" });
+  return known;
+}
+
+test("[S58] a site is that of one key, through rotations, or of one user of one provider", async () => {
+  const served = await serveSync();
+  await provide(served, "blue");
+  const key = await permit(served, "till", FULL_PERMISSIONS);
+  const other = await permit(served, "other", FULL_PERMISSIONS);
+  const client = await welcomed(served, key);
+  const operation = { kind: "insert", collection: "cars", id: "a", fields: {} } as const;
+  const steps: UploadStep[] = [{ time: timeOfMs(Date.now()), operations: [operation] }];
+  const digest = uploadDigest(nodePlatform, undefined, steps);
+  client.send({ t: "upload", number: 1, digest, steps });
+  await client.nextOf("committed");
+  const { keys } = served.server.registry;
+  const rotated = await keys.rotate(served.appId, "till", { graceSeconds: 60 }, AUTHOR);
+  const again = await keys.rotate(served.appId, "till", {}, AUTHOR);
+  expect(rotated).not.toBe(again);
+  const ann = userToken(served, "ann", 600);
+  const found = [again, other, served.apiKey, ann].map((token) => knownOf(served, token));
+  expect(await Promise.all(found)).toEqual([1, 0, 0, 0]);
+  const stranger = await welcomed(served, other);
+  stranger.send({ t: "site", site: SITE });
+  expect((await stranger.nextOf("site")).known).toBe(0);
+});
+
 test("[S20] when the permissions of a key change, what may not be read any more is let go of", async () => {
   const served = await serveSync();
   await served.execute(
