@@ -7,7 +7,7 @@
  * memory.
  */
 
-import { type ByteReader, ByteWriter } from "./bytes.ts";
+import { ByteReader, ByteWriter } from "./bytes.ts";
 import {
   failTwice,
   INDEFINITE,
@@ -21,7 +21,15 @@ import {
   readValue,
   taggedValue,
 } from "./cbor.ts";
-import { DEPTH_MAX, type MutableObject, setField, type Value, type ValueObject } from "./value.ts";
+import { type Charge, DecodedSize } from "./decoded-size.ts";
+import {
+  DEPTH_MAX,
+  type MutableObject,
+  noteChecked,
+  setField,
+  type Value,
+  type ValueObject,
+} from "./value.ts";
 
 /** What is read before others have their turn, in small integers: a few milliseconds. */
 export const TURN_EFFORT = 100_000;
@@ -45,13 +53,20 @@ export interface TurnLimits {
   /** Items of one list, and fields of one object: it is put together as a whole when it grows. */
   readonly listLength: number;
   readonly fields: number;
+  /** Told of the memory that is taken. */
+  readonly charge?: Charge | undefined;
+  /** Whether it is noted of the value that it need not be checked again. */
+  readonly isNoted?: boolean;
 }
 
 interface Work {
   readonly reader: ByteReader;
   readonly limits: TurnLimits;
+  readonly size: DecodedSize;
   /** What is left of this turn. */
   effort: number;
+  /** Whether all numbers were, so far. */
+  isFinite: boolean;
   /** What may still be made. */
   things: number;
 }
@@ -74,10 +89,25 @@ export function isThing(head: number): boolean {
   return major === MAJOR.bytes || major === MAJOR.array || major === MAJOR.map;
 }
 
+/** Reads all bytes as one value, as decodeCbor. */
+export function* decodeCborInTurns(bytes: Uint8Array, limits: TurnLimits): Turns<Value> {
+  // A host's own kind of bytes may give out views where we count on copies.
+  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+  const reader = new ByteReader(plain, "cbor.malformed");
+  const value = yield* readCborInTurns(reader, limits);
+  reader.end();
+  return value;
+}
+
 /** Reads one value, as readCbor. */
 export function* readCborInTurns(reader: ByteReader, limits: TurnLimits): Turns<Value> {
-  const work: Work = { reader, limits, effort: TURN_EFFORT, things: limits.things };
-  return (yield* readAny(work, -limits.around)) ?? null;
+  const size = new DecodedSize(limits.charge);
+  const { things } = limits;
+  const work: Work = { reader, limits, size, effort: TURN_EFFORT, isFinite: true, things };
+  const value = (yield* readAny(work, -limits.around)) ?? null;
+  size.settle();
+  if (limits.isNoted === true) noteChecked(value, work.isFinite);
+  return value;
 }
 
 function* readAny(work: Work, depth: number): Turns<Value | undefined> {
@@ -90,10 +120,25 @@ function* readAny(work: Work, depth: number): Turns<Value | undefined> {
 function readSimply(work: Work): Value | undefined {
   const { reader } = work;
   const { offset } = reader;
-  count(work, reader.peek());
-  const value = readValue(reader, 0);
+  const head = reader.peek();
+  count(work, head);
+  const value = head >> 5 === MAJOR.bytes ? readBinary(work) : readValue(reader, 0);
   work.effort -= effortOfBytes(reader.offset - offset);
+  if (typeof value === "string") work.size.text(reader.offset - offset);
+  else if (typeof value === "bigint") work.size.scalar(value);
+  else if (typeof value === "number") countNumber(work, value);
   return value;
+}
+
+function countNumber(work: Work, number: number): void {
+  work.size.scalar(number);
+  if (!Number.isFinite(number)) work.isFinite = false;
+}
+
+function readBinary({ reader, size }: Work): Uint8Array {
+  const length = readSize(reader, reader.byte() & 0x1f);
+  size.binary(Math.min(length, reader.left));
+  return reader.raw(length);
 }
 
 function isShort(reader: ByteReader): boolean {
@@ -151,12 +196,14 @@ function* readArray(work: Work, info: number, depth: number): Turns<Value[]> {
   const { reader } = work;
   const { listLength } = work.limits;
   const array: Value[] = [];
+  work.size.list();
   const isOpen = info === INDEFINITE;
   const size = isOpen ? Number.POSITIVE_INFINITY : readCount(reader, info);
   while (array.length < size) {
     if (isOpen && isEnd(reader)) break;
     if (work.effort <= 0) yield* pauseIn(work);
     if (array.length >= listLength) reader.fail(`expected a list of at most ${listLength} items`);
+    work.size.item(array.length);
     const value = isShort(reader) ? readSimply(work) : yield* readAny(work, depth + 1);
     array.push(value ?? null);
   }
@@ -167,6 +214,7 @@ function* readMap(work: Work, info: number, depth: number): Turns<ValueObject> {
   const { reader } = work;
   const { fields } = work.limits;
   const object: MutableObject = {};
+  work.size.object();
   /** Keys that have no value. */
   const empty = new Set<string>();
   const isOpen = info === INDEFINITE;
@@ -176,6 +224,7 @@ function* readMap(work: Work, info: number, depth: number): Turns<ValueObject> {
     if (work.effort <= 0) yield* pauseIn(work);
     if (i >= fields) reader.fail(`expected an object of at most ${fields} fields`);
     const key = yield* readKeyOf(work);
+    work.size.field(key);
     if (Object.hasOwn(object, key) || empty.has(key)) failTwice(reader, key);
     const value = isShort(reader) ? readSimply(work) : yield* readAny(work, depth + 1);
     if (value === undefined) empty.add(key);
@@ -200,7 +249,11 @@ function* readKeyOf(work: Work): Turns<string> {
 function* readBytes(work: Work): Turns<Uint8Array> {
   const { reader } = work;
   const writer = new ByteWriter();
-  while (!isEnd(reader)) writer.raw(reader.raw(yield* chunkSize(work, MAJOR.bytes)));
+  while (!isEnd(reader)) {
+    const size = yield* chunkSize(work, MAJOR.bytes);
+    work.size.binary(Math.min(size, reader.left));
+    writer.raw(reader.raw(size));
+  }
   return writer.finish();
 }
 
@@ -209,6 +262,7 @@ function* readText(work: Work): Turns<string> {
   const chunks: string[] = [];
   while (!isEnd(reader)) {
     const size = yield* chunkSize(work, MAJOR.text);
+    work.size.text(Math.min(size, reader.left));
     if (size > 0) chunks.push(reader.utf8(size));
   }
   return chunks.join("");
@@ -221,6 +275,7 @@ function* readLongText(work: Work): Turns<string> {
   const size = readSize(reader, head & 0x1f);
   if (size > reader.left) return reader.utf8(size);
   const pieces: string[] = [];
+  work.size.text(size);
   for (let left = size; left > 0; ) {
     const piece = left > TEXT_PIECE ? reader.wholeCharacters(TEXT_PIECE) : left;
     pieces.push(reader.utf8(piece));

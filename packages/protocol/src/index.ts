@@ -6,6 +6,8 @@
 export { assert, unreachable } from "./assert.ts";
 export { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
 export { canonicalBytes, decodeCbor, encodeCbor, readCbor, writeCanonical } from "./cbor.ts";
+export { decodeCborInTurns, type TurnLimits } from "./cbor-turns.ts";
+export { type Charge, decodedSize } from "./decoded-size.ts";
 export { type DocumentId, documentId, ID_SIZE_MAX, idOfKey } from "./document-id.ts";
 export {
   ERROR_CODES,
@@ -14,7 +16,8 @@ export {
   PeerError,
   type TextPlace,
 } from "./error.ts";
-export { encodeBase64, parseJson, stringifyJson } from "./json.ts";
+export { encodeBase64, parseJson, parseJsonInTurns, stringifyJson } from "./json.ts";
+export type { JsonLimits } from "./json-reader.ts";
 export { nearest } from "./near-name.ts";
 export {
   type AttachmentOperation,
@@ -97,7 +100,7 @@ export {
   timeOfMs,
   ZERO,
 } from "./stamp.ts";
-export { hasTooManyContainers } from "./sync/container-count.ts";
+export { hasTooManyContainers, turnLimits } from "./sync/container-count.ts";
 export {
   type AnswerMessage,
   type Behind,
@@ -177,6 +180,7 @@ export {
   INTEGER_MAX,
   INTEGER_MIN,
   isArray,
+  isKnownFinite,
   isObject,
   levelsOf,
   type MutableObject,

@@ -2,35 +2,64 @@
  * Values as JSON text, without loss: 64-bit integers, -0 and a field named `__proto__` survive.
  *
  * JSON has no binary and no NaN: binary is written as base64 text, NaN and infinities as null. The
- * host's JSON does the work unless the text holds a run of 16 digits that is no fraction (reading) or
- * the value holds something that it would lose (writing).
+ * host's JSON does the work unless the text is long or holds a run of 16 digits that is no fraction
+ * (reading), or the value holds something that it would lose (writing).
  */
 
-import { PeerError } from "./error.ts";
-import {
-  DEPTH_MAX,
-  INTEGER_MAX,
-  INTEGER_MIN,
-  isArray,
-  type MutableObject,
-  normalInteger,
-  setField,
-  type Value,
-} from "./value.ts";
+import { decodedSize } from "./decoded-size.ts";
+import { type JsonLimits, JsonReader } from "./json-reader.ts";
+import { isArray, noteChecked, type Value } from "./value.ts";
+
+/** Text that the host reads at once: even the worst takes no more than ten milliseconds. */
+const AT_ONCE_LENGTH_MAX: number = 32 * 1024;
+
+/** What the host takes for a character of text, at most: lists inside of each other. */
+const BYTES_PER_CHARACTER = 32;
+
+/** Shorter text is not looked at again to find out what it took. */
+const ROUGH_LENGTH_MAX = 4 * 1024;
 
 /**
  * The value as the text has it. What JSON can say and a value cannot (a lone surrogate, too many
  * levels) and the one form of large numbers are checkValue's.
  */
 export function parseJson(text: string): Value {
-  if (!hasLongNumber(text)) {
-    try {
-      return JSON.parse(text) as Value;
-    } catch {
-      // Read again below for an error that names the place.
-    }
+  const value = parseAtOnce(text);
+  return value === undefined ? new JsonReader(text).read() : value;
+}
+
+/**
+ * As parseJson, and others have their turn in between where it takes long. Too many levels are found
+ * here where the text is long.
+ */
+export function* parseJsonInTurns(text: string, limits: JsonLimits): Generator<void, Value> {
+  const { charge, isValue } = limits;
+  // Where a number may be too large, the reader finds its place.
+  if (text.length > AT_ONCE_LENGTH_MAX || (isValue === true && HUGE_NUMBER.test(text))) {
+    const read = yield* new JsonReader(text, limits).readInTurns();
+    if (isValue === true) noteChecked(read, true);
+    return read;
   }
-  return new JsonReader(text).read();
+  const most = BYTES_PER_CHARACTER * text.length;
+  charge?.(most);
+  const known = parseAtOnce(text);
+  const reader = new JsonReader(text, { ...limits, charge: undefined });
+  const value = known === undefined ? yield* reader.readInTurns() : known;
+  if (charge !== undefined && text.length > ROUGH_LENGTH_MAX) charge(decodedSize(value) - most);
+  return value;
+}
+
+/** What a number beyond all floats has: an exponent of three digits, unless it is a long one. */
+const HUGE_NUMBER = /\d[eE]\+?\d{3}/;
+
+/** Undefined when the host would lose something, or finds a fault whose place it does not tell well. */
+function parseAtOnce(text: string): Value | undefined {
+  if (text.length > AT_ONCE_LENGTH_MAX || hasLongNumber(text)) return undefined;
+  try {
+    return JSON.parse(text) as Value;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Digits from which on a number may be more than the host's JSON reads exactly. */
@@ -38,7 +67,8 @@ const LONG_NUMBER = 16;
 
 /**
  * Whether so many digits stand in a row. One of them is then at a multiple of that length, so only
- * these places are looked at: a quarter of the time of a pattern, which looks at all.
+ * these places are looked at: a quarter of the time of a pattern, which looks at all. No digit is
+ * looked at twice: the next place is behind those that were.
  */
 function hasLongNumber(text: string): boolean {
   for (let at = LONG_NUMBER - 1; at < text.length; at += LONG_NUMBER) {
@@ -49,6 +79,7 @@ function hasLongNumber(text: string): boolean {
     while (isDigitAt(text, end)) end++;
     // Behind a point they are a fraction, and of a float, which the host reads as exactly as we do.
     if (end - start >= LONG_NUMBER && text[start - 1] !== ".") return true;
+    at = end;
   }
   return false;
 }
@@ -129,170 +160,4 @@ function encodePiece(bytes: Uint8Array): string {
   const text = String.fromCharCode(...codes);
   const missing = (3 - (bytes.length % 3)) % 3;
   return text.slice(0, text.length - missing) + "=".repeat(missing);
-}
-
-const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-const PLAIN_TEXT = /[^"\\\u0000-\u001f]*/y;
-const SPACE = /[ \t\n\r]*/y;
-const HEX = /[0-9a-fA-F]{4}/y;
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  "\\": "\\",
-  "/": "/",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-};
-
-/** Reads by hand: for exact integers, and for errors with line and column. */
-class JsonReader {
-  readonly #text: string;
-  #offset = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  read(): Value {
-    const value = this.#value(0);
-    this.#skipSpace();
-    if (this.#offset < this.#text.length) this.#fail("the end");
-    return value;
-  }
-
-  #value(depth: number): Value {
-    this.#skipSpace();
-    const first = this.#text[this.#offset];
-    if (depth >= DEPTH_MAX && (first === "{" || first === "[")) {
-      throw this.#error(`expected at most ${DEPTH_MAX} levels of nesting`);
-    }
-    switch (first) {
-      case "{":
-        return this.#object(depth);
-      case "[":
-        return this.#array(depth);
-      case '"':
-        return this.#string();
-      case "t":
-        return this.#word("true", true);
-      case "f":
-        return this.#word("false", false);
-      case "n":
-        return this.#word("null", null);
-      default:
-        return this.#number();
-    }
-  }
-
-  #object(depth: number): Value {
-    const object: MutableObject = {};
-    this.#offset++;
-    this.#skipSpace();
-    if (this.#accept("}")) return object;
-    do {
-      this.#skipSpace();
-      if (this.#text[this.#offset] !== '"') this.#fail("a key in double quotes");
-      const key = this.#string();
-      this.#skipSpace();
-      if (!this.#accept(":")) this.#fail('":"');
-      setField(object, key, this.#value(depth + 1));
-      this.#skipSpace();
-    } while (this.#accept(","));
-    if (!this.#accept("}")) this.#fail('"," or "}"');
-    return object;
-  }
-
-  #array(depth: number): Value {
-    const array: Value[] = [];
-    this.#offset++;
-    this.#skipSpace();
-    if (this.#accept("]")) return array;
-    do {
-      array.push(this.#value(depth + 1));
-      this.#skipSpace();
-    } while (this.#accept(","));
-    if (!this.#accept("]")) this.#fail('"," or "]"');
-    return array;
-  }
-
-  #string(): string {
-    this.#offset++;
-    let text = this.#match(PLAIN_TEXT) ?? "";
-    while (!this.#accept('"')) {
-      if (!this.#accept("\\")) this.#fail("the end of the string");
-      text += this.#escape() + (this.#match(PLAIN_TEXT) ?? "");
-    }
-    return text;
-  }
-
-  #escape(): string {
-    const letter = this.#text[this.#offset] ?? "";
-    if (letter === "u") {
-      this.#offset++;
-      const hex = this.#match(HEX);
-      return hex === undefined
-        ? this.#fail("four hexadecimal digits")
-        : String.fromCharCode(Number.parseInt(hex, 16));
-    }
-    const character = Object.hasOwn(ESCAPES, letter) ? ESCAPES[letter] : undefined;
-    if (character === undefined) return this.#fail("an escape");
-    this.#offset++;
-    return character;
-  }
-
-  #number(): Value {
-    NUMBER.lastIndex = this.#offset;
-    const match = NUMBER.exec(this.#text);
-    if (match === null) return this.#fail("a value");
-    this.#offset = NUMBER.lastIndex;
-    const literal = match[0];
-    const isInteger = match[1] === undefined && match[2] === undefined;
-    return isInteger && literal.length > 15 ? exactInteger(literal) : Number(literal);
-  }
-
-  #word(word: string, value: Value): Value {
-    if (!this.#text.startsWith(word, this.#offset)) this.#fail("a value");
-    this.#offset += word.length;
-    return value;
-  }
-
-  #accept(character: string): boolean {
-    if (this.#text[this.#offset] !== character) return false;
-    this.#offset++;
-    return true;
-  }
-
-  #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#offset;
-    const match = pattern.exec(this.#text);
-    if (match === null) return undefined;
-    this.#offset = pattern.lastIndex;
-    return match[0];
-  }
-
-  #skipSpace(): void {
-    this.#match(SPACE);
-  }
-
-  #fail(expected: string): never {
-    const found = this.#text[this.#offset];
-    const what = found === undefined ? "the end of the text" : JSON.stringify(found);
-    throw this.#error(`expected ${expected}, found ${what}`);
-  }
-
-  #error(message: string): PeerError {
-    const before = this.#text.slice(0, this.#offset).split("\n");
-    const column = (before.at(-1) ?? "").length + 1;
-    return new PeerError("json.syntax", message, { at: `line ${before.length}, column ${column}` });
-  }
-}
-
-/** An integer literal outside 64 bits is a float, as in the statement language. */
-function exactInteger(literal: string): Value {
-  // BigInt has limits of its own; nothing that long is an integer of ours.
-  if (literal.length > 21) return Number(literal);
-  const integer = BigInt(literal);
-  return integer < INTEGER_MIN || integer > INTEGER_MAX ? Number(literal) : normalInteger(integer);
 }

@@ -46,7 +46,10 @@ export function isObject(value: Value | undefined): value is ValueObject {
   );
 }
 
-/** Assignment that keeps a key named `__proto__` a plain field instead of changing the prototype. */
+/**
+ * Assignment that keeps a key named `__proto__` a plain field instead of changing the prototype, and
+ * one that looks like an index from taking room for all that are less.
+ */
 export function setField<T>(target: { [key: string]: T }, key: string, value: NoInfer<T>): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, {
@@ -56,9 +59,31 @@ export function setField<T>(target: { [key: string]: T }, key: string, value: No
       writable: true,
     });
   } else {
+    if (isSparseIndex(key)) keepSparse(target);
     target[key] = value;
   }
 }
+
+/** Whether the host would take the key for the place in a list that is mostly empty. */
+export function isSparseIndex(key: string): boolean {
+  const { length } = key;
+  // What is longer is too far from the end of any list; what is less than ten takes little room.
+  if (length < 2 || length > 4) return false;
+  const first = key.charCodeAt(0);
+  return first >= 0x31 && first <= 0x39;
+}
+
+/**
+ * Makes the host keep keys that look like indexes in a table. Otherwise an object with the one field
+ * "1023" takes 12 KB. Nothing is left of the largest of all indexes but that.
+ */
+function keepSparse(target: { [key: string]: unknown }): void {
+  if (Object.hasOwn(target, INDEX_MAX)) return;
+  target[INDEX_MAX] = null;
+  delete target[INDEX_MAX];
+}
+
+const INDEX_MAX = "4294967294";
 
 /** Reads an own field only, so that `constructor` or `__proto__` are never found by accident. */
 export function getField(object: ValueObject, key: string): Value | undefined {
@@ -91,8 +116,30 @@ export function levelsOf(value: Value): number {
  * levels more, for what stands around values.
  */
 export function checkValue(input: unknown, at: string, around = 0): Value {
+  if (typeof input === "object" && input !== null && checked.has(input)) return input as Value;
   // Nearly always all is well; the name of each place is only put together when it is not.
   return isNormal(input, -around) ? input : check(input, at, -around);
+}
+
+/** Values from outside that were checked while they were read, and whether all their numbers are finite. */
+const checked = new WeakMap<object, boolean>();
+
+/**
+ * Says of what was read in turns that checkValue would return it as it is, so that nobody has to go
+ * through all of it at once. Of an object its fields are meant, too.
+ */
+export function noteChecked(value: Value, isFinite: boolean): void {
+  note(value, isFinite);
+  if (isObject(value)) for (const key of Object.keys(value)) note(value[key] as Value, isFinite);
+}
+
+function note(value: Value, isFinite: boolean): void {
+  if (typeof value === "object" && value !== null) checked.set(value, isFinite);
+}
+
+/** Whether all numbers of a value are known to be finite; undefined when nothing is known. */
+export function isKnownFinite(value: Value): boolean | undefined {
+  return typeof value === "object" && value !== null ? checked.get(value) : undefined;
 }
 
 /** Whether `check` would return the very same input. */

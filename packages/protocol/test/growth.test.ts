@@ -22,12 +22,19 @@ test("a loop counts as often as it turns", async () => {
 });
 
 test("what is linear, or takes no steps at all, passes", async () => {
-  expect(growthFault([1, 2, 4].map((size) => ({ size, steps: 1000 + size * 500 })))).toBe(
+  expect(growthFault([1, 2, 4, 8].map((size) => ({ size, steps: 1000 + size * 500 })))).toBe(
     undefined,
   );
-  expect(growthFault([1, 2, 4].map((size) => ({ size, steps: 7 })))).toBe(undefined);
+  expect(growthFault([1, 2, 4, 8].map((size) => ({ size, steps: 7 })))).toBe(undefined);
   const make = (size: number): string => "a1".repeat(size);
   expect(await findGrowthFault({ make, run: readDigits, size: 1_000 })).toBe(undefined);
+});
+
+test("work that is done in another way from some size on passes", () => {
+  const steps = [100, 200, 40_000, 80_000];
+  expect(growthFault(steps.map((each, i) => ({ size: 2 ** i, steps: each })))).toBe(undefined);
+  const quadratic = [10_000, 40_000, 160_000, 640_000];
+  expect(growthFault(quadratic.map((each, i) => ({ size: 2 ** i, steps: each })))).toBeDefined();
 });
 
 test("a planted loop that reads digits again is found", async () => {

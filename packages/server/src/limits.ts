@@ -13,10 +13,21 @@ export const BODY_SIZE_MAX: number = 8 * 1024 * 1024;
 export const MANAGEMENT_BODY_SIZE_MAX: number = 1024 * 1024;
 
 /** All request bodies in memory at once: beyond it the answer is 503. */
-export const BODIES_SIZE_MAX: number = 256 * 1024 * 1024;
+export const BODIES_SIZE_MAX: number = 128 * 1024 * 1024;
 
 /** Those of one credential: half, so that others always find room. */
-export const BODIES_PER_CREDENTIAL_SIZE_MAX: number = 128 * 1024 * 1024;
+export const BODIES_PER_CREDENTIAL_SIZE_MAX: number = 64 * 1024 * 1024;
+
+/**
+ * What the values of all request bodies may take in memory, and those of one credential: beyond it
+ * the answer is 503, and 413 when one body alone is beyond it. Documents take three to eight times the size
+ * of their JSON; what is made of empty lists, a hundred times.
+ */
+export const BODY_VALUES_SIZE_MAX: number = 160 * 1024 * 1024;
+export const BODY_VALUES_PER_CREDENTIAL_SIZE_MAX: number = 96 * 1024 * 1024;
+
+/** Fields of one object in a body: it is put together as a whole when it grows. */
+export const BODY_FIELDS_MAX = 262_144;
 
 /** How long a body may take to arrive. */
 export const BODY_MS_MAX = 30_000;
@@ -93,6 +104,13 @@ export const WRONG_CREDENTIALS_MAX = 20;
 export const LOGIN_SIZE_MAX: number = 64 * 1024;
 export const LOGIN_BODY_MS_MAX = 5_000;
 export const LOGIN_BODIES_SIZE_MAX: number = 64 * 1024 * 1024;
+
+/** What their values may take in memory while they are read, and those of one address. */
+export const LOGIN_VALUES_SIZE_MAX: number = 32 * 1024 * 1024;
+export const LOGIN_VALUES_PER_ADDRESS_SIZE_MAX: number = 8 * 1024 * 1024;
+
+/** What the values of bodies of the management API may take in memory. */
+export const MANAGEMENT_VALUES_SIZE_MAX: number = 64 * 1024 * 1024;
 
 /** What a provider may say of a user beside his permissions, as JSON. */
 export const IDENTITY_SIZE_MAX: number = 4 * 1024;

@@ -91,8 +91,9 @@ function fieldFault(
   const [others] = Object.values(patternProperties);
   if (others === undefined) return undefined;
   for (const name of Object.keys(value)) {
-    const fault = findFault(others, value[name], join(at, name));
-    if (fault !== undefined) return fault;
+    if (findFault(others, value[name], "") !== undefined) {
+      return findFault(others, value[name], join(at, name));
+    }
   }
   return undefined;
 }
@@ -108,9 +109,11 @@ function elementFault(
   at: string,
 ): SchemaFault | undefined {
   if (items === undefined) return undefined;
-  for (const [i, element] of value.entries()) {
-    const fault = findFault(items, element, `${at}[${i}]`);
-    if (fault !== undefined) return fault;
+  for (let i = 0; i < value.length; i++) {
+    // The name of a place is only put together where something is wrong: there may be many.
+    if (findFault(items, value[i], "") !== undefined) {
+      return findFault(items, value[i], `${at}[${i}]`);
+    }
   }
   return undefined;
 }

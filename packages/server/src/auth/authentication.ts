@@ -5,7 +5,7 @@
 
 import type { Platform } from "@bigpeer/engine";
 import { FailedCredentials } from "../failed-credentials.ts";
-import { Refusal } from "../http/refusal.ts";
+import { Refusal, refusalOf } from "../http/refusal.ts";
 import type { Log } from "../log.ts";
 import { Credentials } from "./credentials.ts";
 import { KeysRefusal } from "./key-set.ts";
@@ -70,6 +70,15 @@ export class Authentication {
   /** To be called when one was accepted, once for each connection. */
   accept(address: string, owner: string): void {
     this.#failed.accept(address, owner);
+  }
+
+  /**
+   * As noteError, for a login: a body that is malformed is counted as a wrong credential is. Nobody is
+   * known yet, and to read it takes longer than to send it.
+   */
+  noteFailedLogin(error: unknown, address: string): void {
+    if (refusalOf(error)?.status === 400) this.noteFailure(address);
+    else this.noteError(error, address);
   }
 
   /** Whether so many failures came from there that the next one is 429. */

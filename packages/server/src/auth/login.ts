@@ -4,14 +4,22 @@
  */
 
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
-import { getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
+import { type Charge, getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
 import { createAnswer } from "../http/answer.ts";
+import { BodyDecoder } from "../http/body-decoder.ts";
 import { ByteRoom } from "../http/byte-room.ts";
+import { networkOf } from "../http/client-address.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { Refusal, unavailable } from "../http/refusal.ts";
 import { checkUncoded, type Decode, decoderOf } from "../http/request-format.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
-import { LOGIN_BODIES_SIZE_MAX, LOGIN_BODY_MS_MAX, LOGIN_SIZE_MAX } from "../limits.ts";
+import {
+  LOGIN_BODIES_SIZE_MAX,
+  LOGIN_BODY_MS_MAX,
+  LOGIN_SIZE_MAX,
+  LOGIN_VALUES_PER_ADDRESS_SIZE_MAX,
+  LOGIN_VALUES_SIZE_MAX,
+} from "../limits.ts";
 import {
   type AnonymousProvider,
   providerNamed,
@@ -28,7 +36,7 @@ export interface LoginHost {
   readonly registry: () => Pick<AuthRegistry, "apps"> | undefined;
   readonly auth: Pick<
     Authentication,
-    "tokens" | "webhooks" | "now" | "noteError" | "isSuspect" | "pass" | "accept"
+    "tokens" | "webhooks" | "now" | "noteFailedLogin" | "isSuspect" | "pass" | "accept"
   >;
 }
 
@@ -64,6 +72,10 @@ const FORM = "application/x-www-form-urlencoded";
 export function loginEndpoint(host: LoginHost): Endpoint {
   // What has come counts, not what was announced: a body that does not come keeps nobody out.
   const room = new ByteRoom(LOGIN_BODIES_SIZE_MAX);
+  const bodies = new BodyDecoder({
+    max: LOGIN_VALUES_SIZE_MAX,
+    perOwnerMax: LOGIN_VALUES_PER_ADDRESS_SIZE_MAX,
+  });
   return {
     name: "login",
     path: "/{appId}/auth/login",
@@ -81,11 +93,14 @@ export function loginEndpoint(host: LoginHost): Endpoint {
       const bytes = await request.readBody(room, LOGIN_BODY_MS_MAX);
       try {
         const app = registry.apps.get((parameters["appId"] ?? "").toLowerCase());
-        const login = readLogin(decode(bytes), app?.id);
-        const body = await logIn(host.auth, app, request, login);
-        return createAnswer(200, body, { "cache-control": "no-store" });
+        const body = await bodies.decode(bytes, decode, networkOf(request.remoteAddress));
+        // Nothing is kept of it but two texts, which its bytes stand for.
+        body.release();
+        const login = readLogin(body.value, app?.id);
+        const session = await logIn(host.auth, app, request, login);
+        return createAnswer(200, session, { "cache-control": "no-store" });
       } catch (error) {
-        host.auth.noteError(error, request.remoteAddress);
+        host.auth.noteFailedLogin(error, request.remoteAddress);
         throw error;
       } finally {
         room.give(bytes.length);
@@ -188,6 +203,9 @@ function decoderFor(headers: HttpRequest["headers"]): Decode {
   throw new Refusal(415, `expected the content type ${expected}, found ${found}`);
 }
 
+/** What a byte of a form takes at most: `&a` is a field. */
+const FORM_BYTES_PER_BYTE = 128;
+
 /** A form may name the app once more. */
 function readLogin(body: Value, appId: string | undefined): LoginRequest {
   if (!isObject(body)) throw new Refusal(400, "expected an object as body (value.invalid)");
@@ -207,7 +225,10 @@ function checkAnnounced({ headers, bodySizeMax }: HttpRequest): void {
   throw new Refusal(413, `expected a body of at most ${LOGIN_SIZE_MAX} bytes`);
 }
 
-function formFields(bytes: Uint8Array): Value {
+/** Its fields are flat, and take little more than its bytes. */
+function* formFields(bytes: Uint8Array, charge: Charge): Generator<void, Value> {
+  charge(FORM_BYTES_PER_BYTE * bytes.length);
+  yield;
   return Object.fromEntries(new URLSearchParams(Buffer.from(bytes).toString()));
 }
 

@@ -10,6 +10,7 @@ import { type Credential, ownerOf } from "../auth/credential.ts";
 import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import { bearerOf } from "../http/bearer.ts";
+import { BodyDecoder, type DecodedBody } from "../http/body-decoder.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { type Refusal, unavailable } from "../http/refusal.ts";
 import { decoderOf } from "../http/request-format.ts";
@@ -17,6 +18,8 @@ import type { Place } from "../http/router.ts";
 import {
   BODIES_PER_CREDENTIAL_SIZE_MAX,
   BODIES_SIZE_MAX,
+  BODY_VALUES_PER_CREDENTIAL_SIZE_MAX,
+  BODY_VALUES_SIZE_MAX,
   CALLS_MAX,
   CALLS_PER_CREDENTIAL_MAX,
 } from "../limits.ts";
@@ -90,6 +93,11 @@ export class DataGate<App extends DataApp> {
     max: BODIES_SIZE_MAX,
     perOwnerMax: BODIES_PER_CREDENTIAL_SIZE_MAX,
   });
+  /** Of their values, until the call is answered, too. */
+  readonly #decoder = new BodyDecoder({
+    max: BODY_VALUES_SIZE_MAX,
+    perOwnerMax: BODY_VALUES_PER_CREDENTIAL_SIZE_MAX,
+  });
   /** Those whose body is there: one that does not come must not keep others out. */
   readonly #calls = new Shares({ max: CALLS_MAX, perOwnerMax: CALLS_PER_CREDENTIAL_MAX });
 
@@ -108,6 +116,7 @@ export class DataGate<App extends DataApp> {
     const owner = ownerOf(app.id, credential);
     const room = this.#bodies.roomOf(owner);
     let bytes: Uint8Array | undefined;
+    let decoded: DecodedBody | undefined;
     let isCounted = false;
     try {
       const decode = decoderOf(request.headers);
@@ -115,7 +124,9 @@ export class DataGate<App extends DataApp> {
       bytes = await request.readBody(room);
       isCounted = this.#calls.take(owner);
       if (!isCounted) throw this.#tooMany();
-      const body = decode(bytes);
+      const decoding = this.#decoder.decode(bytes, decode, owner);
+      decoded = decoding instanceof Promise ? await decoding : decoding;
+      const body = decoded.value;
       const result = operation({ app, credential, request, place, body, bytes });
       return result instanceof Promise ? await result : result;
     } catch (error) {
@@ -123,6 +134,7 @@ export class DataGate<App extends DataApp> {
     } finally {
       if (isCounted) this.#calls.give(owner);
       if (bytes !== undefined) room.give(bytes.length);
+      decoded?.release();
       use.release();
     }
   }

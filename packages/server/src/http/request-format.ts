@@ -4,22 +4,25 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import {
-  DEPTH_MAX,
+  type Charge,
   decodeCbor,
-  isArray,
-  isObject,
+  decodeCborInTurns,
   PeerError,
-  parseJson,
+  parseJsonInTurns,
+  turnLimits,
   type Value,
-  type ValueObject,
 } from "@bigpeer/protocol";
+import { BODY_FIELDS_MAX } from "../limits.ts";
 import { Refusal } from "./refusal.ts";
 
-export type Decode = (bytes: Uint8Array) => Value;
+/**
+ * The value of a body, in turns. `charge` is told of the memory before it is taken.
+ */
+export type Decode = (bytes: Uint8Array, charge: Charge) => Generator<void, Value>;
 
 const DECODERS: ReadonlyMap<string, Decode> = new Map([
   ["application/json", decodeJson],
-  ["application/cbor", decodeCbor],
+  ["application/cbor", decodeCborBody],
 ]);
 
 /** How to read a body with these headers. Throws a Refusal, 415, when it is in no form of ours. */
@@ -53,50 +56,53 @@ function unsupported(given: string): Refusal {
   return new Refusal(415, message);
 }
 
-function decodeJson(bytes: Uint8Array): Value {
-  const value = parseJson(decodeUtf8(bytes));
-  const place = infinityIn(value, LEVELS_MAX);
-  if (place === undefined) return value;
-  const at = place === "" ? "the body" : place.replace(/^\./, "");
-  throw new PeerError("value.invalid", "expected a number that a float can hold", { at });
+/** The body itself, around the values in it. */
+const LEVELS_AROUND = 1;
+
+function* decodeJson(bytes: Uint8Array, charge: Charge): Generator<void, Value> {
+  const text = yield* textOf(bytes);
+  const limits = { around: LEVELS_AROUND, fields: BODY_FIELDS_MAX, isValue: true, charge };
+  return yield* parseJsonInTurns(text, limits);
 }
 
-/** As deep as a value may be, and what stands around one in a body; what is deeper is no value. */
-const LEVELS_MAX = DEPTH_MAX + 8;
-
-/**
- * Where the first infinity stands. JSON has none: it was a number beyond all floats, and whoever
- * sent it would be told null. The name of a place is only put together when one stands there.
- */
-function infinityIn(value: Value, levels: number): string | undefined {
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : "";
-  if (levels === 0) return undefined;
-  if (isArray(value)) return infinityInArray(value, levels);
-  return isObject(value) ? infinityInObject(value, levels) : undefined;
-}
-
-function infinityInArray(array: readonly Value[], levels: number): string | undefined {
-  for (let i = 0; i < array.length; i++) {
-    const place = infinityIn(array[i] as Value, levels - 1);
-    if (place !== undefined) return `[${i}]${place}`;
-  }
-  return undefined;
-}
-
-function infinityInObject(object: ValueObject, levels: number): string | undefined {
-  for (const key in object) {
-    const place = infinityIn(object[key] as Value, levels - 1);
-    if (place !== undefined) return `.${key}${place}`;
-  }
-  return undefined;
-}
+/** Bytes that become text before others have their turn. */
+const TEXT_PIECE_SIZE: number = 256 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function decodeUtf8(bytes: Uint8Array): string {
+function* textOf(bytes: Uint8Array): Generator<void, string> {
+  if (bytes.length <= TEXT_PIECE_SIZE) return decodeUtf8(() => utf8.decode(bytes));
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const pieces: string[] = [];
+  for (let from = 0; from < bytes.length; from += TEXT_PIECE_SIZE) {
+    const piece = bytes.subarray(from, from + TEXT_PIECE_SIZE);
+    const stream = from + TEXT_PIECE_SIZE < bytes.length;
+    pieces.push(decodeUtf8(() => decoder.decode(piece, { stream })));
+    yield;
+  }
+  return pieces.join("");
+}
+
+function decodeUtf8(decode: () => string): string {
   try {
-    return utf8.decode(bytes);
+    return decode();
   } catch (cause) {
     throw new PeerError("json.syntax", "expected text in UTF-8", { cause });
   }
+}
+
+/** What a byte of CBOR takes at most: lists of one list each. */
+const BYTES_PER_BYTE = 256;
+
+/** Shorter bodies are not looked at again to find out what they took. */
+const ROUGH_SIZE_MAX = 512;
+
+/** As sync messages: bounded in how many lists and objects there are for so many bytes. */
+function* decodeCborBody(bytes: Uint8Array, charge: Charge): Generator<void, Value> {
+  if (bytes.length <= ROUGH_SIZE_MAX) {
+    charge(BYTES_PER_BYTE * bytes.length);
+    return decodeCbor(bytes);
+  }
+  const limits = { ...turnLimits(bytes.length, LEVELS_AROUND), charge, isNoted: true };
+  return yield* decodeCborInTurns(bytes, limits);
 }

@@ -8,12 +8,13 @@ import { assert, PeerError, type Value } from "@bigpeer/protocol";
 import type { OpenApps } from "../apps/open-apps.ts";
 import type { Config } from "../config.ts";
 import { type Answer, NO_HEADERS } from "../http/answer.ts";
+import { BodyDecoder } from "../http/body-decoder.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { PathParameters } from "../http/path-table.ts";
 import { Refusal } from "../http/refusal.ts";
 import { decoderOf, isUtf8 } from "../http/request-format.ts";
 import type { Endpoint, Place } from "../http/router.ts";
-import { MANAGEMENT_BODY_SIZE_MAX } from "../limits.ts";
+import { MANAGEMENT_BODY_SIZE_MAX, MANAGEMENT_VALUES_SIZE_MAX } from "../limits.ts";
 import type { LinkReport } from "../link/link-report.ts";
 import type { Log } from "../log.ts";
 import type { Author } from "../registry/audit-log.ts";
@@ -92,6 +93,11 @@ function answerWith(value: Value, isApplied: boolean): Answer {
   return { status: 200, headers: NO_HEADERS, body: { kind: "value", value }, isApplied };
 }
 
+const bodies = new BodyDecoder({
+  max: MANAGEMENT_VALUES_SIZE_MAX,
+  perOwnerMax: MANAGEMENT_VALUES_SIZE_MAX,
+});
+
 /** A request whose sender may manage. */
 export class ManagementCall {
   readonly host: ManagementHost;
@@ -149,7 +155,13 @@ export class ManagementCall {
     if (announced !== undefined) checkSize(Number(announced));
     const bytes = await this.#request.readBody();
     checkSize(bytes.length);
-    return check(decode(bytes));
+    const body = await bodies.decode(bytes, decode, this.author.actor);
+    try {
+      return check(body.value);
+    } finally {
+      // What is kept of it is bounded by the registry.
+      body.release();
+    }
   }
 
   /** As body(); no body at all is an empty object. */

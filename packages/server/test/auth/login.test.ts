@@ -387,6 +387,17 @@ describe("[A11] a login that is refused", () => {
     expect((await logIn("guest", "wrong")).status).toBe(429);
     expect((await logIn("guest", "shared-by-all-of-us")).status).toBe(200);
   });
+
+  test("and so does a body that is malformed", async () => {
+    await provide({ guest: ANONYMOUS });
+    expect((await logIn("guest", ANONYMOUS.sharedToken)).status).toBe(200);
+    const bodies = ["{", "[]", '{"provider":1}', `{"a":0.${"3".repeat(60_000)}}`];
+    for (let i = 0; i < 20; i++) {
+      expect((await send(bodies[i % bodies.length] ?? "")).status).toBe(400);
+    }
+    expect((await send("{")).status).toBe(429);
+    expect((await logIn("guest", ANONYMOUS.sharedToken)).status).toBe(200);
+  });
 });
 
 describe("[A19] a session ends with its provider", () => {

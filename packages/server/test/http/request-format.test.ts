@@ -7,7 +7,12 @@ import { expect, test } from "vitest";
 import { decoderOf } from "../../src/http/request-format.ts";
 
 function decode(type: string, body: string | Uint8Array): Value {
-  return decoderOf({ "content-type": type })(new Uint8Array(Buffer.from(body)));
+  const bytes = new Uint8Array(Buffer.from(body));
+  const turns = decoderOf({ "content-type": type })(bytes, () => {});
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done === true) return value;
+  }
 }
 
 test.each([
@@ -73,4 +78,26 @@ test("[H6] bytes that are not UTF-8 or not CBOR are refused", () => {
   expect(() => decode("application/cbor", new Uint8Array([0xff]))).toThrow(
     expect.objectContaining({ code: "cbor.malformed" }),
   );
+});
+
+test("[H6] [H11] a long body is refused for the same reasons, with the place", () => {
+  const pad = `"${"x".repeat(40_000)}"`;
+  const cases: [string, string][] = [
+    [`{"a":[${pad},1e400]}`, "expected a number that a float can hold at a[1]"],
+    [
+      `{"a":{"b":"\\ud800","c":${pad}}}`,
+      "expected well-formed text, found a lone surrogate at a.b",
+    ],
+    [`{"a":${pad},\n}`, 'expected a key in double quotes, found "}" at line 2, column 1'],
+    [`${"[".repeat(66)}${pad}`, "expected at most 64 levels of nesting at line 1, column 66"],
+  ];
+  for (const [body, message] of cases)
+    expect(() => decode("application/json", body)).toThrow(message);
+  const text = "ä\u{1f600}".repeat(80_000);
+  expect(decode("application/json", JSON.stringify({ text, large: 1e18 }))).toEqual({
+    text,
+    large: 10n ** 18n,
+  });
+  const broken = Buffer.concat([Buffer.from(pad.repeat(8)), new Uint8Array([0xff])]);
+  expect(() => decode("application/json", broken)).toThrow("expected text in UTF-8");
 });

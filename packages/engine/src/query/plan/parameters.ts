@@ -6,6 +6,7 @@ import {
   checkValue,
   getField,
   isArray,
+  isKnownFinite,
   isObject,
   PeerError,
   type Value,
@@ -21,7 +22,8 @@ export function checkArguments(input: unknown): ValueObject {
   if (input === undefined || input === null) return {};
   const args = checked(input);
   if (!isObject(args)) throw refusal("expected an object with a value for each parameter at args");
-  if (!isBounded(args)) throw refusal(`expected a finite number at ${findUnbounded(args, "args")}`);
+  if (isKnownFinite(args) !== true && !isBounded(args))
+    throw refusal(`expected a finite number at ${findUnbounded(args, "args")}`);
   return args;
 }
 
@@ -51,12 +53,16 @@ function isBounded(value: Value): boolean {
 function findUnbounded(value: Value, at: string): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : at;
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return undefined;
-  const parts = isArray(value)
-    ? value.map((part, i) => [`${at}[${i}]`, part] as const)
-    : Object.entries(value).map(([key, part]) => [`${at}.${key}`, part] as const);
-  for (const [place, part] of parts) {
-    const found = findUnbounded(part, place);
-    if (found !== undefined) return found;
+  if (isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      // The place is put together only where one stands.
+      if (isBounded(value[i] as Value)) continue;
+      return findUnbounded(value[i] as Value, `${at}[${i}]`);
+    }
+    return undefined;
+  }
+  for (const key of Object.keys(value)) {
+    if (!isBounded(value[key] as Value)) return findUnbounded(value[key] as Value, `${at}.${key}`);
   }
   return undefined;
 }
