@@ -39,6 +39,7 @@ export type { RunPiece, RunReply, RunStatement } from "./peer/running-statements
 export type { EndCode, PhaseName, Presence, SessionReport } from "./peer/session-state.ts";
 export {
   type Channel,
+  type CountSteps,
   KEY_SIZE_MAX,
   type Key,
   type KeyEntry,

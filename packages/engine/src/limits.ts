@@ -75,9 +75,18 @@ export const SLICE_MS = 10;
 
 /**
  * How long the expressions of one row, or the judgement on one document, may take: nobody else has a
- * turn meanwhile, and a few nested loops over a small array could take all the time of a statement.
+ * turn meanwhile. Steps that a row may take in any case: a machine that stalls for a moment must not
+ * end a row that does little.
  */
-export const ROW_MS_MAX = 1000;
+export const ROW_MS_MAX = 100;
+export const ROW_STEPS_FREE = 20_000;
+
+/**
+ * Characters of a text, bytes of binary, elements of an array and fields of an object that an
+ * expression makes: each call on such a value is one piece of work, and none can become a document
+ * that is larger.
+ */
+export const COMPUTED_SIZE_MAX: number = DOCUMENT_SIZE_MAX;
 
 /**
  * Changes of one update command that build on each other: each of them costs as much as the whole

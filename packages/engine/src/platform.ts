@@ -27,10 +27,13 @@ export interface Platform {
 
 export interface Pattern {
   /** Whether the pattern is found anywhere in the text. Throws `query.too_large` beyond its bounds. */
-  isFoundIn(text: string): boolean;
+  isFoundIn(text: string, count: CountSteps): boolean;
   /** All matches from left to right, none within another. Throws as above, also on the way. */
-  matchesIn(text: string): Iterable<PatternMatch>;
+  matchesIn(text: string, count: CountSteps): Iterable<PatternMatch>;
 }
+
+/** Hears of work while it is done, in steps of about a microsecond. It may throw: then the work ends. */
+export type CountSteps = (steps: number) => void;
 
 export interface PatternMatch {
   readonly start: number;

@@ -7,7 +7,7 @@
  * many of them keeps no memory.
  */
 
-import type { Pattern, PatternMatch } from "@bigpeer/engine";
+import type { CountSteps, Pattern, PatternMatch } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import { RE2JS, RE2JSException } from "re2js";
 
@@ -22,10 +22,13 @@ export interface PatternLimits {
   readonly keptMax: number;
 }
 
-/** The largest match that these allow takes a few seconds; usual ones take microseconds. */
+/**
+ * To compile the largest pattern takes some 50 ms, and cannot be ended. The largest match would take a
+ * few seconds, if nobody ended it; usual ones take microseconds.
+ */
 export const PATTERN_LIMITS: PatternLimits = {
   lengthMax: 10_000,
-  sizeMax: 10_000,
+  sizeMax: 6_000,
   workMax: 250_000_000,
   keptMax: 32,
 };
@@ -55,29 +58,45 @@ export class PatternCompiler {
     const make = (): Compiled | undefined => compilePattern(source, flags, this.#limits);
     if (this.#obtain(key, make) === undefined) return undefined;
     return {
-      isFoundIn: (text) => {
+      isFoundIn: (text, count) => {
         const compiled = this.#obtain(key, make);
-        return compiled !== undefined && this.#match(compiled, text);
+        if (compiled === undefined) return false;
+        return this.#orForget(key, () => this.#match(compiled, text, count));
       },
-      matchesIn: (text) => {
+      matchesIn: (text, count) => {
         const compiled = this.#obtain(key, make);
-        return compiled === undefined ? [] : this.#matches(compiled, text);
+        return compiled === undefined ? [] : this.#matches(key, compiled, text, count);
       },
     };
   }
 
-  #match({ expression, size }: Compiled, text: string): boolean {
-    if (size * text.length <= this.#limits.workMax) return expression.test(text);
-    throw tooLarge(text);
+  #match({ expression, size }: Compiled, text: string, count: CountSteps): boolean {
+    if (size * text.length > this.#limits.workMax) throw tooLarge(text);
+    return expression.test(countedText(text, size, count));
+  }
+
+  /** A match that was ended on the way leaves its expression in a state that nobody knows. */
+  #orForget<T>(key: string, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.#kept.delete(key);
+      throw error;
+    }
   }
 
   /** Each match may have looked at all that follows it, so that many of them cost as many matches. */
-  *#matches({ expression, size }: Compiled, text: string): Iterable<PatternMatch> {
+  *#matches(
+    key: string,
+    { expression, size }: Compiled,
+    text: string,
+    count: CountSteps,
+  ): Iterable<PatternMatch> {
     const { workMax } = this.#limits;
     if (size * text.length > workMax) throw tooLarge(text);
-    const matcher = expression.matcher(text);
+    const matcher = expression.matcher(countedText(text, size, count));
     let work = 0;
-    while (matcher.find()) {
+    while (this.#orForget(key, () => matcher.find())) {
       const [start, end] = [matcher.start(), matcher.end()];
       work += size * (text.length - start);
       if (work > MATCHES_WORK * workMax) throw tooLarge(text);
@@ -96,6 +115,67 @@ export class PatternCompiler {
     }
     return compiled;
   }
+}
+
+/** Instructions times characters that are matched without being ended. */
+const AT_ONCE_WORK = 256 * 1024;
+
+/** Characters that a pattern reads between two counts, and for a step; instructions that count as one more. */
+const CHARACTERS_COUNTED = 64;
+const CHARACTERS_PER_STEP = 64;
+const SIZE_PER_STEP = 16;
+
+/**
+ * The text as the expression reads it: what reads many characters of it is counted. The library asks
+ * for no more of a text than these methods, and that it calls itself one.
+ */
+class CountedText {
+  readonly length: number;
+  readonly #text: string;
+  readonly #count: CountSteps;
+  readonly #stepsPerCount: number;
+  #reads = 0;
+
+  constructor(text: string, size: number, count: CountSteps) {
+    this.#text = text;
+    this.length = text.length;
+    this.#count = count;
+    this.#stepsPerCount = (1 + size / SIZE_PER_STEP) * (CHARACTERS_COUNTED / CHARACTERS_PER_STEP);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return "String";
+  }
+
+  charCodeAt(at: number): number {
+    if (++this.#reads % CHARACTERS_COUNTED === 0) this.#count(this.#stepsPerCount);
+    return this.#text.charCodeAt(at);
+  }
+
+  indexOf(part: string, from: number): number {
+    const found = this.#text.indexOf(part, from);
+    const end = found < 0 ? this.length : found;
+    this.#count(Math.max(0, end - from) / LENGTH_PER_STEP);
+    return found;
+  }
+
+  substring(from: number, to: number): string {
+    return this.#text.substring(from, to);
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** Characters that the host searches for a step. */
+const LENGTH_PER_STEP = 256;
+
+function countedText(text: string, size: number, count: CountSteps): string {
+  const work = size * text.length;
+  if (work > AT_ONCE_WORK) return new CountedText(text, size, count) as unknown as string;
+  count(((1 + size / SIZE_PER_STEP) * text.length) / CHARACTERS_PER_STEP);
+  return text;
 }
 
 /** All matches of one text may cost so many times what one of them may. */

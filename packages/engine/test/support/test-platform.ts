@@ -38,12 +38,20 @@ export function testPlatform(seed = 1): TestPlatform {
   return platform;
 }
 
+const CHARACTERS_PER_STEP = 64;
+
 function compilePattern(source: string, flags: string): Pattern | undefined {
   try {
     const expression = RE2JS.compile(flags === "" ? source : `(?${flags})${source}`);
     return {
-      isFoundIn: (text) => expression.test(text),
-      matchesIn: (text) => allMatches(expression, text),
+      isFoundIn: (text, count) => {
+        count(text.length / CHARACTERS_PER_STEP);
+        return expression.test(text);
+      },
+      matchesIn: (text, count) => {
+        count(text.length / CHARACTERS_PER_STEP);
+        return allMatches(expression, text);
+      },
     };
   } catch {
     return undefined;

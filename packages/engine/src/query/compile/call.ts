@@ -9,13 +9,18 @@ import { findFunction } from "../functions/table.ts";
 import type { CallNode, Expression } from "../syntax/tree.ts";
 import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { grow, spend, spendLength } from "../value/effort.ts";
+import { tooLarge } from "../value/size-bound.ts";
 import { placer } from "./placer.ts";
 
 export function compileCall(node: CallNode, compile: (node: Expression) => Evaluate): Evaluate {
   const spec = findFunction(node.name);
   assert(spec !== undefined, "the name of a function");
-  const args = node.args.map(compile);
-  return spec.nulls === "pass" ? passingCall(spec, args, node.at) : seeingCall(spec, args, node.at);
+  return callOf(spec, node.args.map(compile), node.at);
+}
+
+/** The call of a function, as all statements make it. */
+export function callOf(spec: FunctionSpec, args: readonly Evaluate[], at: number): Evaluate {
+  return spec.nulls === "pass" ? passingCall(spec, args, at) : seeingCall(spec, args, at);
 }
 
 /** MISSING before null, a failure before both. */
@@ -26,6 +31,7 @@ function passingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number):
     const values: Datum[] = [];
     let hasNull = false;
     let hasMissing = false;
+    spend(CALL_STEPS);
     for (const arg of args) {
       const value = arg(frame);
       if (value instanceof Failure) return value;
@@ -44,6 +50,7 @@ function seeingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): 
   const { apply } = spec;
   return (frame) => {
     const values: Datum[] = [];
+    spend(CALL_STEPS);
     for (const arg of args) {
       const value = arg(frame);
       if (value instanceof Failure) return value;
@@ -54,11 +61,14 @@ function seeingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): 
   };
 }
 
+/** What a call counts, whatever its function does. */
+const CALL_STEPS = 0.25;
+
 /** Elements of an argument that count as a step: a function goes through them all. */
 const ELEMENTS_PER_STEP = 16;
 
 function countArgument(value: Datum): void {
-  if (typeof value === "string") spendLength(value.length);
+  if (typeof value === "string" || value instanceof Uint8Array) spendLength(value.length);
   else if (isDatumArray(value) && value.length > ELEMENTS_PER_STEP) {
     spend(value.length / ELEMENTS_PER_STEP);
   }
@@ -69,5 +79,5 @@ const LARGE_LENGTH = 32 * 1024;
 
 function counted(outcome: Outcome): Outcome {
   if (typeof outcome === "string" && outcome.length > LARGE_LENGTH) grow(2 * outcome.length);
-  return outcome;
+  return tooLarge(outcome) ?? outcome;
 }

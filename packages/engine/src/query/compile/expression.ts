@@ -51,8 +51,30 @@ import { compileBetween, compileBinary, compileIn, compileIs, compileUnary } fro
 import { placer } from "./placer.ts";
 import { compileSubquery } from "./subquery.ts";
 
+/** Nodes of all expressions that were compiled so far. */
+let compiledNodes = 0;
+
+/** Nodes of an expression that count as a step each time it is evaluated. */
+const NODES_PER_STEP = 32;
+
+/**
+ * An expression that is evaluated again and again, for a row or for an element: a large one counts by
+ * its size, for most nodes count nothing by themselves.
+ */
 export function compile(node: Expression): Evaluate {
+  const before = compiledNodes;
+  const evaluate = compileNode(node);
+  const steps = (compiledNodes - before) / NODES_PER_STEP;
+  if (steps <= 1) return evaluate;
+  return (frame) => {
+    spend(steps);
+    return evaluate(frame);
+  };
+}
+
+function compileNode(node: Expression): Evaluate {
   assert(node.kind !== "name", "an expression that is bound");
+  compiledNodes++;
   switch (node.kind) {
     case "literal": {
       const { value } = node;
@@ -73,17 +95,17 @@ export function compile(node: Expression): Evaluate {
     case "object":
       return compileObject(node);
     case "unary":
-      return compileUnary(node, compile);
+      return compileUnary(node, compileNode);
     case "binary":
-      return compileBinary(node, compile);
+      return compileBinary(node, compileNode);
     case "is":
-      return compileIs(node, compile);
+      return compileIs(node, compileNode);
     case "in":
-      return compileIn(node, compile);
+      return compileIn(node, compileNode);
     case "between":
-      return compileBetween(node, compile);
+      return compileBetween(node, compileNode);
     case "like":
-      return compileLikeNode(node, compile);
+      return compileLikeNode(node, compileNode);
     case "case":
       return compileCase(node);
     case "cast":
@@ -93,7 +115,7 @@ export function compile(node: Expression): Evaluate {
     case "comprehension":
       return compileComprehension(node, compile);
     case "call":
-      return compileCall(node, compile);
+      return compileCall(node, compileNode);
     case "subquery":
       return compileSubquery(node);
     default:
@@ -128,7 +150,7 @@ function fieldReader(name: string): (object: ValueObject) => Value | undefined {
 function compileField(node: FieldNode): Evaluate {
   const { of, name } = node;
   if (of.kind === "slot" && of.holds === "document") return compileDocumentField(of.slot, name);
-  const base = compile(of);
+  const base = compileNode(of);
   if (isStored(of)) {
     const readStored = fieldReader(name);
     return (frame) => {
@@ -167,8 +189,8 @@ export function isStored(node: Expression): boolean {
 
 /** Positions from 0; what is no position of the array is MISSING. */
 function compileElement({ of, index }: ElementNode): Evaluate {
-  const base = compile(of);
-  const position = compile(index);
+  const base = compileNode(of);
+  const position = compileNode(index);
   return (frame) => {
     const array = base(frame);
     if (array instanceof Failure) return array;
@@ -180,7 +202,7 @@ function compileElement({ of, index }: ElementNode): Evaluate {
 }
 
 function compileArray({ elements }: ArrayNode): Evaluate {
-  const parts = elements.map(compile);
+  const parts = elements.map(compileNode);
   return (frame) => {
     const array: PresentDatum[] = [];
     spend(parts.length);
@@ -193,12 +215,19 @@ function compileArray({ elements }: ArrayNode): Evaluate {
   };
 }
 
+/** What it counts to set a field. */
+const FIELD_STEPS = 0.25;
+
 function compileObject({ entries, at }: ObjectNode): Evaluate {
-  const parts = entries.map(({ key, value }) => ({ key: compile(key), value: compile(value) }));
+  const parts = entries.map(({ key, value }) => ({
+    key: compileNode(key),
+    value: compileNode(value),
+  }));
   const badKey = new Failure("expected text for the key of an object", at);
   return (frame) => {
     const object: MutableDatumObject = {};
     for (const part of parts) {
+      spend(FIELD_STEPS);
       const key = part.key(frame);
       if (key instanceof Failure) return key;
       const value = part.value(frame);
@@ -212,7 +241,7 @@ function compileObject({ entries, at }: ObjectNode): Evaluate {
 }
 
 function compileCast({ operand, type, at }: CastNode): Evaluate {
-  const value = compile(operand);
+  const value = compileNode(operand);
   const place = placer(at);
   return (frame) => {
     const datum = value(frame);
@@ -223,12 +252,12 @@ function compileCast({ operand, type, at }: CastNode): Evaluate {
 
 function compileCase({ subject, whens, otherwise }: CaseNode): Evaluate {
   const branches = whens.map(({ when, result }) => ({
-    when: compile(when),
-    result: compile(result),
+    when: compileNode(when),
+    result: compileNode(result),
   }));
-  const fallback = otherwise === undefined ? (): Outcome => null : compile(otherwise);
+  const fallback = otherwise === undefined ? (): Outcome => null : compileNode(otherwise);
   if (subject === undefined) return searchedCase(branches, fallback);
-  return simpleCase(compile(subject), branches, fallback);
+  return simpleCase(compileNode(subject), branches, fallback);
 }
 
 interface Branch {

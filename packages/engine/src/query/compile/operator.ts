@@ -21,9 +21,10 @@ import type {
 import { add, concat, divide, multiply, negate, remainder, subtract } from "../value/arithmetic.ts";
 import { equalComparable, orderComparable } from "../value/compare.ts";
 import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
-import { grow, spend } from "../value/effort.ts";
+import { grow, spend, spendLength } from "../value/effort.ts";
 import { tableOf } from "../value/members.ts";
 import { mismatch } from "../value/mismatch.ts";
+import { TEXT_LENGTH_MAX } from "../value/size-bound.ts";
 import { placer } from "./placer.ts";
 import { compileMembers } from "./subquery.ts";
 
@@ -79,9 +80,14 @@ export function compileBinary(node: BinaryNode, compile: Compile): Evaluate {
 
 /** Joined text is as long as both: what is large counts. */
 function joinTexts(a: Outcome, b: Outcome): Outcome {
-  const text = concat(a, b);
-  if (typeof text === "string" && text.length > LARGE_LENGTH) grow(2 * text.length);
-  return text;
+  if (typeof a === "string" && typeof b === "string") {
+    const length = a.length + b.length;
+    if (length > LARGE_LENGTH && length <= TEXT_LENGTH_MAX) {
+      spendLength(length);
+      grow(2 * length);
+    }
+  }
+  return concat(a, b);
 }
 
 const LARGE_LENGTH = 32 * 1024;

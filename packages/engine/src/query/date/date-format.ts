@@ -6,6 +6,7 @@
 
 import { unreachable } from "@bigpeer/protocol";
 import { BoundedCache } from "../bounded-cache.ts";
+import { spendEach } from "../value/effort.ts";
 import { dayOfYear, isoWeekOf, modulo, weekdayOf } from "./calendar.ts";
 import {
   type DateFormat,
@@ -52,6 +53,7 @@ export function findDateFormat(text: string): DateFormat | undefined {
 }
 
 function compileDateFormat(text: string): DateFormat | undefined {
+  spendEach(16 * text.length);
   if (text === "") return ISO_FORMAT;
   return text.includes("%") ? compileStrftime(text) : compileWords(text);
 }

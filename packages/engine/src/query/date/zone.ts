@@ -7,6 +7,7 @@
  */
 
 import { BoundedCache } from "../bounded-cache.ts";
+import { spend } from "../value/effort.ts";
 import { DAY_MS } from "./calendar.ts";
 import { isInTime, type Moment, UNIT_MS } from "./moment.ts";
 
@@ -78,7 +79,11 @@ function offsetNear(ms: number, zone: Zone): number {
   return isInTime(ms) ? zone.offsetAt(ms) : 0;
 }
 
+/** What it counts to make a zone ready. */
+const MAKING_STEPS = 256;
+
 function namedZone(name: string): Zone | undefined {
+  spend(MAKING_STEPS);
   const format = offsetFormat(name);
   if (format === undefined) return undefined;
   const known = format.resolvedOptions().timeZone;

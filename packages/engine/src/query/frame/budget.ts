@@ -11,16 +11,16 @@
  */
 
 import { PeerError } from "@bigpeer/protocol";
-import { ROW_MS_MAX } from "../../limits.ts";
+import { ROW_MS_MAX, ROW_STEPS_FREE } from "../../limits.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 
 const STEPS_PER_LOOK = 512;
 
-/** Memory that a statement has without asking the pool: enough for nearly all of them. */
-const OWN_BYTES = 1024 * 1024;
+/** Memory that a statement has without asking the pool: there may be many statements at once. */
+export const OWN_BYTES: number = 64 * 1024;
 
 /** What is taken from the pool at once, at least. */
-const PIECE_BYTES = 256 * 1024;
+export const PIECE_BYTES: number = 16 * 1024;
 
 /** Ends of the time of a row: there is none, or it begins with the next look at the clock. */
 const NO_ROW = Infinity;
@@ -39,6 +39,8 @@ export interface BudgetOptions {
 export interface HeldRow {
   readonly bytes: number;
   readonly endMs: number;
+  /** Steps that it has taken so far. */
+  readonly steps: number;
 }
 
 /** Whether a budget has ended the work because of its time. */
@@ -53,6 +55,8 @@ export class Budget {
   readonly startMs: number;
   readonly #endMs: number;
   #rowEndMs: number = NO_ROW;
+  /** Steps of the statement when the row began. */
+  #rowStart = 0;
   readonly #bytesMax: number;
   #pool: MemoryPool | undefined;
   /** Taken from the pool. */
@@ -93,12 +97,17 @@ export class Budget {
     if (this.#cancelled !== undefined) throw new PeerError("query.timeout", this.#cancelled);
     const now = this.#elapsed();
     if (this.#rowEndMs === NEW_ROW) this.#rowEndMs = now + ROW_MS_MAX;
-    if (now < this.#endMs && now < this.#rowEndMs) return;
+    if (now < this.#endMs && (now < this.#rowEndMs || this.#isRowShort())) return;
     const what =
       now < this.#endMs
         ? `the evaluation of one row took longer than ${ROW_MS_MAX} ms`
         : `the statement took longer than ${this.#timeMsMax} ms`;
     throw new PeerError("query.timeout", `${what} and was stopped`);
+  }
+
+  /** Whether the row has done so little that only a machine that stalls can have taken its time. */
+  #isRowShort(): boolean {
+    return this.#work - this.#rowStart <= ROW_STEPS_FREE;
   }
 
   /** Counts memory that stays taken until the statement ends. */
@@ -116,7 +125,7 @@ export class Budget {
   /** The next row is at hand: what the one before borrowed is garbage. */
   startRow(): void {
     this.#borrowed = 0;
-    this.#rowEndMs = NEW_ROW;
+    this.startPiece();
   }
 
   /**
@@ -125,6 +134,7 @@ export class Budget {
    */
   startPiece(): void {
     this.#rowEndMs = NEW_ROW;
+    this.#rowStart = this.#work;
   }
 
   /** No row is at hand: only the time of the whole statement counts. */
@@ -147,7 +157,8 @@ export class Budget {
    * Answers with what `resume` needs.
    */
   hold(): HeldRow {
-    const held = { bytes: this.#borrowed, endMs: this.#rowEndMs };
+    const steps = this.#work - this.#rowStart;
+    const held = { bytes: this.#borrowed, endMs: this.#rowEndMs, steps };
     this.#bytes += held.bytes;
     this.#borrowed = 0;
     this.#rowEndMs = NO_ROW;
@@ -155,10 +166,11 @@ export class Budget {
   }
 
   /** Goes on with the row that was held, and with its time. */
-  resume({ bytes, endMs }: HeldRow): void {
+  resume({ bytes, endMs, steps }: HeldRow): void {
     this.#bytes -= bytes;
     this.#borrowed = bytes;
     this.#rowEndMs = endMs;
+    this.#rowStart = this.#work - steps;
   }
 
   #checkBytes(): void {

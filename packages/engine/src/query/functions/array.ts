@@ -3,8 +3,9 @@
  * and 1.0 are one, null equals null.
  */
 
+import { COMPUTED_SIZE_MAX } from "../../limits.ts";
 import type { Run } from "../frame/frame.ts";
-import { compareData, dataKey, equalData, firstOfEquals } from "../value/compare.ts";
+import { compareData, dataKey, equalData, firstOfEquals, KEY_STEPS } from "../value/compare.ts";
 import {
   type Datum,
   Failure,
@@ -13,7 +14,9 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
+import { PORTION, spend } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
+import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
 import { readCount, readInteger } from "./argument.ts";
 import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
 import { chargeArray, chargeGrowth, countWork, ELEMENT_BYTES } from "./growth.ts";
@@ -63,6 +66,7 @@ function onArrays(name: string, arity: FunctionSpec["arity"], apply: ApplyToArra
         if (!isDatumArray(arg)) return mismatch("an array", arg);
         length += arg.length;
       }
+      if (length > COMPUTED_SIZE_MAX) return ARRAY_TOO_LONG;
       chargeArray(run, length);
       return apply(args as readonly DatumArray[]);
     },
@@ -115,7 +119,7 @@ function reverse(array: DatumArray, run: Run): Outcome {
 }
 
 function sort(array: DatumArray, run: Run): Outcome {
-  chargeArray(run, array.length);
+  chargeArray(run, 2 * array.length);
   return array.toSorted((a, b) => {
     run.budget.step();
     return compareData(a, b);
@@ -132,16 +136,34 @@ function distinct(array: DatumArray): DatumArray {
 }
 
 function intersect([first = [], ...others]: readonly DatumArray[]): Outcome {
-  const sets = others.map((other) => new Set(other.map(dataKey)));
+  const sets = others.map(keySet);
   return distinct(first).filter((element) => {
+    spend(KEY_STEPS);
     const key = dataKey(element);
     return sets.every((set) => set.has(key));
   });
 }
 
 function except([first = [], second = []]: readonly DatumArray[]): Outcome {
-  const unwanted = new Set(second.map(dataKey));
-  return distinct(first).filter((element) => !unwanted.has(dataKey(element)));
+  return without(distinct(first), second);
+}
+
+/** The elements that are not among others. */
+function without(array: DatumArray, unwanted: DatumArray): DatumArray {
+  const keys = keySet(unwanted);
+  return array.filter((element) => {
+    spend(KEY_STEPS);
+    return !keys.has(dataKey(element));
+  });
+}
+
+function keySet(array: DatumArray): Set<string> {
+  const keys = new Set<string>();
+  for (const element of array) {
+    spend(KEY_STEPS);
+    keys.add(dataKey(element));
+  }
+  return keys;
 }
 
 /** One element of each in turn; what the longer has more comes last. */
@@ -159,8 +181,7 @@ function flatten([array, levels]: readonly Datum[], run: Run): Outcome {
   const depth = readCount(levels);
   if (depth instanceof Failure) return depth;
   const flat = new FlatArray(run);
-  flat.add(array, depth);
-  return flat.elements;
+  return flat.add(array, depth) ? flat.elements : ARRAY_TOO_LONG;
 }
 
 /** One array may stand in another many times: the result may be longer than all that is held. */
@@ -173,20 +194,26 @@ class FlatArray {
     this.#run = run;
   }
 
-  add(array: DatumArray, depth: number): void {
+  /** False when it would be longer than an array may be. */
+  add(array: DatumArray, depth: number): boolean {
     this.#run.budget.step();
     for (const element of array) {
-      if (depth > 0 && isDatumArray(element)) this.add(element, depth - 1);
-      else this.elements.push(element);
+      if (depth > 0 && isDatumArray(element)) {
+        if (!this.add(element, depth - 1)) return false;
+      } else this.elements.push(element);
+      if (this.elements.length - this.#counted >= PORTION) this.#count();
+      if (this.elements.length > COMPUTED_SIZE_MAX) return false;
     }
+    return true;
+  }
+
+  #count(): void {
     const grown = this.elements.length - this.#counted;
-    if (grown < UNCOUNTED_ELEMENTS) return;
     this.#counted += grown;
     chargeGrowth(this.#run, grown * ELEMENT_BYTES);
+    countWork(this.#run, grown);
   }
 }
-
-const UNCOUNTED_ELEMENTS = 1024;
 
 /** A negative place counts from the end. A place outside of the array is its nearer end. */
 function insert(array: DatumArray, [place, ...added]: DatumArray): Outcome {
@@ -198,8 +225,7 @@ function insert(array: DatumArray, [place, ...added]: DatumArray): Outcome {
 }
 
 function remove(array: DatumArray, unwanted: DatumArray): Outcome {
-  const keys = new Set(unwanted.map(dataKey));
-  return array.filter((element) => !keys.has(dataKey(element)));
+  return without(array, unwanted);
 }
 
 /** array_replace(array, from, to, howOften). */

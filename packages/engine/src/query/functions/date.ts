@@ -7,6 +7,7 @@
  */
 
 import { INTEGER_MAX, INTEGER_MIN, normalInteger, unreachable } from "@bigpeer/protocol";
+import { COMPUTED_SIZE_MAX } from "../../limits.ts";
 import { weekdayOf } from "../date/calendar.ts";
 import { findDateFormat, formatDate, formatIso } from "../date/date-format.ts";
 import { type DateFormat, MONTHS } from "../date/date-item.ts";
@@ -38,7 +39,9 @@ import {
   type PresentDatum,
   toFloat,
 } from "../value/datum.ts";
+import { spend } from "../value/effort.ts";
 import { memorySize } from "../value/memory-size.ts";
+import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeGrowth, ELEMENT_BYTES } from "./growth.ts";
 
@@ -208,6 +211,7 @@ function dateRange(args: readonly Datum[], run: Run): Outcome {
       chargeGrowth(run, uncounted);
       uncounted = 0;
     }
+    if (dates.length > COMPUTED_SIZE_MAX) return ARRAY_TOO_LONG;
     moment = shift(moment, known, count);
   } while (moment !== undefined && isOnTheWay(moment, to.moment, count));
   return dates;
@@ -310,9 +314,17 @@ function show(dated: Dated, format?: Datum, zone?: Datum): PresentDatum | Failur
   return style instanceof Failure ? style : showAs(dated, style);
 }
 
+/** What it counts to find an offset, and the items of a format that count as a step. */
+const ZONE_STEPS = 4;
+const ITEMS_PER_STEP = 8;
+
 function showAs({ moment, kind }: Dated, { format, zone }: Style): PresentDatum {
+  if (zone !== undefined) spend(ZONE_STEPS);
   const placed = zone === undefined ? moment : atZone(moment, zone);
-  if (format !== undefined) return formatDate(format, placed);
+  if (format !== undefined) {
+    spend(format.length / ITEMS_PER_STEP);
+    return formatDate(format, placed);
+  }
   switch (kind) {
     case "text":
       return formatIso(placed);

@@ -7,6 +7,7 @@ import type { Run } from "../frame/frame.ts";
 import { equalData } from "../value/compare.ts";
 import { type Datum, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
+import { findText } from "../value/text-search.ts";
 import type { FunctionSpec } from "./function.ts";
 import { countWork } from "./growth.ts";
 
@@ -24,5 +25,5 @@ function contains([whole, part]: readonly Datum[], run: Run): Outcome {
   }
   if (typeof whole !== "string") return mismatch("an array or text", whole);
   if (part === null) return null;
-  return typeof part === "string" ? whole.includes(part) : mismatch("text", part);
+  return typeof part === "string" ? findText(whole, part) >= 0 : mismatch("text", part);
 }

@@ -11,6 +11,9 @@ import { chargeCopy } from "./growth.ts";
 /** What a character of JSON may become: `[]` is two of them, and an array. */
 const BYTES_PER_CHARACTER = 8;
 
+/** Longer text is counted while it is read. */
+const COUNTED_LENGTH = 16 * 1024;
+
 export const JSON_FUNCTIONS: readonly FunctionSpec[] = [
   {
     name: "serialize_json",
@@ -24,7 +27,7 @@ export const JSON_FUNCTIONS: readonly FunctionSpec[] = [
     nulls: "pass",
     apply: ([text], run) => {
       if (typeof text !== "string") return mismatch("JSON text", text);
-      chargeCopy(run, text.length * BYTES_PER_CHARACTER);
+      chargeCopy(run, Math.min(text.length, COUNTED_LENGTH) * BYTES_PER_CHARACTER);
       return readJson(text);
     },
   },

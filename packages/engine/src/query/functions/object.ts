@@ -3,8 +3,10 @@
  * object always gives the same list, however it was stored.
  */
 
-import { compareText, setField } from "@bigpeer/protocol";
+import { setField } from "@bigpeer/protocol";
+import { COMPUTED_SIZE_MAX } from "../../limits.ts";
 import type { Run } from "../frame/frame.ts";
+import { KEY_STEPS, sortedKeys } from "../value/compare.ts";
 import {
   type Datum,
   type DatumObject,
@@ -17,8 +19,9 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { spend } from "../value/effort.ts";
+import { PORTION, spend, spendLength } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
+import { OBJECT_TOO_LARGE } from "../value/size-bound.ts";
 import { byteLength } from "../value/text-length.ts";
 import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
 import { chargeArray, chargeCopy } from "./growth.ts";
@@ -30,6 +33,9 @@ const KEY_ABSENT = new Failure("expected a key of the object");
 
 /** Rough bytes of a field of an object. */
 const FIELD_BYTES = 32;
+
+/** Rough bytes of an object with one field. */
+const OBJECT_BYTES = 96;
 
 export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
   onObject("object_keys", keysOf),
@@ -65,24 +71,34 @@ function countedKeys(object: DatumObject): string[] {
   return keys;
 }
 
-const KEYS_PER_STEP = 16;
+const KEYS_PER_STEP = 4;
 
 function keysOf(object: DatumObject, run: Run): string[] {
   const keys = countedKeys(object);
   chargeArray(run, keys.length);
-  return keys.sort(compareText);
+  return sortedKeys(keys);
 }
 
 /** About the bytes that it holds: eight for a number, one for a boolean or null, else its text. */
 function contentSize(datum: PresentDatum, run: Run): number {
-  if (typeof datum === "string") return byteLength(datum);
+  if (typeof datum === "string") {
+    spendLength(datum.length);
+    return byteLength(datum);
+  }
   if (isNumeric(datum)) return 8;
   if (datum instanceof Uint8Array) return datum.length;
   if (datum === null || typeof datum === "boolean") return 1;
   let size = 0;
-  for (const [key, part] of Object.entries(datum)) {
+  if (isDatumArray(datum)) {
+    for (const part of datum) {
+      run.budget.step();
+      size += contentSize(part, run);
+    }
+    return size;
+  }
+  for (const key of countedKeys(datum)) {
     run.budget.step();
-    size += (isDatumArray(datum) ? 0 : byteLength(key)) + contentSize(part, run);
+    size += byteLength(key) + contentSize(datum[key] as PresentDatum, run);
   }
   return size;
 }
@@ -129,9 +145,11 @@ function rename([object, from, to]: readonly Datum[], run: Run): Outcome {
 /** One level deep: of several fields with one name, the last stays. */
 function concat(args: readonly Datum[], run: Run): Outcome {
   const all: MutableDatumObject = {};
+  let count = 0;
   for (const object of args) {
     if (!isDatumObject(object)) return mismatch("an object", object);
-    copyInto(all, object, run);
+    count += copyInto(all, object, run);
+    if (count > COMPUTED_SIZE_MAX) return OBJECT_TOO_LARGE;
   }
   return all;
 }
@@ -142,8 +160,9 @@ function content(args: readonly Datum[], run: Run): Outcome {
   for (const object of args) {
     if (!isDatumObject(object)) return mismatch("an object", object);
     const keys = keysOf(object, run);
-    chargeCopy(run, keys.length * FIELD_BYTES);
+    chargeCopy(run, keys.length * OBJECT_BYTES);
     for (const key of keys) {
+      spend(KEY_STEPS);
       const one: MutableDatumObject = {};
       setField(one, key, object[key] as PresentDatum);
       fields.push(one);
@@ -158,8 +177,19 @@ function copyOf(object: DatumObject, run: Run, without?: string): MutableDatumOb
   return copy;
 }
 
-function copyInto(copy: MutableDatumObject, object: DatumObject, run: Run, without?: string): void {
-  const keys = Object.keys(object);
+/** Says how many fields there were. */
+function copyInto(
+  copy: MutableDatumObject,
+  object: DatumObject,
+  run: Run,
+  without?: string,
+): number {
+  const keys = countedKeys(object);
   chargeCopy(run, keys.length * FIELD_BYTES);
-  for (const key of keys) if (key !== without) setField(copy, key, object[key] as PresentDatum);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
+    if (i % PORTION === PORTION - 1) spend(PORTION / KEYS_PER_STEP);
+    if (key !== without) setField(copy, key, object[key] as PresentDatum);
+  }
+  return keys.length;
 }

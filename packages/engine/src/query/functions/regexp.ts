@@ -5,15 +5,25 @@
 
 import type { Pattern } from "../../platform.ts";
 import type { Run } from "../frame/frame.ts";
-import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/arithmetic.ts";
 import { type Datum, Failure, type Outcome } from "../value/datum.ts";
-import { eachMatch, makePattern, matchPattern } from "../value/user-pattern.ts";
+import { spendEach } from "../value/effort.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/size-bound.ts";
+import {
+  BAD_PATTERN,
+  eachMatch,
+  makePattern,
+  matchPattern,
+  PATTERN_LENGTH_MAX,
+} from "../value/user-pattern.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeCopy, chargeGrowth } from "./growth.ts";
 
 const NO_TEXT = new Failure("expected a text, a pattern and flags as strings");
 const BAD_FLAGS = new Failure("expected flags out of i, c, m, s and x");
 const FLAGS_LENGTH_MAX = 16;
+
+/** Of a pattern with its blanks and comments. */
+const EXTENDED_LENGTH_MAX: number = 4 * PATTERN_LENGTH_MAX;
 
 export const REGEXP_FUNCTIONS: readonly FunctionSpec[] = [
   { name: "regexp_like", arity: [2, 3], nulls: "pass", apply: regexpLike },
@@ -30,6 +40,7 @@ function patternOf(source: Datum, flags: Datum, run: Run): Pattern | Failure {
   if (typeof source !== "string" || typeof flags !== "string") return NO_TEXT;
   const known = flags.length > FLAGS_LENGTH_MAX ? undefined : readFlags(flags);
   if (known === undefined) return BAD_FLAGS;
+  if (source.length > EXTENDED_LENGTH_MAX) return BAD_PATTERN;
   return makePattern(known.isExtended ? withoutBlanks(source) : source, known.flags, run);
 }
 
@@ -44,6 +55,7 @@ function regexpReplace([text, source, by, flags = ""]: readonly Datum[], run: Ru
   if (typeof text !== "string" || typeof by !== "string") return NO_TEXT;
   const pattern = patternOf(source, flags, run);
   if (pattern instanceof Failure) return pattern;
+  spendEach(4 * by.length);
   const replacement = readReplacement(by);
   const pieces: string[] = [];
   let length = text.length;
@@ -53,6 +65,7 @@ function regexpReplace([text, source, by, flags = ""]: readonly Datum[], run: Ru
     // The answer is known already: nothing more is kept.
     if (length > TEXT_LENGTH_MAX) return;
     kept += PIECE_BYTES * (replacement.length + 1);
+    spendEach(4 * replacement.length);
     if (kept > KEPT_BYTES) {
       chargeGrowth(run, kept);
       kept = 0;
@@ -68,7 +81,7 @@ function regexpReplace([text, source, by, flags = ""]: readonly Datum[], run: Ru
   if (failure !== undefined) return failure;
   if (length > TEXT_LENGTH_MAX) return TEXT_TOO_LONG;
   pieces.push(text.slice(start));
-  chargeCopy(run, length);
+  chargeCopy(run, 2 * length);
   return pieces.join("");
 }
 

@@ -4,7 +4,6 @@
  */
 
 import type { Run } from "../frame/frame.ts";
-import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/arithmetic.ts";
 import {
   type Datum,
   Failure,
@@ -12,21 +11,22 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
+import { grow, PORTION, spend, spendEach, spendLength } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/size-bound.ts";
 import { byteLength, characterCount, offsetOfCharacter } from "../value/text-length.ts";
-import { findText, searchFor } from "../value/text-search.ts";
+import { findText, hasAnyText, searchFor } from "../value/text-search.ts";
 import { findNotText, readCount, readInteger } from "./argument.ts";
 import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
-import { chargeCopy, chargeGrowth } from "./growth.ts";
+import { chargeCopy, chargeGrowth, countWork } from "./growth.ts";
 import { trimText } from "./trim.ts";
 
 /** Rough bytes of a short text of its own. */
 const PIECE_BYTES = 32;
-const PIECES_COUNTED = 1024;
 
 export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
-  onText("upper", (text) => text.toUpperCase()),
-  onText("lower", (text) => text.toLowerCase()),
+  onText("upper", (text) => inCase(text, (given) => given.toUpperCase())),
+  onText("lower", (text) => inCase(text, (given) => given.toLowerCase())),
   onText("length", byteLength),
   onText("byte_length", byteLength),
   onText("char_length", characterCount),
@@ -37,9 +37,7 @@ export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   onTexts("rtrim", [1, 2], ([text, set]) => trimText(text as string, set, "end")),
   onTexts("starts_with", [2, 2], ([text, part]) => (text as string).startsWith(part as string)),
   onTexts("ends_with", [2, 2], ([text, part]) => (text as string).endsWith(part as string)),
-  onTexts("contains", [2, ANY_NUMBER], ([text, ...parts]) =>
-    parts.some((part) => findText(text as string, part) >= 0),
-  ),
+  onTexts("contains", [2, ANY_NUMBER], ([text, ...parts]) => hasAnyText(text as string, parts)),
   // position(x IN s) is position(x, s).
   onTexts("position", [2, 2], ([part, text]) => positionOf(text as string, part as string)),
   onTexts("pos", [2, 2], ([text, part]) => positionOf(text as string, part as string)),
@@ -80,6 +78,17 @@ function onTexts(
   };
 }
 
+/** Text of other letters is gone through one by one. A few letters become three. */
+function inCase(text: string, change: (text: string) => string): string {
+  if (text.length > LARGE_LENGTH) {
+    spendEach(text.length);
+    grow(2 * text.length);
+  }
+  return change(text);
+}
+
+const LARGE_LENGTH = 32 * 1024;
+
 function positionOf(text: string, part: string): number {
   const offset = findText(text, part);
   return offset <= 0 ? offset : characterCount(text.slice(0, offset));
@@ -88,8 +97,10 @@ function positionOf(text: string, part: string): number {
 function join(texts: readonly string[], separator: string, run: Run): Outcome {
   let length = separator.length * (texts.length - 1);
   for (const text of texts) length += text.length;
-  chargeCopy(run, length);
-  return length > TEXT_LENGTH_MAX ? TEXT_TOO_LONG : texts.join(separator);
+  if (length > TEXT_LENGTH_MAX) return TEXT_TOO_LONG;
+  countWork(run, texts.length);
+  chargeCopy(run, 2 * length);
+  return texts.join(separator);
 }
 
 /** joinstr(separator, x, …): arrays stand for their elements, of which nulls are left out. */
@@ -99,6 +110,7 @@ function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome
   for (const part of parts) {
     const elements = isDatumArray(part) ? part : [part as PresentDatum];
     chargeCopy(run, elements.length * PIECE_BYTES);
+    countWork(run, elements.length);
     for (const element of elements) {
       if (typeof element === "string") texts.push(element);
       else if (element !== null) return mismatch("text", element);
@@ -110,21 +122,39 @@ function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome
 /** Empty text has no pieces. An empty separator stands between any two characters. */
 function split(text: string, separator: string, run: Run): Outcome {
   if (text === "") return [];
+  const pieces = new Pieces(run);
   if (separator === "") {
-    chargeCopy(run, PIECE_BYTES * text.length);
-    return Array.from(text);
+    for (const character of text) pieces.push(character);
+    return pieces.all;
   }
   const search = searchFor(separator);
-  const pieces: string[] = [];
   let start = 0;
   for (let end = search(text, 0); end >= 0; end = search(text, start)) {
     pieces.push(text.slice(start, end));
     start = end + separator.length;
   }
   pieces.push(text.slice(start));
-  chargeCopy(run, PIECE_BYTES * pieces.length);
-  return pieces;
+  return pieces.all;
 }
+
+/** Pieces of a text, counted while they are made: there may be as many of them as characters. */
+class Pieces {
+  readonly all: string[] = [];
+  readonly #run: Run;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  push(piece: string): void {
+    this.all.push(piece);
+    if (this.all.length % PORTION !== 0) return;
+    spend(PORTION / PIECES_PER_STEP);
+    chargeGrowth(this.#run, PORTION * PIECE_BYTES);
+  }
+}
+
+const PIECES_PER_STEP = 16;
 
 /** A negative start counts from the end; a start outside of the text gives null. */
 function substring([text, from = 0, size]: readonly Datum[]): Outcome {
@@ -133,6 +163,7 @@ function substring([text, from = 0, size]: readonly Datum[]): Outcome {
   if (given instanceof Failure) return given;
   const length = size === undefined ? text.length : readCount(size);
   if (length instanceof Failure) return length;
+  spendLength(2 * text.length);
   const count = characterCount(text);
   const start = given < 0 ? count + given : given;
   if (start < 0 || start > count) return null;
@@ -155,18 +186,17 @@ function replace([text, old, by, times]: readonly Datum[], run: Run): Outcome {
   const most = times === undefined ? Infinity : readCount(times);
   if (most instanceof Failure) return most;
   if (old === "") return text;
-  const pieces: string[] = [];
+  const pieces = new Pieces(run);
   let start = 0;
   const search = searchFor(old as string);
-  while (pieces.length < most) {
+  while (pieces.all.length < most) {
     const end = search(text as string, start);
     if (end < 0) break;
     pieces.push((text as string).slice(start, end));
     start = end + (old as string).length;
-    // Counted while they are made: a long text may have as many of them as characters.
-    if (pieces.length % PIECES_COUNTED === 0) chargeGrowth(run, PIECES_COUNTED * PIECE_BYTES);
   }
-  return join([...pieces, (text as string).slice(start)], by as string, run);
+  pieces.push((text as string).slice(start));
+  return join(pieces.all, by as string, run);
 }
 
 /** Only the first character of the padding is used, a blank if there is none. Nothing is cut. */
@@ -187,6 +217,7 @@ type Side = "start" | "end";
 
 function repeated(text: string, count: number, run: Run): string | Failure {
   const length = text.length * count;
+  if (length > TEXT_LENGTH_MAX) return TEXT_TOO_LONG;
   chargeGrowth(run, length);
-  return length > TEXT_LENGTH_MAX ? TEXT_TOO_LONG : text.repeat(count);
+  return text.repeat(count);
 }

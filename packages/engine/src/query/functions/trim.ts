@@ -2,43 +2,63 @@
  * Trimming: characters of a set taken off the ends of a text.
  */
 
-import { isLowSurrogate } from "../value/text-length.ts";
+import { PORTION, spendEach } from "../value/effort.ts";
+import { unitsOf } from "../value/text-length.ts";
 
 export type TrimSide = "start" | "end" | "both";
 
 /** What Unicode calls white space. All of it lies in the first plane. */
-const SPACES: ReadonlySet<string> = new Set(
+const SPACES: ReadonlySet<number> = codesOf(
   "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000",
 );
 
 /** Without a set, white space goes. */
 export function trimText(text: string, set: string | undefined, side: TrimSide): string {
-  const unwanted = set === undefined ? SPACES : new Set(set);
+  const unwanted = set === undefined ? SPACES : codesOf(set);
   const start = side === "end" ? 0 : skipForward(text, unwanted);
   const end = side === "start" ? text.length : skipBackward(text, unwanted, start);
   return text.slice(start, end);
 }
 
-function skipForward(text: string, unwanted: ReadonlySet<string>): number {
+/** The characters of a text, each once. */
+function codesOf(text: string): Set<number> {
+  const codes = new Set<number>();
+  for (let offset = 0; offset < text.length; ) {
+    const code = text.codePointAt(offset) ?? 0;
+    codes.add(code);
+    offset = counted(offset, unitsOf(code));
+  }
+  return codes;
+}
+
+function skipForward(text: string, unwanted: ReadonlySet<number>): number {
   let offset = 0;
   while (offset < text.length) {
-    const character = String.fromCodePoint(text.codePointAt(offset) ?? 0);
-    if (!unwanted.has(character)) break;
-    offset += character.length;
+    const code = text.codePointAt(offset) ?? 0;
+    if (!unwanted.has(code)) break;
+    offset = counted(offset, unitsOf(code));
   }
   return offset;
 }
 
-function skipBackward(text: string, unwanted: ReadonlySet<string>, start: number): number {
-  let offset = text.length;
-  while (offset > start) {
-    const character = lastCharacter(text, offset);
-    if (!unwanted.has(character)) break;
-    offset -= character.length;
+function skipBackward(text: string, unwanted: ReadonlySet<number>, start: number): number {
+  let left = text.length - start;
+  while (left > 0) {
+    const code = lastCode(text, start + left);
+    if (!unwanted.has(code)) break;
+    left = counted(left, -unitsOf(code));
   }
-  return offset;
+  return start + left;
 }
 
-function lastCharacter(text: string, end: number): string {
-  return text.slice(isLowSurrogate(text.charCodeAt(end - 1)) ? end - 2 : end - 1, end);
+/** The offset so many units on; what was passed is counted a portion at a time. */
+function counted(offset: number, units: number): number {
+  const next = offset + units;
+  if (Math.floor(next / PORTION) !== Math.floor(offset / PORTION)) spendEach(PORTION);
+  return next;
+}
+
+function lastCode(text: string, end: number): number {
+  const before = text.codePointAt(end - 2) ?? 0;
+  return before > 0xffff ? before : text.charCodeAt(end - 1);
 }

@@ -25,6 +25,8 @@ export class Judge {
   readonly #budget: Budget;
   readonly #run: Run;
   #frame: Frame;
+  /** Steps of judgements that the statement has counted. */
+  #charged = 0;
   /** What is judged now; the closure below is made once instead of for each document. */
   #rule: CollectionRule = NO_RULE;
   #document: StoredDocument | undefined;
@@ -35,12 +37,15 @@ export class Judge {
     const statement = run.budget;
     this.#statement = statement;
     // It has no clock of its own: each look is one at the statement's, which ends both.
+    let isJudging = false;
     const elapsed = (): number => {
+      if (isJudging) this.#charge();
       statement.look();
       return 0;
     };
     const limits = { timeMsMax: Infinity, bytesMax: JUDGEMENT_BYTES_MAX };
     this.#budget = new Budget({ elapsed, ...limits });
+    isJudging = true;
     this.#run = { args: {}, platform: run.platform, budget: this.#budget, request: run.request };
     this.#frame = newFrame(this.#run, 1);
   }
@@ -98,7 +103,6 @@ export class Judge {
 
   #allows(rule: CollectionRule, document: StoredDocument): boolean {
     if (rule.isWhole) return true;
-    const before = this.#budget.work;
     this.#statement.startPiece();
     this.#rule = rule;
     this.#document = document;
@@ -107,8 +111,16 @@ export class Judge {
     } finally {
       this.#budget.release();
       this.#statement.endPiece();
-      this.#statement.step(1 + this.#budget.work - before);
+      this.#charge(1);
     }
+  }
+
+  /** The statement counts what was done since the last time, and so many steps more. */
+  #charge(more: number = 0): void {
+    const { work } = this.#budget;
+    const steps = work - this.#charged;
+    this.#charged = work;
+    this.#statement.step(more + steps);
   }
 
   #matchesAny(): boolean {

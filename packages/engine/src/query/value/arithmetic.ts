@@ -18,15 +18,10 @@ import {
   toFloat,
 } from "./datum.ts";
 import { mismatch } from "./mismatch.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./size-bound.ts";
 
 export const OVERFLOW: Failure = new Failure("expected an integer from -2^63 to 2^64-1");
 export const DIVISION_BY_ZERO: Failure = new Failure("expected a divisor that is not zero");
-
-/** Characters of one text while it is evaluated: far above a document, well below the host's end. */
-export const TEXT_LENGTH_MAX: number = 2 ** 26;
-export const TEXT_TOO_LONG: Failure = new Failure(
-  `expected text of at most ${TEXT_LENGTH_MAX} characters`,
-);
 
 /** What an operator does when it is not the common case. */
 interface Operation {

@@ -13,6 +13,7 @@ import {
   normalInteger,
   unreachable,
 } from "@bigpeer/protocol";
+import { COMPUTED_SIZE_MAX } from "../../limits.ts";
 import {
   approximate,
   type Datum,
@@ -26,6 +27,8 @@ import {
 } from "./datum.ts";
 import { EFFORT, grow, spendLength } from "./effort.ts";
 import { writeJson } from "./json-text.ts";
+import { BINARY_TOO_LONG } from "./size-bound.ts";
+import { byteLength } from "./text-length.ts";
 
 const NOT_CASTABLE = new Failure(
   "expected a type to cast to: integer, float, string, boolean, binary",
@@ -115,12 +118,14 @@ const FLOAT_WORDS: ReadonlyMap<string, number> = new Map([
   ["-infinity", Number.NEGATIVE_INFINITY],
 ]);
 
+const FLOAT_WORD_LENGTH_MAX = 9;
+
 function castToFloat(datum: PresentDatum): Datum {
   if (typeof datum === "boolean") return toFloat(datum ? 1 : 0);
   if (isNumeric(datum)) return toFloat(approximate(datum));
   if (typeof datum !== "string") return MISSING;
   if (FLOAT_TEXT.test(datum)) return toFloat(Number(datum));
-  return FLOAT_WORDS.get(datum.toLowerCase());
+  return datum.length > FLOAT_WORD_LENGTH_MAX ? MISSING : FLOAT_WORDS.get(datum.toLowerCase());
 }
 
 /** Arrays, objects and binary as their JSON: the bytes of binary are a list of numbers. */
@@ -143,9 +148,12 @@ function castToBoolean(datum: PresentDatum): Datum {
   return datum === "false" ? false : MISSING;
 }
 
-function castToBinary(datum: PresentDatum): Datum {
+function castToBinary(datum: PresentDatum): Outcome {
   if (datum instanceof Uint8Array) return datum;
   if (typeof datum !== "string") return MISSING;
-  grow(2 * datum.length);
+  spendLength(2 * datum.length);
+  const length = byteLength(datum);
+  if (length > COMPUTED_SIZE_MAX) return BINARY_TOO_LONG;
+  grow(length);
   return encodeText(datum);
 }

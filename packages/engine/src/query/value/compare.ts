@@ -188,8 +188,18 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
 function keysOf(object: DatumObject): string[] {
   const keys = Object.keys(object);
   spend(keys.length);
-  return keys.sort(compareTexts);
+  return sortedKeys(keys);
 }
+
+/** In the order of text. There may be as many as a document can hold. */
+export function sortedKeys(keys: string[]): string[] {
+  return keys.sort((a, b) => {
+    spend(COMPARISON_STEPS);
+    return compareTexts(a, b);
+  });
+}
+
+const COMPARISON_STEPS = 0.125;
 
 function equalArrays(
   a: readonly PresentDatum[],
@@ -262,20 +272,40 @@ function countedText(text: string): string {
 const LARGE_LENGTH = 4096;
 
 function elementsKey(array: readonly PresentDatum[]): string {
-  spend(array.length);
-  return joinKeys(array.map(dataKey));
+  let joined = "";
+  let counted = 0;
+  for (const element of array) {
+    spend(1);
+    joined += sized(dataKey(element));
+    counted += PART_BYTES;
+    if (counted < LARGE_BYTES) continue;
+    grow(counted);
+    counted = 0;
+  }
+  return joined;
 }
+
+/** Rough bytes of what a part of a key takes until the key is in one piece. */
+const PART_BYTES = 64;
+const LARGE_BYTES = 64 * 1024;
 
 function fieldsKey(object: DatumObject): string {
   const names = Object.keys(object);
   spend(names.length);
   let key = "";
-  // Any fixed order will do, and the host's is the fastest.
-  for (const name of names.sort()) {
+  // Any fixed order will do, and the host's is the fastest, but it cannot be ended.
+  if (names.length > HOST_SORT_MAX) sortedKeys(names);
+  else names.sort();
+  for (const name of names) {
     key += sized(countedText(name)) + sized(dataKey(object[name]));
   }
   return key;
 }
+
+/** What it counts to make a key and look for it. */
+export const KEY_STEPS = 0.25;
+
+const HOST_SORT_MAX = 4096;
 
 /**
  * Tells whether a datum is the first of its equals among those that it was asked about. `keep` hears
@@ -284,6 +314,7 @@ function fieldsKey(object: DatumObject): string {
 export function firstOfEquals(keep?: (bytes: number) => void): (datum: Datum) => boolean {
   const seen = new Set<string>();
   return (datum) => {
+    spend(KEY_STEPS);
     const key = dataKey(datum);
     if (seen.has(key)) return false;
     keep?.(2 * key.length);

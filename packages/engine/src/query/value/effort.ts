@@ -35,13 +35,24 @@ export function grow(bytes: number): void {
   meter?.borrow(bytes);
 }
 
-/** Characters or bytes that count as one part. */
+/** Characters or bytes that count as one part, where the host goes through them by itself. */
 const LENGTH_PER_PART = 256;
+
+/** Those that count as one part where each is looked at on its own. */
+const CHARACTERS_PER_PART = 64;
 
 /** Text or binary that is gone through; what is short costs nothing worth counting. */
 export function spendLength(length: number): void {
   if (length > LENGTH_PER_PART) spend(length / LENGTH_PER_PART);
 }
+
+/** Text or a list of which each character or element is looked at on its own, a portion at a time. */
+export function spendEach(count: number): void {
+  spend(count / CHARACTERS_PER_PART);
+}
+
+/** Characters or elements that are looked at before they are counted: a loop need not count each. */
+export const PORTION = 1024;
 
 /** The same as a budget that can be handed on. */
 export const EFFORT: Meter = { step: spend, borrow: grow };

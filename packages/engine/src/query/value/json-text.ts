@@ -5,8 +5,8 @@
  * and writes binary as an array of its bytes.
  */
 
-import { checkValue, compareText, parseJson, setField, type Value } from "@bigpeer/protocol";
-import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./arithmetic.ts";
+import { checkValue, PeerError, parseJson, setField, type Value } from "@bigpeer/protocol";
+import { sortedKeys } from "./compare.ts";
 import {
   type DatumObject,
   Failure,
@@ -18,11 +18,15 @@ import {
   toFloat,
 } from "./datum.ts";
 import type { Meter } from "./effort.ts";
+import { JsonDatumReader } from "./json-reader.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./size-bound.ts";
 
 /** Longer text than that of a document is counted as memory of the statement, piece by piece. */
 const UNCOUNTED_LENGTH = 64 * 1024;
 const PIECE_LENGTH = 4096;
 const BYTES_PER_STEP = 64;
+const LENGTH_PER_STEP = 256;
+const ELEMENT_STEPS = 0.25;
 
 /** The same part may stand in a datum many times, so the text may be far longer than what is held. */
 export function writeJson(datum: PresentDatum, budget?: Meter): string | Failure {
@@ -46,11 +50,26 @@ class JsonWriter {
 
   write(datum: PresentDatum): void {
     if (this.isTooLong) return;
-    if (typeof datum !== "object" || datum === null) this.#add(scalarText(datum));
+    if (typeof datum === "string") this.#string(datum);
+    else if (typeof datum !== "object" || datum === null) this.#add(scalarText(datum));
     else if (datum instanceof Float) this.#add(floatText(datum.value));
     else if (datum instanceof Uint8Array) this.#bytes(datum);
     else if (isDatumArray(datum)) this.#array(datum);
     else this.#object(datum);
+  }
+
+  /** In pieces, none of which ends within a character: a character may become six. */
+  #string(text: string): void {
+    if (text.length <= PIECE_LENGTH) return this.#add(JSON.stringify(text));
+    this.#add('"');
+    for (let from = 0; from < text.length && !this.isTooLong; ) {
+      const end = from + PIECE_LENGTH;
+      const to = (text.codePointAt(end - 1) ?? 0) > 0xffff ? end + 1 : end;
+      this.#budget?.step(PIECE_LENGTH / LENGTH_PER_STEP);
+      this.#add(JSON.stringify(text.slice(from, to)).slice(1, -1));
+      from = to;
+    }
+    this.#add('"');
   }
 
   #bytes(bytes: Uint8Array): void {
@@ -65,9 +84,9 @@ class JsonWriter {
   }
 
   #array(array: readonly PresentDatum[]): void {
-    this.#budget?.step(array.length);
     this.#add("[");
-    for (let i = 0; i < array.length; i++) {
+    for (let i = 0; i < array.length && !this.isTooLong; i++) {
+      this.#budget?.step(ELEMENT_STEPS);
       if (i > 0) this.#add(",");
       this.write(array[i] as PresentDatum);
     }
@@ -78,8 +97,12 @@ class JsonWriter {
     let separator = "{";
     const keys = Object.keys(object);
     this.#budget?.step(keys.length);
-    for (const key of keys.sort(compareText)) {
-      this.#add(`${separator}${JSON.stringify(key)}:`);
+    for (const key of sortedKeys(keys)) {
+      if (this.isTooLong) return;
+      this.#budget?.step(ELEMENT_STEPS);
+      this.#add(separator);
+      this.#string(key);
+      this.#add(":");
       this.write(object[key] as PresentDatum);
       separator = ",";
     }
@@ -94,7 +117,7 @@ class JsonWriter {
     if (grown < PIECE_LENGTH) return;
     this.#counted += grown;
     this.#budget?.borrow(grown);
-    this.#budget?.step(Math.ceil(grown / PIECE_LENGTH));
+    this.#budget?.step(Math.ceil(grown / LENGTH_PER_STEP));
   }
 }
 
@@ -117,12 +140,17 @@ const NOT_JSON = new Failure("expected JSON text");
 /** What the text says, or the failure of text that is not JSON or says what no value can be. */
 export function readJson(text: string): Outcome {
   try {
+    if (text.length > HOST_LENGTH_MAX) return new JsonDatumReader(text).read();
     const value = checkValue(parseJson(text), "the text");
     return HAS_FLOAT.test(text) ? readFloats(text) : value;
-  } catch {
+  } catch (error) {
+    if (error instanceof PeerError && error.code.startsWith("query.")) throw error;
     return NOT_JSON;
   }
 }
+
+/** Text that the host reads at once. */
+const HOST_LENGTH_MAX = 16 * 1024;
 
 /** Also true where such characters stand in a string: then the long way finds nothing to change. */
 const HAS_FLOAT = /\d[.eE]/;

@@ -6,6 +6,7 @@
  * text for the rest, so nothing is ever tried twice.
  */
 
+import { grow, PORTION, spendEach } from "./effort.ts";
 import { isOneCharacter, unitsOf } from "./text-length.ts";
 import { type Search, searchFor } from "./text-search.ts";
 
@@ -17,6 +18,9 @@ export interface LikeOptions {
 }
 
 export type Matcher = (text: string) => boolean;
+
+/** How much more work a character of a pattern is than one of a text. */
+const PATTERN_WEIGHT = 16;
 
 /** A piece of a pattern, by code points: ANY_ONE stands for `_`. */
 type Codes = readonly number[];
@@ -36,8 +40,18 @@ interface Piece {
 /** A piece with `_` in it takes work for each character of a text; a longer one takes too much. */
 const OPEN_PIECE_LENGTH_MAX = 1000;
 
+/** A pattern is made ready as a whole, and kept. */
+const PATTERN_LENGTH_MAX = 256 * 1024;
+
+/** Rough bytes that a character of a long pattern takes. */
+const CODE_BYTES = 64;
+const SHORT_LENGTH = 1024;
+
 /** The matcher of a pattern, or undefined when the pattern is not valid or too long. */
 export function compileLike(pattern: string, options: LikeOptions): Matcher | undefined {
+  if (pattern.length > PATTERN_LENGTH_MAX) return undefined;
+  spendEach(PATTERN_WEIGHT * pattern.length);
+  if (pattern.length > SHORT_LENGTH) grow(CODE_BYTES * pattern.length);
   const parts = parseLike(pattern, options.escape);
   if (parts === undefined) return undefined;
   if (!options.isCaseBlind) return compileParts(parts);
@@ -101,6 +115,9 @@ function compileWhole(codes: Codes): Matcher {
   return (text) => piece.endAt(text, 0) === text.length;
 }
 
+/** How much more work a piece is than a character. */
+const PIECE_WEIGHT = 4;
+
 function compileCut(first: Codes, middle: readonly Codes[], last: Codes): Matcher {
   const start = pieceOf(first);
   const end = pieceOf(last);
@@ -111,6 +128,7 @@ function compileCut(first: Codes, middle: readonly Codes[], last: Codes): Matche
   const between = middle.map(pieceOf);
   return (text) => {
     let position = start.endAt(text, 0);
+    spendEach(PIECE_WEIGHT * between.length);
     for (const piece of between) {
       if (position < 0) return false;
       position = piece.endAfter(text, position);
@@ -164,6 +182,9 @@ function openPiece(codes: Codes): Piece {
 
 const WORD_BITS = 32;
 
+/** Words of a state that take as long as to read a character. */
+const WORDS_PER_CHARACTER = 4;
+
 /**
  * Finds the end of a piece at all places at once: bit n of the state says whether the last n + 1
  * characters are the beginning of the piece. Each character moves the bits up by one and keeps those
@@ -177,7 +198,12 @@ function openSearch(codes: Codes): Search {
   return (text, position) => {
     const state = new Uint32Array(wordCount);
     let at = position;
+    let counted = position;
     while (at < text.length) {
+      if (at >= counted) {
+        spendEach((1 + wordCount / WORDS_PER_CHARACTER) * PORTION);
+        counted += PORTION;
+      }
       const code = text.codePointAt(at) ?? 0;
       const mask = masks.get(code) ?? otherwise;
       at += unitsOf(code);
@@ -195,18 +221,20 @@ function openSearch(codes: Codes): Search {
 
 /** For each character the places of the piece where it may stand; ANY_ONE is for all others. */
 function masksOf(codes: Codes, wordCount: number): Map<number, Uint32Array> {
-  const masks = new Map<number, Uint32Array>();
-  for (const code of [ANY_ONE, ...codes]) {
-    if (masks.has(code)) continue;
-    const mask = new Uint32Array(wordCount);
-    for (const [place, at] of codes.entries()) {
-      if (at !== ANY_ONE && at !== code) continue;
-      const word = Math.floor(place / WORD_BITS);
-      mask[word] = (mask[word] ?? 0) | (1 << (place % WORD_BITS));
-    }
+  const open = new Uint32Array(wordCount);
+  const masks = new Map([[ANY_ONE, open]]);
+  for (const [place, code] of codes.entries()) if (code === ANY_ONE) setBit(open, place);
+  for (const [place, code] of codes.entries()) {
+    const mask = masks.get(code) ?? open.slice();
+    setBit(mask, place);
     masks.set(code, mask);
   }
   return masks;
+}
+
+function setBit(mask: Uint32Array, place: number): void {
+  const word = Math.floor(place / WORD_BITS);
+  mask[word] = (mask[word] ?? 0) | (1 << (place % WORD_BITS));
 }
 
 /** Where the last `count` code points of a text begin; -1 when it has fewer. */
@@ -233,8 +261,19 @@ function textOf(codes: Codes): string {
 /** A form that is the same for texts that differ in case only; as many characters as before. */
 function foldCase(text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase();
+  const known = new Map<string, string>();
   let folded = "";
-  for (const character of text) folded += foldCharacter(character);
+  let count = 0;
+  grow(2 * text.length);
+  for (const character of text) {
+    if (count++ % PORTION === 0) spendEach(4 * PORTION);
+    let other = known.get(character);
+    if (other === undefined) {
+      other = foldCharacter(character);
+      known.set(character, other);
+    }
+    folded += other;
+  }
   return folded;
 }
 

@@ -6,8 +6,9 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
-import { dataKey } from "./compare.ts";
+import { dataKey, KEY_STEPS } from "./compare.ts";
 import type { Datum } from "./datum.ts";
+import { spend } from "./effort.ts";
 
 export interface Members {
   readonly values: readonly Value[];
@@ -28,6 +29,7 @@ export function membersOf(values: readonly Value[], take: (bytes: number) => voi
   const keys = new Set<string>();
   let hasNull = false;
   for (const value of values) {
+    spend(KEY_STEPS);
     if (value === null) {
       hasNull = true;
       continue;
@@ -45,6 +47,11 @@ export function membersOf(values: readonly Value[], take: (bytes: number) => voi
   return { values, find };
 }
 
+/** A run, as far as it matters here. */
+interface TableOwner {
+  readonly budget: { take(bytes: number): void };
+}
+
 /** By run: lists that were asked before, and their tables once they are asked again. */
 const TABLES = new WeakMap<object, WeakMap<readonly Datum[], Members | null>>();
 
@@ -52,7 +59,7 @@ const TABLES = new WeakMap<object, WeakMap<readonly Datum[], Members | null>>();
  * Of a list that comes again, as an argument does for each document; undefined for the first time. It
  * is kept for one run: before the next one, its owner may have changed the list.
  */
-export function tableOf(run: object, values: readonly Datum[]): Members | undefined {
+export function tableOf(run: TableOwner, values: readonly Datum[]): Members | undefined {
   if (values.length < TABLE_LENGTH_MIN) return undefined;
   const tables = TABLES.get(run) ?? new WeakMap<readonly Datum[], Members | null>();
   TABLES.set(run, tables);
@@ -62,8 +69,7 @@ export function tableOf(run: object, values: readonly Datum[]): Members | undefi
     return undefined;
   }
   if (known !== null) return known;
-  // As large as the list, whose memory is counted where it comes from.
-  const members = membersOf(values as readonly Value[], () => undefined);
+  const members = membersOf(values as readonly Value[], (bytes) => run.budget.take(bytes));
   tables.set(values, members);
   return members;
 }

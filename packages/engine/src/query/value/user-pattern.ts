@@ -13,8 +13,8 @@ export const BAD_PATTERN: Failure = new Failure(
 );
 const TEXT_TOO_LONG = new Failure("expected a smaller pattern for a text of this length");
 
-/** A text counts as one step of work for so many characters. */
-const STEP_LENGTH = 256;
+/** What each match counts, beside the way to it. */
+const MATCH_STEPS = 1;
 
 interface Matching {
   readonly platform: Platform;
@@ -22,7 +22,7 @@ interface Matching {
 }
 
 /** What is kept is bounded by number only, so the length of each is bounded too. */
-const PATTERN_LENGTH_MAX = 20_000;
+export const PATTERN_LENGTH_MAX = 20_000;
 const PATTERNS_KEPT = 64;
 
 /** What was made ready lately, and what cannot be: a pattern in a field comes again with each row. */
@@ -32,7 +32,7 @@ const kept = new WeakMap<Platform, BoundedCache<string, Pattern | Failure>>();
 export function makePattern(
   source: string,
   flags: string,
-  { platform }: Matching,
+  { platform, budget }: Matching,
 ): Pattern | Failure {
   if (source.length > PATTERN_LENGTH_MAX) return BAD_PATTERN;
   let cache = kept.get(platform);
@@ -41,12 +41,17 @@ export function makePattern(
     kept.set(platform, cache);
   }
   // No flag is a slash, so that the key says where the flags end.
-  return cache.obtain(`${flags}/${source}`, () => platform.pattern(source, flags) ?? BAD_PATTERN);
+  return cache.obtain(`${flags}/${source}`, () => {
+    budget.step(MAKING_STEPS + source.length);
+    return platform.pattern(source, flags) ?? BAD_PATTERN;
+  });
 }
 
+/** What it counts to make a pattern ready, beside its length. */
+const MAKING_STEPS = 64;
+
 export function matchPattern(pattern: Pattern, text: string, { budget }: Matching): Outcome {
-  budget.step(Math.ceil(text.length / STEP_LENGTH));
-  return bounded(() => pattern.isFoundIn(text));
+  return bounded(() => pattern.isFoundIn(text, (steps) => budget.step(steps)));
 }
 
 /** Calls `visit` for all matches from left to right; undefined when all went well. */
@@ -56,15 +61,14 @@ export function eachMatch(
   { budget }: Matching,
   visit: (match: PatternMatch) => void,
 ): Failure | undefined {
-  budget.step(Math.ceil(text.length / STEP_LENGTH));
-  const matches = bounded(() => pattern.matchesIn(text)[Symbol.iterator]());
+  const count = (steps: number): void => budget.step(steps);
+  const matches = bounded(() => pattern.matchesIn(text, count)[Symbol.iterator]());
   if (matches instanceof Failure) return matches;
   for (;;) {
     const next = bounded(() => matches.next());
     if (next instanceof Failure) return next;
     if (next.done === true) return undefined;
-    // What follows may be looked at again for the next one.
-    budget.step(1 + (text.length - next.value.end) / STEP_LENGTH);
+    budget.step(MATCH_STEPS);
     visit(next.value);
   }
 }

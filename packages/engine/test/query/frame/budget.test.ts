@@ -3,7 +3,7 @@
  */
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { ROW_MS_MAX } from "../../../src/limits.ts";
+import { ROW_MS_MAX, ROW_STEPS_FREE } from "../../../src/limits.ts";
 import { Budget } from "../../../src/query/frame/budget.ts";
 
 function codeOf(work: () => void): string | undefined {
@@ -72,16 +72,35 @@ test("a cancelled budget ends with the reason, the first one given", () => {
   expect(() => budget.look()).toThrow("enough");
 });
 
-test("one row has a shorter time than the statement, from the first look in it", () => {
+test("[P9] one row has a shorter time than the statement, from the first look in it", () => {
   const clock = { now: 0 };
   const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
   budget.startRow();
   clock.now = 5000;
+  budget.step(ROW_STEPS_FREE + 1);
+  clock.now = 5099;
   budget.look();
-  clock.now = 5999;
+  clock.now = 5100;
+  expect(() => budget.look()).toThrow("the evaluation of one row took longer than 100 ms");
+});
+
+test("[P9] a row of few steps is not ended by a machine that stalls, whatever came before it", () => {
+  const clock = { now: 0 };
+  const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
+  budget.step(10 * ROW_STEPS_FREE);
+  budget.startRow();
   budget.look();
-  clock.now = 6000;
-  expect(() => budget.look()).toThrow("the evaluation of one row took longer than 1000 ms");
+  clock.now = 50_000;
+  budget.step(ROW_STEPS_FREE);
+  expect(() => budget.step(1000)).toThrow("the evaluation of one row took longer than 100 ms");
+  budget.startRow();
+  const held = budget.hold();
+  budget.step(10 * ROW_STEPS_FREE);
+  budget.resume(held);
+  clock.now = 60_000;
+  budget.step(ROW_STEPS_FREE);
+  clock.now = 100_000;
+  expect(() => budget.look()).toThrow("the statement took longer");
 });
 
 test("each row has its own time, and what is no row has only that of the statement", () => {
@@ -89,16 +108,16 @@ test("each row has its own time, and what is no row has only that of the stateme
   const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
   for (let row = 0; row < 10; row++) {
     budget.startRow();
-    budget.look();
-    clock.now += 999;
+    budget.step(2 * ROW_STEPS_FREE);
+    clock.now += ROW_MS_MAX - 1;
     budget.look();
   }
   budget.endPiece();
   clock.now += 50_000;
   budget.look();
   budget.startPiece();
-  budget.look();
-  clock.now += 1000;
+  budget.step(2 * ROW_STEPS_FREE);
+  clock.now += ROW_MS_MAX;
   expect(codeOf(() => budget.look())).toBe("query.timeout");
   budget.release();
   expect(codeOf(() => budget.look())).toBeUndefined();
@@ -127,7 +146,7 @@ test("a row that was held goes on with its own time", () => {
   const clock = { now: 0 };
   const budget = new Budget({ elapsed: () => clock.now, timeMsMax: 100_000, bytesMax: 1000 });
   budget.startRow();
-  budget.look();
+  budget.step(2 * ROW_STEPS_FREE);
   const held = budget.hold();
   clock.now = ROW_MS_MAX * 2;
   budget.look();

@@ -4,11 +4,8 @@
 import { PeerError } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Budget } from "../../../src/query/frame/budget.ts";
+import { Budget, OWN_BYTES, PIECE_BYTES as PIECE } from "../../../src/query/frame/budget.ts";
 import { MemoryPool } from "../../../src/query/frame/memory-pool.ts";
-
-const MIB = 1024 * 1024;
-const PIECE = 256 * 1024;
 
 function codeOf(work: () => void): string | undefined {
   try {
@@ -19,7 +16,7 @@ function codeOf(work: () => void): string | undefined {
   return undefined;
 }
 
-function budgetOf(pool: MemoryPool, bytesMax = 100 * MIB): Budget {
+function budgetOf(pool: MemoryPool, bytesMax = 100 * OWN_BYTES): Budget {
   return new Budget({ elapsed: () => 0, timeMsMax: 100, bytesMax, pool });
 }
 
@@ -37,16 +34,16 @@ test("what is taken is gone until it is given, and one who is refused has taken 
 test("a small statement does not touch the pool and is never refused", () => {
   const pool = new MemoryPool(0);
   const budget = budgetOf(pool);
-  budget.take(MIB / 2);
-  budget.borrow(MIB / 2);
+  budget.take(OWN_BYTES / 2);
+  budget.borrow(OWN_BYTES / 2);
   expect(pool.bytes).toBe(0);
   expect(codeOf(() => budget.take(1))).toBe("query.busy");
 });
 
 test("a larger statement takes whole pieces, as many as it needs", () => {
-  const pool = new MemoryPool(10 * MIB);
+  const pool = new MemoryPool(10 * OWN_BYTES);
   const budget = budgetOf(pool);
-  budget.take(MIB + 1);
+  budget.take(OWN_BYTES + 1);
   expect(pool.bytes).toBe(PIECE);
   budget.take(PIECE - 1);
   expect(pool.bytes).toBe(PIECE);
@@ -55,72 +52,72 @@ test("a larger statement takes whole pieces, as many as it needs", () => {
 });
 
 test("memory that a row borrowed is asked for once, not for each row", () => {
-  const pool = new MemoryPool(2 * MIB);
+  const pool = new MemoryPool(2 * OWN_BYTES);
   const budget = budgetOf(pool);
   for (let row = 0; row < 100; row++) {
-    budget.borrow(3 * MIB);
+    budget.borrow(3 * OWN_BYTES);
     budget?.startRow();
   }
-  expect(pool.bytes).toBe(2 * MIB);
+  expect(pool.bytes).toBe(2 * OWN_BYTES);
 });
 
 test("its own limit comes before that of all, and nothing is taken for what it refuses", () => {
-  const pool = new MemoryPool(10 * MIB);
-  const budget = budgetOf(pool, 2 * MIB);
-  expect(codeOf(() => budget.take(3 * MIB))).toBe("query.too_large");
+  const pool = new MemoryPool(10 * OWN_BYTES);
+  const budget = budgetOf(pool, 2 * OWN_BYTES);
+  expect(codeOf(() => budget.take(3 * OWN_BYTES))).toBe("query.too_large");
   expect(pool.bytes).toBe(0);
   const small = budgetOf(pool, 1000);
   expect(codeOf(() => small.take(1001))).toBe("query.too_large");
 });
 
 test("a statement that begins anew gives its share back and may take it again", () => {
-  const pool = new MemoryPool(2 * MIB);
+  const pool = new MemoryPool(2 * OWN_BYTES);
   const budget = budgetOf(pool);
   for (let round = 0; round < 3; round++) {
-    budget.take(3 * MIB);
-    expect(pool.bytes).toBe(2 * MIB);
+    budget.take(3 * OWN_BYTES);
+    expect(pool.bytes).toBe(2 * OWN_BYTES);
     budget?.release();
     expect(pool.bytes).toBe(0);
   }
 });
 
 test("a statement that is over gives its share back once, and takes none after that", () => {
-  const pool = new MemoryPool(10 * MIB);
+  const pool = new MemoryPool(10 * OWN_BYTES);
   const other = budgetOf(pool);
-  other.take(2 * MIB);
+  other.take(2 * OWN_BYTES);
   const budget = budgetOf(pool);
-  budget.take(3 * MIB);
+  budget.take(3 * OWN_BYTES);
   budget.end();
   budget.end();
   budget?.release();
-  expect(pool.bytes).toBe(MIB);
-  budget.take(5 * MIB);
-  expect(pool.bytes).toBe(MIB);
-  expect(codeOf(() => budget.take(100 * MIB))).toBe("query.too_large");
+  expect(pool.bytes).toBe(OWN_BYTES);
+  budget.take(5 * OWN_BYTES);
+  expect(pool.bytes).toBe(OWN_BYTES);
+  expect(codeOf(() => budget.take(100 * OWN_BYTES))).toBe("query.too_large");
 });
 
 test("a statement that was refused leaves room for others when it is over", () => {
-  const pool = new MemoryPool(MIB);
+  const pool = new MemoryPool(OWN_BYTES);
   const first = budgetOf(pool);
   const second = budgetOf(pool);
-  first.take(2 * MIB);
-  expect(codeOf(() => second.take(MIB + 1))).toBe("query.busy");
+  first.take(2 * OWN_BYTES);
+  expect(codeOf(() => second.take(OWN_BYTES + 1))).toBe("query.busy");
   second.end();
-  expect(pool.bytes).toBe(MIB);
+  expect(pool.bytes).toBe(OWN_BYTES);
   first.end();
-  expect(codeOf(() => budgetOf(pool).take(2 * MIB))).toBeUndefined();
+  expect(codeOf(() => budgetOf(pool).take(2 * OWN_BYTES))).toBeUndefined();
 });
 
 test("whatever statements do, the pool is never beyond its bound and is empty when all are over", () => {
   const act = fc.record({
     which: fc.nat(3),
     kind: fc.constantFrom("take", "borrow", "release", "startRow", "end"),
-    bytes: fc.nat(3 * MIB),
+    bytes: fc.nat(3 * OWN_BYTES),
   });
   fc.assert(
     fc.property(fc.array(act, { maxLength: 60 }), (history) => {
-      const pool = new MemoryPool(4 * MIB);
-      const budgets = [0, 1, 2, 3].map(() => budgetOf(pool, 5 * MIB));
+      const pool = new MemoryPool(4 * OWN_BYTES);
+      const budgets = [0, 1, 2, 3].map(() => budgetOf(pool, 5 * OWN_BYTES));
       for (const { which, kind, bytes } of history) {
         const budget = budgets[which];
         const code = codeOf(() => {
@@ -131,7 +128,7 @@ test("whatever statements do, the pool is never beyond its bound and is empty wh
           else budget?.end();
         });
         expect([undefined, "query.busy", "query.too_large"]).toContain(code);
-        expect(pool.bytes).toBeLessThanOrEqual(4 * MIB);
+        expect(pool.bytes).toBeLessThanOrEqual(4 * OWN_BYTES);
       }
       for (const budget of budgets) budget.end();
       expect(pool.bytes).toBe(0);

@@ -15,8 +15,6 @@ import {
   OVERFLOW,
   remainder,
   subtract,
-  TEXT_LENGTH_MAX,
-  TEXT_TOO_LONG,
 } from "../../../src/query/value/arithmetic.ts";
 import {
   approximate,
@@ -27,6 +25,7 @@ import {
   type Outcome,
   toFloat,
 } from "../../../src/query/value/datum.ts";
+import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../../../src/query/value/size-bound.ts";
 import { reasonOf } from "../../support/function-call.ts";
 
 const OPERATORS = { add, subtract, multiply, divide, remainder };

@@ -1,0 +1,178 @@
+/**
+ * JsonDatumReader: long JSON text as a datum, counted while it is read.
+ *
+ * The host reads text at once and says nothing on the way; of short text it is quicker, see
+ * json-text.ts. Every character is looked at once. It throws for all that is not JSON.
+ */
+
+import {
+  DEPTH_MAX,
+  INTEGER_MAX,
+  INTEGER_MIN,
+  normalInteger,
+  normalNumber,
+  setField,
+} from "@bigpeer/protocol";
+import { type MutableDatumObject, type PresentDatum, toFloat } from "./datum.ts";
+import { grow, spend, spendLength } from "./effort.ts";
+
+const SPACE = /[ \t\n\r]*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+const WORDS: readonly (readonly [string, boolean | null])[] = [
+  ["true", true],
+  ["false", false],
+  ["null", null],
+];
+
+/** More characters than an integer of 64 bits has. */
+const INTEGER_LENGTH_MAX = 21;
+
+/** Rough bytes of a container, and of what stands in one. */
+const CONTAINER_BYTES = 64;
+const PART_BYTES = 24;
+const FIELD_BYTES = 64;
+
+/** Values that are counted at once, and those that count as a step. */
+const VALUES_COUNTED = 256;
+const VALUES_PER_STEP = 4;
+
+export class JsonDatumReader {
+  readonly #text: string;
+  #offset = 0;
+  #values = 0;
+  #bytes = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): PresentDatum {
+    const datum = this.#value(0);
+    this.#skipSpace();
+    if (this.#offset < this.#text.length) throw this.#error("the end");
+    return datum;
+  }
+
+  #value(depth: number): PresentDatum {
+    this.#count();
+    this.#skipSpace();
+    switch (this.#text[this.#offset]) {
+      case "{":
+        return this.#object(depth);
+      case "[":
+        return this.#array(depth);
+      case '"':
+        return this.#string();
+      default:
+        return this.#word() ?? this.#number();
+    }
+  }
+
+  #count(): void {
+    this.#bytes += PART_BYTES;
+    this.#values++;
+    if (this.#values % VALUES_COUNTED !== 0) return;
+    spend(VALUES_COUNTED / VALUES_PER_STEP);
+    grow(this.#bytes);
+    this.#bytes = 0;
+  }
+
+  #array(depth: number): PresentDatum {
+    const array: PresentDatum[] = [];
+    if (this.#isEmpty(depth, "]")) return array;
+    do array.push(this.#value(depth + 1));
+    while (this.#accept(","));
+    if (!this.#accept("]")) throw this.#error('"," or "]"');
+    return array;
+  }
+
+  #object(depth: number): PresentDatum {
+    const object: MutableDatumObject = {};
+    if (this.#isEmpty(depth, "}")) return object;
+    do {
+      this.#skipSpace();
+      if (this.#text[this.#offset] !== '"') throw this.#error("a key");
+      const key = this.#string();
+      if (!this.#accept(":")) throw this.#error('":"');
+      this.#bytes += FIELD_BYTES;
+      setField(object, key, this.#value(depth + 1));
+    } while (this.#accept(","));
+    if (!this.#accept("}")) throw this.#error('"," or "}"');
+    return object;
+  }
+
+  /** Goes into a container, and says whether it ends there. */
+  #isEmpty(depth: number, end: string): boolean {
+    if (depth >= DEPTH_MAX) throw this.#error(`at most ${DEPTH_MAX} levels`);
+    this.#bytes += CONTAINER_BYTES;
+    this.#offset++;
+    return this.#accept(end);
+  }
+
+  #string(): string {
+    const start = this.#offset;
+    let end = this.#text.indexOf('"', start + 1);
+    while (end > 0 && this.#isEscaped(end, start)) end = this.#text.indexOf('"', end + 1);
+    if (end < 0) throw this.#error("the end of a string");
+    this.#offset = end + 1;
+    spendLength(this.#offset - start);
+    this.#bytes += 2 * (this.#offset - start);
+    // The host knows all escapes, and makes a text of its own of it.
+    const text = JSON.parse(this.#text.slice(start, this.#offset)) as string;
+    if (!text.isWellFormed()) throw this.#error("well-formed text");
+    return text;
+  }
+
+  /** Whether a quote has an odd number of backslashes before it. */
+  #isEscaped(quote: number, start: number): boolean {
+    let at = quote - 1;
+    while (at > start && this.#text[at] === "\\") at--;
+    return (quote - at) % 2 === 0;
+  }
+
+  #word(): boolean | null | undefined {
+    for (const [word, value] of WORDS) {
+      if (!this.#text.startsWith(word, this.#offset)) continue;
+      this.#offset += word.length;
+      return value;
+    }
+    return undefined;
+  }
+
+  #number(): PresentDatum {
+    NUMBER.lastIndex = this.#offset;
+    const [literal, fraction, exponent] = NUMBER.exec(this.#text) ?? [];
+    if (literal === undefined) throw this.#error("a value");
+    this.#offset += literal.length;
+    spendLength(literal.length);
+    if (fraction === undefined && exponent === undefined) return integerOf(literal);
+    const float = Number(literal);
+    if (!Number.isFinite(float)) throw this.#error("a number that a float can hold");
+    return toFloat(float);
+  }
+
+  #accept(character: string): boolean {
+    this.#skipSpace();
+    if (this.#text[this.#offset] !== character) return false;
+    this.#offset++;
+    return true;
+  }
+
+  #skipSpace(): void {
+    SPACE.lastIndex = this.#offset;
+    this.#offset += SPACE.exec(this.#text)?.[0].length ?? 0;
+  }
+
+  #error(expected: string): SyntaxError {
+    return new SyntaxError(`expected ${expected} at offset ${this.#offset}`);
+  }
+}
+
+function integerOf(literal: string): number | bigint {
+  if (literal.length > INTEGER_LENGTH_MAX) return normalNumber(Number(literal));
+  const integer = BigInt(literal);
+  if (integer === 0n && literal.startsWith("-")) return -0;
+  return integer < INTEGER_MIN || integer > INTEGER_MAX
+    ? normalNumber(Number(literal))
+    : normalInteger(integer);
+}
