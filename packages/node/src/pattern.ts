@@ -61,7 +61,7 @@ export class PatternCompiler {
       isFoundIn: (text, count) => {
         const compiled = this.#obtain(key, make);
         if (compiled === undefined) return false;
-        return this.#orForget(key, () => this.#match(compiled, text, count));
+        return this.#match(key, compiled, text, count);
       },
       matchesIn: (text, count) => {
         const compiled = this.#obtain(key, make);
@@ -70,9 +70,9 @@ export class PatternCompiler {
     };
   }
 
-  #match({ expression, size }: Compiled, text: string, count: CountSteps): boolean {
+  #match(key: string, { expression, size }: Compiled, text: string, count: CountSteps): boolean {
     if (size * text.length > this.#limits.workMax) throw tooLarge(text);
-    return expression.test(countedText(text, size, count));
+    return this.#orForget(key, () => expression.test(countedText(text, size, count)));
   }
 
   /** A match that was ended on the way leaves its expression in a state that nobody knows. */

@@ -4,6 +4,7 @@
  */
 
 import type { Budget } from "../frame/budget.ts";
+import { WORK_PER_PAUSE } from "../frame/pace.ts";
 import type { Steps } from "../frame/steps.ts";
 
 /** Whether the row at one place comes before that at another one. */
@@ -15,6 +16,9 @@ const BLOCK_ROWS = 16;
 /** Rows after which a pause is offered. */
 const PIECE_ROWS = 4096;
 
+/** Rows that are merged before it is asked how much work that was. */
+const MERGED_ROWS = 64;
+
 /** Places of which neither comes before the other stay as they are. May use `places` for its work. */
 export function* mergeSorted(
   places: Uint32Array,
@@ -22,10 +26,14 @@ export function* mergeSorted(
   budget: Budget,
 ): Steps<Uint32Array> {
   const { length } = places;
+  // Long keys take long to compare: that counts as work.
+  let paused = budget.work;
   for (let start = 0; start < length; start += BLOCK_ROWS) {
     insertionSort(places.subarray(start, start + BLOCK_ROWS), before);
-    if (start % PIECE_ROWS !== PIECE_ROWS - BLOCK_ROWS) continue;
-    budget.step(PIECE_ROWS);
+    const isPiece = start % PIECE_ROWS === PIECE_ROWS - BLOCK_ROWS;
+    if (isPiece) budget.step(PIECE_ROWS);
+    else if (budget.work - paused < WORK_PER_PAUSE) continue;
+    paused = budget.work;
     yield;
   }
   let from: Uint32Array = places;
@@ -35,10 +43,13 @@ export function* mergeSorted(
     for (let start = 0; start < length; start += 2 * width) {
       const merge = startMerge(start, width, length);
       while (merge.next < merge.end) {
-        since += goOn(merge, { from, to, before }, PIECE_ROWS - since);
-        if (since < PIECE_ROWS) continue;
-        since = 0;
-        budget.step(PIECE_ROWS);
+        const rows = Math.min(MERGED_ROWS, PIECE_ROWS - since);
+        since += goOn(merge, { from, to, before }, rows);
+        if (since >= PIECE_ROWS) {
+          since = 0;
+          budget.step(PIECE_ROWS);
+        } else if (budget.work - paused < WORK_PER_PAUSE) continue;
+        paused = budget.work;
         yield;
       }
     }
