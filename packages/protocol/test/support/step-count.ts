@@ -178,6 +178,24 @@ export async function countSteps(work: () => unknown): Promise<number> {
   }
 }
 
+/** The steps of `work` between calls of `cut`, and those from the last call to the end. */
+export function countPieces(work: (cut: () => void) => unknown): number[] {
+  const stop = countHost();
+  const steps: number[] = [];
+  const cut = (): void => {
+    steps.push(takeBlocks() + hostSteps);
+    hostSteps = 0;
+  };
+  takeBlocks();
+  try {
+    work(cut);
+    cut();
+    return steps;
+  } finally {
+    stop();
+  }
+}
+
 /** The steps of each turn of `turns`, the last one included. What it throws ends it, and is a turn. */
 export function countTurns(turns: Iterator<unknown, unknown>): number[] {
   const stop = countHost();

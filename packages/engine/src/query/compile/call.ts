@@ -27,11 +27,12 @@ export function callOf(spec: FunctionSpec, args: readonly Evaluate[], at: number
 function passingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): Evaluate {
   const place = placer(at);
   const { apply } = spec;
+  const steps = CALL_STEPS + args.length / ARGUMENTS_PER_STEP;
   return (frame) => {
     const values: Datum[] = [];
     let hasNull = false;
     let hasMissing = false;
-    spend(CALL_STEPS);
+    spend(steps);
     for (const arg of args) {
       const value = arg(frame);
       if (value instanceof Failure) return value;
@@ -48,9 +49,10 @@ function passingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number):
 function seeingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): Evaluate {
   const place = placer(at);
   const { apply } = spec;
+  const steps = CALL_STEPS + args.length / ARGUMENTS_PER_STEP;
   return (frame) => {
     const values: Datum[] = [];
-    spend(CALL_STEPS);
+    spend(steps);
     for (const arg of args) {
       const value = arg(frame);
       if (value instanceof Failure) return value;
@@ -63,6 +65,7 @@ function seeingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): 
 
 /** What a call counts, whatever its function does. */
 const CALL_STEPS = 0.25;
+const ARGUMENTS_PER_STEP = 16;
 
 /** Elements of an argument that count as a step: a function goes through them all. */
 const ELEMENTS_PER_STEP = 16;

@@ -185,10 +185,18 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
   return Math.sign(x.length - y.length);
 }
 
-function keysOf(object: DatumObject): string[] {
+/** Of objects with many fields, which may be compared with many others. */
+const KNOWN_KEYS = new WeakMap<DatumObject, readonly string[]>();
+const MANY_KEYS = 32;
+
+function keysOf(object: DatumObject): readonly string[] {
+  const known = KNOWN_KEYS.get(object);
+  if (known !== undefined) return known;
   const keys = Object.keys(object);
   spend(keys.length);
-  return sortedKeys(keys);
+  sortedKeys(keys);
+  if (keys.length >= MANY_KEYS) KNOWN_KEYS.set(object, keys);
+  return keys;
 }
 
 /** In the order of text. There may be as many as a document can hold. */
