@@ -9,7 +9,13 @@ import type { FunctionSpec } from "../../src/query/functions/function.ts";
 import { FUNCTIONS } from "../../src/query/functions/table.ts";
 import { isDatumArray } from "../../src/query/value/datum.ts";
 import { type HostileCall, hostileCalls } from "../support/hostile-call.ts";
-import { honestyFault, memoryFault, meteredCalls, resultBytes } from "../support/metered-call.ts";
+import {
+  honestyFault,
+  type MeteredCall,
+  memoryFault,
+  meteredCalls,
+  resultBytes,
+} from "../support/metered-call.ts";
 import { rereadParts } from "../support/planted-parts.ts";
 
 const GROWING_SIZE = 1536;
@@ -18,11 +24,14 @@ const LARGE_SIZE = 8 * 1024;
 
 /** The first calls that are found wrong, each by its name. */
 async function growthFaults(calls: readonly HostileCall[]): Promise<string[]> {
-  const points = await measureGrowth({
-    make: (size) => calls.map(({ at }) => at(size)),
+  const growing = {
+    make: (size: number): MeteredCall[] => calls.map(({ at }) => at(size)),
     run: meteredCalls,
     size: GROWING_SIZE,
-  });
+  };
+  // What is called for the first time is compiled, which takes steps: so it is looked at again.
+  if (growthFault(await measureGrowth(growing)) === undefined) return [];
+  const points = await measureGrowth(growing);
   const fault = growthFault(points);
   if (fault === undefined) return [];
   const [first] = calls;

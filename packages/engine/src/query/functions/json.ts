@@ -12,7 +12,7 @@ import { chargeCopy } from "./growth.ts";
 const BYTES_PER_CHARACTER = 8;
 
 /** Longer text is counted while it is read. */
-const COUNTED_LENGTH = 16 * 1024;
+const COUNTED_LENGTH = 1024;
 
 export const JSON_FUNCTIONS: readonly FunctionSpec[] = [
   {

@@ -150,7 +150,7 @@ export function readJson(text: string): Outcome {
 }
 
 /** Text that the host reads at once. */
-const HOST_LENGTH_MAX = 16 * 1024;
+const HOST_LENGTH_MAX = 1024;
 
 /** Also true where such characters stand in a string: then the long way finds nothing to change. */
 const HAS_FLOAT = /\d[.eE]/;
