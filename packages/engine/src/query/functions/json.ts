@@ -28,7 +28,7 @@ export const JSON_FUNCTIONS: readonly FunctionSpec[] = [
     apply: ([text], run) => {
       if (typeof text !== "string") return mismatch("JSON text", text);
       chargeCopy(run, Math.min(text.length, COUNTED_LENGTH) * BYTES_PER_CHARACTER);
-      return readJson(text);
+      return readJson(text, run.budget);
     },
   },
 ];

@@ -14,7 +14,7 @@ import {
   setField,
 } from "@bigpeer/protocol";
 import { type MutableDatumObject, type PresentDatum, toFloat } from "./datum.ts";
-import { grow, spend, spendLength } from "./effort.ts";
+import type { Meter } from "./effort.ts";
 
 const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
@@ -36,14 +36,19 @@ const FIELD_BYTES = 64;
 const VALUES_COUNTED = 256;
 const VALUES_PER_STEP = 4;
 
+/** Characters of a text or a number that count as a step. */
+const LENGTH_PER_STEP = 256;
+
 export class JsonDatumReader {
   readonly #text: string;
+  readonly #meter: Meter;
   #offset = 0;
   #values = 0;
   #bytes = 0;
 
-  constructor(text: string) {
+  constructor(text: string, meter: Meter) {
     this.#text = text;
+    this.#meter = meter;
   }
 
   read(): PresentDatum {
@@ -72,8 +77,8 @@ export class JsonDatumReader {
     this.#bytes += PART_BYTES;
     this.#values++;
     if (this.#values % VALUES_COUNTED !== 0) return;
-    spend(VALUES_COUNTED / VALUES_PER_STEP);
-    grow(this.#bytes);
+    this.#meter.step(VALUES_COUNTED / VALUES_PER_STEP);
+    this.#meter.borrow(this.#bytes);
     this.#bytes = 0;
   }
 
@@ -115,7 +120,7 @@ export class JsonDatumReader {
     while (end > 0 && this.#isEscaped(end, start)) end = this.#text.indexOf('"', end + 1);
     if (end < 0) throw this.#error("the end of a string");
     this.#offset = end + 1;
-    spendLength(this.#offset - start);
+    this.#meter.step((this.#offset - start) / LENGTH_PER_STEP);
     this.#bytes += 2 * (this.#offset - start);
     // The host knows all escapes, and makes a text of its own of it.
     const text = JSON.parse(this.#text.slice(start, this.#offset)) as string;
@@ -144,7 +149,7 @@ export class JsonDatumReader {
     const [literal, fraction, exponent] = NUMBER.exec(this.#text) ?? [];
     if (literal === undefined) throw this.#error("a value");
     this.#offset += literal.length;
-    spendLength(literal.length);
+    this.#meter.step(literal.length / LENGTH_PER_STEP);
     if (fraction === undefined && exponent === undefined) return integerOf(literal);
     const float = Number(literal);
     if (!Number.isFinite(float)) throw this.#error("a number that a float can hold");

@@ -60,7 +60,10 @@ class JsonWriter {
 
   /** In pieces, none of which ends within a character: a character may become six. */
   #string(text: string): void {
-    if (text.length <= PIECE_LENGTH) return this.#add(JSON.stringify(text));
+    if (text.length <= PIECE_LENGTH) {
+      this.#budget?.step(text.length / LENGTH_PER_STEP);
+      return this.#add(JSON.stringify(text));
+    }
     this.#add('"');
     for (let from = 0; from < text.length && !this.isTooLong; ) {
       const end = from + PIECE_LENGTH;
@@ -138,9 +141,9 @@ function floatText(float: number): string {
 const NOT_JSON = new Failure("expected JSON text");
 
 /** What the text says, or the failure of text that is not JSON or says what no value can be. */
-export function readJson(text: string): Outcome {
+export function readJson(text: string, budget: Meter): Outcome {
   try {
-    if (text.length > HOST_LENGTH_MAX) return new JsonDatumReader(text).read();
+    if (text.length > HOST_LENGTH_MAX) return new JsonDatumReader(text, budget).read();
     const value = checkValue(parseJson(text), "the text");
     return HAS_FLOAT.test(text) ? readFloats(text) : value;
   } catch (error) {
