@@ -10,7 +10,7 @@ import { authorityOf, callerOf } from "../support/caller.ts";
 import { numbered, openStatements, type Statements } from "../support/run-statements.ts";
 
 /** Milliseconds that pass with each look at the clock, of which there is one for 512 steps. */
-const LOOK_MS = ROW_MS_MAX / 10;
+const LOOK_MS = ROW_MS_MAX;
 
 interface Bench extends Statements {
   /** How often others had their turn during some work. */

@@ -73,11 +73,11 @@ export class Turns {
     // A pause is between two rows, and the time of others is not the time of a row.
     budget.endPiece();
     return underMeter(budget, () => {
-      let result = steps.next();
-      // Most are done with their first step, and a look at the clock costs as much as some of them.
-      if (result.done === true) return result;
+      // One step may be a row that takes as long as it may: then the slice is over.
       const start = this.#elapsed();
-      let now = start;
+      let result = steps.next();
+      if (result.done === true) return result;
+      let now = this.#elapsed();
       while (result.done !== true && now < start + SLICE_MS) {
         result = steps.next();
         now = this.#elapsed();
