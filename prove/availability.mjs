@@ -18,7 +18,7 @@ import { answersIn, countLost, Neighbour, Prober } from "./availability/honest-c
 import { chooseAttacks, parseOptions, USAGE } from "./availability/options.mjs";
 import { prepareStore } from "./availability/prepared-store.mjs";
 import { describeLongest } from "./availability/profile.mjs";
-import { faultsOf, PROBES, tableHead, tableRow } from "./availability/report.mjs";
+import { faultsOf, PROBE_MS_MAX, PROBES, tableHead, tableRow } from "./availability/report.mjs";
 import { startServer } from "./availability/server-process.mjs";
 
 const ATTACKER = fileURLToPath(new URL("availability/attacker.mjs", import.meta.url));
@@ -26,8 +26,8 @@ const LOOK_MS = 20;
 const BEGIN_MS_MAX = 30_000;
 const ANSWERS_MS_MAX = 5_000;
 
-/** Probes that are not answered in so many times the length of the attack count as failed. */
-const PATIENCE = 3;
+/** After so many probes that miss their bound an attack has succeeded, and need not go on. */
+const MISSES_MAX = 10;
 
 async function messageOf(child, kind, msMax) {
   const signal = AbortSignal.timeout(msMax);
@@ -86,7 +86,8 @@ async function underAttack(attack, server, { facts, seconds }) {
   const probes = await prober.probe({
     count: PROBES,
     pauseMs: (seconds * 1000) / PROBES,
-    until: performance.now() + PATIENCE * seconds * 1000,
+    msMax: PROBE_MS_MAX,
+    missesMax: MISSES_MAX,
   });
   const until = Date.now();
   const answers = await attacker.end();

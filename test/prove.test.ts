@@ -46,7 +46,7 @@ test("an attack is chosen by its name or by the words that it begins with", () =
 test("a run holds at its bounds and not beyond any of them", () => {
   const faults = (changes: Partial<Result>): string[] => faultsOf({ ...HOLDS, ...changes });
   expect(faults({})).toEqual([]);
-  expect(faults({ probes: { times: [251], failed: 0 } })).toEqual(["1 probes above 250 ms"]);
+  expect(faults({ probes: { times: [251], failed: 0 } })).toEqual(["1 of 1 probes above 250 ms"]);
   expect(faults({ probes: { times: [], failed: 3 } })).toEqual(["3 probes without an answer"]);
   expect(faults({ maxRssMb: 700.5 })).toEqual(["701 MB"]);
   expect(faults({ isAlive: false, lost: 2 })).toEqual([

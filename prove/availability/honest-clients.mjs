@@ -75,20 +75,28 @@ export class Prober {
     await this.caller.ask({ path: "/health/live" });
   }
 
-  /** `count` probes, one after the other, a pause before each. Those that are late at `until` fail. */
-  async probe({ count, pauseMs, until }) {
+  /**
+   * `count` probes, one after the other, a pause before each. It gives up when `missesMax` of them took
+   * longer than `msMax` or had no answer.
+   */
+  async probe({ count, pauseMs, msMax, missesMax }) {
     const times = [];
-    for (let i = 0; i < count && performance.now() < until; i++) {
+    let failed = 0;
+    let misses = 0;
+    while (times.length + failed < count && misses < missesMax) {
       await setTimeout(pauseMs);
       const start = performance.now();
       const isLive = await this.caller.ask({ path: "/health/live" }).then(
         ({ status }) => status === 200,
         () => false,
       );
-      if (isLive) times.push(performance.now() - start);
+      const time = performance.now() - start;
+      if (isLive) times.push(time);
+      else failed++;
+      if (!isLive || time > msMax) misses++;
     }
     this.caller.close();
-    return { times, failed: count - times.length };
+    return { times, failed };
   }
 }
 

@@ -24,7 +24,8 @@ export function faultsOf(result) {
   const faults = [];
   const { probes, neighbour, maxRssMb, isAlive, lost } = result;
   const slow = probes.times.filter((time) => time > PROBE_MS_MAX).length;
-  if (slow > 0) faults.push(`${slow} probes above ${PROBE_MS_MAX} ms`);
+  const made = probes.times.length + probes.failed;
+  if (slow > 0) faults.push(`${slow} of ${made} probes above ${PROBE_MS_MAX} ms`);
   if (probes.failed > 0) faults.push(`${probes.failed} probes without an answer`);
   if (maxRssMb > RSS_ANON_MB_MAX) faults.push(`${Math.round(maxRssMb)} MB`);
   for (const [kind, { times, failed }] of Object.entries(neighbour)) {
