@@ -71,6 +71,11 @@ export interface KeyEntry {
  */
 export interface Reader {
   get(key: Key, fields?: readonly string[]): Value | undefined;
+  /**
+   * As get, with pauses: a value of many megabytes, like the log record of a large transaction, takes
+   * long to decode. The reader may be closed meanwhile. Absent where values are not decoded.
+   */
+  getInSteps?(key: Key): Generator<void, Value | undefined, void>;
   has(key: Key): boolean;
   entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry>;
   /** As entries, without reading or decoding the values. */

@@ -66,9 +66,9 @@ export function readCbor(reader: ByteReader, around = 0): Value {
   return readValue(reader, -around) ?? null;
 }
 
-type KeyOrder = (object: ValueObject) => string[];
+export type KeyOrder = (object: ValueObject) => string[];
 
-function writeValue(writer: ByteWriter, value: Value, keysOf: KeyOrder): void {
+export function writeValue(writer: ByteWriter, value: Value, keysOf: KeyOrder): void {
   switch (typeof value) {
     case "boolean":
       return writer.byte(value ? SIMPLE.true : SIMPLE.false);
@@ -104,7 +104,7 @@ function writeObject(writer: ByteWriter, object: ValueObject, keysOf: KeyOrder):
   }
 }
 
-function writeText(writer: ByteWriter, text: string): void {
+export function writeText(writer: ByteWriter, text: string): void {
   if (isShortAscii(text)) {
     writeHead(writer, MAJOR.text, text.length);
     return writer.ascii(text);
@@ -114,7 +114,7 @@ function writeText(writer: ByteWriter, text: string): void {
   writer.raw(bytes);
 }
 
-function writeHead(writer: ByteWriter, major: number, argument: number): void {
+export function writeHead(writer: ByteWriter, major: number, argument: number): void {
   const head = major << 5;
   if (argument < 24) writer.byte(head | argument);
   else if (argument < 0x100) {

@@ -7,6 +7,7 @@ export { assert, unreachable } from "./assert.ts";
 export { ByteReader, ByteWriter, encodeText } from "./bytes.ts";
 export { canonicalBytes, decodeCbor, encodeCbor, readCbor, writeCanonical } from "./cbor.ts";
 export { decodeCborInTurns, type TurnLimits } from "./cbor-turns.ts";
+export { canonicalBytesInTurns, encodeCborInTurns } from "./cbor-writing.ts";
 export { type Charge, decodedSize } from "./decoded-size.ts";
 export { type DocumentId, documentId, ID_SIZE_MAX, idOfKey } from "./document-id.ts";
 export {
@@ -161,6 +162,7 @@ export {
   decodePeerMessageInTurns,
   decodeServerMessage,
   encodeMessage,
+  encodeMessageInTurns,
 } from "./sync/message-codec.ts";
 export {
   RUN_WARNINGS_MAX,

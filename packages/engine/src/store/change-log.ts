@@ -24,6 +24,7 @@ import {
 import { restrict } from "../crdt/delta.ts";
 import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
 import { stateOfMerge } from "../crdt/state-parts.ts";
+import type { KeyRange } from "../platform.ts";
 import { transactionKey, transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Before, Change, Identity, TransactionRecord } from "./records.ts";
 import type { View } from "./view.ts";
@@ -72,6 +73,21 @@ function* transactionsAfter(view: View, txnId: number): Iterable<LoggedTransacti
 
 export function findTransaction(view: View, txnId: number): TransactionRecord | undefined {
   return view.reader.get(transactionKey(txnId)) as TransactionRecord | undefined;
+}
+
+/** The ids of the transactions in a range of the log, in its order. */
+export function* loggedIds({ reader }: View, range: KeyRange): Iterable<number> {
+  for (const key of reader.keys(range)) yield txnIdOfKey(key);
+}
+
+/** As findTransaction, with pauses: one transaction may have hundreds of thousands of operations. */
+export function* readTransaction(
+  { reader }: View,
+  txnId: number,
+): Generator<void, TransactionRecord | undefined, void> {
+  const key = transactionKey(txnId);
+  const record = reader.getInSteps === undefined ? reader.get(key) : yield* reader.getInSteps(key);
+  return record as TransactionRecord | undefined;
 }
 
 /** The operation that a change belongs to, which names the document. */
@@ -202,8 +218,8 @@ function stampName(stamp: Stamp): string {
 /** The operations of records that have many steps. */
 const allOperations = new WeakMap<TransactionRecord["steps"], readonly Operation[]>();
 
-/** All operations of a transaction in a row. Each change asks, so they are laid out once. */
-function operationsOf(steps: TransactionRecord["steps"]): readonly Operation[] {
+/** All operations of a transaction in a row: a change names one by its place among them. Each change asks, so they are laid out once. */
+export function operationsOf(steps: TransactionRecord["steps"]): readonly Operation[] {
   const [first] = steps;
   if (first !== undefined && steps.length === 1) return first.operations;
   let operations = allOperations.get(steps);

@@ -17,9 +17,11 @@ import {
   ZERO,
 } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
-import { transactionRange, txnIdOfKey } from "../store/keys.ts";
+import { loggedIds, operationsOf, readTransaction } from "../store/change-log.ts";
+import { transactionRange } from "../store/keys.ts";
 import type { Before, TransactionRecord } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
+import { sortedInSteps } from "./sorted-steps.ts";
 
 /** What one transaction did to a document. */
 export interface WindowChange {
@@ -67,9 +69,9 @@ export function* gatherWindow(
   const gathering = new Gathering(isWanted, bounds.gatheredChanges);
   const range = { ...transactionRange(floor, last), reverse: true };
   let bytes = 0;
-  for (const { key, value } of snapshot.reader.entries(range)) {
-    const txnId = txnIdOfKey(key);
-    const record = value as unknown as TransactionRecord;
+  for (const txnId of loggedIds(snapshot, range)) {
+    const record = yield* readTransaction(snapshot, txnId);
+    if (record === undefined) continue;
     const { count } = gathering;
     if (!(yield* gathering.take(txnId, record))) {
       // What was taken of it is about nobody who stands at it or later.
@@ -83,7 +85,7 @@ export function* gatherWindow(
     }
     yield;
   }
-  return { floor, documents: gathering.inOrder() };
+  return { floor, documents: yield* gathering.inOrder() };
 }
 
 /** The changes of a part of the ids of one collection. */
@@ -106,18 +108,19 @@ export function* gatherSlice(
   gathering.after = after;
   const range = { ...transactionRange(since, snapshot.head.txnId), reverse: true };
   let bytes = 0;
-  for (const { key, value } of snapshot.reader.entries(range)) {
-    const record = value as unknown as TransactionRecord;
+  for (const txnId of loggedIds(snapshot, range)) {
+    const record = yield* readTransaction(snapshot, txnId);
+    if (record === undefined) continue;
     const { count } = gathering;
-    yield* gathering.take(txnIdOfKey(key), record);
+    yield* gathering.take(txnId, record);
     if (gathering.count > count) bytes += record.size;
     if (gathering.count > bounds.gatheredChanges || bytes > bounds.gatheredBytes) {
-      gathering.halve();
+      yield* gathering.halve();
       bytes /= 2;
     }
     yield;
   }
-  return { documents: gathering.inOrder(), through: gathering.through };
+  return { documents: yield* gathering.inOrder(), through: gathering.through };
 }
 
 interface GatheredDocument extends WindowDocument {
@@ -141,19 +144,19 @@ class Gathering {
 
   /** False when there are too many changes: then not all of the transaction was taken. */
   *take(txnId: number, record: TransactionRecord): Steps<boolean> {
-    const operations = operationsOf(record);
+    const operations = operationsOf(record.steps);
     for (const [i, [index, previous, before]] of record.changes.entries()) {
-      const operation = operations[index];
-      if (operation !== undefined && isDocumentOperation(operation)) {
-        if (!this.#isWanted(operation.collection)) continue;
-        const document = this.#document(operation.collection, operation.id);
-        if (document === undefined) continue;
-        document.changes.push({ txnId, previous, before, record });
-        if (++this.count > this.#countMax) return false;
-      }
       if (i % CHANGES_PER_PAUSE === CHANGES_PER_PAUSE - 1) yield;
+      const operation = operations[index];
+      if (operation === undefined || !isDocumentOperation(operation)) continue;
+      if (!this.#isWanted(operation.collection)) continue;
+      const document = this.#document(operation.collection, operation.id);
+      if (document === undefined) continue;
+      document.changes.push({ txnId, previous, before, record });
+      if (++this.count > this.#countMax) return false;
     }
-    for (const operation of operations) {
+    for (const [i, operation] of operations.entries()) {
+      if (i % CHANGES_PER_PAUSE === CHANGES_PER_PAUSE - 1) yield;
       if (operation.kind !== "evict" || !this.#isWanted(operation.collection)) continue;
       const { key } = documentId(operation.id);
       const document = this.#byCollection.get(operation.collection)?.get(key);
@@ -163,23 +166,27 @@ class Gathering {
   }
 
   /** Lets go of the larger half of the ids, unless there is only one. */
-  halve(): void {
-    const documents = this.inOrder();
+  *halve(): Steps<void> {
+    const documents = yield* this.inOrder();
     const kept = documents.slice(0, Math.ceil(documents.length / 2));
     this.through = kept.at(-1)?.idKey ?? this.through;
     this.count = 0;
     for (const { changes } of kept) this.count += changes.length;
-    for (const { collection, idKey } of documents.slice(kept.length)) {
+    for (const [i, { collection, idKey }] of documents.slice(kept.length).entries()) {
+      if (i % CHANGES_PER_PAUSE === CHANGES_PER_PAUSE - 1) yield;
       this.#byCollection.get(collection)?.delete(idKey);
     }
   }
 
-  inOrder(): WindowDocument[] {
+  *inOrder(): Steps<readonly WindowDocument[]> {
     const names = [...this.#byCollection.keys()].sort(compareKeys);
-    return names.flatMap((name) => {
+    let all: readonly WindowDocument[] = [];
+    for (const name of names) {
       const documents = [...(this.#byCollection.get(name)?.values() ?? [])];
-      return documents.sort((a, b) => compareKeys(a.idKey, b.idKey));
-    });
+      const sorted = yield* sortedInSteps(documents, (a, b) => compareKeys(a.idKey, b.idKey));
+      all = all.length === 0 ? sorted : [...all, ...sorted];
+    }
+    return all;
   }
 
   /** Undefined where it is not to be gathered. */
@@ -207,13 +214,6 @@ export function compareKeys(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function operationsOf({ steps }: TransactionRecord): readonly Operation[] {
-  const [first] = steps;
-  return steps.length === 1 && first !== undefined
-    ? first.operations
-    : steps.flatMap(({ operations }) => operations);
-}
-
 /** What the operations of one transaction wrote, document by document. */
 export class WrittenStamps {
   readonly #site: Site;
@@ -226,13 +226,14 @@ export class WrittenStamps {
 
   /**
    * The names of all stamps that changes after `since` wrote to a document. Undefined when one of them
-   * leaves no trace in stamps, or when the state may have lost what it wrote.
+   * leaves no trace in stamps, or when the state may have lost what it wrote. What the changes wrote
+   * must have been learned.
    */
   since(document: WindowDocument, since: number, horizon: number): Set<string> | undefined {
     const names = new Set<string>();
     for (const { txnId, record } of document.changes) {
       if (txnId <= since) break;
-      const stamps = this.#of(record).get(placeOf(document.collection, document.idKey));
+      const stamps = this.#byRecord.get(record)?.get(placeOf(document.collection, document.idKey));
       if (stamps === undefined) return undefined;
       for (const stamp of stamps) {
         if (stamp.time > 0 && stamp.time <= horizon) return undefined;
@@ -242,32 +243,46 @@ export class WrittenStamps {
     return names;
   }
 
-  #of(record: TransactionRecord): Map<string, readonly Stamp[] | undefined> {
-    let known = this.#byRecord.get(record);
-    if (known === undefined) {
-      known = this.#read(record);
-      this.#byRecord.set(record, known);
+  /** Goes through the transactions that changed a document, each once for all documents. */
+  *learn({ changes }: WindowDocument): Steps<void> {
+    for (const { record } of changes) {
+      if (!this.#byRecord.has(record)) this.#byRecord.set(record, yield* this.#read(record));
     }
-    return known;
   }
 
-  #read(record: TransactionRecord): Map<string, readonly Stamp[] | undefined> {
-    const byPlace = new Map<string, readonly Stamp[] | undefined>();
+  *#read(record: TransactionRecord): Steps<Map<string, Stamp[] | undefined>> {
+    const byPlace = new Map<string, Stamp[] | undefined>();
+    let count = 0;
     for (const { time, site, operations } of record.steps) {
       const own: Stamp = { time, site: site ?? this.#site };
       for (const operation of operations) {
+        if (++count % CHANGES_PER_PAUSE === 0) yield;
         if (!isDocumentOperation(operation)) continue;
         const place = placeOf(operation.collection, documentId(operation.id).key);
-        const known = byPlace.get(place) ?? [];
-        const isLost = byPlace.has(place) && byPlace.get(place) === undefined;
-        const isTraceless = operation.kind === "evict" || operation.kind === "merge";
-        const written = operation.kind === "initial" ? ZERO : own;
-        const stamps = [...known, written, beforeStamp(written)];
-        byPlace.set(place, isLost || isTraceless ? undefined : stamps);
+        addWritten(byPlace, place, stampOf(operation, own));
       }
     }
     return byPlace;
   }
+}
+
+/** What an operation writes; undefined where it leaves no trace in stamps. */
+function stampOf({ kind }: Operation, own: Stamp): Stamp | undefined {
+  if (kind === "evict" || kind === "merge") return undefined;
+  return kind === "initial" ? ZERO : own;
+}
+
+/** Once something left no trace, the stamps of the document do not tell all. */
+function addWritten(
+  byPlace: Map<string, Stamp[] | undefined>,
+  place: string,
+  written: Stamp | undefined,
+): void {
+  const known = byPlace.get(place);
+  if (known === undefined && byPlace.has(place)) return;
+  if (written === undefined) byPlace.set(place, undefined);
+  else if (known === undefined) byPlace.set(place, [written, beforeStamp(written)]);
+  else if (known.at(-2) !== written) known.push(written, beforeStamp(written));
 }
 
 function placeOf(collection: string, idKey: string): string {

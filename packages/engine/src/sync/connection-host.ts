@@ -49,7 +49,6 @@ export interface ConnectionHost {
   readonly uploadRoom: UploadRoom;
   readonly allowance: UploadAllowance;
   readonly readingLine: ReadingLine;
-  readonly refusedUploads: RefusedUploads;
   readonly presence: PresenceBoard;
   now(): Moment;
   admit(
@@ -63,6 +62,8 @@ export interface ConnectionHost {
   welcomed(connection: HostedConnection): void;
   /** To be called while everything of it can still be asked. May be called again. */
   left(connection: HostedConnection): void;
+  /** What became of an upload, where it was not applied. A promise where that takes long. */
+  remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | void;
   noteFailure(): void;
   noteOutcome(kind: OutcomeKind): void;
   noteFault(error: unknown): void;

@@ -449,6 +449,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.#judge ??= uploadJudge({ platform, appId: facts.app, authority: () => this.#writer() });
     try {
       const answer = await store.upload(upload, this.#judge, credential);
+      let remembered: Promise<void> | void;
       if (answer.kind === "taken") {
         isNew = !answer.isRepeat;
         if (isNew && answer.record.outcome === "refused") {
@@ -456,9 +457,10 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
         }
         const { description } = this;
         const by = { peerKey: description.key, credential };
-        this.#host.refusedUploads.add(by, upload, answer.record);
+        remembered = this.#host.remember(by, upload, answer.record);
       }
       this.#happen({ kind: "uploaded", site, number, answer });
+      await remembered;
     } catch (error) {
       const code = error instanceof PeerError ? error.code : "";
       if (code === "") this.#host.noteFault(error);

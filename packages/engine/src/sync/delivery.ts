@@ -5,7 +5,7 @@
  * the round: its streams are behind from where they stood (S22).
  */
 
-import { encodeMessage, type Outcome } from "@bigpeer/protocol";
+import { encodeMessage, encodeMessageInTurns, type Outcome } from "@bigpeer/protocol";
 import type { Steps } from "../query/frame/steps.ts";
 import { exhaustion } from "./effort.ts";
 import { FrameSet } from "./frame.ts";
@@ -37,13 +37,20 @@ export interface DeliveryPlane {
 /** About what one `committed` carries. */
 const COMMITTED_BYTES = 1024 * 1024;
 
-/** Sessions after which a pause is offered. */
+/** Sessions, streams and bytes after which a pause is offered. */
 const SESSIONS_PER_PAUSE = 16;
+const STREAMS_PER_PAUSE = 256;
+const BYTES_PER_PAUSE = 256 * 1024;
 
 interface Parcel {
   /** Touched groups that it has a live stream of. */
   readonly streams: Stream[];
   readonly joining: StreamNews[];
+}
+
+/** With the frames of the outcomes. */
+interface EncodedExtras extends Extras {
+  readonly committed: readonly Uint8Array[];
 }
 
 export class Delivery {
@@ -61,46 +68,73 @@ export class Delivery {
   }
 
   *steps(): Steps<void> {
-    this.#endFailed();
-    this.#leaveBehind();
-    for (const stream of this.#news.late) if (!stream.isOver) this.#plane.catchUp(stream);
-    const { alone, parcels } = this.#parcels();
+    yield* this.#endFailed();
+    yield* this.#leaveBehind();
+    for (const [i, stream] of this.#news.late.entries()) {
+      if (!stream.isOver) this.#plane.catchUp(stream);
+      if (i % STREAMS_PER_PAUSE === 0) yield;
+    }
+    const { alone, parcels } = yield* this.#parcels();
     yield;
+    let sent = 0;
     for (const [i, stream] of alone.entries()) {
-      if (stream.phase === "live") this.#deliverAlone(stream);
-      if (i % SESSIONS_PER_PAUSE === 0) yield;
+      if (stream.phase === "live") sent += this.#deliverAlone(stream);
+      if (i % SESSIONS_PER_PAUSE !== 0 && sent < BYTES_PER_PAUSE) continue;
+      sent = 0;
+      yield;
     }
     for (const [session, parcel] of parcels) {
-      if (!session.isClosed) this.#deliver(session, parcel);
+      const extra = this.#news.extras.get(session);
+      const committed = extra === undefined ? [] : yield* this.#encodeOutcomes(extra.outcomes);
+      if (!session.isClosed) this.#deliver(session, parcel, committed);
       yield;
     }
   }
 
-  #endFailed(): void {
+  *#endFailed(): Steps<void> {
     const { matched, failed } = this.#news;
     for (const [group, error] of matched.failed) {
-      for (const stream of Array.from(group.streams)) this.#plane.fail(stream, error);
+      for (const stream of Array.from(group.streams)) {
+        this.#plane.fail(stream, error);
+        yield;
+      }
     }
-    for (const stream of matched.exhausted) this.#plane.fail(stream, exhaustion());
-    for (const [stream, error] of failed) this.#plane.fail(stream, error);
+    for (const stream of matched.exhausted) {
+      this.#plane.fail(stream, exhaustion());
+      yield;
+    }
+    for (const [stream, error] of failed) {
+      this.#plane.fail(stream, error);
+      yield;
+    }
   }
 
   /** Those that cannot have the round as one, whoever they belong to (S23). */
-  #leaveBehind(): void {
+  *#leaveBehind(): Steps<void> {
     const { matched, isLost, since } = this.#news;
-    const groups = isLost ? this.#host.groups.all() : matched.tooMuch;
+    const groups = isLost ? Array.from(this.#host.groups.all()) : matched.tooMuch;
     const bySession = new Map<StreamingSession, Stream[]>();
+    let count = 0;
     for (const group of groups) {
-      for (const stream of group.live()) {
+      for (const stream of Array.from(group.live())) {
         const known = bySession.get(stream.session);
         if (known === undefined) bySession.set(stream.session, [stream]);
         else known.push(stream);
+        if (++count % STREAMS_PER_PAUSE === 0) yield;
       }
     }
-    for (const [session, streams] of bySession) this.#plane.leaveBehind(session, streams, since);
+    for (const [session, streams] of bySession) {
+      // Some may have ended while others had their turn.
+      const live = streams.filter(({ phase, isOver }) => phase === "live" && !isOver);
+      if (live.length > 0) this.#plane.leaveBehind(session, live, since);
+      yield;
+    }
   }
 
-  #parcels(): { readonly alone: Stream[]; readonly parcels: Map<StreamingSession, Parcel> } {
+  *#parcels(): Steps<{
+    readonly alone: Stream[];
+    readonly parcels: Map<StreamingSession, Parcel>;
+  }> {
     const { matched, extras } = this.#news;
     const alone: Stream[] = [];
     const parcels = new Map<StreamingSession, Parcel>();
@@ -112,12 +146,14 @@ export class Delivery {
       }
       return parcel;
     };
+    let count = 0;
     for (const [group, news] of matched.live) {
       if (news.entries.length === 0) continue;
-      for (const stream of group.live()) {
+      for (const stream of Array.from(group.live())) {
         const { session } = stream;
         if (session.streams.size === 1 && !extras.has(session)) alone.push(stream);
         else parcelOf(session).streams.push(stream);
+        if (++count % STREAMS_PER_PAUSE === 0) yield;
       }
     }
     for (const each of matched.streams) parcelOf(each.stream.session).joining.push(each);
@@ -125,16 +161,20 @@ export class Delivery {
     return { alone, parcels };
   }
 
-  /** The one stream of a session, and nothing else for it: so it is with most. */
-  #deliverAlone({ session, group }: Stream): void {
+  /** The one stream of a session, and nothing else for it: so it is with most. Bytes that were sent. */
+  #deliverAlone({ session, group }: Stream): number {
     const { txn, since } = this.#news;
     const frames = this.#framesOf(group);
-    if (!session.outbox.fits(frames.bytes)) return this.#setBehind(session, since);
+    if (!session.outbox.fits(frames.bytes)) {
+      this.#setBehind(session, since);
+      return 0;
+    }
     for (const frame of frames.marked(txn)) session.outbox.send(frame);
     session.tellUpTo(txn);
+    return frames.bytes;
   }
 
-  #deliver(session: StreamingSession, parcel: Parcel): void {
+  #deliver(session: StreamingSession, parcel: Parcel, committed: readonly Uint8Array[]): void {
     const { txn, since, extras } = this.#news;
     const streams = parcel.streams.filter(({ phase }) => phase === "live");
     const extra = extras.get(session);
@@ -142,7 +182,7 @@ export class Delivery {
     for (const { group } of streams) bytes += this.#framesOf(group).bytes;
     for (const { answers } of extra?.answers ?? []) bytes += answers.bytes;
     if (session.outbox.fits(bytes)) {
-      this.#sendLive(session, streams, extra);
+      this.#sendLive(session, streams, extra && { ...extra, committed });
       session.tellUpTo(txn);
     } else {
       if (streams.length > 0 || (extra?.answers.length ?? 0) > 0) this.#setBehind(session, since);
@@ -157,7 +197,7 @@ export class Delivery {
     else this.#plane.leaveBehind(session, [...session.live()], since);
   }
 
-  #sendLive(session: StreamingSession, streams: readonly Stream[], extra?: Extras): void {
+  #sendLive(session: StreamingSession, streams: readonly Stream[], extra?: EncodedExtras): void {
     const { txn } = this.#news;
     const { outbox } = session;
     const [only] = streams;
@@ -179,26 +219,29 @@ export class Delivery {
       isNews = true;
     }
     const outcomes = extra === undefined ? [] : countedOutcomes(session, extra);
-    if (outcomes.length > 0) this.#sendOutcomes(session, outcomes);
-    else if (isNews) outbox.send(this.#committedBytes());
+    if (outcomes.length > 0) {
+      for (const frame of extra?.committed ?? []) outbox.send(frame);
+      this.#plane.tookOutcomes(session, outcomes.length);
+    } else if (isNews) outbox.send(this.#committedBytes());
   }
 
-  #sendOutcomes(session: StreamingSession, outcomes: readonly SizedOutcome[]): void {
+  /** What an upload wrote may be many documents: before anything is sent, with pauses. */
+  *#encodeOutcomes(outcomes: readonly SizedOutcome[]): Steps<readonly Uint8Array[]> {
+    const frames: Uint8Array[] = [];
+    const { txn } = this.#news;
     let batch: Outcome[] = [];
     let bytes = 0;
-    const send = (): void => {
-      this.#host.made.encoded++;
-      session.outbox.say({ t: "committed", txn: this.#news.txn, outcomes: batch });
-      batch = [];
-      bytes = 0;
-    };
-    for (const each of outcomes) {
-      if (batch.length > 0 && bytes + each.bytes > COMMITTED_BYTES) send();
+    for (const [i, each] of outcomes.entries()) {
       batch.push(each.outcome);
       bytes += each.bytes;
+      const next = outcomes[i + 1];
+      if (next !== undefined && bytes + next.bytes <= COMMITTED_BYTES) continue;
+      this.#host.made.encoded++;
+      frames.push(yield* encodeMessageInTurns({ t: "committed", txn, outcomes: batch }));
+      batch = [];
+      bytes = 0;
     }
-    send();
-    this.#plane.tookOutcomes(session, outcomes.length);
+    return frames;
   }
 
   /** Ends the download of a stream: behind the round, whose state it is of. */

@@ -37,6 +37,7 @@ export class DocumentNews {
   #tombstone: Uint8Array | null | undefined;
   /** Null when there is none that is worth it. */
   #delta: Uint8Array | null | undefined;
+  #knownSize: number | undefined;
   /** Bytes of all that was encoded. */
   bytes = 0;
 
@@ -79,6 +80,15 @@ export class DocumentNews {
     return this.#tombstone ?? undefined;
   }
 
+  /** Whether it is so large that what changed of it is worth looking for. */
+  get isLarge(): boolean {
+    return this.#after !== undefined && this.#size > WHOLE_BYTES;
+  }
+
+  get #size(): number {
+    return (this.#knownSize ??= approximateSize(this.#after?.fields ?? null));
+  }
+
   /** What changed since the version that peers hold, where that is much less than the whole. */
   delta(source: DeltaSource): Uint8Array | undefined {
     if (this.#delta === undefined) {
@@ -110,9 +120,8 @@ export class DocumentNews {
 
   #deltaEntry({ from, stamps }: DeltaSource): DocumentEntry | undefined {
     const after = this.#after;
-    if (after === undefined || from === 0) return undefined;
-    const size = approximateSize(after.fields);
-    if (size <= WHOLE_BYTES) return undefined;
+    if (after === undefined || from === 0 || !this.isLarge) return undefined;
+    const size = this.#size;
     // Of what was not changed since the floor, UNSETs may be forgotten here that peers still hold.
     if (from <= this.#view.head.floor) return undefined;
     const names = stamps();

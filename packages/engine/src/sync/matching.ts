@@ -89,6 +89,9 @@ export function* matchWindow(matching: Matching, host: StreamHost): Steps<Matche
   return matcher;
 }
 
+/** Changes of one document after which a pause is offered. */
+const CHANGES_PER_PAUSE = 64;
+
 /** Evaluations after which a pause is offered. */
 const LOOKS_PER_PAUSE = 16;
 
@@ -145,9 +148,12 @@ class Matcher implements Matched {
     const { collection, id, idKey, changes } = document;
     const after = snapshot.getByKey(collection, idKey);
     const news = new DocumentNews(snapshot, document, after);
+    if (this.#matching.since !== undefined && news.isLarge)
+      yield* this.#host.stamps.learn(document);
     let fields: ValueObject | undefined = after?.fields;
     let last = after;
     for (const [i, change] of changes.entries()) {
+      if (i % CHANGES_PER_PAUSE === CHANGES_PER_PAUSE - 1) yield;
       fields = imageBefore(change.before, fields);
       const before = fields && { id, fields, types: undefined };
       last ??= before;

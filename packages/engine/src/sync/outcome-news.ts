@@ -18,6 +18,10 @@ import type { StreamingSession } from "./streaming-session.ts";
 /** Documents beyond these bytes are dropped by the peer: a message must stay within its bound. */
 const DOCUMENTS_BYTES_MAX = 12 * 1024 * 1024;
 
+/** Documents whose names are measured, and that are looked for, before a pause is offered. */
+const DOCUMENTS_PER_PAUSE = 256;
+const LOOKS_PER_PAUSE = 16;
+
 /** About what stands around an entry. */
 const ENTRY_BYTES = 32;
 
@@ -69,8 +73,14 @@ class OutcomeReader {
 
   *read(given: StreamOutcome): Steps<SizedOutcome> {
     const documents: (readonly [string, DocumentEntry])[] = [];
-    let bytes = given.documents.reduce((sum, written) => sum + nameSize(written), 0);
-    for (const written of given.documents) {
+    let bytes = 0;
+    for (const [i, written] of given.documents.entries()) {
+      bytes += nameSize(written);
+      if (i % DOCUMENTS_PER_PAUSE === DOCUMENTS_PER_PAUSE - 1) yield;
+    }
+    for (const [i, written] of given.documents.entries()) {
+      // Also where nothing is said of it, it was looked for.
+      if (i % LOOKS_PER_PAUSE === LOOKS_PER_PAUSE - 1) yield;
       const { collection } = written;
       const { id, key } = documentId(written.id);
       const after = this.#round.snapshot.getByKey(collection, key);

@@ -6,6 +6,7 @@
  */
 
 import { documentId, type OutcomeKind, PeerError, type Site, type Value } from "@bigpeer/protocol";
+import type { Steps } from "../query/frame/steps.ts";
 import type { UploadRecord } from "../store/records.ts";
 import type { Upload } from "../store/upload.ts";
 
@@ -31,6 +32,9 @@ export const REFUSED_UPLOADS_MAX = 1000;
 /** About what the names of all documents may take. */
 const BYTES_MAX = 8 * 1024 * 1024;
 
+/** Operations after which a pause is offered. */
+const OPERATIONS_PER_PAUSE = 64;
+
 export class RefusedUploads {
   /** The oldest first. */
   readonly #uploads = new Map<string, Remembered>();
@@ -41,24 +45,27 @@ export class RefusedUploads {
   }
 
   /** An upload of a peer has an outcome; nothing happens when it was applied, or is known. */
-  add(
+  *add(
     { peerKey, credential }: Pick<RefusedUpload, "peerKey" | "credential">,
     { site, number, steps }: Upload,
     record: UploadRecord,
-  ): void {
+  ): Steps<void> {
     const { outcome: kind, txnId: txn, reason } = record;
     const name = `${site}/${number}`;
     if (kind === "applied" || this.#uploads.has(name)) return;
     const documents = new Set<string>();
     let bytes = 0;
+    let count = 0;
     for (const { operations } of steps) {
       for (const { collection, id } of operations) {
+        if (++count % OPERATIONS_PER_PAUSE === 0) yield;
         const place = writtenPlace(collection, id);
-        if (place === undefined || documents.has(place)) continue;
+        if (place === undefined || documents.has(place) || bytes > BYTES_MAX) continue;
         documents.add(place);
         bytes += place.length;
       }
     }
+    if (this.#uploads.has(name)) return;
     const told = { peerKey, credential, site, number, txn, kind, reason };
     this.#uploads.set(name, { ...told, documents, bytes });
     this.#bytes += bytes;

@@ -17,6 +17,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../platform.ts";
+import { Budget } from "../query/frame/budget.ts";
 import type { Steps } from "../query/frame/steps.ts";
 import type { Authority } from "../query/permission/authority.ts";
 import { FULL_PERMISSIONS, permissionsValue } from "../query/permission/permissions.ts";
@@ -113,6 +114,7 @@ const SESSION_LIMITS: SessionLimits = {
 };
 
 const DIGEST_BYTES = 16;
+const NOTHING_HELD = { close: (): void => undefined };
 
 export class SyncServer implements ConnectionHost {
   readonly #options: SyncServerOptions;
@@ -124,6 +126,8 @@ export class SyncServer implements ConnectionHost {
   /** Of those who may do everything. */
   readonly #fullRights: Uint8Array;
   readonly #runs: RemoteRuns;
+  readonly #turns: Turns;
+  readonly #budget: Budget;
   #refusals = 0;
   #lastSession = 0;
   #isClosed = false;
@@ -154,6 +158,8 @@ export class SyncServer implements ConnectionHost {
     });
     const elapsed = (): number => platform.elapsed();
     this.allowance = options.allowance ?? new UploadAllowance(elapsed);
+    this.#turns = new Turns(pause, elapsed);
+    this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: Infinity });
     const runTurns = new Turns(pause, elapsed);
     this.#runs = new RemoteRuns({
       queueBytes: all.queueBytes,
@@ -278,6 +284,10 @@ export class SyncServer implements ConnectionHost {
   /** The same for all who may read the same (S4). */
   rightsOf(authority: Authority | undefined): Uint8Array {
     return authority === undefined ? this.#fullRights : this.#digestOf(authority.value);
+  }
+
+  remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | void {
+    return this.#turns.take(this.refusedUploads.add(...upload), this.#budget, NOTHING_HELD);
   }
 
   noteFailure(): void {

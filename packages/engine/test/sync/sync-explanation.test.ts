@@ -259,10 +259,10 @@ describe("verdicts", () => {
         verdict,
         (uploads as Value[]).length,
       ]);
-    server.refusedUploads.add({ peerKey: "a", credential: "stranger" }, upload, record);
+    await server.remember({ peerKey: "a", credential: "stranger" }, upload, record);
     expect(told()).toEqual([["no_such_document", 0]]);
     const own = { peerKey: "a", credential: "full" };
-    server.refusedUploads.add(own, { ...upload, number: 2 }, record);
+    await server.remember(own, { ...upload, number: 2 }, record);
     join("a", "stranger");
     expect(told()).toEqual([
       ["refused", 1],

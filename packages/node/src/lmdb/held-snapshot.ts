@@ -22,6 +22,8 @@ import { PeerError, type Value } from "@bigpeer/protocol";
  */
 export interface View {
   get(key: Key, fields?: readonly string[]): Value | undefined;
+  /** As get, with pauses; the view may be closed meanwhile. */
+  getInSteps(key: Key): Generator<void, Value | undefined, void>;
   has(key: Key): boolean;
   entries(range: KeyRange, fields?: readonly string[]): Iterator<KeyEntry>;
   keys(range: KeyRange): Iterator<Key>;
@@ -95,6 +97,15 @@ class HeldSnapshot implements Snapshot, Placed {
     const view = this.#view ?? this.#fail();
     try {
       return view.get(key, fields);
+    } catch (cause) {
+      throw corruptError(cause);
+    }
+  }
+
+  *getInSteps(key: Key): Generator<void, Value | undefined, void> {
+    const view = this.#view ?? this.#fail();
+    try {
+      return yield* view.getInSteps(key);
     } catch (cause) {
       throw corruptError(cause);
     }

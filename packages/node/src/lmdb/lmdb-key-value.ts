@@ -53,7 +53,7 @@ import {
   type ValueDatabase,
 } from "./lmdb-environment.ts";
 import { checkLmdbFile } from "./lmdb-file.ts";
-import type { UnpackedEntry } from "./packed-entries.ts";
+import { unpacked } from "./packed-entries.ts";
 import { RecordCheck } from "./record-check.ts";
 import { RecordReader } from "./record-reader.ts";
 import { markRecord, type ShapeRecord, shapeRecords } from "./shape-records.ts";
@@ -313,6 +313,12 @@ class LmdbView implements View {
     return this.#reader.read(bytes, key, this.#reader.fieldSet(fields));
   }
 
+  *getInSteps(key: Key): Generator<void, Value | undefined, void> {
+    const bytes = this.#values.get(key, this.#options);
+    if (bytes === undefined) return undefined;
+    return yield* this.#reader.readInSteps(bytes, key);
+  }
+
   has(key: Key): boolean {
     return this.#values.doesExist(key, undefined, this.#options);
   }
@@ -371,12 +377,6 @@ function writeAll(
 ): Promise<unknown> {
   if (encoded.length <= ENTRIES_AT_ONCE) return queueWrites(environment, encoded, beside);
   return environment.large.write({ values: unpacked(encoded), shapes: beside });
-}
-
-function* unpacked(encoded: readonly EncodedWrite[]): Generator<UnpackedEntry> {
-  for (const { key, chunk, start, size } of encoded) {
-    yield { key, value: chunk?.subarray(start, start + size) };
-  }
 }
 
 function queueWrites(

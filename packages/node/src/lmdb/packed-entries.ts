@@ -3,6 +3,8 @@
  * key, the size of its value and one more (0 for a removal), the key, the value.
  */
 
+import type { EncodedWrite } from "./commit-encoder.ts";
+
 /** Which tree of the storage entries belong to. */
 export type PackedTree = "values" | "shapes";
 
@@ -10,6 +12,13 @@ export type PackedTree = "values" | "shapes";
 export interface UnpackedEntry {
   readonly key: string;
   readonly value: Uint8Array | undefined;
+}
+
+/** What was encoded, one by one: the bytes are lent. */
+export function* unpacked(encoded: readonly EncodedWrite[]): Generator<UnpackedEntry> {
+  for (const { key, chunk, start, size } of encoded) {
+    yield { key, value: chunk?.subarray(start, start + size) };
+  }
 }
 
 const HEAD_SIZE = 8;

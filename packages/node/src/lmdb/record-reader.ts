@@ -32,8 +32,23 @@ export class RecordReader {
         ? this.#decoder.decode(bytes, size, start)
         : this.#decoder.decodePart(bytes, size, wanted, start);
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new Error(`${reason}, at ${printKey(key)}`, { cause });
+      throw unreadable(key, cause);
     }
   }
+
+  /** As read, of the whole value, with pauses where it is large. */
+  *readInSteps(bytes: Uint8Array, key: Key): Generator<void, Value, void> {
+    const size = bytes.length;
+    try {
+      const start = this.#check.valueStart(bytes, size, key);
+      return yield* this.#decoder.decodeInSteps(bytes, size, start);
+    } catch (cause) {
+      throw unreadable(key, cause);
+    }
+  }
+}
+
+function unreadable(key: Key, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`${reason}, at ${printKey(key)}`, { cause });
 }

@@ -40,6 +40,16 @@ const KNOWN_TEXT_SHIFT = 20;
 
 const FIELD_SET_COUNT_MAX = 64;
 
+/** Bytes of a value that are decoded at once, and those after which a pause is offered. */
+const DECODED_AT_ONCE = 128 * 1024;
+const BYTES_PER_PAUSE = 16 * 1024;
+
+/**
+ * Levels that are read one by one without a look at how long they are, which would be a walk through
+ * all that is in them: those around the operations in a log record.
+ */
+const DEPTH_UNMEASURED = 4;
+
 const NO_BYTES = new Uint8Array(0);
 
 /** Reads stored values. One instance serves one table of shapes. */
@@ -57,6 +67,7 @@ export class ValueDecoder implements ValueSource {
   #view: DataView = viewOf(NO_BYTES);
   #at = 0;
   #end = 0;
+  #pausedAt = 0;
 
   /** `shapes` gives the whole table; it is called when a value names a shape not seen before. */
   constructor(shapes: () => readonly (readonly string[])[]) {
@@ -70,6 +81,17 @@ export class ValueDecoder implements ValueSource {
     this.#begin(bytes, size, start);
     const value = this.read();
     if (this.#at !== size) throw unreadable(this.#at);
+    return value;
+  }
+
+  /** As decode, with pauses where the value is large. The bytes may change while it pauses. */
+  *decodeInSteps(bytes: Uint8Array, size: number, start = 0): Generator<void, Value, void> {
+    if (size <= DECODED_AT_ONCE) return this.decode(bytes, size, start);
+    // Others go on with this one, from other bytes.
+    const own = new ValueDecoder(this.#loadShapes);
+    own.#begin(copyOf(bytes, 0, size), size, start);
+    const value = own.#isPlain() ? own.read() : yield* own.#readInSteps(0);
+    if (own.#at !== size) throw unreadable(own.#at);
     return value;
   }
 
@@ -285,6 +307,65 @@ export class ValueDecoder implements ValueSource {
     this.#bytes = copyOf(this.#bytes, 0, this.#end);
     this.#view = viewOf(this.#bytes);
     this.#shapes = this.#loadShapes();
+  }
+
+  /** What is made of others is read one by one, but for what is small. */
+  *#readInSteps(depth: number): Generator<void, Value, void> {
+    if (depth >= DEPTH_UNMEASURED && this.#isSmall()) return this.read();
+    const head = this.#bytes[this.#at++] as number;
+    if (head < 0x80) return yield* this.#recordInSteps(head, depth);
+    const isArray = (head >= 0x90 && head < 0xa0) || head === 0xdc || head === 0xdd;
+    return isArray ? yield* this.#arrayInSteps(head, depth) : yield* this.#mapInSteps(head, depth);
+  }
+
+  *#recordInSteps(head: number, depth: number): Generator<void, Value, void> {
+    const object: MutableObject = {};
+    for (const key of this.#shape(this.#shapeNumber(head))) {
+      if (this.#isPauseDue()) yield;
+      setField(object, key, this.#isPlain() ? this.read() : yield* this.#readInSteps(depth + 1));
+    }
+    return object;
+  }
+
+  *#arrayInSteps(head: number, depth: number): Generator<void, Value, void> {
+    const count = head < 0xa0 ? head - 0x90 : this.#size(head - 0xdb);
+    const array: Value[] = [];
+    for (let i = 0; i < count; i++) {
+      if (this.#isPauseDue()) yield;
+      array.push(this.#isPlain() ? this.read() : yield* this.#readInSteps(depth + 1));
+    }
+    return array;
+  }
+
+  *#mapInSteps(head: number, depth: number): Generator<void, Value, void> {
+    const count = head < 0x90 ? head - 0x80 : this.#size(head - 0xdd);
+    const object: MutableObject = {};
+    for (let i = 0; i < count; i++) {
+      if (this.#isPauseDue()) yield;
+      const key = this.read() as string;
+      setField(object, key, this.#isPlain() ? this.read() : yield* this.#readInSteps(depth + 1));
+    }
+    return object;
+  }
+
+  /** Whether what comes next is not made of others. */
+  #isPlain(): boolean {
+    const head = this.#bytes[this.#at] as number;
+    return head < 0x40 || (head >= 0xa0 && head < 0xdc) || head >= 0xe0;
+  }
+
+  #isPauseDue(): boolean {
+    if (this.#at - this.#pausedAt <= BYTES_PER_PAUSE) return false;
+    this.#pausedAt = this.#at;
+    return true;
+  }
+
+  #isSmall(): boolean {
+    const start = this.#at;
+    this.skip(1);
+    const size = this.#at - start;
+    this.#at = start;
+    return size <= BYTES_PER_PAUSE;
   }
 
   #record(number: number): Value {

@@ -23,6 +23,11 @@ class CountedView implements View {
     return key;
   }
 
+  *getInSteps(key: Key): Generator<void, Value | undefined, void> {
+    yield;
+    return this.get(key);
+  }
+
   has(): boolean {
     return true;
   }

@@ -167,3 +167,33 @@ test("a key that is too long is refused before anything is written", async () =>
   expect(countOf(snapshot)).toBe(0);
   snapshot.close();
 });
+
+test("[K32] one large value is decoded a few kilobytes at a time, whatever is read meanwhile", async () => {
+  const storage = openStorage(newFolder());
+  const operations = Array.from({ length: 30_000 }, (_, i) => {
+    return { kind: "insert", id: `id ${i}`, fields: { number: i, list: [i, -i, { deep: "x" }] } };
+  });
+  const large = { list: Array.from({ length: 50_000 }, (_, i) => i) };
+  const record: Value = { at: 1, steps: [{ time: 2, operations }, { large }], end: true };
+  await storage.commit(
+    new Map<Key, Value>([
+      ["log", record],
+      ["small", valueOf(1)],
+    ]),
+  );
+  const snapshot = storage.snapshot();
+  const steps = snapshot.getInSteps?.("log");
+  let pauses = 0;
+  for (;;) {
+    const { done, value } = steps?.next() ?? { done: true, value: undefined };
+    if (done === true) {
+      expect(findDifference(record, value as Value)).toBeUndefined();
+      break;
+    }
+    pauses++;
+    expect(snapshot.get("small")).toEqual(valueOf(1));
+  }
+  // More than a megabyte, sixteen kilobytes at a time.
+  expect(pauses).toBeGreaterThan(60);
+  snapshot.close();
+});

@@ -6,6 +6,7 @@
 import { ByteReader } from "../bytes.ts";
 import { encodeCbor, readCbor } from "../cbor.ts";
 import { readCborInTurns, TURN_EFFORT } from "../cbor-turns.ts";
+import { encodeCborInTurns } from "../cbor-writing.ts";
 import { PeerError } from "../error.ts";
 import { getField, isObject, type Value } from "../value.ts";
 import { hasTooManyContainers, takesMoreThan, turnLimits } from "./container-count.ts";
@@ -32,6 +33,13 @@ type Kinds = { readonly [kind: string]: FieldChecks };
 
 export function encodeMessage(message: PeerMessage | ServerMessage | LinkMessage): Uint8Array {
   return encodeCbor(message as unknown as Value);
+}
+
+/** As encodeMessage, and others have their turn in between where it takes long. */
+export function encodeMessageInTurns(
+  message: PeerMessage | ServerMessage | LinkMessage,
+): Generator<void, Uint8Array, void> {
+  return encodeCborInTurns(message as unknown as Value);
 }
 
 /** What a peer says, as a server reads it. */

@@ -6,14 +6,22 @@
  * a durable state; the transactions between two of them may be many, and only the difference counts.
  */
 
-import { documentId, type Value, type ValueObject } from "@bigpeer/protocol";
+import {
+  type DocumentOperation,
+  documentId,
+  isDocumentOperation,
+  type Value,
+  type ValueObject,
+} from "@bigpeer/protocol";
 import {
   type Cursor,
   imageBefore,
-  type LoggedTransaction,
-  operationOfChange,
+  loggedIds,
+  operationsOf,
+  readTransaction,
 } from "../../store/change-log.ts";
-import type { Before } from "../../store/records.ts";
+import { transactionRange } from "../../store/keys.ts";
+import type { Before, Change } from "../../store/records.ts";
 import type { StoreSnapshot } from "../../store/store.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Steps } from "../frame/steps.ts";
@@ -64,11 +72,18 @@ export function* changedDocuments(
   if (since.kind === "rebase") return undefined;
   const gathered = new Gathered();
   let bytes = 0;
-  for (const transaction of since.transactions) {
-    const { changes, size } = transaction.record;
+  for (const txnId of loggedIds(snapshot, transactionRange(cursor.txnId, snapshot.head.txnId))) {
+    const record = yield* readTransaction(snapshot, txnId);
+    if (record === undefined) continue;
+    const { changes, size } = record;
+    const operations = operationsOf(record.steps);
     const before = gathered.count;
     for (let i = 0; i < changes.length; i++) {
-      gathered.add(transaction, i, isWanted);
+      const change = changes[i] as Change;
+      const operation = operations[change[0]];
+      if (operation !== undefined && isDocumentOperation(operation)) {
+        if (isWanted(operation.collection)) gathered.add(txnId, operation, change[2]);
+      }
       if (gathered.count > CHANGED_DOCUMENTS_MAX) return undefined;
       if (i % CHANGES_PER_PAUSE === CHANGES_PER_PAUSE - 1) yield;
     }
@@ -91,26 +106,17 @@ class Gathered {
   /** Of changes, not of documents: each holds what it took away. */
   count = 0;
 
-  add(
-    { txnId, record }: LoggedTransaction,
-    index: number,
-    isWanted: (collection: string) => boolean,
-  ): void {
-    const change = record.changes[index];
-    if (change === undefined) return;
-    const operation = operationOfChange(record, change);
-    const { collection } = operation;
-    if (!isWanted(collection)) return;
+  add(txnId: number, { collection, id: named }: DocumentOperation, before: Before | null): void {
     this.count++;
-    const { id, key: idKey } = documentId(operation.id);
+    const { id, key: idKey } = documentId(named);
     const byKey = this.#ofCollection(collection);
     const known = byKey.get(idKey);
     if (known !== undefined) {
       known.txnId = txnId;
-      known.befores.push(change[2]);
+      known.befores.push(before);
       return;
     }
-    const first: Gathering = { collection, id, idKey, txnId, befores: [change[2]] };
+    const first: Gathering = { collection, id, idKey, txnId, befores: [before] };
     byKey.set(idKey, first);
     this.documents.push(first);
   }
