@@ -62,8 +62,8 @@ export interface ConnectionHost {
   welcomed(connection: HostedConnection): void;
   /** To be called while everything of it can still be asked. May be called again. */
   left(connection: HostedConnection): void;
-  /** What became of an upload, where it was not applied. A promise where that takes long. */
-  remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | void;
+  /** What became of an upload, where it was not applied. A promise where that takes long; never rejects. */
+  remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | undefined;
   noteFailure(): void;
   noteOutcome(kind: OutcomeKind): void;
   noteFault(error: unknown): void;

@@ -449,7 +449,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.#judge ??= uploadJudge({ platform, appId: facts.app, authority: () => this.#writer() });
     try {
       const answer = await store.upload(upload, this.#judge, credential);
-      let remembered: Promise<void> | void;
+      let remembered: Promise<void> | undefined;
       if (answer.kind === "taken") {
         isNew = !answer.isRepeat;
         if (isNew && answer.record.outcome === "refused") {

@@ -286,8 +286,10 @@ export class SyncServer implements ConnectionHost {
     return authority === undefined ? this.#fullRights : this.#digestOf(authority.value);
   }
 
-  remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | void {
-    return this.#turns.take(this.refusedUploads.add(...upload), this.#budget, NOTHING_HELD);
+  remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | undefined {
+    const steps = this.refusedUploads.add(...upload);
+    const added = this.#turns.take(steps, this.#budget, NOTHING_HELD);
+    return added instanceof Promise ? added.catch((error) => this.noteFault(error)) : undefined;
   }
 
   noteFailure(): void {
