@@ -71,6 +71,7 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["command"],
   ["request.ts"],
   ["statement-transaction.ts"],
+  ["chosen-writes.ts"],
   ["statement-runner.ts"],
 ];
 

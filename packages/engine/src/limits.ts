@@ -6,7 +6,7 @@
 /** Requests that may wait for the writer of one store: beyond it the answer is `store.busy`. */
 export const QUEUE_LENGTH_MAX = 10_000;
 
-/** Operations in one transaction: it is held in memory and flushed as one. */
+/** Operations in one transaction: it is held in memory, applied in slices and flushed as one. */
 export const OPERATIONS_MAX = 1_000_000;
 
 /** Approximate bytes that one flush carries before the next group must wait its turn. */
@@ -70,7 +70,7 @@ export const SUBQUERIES_MAX = 64;
 export const STATEMENT_MS_MAX = 30_000;
 export const RESULT_BYTES_MAX: number = 256 * 1024 * 1024;
 
-/** How long a read works before it lets others have their turn. */
+/** How long a read or a write works before it lets others have their turn. */
 export const SLICE_MS = 10;
 
 /**

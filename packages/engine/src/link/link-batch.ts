@@ -28,6 +28,7 @@ import {
   stateOfMerge,
   stateOfParts,
 } from "../crdt/state-parts.ts";
+import type { Steps } from "../steps.ts";
 import type { OperationOutcome } from "../store/applier.ts";
 import { metaBetween } from "../store/keys.ts";
 import type { Transaction } from "../store/transaction.ts";
@@ -140,23 +141,23 @@ export interface BatchOptions {
 }
 
 /** Merges what came, and notes how far that is. Runs inside of a transaction, perhaps again. */
-export function mergeBatch(
+export function* mergeBatch(
   transaction: Transaction,
   parcels: readonly Parcel[],
   options: BatchOptions,
-): BatchResult {
+): Steps<BatchResult> {
   const merges = parcels.flatMap(({ arrivals }) => arrivals.flatMap((each) => each.merges));
   transaction.markVia(options.source);
   for (const { arrivals } of parcels) for (const each of arrivals) expectArrival(transaction, each);
-  const outcomes = transaction.apply(merges);
+  const outcomes = yield* transaction.applyInSteps(merges);
   const changed = merges.filter((_, i) => isChange(outcomes[i]));
   if (changed.length < merges.length) {
     // The log is for what changed.
     transaction.restart();
-    transaction.apply(changed);
+    yield* transaction.applyInSteps(changed);
   }
   const cursors = dueCursors(transaction, parcels, changed.length > 0, options);
-  transaction.apply(cursors.map(({ operation }) => operation));
+  yield* transaction.applyInSteps(cursors.map(({ operation }) => operation));
   return {
     documents: merges.length,
     unchanged: merges.length - changed.length,

@@ -374,7 +374,7 @@ export class LinkTarget {
   async #merge(batch: readonly Parcel[]): Promise<void> {
     try {
       const { cursorDocuments } = this.#limits;
-      const { result } = await this.#store.transact((transaction) => {
+      const { result } = await this.#store.transactInSteps((transaction) => {
         const options = {
           source: this.#source,
           open: this.#line.openBehind(batch),

@@ -14,8 +14,15 @@ import type { IndexDefinition } from "../store/index-entry.ts";
 import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { StoredDocument } from "../store/view.ts";
+import { ChosenWrites, type Submit } from "./chosen-writes.ts";
 import { type Answer, permissionDigest, recalled, remember } from "./command/answer.ts";
-import { documentsOf, labelOf, prepareBatch, usesOfCommands } from "./command/batch.ts";
+import {
+  documentsOf,
+  labelOf,
+  type PreparedBatch,
+  prepareBatch,
+  usesOfCommands,
+} from "./command/batch.ts";
 import type { WriteResult } from "./command/command.ts";
 import { checkCollectionName, refuseUnknown } from "./command/known-collection.ts";
 import { idAt } from "./command/place.ts";
@@ -32,7 +39,7 @@ import {
   type Trace,
 } from "./command/task.ts";
 import { located } from "./fault.ts";
-import { Budget, isTimeout } from "./frame/budget.ts";
+import { Budget, inTime } from "./frame/budget.ts";
 import type { Run } from "./frame/frame.ts";
 import type { MemoryPool } from "./frame/memory-pool.ts";
 import type { Steps } from "./frame/steps.ts";
@@ -55,8 +62,9 @@ import type {
   WriteRequest,
 } from "./request.ts";
 import { type Choosing, toldChoosing } from "./run/choose.ts";
+import type { Choices } from "./run/early-choice.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
-import { Turns } from "./run/turns.ts";
+import { budgeted, Turns } from "./run/turns.ts";
 import {
   type FilterQuery,
   type PreparedFind,
@@ -71,7 +79,6 @@ import { type Begin, type PlayStatement, StatementTransaction } from "./statemen
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
 import type { SystemFacts, SystemRow } from "./system/system-collections.ts";
-import { underMeter } from "./value/effort.ts";
 
 export interface StatementLimits {
   readonly timeMs: number;
@@ -98,7 +105,7 @@ type FilterRequest = CountRequest & FilterQuery;
 /** What is done with the documents that a filter chooses. */
 type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Steps<T>;
 
-type Read<T> = Extract<Work<T>, { kind: "read" }>["run"];
+type Read<T> = Work<T>["run"];
 
 export class StatementRunner {
   readonly #store: Store;
@@ -112,6 +119,7 @@ export class StatementRunner {
   readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;
   readonly #turns: Turns;
+  readonly #chosen: ChosenWrites;
   readonly settings: Settings;
   readonly requests: Requests;
 
@@ -124,6 +132,7 @@ export class StatementRunner {
     this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
     this.#turns = new Turns(() => platform.pause(), this.#elapsed);
+    this.#chosen = new ChosenWrites(store, this.#turns, this.#elapsed);
     this.settings = new Settings(options.settings);
     const { settings } = this;
     this.requests = new Requests({ platform, settings, ...(onSlow && { onSlow }) });
@@ -270,15 +279,18 @@ export class StatementRunner {
   async write(request: WriteRequest): Promise<BatchResult> {
     const { commands, isUnknownRefused = false, timeoutMs, requestId, repeat } = request;
     const { authority, owner } = request;
-    const prepare = (): Ready<readonly WriteResult[]> => {
-      const target = (collection: string, query: string): PreparedTarget =>
-        this.#targets.get(JSON.stringify([collection, query]), () =>
-          prepareTarget(collection, query),
-        );
-      const run = prepareBatch(commands, { isUnknownRefused, prepareTarget: target });
+    const target = (collection: string, query: string): PreparedTarget =>
+      this.#targets.get(JSON.stringify([collection, query]), () =>
+        prepareTarget(collection, query),
+      );
+    const steps = prepareBatch(commands, { isUnknownRefused, prepareTarget: target });
+    const readyWith = (work: PreparedBatch): Ready<readonly WriteResult[]> => {
       const access = authority === undefined ? [] : usesOfCommands(commands);
-      const work = { kind: "write", run } as const;
       return { kind: "write", plan: undefined, parameters: [], access, work };
+    };
+    const prepare: Task<readonly WriteResult[]>["prepare"] = (_, budget) => {
+      const work = this.#turns.take(steps, budget, NOTHING_HELD, owner);
+      return work instanceof Promise ? work.then(readyWith) : readyWith(work);
     };
     const task: Task<readonly WriteResult[]> = {
       text: "",
@@ -393,28 +405,42 @@ export class StatementRunner {
     const active = this.#begin(task, budget);
     const trace: Trace<T> = { text: task.text, active, budget, countOf };
     try {
-      const ready = task.prepare(() => active.setState("planning"));
-      const { kind, plan, parameters, work, text } = ready;
-      if (text !== undefined) active.setText(text);
-      active.setQueryType(kind);
-      // Before anything is looked at: what there is no rule for may exist or not.
-      task.authority?.require(ready.access);
-      if (plan !== undefined) active.setPlan(() => plan(this.#choosing(task)));
-      const args = checkArguments(task.args);
-      requireParameters(parameters, args);
-      active.setState("running");
-      const run: Run = { args, platform: this.#platform, budget, request: active };
-      const begin = (each: Run): Begin => this.#beginner(task, each);
-      if (play !== undefined) {
-        const again = (): Budget => this.#budget(task.timeoutMs);
-        return complete(doneWith(play({ ...ready, run, begin, again }), 0, false), trace);
-      }
-      if (work.kind === "write") return this.#write(work.run, begin(run), task, trace);
-      const done = this.#read(work.run, begin(run), task.owner);
-      return done instanceof Promise ? completeLater(done, trace) : complete(done, trace);
+      const ready = task.prepare(() => active.setState("planning"), budget);
+      if (!(ready instanceof Promise)) return this.#performReady(task, ready, trace, play);
+      return completeLater(
+        ready.then((late) => this.#performReady(task, late, trace, play)),
+        trace,
+      );
     } catch (error) {
       throw failed(error, trace);
     }
+  }
+
+  #performReady<T>(
+    task: Task<T>,
+    ready: Ready<T>,
+    trace: Trace<T>,
+    play: PlayStatement<T> | undefined,
+  ): Done<T> | Promise<Done<T>> {
+    const { active, budget } = trace;
+    const { kind, plan, parameters, work, text } = ready;
+    if (text !== undefined) active.setText(text);
+    active.setQueryType(kind);
+    // Before anything is looked at: what there is no rule for may exist or not.
+    task.authority?.require(ready.access);
+    if (plan !== undefined) active.setPlan(() => plan(this.#choosing(task)));
+    const args = checkArguments(task.args);
+    requireParameters(parameters, args);
+    active.setState("running");
+    const run: Run = { args, platform: this.#platform, budget, request: active };
+    const begin = (each: Run): Begin => this.#beginner(task, each);
+    if (play !== undefined) {
+      const again = (): Budget => this.#budget(task.timeoutMs);
+      return complete(doneWith(play({ ...ready, run, begin, again }), 0, false), trace);
+    }
+    if (work.kind === "write") return this.#write(work, begin(run), task, trace);
+    const done = this.#read(work.run, begin(run), task.owner);
+    return done instanceof Promise ? completeLater(done, trace) : complete(done, trace);
   }
 
   /** The choice by the indexes of now: the plan of a request may be told when it is over. */
@@ -450,7 +476,7 @@ export class StatementRunner {
   #beginner<T>(task: Task<T>, run: Run): Begin {
     const { authority } = task;
     const isStrict = task.isStrict ?? this.settings.isStrict;
-    return (whole, transaction) => {
+    return (whole, transaction, choices) => {
       const judge = authority?.isFull === false ? new Judge(authority, run) : undefined;
       const isNarrowed = judge !== undefined && !judge.authority.isReadingAll;
       const view = isNarrowed ? new NarrowedView(whole, judge) : whole;
@@ -461,6 +487,7 @@ export class StatementRunner {
         view,
         judge,
         transaction,
+        choices,
         warnings: new Warnings(),
         system: {
           view,
@@ -496,16 +523,20 @@ export class StatementRunner {
   }
 
   #write<T>(
-    run: (execution: Execution) => T,
+    { run, choose }: Work<T>,
     begin: Begin,
-    { requestId, repeat: key, authority }: Task<unknown>,
+    { requestId, repeat: key, authority, owner }: Task<unknown>,
     trace: Trace<T>,
   ): Promise<Done<T>> {
     let isRepeated = false;
     const permissions = key && permissionDigest(authority, this.#platform);
     const repeat = key && { key, permissions };
-    const evaluate = (transaction: Transaction): Answer<T> => {
-      const execution = begin(transaction.view, transaction);
+    const evaluate = function* evaluate(
+      transaction: Transaction,
+      choices: Choices | undefined,
+    ): Steps<Answer<T>> {
+      choices?.begin();
+      const execution = begin(transaction.view, transaction, choices);
       // A write is evaluated once more when a commit before it failed.
       const { budget } = execution.run;
       budget.release();
@@ -513,13 +544,15 @@ export class StatementRunner {
       const known = repeat && recalled<T>(transaction, repeat);
       isRepeated = known !== undefined;
       if (known !== undefined) return known;
-      const given = answerOf(
-        underMeter(budget, () => run(execution)),
-        execution,
-      );
+      const given = answerOf(yield* budgeted(run(execution), budget), execution);
       return repeat === undefined ? given : remember(transaction, repeat, given);
     };
-    const committed = this.#store.transact(evaluate, requestId);
+    const submit: Submit<Answer<T>> = (choices) =>
+      this.#store.transactInSteps((transaction) => evaluate(transaction, choices), requestId);
+    const committed =
+      choose === undefined
+        ? submit(undefined)
+        : this.#chosen.submit({ choose, begin, owner }, submit);
     return committed.then(
       ({ txnId, result }) => complete(doneWith(result, result.txnId ?? txnId, isRepeated), trace),
       (error: unknown) => {
@@ -550,15 +583,7 @@ function resultOf(done: Done<StatementOutput>, queryType: QueryType): StatementR
   return done.isRepeated ? { ...result, isRepeated: true } : result;
 }
 
-/** Undefined for what ran out of time. */
-function inTime<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    if (isTimeout(error)) return undefined;
-    throw error;
-  }
-}
+const NOTHING_HELD = { close: (): void => {} };
 
 function countAll(prepared: PreparedFind, execution: Execution): Steps<number> {
   return prepared.count(execution);

@@ -18,14 +18,15 @@ import type { Answer } from "./command/answer.ts";
 import { Fault, semanticFault } from "./fault.ts";
 import type { Budget } from "./frame/budget.ts";
 import type { Run } from "./frame/frame.ts";
-import { finish } from "./frame/steps.ts";
+import { finish, type Steps } from "./frame/steps.ts";
 import type { CollectionUse } from "./permission/collection-use.ts";
 import type { StatementRequest, StatementResult } from "./request.ts";
+import type { Choices } from "./run/early-choice.ts";
 import type { Execution } from "./run/execution.ts";
+import { budgeted } from "./run/turns.ts";
 import type { StatementOutput, Work } from "./statement/work.ts";
-import { underMeter } from "./value/effort.ts";
 
-export type Begin = (view: View, transaction?: Transaction) => Execution;
+export type Begin = (view: View, transaction?: Transaction, choices?: Choices) => Execution;
 
 /** A statement with all that it needs to run, as often as necessary. */
 export interface ReadyStatement<T = StatementOutput> {
@@ -95,8 +96,9 @@ export class StatementTransaction {
     // All reads were of one state.
     if (!this.#isWriting) return this.#draft.txnId;
     try {
-      const { txnId } = await this.#store.transact((transaction) => {
-        for (const each of this.#played) playAgain(each, transaction);
+      const played = this.#played;
+      const { txnId } = await this.#store.transactInSteps(function* playAll(transaction) {
+        for (const each of played) yield* playAgain(each, transaction);
       });
       return txnId;
     } catch (error) {
@@ -124,7 +126,7 @@ export class StatementTransaction {
     const execution = ready.begin({ ...run, platform })(transaction.view, transaction);
     let written = 0;
     try {
-      const output = perform(work, execution, transaction, () => written++);
+      const output = finish(perform(work, execution, transaction, () => written++));
       this.#isWriting ||= work.kind === "write";
       this.#played.push({ ready, draws, seen: { kind: "done", output } });
       const { list, total } = execution.warnings;
@@ -151,19 +153,17 @@ function perform(
   execution: Execution,
   transaction: Transaction,
   onWrite: () => void,
-): StatementOutput {
+): Steps<StatementOutput> {
   const { budget } = execution.run;
   transaction.watch(() => {
     budget.step();
     onWrite();
   });
-  return underMeter(budget, () =>
-    work.kind === "read" ? finish(work.run(execution)) : work.run(execution),
-  );
+  return budgeted(work.run(execution), budget);
 }
 
 /** Throws CHANGED when it does not come to what it came to before. */
-function playAgain({ ready, draws, seen }: Played, transaction: Transaction): void {
+function* playAgain({ ready, draws, seen }: Played, transaction: Transaction): Steps<void> {
   const { run, work } = ready;
   const budget = ready.again();
   let next = 0;
@@ -174,7 +174,7 @@ function playAgain({ ready, draws, seen }: Played, transaction: Transaction): vo
   });
   try {
     const execution = ready.begin({ ...run, platform, budget })(transaction.view, transaction);
-    const output = perform(work, execution, transaction, () => written++);
+    const output = yield* perform(work, execution, transaction, () => written++);
     const isSame = seen.kind === "done" && isEqual(output, seen.output);
     // What the host tells is another thing at each moment.
     if (!isSame && ready.access.length > 0) throw CHANGED;

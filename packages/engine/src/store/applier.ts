@@ -40,8 +40,8 @@ import { encodeState, isSameState } from "../crdt/state-codec.ts";
 import { plainOfParts, stateOfMerge, stateOfParts, versionedMeta } from "../crdt/state-parts.ts";
 import { MAINTENANCE_BATCH } from "../limits.ts";
 import { added } from "../list.ts";
+import type { Steps } from "../steps.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
-import { beforeImage } from "./before-image.ts";
 import { collectableGraves } from "./graves.ts";
 import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
@@ -59,13 +59,12 @@ import {
   transactionKey,
   transactionRange,
 } from "./keys.ts";
+import { logRecord } from "./log-record.ts";
 import { OpenDocument } from "./open-document.ts";
 import type { Overlay } from "./overlay.ts";
 import { loggedStep, type OwnWrites } from "./own-writes.ts";
 import { isHeldAlone } from "./peer-records.ts";
 import {
-  approximateSize,
-  type Change,
   copyOfHead,
   documentRecord,
   type Guard,
@@ -104,6 +103,8 @@ export class Applier {
   #lastNumber: number | undefined;
   #operations = 0;
   #aside = 0;
+  /** Numbers of collections of which documents that showed are gone without a trace. */
+  forgotten: Set<number> | undefined;
   #isChanged = false;
   #isBroken = false;
 
@@ -127,21 +128,26 @@ export class Applier {
    * Applies the operations of one statement or command under one stamp. A step of this store gets
    * the next free time at or after the proposed one; a step of another site keeps its own.
    */
-  step(step: Step): OperationOutcome[] {
+  *step(step: Step): Steps<OperationOutcome[]> {
     const isOwn = step.site === undefined;
     const time = isOwn ? Math.max(step.time, this.#head.time + 1) : step.time;
     this.#sawTime(time);
     const stamp: Stamp = { time, site: step.site ?? this.#site };
     // Operations are checked before, so nothing fails here; if it does, nothing of this may stay.
     this.#isBroken = true;
-    const outcomes = step.operations.map((operation) => {
-      const outcome = this.#operation(operation, stamp, !isOwn);
+    const outcomes: OperationOutcome[] = [];
+    for (const operation of step.operations) {
+      if (outcomes.length > 0) yield;
+      const outcome =
+        operation.kind === "horizon"
+          ? yield* this.#horizon(operation.time)
+          : this.#operation(operation, stamp, !isOwn);
       if (outcome === "stale") this.#keepAside(operation, stamp);
       if (operation.kind !== "local") this.#operations++;
-      return outcome;
-    });
+      outcomes.push(outcome);
+    }
     // The head's time: the step of another site may be old, its effect here is not.
-    this.#attachments.settle(this.#head.time);
+    yield* this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
     const logged = loggedStep(time === step.time ? step : { ...step, time });
     if (logged !== undefined) this.#steps = added(this.#steps, logged);
@@ -176,32 +182,21 @@ export class Applier {
   }
 
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
-  finish(origin: Origin): TransactionRecord | undefined {
+  *finish(origin: Origin): Steps<TransactionRecord | undefined> {
     assert(!this.#isBroken, "no operation that failed while it was applied");
     if (!this.#isChanged && origin.upload === undefined) return undefined;
-    const record = this.#record(origin);
+    const record = yield* logRecord({
+      origin,
+      steps: this.#steps,
+      guards: this.#guards,
+      documents: this.#documents?.values() ?? [this.#lastDocument],
+    });
     this.#overlay.put(transactionKey(this.#txnId), record);
     if (origin.upload !== undefined) this.#recordUpload(origin.upload, origin);
     this.#head.txnId = this.#txnId;
     this.#head.logCount++;
     this.#head.logBytes += record.size;
     this.#overlay.put(HEAD_KEY, this.#head);
-    return record;
-  }
-
-  #record(origin: Origin): TransactionRecord {
-    const record: { -readonly [K in keyof TransactionRecord]: TransactionRecord[K] } = {
-      at: origin.at,
-      steps: this.#steps ?? [],
-      changes: this.#changes(),
-      size: 0,
-    };
-    if (origin.requestId !== undefined) record.requestId = origin.requestId;
-    if (this.#guards !== undefined) record.guards = this.#guards;
-    if (origin.upload !== undefined) record.upload = origin.upload;
-    if (origin.refusal !== undefined) record.refusal = origin.refusal;
-    if (origin.via !== undefined) record.via = origin.via;
-    record.size = approximateSize(record);
     return record;
   }
 
@@ -214,7 +209,11 @@ export class Applier {
     recordUpload(this.#overlay, upload, taken, atMs);
   }
 
-  #operation(operation: Operation, stamp: Stamp, isForeign: boolean): OperationOutcome {
+  #operation(
+    operation: Exclude<Operation, { kind: "horizon" }>,
+    stamp: Stamp,
+    isForeign: boolean,
+  ): OperationOutcome {
     switch (operation.kind) {
       case "insert":
       case "initial":
@@ -237,8 +236,6 @@ export class Applier {
         return this.#attach(operation);
       case "detach":
         return this.#detach(operation);
-      case "horizon":
-        return this.#horizon(operation.time);
       case "trim":
         return this.#trim(operation.upTo);
       case "forget_sites":
@@ -436,6 +433,8 @@ export class Applier {
     if (document.shown !== undefined) {
       this.#overlay.remove(document.documentKey);
       this.#count(collection, -1);
+      this.forgotten ??= new Set();
+      this.forgotten.add(collection);
     }
     this.#indexes.move(document, undefined);
     this.#attachments.move(document, EMPTY_STATE);
@@ -521,9 +520,17 @@ export class Applier {
   }
 
   /** Collects a bounded number of floors; whoever moves the horizon repeats until it is done. */
-  #horizon(time: number): OperationOutcome {
-    const graves = [...collectableGraves(this.#overlay, time, this.#head.floor, MAINTENANCE_BATCH)];
-    for (const grave of graves) this.#collectGrave(grave, time);
+  *#horizon(time: number): Steps<OperationOutcome> {
+    const graves: GraveKey[] = [];
+    const { floor } = this.#head;
+    for (const grave of collectableGraves(this.#overlay, time, floor, MAINTENANCE_BATCH)) {
+      graves.push(grave);
+      yield;
+    }
+    for (const grave of graves) {
+      this.#collectGrave(grave, time);
+      yield;
+    }
     if (graves.length === 0 && time <= this.#head.horizon) return "unchanged";
     this.#head.horizon = Math.max(time, this.#head.horizon);
     this.#isChanged = true;
@@ -552,7 +559,9 @@ export class Applier {
     const { floor } = this.#head;
     if (upTo <= floor) return "unchanged";
     let removed = 0;
-    for (const { key, value } of this.#overlay.entries(transactionRange(floor, upTo))) {
+    const range = transactionRange(floor, upTo);
+    // Not the operations: there may be a million in each.
+    for (const { key, value } of this.#overlay.entries(range, ["size"])) {
       this.#overlay.remove(key);
       this.#head.logCount--;
       this.#head.logBytes -= (value as unknown as TransactionRecord).size;
@@ -578,16 +587,6 @@ export class Applier {
 
   #sawTime(time: number): void {
     if (time > this.#head.time) this.#head.time = time;
-  }
-
-  #changes(): Change[] {
-    let changes: Change[] | undefined;
-    for (const document of this.#documents?.values() ?? [this.#lastDocument]) {
-      if (document === undefined || document.operation < 0) continue;
-      const before = beforeImage(document.before, document.shown);
-      changes = added(changes, [document.operation, document.previous, before]);
-    }
-    return changes?.sort((a, b) => a[0] - b[0]) ?? [];
   }
 }
 

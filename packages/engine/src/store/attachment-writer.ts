@@ -11,6 +11,7 @@ import type { AttachOperation } from "@bigpeer/protocol";
 import { attachmentIds, mayDifferInAttachments } from "../crdt/attachments.ts";
 import type { DocumentState } from "../crdt/state.ts";
 import type { Reader } from "../platform.ts";
+import type { Steps } from "../steps.ts";
 import { attachmentKey, orphanKey, referenceKey, referenceRange } from "./keys.ts";
 import type { Overlay } from "./overlay.ts";
 import { type AttachmentRecord, UPLOADERS_MAX } from "./records.ts";
@@ -77,16 +78,20 @@ export class AttachmentWriter {
   }
 
   /** Ends a step: what it touched and nobody refers to now is an orphan since `time`. */
-  settle(time: number): void {
+  *settle(time: number): Steps<void> {
     if (this.#touched === undefined) return;
     const due: [id: string, record: AttachmentRecord, isReferenced: boolean][] = [];
     // All looks before all writes: reading a range that was just written to is slow.
     for (const id of this.#touched) {
       const record = this.#read(id);
       if (record !== undefined) due.push([id, record, this.isReferenced(id)]);
+      yield;
     }
     this.#touched = undefined;
-    for (const [id, record, isInUse] of due) this.#mark(id, record, isInUse ? undefined : time);
+    for (const [id, record, isInUse] of due) {
+      this.#mark(id, record, isInUse ? undefined : time);
+      yield;
+    }
   }
 
   #touch(id: string): void {

@@ -9,15 +9,21 @@
  * under way the two groups are halves of them: one is evaluated while the other is flushed.
  *
  *   requests → [ next group ] → [ group being flushed ] → durable
+ *
+ * A request that is not done in its first slice holds the queue: it goes on a slice at a time, over the
+ * state that it began on, while those behind it wait. Groups before it are flushed and answered
+ * meanwhile; it ends in a group of its own. So reads and other stores never wait for it (K34).
  */
 
-import { assert, PeerError, type Value } from "@bigpeer/protocol";
-import { GROUP_BYTES_MAX, QUEUE_LENGTH_MAX } from "../limits.ts";
-import type { Key, KeyEntry, KeyRange, KeyValue, Reader, Snapshot } from "../platform.ts";
+import { assert, PeerError } from "@bigpeer/protocol";
+import { GROUP_BYTES_MAX, QUEUE_LENGTH_MAX, SLICE_MS } from "../limits.ts";
+import type { KeyValue, Reader } from "../platform.ts";
+import type { Steps } from "../steps.ts";
+import { BaseReader } from "./base-reader.ts";
 import { HEAD_KEY } from "./keys.ts";
 import { Overlay } from "./overlay.ts";
 import { type Head, readHead } from "./records.ts";
-import { Transaction, type TransactionContext } from "./transaction.ts";
+import { type FinishedTransaction, Transaction, type TransactionContext } from "./transaction.ts";
 
 export interface Committed<T> {
   /** The transaction; for one that changed nothing, the last that it saw. */
@@ -25,8 +31,11 @@ export interface Committed<T> {
   readonly result: T;
 }
 
-/** Evaluates a request. Synchronous, and may run more than once. */
+/** Evaluates a request that is small. Synchronous, and may run more than once. */
 export type Evaluate<T> = (transaction: Transaction) => T;
+
+/** Evaluates a request of any size, with pauses. May run more than once, and be left half-way. */
+export type EvaluateInSteps<T> = (transaction: Transaction) => Steps<T>;
 
 /** What one flush did, for those who count. */
 export interface Flush {
@@ -58,6 +67,8 @@ export interface QueueHost {
 
 interface Request {
   readonly evaluate: Evaluate<unknown>;
+  /** Whether what it returns are steps. */
+  readonly isInSteps: boolean;
   readonly requestId: string | undefined;
   readonly resolve: (committed: Committed<unknown>) => void;
   readonly reject: (error: unknown) => void;
@@ -70,6 +81,22 @@ type Outcome =
   | { readonly kind: "failed"; readonly error: unknown };
 
 const WAITING: Outcome = { kind: "waiting" };
+
+/** What the evaluation of a request came to. */
+interface Evaluated {
+  readonly txnId: number;
+  readonly result: unknown;
+  /** Undefined when it changed nothing. */
+  readonly finished: FinishedTransaction | undefined;
+}
+
+/** The request that holds the queue. */
+interface Held {
+  readonly request: Request;
+  readonly steps: Steps<Evaluated>;
+  /** Set when it is done and waits until the next group is free for it. */
+  evaluated: Evaluated | undefined;
+}
 
 interface Group {
   readonly overlay: Overlay;
@@ -120,11 +147,19 @@ export class CommitQueue {
   readonly #base: BaseReader;
   #next: Group;
   #flushing: Flushing | undefined;
+  #held: Held | undefined;
+  /** Groups that became durable under the request that holds the queue, which still reads over them. */
+  #durable: Group[] = [];
   /** While the next group grows. */
   #target: Target | undefined;
   #loop: Promise<void> | undefined;
-  /** Requests that found the next group full, in their order. */
+  /** Requests that are not evaluated yet, in their order. */
   #overflow: Request[] = [];
+  #isCatchingUp = false;
+  /** Called when some of them were. */
+  #onProgress: (() => void) | undefined;
+  /** For collections by their number the last transaction of this life that forgot documents. */
+  readonly #forgotten = new Map<number, number>();
   /** The highest id given out in this life, also by groups that failed. */
   #issued = 0;
   #isClosed = false;
@@ -139,10 +174,29 @@ export class CommitQueue {
   /** Requests that are not answered yet. */
   get length(): number {
     const flushing = this.#flushing?.group.requests.length ?? 0;
-    return flushing + this.#next.requests.length + this.#overflow.length;
+    const held = this.#held === undefined ? 0 : 1;
+    return flushing + this.#next.requests.length + held + this.#overflow.length;
   }
 
   submit<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
+    return this.#submit(evaluate, false, requestId);
+  }
+
+  submitInSteps<T>(evaluate: EvaluateInSteps<T>, requestId?: string): Promise<Committed<T>> {
+    return this.#submit(evaluate, true, requestId);
+  }
+
+  /** Waits for all that was accepted; refuses the rest. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#loop;
+  }
+
+  #submit<T>(
+    evaluate: Evaluate<unknown>,
+    isInSteps: boolean,
+    requestId: string | undefined,
+  ): Promise<Committed<T>> {
     if (this.#isClosed) return Promise.reject(new PeerError("store.closed", "the store is closed"));
     if (this.#next.requests.length + this.#overflow.length >= QUEUE_LENGTH_MAX) {
       const message = `${QUEUE_LENGTH_MAX} requests are waiting to be written`;
@@ -151,6 +205,7 @@ export class CommitQueue {
     return new Promise((resolve, reject) => {
       const request: Request = {
         evaluate,
+        isInSteps,
         requestId,
         resolve: resolve as (committed: Committed<unknown>) => void,
         reject,
@@ -163,18 +218,10 @@ export class CommitQueue {
     });
   }
 
-  /** Waits for all that was accepted; refuses the rest. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#loop;
-  }
-
   #admit(request: Request): void {
-    if (this.#next.bytes > GROUP_BYTES_MAX || this.#overflow.length > 0) {
-      this.#overflow.push(request);
-    } else {
-      this.#evaluate(request);
-    }
+    const isFree = this.#held === undefined && this.#overflow.length === 0;
+    if (isFree && this.#next.bytes <= GROUP_BYTES_MAX) this.#evaluate(request);
+    else this.#overflow.push(request);
   }
 
   #isTargetReached(): boolean {
@@ -183,39 +230,143 @@ export class CommitQueue {
   }
 
   /** Never throws: whatever goes wrong is the outcome of this one request. */
-  #evaluate(request: Request): void {
-    const group = this.#next;
-    group.requests.push(request);
-    group.lastMs = this.#host.elapsed();
+  #evaluate(request: Request, endMs?: number): void {
+    this.#next.lastMs = this.#host.elapsed();
     try {
       this.#base.begin();
-      request.outcome = this.#outcomeOf(request, group);
+      const steps = this.#work(request, this.#next.overlay);
+      const { done, value } = this.#slice(steps, endMs);
+      if (done === true) this.#accept(request, value);
+      else this.#held = { request, steps, evaluated: undefined };
     } catch (error) {
-      request.outcome = { kind: "failed", error };
+      this.#join(request, { kind: "failed", error });
     } finally {
-      this.#base.end();
+      if (this.#held === undefined) this.#base.end();
     }
+    if (this.#held !== undefined) this.#hold();
   }
 
-  #outcomeOf(request: Request, group: Group): Outcome {
-    const seen = readHead(group.overlay.get(HEAD_KEY)).txnId;
+  *#work({ evaluate, isInSteps, requestId }: Request, overlay: Overlay): Steps<Evaluated> {
+    const seen = readHead(overlay.get(HEAD_KEY)).txnId;
     const txnId = Math.max(seen, this.#issued) + 1;
-    const context = this.#host.context(group.overlay);
-    const transaction = new Transaction(group.overlay, txnId, context, request.requestId);
-    const result = request.evaluate(transaction);
+    const context = this.#host.context(overlay);
+    const queued = { requestId, forgotten: this.#forgotten };
+    const transaction = new Transaction(overlay, txnId, context, queued);
+    const begun = evaluate(transaction);
+    const result = isInSteps ? yield* begun as Steps<unknown> : begun;
     assert(!(result instanceof Promise), "a request that is evaluated synchronously");
     this.#host.onEvaluated?.(transaction);
-    const finished = transaction.finish();
-    if (finished === undefined) return { kind: "done", txnId: seen, result };
-    group.overlay.absorb(finished.overlay);
-    group.transactions++;
-    group.bytes += finished.record.size;
-    this.#issued = txnId;
-    return { kind: "done", txnId, result };
+    const finished = yield* transaction.finish();
+    return { txnId: finished === undefined ? seen : txnId, result, finished };
+  }
+
+  /** Goes on until all is done, or for a slice of time. */
+  #slice<T>(steps: Steps<T>, untilMs?: number): IteratorResult<void, T> {
+    let result = steps.next();
+    // Most are done with their first step, and a look at the clock costs as much as some of them.
+    if (result.done === true) return result;
+    const endMs = untilMs ?? this.#host.elapsed() + SLICE_MS;
+    while (result.done !== true && this.#host.elapsed() < endMs) result = steps.next();
+    return result;
+  }
+
+  #accept(request: Request, { txnId, result, finished }: Evaluated): void {
+    if (finished !== undefined) {
+      this.#next.overlay.absorb(finished.overlay);
+      this.#next.transactions++;
+      this.#next.bytes += finished.record.size;
+      this.#issued = txnId;
+      for (const number of finished.forgotten ?? []) this.#forgotten.set(number, txnId);
+    }
+    this.#join(request, { kind: "done", txnId, result });
+  }
+
+  #join(request: Request, outcome: Outcome): void {
+    request.outcome = outcome;
+    this.#next.requests.push(request);
+  }
+
+  /** A request holds the queue from now on: those before it need not wait for it. */
+  #hold(): void {
+    if (this.#flushing === undefined && this.#next.requests.length > 0) this.#begin();
+    this.#catchUp();
+  }
+
+  /** Whether something is to be evaluated that nothing else keeps waiting. */
+  get #isBehind(): boolean {
+    if (this.#held !== undefined) return this.#held.evaluated === undefined;
+    return this.#overflow.length > 0 && this.#next.bytes <= GROUP_BYTES_MAX;
+  }
+
+  #catchUp(): void {
+    if (this.#isCatchingUp || !this.#isBehind) return;
+    this.#isCatchingUp = true;
+    void this.#goOn();
+  }
+
+  /** Never rejects. */
+  async #goOn(): Promise<void> {
+    while (this.#isBehind) {
+      await this.#host.pause();
+      this.#evaluateSome();
+      this.#onProgress?.();
+    }
+    this.#isCatchingUp = false;
+  }
+
+  /** Evaluates what waits, for a slice of time. */
+  #evaluateSome(): void {
+    const endMs = this.#host.elapsed() + SLICE_MS;
+    do {
+      if (this.#held !== undefined) {
+        this.#goOnWith(this.#held, endMs);
+      } else {
+        const request = this.#overflow.shift();
+        if (request !== undefined) this.#evaluate(request, endMs);
+      }
+    } while (this.#isBehind && this.#host.elapsed() < endMs);
+  }
+
+  #goOnWith(held: Held, endMs: number): void {
+    try {
+      const { done, value } = this.#slice(held.steps, endMs);
+      if (done !== true) return;
+      held.evaluated = value;
+    } catch (error) {
+      this.#release();
+      this.#join(held.request, { kind: "failed", error });
+      return;
+    }
+    const isGroupFree = this.#next.requests.length === 0;
+    if (isGroupFree || held.evaluated.finished === undefined) this.#settleHeld();
+    else if (this.#flushing === undefined) this.#begin();
+  }
+
+  /** What it wrote may be much: it becomes a group as it is, and is not copied into one. */
+  #settleHeld(): void {
+    const held = this.#held;
+    if (held?.evaluated === undefined) return;
+    this.#release();
+    this.#accept(held.request, held.evaluated);
+  }
+
+  /** The queue is not held any more: what was kept for the request that held it goes. */
+  #release(): void {
+    this.#held = undefined;
+    this.#base.end();
+    if (this.#durable.length === 0) return;
+    for (const { overlay } of this.#durable.splice(0)) this.#base.committed(overlay);
+    (this.#flushing?.group ?? this.#next).overlay.rebase(this.#base);
   }
 
   async #run(): Promise<void> {
-    while (this.#flushing !== undefined || this.#next.requests.length > 0) {
+    while (this.length > 0) {
+      if (this.#flushing === undefined && this.#next.requests.length === 0) {
+        await new Promise<void>((resolve) => {
+          this.#onProgress = resolve;
+        });
+        continue;
+      }
       const flushing = this.#flushing ?? this.#begin();
       const error = await flushing.ended;
       const { group, startMs } = flushing;
@@ -223,7 +374,6 @@ export class CommitQueue {
       this.#flushing = undefined;
       if (error === undefined) this.#flushed(group);
       else this.#failed();
-      this.#drainOverflow();
       // The storage need not wait until the answers are sent.
       if (this.#isNextDue(flushed)) this.#begin();
       this.#tell(flushed);
@@ -239,17 +389,22 @@ export class CommitQueue {
     this.#next = newGroup(group.overlay);
     this.#target = undefined;
     const startMs = this.#host.elapsed();
-    this.#flushing = { group, startMs, ended: this.#flush(group) };
-    return this.#flushing;
+    const flushing = { group, startMs, ended: this.#flush(group) };
+    this.#flushing = flushing;
+    this.#settleHeld();
+    this.#catchUp();
+    return flushing;
   }
 
   /**
    * Whether some of the requests are being evaluated while others are flushed, and both take about as
    * long: then neither should wait. When all came early in the flush it is the storage that takes the
-   * time, and a group that waits for those who are answered now is the better one.
+   * time, and a group that waits for those who are answered now is the better one. While the queue is
+   * held nobody can join.
    */
   #isNextDue({ group, error, startMs, elapsedMs }: Flushed): boolean {
     const { requests, lastMs } = this.#next;
+    if (this.#held !== undefined) return requests.length > 0;
     if (error !== undefined || requests.length < group.requests.length * ENOUGH) return false;
     return lastMs - startMs > elapsedMs * EARLY;
   }
@@ -288,8 +443,12 @@ export class CommitQueue {
   }
 
   #flushed(group: Group): void {
-    this.#base.committed(group.overlay);
-    this.#next.overlay.rebase(this.#base);
+    if (this.#held === undefined) {
+      this.#base.committed(group.overlay);
+      this.#next.overlay.rebase(this.#base);
+    } else {
+      this.#durable.push(group);
+    }
     if (!group.overlay.isEmpty) {
       this.#host.onDurable(readHead(group.overlay.get(HEAD_KEY)));
     }
@@ -307,18 +466,28 @@ export class CommitQueue {
     this.#host.onFlush({ requests: requests.length, transactions, bytes, elapsedMs, isFailed });
   }
 
+  /** All that was evaluated over the group that failed is evaluated again, in its order. */
   #failed(): void {
-    this.#base.forget();
     const again = this.#next.requests;
-    this.#next = newGroup(this.#base);
-    for (const request of again) this.#evaluate(request);
-  }
-
-  #drainOverflow(): void {
-    while (this.#overflow.length > 0 && this.#next.bytes <= GROUP_BYTES_MAX) {
-      const request = this.#overflow.shift();
-      if (request !== undefined) this.#evaluate(request);
+    if (this.#held !== undefined) {
+      again.push(this.#held.request);
+      abandon(this.#held.steps);
+      this.#durable = [];
+      this.#release();
     }
+    this.#base.forget();
+    this.#next = newGroup(this.#base);
+    this.#overflow = [...again, ...this.#overflow];
+    this.#catchUp();
+  }
+}
+
+/** Whoever reads half-way closes what it has open. */
+function abandon(steps: Steps<unknown>): void {
+  try {
+    steps.return(undefined);
+  } catch {
+    // It is evaluated again, and what is wrong with it is found then.
   }
 }
 
@@ -330,76 +499,4 @@ function settle(request: Request): void {
   const { outcome } = request;
   if (outcome.kind === "done") request.resolve({ txnId: outcome.txnId, result: outcome.result });
   else if (outcome.kind === "failed") request.reject(outcome.error);
-}
-
-/**
- * The durable state under the groups: a fresh snapshot for each evaluation, so that none is held
- * open, and a memory of the few records that every write reads.
- */
-class BaseReader implements Reader {
-  readonly #storage: KeyValue;
-  readonly #hot = new Map<Key, Value | undefined>();
-  #snapshot: Snapshot | undefined;
-
-  constructor(storage: KeyValue) {
-    this.#storage = storage;
-  }
-
-  begin(): void {
-    this.#snapshot = this.#storage.snapshot();
-  }
-
-  end(): void {
-    this.#snapshot?.close();
-    this.#snapshot = undefined;
-  }
-
-  /** A group is durable: what is remembered follows it. */
-  committed({ writes }: Overlay): void {
-    if (this.#hot.size < writes.size) {
-      for (const key of this.#hot.keys()) if (writes.has(key)) this.#hot.set(key, writes.get(key));
-    } else {
-      for (const [key, value] of writes) if (this.#hot.has(key)) this.#hot.set(key, value);
-    }
-  }
-
-  /** A flush failed: whatever it left, the storage knows better. */
-  forget(): void {
-    this.#hot.clear();
-  }
-
-  get(key: Key, fields?: readonly string[]): Value | undefined {
-    if (!isHot(key)) return this.#reader.get(key, fields);
-    const known = this.#hot.get(key);
-    if (known !== undefined || this.#hot.has(key)) return known;
-    const value = this.#reader.get(key);
-    // Names that are asked for have no bound; what is kept of known collections has.
-    if (value !== undefined || !key.startsWith("k")) this.#hot.set(key, value);
-    return value;
-  }
-
-  has(key: Key): boolean {
-    return this.#reader.has(key);
-  }
-
-  entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
-    return this.#reader.entries(range, fields);
-  }
-
-  keys(range: KeyRange): Iterable<Key> {
-    return this.#reader.keys(range);
-  }
-
-  get #reader(): Snapshot {
-    if (this.#snapshot === undefined) {
-      throw new PeerError("store.closed", "the transaction has ended");
-    }
-    return this.#snapshot;
-  }
-}
-
-/** Head, collection numbers, counts and lists of indexes: few, small, and read by every write. */
-function isHot(key: Key): boolean {
-  const kind = key.charAt(0);
-  return kind === "h" || kind === "k" || kind === "n" || kind === "i";
 }

@@ -18,6 +18,7 @@ import {
   REMEMBERED_ANSWER_MS,
   UNAPPLIED_SITE_MS,
 } from "../limits.ts";
+import type { Steps } from "../steps.ts";
 import { collectableGraves } from "./graves.ts";
 import { transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Head, TransactionRecord } from "./records.ts";
@@ -56,7 +57,7 @@ export interface DueWork {
  * The next bounded piece of work. Maintenance is logged itself, so a full log is never quite within
  * its bounds: one transaction over is as good as it gets.
  */
-export function dueWork(view: View, retention: Retention, wallMs: number): DueWork {
+export function* dueWork(view: View, retention: Retention, wallMs: number): Steps<DueWork> {
   const { head } = view;
   // Never ahead of the last write: a wall clock that leapt must not make the store forget.
   const nowMs = Math.min(wallMs, msOfTime(head.time));
@@ -66,11 +67,11 @@ export function dueWork(view: View, retention: Retention, wallMs: number): DueWo
   const sites = expiredSites(view.reader, nowMs - retention.siteMs, MAINTENANCE_BATCH);
   if (sites.length > 0) return { operations: [{ kind: "forget_sites", sites }], hasMore: true };
   const operations: StoreOperation[] = [];
-  const trim = trimTarget(view, head, retention, nowMs);
+  const trim = yield* trimTarget(view, head, retention, nowMs);
   if (trim.upTo > head.floor) operations.push({ kind: "trim", upTo: trim.upTo });
   const horizon = Math.max(0, timeOfMs(nowMs - retention.horizonMs));
   const collectable = collectableGraves(view.reader, horizon, trim.upTo, MAINTENANCE_BATCH + 1);
-  const graves = countOf(collectable);
+  const graves = yield* countOf(collectable);
   if (graves > 0) operations.push({ kind: "horizon", time: horizon });
   return { operations, hasMore: trim.isCut || graves > MAINTENANCE_BATCH };
 }
@@ -83,15 +84,17 @@ export function heartbeat(view: View, nowMs: number): StoreOperation[] {
 }
 
 /** The newest transaction that some bound wants gone. */
-function trimTarget(
+function* trimTarget(
   view: View,
   head: Head,
   retention: Retention,
   nowMs: number,
-): { upTo: number; isCut: boolean } {
+): Steps<{ upTo: number; isCut: boolean }> {
   let { logCount, logBytes, floor } = head;
   let looked = 0;
-  for (const { key, value } of view.reader.entries(transactionRange(floor, head.txnId))) {
+  const range = transactionRange(floor, head.txnId);
+  // Not the operations: there may be a million in each.
+  for (const { key, value } of view.reader.entries(range, ["at", "size"])) {
     const record = value as unknown as TransactionRecord;
     const isOver = logCount > retention.logCount || logBytes > retention.logBytes;
     if (!isOver && ageOf(record, nowMs) <= retention.logAgeMs) break;
@@ -99,6 +102,7 @@ function trimTarget(
     logCount--;
     logBytes -= record.size;
     looked++;
+    yield;
     if (looked === MAINTENANCE_BATCH) return { upTo: floor, isCut: true };
   }
   return { upTo: floor, isCut: false };
@@ -108,8 +112,11 @@ function ageOf(record: TransactionRecord, nowMs: number): number {
   return nowMs - record.at;
 }
 
-function countOf(items: Iterable<unknown>): number {
+function* countOf(items: Iterable<unknown>): Steps<number> {
   let count = 0;
-  for (const _ of items) count++;
+  for (const _ of items) {
+    count++;
+    yield;
+  }
   return count;
 }

@@ -8,6 +8,7 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { Key, KeyEntry, KeyRange, Reader, Writes } from "../platform.ts";
+import { KeyOrder, RUN_MAX } from "./key-order.ts";
 
 export class Overlay implements Reader {
   #writes = new Map<Key, Value | undefined>();
@@ -16,10 +17,10 @@ export class Overlay implements Reader {
   #kinds = 0;
   /** The same for keys that were removed. */
   #removedKinds = 0;
-  /** Own keys in order, but for those in #recent. Undefined until somebody reads a range. */
-  #sorted: Key[] | undefined;
-  /** Own keys that came since, in no order; few, so that a range read need not sort them all. */
-  #recent: Key[] | undefined;
+  /** Own keys in order. Undefined while they are few and nobody reads a range. */
+  #order: KeyOrder | undefined;
+  /** Walks over own entries that are under way: each gives what there was when it began. */
+  #walks: Set<OwnWalk> | undefined;
   /** Ranges in which the reader below has nothing. */
   #vacant: KeyRange[] | undefined;
   /** Called before each write; what it throws ends the request. */
@@ -71,8 +72,7 @@ export class Overlay implements Reader {
     this.#writes = other.#writes;
     this.#kinds = other.#kinds;
     this.#removedKinds = other.#removedKinds;
-    this.#sorted = undefined;
-    this.#recent = undefined;
+    this.#order = other.#order;
   }
 
   get(key: Key, fields?: readonly string[]): Value | undefined {
@@ -97,63 +97,93 @@ export class Overlay implements Reader {
 
   /** The state when the walk began: what is written meanwhile does not show in it. */
   entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
-    const own = this.#ownEntries(range);
-    if (own.length === 0) return this.#parent.entries(range, fields);
+    const own = this.#walk(range);
+    if (own === undefined) return this.#parent.entries(range, fields);
     return this.#merged({ range, fields }, own);
   }
 
   keys(range: KeyRange): Iterable<Key> {
-    const own = this.#ownEntries(range);
-    if (own.length === 0) return this.#parent.keys(range);
+    const own = this.#walk(range);
+    if (own === undefined) return this.#parent.keys(range);
     return keysOf(this.#merged({ range, fields: NO_FIELDS }, own));
   }
 
-  *#merged({ range, fields }: Asked, own: readonly OwnEntry[]): Iterable<KeyEntry> {
+  *#merged({ range, fields }: Asked, own: OwnWalk): Iterable<KeyEntry> {
     const isBefore = range.reverse === true ? isAbove : isBelow;
-    let next = 0;
-    for (const entry of this.#parent.entries(range, fields)) {
-      for (; isBefore(own[next]?.key, entry.key); next++) yield* present(own[next]);
-      if (own[next]?.key === entry.key) yield* present(own[next++]);
-      else yield entry;
+    try {
+      for (const entry of this.#parent.entries(range, fields)) {
+        for (; isBefore(own.key, entry.key); own.next()) yield* this.#present(own);
+        if (own.key === entry.key) {
+          yield* this.#present(own);
+          own.next();
+        } else yield entry;
+      }
+      for (; own.key !== undefined; own.next()) yield* this.#present(own);
+    } finally {
+      this.#walks?.delete(own);
+      if (this.#walks?.size === 0) this.#walks = undefined;
     }
-    for (; next < own.length; next++) yield* present(own[next]);
   }
 
   #set(key: Key, value: Value | undefined): void {
     const { size } = this.#writes;
+    if (this.#walks !== undefined) this.#keepFor(this.#walks, key);
     this.#writes.set(key, value);
     if (value === undefined) this.#removedKinds |= kindOf(key);
     if (this.#writes.size === size) return;
     this.#kinds |= kindOf(key);
-    this.#recent?.push(key);
+    if (this.#order !== undefined) this.#order.add(key);
+    else if (size + 1 === RUN_MAX) this.#order = orderOf(this.#writes.keys());
   }
 
-  #ownEntries(range: KeyRange): readonly OwnEntry[] {
+  /** What a key is before it is written to, for the walks that will come to it. */
+  #keepFor(walks: ReadonlySet<OwnWalk>, key: Key): void {
+    for (const { before } of walks) {
+      if (!before.has(key)) before.set(key, this.#writes.get(key));
+    }
+  }
+
+  /** Undefined when there is nothing to walk over. */
+  #walk(range: KeyRange): OwnWalk | undefined {
     const kind = kindOf(range.from);
-    if (kind === kindOf(range.to) && (this.#kinds & kind) === 0) return NOTHING;
-    return this.#ownKeys(range).map((key) => ({ key, value: this.#writes.get(key) }));
+    if (this.isEmpty || (kind === kindOf(range.to) && (this.#kinds & kind) === 0)) return undefined;
+    this.#order ??= orderOf(this.#writes.keys());
+    const walk = new OwnWalk(this.#order.walk(range));
+    if (walk.key === undefined) return undefined;
+    this.#walks ??= new Set();
+    this.#walks.add(walk);
+    return walk;
   }
 
-  #ownKeys(range: KeyRange): Key[] {
-    if (this.#writes.size === 0) return [];
-    const sorted = this.#settled();
-    const from = firstAtOrAfter(sorted, range.from);
-    const own = sorted.slice(from, firstAtOrAfter(sorted, range.to));
-    const recent = (this.#recent ?? []).filter((key) => key >= range.from && key < range.to);
-    const keys = recent.length === 0 ? own : [...own, ...recent].sort();
-    return range.reverse === true ? keys.toReversed() : keys;
+  *#present({ key, before }: OwnWalk): Iterable<KeyEntry> {
+    if (key === undefined) return;
+    const value = before.has(key) ? before.get(key) : this.#writes.get(key);
+    if (value !== undefined) yield { key, value };
+  }
+}
+
+/** A walk over own keys. */
+class OwnWalk {
+  readonly #keys: Iterator<Key, undefined>;
+  /** The next one; undefined at the end. */
+  key: Key | undefined;
+  /** What was written over since the walk began, as it was then. */
+  readonly before: Map<Key, Value | undefined> = new Map();
+
+  constructor(keys: Iterator<Key, undefined>) {
+    this.#keys = keys;
+    this.next();
   }
 
-  /** The keys in order, all but a few recent ones. */
-  #settled(): readonly Key[] {
-    const sorted = this.#sorted;
-    const recent = this.#recent ?? [];
-    if (sorted !== undefined && recent.length <= RECENT_MAX) return sorted;
-    const keys = sorted === undefined ? [...this.#writes.keys()] : [...sorted, ...recent];
-    this.#sorted = keys.sort();
-    this.#recent = [];
-    return keys;
+  next(): void {
+    this.key = this.#keys.next().value;
   }
+}
+
+function orderOf(keys: Iterable<Key>): KeyOrder {
+  const order = new KeyOrder();
+  for (const key of keys) order.add(key);
+  return order;
 }
 
 /** What is asked for of the reader below. */
@@ -161,14 +191,6 @@ interface Asked {
   readonly range: KeyRange;
   readonly fields: readonly string[] | undefined;
 }
-
-/** What was written under a key; undefined when it was removed. */
-interface OwnEntry {
-  readonly key: Key;
-  readonly value: Value | undefined;
-}
-
-const NOTHING: readonly OwnEntry[] = [];
 
 /** A key begins with the letter of its kind: the bit for it. */
 function kindOf(key: Key): number {
@@ -181,28 +203,10 @@ function* keysOf(entries: Iterable<KeyEntry>): Iterable<Key> {
 
 const NO_FIELDS: readonly string[] = [];
 
-/** How many keys a range read may look through one by one. */
-const RECENT_MAX = 256;
-
-function* present(entry: OwnEntry | undefined): Iterable<KeyEntry> {
-  if (entry?.value !== undefined) yield { key: entry.key, value: entry.value };
-}
-
 function isBelow(a: Key | undefined, b: Key): boolean {
   return a !== undefined && a < b;
 }
 
 function isAbove(a: Key | undefined, b: Key): boolean {
   return a !== undefined && a > b;
-}
-
-function firstAtOrAfter(sorted: readonly Key[], key: Key): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] as Key) < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -17,6 +17,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import type { Shown } from "../crdt/show.ts";
+import { AT_ONCE, type Steps } from "../steps.ts";
 
 /** Where the store stands; changes with every transaction. */
 export type Head = {
@@ -248,4 +249,32 @@ export function approximateSize(value: Value): number {
     default:
       return 1;
   }
+}
+
+/** Lists above each other in a record of the log: steps in a transaction, operations in a step. */
+const RECORD_LEVELS = 4;
+
+/** The approximate size of a record of the log, which may be of a million operations. */
+export function* recordSize(record: TransactionRecord): Steps<number> {
+  const { steps, changes, guards } = record;
+  let parts = changes.length + (guards?.length ?? 0);
+  for (const { operations } of steps) parts += operations.length;
+  return parts <= AT_ONCE ? approximateSize(record) : yield* sizeInSteps(record, RECORD_LEVELS);
+}
+
+function* sizeInSteps(value: Value, levels: number): Steps<number> {
+  const isLeaf = levels === 0 || typeof value !== "object" || value === null;
+  if (isLeaf || value instanceof Uint8Array) return approximateSize(value);
+  let size = 3;
+  if (isArray(value)) {
+    for (const element of value) {
+      size += levels === 1 ? approximateSize(element) : yield* sizeInSteps(element, levels - 1);
+      yield;
+    }
+    return size;
+  }
+  for (const key in value) {
+    size += key.length + (yield* sizeInSteps(value[key] as Value, levels - 1)) + 1;
+  }
+  return size;
 }

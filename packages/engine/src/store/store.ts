@@ -11,6 +11,7 @@ import { PeerError, type Site, type Value } from "@bigpeer/protocol";
 import type { ClockLimits } from "../crdt/clock.ts";
 import { DRIFT_MS_MAX, REST_MS_MAX } from "../limits.ts";
 import type { KeyValue, Platform, Reader, Snapshot } from "../platform.ts";
+import type { Steps } from "../steps.ts";
 import {
   type ChangesSince,
   type Cursor,
@@ -18,7 +19,13 @@ import {
   type DocumentDelta,
   deltaSince,
 } from "./change-log.ts";
-import { CommitQueue, type Committed, type Evaluate, type Flush } from "./commit-queue.ts";
+import {
+  CommitQueue,
+  type Committed,
+  type Evaluate,
+  type EvaluateInSteps,
+  type Flush,
+} from "./commit-queue.ts";
 import { CURRENT_FORMAT, type Format, openIdentity } from "./identity.ts";
 import { IndexBuilder } from "./index-builder.ts";
 import { HEAD_KEY } from "./keys.ts";
@@ -204,6 +211,14 @@ export class Store {
     return this.#queue.submit(evaluate, requestId);
   }
 
+  /**
+   * The same for a request of any size: it is evaluated in slices of time, while later writes of this
+   * store wait, and everything else goes on.
+   */
+  transactInSteps<T>(evaluate: EvaluateInSteps<T>, requestId?: string): Promise<Committed<T>> {
+    return this.#queue.submitInSteps(evaluate, requestId);
+  }
+
   snapshot(): StoreSnapshot {
     return new StoreSnapshot(this.#storage.snapshot(), this.identity, this.#known);
   }
@@ -234,7 +249,7 @@ export class Store {
   async upload(upload: Upload, judge?: JudgeUpload, owner?: string): Promise<UploadAnswer> {
     checkEnvelope(upload);
     if (upload.site === this.identity.site) return { kind: "forked" };
-    const { txnId, result } = await this.transact((transaction) =>
+    const { txnId, result } = await this.transactInSteps((transaction) =>
       this.#take(transaction, upload, judge, owner),
     );
     if ("kind" in result) return result;
@@ -311,9 +326,9 @@ export class Store {
 
   async #forget(retention: Retention): Promise<number> {
     for (let made = 0; ; made++) {
-      const { result } = await this.transact((transaction) => {
-        const due = dueWork(transaction.view, retention, this.#platform.now());
-        transaction.apply(due.operations);
+      const { result } = await this.transactInSteps(function* forget(transaction) {
+        const due = yield* dueWork(transaction.view, retention, transaction.nowMs);
+        yield* transaction.applyInSteps(due.operations);
         return due;
       });
       if (result.operations.length === 0) return made;
@@ -334,18 +349,18 @@ export class Store {
   }
 
   /** Takes an upload by its number: it is applied, or counts as refused. */
-  #take(
+  *#take(
     transaction: Transaction,
     upload: Upload,
     judge: JudgeUpload | undefined,
     owner: string | undefined,
-  ): UploadAnswer | Pick<UploadRecord, "outcome" | "reason"> {
+  ): Steps<UploadAnswer | Pick<UploadRecord, "outcome" | "reason">> {
     const known = answerFromRecord(transaction.view, this.#platform, upload, owner);
     if (known !== undefined) return known;
     const last = lastTimeOf(transaction.view, upload.site);
     try {
-      const steps = checkSteps(upload);
-      const outcomes = applyUpload(transaction, { site: upload.site, steps }, judge?.());
+      const steps = yield* checkSteps(upload);
+      const outcomes = yield* applyUpload(transaction, { site: upload.site, steps }, judge?.());
       const time = steps.at(-1)?.time ?? last;
       transaction.markUpload(markOf(transaction.view, upload, { time, owner }));
       return { outcome: outcomes.includes("stale") ? "stale" : "applied", reason: "" };

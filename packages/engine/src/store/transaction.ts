@@ -23,6 +23,7 @@ import { type ClockLimits, checkRemoteTime, checkWallClock, nextTime } from "../
 import { newestOfMerge } from "../crdt/state-parts.ts";
 import { INDEXES_MAX, OPERATIONS_MAX } from "../limits.ts";
 import type { KeyRange, Reader } from "../platform.ts";
+import { AT_ONCE, finish, type Steps } from "../steps.ts";
 import { Applier, type OperationOutcome } from "./applier.ts";
 import { Overlay } from "./overlay.ts";
 import { OwnWrites } from "./own-writes.ts";
@@ -40,9 +41,25 @@ export interface TransactionContext {
   readonly isTraced?: boolean;
 }
 
+/** What the queue knows of a transaction, and of those before it. */
+export interface QueuedTransaction {
+  readonly requestId?: string | undefined;
+  /** For collections by their number the last transaction that forgot documents. */
+  readonly forgotten?: ReadonlyMap<number, number>;
+}
+
+/** A transaction that changed something. */
+export interface FinishedTransaction {
+  readonly overlay: Overlay;
+  readonly record: TransactionRecord;
+  /** Numbers of collections of which it forgot documents. */
+  readonly forgotten: ReadonlySet<number> | undefined;
+}
+
 export class Transaction {
   readonly #context: TransactionContext;
   readonly #parent: Reader;
+  readonly #forgotten: ReadonlyMap<number, number> | undefined;
   #applier: Applier;
   #overlay: Overlay;
   #view: View;
@@ -55,8 +72,14 @@ export class Transaction {
   #kind: "documents" | "housekeeping" | undefined;
   #isEnded = false;
 
-  constructor(parent: Reader, txnId: number, context: TransactionContext, requestId?: string) {
+  constructor(
+    parent: Reader,
+    txnId: number,
+    context: TransactionContext,
+    { requestId, forgotten }: QueuedTransaction = {},
+  ) {
     this.#context = context;
+    this.#forgotten = forgotten;
     this.#parent = parent;
     this.txnId = txnId;
     this.#overlay = new Overlay(parent);
@@ -111,16 +134,44 @@ export class Transaction {
     return { id: documentId(id).id, fields: shown.fields, types: shown.types };
   }
 
+  /** Whether anything in a collection may be other than it was after a transaction. */
+  isChangedSince(collection: string, txnId: number): boolean {
+    if (this.isForgottenSince(collection, txnId)) return true;
+    for (const _ of this.view.changedSince(collection, txnId)) return true;
+    return false;
+  }
+
+  /**
+   * Whether documents of a collection were forgotten after a transaction, which leaves no trace of them.
+   * Only for what is after the store was opened.
+   */
+  isForgottenSince(collection: string, txnId: number): boolean {
+    const number = this.view.collectionNumber(collection);
+    if (number === undefined) return false;
+    if (this.#applier.forgotten?.has(number) === true) return true;
+    return (this.#forgotten?.get(number) ?? 0) > txnId;
+  }
+
   /** Applies the operations of one statement or command: one tick for all of them. */
   apply(operations: readonly Operation[]): OperationOutcome[] {
+    return finish(this.applyInSteps(operations));
+  }
+
+  /** The same with pauses, for as many operations as somebody outside likes. */
+  *applyInSteps(operations: readonly Operation[]): Steps<OperationOutcome[]> {
     if (operations.length === 0) return [];
-    this.#admit(operations);
+    yield* this.#admit(operations);
     const { nowMs, clock, isClockAccepted } = this.#context;
     const last = this.#applier.time;
     if (!isClockAccepted) checkWallClock(last, nowMs, clock);
-    const checked = operations.map(checkOperation);
-    for (const operation of checked) this.#checkStamps(operation);
-    return this.#applier.step({ time: nextTime(last, nowMs), operations: checked });
+    const checked: Operation[] = [];
+    for (const operation of operations) {
+      if (checked.length > 0) yield;
+      const next = checkOperation(operation);
+      this.#checkStamps(next);
+      checked.push(next);
+    }
+    return yield* this.#applier.step({ time: nextTime(last, nowMs), operations: checked });
   }
 
   /**
@@ -129,8 +180,9 @@ export class Transaction {
    */
   applyLayers(operations: readonly (LayerOperation | LocalOperation)[]): void {
     if (operations.length === 0) return;
-    this.#check(operations);
-    this.#applier.step({ time: nextTime(this.#applier.time, this.#context.nowMs), operations });
+    finish(this.#check(operations));
+    const time = nextTime(this.#applier.time, this.#context.nowMs);
+    finish(this.#applier.step({ time, operations }));
   }
 
   /** Many keys of this range are about to be asked for: see Overlay. */
@@ -140,9 +192,14 @@ export class Transaction {
 
   /** Applies operations of another site under its own stamp. */
   applyForeign(stamp: Stamp, operations: readonly Operation[]): OperationOutcome[] {
-    this.#admit(operations);
+    return finish(this.applyForeignInSteps(stamp, operations));
+  }
+
+  /** The same with pauses. */
+  *applyForeignInSteps(stamp: Stamp, operations: readonly Operation[]): Steps<OperationOutcome[]> {
+    yield* this.#admit(operations);
     checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
-    return this.#applier.step({ time: stamp.time, site: stamp.site, operations });
+    return yield* this.#applier.step({ time: stamp.time, site: stamp.site, operations });
   }
 
   /** Ties the transaction to an upload: its number is taken in the same breath. */
@@ -157,29 +214,33 @@ export class Transaction {
   }
 
   /** Closes the transaction; undefined when it changed nothing. */
-  finish(): { overlay: Overlay; record: TransactionRecord } | undefined {
+  *finish(): Steps<FinishedTransaction | undefined> {
     this.#isEnded = true;
     this.#overlay.onWrite = undefined;
-    const record = this.#applier.finish(this.#origin);
-    return record === undefined ? undefined : { overlay: this.#overlay, record };
+    const record = yield* this.#applier.finish(this.#origin);
+    if (record === undefined) return undefined;
+    const { forgotten } = this.#applier;
+    return { overlay: this.#overlay, record, forgotten };
   }
 
-  #admit(operations: readonly Operation[]): void {
+  *#admit(operations: readonly Operation[]): Steps<void> {
     this.#operations += operations.length;
     if (this.#operations > OPERATIONS_MAX) {
       const message = `expected at most ${OPERATIONS_MAX} operations in a transaction`;
       throw new PeerError("operation.refused", message);
     }
-    this.#check(operations);
+    yield* this.#check(operations);
   }
 
-  #check(operations: readonly Operation[]): void {
+  *#check(operations: readonly Operation[]): Steps<void> {
     if (this.#isEnded) throw endedError();
+    let seen = 0;
     for (const operation of operations) {
+      if (++seen % AT_ONCE === 0) yield;
       this.#checkKind(operation);
       if (operation.kind === "create_index") this.#checkRoom(operation, operations);
     }
-    checkDistinct(operations);
+    if (operations.length > 1) yield* checkDistinct(operations);
   }
 
   #checkKind(operation: Operation): void {
@@ -212,10 +273,11 @@ function endedError(): PeerError {
 }
 
 /** One tick cannot order two operations on one document. States have their own stamps. */
-function checkDistinct(operations: readonly Operation[]): void {
-  if (operations.length < 2) return;
+function* checkDistinct(operations: readonly Operation[]): Steps<void> {
   const collections = new Map<string, Set<string>>();
+  let looked = 0;
   for (const operation of operations) {
+    if (++looked % AT_ONCE === 0) yield;
     if (!isDocumentOperation(operation)) continue;
     if (operation.kind === "merge" || operation.kind === "layer") continue;
     const { collection, id } = operation;

@@ -20,6 +20,7 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 import type { Platform } from "../platform.ts";
+import { AT_ONCE, type Steps } from "../steps.ts";
 import type { OperationOutcome } from "./applier.ts";
 import { uploadKey } from "./keys.ts";
 import type { UploadMark, UploadRecord } from "./records.ts";
@@ -69,11 +70,14 @@ export interface JudgedStep {
   readonly operations: readonly UploadOperation[];
 }
 
+/** Applies the operations of a step. To be gone through once. */
+export type ApplyStep = () => Steps<OperationOutcome[]>;
+
 /**
  * Judges the steps of an upload one by one: it calls `apply` once, and throws to refuse the whole
  * upload, before or after.
  */
-export type JudgeStep = (step: JudgedStep, apply: () => OperationOutcome[]) => OperationOutcome[];
+export type JudgeStep = (step: JudgedStep, apply: ApplyStep) => Steps<OperationOutcome[]>;
 
 /** Begins the judgement of an upload; called again when the upload is evaluated again. */
 export type JudgeUpload = () => JudgeStep;
@@ -170,11 +174,11 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Applies the steps of another site inside a transaction. Throws PeerError to refuse them whole. */
-export function applyUpload(
+export function* applyUpload(
   transaction: Transaction,
   { site, steps }: Pick<Upload, "site" | "steps">,
   judge: JudgeStep = (_, apply) => apply(),
-): OperationOutcome[] {
+): Steps<OperationOutcome[]> {
   const outcomes: OperationOutcome[] = [];
   let last = lastTimeOf(transaction.view, site);
   for (const step of steps) {
@@ -185,8 +189,10 @@ export function applyUpload(
     last = step.time;
     const { operations } = step;
     const stamp = { time: step.time, site };
-    const apply = (): OperationOutcome[] => transaction.applyForeign(stamp, operations);
-    for (const [i, outcome] of judge({ transaction, stamp, operations }, apply).entries()) {
+    const apply: ApplyStep = () => transaction.applyForeignInSteps(stamp, operations);
+    const judged = yield* judge({ transaction, stamp, operations }, apply);
+    for (const [i, outcome] of judged.entries()) {
+      if (i % AT_ONCE === 0) yield;
       if (outcome === "missing" && operations[i]?.kind === "update") {
         throw new PeerError("operation.refused", "the document is not known here");
       }
@@ -230,15 +236,19 @@ export function checkEnvelope({ site, number, digest }: Upload): void {
 }
 
 /** The steps of an upload in normal form; refuses what has a wrong shape. */
-export function checkSteps(upload: Upload): UploadStep[] {
-  return upload.steps.map(({ time, operations }, i) => {
+export function* checkSteps(upload: Upload): Steps<UploadStep[]> {
+  const steps: UploadStep[] = [];
+  for (const [i, { time, operations }] of upload.steps.entries()) {
     if (!Number.isSafeInteger(time) || time < 1) {
       const at = `steps[${i}].time`;
       throw new PeerError("operation.invalid", "expected a time of at least 1", { at });
     }
-    const checked = operations.map((operation, j) =>
-      checkUpload(operation, `steps[${i}].operations[${j}]`),
-    );
-    return { time, operations: checked };
-  });
+    const checked: UploadOperation[] = [];
+    for (const [j, operation] of operations.entries()) {
+      checked.push(checkUpload(operation, `steps[${i}].operations[${j}]`));
+      yield;
+    }
+    steps.push({ time, operations: checked });
+  }
+  return steps;
 }

@@ -414,6 +414,14 @@ class DocumentWalk implements Iterator<StoredDocument> {
   }
 }
 
+/** Whether a scan comes to the document with this key of its id. */
+export function isInScan(range: ScanRange, idKey: string): boolean {
+  // The number is that of any collection.
+  const { from, to } = scanRange(1, range);
+  const key = documentKey(1, idKey);
+  return key >= from && key < to;
+}
+
 function scanRange(collection: number, { low, high, after, reverse }: ScanRange): KeyRange {
   const whole = documentsBetween(collection, low, high);
   if (after === undefined) return reverse === true ? { ...whole, reverse } : whole;

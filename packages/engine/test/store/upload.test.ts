@@ -242,14 +242,15 @@ test("[S4] the number of the last upload is known for each site", async () => {
 test("[S26] a judge sees each step before and after, and what it refuses never was", async () => {
   const { store, storage } = await openStore();
   const seen: unknown[] = [];
-  const judge: JudgeUpload = () => (step, apply) => {
-    const look = (): unknown => step.transaction.view.get("c", "a")?.fields["n"] ?? "none";
-    const before = look();
-    const outcomes = apply();
-    seen.push([before, outcomes, look(), step.stamp.site]);
-    if (look() === 2) throw new PeerError("permission.denied", "no twos");
-    return outcomes;
-  };
+  const judge: JudgeUpload = () =>
+    function* judgeStep(step, apply) {
+      const look = (): unknown => step.transaction.view.get("c", "a")?.fields["n"] ?? "none";
+      const before = look();
+      const outcomes = yield* apply();
+      seen.push([before, outcomes, look(), step.stamp.site]);
+      if (look() === 2) throw new PeerError("permission.denied", "no twos");
+      return outcomes;
+    };
   const next = chain();
   await store.upload(next(insert("a", { n: 1 })), judge);
   const edits = [{ kind: "set", path: ["n"], value: 2 }] as const;

@@ -6,6 +6,7 @@
 import type { Types, Value } from "@bigpeer/protocol";
 import { Budget } from "../../src/query/frame/budget.ts";
 import type { Evaluate, Frame, Run } from "../../src/query/frame/frame.ts";
+import { finish } from "../../src/query/frame/steps.ts";
 import type { MutationContext } from "../../src/query/mutate/application.ts";
 import { type InsertPlan, insertDocuments } from "../../src/query/mutate/insert.ts";
 import { type RemovePlan, removeDocuments } from "../../src/query/mutate/remove.ts";
@@ -83,7 +84,7 @@ export class MutationDesk {
       at: 7,
       ...plan,
     };
-    return this.#transact((execution) => insertDocuments(whole, rows, execution));
+    return this.#transact((execution) => finish(insertDocuments(whole, rows, execution)));
   }
 
   /** Updates the documents with these ids, in this order; all of them when none is named. */
@@ -103,14 +104,14 @@ export class MutationDesk {
       isReturning: true,
     };
     return this.#transact((execution, transaction) =>
-      updateDocuments(plan, this.#rows(transaction, plan.typing, ids), execution),
+      finish(updateDocuments(plan, this.#rows(transaction, plan.typing, ids), execution)),
     );
   }
 
   remove(method: RemovePlan["method"], ids?: readonly Value[]): Promise<MutationOutcome> {
     const plan: RemovePlan = { collection: COLLECTION, slot: 0, method };
     return this.#transact((execution, transaction) =>
-      removeDocuments(plan, this.#rows(transaction, LAX, ids), execution),
+      finish(removeDocuments(plan, this.#rows(transaction, LAX, ids), execution)),
     );
   }
 

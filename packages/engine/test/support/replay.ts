@@ -4,6 +4,7 @@
 
 import type { Value } from "@bigpeer/protocol";
 import type { Key } from "../../src/platform.ts";
+import { finish } from "../../src/steps.ts";
 import { Applier } from "../../src/store/applier.ts";
 import { transactionRange, txnIdOfKey } from "../../src/store/keys.ts";
 import { MemoryDisk } from "../../src/store/memory-disk.ts";
@@ -39,14 +40,15 @@ async function applyRecord(
     if (view.version(collection, id) !== version) throw new Error("a guard of the log fails");
     applier.guard(collection, id);
   }
-  for (const step of record.steps) applier.step(step);
-  applier.finish({
+  for (const step of record.steps) finish(applier.step(step));
+  const finished = applier.finish({
     at: record.at,
     ...(record.requestId === undefined ? {} : { requestId: record.requestId }),
     ...(record.upload === undefined ? {} : { upload: record.upload }),
     ...(record.refusal === undefined ? {} : { refusal: record.refusal }),
     ...(record.via === undefined ? {} : { via: record.via }),
   });
+  finish(finished);
   base.close();
   await target.commit(overlay.writes);
 }

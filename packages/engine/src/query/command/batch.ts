@@ -6,41 +6,69 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
+import type { Steps } from "../frame/steps.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import type { Execution } from "../run/execution.ts";
+import type { Work } from "../statement/work.ts";
 import type { WriteCommand, WriteResult } from "./command.ts";
-import { within } from "./place.ts";
+import { withinSteps } from "./place.ts";
 import { prepareRemove } from "./remove.ts";
-import type { CommandContext } from "./selection.ts";
+import type { CommandContext, PreparedCommand } from "./selection.ts";
 import { prepareUpdate } from "./update.ts";
 import { prepareUpsert } from "./upsert.ts";
 
 export type BatchContext = Omit<CommandContext, "at">;
 
-export type PreparedBatch = (execution: Execution) => WriteResult[];
+export type PreparedBatch = Required<Work<WriteResult[]>>;
 
-/** Throws a PeerError with the place of what is wrong. */
-export function prepareBatch(
-  commands: readonly WriteCommand[],
-  context: BatchContext,
-): PreparedBatch {
-  const { isUnknownRefused, prepareTarget } = context;
-  const prepared = commands.map((command, i) => {
-    const at = `commands[${i}]`;
-    // Spelt out: a spread costs as much as all else here.
-    return { at, run: prepareCommand(command, { at, isUnknownRefused, prepareTarget }) };
-  });
-  return (execution) =>
-    prepared.map(({ at, run }) => {
-      execution.run.budget.step();
-      return within(at, () => run(execution));
-    });
+interface PlacedCommand {
+  readonly at: string;
+  readonly command: PreparedCommand;
 }
 
-function prepareCommand(
-  command: WriteCommand,
-  context: CommandContext,
-): (execution: Execution) => WriteResult {
+/** Throws a PeerError with the place of what is wrong. */
+export function* prepareBatch(
+  commands: readonly WriteCommand[],
+  context: BatchContext,
+): Steps<PreparedBatch> {
+  const { isUnknownRefused, prepareTarget } = context;
+  const prepared: PlacedCommand[] = [];
+  for (const [i, command] of commands.entries()) {
+    if (i > 0) yield;
+    const at = `commands[${i}]`;
+    // Spelt out: a spread costs as much as all else here.
+    prepared.push({
+      at,
+      command: prepareCommand(command, { at, isUnknownRefused, prepareTarget }),
+    });
+  }
+  const isChoosing = prepared.some(({ command }) => command.choose !== undefined);
+  return {
+    kind: "write",
+    run: (execution) => runBatch(prepared, execution),
+    choose: isChoosing ? (execution) => chooseForBatch(prepared, execution) : undefined,
+  };
+}
+
+/** The choices of all commands, each as if it were the first. */
+function* chooseForBatch(prepared: readonly PlacedCommand[], execution: Execution): Steps<void> {
+  for (const { at, command } of prepared) {
+    if (command.choose !== undefined) yield* withinSteps(at, command.choose(execution));
+    yield;
+  }
+}
+
+function* runBatch(prepared: readonly PlacedCommand[], execution: Execution): Steps<WriteResult[]> {
+  const results: WriteResult[] = [];
+  for (const { at, command } of prepared) {
+    if (results.length > 0) yield;
+    execution.run.budget.step();
+    results.push(yield* withinSteps(at, command.run(execution)));
+  }
+  return results;
+}
+
+function prepareCommand(command: WriteCommand, context: CommandContext): PreparedCommand {
   switch (command.method) {
     case "upsert":
       return prepareUpsert(command, context);

@@ -4,6 +4,7 @@
 
 import { assert, type DocumentId, documentId, PeerError } from "@bigpeer/protocol";
 import { Fault, locate } from "../fault.ts";
+import type { Steps } from "../frame/steps.ts";
 
 /**
  * Does what concerns the part of a request at `at`. A fault gets that place; when the part is a text
@@ -12,6 +13,15 @@ import { Fault, locate } from "../fault.ts";
 export function within<T>(at: string, work: () => T, text?: string): T {
   try {
     return work();
+  } catch (error) {
+    throw placed(error, at, text);
+  }
+}
+
+/** The same for work with pauses. */
+export function* withinSteps<T>(at: string, work: Steps<T>, text?: string): Steps<T> {
+  try {
+    return yield* work;
   } catch (error) {
     throw placed(error, at, text);
   }

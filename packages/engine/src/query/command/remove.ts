@@ -6,19 +6,18 @@ import type { StoredDocument } from "../../store/view.ts";
 import type { Frame } from "../frame/frame.ts";
 import { transactionOf } from "../mutate/application.ts";
 import { removeDocuments } from "../mutate/remove.ts";
-import type { Execution } from "../run/execution.ts";
 import type { RemoveCommand, RemoveResult } from "./command.ts";
-import { type CommandContext, prepareSelection } from "./selection.ts";
+import { type CommandContext, type PreparedCommand, prepareSelection } from "./selection.ts";
 
 export function prepareRemove(
   command: RemoveCommand,
   context: CommandContext,
-): (execution: Execution) => RemoveResult {
+): PreparedCommand<RemoveResult> {
   const selection = prepareSelection(command, context);
   const { collection, slot } = selection;
-  return (execution) => {
+  const run: PreparedCommand<RemoveResult>["run"] = function* run(execution) {
     selection.check(execution);
-    const rows = selection.rows(execution);
+    const rows = yield* selection.rows(execution);
     const { judge } = execution;
     const mayRemove = (row: Frame): boolean => {
       if (judge === undefined || judge.authority.isWritingAll) return true;
@@ -27,9 +26,15 @@ export function prepareRemove(
       const before = transactionOf(execution).get(collection, id);
       return before === undefined || judge.mayWrite(collection, before);
     };
-    const allowed = rows.filter(mayRemove);
-    const { ids } = removeDocuments({ collection, slot, method: "delete" }, allowed, execution);
+    const allowed: Frame[] = [];
+    for (const row of rows) {
+      if (mayRemove(row)) allowed.push(row);
+      yield;
+    }
+    const plan = { collection, slot, method: "delete" } as const;
+    const { ids } = yield* removeDocuments(plan, allowed, execution);
     const permissionDenied = rows.length - allowed.length;
     return { method: "remove", deleted: ids.length, internalError: 0, permissionDenied };
   };
+  return { run, choose: selection.rows };
 }

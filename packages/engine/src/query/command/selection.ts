@@ -4,13 +4,13 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import type { Frame } from "../frame/frame.ts";
-import { finish } from "../frame/steps.ts";
+import type { Steps } from "../frame/steps.ts";
 import { checkArguments, requireParameters } from "../plan/parameters.ts";
 import type { Execution } from "../run/execution.ts";
 import type { PreparedTarget } from "../statement/find.ts";
-import type { Target } from "./command.ts";
+import type { Target, WriteResult } from "./command.ts";
 import { checkCollectionName, refuseUnknown } from "./known-collection.ts";
-import { within } from "./place.ts";
+import { within, withinSteps } from "./place.ts";
 
 /** What commands are prepared with. */
 export interface CommandContext {
@@ -21,12 +21,19 @@ export interface CommandContext {
   readonly prepareTarget: (collection: string, query: string) => PreparedTarget;
 }
 
+/** A command that is ready to run. */
+export interface PreparedCommand<T = WriteResult> {
+  readonly run: (execution: Execution) => Steps<T>;
+  /** Chooses its documents and does nothing; undefined for a command that chooses none. */
+  readonly choose?: (execution: Execution) => Steps<unknown>;
+}
+
 export interface Selection {
   readonly collection: string;
   readonly slot: number;
   /** Refuses a collection that nobody knows. */
   readonly check: (execution: Execution) => void;
-  readonly rows: (execution: Execution) => Frame[];
+  readonly rows: (execution: Execution) => Steps<Frame[]>;
 }
 
 export function prepareSelection(target: Target, context: CommandContext): Selection {
@@ -43,7 +50,10 @@ export function prepareSelection(target: Target, context: CommandContext): Selec
     check: ({ view }) => {
       if (isUnknownRefused) refuseUnknown(view, collection, `${at}.collection`);
     },
-    rows: (execution) => inQuery(() => finish(prepared.rows(executionOf(execution, query, args)))),
+    rows: (execution) => {
+      const rows = prepared.rows(executionOf(execution, query, args));
+      return withinSteps(`${at}.query`, rows, query);
+    },
   };
 }
 

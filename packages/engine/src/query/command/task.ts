@@ -28,8 +28,8 @@ export interface Task<T> {
   readonly owner: string | undefined;
   readonly authority: Authority | undefined;
   readonly repeat: RepeatKey | undefined;
-  /** `onParsed` is called when the text was read and is planned now. */
-  readonly prepare: (onParsed: () => void) => Ready<T>;
+  /** `onParsed` is called when the text was read and is planned now. A promise when it takes long. */
+  readonly prepare: (onParsed: () => void, budget: Budget) => Ready<T> | Promise<Ready<T>>;
 }
 
 export interface Ready<T> {

@@ -8,25 +8,24 @@ import { type Edit, PeerError, type UpdateOperation } from "@bigpeer/protocol";
 import { UPDATE_ROUNDS_MAX } from "../../limits.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { applyRounds, transactionOf } from "../mutate/application.ts";
-import type { Execution } from "../run/execution.ts";
 import { checkUploaded } from "./attachment-token.ts";
 import type { UpdateCommand, UpdateResult } from "./command.ts";
 import { fieldEdit } from "./field-edit.ts";
-import { type CommandContext, prepareSelection } from "./selection.ts";
+import { type CommandContext, type PreparedCommand, prepareSelection } from "./selection.ts";
 import { type Trial, triedImage, tryUpdate } from "./trial.ts";
 import { roundsOf } from "./update-round.ts";
 
 export function prepareUpdate(
   command: UpdateCommand,
   context: CommandContext,
-): (execution: Execution) => UpdateResult {
+): PreparedCommand<UpdateResult> {
   const selection = prepareSelection(command, context);
   const { collection, slot } = selection;
   const fields = command.commands.map((each, i) => fieldEdit(each, `${context.at}.commands[${i}]`));
   const tokens = fields.flatMap((field) => (field.kind === "fixed" ? (field.token ?? []) : []));
   const rounds = roundsOf(fields);
   checkRounds(rounds.length, `${context.at}.commands`);
-  return (execution) => {
+  const run: PreparedCommand<UpdateResult>["run"] = function* run(execution) {
     selection.check(execution);
     for (const token of tokens) checkUploaded(token, execution);
     if (fields.length === 0) return updateResult({ error: 0, denied: 0 }, 0);
@@ -34,7 +33,8 @@ export function prepareUpdate(
     const operations: UpdateOperation[][] = rounds.map(() => []);
     const left = { error: 0, denied: 0 };
     let updated = 0;
-    for (const row of selection.rows(execution)) {
+    for (const [i, row] of (yield* selection.rows(execution)).entries()) {
+      if (i > 0) yield;
       execution.run.budget.step(fields.length);
       // The write rests on what was read.
       const before = transaction.get(collection, (row.slots[slot] as StoredDocument).id);
@@ -45,14 +45,15 @@ export function prepareUpdate(
         continue;
       }
       updated++;
-      for (const [i, round] of edits.entries()) {
+      for (const [j, round] of edits.entries()) {
         if (round.length === 0) continue;
-        operations[i]?.push({ kind: "update", collection, id: before.id, edits: round });
+        operations[j]?.push({ kind: "update", collection, id: before.id, edits: round });
       }
     }
-    applyRounds(operations, execution);
+    yield* applyRounds(operations, execution);
     return updateResult(left, updated);
   };
+  return fields.length === 0 ? { run } : { run, choose: selection.rows };
 }
 
 /** The edits of each round, or why the document is left as it is. */

@@ -19,20 +19,21 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
+import type { Steps } from "../frame/steps.ts";
 import { givenDocument, type InsertPlan, withoutId, writeGiven } from "../mutate/insert.ts";
-import type { Execution } from "../run/execution.ts";
+import type { Execution, MutationOutcome } from "../run/execution.ts";
 import { describeType } from "../value/mismatch.ts";
 import { type AttachmentToken, attachmentToken, checkUploaded } from "./attachment-token.ts";
 import type { TypeOverride, UpsertCommand, UpsertResult } from "./command.ts";
 import { counterAmount } from "./field-edit.ts";
 import { checkCollectionName } from "./known-collection.ts";
-import { idAt, within } from "./place.ts";
-import type { CommandContext } from "./selection.ts";
+import { idAt, withinSteps } from "./place.ts";
+import type { CommandContext, PreparedCommand } from "./selection.ts";
 
 export function prepareUpsert(
   command: UpsertCommand,
   { at }: CommandContext,
-): (execution: Execution) => UpsertResult {
+): PreparedCommand<UpsertResult> {
   const { collection } = command;
   checkCollectionName(collection, `${at}.collection`);
   const value = checkValue(command.value, `${at}.value`);
@@ -53,15 +54,17 @@ export function prepareUpsert(
     isTokenInferred: false,
     at: 0,
   };
-  return (execution) => {
+  const write = function* write(execution: Execution): Steps<MutationOutcome> {
+    return yield* writeGiven(plan, [givenDocument(id, fields, plan, execution)], execution);
+  };
+  const run: PreparedCommand<UpsertResult>["run"] = function* run(execution) {
     for (const token of tokens) checkUploaded(token, execution);
-    const { ids } = within(`${at}.value`, () =>
-      writeGiven(plan, [givenDocument(id, fields, plan, execution)], execution),
-    );
+    const { ids } = yield* withinSteps(`${at}.value`, write(execution));
     const [written] = ids;
     assert(written !== undefined, "an upsert that writes its document");
     return { method: "upsert", id: written };
   };
+  return { run };
 }
 
 /** The id beside the document or in it, if there is one. */

@@ -48,6 +48,16 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof PeerError && error.code === "query.timeout";
 }
 
+/** Undefined for what ran out of time. */
+export function inTime<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (isTimeout(error)) return undefined;
+    throw error;
+  }
+}
+
 export class Budget {
   readonly #elapsed: () => number;
   readonly #timeMsMax: number;

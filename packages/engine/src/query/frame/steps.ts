@@ -1,13 +1,5 @@
 /**
- * Steps: work with pauses. Whoever takes the steps may let others have their turn between any two.
+ * Steps, for statements: the same as everywhere in the engine.
  */
 
-export type Steps<T> = Generator<void, T, void>;
-
-/** Runs to the end without a pause. */
-export function finish<T>(steps: Iterator<void, T, void>): T {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
-}
+export { finish, type Steps } from "../../steps.ts";

@@ -18,7 +18,7 @@ import { UNSTEADY_FUNCTIONS } from "../permission/permission-filter.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
 import { planQuery } from "../plan/select-plan.ts";
 import { prepareParsed } from "../statement/prepare.ts";
-import type { RunRead } from "../statement/work.ts";
+import type { RunWork } from "../statement/work.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
 import {
   armsOf,
@@ -45,7 +45,7 @@ export interface LiveStatement {
   /** The collections that it names. */
   readonly access: readonly CollectionUse[];
   /** The statement as a whole. */
-  readonly run: RunRead;
+  readonly run: RunWork;
   /** Only where its rows can be kept. */
   readonly kept: KeptPlan | undefined;
   /** A change that none of them has to do with leaves the rows as they are. */

@@ -5,20 +5,20 @@
 import type { Value } from "@bigpeer/protocol";
 import type { Steps } from "../frame/steps.ts";
 import type { Execution } from "../run/execution.ts";
-import type { RunRead } from "../statement/work.ts";
+import type { RunWork } from "../statement/work.ts";
 import { memorySize } from "../value/memory-size.ts";
 import type { DocumentChange } from "./document-change.ts";
 import type { MatchEntry, MatchIndex } from "./match-index.ts";
 import type { RowKeeper } from "./row-keeper.ts";
 
 export class RerunRows implements RowKeeper {
-  readonly #run: RunRead;
+  readonly #run: RunWork;
   /** Undefined when they have been handed on. */
   #rows: readonly Value[] | undefined;
   #bytes = 0;
   #isStale = true;
 
-  constructor(run: RunRead) {
+  constructor(run: RunWork) {
     this.#run = run;
   }
 

@@ -10,6 +10,7 @@ import type { OperationOutcome } from "../../store/applier.ts";
 import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
+import type { Steps } from "../frame/steps.ts";
 import { type DocumentPlace, getDocument } from "../run/declared-read.ts";
 import type { Execution, Typing } from "../run/execution.ts";
 import type { Settings } from "../system/settings.ts";
@@ -36,55 +37,61 @@ export function sizeLimitsOf({ system }: MutationContext): SizeLimits {
 }
 
 /** Applies writes whose size matters. */
-export function applyWrites(
+export function* applyWrites(
   writes: readonly Write[],
   execution: MutationContext,
   at?: number,
-): OperationOutcome[] {
+): Steps<OperationOutcome[]> {
   const { view } = transactionOf(execution);
   const { budget } = execution.run;
   const limits = sizeLimitsOf(execution);
+  const operations: DocumentOperation[] = [];
   try {
     for (const write of writes) {
+      if (operations.length > 0) yield;
       budget.step();
       budget.take(checkDocumentSize(write, limits, view, execution.warnings));
+      operations.push(write.operation);
     }
   } catch (error) {
     throw ofStatement(error, at);
   }
-  const operations = writes.map(({ operation }) => operation);
-  return applyOperations(operations, execution, at);
+  return yield* applyOperations(operations, execution, at);
 }
 
-export function applyOperations(
+export function* applyOperations(
   operations: readonly DocumentOperation[],
   execution: MutationContext,
   at?: number,
-): OperationOutcome[] {
+): Steps<OperationOutcome[]> {
   const { judge } = execution;
-  if (judge !== undefined) return applyRounds([operations], execution, at)[0] ?? [];
+  if (judge !== undefined) return (yield* applyRounds([operations], execution, at))[0] ?? [];
   try {
-    return transactionOf(execution).apply(operations);
+    return yield* transactionOf(execution).applyInSteps(operations);
   } catch (error) {
     throw ofStatement(error, at);
   }
 }
 
 /** The same for several ticks; the caller is judged by what the last of them leaves. */
-export function applyRounds(
+export function* applyRounds(
   rounds: readonly (readonly DocumentOperation[])[],
   execution: MutationContext,
   at?: number,
-): OperationOutcome[][] {
+): Steps<OperationOutcome[][]> {
   const transaction = transactionOf(execution);
   const { judge, run } = execution;
-  const apply = (): OperationOutcome[][] =>
-    rounds.map((round) => {
+  const apply = function* apply(): Steps<OperationOutcome[][]> {
+    const outcomes: OperationOutcome[][] = [];
+    for (const round of rounds) {
       if (rounds.length > 1) run.budget.look();
-      return transaction.apply(round);
-    });
+      outcomes.push(yield* transaction.applyInSteps(round));
+    }
+    return outcomes;
+  };
   try {
-    return judge === undefined ? apply() : applyJudged(rounds.flat(), judge, execution, apply);
+    if (judge === undefined) return yield* apply();
+    return yield* applyJudged(rounds.flat(), judge, execution, apply);
   } catch (error) {
     throw ofStatement(error, at);
   }
@@ -103,10 +110,16 @@ function ofStatement(error: unknown, at: number | undefined): unknown {
 }
 
 /** Documents as the statement sees them after its writes; those that do not show are left out. */
-export function readBack(
+export function* readBack(
   ids: readonly Value[],
   typing: Typing,
   place: DocumentPlace,
-): StoredDocument[] {
-  return ids.flatMap((id) => getDocument(id, typing, place) ?? []);
+): Steps<StoredDocument[]> {
+  const documents: StoredDocument[] = [];
+  for (const id of ids) {
+    const document = getDocument(id, typing, place);
+    if (document !== undefined) documents.push(document);
+    yield;
+  }
+  return documents;
 }

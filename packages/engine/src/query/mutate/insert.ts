@@ -21,6 +21,7 @@ import type { StateOperation } from "../../crdt/edit.ts";
 import { added } from "../../list.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault, semanticFault } from "../fault.ts";
+import type { Steps } from "../frame/steps.ts";
 import { readDocument } from "../run/declared-read.ts";
 import type { MutationOutcome, Typing } from "../run/execution.ts";
 import type { ConflictPolicy } from "../syntax/tree.ts";
@@ -65,49 +66,52 @@ export interface Given {
   readonly types: Types | undefined;
 }
 
-export function insertDocuments(
+export function* insertDocuments(
   plan: InsertPlan,
   rows: readonly Outcome[],
   execution: MutationContext,
-): MutationOutcome {
-  return writeGiven(plan, checkRows(plan, rows, execution), execution);
+): Steps<MutationOutcome> {
+  return yield* writeGiven(plan, yield* checkRows(plan, rows, execution), execution);
 }
 
 /** Writes documents whose ids are all different. */
-export function writeGiven(
+export function* writeGiven(
   plan: InsertPlan,
   given: readonly Given[],
   execution: MutationContext,
-): MutationOutcome {
+): Steps<MutationOutcome> {
   const { view } = execution;
   let writes: Write[] | undefined;
   let written: Value[] | undefined;
-  for (const document of given) {
+  for (const [i, document] of given.entries()) {
+    if (i > 0) yield;
     const write = decide(document, plan, execution);
     if (write === undefined) continue;
     written = added(written, document.id);
     // An update without edits writes nothing, but the document counts as written all the same.
     if (hasEffect(write)) writes = added(writes, write);
   }
-  const outcomes = applyWrites(writes ?? [], execution, plan.at);
+  const outcomes = yield* applyWrites(writes ?? [], execution, plan.at);
   const all = written ?? [];
   const ids = plan.isInitial ? all.filter((_, i) => outcomes[i] === "applied") : all;
   const place = { view, collection: plan.collection };
-  return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
+  const documents = plan.isReturning ? yield* readBack(ids, plan.typing, place) : [];
+  return { ids, documents };
 }
 
 function hasEffect({ operation }: Write): boolean {
   return operation.kind !== "update" || operation.edits.length > 0;
 }
 
-function checkRows(
+function* checkRows(
   plan: InsertPlan,
   rows: readonly Outcome[],
   execution: MutationContext,
-): Given[] {
+): Steps<Given[]> {
   const given: Given[] = [];
   const keys = new Set<string>();
   for (const datum of documentsOf(rows, plan.at)) {
+    if (given.length > 0) yield;
     const document = checkDocument(datum, plan, execution);
     if (keys.has(document.key)) {
       const message = `expected unique document ids, found ${stringifyJson(document.id)} twice`;

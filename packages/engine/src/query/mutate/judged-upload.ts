@@ -20,6 +20,7 @@ import { show } from "../../crdt/show.ts";
 import { EMPTY_STATE } from "../../crdt/state.ts";
 import { DOCUMENT_SIZE_MAX, RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../../limits.ts";
 import type { Platform } from "../../platform.ts";
+import { AT_ONCE, type Steps } from "../../steps.ts";
 import type { OperationOutcome } from "../../store/applier.ts";
 import type { JudgedStep, JudgeUpload } from "../../store/upload.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
@@ -46,16 +47,19 @@ export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
   return () => {
     const judge = judgeOf(options);
     const effort = new UploadEffort();
-    return (step, apply) => {
+    return function* judgeStep(step, apply) {
       try {
-        for (const operation of step.operations) refuseId(operation);
-        if (judge === undefined) checkSizes(step);
-        else judgeBefore(step, judge);
-        effort.spend(step);
-        const sizes = metaSizes(step);
-        const outcomes = apply();
-        if (judge !== undefined) judgeAfter(step, judge, outcomes);
-        checkMetaSizes(step, sizes);
+        for (const [i, operation] of step.operations.entries()) {
+          if (i % AT_ONCE === 0) yield;
+          refuseId(operation);
+        }
+        if (judge === undefined) yield* checkSizes(step);
+        else yield* judgeBefore(step, judge);
+        yield* effort.spend(step);
+        const sizes = yield* metaSizes(step);
+        const outcomes = yield* apply();
+        if (judge !== undefined) yield* judgeAfter(step, judge, outcomes);
+        yield* checkMetaSizes(step, sizes);
         return outcomes;
       } catch (error) {
         throw refusalOf(error);
@@ -90,9 +94,10 @@ function writesId(operation: Exclude<UploadOperation, { kind: "delete" }>): bool
   });
 }
 
-function checkSizes({ transaction, operations }: JudgedStep): void {
+function* checkSizes({ transaction, operations }: JudgedStep): Steps<void> {
   const { view } = transaction;
   for (const operation of operations) {
+    yield;
     checkSize(operation, view.get(operation.collection, operation.id), view);
   }
 }
@@ -106,10 +111,11 @@ function checkSize(
   checkDocumentSize({ operation, before }, SIZE_LIMITS, view, new Warnings());
 }
 
-function judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): void {
+function* judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): Steps<void> {
   const { view } = transaction;
   const tokens = new Set<string>();
   for (const operation of operations) {
+    yield;
     const { collection, id } = operation;
     judge.authority.require(usesOf(operation));
     const before = transaction.get(collection, id);
@@ -123,16 +129,18 @@ function judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): voi
   }
   // Before they are written: then the document itself would be one that refers to them.
   for (const token of tokens) {
+    yield;
     if (!judge.mayReadAttachment(token, view)) throw attachmentDenied();
   }
 }
 
-function judgeAfter(
+function* judgeAfter(
   { transaction, operations }: JudgedStep,
   judge: Judge,
   outcomes: readonly OperationOutcome[],
-): void {
+): Steps<void> {
   for (const [i, { kind, collection, id }] of operations.entries()) {
+    yield;
     // In the same words as for what he may not read.
     if (kind === "update" && outcomes[i] === "missing") throw documentDenied(collection);
     requireWritten(transaction.view.get(collection, id), collection, judge);

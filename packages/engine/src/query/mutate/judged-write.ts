@@ -18,6 +18,7 @@ import {
 } from "@bigpeer/protocol";
 import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
+import type { Steps } from "../frame/steps.ts";
 import { attachmentDenied, documentDenied } from "../permission/denial.ts";
 import type { Judge } from "../permission/judge.ts";
 import type { Execution } from "../run/execution.ts";
@@ -53,12 +54,12 @@ export function requireAttachment(id: string, execution: WriteContext): void {
 }
 
 /** Calls `apply`, which must apply the operations, between both judgements. */
-export function applyJudged<T>(
+export function* applyJudged<T>(
   operations: readonly DocumentOperation[],
   judge: Judge,
   execution: WriteContext,
-  apply: () => T,
-): T {
+  apply: () => Steps<T>,
+): Steps<T> {
   const view = viewOf(execution);
   const last = new Map<string, DocumentOperation>();
   const tokens = new Set<string>();
@@ -69,11 +70,16 @@ export function applyJudged<T>(
     if (before !== undefined) requireWritable(collection, before, execution);
     last.set(key, operation);
     if (!judge.authority.isReadingAll) addTokens(operation, tokens);
+    yield;
   }
   // Before they are written: then the document itself would be one that refers to them.
-  for (const token of tokens) requireAttachment(token, execution);
-  const result = apply();
+  for (const token of tokens) {
+    requireAttachment(token, execution);
+    yield;
+  }
+  const result = yield* apply();
   for (const operation of last.values()) {
+    yield;
     const after = imageAfter(operation, view);
     if (after === undefined || judge.mayWrite(operation.collection, after)) continue;
     throw documentDenied(operation.collection);

@@ -6,6 +6,7 @@
 import { documentId } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Frame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { MutationOutcome } from "../run/execution.ts";
 import type { RemoveStatement } from "../syntax/tree.ts";
 import { applyOperations, type MutationContext, transactionOf } from "./application.ts";
@@ -17,15 +18,16 @@ export interface RemovePlan {
   readonly method: RemoveStatement["method"];
 }
 
-export function removeDocuments(
+export function* removeDocuments(
   plan: RemovePlan,
   rows: readonly Frame[],
   execution: MutationContext,
-): MutationOutcome {
+): Steps<MutationOutcome> {
   const transaction = transactionOf(execution);
   const { collection } = plan;
   const removed = new Map<string, StoredDocument>();
-  for (const row of rows) {
+  for (const [i, row] of rows.entries()) {
+    if (i > 0) yield;
     execution.run.budget.step();
     const document = row.slots[plan.slot] as StoredDocument;
     const { key } = documentId(document.id);
@@ -35,7 +37,7 @@ export function removeDocuments(
   const documents = [...removed.values()];
   const ids = documents.map(({ id }) => id);
   const kind = plan.method === "evict" ? "evict" : "delete";
-  applyOperations(
+  yield* applyOperations(
     ids.map((id) => ({ kind, collection, id })),
     execution,
   );

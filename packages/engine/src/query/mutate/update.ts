@@ -19,6 +19,8 @@ import { markOf } from "../../crdt/show.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { Evaluate, Frame } from "../frame/frame.ts";
+import type { Steps } from "../frame/steps.ts";
+import { attempted } from "../run/attempt.ts";
 import type { MutationOutcome, Typing } from "../run/execution.ts";
 import { printPath } from "../syntax/print.ts";
 import {
@@ -64,18 +66,19 @@ export interface UpdatePlan {
   readonly isReturning: boolean;
 }
 
-export function updateDocuments(
+export function* updateDocuments(
   plan: UpdatePlan,
   rows: readonly Frame[],
   execution: MutationContext,
-): MutationOutcome {
+): Steps<MutationOutcome> {
   if (rows.length === 0) return { ids: [], documents: [] };
   const transaction = transactionOf(execution);
   const { collection } = plan;
   const checked = checkUpdate(plan);
   const { budget } = execution.run;
   const writes = new Map<string, Write>();
-  for (const row of rows) {
+  for (const [i, row] of rows.entries()) {
+    if (i > 0) yield;
     budget.step();
     const { id } = row.slots[plan.slot] as StoredDocument;
     const { key } = documentId(id);
@@ -83,15 +86,16 @@ export function updateDocuments(
     const before = transaction.get(collection, id);
     if (before === undefined || writes.has(key)) continue;
     budget.startPiece();
-    const edits = editsOf(checked, row, before);
+    const edits = yield* attempted(() => editsOf(checked, row, before), execution);
     writes.set(key, { operation: { kind: "update", collection, id, edits }, before });
   }
   budget.endPiece();
   const all = [...writes.values()];
-  applyWrites(all, execution, checked.at);
+  yield* applyWrites(all, execution, checked.at);
   const ids = all.map(({ operation }) => operation.id);
   const place = { view: execution.view, collection };
-  return { ids, documents: plan.isReturning ? readBack(ids, plan.typing, place) : [] };
+  const documents = plan.isReturning ? yield* readBack(ids, plan.typing, place) : [];
+  return { ids, documents };
 }
 
 /** The plan with what holds for all rows. */

@@ -8,6 +8,7 @@
 
 import { documentId, PeerError } from "@bigpeer/protocol";
 import { DOCUMENT_META_SIZE_MAX, UPLOAD_EFFORT_MAX, UPLOAD_META_WEIGHT } from "../../limits.ts";
+import type { Steps } from "../../steps.ts";
 import type { JudgedStep } from "../../store/upload.ts";
 import { encodedSize } from "./document-size.ts";
 
@@ -19,9 +20,10 @@ export class UploadEffort {
   #sum = 0;
 
   /** To be called before a step is applied. Refuses one that is too much. */
-  spend({ transaction, operations }: Applied): void {
+  *spend({ transaction, operations }: Applied): Steps<void> {
     const { view } = transaction;
     for (const { collection, id } of operations) {
+      yield;
       if (this.#isFirst(collection, documentId(id).key)) continue;
       const shown = view.get(collection, id);
       this.#sum += shown === undefined ? 0 : encodedSize(shown.fields);
@@ -44,13 +46,18 @@ export class UploadEffort {
 }
 
 /** What is held of the documents of a step beside what shows of them, in its order. */
-export function metaSizes({ transaction, operations }: Applied): readonly number[] {
-  return operations.map(({ collection, id }) => transaction.view.metaSize(collection, id));
+export function* metaSizes({ transaction, operations }: Applied): Steps<readonly number[]> {
+  const sizes: number[] = [];
+  for (const { collection, id } of operations) {
+    sizes.push(transaction.view.metaSize(collection, id));
+    yield;
+  }
+  return sizes;
 }
 
 /** To be called after a step was applied, with the sizes of before. */
-export function checkMetaSizes(step: Applied, before: readonly number[]): void {
-  for (const [i, size] of metaSizes(step).entries()) {
+export function* checkMetaSizes(step: Applied, before: readonly number[]): Steps<void> {
+  for (const [i, size] of (yield* metaSizes(step)).entries()) {
     // What came too large from elsewhere may still be made smaller.
     if (size <= DOCUMENT_META_SIZE_MAX || size <= (before[i] ?? 0)) continue;
     const limit = `it would have more than ${DOCUMENT_META_SIZE_MAX} bytes`;

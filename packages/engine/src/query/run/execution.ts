@@ -12,6 +12,7 @@ import type { RowDocument } from "../frame/whole-document.ts";
 import type { Judge } from "../permission/judge.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
+import type { Choices } from "./early-choice.ts";
 import type { Profile } from "./profile.ts";
 
 export interface Warning {
@@ -69,6 +70,8 @@ export interface Execution {
   readonly transaction: Transaction | undefined;
   readonly warnings: Warnings;
   readonly system: SystemContext;
+  /** Where a mutation gets from what it chooses; undefined: it chooses where it stands. */
+  readonly choices?: Choices | undefined;
   /** Only for PROFILE. */
   readonly profile?: Profile;
 }

@@ -12,6 +12,25 @@ import type { Budget } from "../frame/budget.ts";
 import type { Steps } from "../frame/steps.ts";
 import { underMeter } from "../value/effort.ts";
 
+/**
+ * The same steps, each counted against the budget, for whoever takes them and knows of none. A pause
+ * is between two rows, and the time of others is not the time of a row.
+ */
+export function* budgeted<T>(steps: Steps<T>, budget: Budget): Steps<T> {
+  const step = (): IteratorResult<void, T> => steps.next();
+  try {
+    for (;;) {
+      budget.endPiece();
+      const { done, value } = underMeter(budget, step);
+      if (done === true) return value;
+      yield;
+    }
+  } finally {
+    // Whoever takes no more steps is done with all of it.
+    steps.return(undefined as T);
+  }
+}
+
 /** What a read holds until it is over. */
 interface Held {
   close(): void;

@@ -13,7 +13,7 @@ import { type AdvisedTerm, adviseTerm, type SuggestedIndex } from "../plan/advic
 import { type Choosing, toldChoosing } from "../run/choose.ts";
 import { printStatement } from "../syntax/print.ts";
 import type { AdviseStatement, CreateIndexStatement } from "../syntax/tree.ts";
-import { type Prepared, type RunWrite, slowRead } from "./work.ts";
+import { type Prepared, type RunWork, slowRead } from "./work.ts";
 
 export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepared {
   const { statement, isProvision, at } = advise;
@@ -28,7 +28,7 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
       return [adviceRow(text, adviceFor(terms, view))];
     });
   }
-  const run: RunWrite = (execution) => {
+  const run: RunWork = function* run(execution) {
     const transaction = transactionOf(execution);
     const advice = adviceFor(terms, execution.view);
     const created: ValueObject[] = [];
@@ -37,7 +37,8 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
       const told = { collection, name };
       const reason = refusalOf(transaction.view.indexes(collection), name);
       if (reason === undefined) {
-        transaction.apply([{ kind: "create_index", collection, name, keys, limit: FIRST_PIECE }]);
+        const operation = { kind: "create_index", collection, name, keys } as const;
+        yield* transaction.applyInSteps([{ ...operation, limit: FIRST_PIECE }]);
         created.push(told);
       } else failed.push({ ...told, reason: `${collection} ${reason}` });
     }

@@ -3,18 +3,20 @@
  * mutations, and for whoever wants documents rather than rows.
  */
 
+import { AT_ONCE, type Steps } from "../../steps.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { type Frame, newFrame, type Run } from "../frame/frame.ts";
-import type { Steps } from "../frame/steps.ts";
 import type { CollectionPurpose } from "../plan/collection.ts";
 import { isAlways, planRows, type RowsPlan, type SourcePlan } from "../plan/plan.ts";
 import { bindExpression, type Scope, Slots } from "../plan/scope.ts";
 import { bindConstant, queryOptions } from "../plan/select-plan.ts";
 import { rowsForChoice } from "../plan/wish.ts";
+import type { Chooser } from "../run/early-choice.ts";
 import type { Execution } from "../run/execution.ts";
 import { OrderedRows } from "../run/ordered-rows.ts";
 import { compileRows, driveRows } from "../run/rows.ts";
 import { compileSorter, compileWindow, rowsWanted, type Sorter, type Window } from "../run/sort.ts";
+import { readsOfParts } from "../syntax/statement-walk.ts";
 import type { Expression, OrderTerm, Selection } from "../syntax/tree.ts";
 import { memorySize } from "../value/memory-size.ts";
 
@@ -65,7 +67,10 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
   const { slot } = plan.source;
   const keep = (document: StoredDocument): StoredDocument =>
     isIdsOnly ? { ...document, fields: {} } : document;
-  const rows = function* rows(execution: Execution, given?: Window): Steps<Frame[]> {
+  const choose = function* choose(
+    execution: Execution,
+    given?: Window,
+  ): Steps<readonly StoredDocument[]> {
     const { run } = execution;
     const frame = newFrame(run, slots.count);
     const cut = given ?? window(frame);
@@ -78,15 +83,39 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
     const reading = { access, wanted: isSorted ? wanted : Infinity };
     yield* driveRows({ source, reading }, execution, frame, { row: kept.row, end: () => [] });
     const found = yield* kept.found();
-    return found.slice(cut.offset, cut.offset + cut.limit).map((document) => {
+    return found.slice(cut.offset, cut.offset + cut.limit);
+  };
+  const early = chooserOf(selection, plan.source, hasLimit);
+  const rows = function* rows(execution: Execution, given?: Window): Steps<Frame[]> {
+    const { choices, run } = execution;
+    const chooser = { ...early, choose: (on: Execution) => choose(on, given) };
+    const documents = yield* choices?.take(chooser, execution) ?? choose(execution, given);
+    const frames: Frame[] = [];
+    for (const document of documents) {
       const own = newFrame(run, slots.count);
       own.slots[slot] = document;
-      return own;
-    });
+      if (frames.push(own) % AT_ONCE === 0) yield;
+    }
+    return frames;
   };
   // Nothing is kept of what is only counted, and no order is asked for.
   const count = compileCount(rowsForChoice(bound, [], { hasLimit: false, isIdsOnly: true }), slots);
   return { plan, source: plan.source, scope, order, limit, offset, rows, count };
+}
+
+/** What a choice rests on. One that names its documents is quick wherever it is made. */
+function chooserOf(
+  { where, orderBy, offset }: Selection,
+  { collection, ids }: SourcePlan,
+  hasLimit: boolean,
+): Omit<Chooser<StoredDocument>, "choose"> {
+  const others = readsOfParts([where, ...orderBy.map(({ expression }) => expression)]);
+  if (collection.kind !== "stored" || ids !== undefined || others === undefined) {
+    return { reads: undefined, each: undefined };
+  }
+  const { name } = collection;
+  const isOfAll = hasLimit || offset !== undefined || orderBy.length > 0 || others.includes(name);
+  return isOfAll ? { reads: [...others, name], each: undefined } : { reads: others, each: name };
 }
 
 interface Keeper {

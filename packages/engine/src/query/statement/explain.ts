@@ -4,12 +4,11 @@
 
 import type { ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import { finish } from "../frame/steps.ts";
 import { type Choosing, toldChoosing } from "../run/choose.ts";
 import { Profile } from "../run/profile.ts";
 import type { ExplainStatement } from "../syntax/tree.ts";
 import { nanoseconds } from "../system/requests.ts";
-import { type Prepared, type RunRead, type RunWrite, slowRead } from "./work.ts";
+import { type Prepared, type RunWork, slowRead } from "./work.ts";
 
 export function explainPrepared({ statement, at }: ExplainStatement, inner: Prepared): Prepared {
   const { plan } = inner;
@@ -30,27 +29,19 @@ export interface PrepareTimes {
 export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepared {
   const { work } = prepared;
   const { elapsed } = times;
-  if (work.kind === "write") {
-    const run: RunWrite = (plain) => {
-      const execution = { ...plain, profile: new Profile(elapsed) };
-      // Before it changes what the caller may be told of.
-      const choosing = finish(toldChoosing(execution));
-      const begin = elapsed();
-      const { items, ids } = work.run(execution);
-      const ran = { count: ids.length, ms: elapsed() - begin };
-      return { ids, items: [...items, profileOf(prepared, choosing, times, ran)] };
-    };
-    return { ...prepared, work: { kind: "write", run } };
-  }
-  const run: RunRead = function* run(plain) {
+  const run: RunWork = function* run(plain) {
     const execution = { ...plain, profile: new Profile(elapsed) };
+    const isWrite = work.kind === "write";
+    // Before it changes what the caller may be told of.
+    const before = isWrite ? yield* toldChoosing(execution) : undefined;
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);
-    const ran = { count: Math.max(items.length, ids.length), ms: elapsed() - begin };
-    const choosing = yield* toldChoosing(execution);
+    const count = isWrite ? ids.length : Math.max(items.length, ids.length);
+    const ran = { count, ms: elapsed() - begin };
+    const choosing = before ?? (yield* toldChoosing(execution));
     return { ids, items: [...items, profileOf(prepared, choosing, times, ran)] };
   };
-  return { ...prepared, work: { kind: "read", run } };
+  return { ...prepared, work: { kind: work.kind, run } };
 }
 
 interface Ran {

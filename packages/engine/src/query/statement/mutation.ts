@@ -8,7 +8,7 @@ import type { StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import { evaluationFault, Fault } from "../fault.ts";
 import { type Evaluate, type Frame, newFrame } from "../frame/frame.ts";
-import { finish, type Steps } from "../frame/steps.ts";
+import type { Steps } from "../frame/steps.ts";
 import { insertDocuments } from "../mutate/insert.ts";
 import { removeDocuments } from "../mutate/remove.ts";
 import { updateDocuments } from "../mutate/update.ts";
@@ -17,7 +17,9 @@ import { bindOutput } from "../plan/output.ts";
 import type { QueryPlan } from "../plan/plan.ts";
 import { bindExpression, constantScope, type Scope, type ScopeTerm, Slots } from "../plan/scope.ts";
 import { planQuery, queryOptions } from "../plan/select-plan.ts";
+import { attempted } from "../run/attempt.ts";
 import type { Execution, MutationOutcome } from "../run/execution.ts";
+import { readsOfAll } from "../syntax/statement-walk.ts";
 import type {
   Expression,
   InsertStatement,
@@ -29,10 +31,10 @@ import type { SystemCollection } from "../system/system-collections.ts";
 import type { Outcome } from "../value/datum.ts";
 import { type Choice, compileChoice } from "./choice.ts";
 import { compileCollector, compileQuery, WHOLE } from "./select.ts";
-import type { RunRead, RunWrite, StatementOutput, Work } from "./work.ts";
+import type { RunWork, StatementOutput, Work } from "./work.ts";
 
 export interface CompiledInsert {
-  readonly run: RunWrite;
+  readonly work: Work;
   /** Where the documents come from, when it is a SELECT. */
   readonly select: QueryPlan | undefined;
 }
@@ -45,17 +47,19 @@ export function compileInsert(statement: InsertStatement, joinsMax: number): Com
   const { rows, select } = compileInsertSource(statement, joinsMax);
   const returning = compileReturning(statement.returning, into.name);
   const isReturning = returning !== undefined;
-  const run: RunWrite = (execution) => {
+  const run: RunWork = function* run(execution) {
     const typing = { isStrict: execution.isStrict, types: into.types };
     const plan = { collection, typing, isInitial, conflict, isReturning, at };
-    const outcome = insertDocuments(plan, rows(execution), execution);
-    return finish(resultOf(outcome, returning, execution));
+    const given = yield* rows(execution);
+    const outcome = yield* insertDocuments(plan, given, execution);
+    return yield* resultOf(outcome, returning, execution);
   };
-  return { run, select };
+  const choose = select === undefined ? undefined : rows;
+  return { work: { kind: "write", run, choose }, select };
 }
 
 interface InsertSource {
-  readonly rows: (execution: Execution) => readonly Outcome[];
+  readonly rows: (execution: Execution) => Steps<readonly Outcome[]>;
   readonly select: QueryPlan | undefined;
 }
 
@@ -63,17 +67,22 @@ function compileInsertSource({ source }: InsertStatement, joinsMax: number): Ins
   if (source.kind !== "documents") {
     const select = planQuery(source, joinsMax);
     const run = compileQuery(select);
-    return { select, rows: (execution) => finish(run(execution)) };
+    const early = { reads: readsOfAll([source]), each: undefined, choose: run };
+    const rows: InsertSource["rows"] = (execution) =>
+      execution.choices?.take<Outcome>(early, execution) ?? run(execution);
+    return { select, rows };
   }
   const slots = new Slots();
   const scope: Scope = { ...constantScope(slots), ...queryOptions(joinsMax) };
   const documents = source.documents.map((each) => compile(bindExpression(each, scope)));
-  const rows = ({ run }: Execution): Outcome[] => {
+  const rows = function* rows({ run, warnings }: Execution): Steps<Outcome[]> {
     const frame = newFrame(run, slots.count);
-    const outcomes = documents.map((document) => {
+    const outcomes: Outcome[] = [];
+    for (const document of documents) {
+      if (outcomes.length > 0) yield;
       run.budget.startPiece();
-      return document(frame);
-    });
+      outcomes.push(yield* attempted(() => document(frame), { run, warnings }));
+    }
     run.budget.endPiece();
     return outcomes;
   };
@@ -96,15 +105,16 @@ export function compileUpdate(statement: UpdateStatement): CompiledMutation {
   const set = statement.set.map(({ path, value, at }) => ({ path, at, value: bind(value) }));
   const collection = storedName(statement.term.collection);
   const returning = compileReturning(statement.returning, source.alias);
-  const run: RunWrite = (execution) => {
+  const run: RunWork = function* run(execution) {
     const typing = { isStrict: execution.isStrict, types: source.types };
     const edits = { apply, set, unset: statement.unset };
     const isReturning = statement.returning !== undefined;
     const plan = { collection, slot: source.slot, typing, ...edits, isReturning };
-    const outcome = updateDocuments(plan, finish(chosen.rows(execution)), execution);
-    return finish(resultOf(outcome, returning, execution));
+    const rows = yield* chosen.rows(execution);
+    const outcome = yield* updateDocuments(plan, rows, execution);
+    return yield* resultOf(outcome, returning, execution);
   };
-  return { work: { kind: "write", run }, choice: chosen };
+  return { work: { kind: "write", run, choose: chosen.rows }, choice: chosen };
 }
 
 /** What is wrong with a value to be written is wrong with the writing. */
@@ -127,7 +137,7 @@ export function compileRemove(statement: RemoveStatement): CompiledMutation {
   const returning = compileReturning(statement.returning, source.alias);
   if (collection.kind === "system") {
     // What is in no store needs no transaction, and must not be done again with one.
-    const run: RunRead = function* run(execution) {
+    const run: RunWork = function* run(execution) {
       const rows = yield* chosen.rows(execution);
       const outcome = removeSystemRows(collection.collection, documentsAt(rows, slot), execution);
       return yield* resultOf(outcome, returning, execution);
@@ -136,11 +146,12 @@ export function compileRemove(statement: RemoveStatement): CompiledMutation {
   }
   assert(collection.kind === "stored", "a collection to remove from");
   const plan = { collection: collection.name, slot, method: statement.method };
-  const run: RunWrite = (execution) => {
-    const outcome = removeDocuments(plan, finish(chosen.rows(execution)), execution);
-    return finish(resultOf(outcome, returning, execution));
+  const run: RunWork = function* run(execution) {
+    const rows = yield* chosen.rows(execution);
+    const outcome = yield* removeDocuments(plan, rows, execution);
+    return yield* resultOf(outcome, returning, execution);
   };
-  return { work: { kind: "write", run }, choice: chosen };
+  return { work: { kind: "write", run, choose: chosen.rows }, choice: chosen };
 }
 
 function documentsAt(rows: readonly Frame[], slot: number): StoredDocument[] {
@@ -178,7 +189,7 @@ function compileReturning(
     for (const document of documents) {
       budget.startPiece();
       frame.slots[0] = document;
-      sink.row(frame);
+      yield* attempted(() => sink.row(frame), execution);
       yield;
     }
     budget.endPiece();

@@ -7,6 +7,7 @@
 
 import { unreachable, type ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
+import type { Steps } from "../frame/steps.ts";
 import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
 import { advisedTerms } from "../plan/advice.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
@@ -14,6 +15,7 @@ import { explainChoice, explainQuery, explainSequence } from "../plan/explain.ts
 import { parametersOf } from "../plan/parameters.ts";
 import { planQuery } from "../plan/select-plan.ts";
 import { type Choosing, explaining } from "../run/choose.ts";
+import type { Execution } from "../run/execution.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
 import { subqueriesOf } from "../syntax/statement-walk.ts";
 import type {
@@ -37,7 +39,7 @@ import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } fr
 import { compileResult } from "./select.ts";
 import { runAlterSystem, runShow } from "./setting.ts";
 import { hostSubqueries } from "./subquery-host.ts";
-import { type Prepared, quickRead, type RunRead, type RunWrite, type Work } from "./work.ts";
+import { type Prepared, quickRead, type RunWork, type Work } from "./work.ts";
 
 export interface PreparedStatement extends Prepared {
   /** What it was made from; undefined for a part of another one. */
@@ -81,23 +83,17 @@ function hasSubqueries(statement: Statement): boolean {
 }
 
 /** Work of a statement that holds queries. */
-function hostedWork(work: Work): Work {
-  if (work.kind === "write") {
-    const run: RunWrite = (execution) => {
-      const { hosted, finish } = hostSubqueries(execution);
-      const output = work.run(hosted);
-      finish();
-      return output;
-    };
-    return { kind: "write", run };
-  }
-  const run: RunRead = function* run(execution) {
+function hostedWork({ kind, run, choose }: Work): Work {
+  return { kind, run: hosting(run), choose: choose && hosting(choose) };
+}
+
+function hosting<T>(work: (execution: Execution) => Steps<T>): (execution: Execution) => Steps<T> {
+  return function* host(execution) {
     const { hosted, finish } = hostSubqueries(execution);
-    const output = yield* work.run(hosted);
+    const output = yield* work(hosted);
     finish();
     return output;
   };
-  return { kind: "read", run };
 }
 
 interface Options {
@@ -156,14 +152,14 @@ function prepareQuery(query: Query, { joinsMax }: Options): Prepared {
 }
 
 function prepareInsert(statement: InsertStatement, { joinsMax }: Options): Prepared {
-  const { run, select: source } = compileInsert(statement, joinsMax);
+  const { work, select: source } = compileInsert(statement, joinsMax);
   const steps = (choosing: Choosing): ValueObject[] =>
     source === undefined ? [] : explainQuery(source, explaining(choosing));
   const terms = source === undefined ? [] : advisedTerms(source);
   const last = { "#operator": "insert", collection: statement.into.name };
   return {
     queryType: "mutation",
-    work: { kind: "write", run },
+    work,
     plan: (choosing) =>
       explainSequence([...steps(choosing), { ...last, onConflict: statement.conflict }]),
     terms,
@@ -181,7 +177,7 @@ function mutation(compiled: CompiledMutation, operator: string): Prepared {
   return { queryType: "mutation", work: compiled.work, plan, terms };
 }
 
-function definition(run: RunWrite, operator: string, name: string): Prepared {
+function definition(run: RunWork, operator: string, name: string): Prepared {
   const plan = (): ValueObject => explainSequence([{ "#operator": operator, name }]);
   return { queryType: "mutation", work: { kind: "write", run }, plan };
 }

@@ -17,13 +17,15 @@ export interface StatementOutput {
   readonly ids: readonly Value[];
 }
 
-/** Reads pause now and then; writes run inside a transaction, from beginning to end. */
-export type Work<T = StatementOutput> =
-  | { readonly kind: "read"; readonly run: (execution: Execution) => Steps<T> }
-  | { readonly kind: "write"; readonly run: (execution: Execution) => T };
+/** Both pause now and then: reads on a snapshot, writes inside a transaction. */
+export interface Work<T = StatementOutput> {
+  readonly kind: "read" | "write";
+  readonly run: (execution: Execution) => Steps<T>;
+  /** Makes the choices of a write and nothing else, for those to be made early. */
+  readonly choose?: ((execution: Execution) => Steps<unknown>) | undefined;
+}
 
-export type RunRead = Extract<Work, { kind: "read" }>["run"];
-export type RunWrite = Extract<Work, { kind: "write" }>["run"];
+export type RunWork = Work["run"];
 
 export interface Prepared {
   readonly queryType: QueryType;
@@ -44,7 +46,7 @@ export function quickRead(rows: (execution: Execution) => readonly Value[]): Pre
 
 /** A read of something else than the rows of a plan. */
 export function slowRead(rows: (execution: Execution) => Steps<readonly Value[]>): Prepared {
-  const run: RunRead = function* run(execution) {
+  const run: RunWork = function* run(execution) {
     return { items: yield* rows(execution), ids: [] };
   };
   return { queryType: "select", work: { kind: "read", run }, plan: undefined };

@@ -147,6 +147,38 @@ export function subqueriesOf(statement: Statement): Query[] {
   return found;
 }
 
+/**
+ * The collections that the queries in some expressions read, and those inside of them; undefined when
+ * one of them reads what is kept in no collection of documents.
+ */
+export function readsOfParts(parts: Parts): string[] | undefined {
+  const queries: Query[] = [];
+  for (const part of parts) {
+    if (part === undefined) continue;
+    eachNode(part, (node) => {
+      if (node.kind === "subquery") queries.push(node.query);
+    });
+  }
+  return readsOfAll(queries);
+}
+
+/** The same for queries themselves. */
+export function readsOfAll(queries: readonly Query[]): string[] | undefined {
+  const reads = new Set<string>();
+  for (const query of queries) {
+    const inside = readsOfAll(subqueriesOf(query));
+    if (inside === undefined) return undefined;
+    for (const name of inside) reads.add(name);
+    for (const term of armsOf(query).flatMap(termsOf)) {
+      if (isQueryTerm(term)) continue;
+      const { namespace = "default", name } = term.collection;
+      if (namespace !== "default") return undefined;
+      reads.add(name);
+    }
+  }
+  return [...reads];
+}
+
 function ownParts(statement: Statement): Parts {
   switch (statement.kind) {
     case "update":

@@ -1,0 +1,77 @@
+/**
+ * Chosen writes: writes that choose documents by a condition, on their way into the store. What they
+ * choose quickly they choose in their transaction; what takes longer, before it (see
+ * run/early-choice.ts).
+ */
+
+import type { Committed } from "../store/commit-queue.ts";
+import type { Store } from "../store/store.ts";
+import type { Steps } from "./frame/steps.ts";
+import {
+  CHOOSE_EARLY,
+  type Choices,
+  ChoosingEarly,
+  EARLY_CHOICES_MAX,
+  QuickChoices,
+} from "./run/early-choice.ts";
+import type { Execution } from "./run/execution.ts";
+import type { Turns } from "./run/turns.ts";
+import type { Begin } from "./statement-transaction.ts";
+
+/** Submits a write that gets from `choices` what it chooses; undefined: it chooses for itself. */
+export type Submit<T> = (choices: Choices | undefined) => Promise<Committed<T>>;
+
+/** A write that chooses. */
+export interface ChoosingWrite {
+  /** Makes its choices and does nothing else. */
+  readonly choose: (execution: Execution) => Steps<unknown>;
+  readonly begin: Begin;
+  /** Whose turns it takes. */
+  readonly owner: string | undefined;
+}
+
+export class ChosenWrites {
+  readonly #store: Store;
+  readonly #turns: Turns;
+  readonly #elapsed: () => number;
+
+  constructor(store: Store, turns: Turns, elapsed: () => number) {
+    this.#store = store;
+    this.#turns = turns;
+    this.#elapsed = elapsed;
+  }
+
+  submit<T>(write: ChoosingWrite, submit: Submit<T>): Promise<Committed<T>> {
+    return submit(new QuickChoices(this.#elapsed)).catch((error: unknown) => {
+      if (error !== CHOOSE_EARLY) throw error;
+      return this.#submitChosen(write, submit);
+    });
+  }
+
+  /** Chooses before the transaction; when others keep changing what it chose by, inside of it. */
+  async #submitChosen<T>(write: ChoosingWrite, submit: Submit<T>): Promise<Committed<T>> {
+    for (let tries = 0; tries < EARLY_CHOICES_MAX; tries++) {
+      const choices = await this.#chooseEarly(write);
+      if (choices === undefined) break;
+      try {
+        return await submit(choices);
+      } catch (error) {
+        if (error !== CHOOSE_EARLY) throw error;
+      }
+    }
+    return submit(undefined);
+  }
+
+  /** Undefined when there were warnings: they are of rows that may not be the same in the end. */
+  async #chooseEarly({ choose, begin, owner }: ChoosingWrite): Promise<Choices | undefined> {
+    // It had a slice already.
+    await this.#turns.wait(owner);
+    const snapshot = this.#store.snapshot();
+    const choosing = new ChoosingEarly(snapshot.txnId);
+    const execution = begin(snapshot, undefined, choosing);
+    const { budget } = execution.run;
+    budget.release();
+    await this.#turns.take(choose(execution), budget, snapshot, owner);
+    return execution.warnings.total > 0 ? undefined : choosing.made;
+  }
+}

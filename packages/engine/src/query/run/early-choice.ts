@@ -1,0 +1,182 @@
+/**
+ * Early choice: a write that has much to look at chooses its documents before its transaction, on a
+ * snapshot, in turns with reads; so the queue of the store is not held for it.
+ *
+ * Inside of the transaction the choice is made good. Documents that changed since, chosen or not, are
+ * matched again, one by one, as they are there; they are found by the change index, in which also
+ * what is not flushed and what the transaction itself wrote has its place. Where more than the document
+ * itself decides, another collection, an order or a window, any change there makes the choice void, and
+ * it is made again on a newer snapshot. So what is chosen is what the transaction would have chosen
+ * (K35).
+ *
+ *   first try in the queue ──over after a slice──> early choice ──void──> early choice ─ … ─> in the queue, in slices
+ */
+
+import { assert, documentId } from "@bigpeer/protocol";
+import { SLICE_MS } from "../../limits.ts";
+import { AT_ONCE, type Steps } from "../../steps.ts";
+import type { Transaction } from "../../store/transaction.ts";
+import type { StoredDocument } from "../../store/view.ts";
+import { ChangedView } from "./changed-view.ts";
+import type { Execution } from "./execution.ts";
+
+/** How a write finds what it is about. */
+export interface Chooser<T> {
+  /** Collections of which any document may decide; undefined when it reads what is in no collection. */
+  readonly reads: readonly string[] | undefined;
+  /** The collection whose documents decide each for itself alone; then they are what is chosen. */
+  readonly each: string | undefined;
+  readonly choose: (execution: Execution) => Steps<readonly T[]>;
+}
+
+/** Where a write gets from what it chooses. */
+export interface Choices {
+  /** An evaluation begins. */
+  begin(): void;
+  /** The next choice of the write, in the order in which it makes them. */
+  take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]>;
+}
+
+/** Thrown to leave a transaction without a trace: its choices are to be made early, or once more. */
+export const CHOOSE_EARLY: unique symbol = Symbol("choose early");
+
+/** Early choices of one write before it holds the queue while it chooses. */
+export const EARLY_CHOICES_MAX = 3;
+
+/** Changed documents that are matched again; with more of them choosing again is better. */
+const CHANGED_MAX = 10_000;
+
+/** What is chosen by id or on little is chosen at once; what takes longer than a slice is left. */
+export class QuickChoices implements Choices {
+  readonly #elapsed: () => number;
+  #endMs: number | undefined;
+
+  constructor(elapsed: () => number) {
+    this.#elapsed = elapsed;
+  }
+
+  begin(): void {
+    this.#endMs = undefined;
+  }
+
+  *take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]> {
+    const steps = chooser.choose(execution);
+    if (chooser.reads === undefined) return yield* steps;
+    const next = steps.next();
+    if (next.done === true) return next.value;
+    this.#endMs ??= this.#elapsed() + SLICE_MS;
+    try {
+      for (;;) {
+        if (this.#elapsed() >= this.#endMs) throw CHOOSE_EARLY;
+        yield;
+        const { done, value } = steps.next();
+        if (done === true) return value;
+      }
+    } finally {
+      steps.return([]);
+    }
+  }
+}
+
+/** What was chosen on a snapshot. */
+interface Chosen {
+  readonly items: readonly unknown[];
+  readonly bytes: number;
+}
+
+/** Choices that are made now, on the snapshot of this transaction. */
+export class ChoosingEarly implements Choices {
+  readonly #txnId: number;
+  readonly #chosen: Chosen[] = [];
+
+  constructor(txnId: number) {
+    this.#txnId = txnId;
+  }
+
+  begin(): void {
+    this.#chosen.length = 0;
+  }
+
+  *take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]> {
+    const { budget } = execution.run;
+    const before = budget.taken;
+    const items = yield* chooser.choose(execution);
+    this.#chosen.push({ items, bytes: budget.taken - before });
+    return items;
+  }
+
+  get made(): Choices {
+    return new EarlyChoices(this.#txnId, this.#chosen);
+  }
+}
+
+/** Choices that were made on a snapshot. */
+class EarlyChoices implements Choices {
+  readonly #txnId: number;
+  readonly #chosen: readonly Chosen[];
+  #next = 0;
+
+  constructor(txnId: number, chosen: readonly Chosen[]) {
+    this.#txnId = txnId;
+    this.#chosen = chosen;
+  }
+
+  begin(): void {
+    this.#next = 0;
+  }
+
+  *take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]> {
+    const chosen = this.#chosen[this.#next++];
+    const { transaction, run } = execution;
+    const { reads, each } = chooser;
+    assert(chosen !== undefined && transaction !== undefined, "a choice that was made early");
+    assert(reads !== undefined, "a choice by documents alone");
+    run.budget.take(chosen.bytes);
+    for (const collection of reads) {
+      if (transaction.isChangedSince(collection, this.#txnId)) throw CHOOSE_EARLY;
+    }
+    const items = chosen.items as readonly T[];
+    if (each === undefined) return items;
+    const changed = yield* this.#changed(transaction, each);
+    if (changed.size === 0) return items;
+    const view = new ChangedView(execution.view, each, changed);
+    const matched = yield* chooser.choose({ ...execution, view });
+    return (yield* mergedChoice(
+      items as readonly StoredDocument[],
+      changed,
+      matched as readonly StoredDocument[],
+    )) as readonly T[];
+  }
+
+  /** The keys of the ids of changed documents, in their order. */
+  *#changed(transaction: Transaction, collection: string): Steps<ReadonlySet<string>> {
+    if (transaction.isForgottenSince(collection, this.#txnId)) throw CHOOSE_EARLY;
+    const keys: string[] = [];
+    for (const { id } of transaction.view.changedSince(collection, this.#txnId)) {
+      if (keys.push(documentId(id).key) > CHANGED_MAX) throw CHOOSE_EARLY;
+      if (keys.length % AT_ONCE === 0) yield;
+    }
+    return new Set(keys.sort());
+  }
+}
+
+/** What was chosen and did not change, and what changed and matches, in the order of ids. */
+function* mergedChoice(
+  chosen: readonly StoredDocument[],
+  changed: ReadonlySet<string>,
+  matched: readonly StoredDocument[],
+): Steps<readonly StoredDocument[]> {
+  const added = matched.map((document) => ({ document, key: documentId(document.id).key }));
+  const merged: StoredDocument[] = [];
+  let next = 0;
+  for (const [i, document] of chosen.entries()) {
+    if (i % AT_ONCE === 0) yield;
+    const { key } = documentId(document.id);
+    for (let each = added[next]; each !== undefined && each.key < key; each = added[++next]) {
+      merged.push(each.document);
+    }
+    if (!changed.has(key)) merged.push(document);
+  }
+  for (const { document } of added.slice(next)) merged.push(document);
+  return merged;
+}

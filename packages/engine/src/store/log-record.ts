@@ -1,0 +1,69 @@
+/**
+ * Log record: what the change log keeps of a transaction. It may be of a million operations, so it is
+ * made in steps.
+ */
+
+import { AT_ONCE, type Steps } from "../steps.ts";
+import { beforeImage } from "./before-image.ts";
+import type { OpenDocument } from "./open-document.ts";
+import {
+  type Change,
+  type Guard,
+  type Origin,
+  recordSize,
+  type Step,
+  type TransactionRecord,
+} from "./records.ts";
+
+/** What a transaction came to. */
+export interface LoggedWork {
+  readonly origin: Origin;
+  readonly steps: readonly Step[] | undefined;
+  readonly guards: readonly Guard[] | undefined;
+  /** All that it opened, changed or not. */
+  readonly documents: Iterable<OpenDocument | undefined>;
+}
+
+export function* logRecord({
+  origin,
+  steps,
+  guards,
+  documents,
+}: LoggedWork): Steps<TransactionRecord> {
+  const record: { -readonly [K in keyof TransactionRecord]: TransactionRecord[K] } = {
+    at: origin.at,
+    steps: steps ?? [],
+    changes: yield* changesOf(documents),
+    size: 0,
+  };
+  if (origin.requestId !== undefined) record.requestId = origin.requestId;
+  if (guards !== undefined) record.guards = guards;
+  if (origin.upload !== undefined) record.upload = origin.upload;
+  if (origin.refusal !== undefined) record.refusal = origin.refusal;
+  if (origin.via !== undefined) record.via = origin.via;
+  record.size = yield* recordSize(record);
+  return record;
+}
+
+/** In the order of the operations that they belong to, of which each has changed one document. */
+function* changesOf(documents: Iterable<OpenDocument | undefined>): Steps<Change[]> {
+  const placed: (Change | undefined)[] = [];
+  let opened = 0;
+  for (const document of documents) {
+    if (opened++ > 0) yield;
+    if (document !== undefined && document.operation >= 0) {
+      placed[document.operation] = changeOf(document);
+    }
+  }
+  const changes: Change[] = [];
+  for (let i = 0; i < placed.length; i++) {
+    const change = placed[i];
+    if (change !== undefined) changes.push(change);
+    if (i % AT_ONCE === AT_ONCE - 1) yield;
+  }
+  return changes;
+}
+
+function changeOf({ operation, previous, before, shown }: OpenDocument): Change {
+  return [operation, previous, beforeImage(before, shown)];
+}
