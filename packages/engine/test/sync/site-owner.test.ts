@@ -169,7 +169,7 @@ test("[S59] a credential that begins many sites is sent away for a while, and lo
   expect((await other.next("committed")).outcomes[0]?.kind).toBe("applied");
   bench.pass(2000);
   const again = await join(bench, "full", siteOf(4));
-  again.say(messageOf(uploads[3]));
+  again.say(...uploads.slice(3).map(messageOf));
   expect((await again.next("committed")).outcomes[0]?.kind).toBe("applied");
 });
 
