@@ -20,5 +20,7 @@ export {
   readStore,
   type StoreFolder,
   type StoreHost,
+  type VerifyHost,
+  verifyStore,
   type Warn,
 } from "./store-folder.ts";

@@ -10,19 +10,25 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
+  type Key,
   type KeyValue,
   type Platform,
   readIdentity,
   renewIdentity,
+  type Snapshot,
   Store,
   type StoreOptions,
   StoreSnapshot,
+  type VerifyReport,
   type View,
+  verify,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
 import { beginLife, findEndOfLife, hasLived, recordLife, type Standing } from "./life.ts";
 import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
-import { type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
+import { type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
+import { FIRST_KEY, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
+import { checkPages, type PageReport } from "./lmdb/page-check.ts";
 
 /** To read a very large store from end to end. */
 const READ_MS_MAX = 7 * 86_400_000;
@@ -62,6 +68,19 @@ export class StoreFolder {
       // The record of before still holds, it is only less sharp; a full disk must not stop more.
       const reason = error instanceof Error ? error.message : String(error);
       this.#log("warn", `expected to write life.json in ${this.folder}: ${reason}`);
+    }
+  }
+
+  /**
+   * Gives checksums to what an older version wrote without, piece by piece, until all have one, or
+   * the store is closed.
+   */
+  async protect(): Promise<void> {
+    let from: Key | undefined = FIRST_KEY;
+    while (from !== undefined && this.#closing === undefined) {
+      from = await this.#storage.sealSome(from);
+      // Whoever waits goes first.
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
@@ -124,6 +143,45 @@ export async function readStore<T>(folder: string, work: (view: View) => T): Pro
     }
   } finally {
     await storage.close();
+  }
+}
+
+/** Who is told of a verification while it goes on. */
+export interface VerifyHost {
+  /** Now and then, with the place that was reached. */
+  tick(place: string): void;
+  /** Before LMDB itself reads the file, which may be the end of the process. */
+  pagesChecked(report: PageReport): void;
+}
+
+/**
+ * Reads all of one state of the store in `folder`, also beside the process that writes it. LMDB may
+ * end the process where its file is damaged, so this is for a process of its own.
+ */
+export async function verifyStore(folder: string, host: VerifyHost): Promise<VerifyReport> {
+  const storage = openLmdb(folder, { readOnly: true, snapshotLifeMs: READ_MS_MAX });
+  try {
+    const { snapshot, meta } = pinned(storage, join(folder, DATA_FILE));
+    try {
+      const path = join(folder, DATA_FILE);
+      host.pagesChecked(checkPages(path, meta, (count) => host.tick(`${count} pages`)));
+      return verify(snapshot, (key) => host.tick(`key ${key}`));
+    } finally {
+      snapshot.close();
+    }
+  } finally {
+    await storage.close();
+  }
+}
+
+/** The newest state twice: as a snapshot, which keeps its pages, and as its meta page. */
+function pinned(storage: LmdbKeyValue, path: string): { snapshot: Snapshot; meta: Meta } {
+  for (;;) {
+    const before = newestMeta(path);
+    const snapshot = storage.snapshot();
+    const meta = newestMeta(path);
+    if (before.id === meta.id) return { snapshot, meta };
+    snapshot.close();
   }
 }
 

@@ -75,6 +75,7 @@ async function openLocked(folder: string, options: PlaceOptions): Promise<PeerPl
     const warning = openToOthers(folder);
     if (warning !== undefined) onWarning(warning);
     const opened = await createStore(folder, { platform, log, options: {}, open });
+    opened.protect().catch((error: unknown) => onWarning(`${folder}: ${messageOf(error)}`));
     return { close: () => closeBoth(opened, lock) };
   } catch (error) {
     await lock.release();

@@ -1,6 +1,6 @@
 /**
- * Maintenance: what every store gets in the background. It forgets what its retention allows, and
- * attachments that nobody refers to are deleted.
+ * Maintenance: what every store gets in the background. It forgets what its retention allows, records
+ * of an older format get their checksums, and attachments that nobody refers to are deleted.
  *
  *   the registry           at the start and every hour
  *   data of deleted apps   when its grace is over (apps/deleted-apps.ts)
@@ -120,6 +120,7 @@ export class Maintenance {
   async #maintainStore(opened: StoreFolder, isStopped: () => boolean): Promise<void> {
     try {
       await opened.store.maintain();
+      if (!isStopped()) await opened.protect();
       if (!isStopped()) opened.recordLife();
     } catch (error) {
       if (isStopped() && error instanceof PeerError && error.code === "store.closed") return;

@@ -2,40 +2,51 @@
  * Verify: reads everything in a data folder and tells what does not fit.
  *
  * It reads one state of each store and every attachment, also beside a running server, and changes
- * nothing. Each problem is one line; a store that cannot be opened is a problem like others.
+ * nothing. Each problem is one line; a store that cannot be opened is a problem like others. The reading
+ * is done in another process, because a damaged file may end whoever reads it.
  */
 
-import { verify } from "@bigpeer/engine";
-import { readStore } from "@bigpeer/node";
-import { stringifyJson } from "@bigpeer/protocol";
-import { checkContents } from "./attachments/content-check.ts";
-import {
-  appAttachmentsFolder,
-  appIdsInFolder,
-  appStoreFolder,
-  checkDataFolder,
-  registryFolder,
-} from "./data-folder.ts";
-import { describeError } from "./log.ts";
-import {
-  type AppName,
-  type DeletedApp,
-  readAppNames,
-  readDeletedApps,
-  unreadableApps,
-} from "./registry/app.ts";
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { appIdsInFolder, checkDataFolder } from "./data-folder.ts";
+import type { AppName, DeletedApp } from "./registry/app.ts";
+import type { FromChild, ToChild } from "./verify-child.ts";
 
 type Print = (line: string) => void;
+
+/** Also where the sources are run as they are: Node 20 reads no TypeScript. */
+const CHILD_FILE = fileURLToPath(new URL("../dist/verify-child.js", import.meta.url));
 
 /** Hands each line, without its end, to `print`. Returns the number of problems. */
 export async function verifyDataFolder(dataDir: string, print: Print): Promise<number> {
   checkDataFolder(dataDir);
-  let problems = await verifyPart("registry", print, verifyRegistry(dataDir));
-  const apps = await findApps(dataDir);
-  for (const { id, name } of apps) {
-    problems += await verifyPart(`app ${id} (${name})`, print, verifyApp(dataDir, id));
+  const reader = new Reader();
+  try {
+    return await verifyParts(dataDir, print, reader);
+  } finally {
+    reader.close();
   }
-  const deleted = await findDeletedApps(dataDir);
+}
+
+async function verifyParts(dataDir: string, print: Print, reader: Reader): Promise<number> {
+  const part = async (label: string, request: ToChild): Promise<number> => {
+    let problems = 0;
+    await reader.ask(request, (message) => {
+      if (message.kind === "finding") {
+        print(`${label}: ${message.finding.text}`);
+        if (message.finding.isProblem) problems++;
+      } else if (message.kind === "failed") {
+        print(`${label}: problem: ${message.reason}`);
+        problems++;
+      }
+    });
+    return problems;
+  };
+  let problems = await part("registry", { kind: "registry", dataDir });
+  const { apps, deleted } = await findApps(dataDir, reader);
+  for (const { id, name } of apps) {
+    problems += await part(`app ${id} (${name})`, { kind: "app", id, dataDir });
+  }
   for (const id of appIdsInFolder(dataDir)) {
     if (apps.some((app) => app.id === id)) continue;
     const gone = deleted.find((app) => app.id === id);
@@ -46,85 +57,64 @@ export async function verifyDataFolder(dataDir: string, print: Print): Promise<n
   return problems;
 }
 
-/** A line of the report. */
-interface Finding {
-  readonly isProblem: boolean;
-  readonly text: string;
-}
-
-/** What was found before something could not be read is told all the same. */
-async function verifyPart(
-  label: string,
-  print: Print,
-  findings: AsyncIterable<Finding>,
-): Promise<number> {
-  let problems = 0;
-  try {
-    for await (const { isProblem, text } of findings) {
-      print(`${label}: ${text}`);
-      if (isProblem) problems++;
-    }
-    return problems;
-  } catch (error) {
-    print(`${label}: problem: ${describeError(error)}`);
-    return problems + 1;
-  }
-}
-
-async function* verifyRegistry(dataDir: string): AsyncGenerator<Finding> {
-  const folder = registryFolder(dataDir);
-  yield* verifyStore(folder);
-  const unreadable = await readStore(folder, (view) => [...unreadableApps(view)]);
-  yield* unreadable.map(({ id, error }) => {
-    return problem(`problem at the app ${stringifyJson(id)}: ${describeError(error)}`);
-  });
-}
-
-async function* verifyApp(dataDir: string, appId: string): AsyncGenerator<Finding> {
-  yield* verifyStore(appStoreFolder(dataDir, appId));
-  yield* verifyAttachments(dataDir, appId);
-}
-
-async function* verifyStore(folder: string): AsyncGenerator<Finding> {
-  const report = await readStore(folder, (view) => verify(view.reader));
-  const { keys, documents, transactions, problems } = report;
-  yield fact(`keys ${keys}, documents ${documents}, transactions ${transactions}`);
-  yield* problems.map(({ key, message }) => problem(`problem at ${key}: ${message}`));
-}
-
-async function* verifyAttachments(dataDir: string, appId: string): AsyncGenerator<Finding> {
-  const folder = appAttachmentsFolder(dataDir, appId);
-  const { count, sizeBytes, problems, strayCount } = await checkContents(
-    appStoreFolder(dataDir, appId),
-    folder,
-  );
-  if (count > 0) yield fact(`attachments ${count}, bytes ${sizeBytes}`);
-  yield* problems.map(({ id, message }) => problem(`problem at attachment ${id}: ${message}`));
-  if (strayCount > 0) yield fact(`note: files without a record in ${folder}: ${strayCount}`);
-}
-
-function fact(text: string): Finding {
-  return { isProblem: false, text };
-}
-
-function problem(text: string): Finding {
-  return { isProblem: true, text };
-}
-
-/** Those whose data is not yet removed. */
-async function findDeletedApps(dataDir: string): Promise<readonly DeletedApp[]> {
-  try {
-    return await readStore(registryFolder(dataDir), readDeletedApps);
-  } catch {
-    return [];
-  }
+interface FoundApps {
+  readonly apps: readonly AppName[];
+  readonly deleted: readonly DeletedApp[];
 }
 
 /** The apps that the registry knows; where it cannot be read, those that have a folder. */
-async function findApps(dataDir: string): Promise<AppName[]> {
-  try {
-    return await readStore(registryFolder(dataDir), readAppNames);
-  } catch {
-    return appIdsInFolder(dataDir).map((id) => ({ id, name: "name not known" }));
+async function findApps(dataDir: string, reader: Reader): Promise<FoundApps> {
+  let found: FoundApps | undefined;
+  await reader.ask({ kind: "apps", dataDir }, (message) => {
+    if (message.kind === "apps") found = message;
+  });
+  if (found !== undefined) return found;
+  const apps = appIdsInFolder(dataDir).map((id) => ({ id, name: "name not known" }));
+  return { apps, deleted: [] };
+}
+
+/** The process that reads; when it ends too soon, the next question gets another one. */
+class Reader {
+  #child: ChildProcess | undefined;
+
+  /** Hands on what is said until all of it is; a process that ended is something that failed. */
+  async ask(request: ToChild, hear: (message: FromChild) => void): Promise<void> {
+    this.#child ??= fork(CHILD_FILE, {
+      execArgv: [],
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    const child = this.#child;
+    let reached = "its beginning";
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        child.off("message", onMessage);
+        child.off("close", onClose);
+        resolve();
+      };
+      const onMessage = (message: FromChild): void => {
+        if (message.kind === "reached") reached = message.place;
+        hear(message);
+        if (message.kind === "done") end();
+      };
+      const onClose = (code: number | null, signal: string | null): void => {
+        this.#child = undefined;
+        hear({ kind: "failed", reason: endedReason(signal ?? `code ${code}`, reached) });
+        end();
+      };
+      child.on("message", onMessage);
+      child.on("close", onClose);
+      child.send(request);
+    });
   }
+
+  close(): void {
+    this.#child?.disconnect();
+  }
+}
+
+function endedReason(how: string, reached: string): string {
+  return (
+    `failed to read the data file: the process that read it ended with ${how} behind ${reached}; ` +
+    "the file is damaged: stop the server, keep the folder, restore a backup"
+  );
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openLmdb, openStore } from "@bigpeer/node";
 import { expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { testHost } from "../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { attachmentPath } from "../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
+import { backup } from "../src/backup.ts";
 import { appAttachmentsFolder, appStoreFolder, markDataFolder } from "../src/data-folder.ts";
 import type { App } from "../src/registry/app.ts";
 import { SERVER } from "../src/registry/audit-log.ts";
@@ -188,4 +189,69 @@ test("a folder that is no data folder is refused", async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "thesis.txt"), "");
   await expect(run(folder)).rejects.toMatchObject({ code: "store.foreign" });
+});
+
+/** Puts `other` in the place of `text` in the data file of a store. */
+function replaceInStore(folder: string, text: string, other: string): void {
+  const path = join(folder, "data.mdb");
+  const bytes = readFileSync(path);
+  let at = bytes.indexOf(text, 0, "latin1");
+  expect(at).toBeGreaterThan(0);
+  for (; at >= 0; at = bytes.indexOf(text, at + 1, "latin1")) bytes.write(other, at, "latin1");
+  writeFileSync(path, bytes);
+}
+
+async function withText(text: string): Promise<{ dataDir: string; folder: string; label: string }> {
+  const { dataDir, app } = await dataFolder();
+  const folder = appStoreFolder(dataDir, app.id);
+  const opened = await openStore(folder, testHost());
+  await opened.store.transact((transaction) => {
+    transaction.apply([{ kind: "insert", collection: "cars", id: "red", fields: { text } }]);
+  });
+  await opened.close();
+  return { dataDir, folder, label: `app ${app.id} (default)` };
+}
+
+test("[K74] a document whose text was changed on the disk is a problem, also in a backup", async () => {
+  const { dataDir, folder, label } = await withText("many words");
+  replaceInStore(folder, "many words", "many sword");
+  const copy = join(temporaryFolder(), "backup");
+  await backup(dataDir, copy);
+  for (const place of [dataDir, copy]) {
+    const { count, lines } = await run(place);
+    expect(count).toBeGreaterThan(0);
+    const problem = new RegExp(
+      `: problem at d:.*: expected the record that was written, found other`,
+    );
+    expect(lines.filter((line) => problem.test(line))).toHaveLength(1);
+    expect(lines.some((line) => line.startsWith(`${label}: keys `))).toBe(true);
+  }
+});
+
+test("[K74] a file that ends whoever reads it is a problem with the place, and the others are read", async () => {
+  const { dataDir, folder, label } = await withText("words");
+  const path = join(folder, "data.mdb");
+  // The data of every record leads far behind the end of the file: to copy it is SIGBUS.
+  const bytes = readFileSync(path);
+  for (let page = 2 * 4096; page < bytes.length; page += 4096) {
+    const count = bytes.readUInt16LE(page + 18) === 2 ? bytes.readUInt16LE(page + 20) / 2 : 0;
+    // A page of the tree of trees has two.
+    if (count <= 2) continue;
+    for (let i = 0; i < count; i++) {
+      bytes.writeUInt32LE(0x70000000, page + 24 + bytes.readUInt16LE(page + 24 + 2 * i));
+    }
+  }
+  writeFileSync(path, bytes);
+  const { count, lines } = await run(dataDir);
+  expect(count).toBeGreaterThan(0);
+  expect(lines[0]).toMatch(/^registry: keys \d+, documents 3, transactions 2$/);
+  expect(lines.at(-1)).toBe(`problems found: ${count}`);
+  expect(lines.filter((line) => line.startsWith(`${label}: problem`))).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining("problem at page "),
+      expect.stringMatching(
+        /: problem: failed to read the data file: .* ended with SIG[A-Z]+ behind /,
+      ),
+    ]),
+  );
 });

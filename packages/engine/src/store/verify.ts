@@ -30,7 +30,7 @@ import { oldestGrave } from "../crdt/collect.ts";
 import { normalize } from "../crdt/merge.ts";
 import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
 import { decodeState, encodeState, stateToBytes } from "../crdt/state-codec.ts";
-import type { Key, Reader } from "../platform.ts";
+import type { Key, KeyEntry, Reader } from "../platform.ts";
 import { AttachmentCheck } from "./attachment-check.ts";
 import { operationOfChange } from "./change-log.ts";
 import { FORMAT_VERSION } from "./identity.ts";
@@ -89,9 +89,12 @@ export interface VerifyReport {
 
 const PROBLEMS_MAX = 1000;
 
-export function verify(reader: Reader): VerifyReport {
-  return new Verifier(reader).run();
+/** `tick` is called now and then with the key that the walk has reached. */
+export function verify(reader: Reader, tick: (key: string) => void = () => {}): VerifyReport {
+  return new Verifier(reader).run(tick);
 }
+
+const KEYS_PER_TICK = 1000;
 
 interface DocumentKey {
   readonly collection: number;
@@ -122,26 +125,59 @@ class Verifier {
     this.#peer = new PeerCheck(this.#view, (key, message) => this.#report(key, message));
   }
 
-  run(): VerifyReport {
-    this.#checkHead();
-    this.#indexes = new IndexCheck(this.#reader, this.#head?.indexes, (key, message) =>
-      this.#report(key, message),
-    );
+  run(tick: (key: string) => void): VerifyReport {
+    this.#guarded(HEAD_KEY, () => this.#checkHead());
+    this.#guarded(HEAD_KEY, () => {
+      this.#indexes = new IndexCheck(this.#reader, this.#head?.indexes, (key, message) =>
+        this.#report(key, message),
+      );
+    });
     let keys = 0;
-    for (const { key, value } of this.#reader.entries({ from: "\x00", to: "\xff" })) {
+    for (const { key, value } of this.#entries()) {
+      if (keys % KEYS_PER_TICK === 0) tick(printKey(key));
       keys++;
       this.#guarded(key, () => this.#checkEntry(key, value));
     }
-    this.#checkTotals();
-    for (const { section, name, message } of answerProblems(this.#view)) {
-      this.#report(catalogKey(section, name), message);
-    }
+    this.#guarded(HEAD_KEY, () => this.#checkTotals());
+    this.#guarded(HEAD_KEY, () => {
+      for (const { section, name, message } of answerProblems(this.#view)) {
+        this.#report(catalogKey(section, name), message);
+      }
+    });
     return {
       keys,
       documents: this.#documents,
       transactions: this.#transactions,
       problems: this.#problems,
     };
+  }
+
+  /** Every entry. One that cannot be read is a problem, and the walk goes on behind it. */
+  *#entries(): Generator<KeyEntry, void> {
+    let from: Key | undefined = "\x00";
+    while (from !== undefined) {
+      try {
+        for (const entry of this.#reader.entries({ from, to: "\xff" })) {
+          from = `${entry.key}\x00`;
+          yield entry;
+        }
+        return;
+      } catch (error) {
+        const damaged = this.#firstKey(from);
+        this.#report(damaged ?? from, reasonOf(error));
+        from = damaged && `${damaged}\x00`;
+      }
+    }
+  }
+
+  /** Undefined where not even the key can be read. */
+  #firstKey(from: Key): Key | undefined {
+    try {
+      for (const key of this.#reader.keys({ from, to: "\xff" })) return key;
+    } catch {
+      return undefined;
+    }
+    return undefined;
   }
 
   #checkHead(): void {
@@ -160,7 +196,7 @@ class Verifier {
     try {
       check();
     } catch (error) {
-      this.#report(key, error instanceof Error ? error.message : String(error));
+      this.#report(key, reasonOf(error));
     }
   }
 
@@ -379,6 +415,12 @@ class Verifier {
   #report(key: Key, message: string): void {
     if (this.#problems.length < PROBLEMS_MAX) this.#problems.push({ key: printKey(key), message });
   }
+}
+
+/** Storage says why it could not read a record in the cause of its error. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 function isSameRecord(a: Value, b: Value | undefined): boolean {

@@ -17,17 +17,30 @@ import { PeerError } from "@bigpeer/protocol";
 const MAGIC = 0xbeefc0de;
 /** The version of the file format that lmdb 3 writes. */
 const FORMAT_VERSION = 2;
-const HEAD_SIZE = 24;
-const META = { magic: 24, version: 28, pageSize: 48, free: 48, main: 96, lastPage: 144, id: 152 };
+export const HEAD_SIZE = 24;
+export const META = {
+  magic: 24,
+  version: 28,
+  pageSize: 48,
+  free: 48,
+  main: 96,
+  lastPage: 144,
+  id: 152,
+};
 const META_END = 168;
-const TREE_ROOT = 40;
+export const TREE_ROOT = 40;
 const PAGE_BRANCH = 1;
 const PAGE_META = 8;
 const NODE_BIG = 1;
 const NODE_TREE = 2;
-const NO_PAGE = 2n ** 64n - 1n;
+export const NO_PAGE: bigint = 2n ** 64n - 1n;
 
-interface Meta {
+/** One state of a file, as one of its meta pages has it. */
+export interface Meta {
+  /** The number of the transaction. */
+  readonly id: bigint;
+  /** The page itself. */
+  readonly page: Buffer;
   readonly pageSize: number;
   readonly lastPage: bigint;
   readonly freeRoot: bigint;
@@ -58,6 +71,16 @@ export function checkLmdbFile(path: string): LmdbFileState {
   }
 }
 
+/** The newest state of a file. Throws as checkLmdbFile. */
+export function newestMeta(path: string): Meta {
+  const file = openSync(path, "r");
+  try {
+    return readMeta(file, fstatSync(file).size, path);
+  } finally {
+    closeSync(file);
+  }
+}
+
 function openIfPresent(path: string): number | undefined {
   try {
     return openSync(path, "r");
@@ -83,6 +106,8 @@ function readMeta(file: number, size: number, path: string): Meta {
   checkHead(second, path);
   const newest = first.readBigUInt64LE(META.id) >= second.readBigUInt64LE(META.id) ? first : second;
   return {
+    id: newest.readBigUInt64LE(META.id),
+    page: newest,
     pageSize,
     lastPage: newest.readBigUInt64LE(META.lastPage),
     freeRoot: newest.readBigUInt64LE(META.free + TREE_ROOT),

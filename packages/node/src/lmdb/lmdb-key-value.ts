@@ -56,6 +56,7 @@ import { checkLmdbFile } from "./lmdb-file.ts";
 import { unpacked } from "./packed-entries.ts";
 import { RecordCheck } from "./record-check.ts";
 import { RecordReader } from "./record-reader.ts";
+import { SealedPiece, type SealedRecords } from "./sealed-piece.ts";
 import { markRecord, type ShapeRecord, shapeRecords } from "./shape-records.ts";
 import { ShapeTable } from "./shape-table.ts";
 import { ValueDecoder } from "./value-decoder.ts";
@@ -83,6 +84,9 @@ const MAP_SIZE = 2 ** 36;
 /** Error numbers of LMDB itself. */
 const MAP_FULL = -30792;
 
+/** Where sealSome() begins. */
+export const FIRST_KEY: Key = "\x00";
+
 /** Folders that this process has open for writing, as real paths. */
 const writtenFolders = new Set<string>();
 
@@ -106,6 +110,8 @@ export class LmdbKeyValue implements KeyValue {
     new ValueDecoder(() => this.#allShapes()),
     this.#check,
   );
+  /** Whether a record without a checksum could not be read, in the pass that gives them. */
+  #hasUnreadable = false;
   /** Whether the storage says itself that every record has a checksum. */
   #isMarked = false;
   /** Undefined after a fatal error, until the next use, and after close(). */
@@ -115,6 +121,8 @@ export class LmdbKeyValue implements KeyValue {
   readonly #snapshots: SnapshotHolder;
   readonly #work = new Set<Promise<void>>();
   #isCommitting = false;
+  /** While records of format 1 are given checksums; a commit waits for the piece. */
+  #sealing: Promise<void> | undefined;
   /** While an environment is being closed. */
   #isEnding = false;
   #closing: Promise<void> | undefined;
@@ -143,7 +151,9 @@ export class LmdbKeyValue implements KeyValue {
     assert(!this.#isCommitting, "one commit at a time");
     this.#checkOpen();
     if (writes.size === 0) return;
+    // Set at once, so that nothing is sealed before this commit.
     this.#isCommitting = true;
+    if (this.#sealing !== undefined) await this.#sealing;
     try {
       await this.#track(this.#write(writes));
     } finally {
@@ -164,6 +174,51 @@ export class LmdbKeyValue implements KeyValue {
   usedBytes(): number {
     const { root, values, shapes } = this.#use();
     return pageBytes(statsOf(root, values)) + pageBytes(statsOf(root, shapes));
+  }
+
+  /**
+   * Gives checksums to records that were written without, from the key `from` on, as many as are done
+   * in one small commit. Returns where to go on, and undefined at the end; then, if every record could be
+   * read, none without a checksum is accepted any more (K71).
+   */
+  async sealSome(from: Key): Promise<Key | undefined> {
+    assert(!this.#readOnly, "records are sealed only where the storage is open for writing");
+    while (this.#isCommitting || this.#sealing !== undefined) await Promise.allSettled(this.#work);
+    const environment = this.#use();
+    if (this.#check.isStrict) return undefined;
+    if (from === FIRST_KEY) this.#hasUnreadable = false;
+    let next: Key | undefined;
+    const sealing = this.#track(
+      this.#sealPiece(environment, from).then((reached) => {
+        next = reached;
+      }),
+    );
+    this.#sealing = sealing.catch(() => {});
+    try {
+      await sealing;
+    } finally {
+      this.#sealing = undefined;
+    }
+    return next;
+  }
+
+  async #sealPiece(environment: Environment, from: Key): Promise<Key | undefined> {
+    this.#current ??= new LmdbView(environment, this.#reader);
+    const { records, next, hasUnreadable } = this.#current.unsealed(from);
+    this.#hasUnreadable ||= hasUnreadable;
+    const isEnd = next === undefined && !this.#hasUnreadable;
+    if (records.length === 0 && !isEnd) return next;
+    const shapes = this.#table.unsaved();
+    const all = isEnd ? { first: 0, shapes: this.#table.shapes } : shapes;
+    const beside = shapeRecords(all.first, all.shapes);
+    if (isEnd) beside.push(markRecord());
+    await this.#commitRecords(environment, records, beside);
+    this.#table.markSaved(shapes.first + shapes.shapes.length);
+    if (isEnd) {
+      this.#isMarked = true;
+      this.#check.isStrict = true;
+    }
+    return next;
   }
 
   close(): Promise<void> {
@@ -243,20 +298,28 @@ export class LmdbKeyValue implements KeyValue {
     const encoded = this.#encoder.atOnce(writes) ?? (await this.#encoder.inSlices(writes));
     const unsaved = this.#table.unsaved();
     const isMarked = this.#check.isStrict;
+    const beside = shapeRecords(unsaved.first, unsaved.shapes);
+    if (isMarked && !this.#isMarked) beside.push(markRecord());
+    await this.#commitRecords(environment, encoded, beside);
+    this.#table.markSaved(unsaved.first + unsaved.shapes.length);
+    this.#isMarked = isMarked;
+  }
+
+  async #commitRecords(
+    environment: Environment,
+    encoded: readonly EncodedWrite[],
+    beside: readonly ShapeRecord[],
+  ): Promise<void> {
     try {
       // Without a promise where there is room, so that the commit begins before anything else does.
       const growth = environment.room?.take(encoded);
       if (growth !== undefined) await growth;
-      const beside = shapeRecords(unsaved.first, unsaved.shapes);
-      if (isMarked && !this.#isMarked) beside.push(markRecord());
       await writeAll(environment, encoded, beside);
     } catch (error) {
       throw error instanceof PeerError ? error : await this.#afterFailure(error);
     } finally {
       this.#encoder.release();
     }
-    this.#table.markSaved(unsaved.first + unsaved.shapes.length);
-    this.#isMarked = isMarked;
     this.#current?.release();
     this.#current = undefined;
   }
@@ -327,6 +390,24 @@ class LmdbView implements View {
     const source = this.#iterate(range, (options) => this.#values.getRange(options));
     const wanted = this.#reader.fieldSet(fields);
     return new EntryIterator(source, this.#reader, { range, wanted });
+  }
+
+  /** The records without a checksum from a key on, with one now, as far as one piece goes. */
+  unsealed(from: Key): SealedRecords {
+    const piece = new SealedPiece();
+    const source = this.#iterate({ from, to: "\xff" }, (options) => this.#values.getRange(options));
+    try {
+      for (let step = source.next(); step.done !== true; step = source.next()) {
+        const { key, value } = step.value;
+        if (piece.isFull) return piece.cutAt(key);
+        piece.add(key, value as Uint8Array, () =>
+          this.#reader.read(value as Uint8Array, key, undefined),
+        );
+      }
+    } finally {
+      source.return?.();
+    }
+    return piece.cutAt(undefined);
   }
 
   keys(range: KeyRange): Iterator<Key> {

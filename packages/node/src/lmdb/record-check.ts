@@ -57,11 +57,6 @@ export class RecordCheck {
     return 0;
   }
 
-  /** Whether a record, which valueStart() has accepted, has a checksum. */
-  isSealed(bytes: Uint8Array): boolean {
-    return bytes[0] === CHECKED;
-  }
-
   /** Writes the checksum of a record into the bytes that were left for it at `start`. */
   seal(bytes: Uint8Array, start: number, size: number, key: Key): void {
     if (bytes !== this.#bytes) this.#look(bytes);
@@ -77,6 +72,11 @@ export class RecordCheck {
   #sum(start: number, end: number, key: Key): number {
     return xxh32(this.#view, start, end, seedOf(key));
   }
+}
+
+/** Whether a record has a checksum, right or not. */
+export function isSealed(record: Uint8Array): boolean {
+  return record[0] === CHECKED;
 }
 
 /** FNV-1a of a key, each character of which is a byte. */

@@ -1,0 +1,54 @@
+/**
+ * SealedPiece: records that were written without a checksum, as they will lie in the storage with one,
+ * as many as fit a small commit.
+ */
+
+import type { Key } from "@bigpeer/engine";
+import type { EncodedWrite } from "./commit-encoder.ts";
+import { CHECK_SIZE, isSealed, RecordCheck } from "./record-check.ts";
+
+export interface SealedRecords {
+  readonly records: readonly EncodedWrite[];
+  /** Where the next piece begins; undefined at the end. */
+  readonly next: Key | undefined;
+  /** Whether one could not be read: it stays as it is, since a checksum would make it right. */
+  readonly hasUnreadable: boolean;
+}
+
+/** A piece is so many records that are looked at, or so many bytes that are written. */
+const LOOKED_AT_MAX = 2000;
+const BYTES_MAX = 256 * 1024;
+
+export class SealedPiece {
+  readonly #records: EncodedWrite[] = [];
+  readonly #check = new RecordCheck(true);
+  #lookedAt = 0;
+  #bytes = 0;
+  #hasUnreadable = false;
+
+  get isFull(): boolean {
+    return this.#lookedAt >= LOOKED_AT_MAX || this.#bytes >= BYTES_MAX;
+  }
+
+  /** `bytes` are lent; `read` throws when they are no record. */
+  add(key: Key, bytes: Uint8Array, read: () => unknown): void {
+    this.#lookedAt++;
+    if (isSealed(bytes)) return;
+    const size = CHECK_SIZE + bytes.length;
+    const chunk = Buffer.allocUnsafeSlow(size);
+    for (let i = 0; i < bytes.length; i++) chunk[CHECK_SIZE + i] = bytes[i] as number;
+    try {
+      read();
+    } catch {
+      this.#hasUnreadable = true;
+      return;
+    }
+    this.#check.seal(chunk, 0, size, key);
+    this.#records.push({ key, keySize: key.length, chunk, start: 0, size });
+    this.#bytes += size;
+  }
+
+  cutAt(next: Key | undefined): SealedRecords {
+    return { records: this.#records, next, hasUnreadable: this.#hasUnreadable };
+  }
+}

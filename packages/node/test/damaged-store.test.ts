@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { damageStores, silentDamage } from "./support/damaged-stores.ts";
+
+test("[K74] damage at random places is found by verify, and no read gives other content", async () => {
+  const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
+  const outcomes = await damageStores(seeds);
+  expect(outcomes).toHaveLength(seeds.length);
+  expect(silentDamage(outcomes)).toEqual([]);
+  const found = outcomes.filter(({ problems }) => problems !== 0).length;
+  expect(found).toBeGreaterThan(seeds.length / 4);
+}, 120_000);

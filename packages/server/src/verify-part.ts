@@ -1,0 +1,95 @@
+/**
+ * What verify does of one part of a data folder: the registry, or an app with its attachments. It is
+ * done in a process of its own (verify-child.ts), which a damaged file may end.
+ */
+
+import { readStore, verifyStore } from "@bigpeer/node";
+import { stringifyJson } from "@bigpeer/protocol";
+import { checkContents } from "./attachments/content-check.ts";
+import { appAttachmentsFolder, appStoreFolder, registryFolder } from "./data-folder.ts";
+import { describeError } from "./log.ts";
+import {
+  type AppName,
+  type DeletedApp,
+  readAppNames,
+  readDeletedApps,
+  unreadableApps,
+} from "./registry/app.ts";
+
+/** A line of the report. */
+export interface Finding {
+  readonly isProblem: boolean;
+  readonly text: string;
+}
+
+/** Who is told of a part while it is read. */
+export interface PartHost {
+  /** Now and then, with the place that was reached. */
+  tick(place: string): void;
+  /** What must be told before more is read. */
+  find(finding: Finding): void;
+}
+
+export async function* verifyRegistry(dataDir: string, host: PartHost): AsyncGenerator<Finding> {
+  const folder = registryFolder(dataDir);
+  yield* verifyOneStore(folder, host);
+  const unreadable = await readStore(folder, (view) => [...unreadableApps(view)]);
+  yield* unreadable.map(({ id, error }) => {
+    return problem(`problem at the app ${stringifyJson(id)}: ${describeError(error)}`);
+  });
+}
+
+export async function* verifyApp(
+  dataDir: string,
+  appId: string,
+  host: PartHost,
+): AsyncGenerator<Finding> {
+  yield* verifyOneStore(appStoreFolder(dataDir, appId), host);
+  yield* verifyAttachments(dataDir, appId);
+}
+
+/** The apps that the registry knows, and those whose data is not yet removed. */
+export async function registryApps(dataDir: string): Promise<{
+  readonly apps: readonly AppName[];
+  readonly deleted: readonly DeletedApp[];
+}> {
+  return readStore(registryFolder(dataDir), (view) => {
+    return { apps: readAppNames(view), deleted: readDeletedApps(view) };
+  });
+}
+
+async function* verifyOneStore(folder: string, host: PartHost): AsyncGenerator<Finding> {
+  let unprotected = 0;
+  const report = await verifyStore(folder, {
+    tick: (place) => host.tick(place),
+    pagesChecked: (pages) => {
+      unprotected = pages.unprotected;
+      for (const message of pages.problems) host.find(problem(`problem at ${message}`));
+    },
+  });
+  const { keys, documents, transactions, problems } = report;
+  yield fact(`keys ${keys}, documents ${documents}, transactions ${transactions}`);
+  yield* problems.map(({ key, message }) => problem(`problem at ${key}: ${message}`));
+  if (unprotected > 0) {
+    yield fact(`note: records without a checksum: ${unprotected}; maintenance gives them one`);
+  }
+}
+
+async function* verifyAttachments(dataDir: string, appId: string): AsyncGenerator<Finding> {
+  const folder = appAttachmentsFolder(dataDir, appId);
+  const { count, sizeBytes, problems, strayCount } = await checkContents(
+    appStoreFolder(dataDir, appId),
+    folder,
+  );
+  if (count > 0) yield fact(`attachments ${count}, bytes ${sizeBytes}`);
+  yield* problems.map(({ id, message }) => problem(`problem at attachment ${id}: ${message}`));
+  if (strayCount > 0) yield fact(`note: files without a record in ${folder}: ${strayCount}`);
+}
+
+function fact(text: string): Finding {
+  return { isProblem: false, text };
+}
+
+function problem(text: string): Finding {
+  return { isProblem: true, text };
+}
