@@ -177,9 +177,17 @@ export async function prove(args) {
     return 0;
   }
   const work = mkdtempSync(join(tmpdir(), "bigpeer-prove-"));
+  const clean = () => rmSync(work, { recursive: true, force: true });
+  // A server ends by itself when its parent is gone.
+  for (const signal of ["SIGINT", "SIGTERM"]) {
+    process.once(signal, () => {
+      clean();
+      process.exit(1);
+    });
+  }
   try {
     return await runAll(attacks, options, work);
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    clean();
   }
 }
