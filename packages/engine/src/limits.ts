@@ -79,7 +79,7 @@ export const SLICE_MS = 10;
  * end a row that does little.
  */
 export const ROW_MS_MAX = 100;
-export const ROW_STEPS_FREE = 20_000;
+export const ROW_STEPS_FREE = 40_000;
 
 /**
  * Characters of a text, bytes of binary, elements of an array and fields of an object that an

@@ -43,7 +43,7 @@ function loop(array = ":a"): string {
   return `ANY x IN ${array} SATISFIES ANY y IN ${array} SATISFIES x + y < 0 END END`;
 }
 
-const LONG = { a: countTo(200) };
+const LONG = { a: countTo(300) };
 /** Long enough for a pause, and too short for the bound. */
 const SHORT = { a: countTo(67) };
 

@@ -43,7 +43,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { spend } from "../value/effort.ts";
+import { grow, spend } from "../value/effort.ts";
 import { compileCall } from "./call.ts";
 import { compileLikeNode } from "./like.ts";
 import { compileComprehension, compileQuantifier } from "./loop.ts";
@@ -206,6 +206,7 @@ function compileArray({ elements }: ArrayNode): Evaluate {
   return (frame) => {
     const array: PresentDatum[] = [];
     spend(parts.length);
+    if (parts.length > MANY_PARTS) grow(ELEMENT_BYTES * parts.length);
     for (const part of parts) {
       const element = part(frame);
       if (element instanceof Failure) return element;
@@ -218,6 +219,11 @@ function compileArray({ elements }: ArrayNode): Evaluate {
 /** What it counts to set a field. */
 const FIELD_STEPS = 0.25;
 
+/** Rough bytes of an element and a field, and how many of them are worth counting. */
+const ELEMENT_BYTES = 16;
+const FIELD_BYTES = 32;
+const MANY_PARTS = 1024;
+
 function compileObject({ entries, at }: ObjectNode): Evaluate {
   const parts = entries.map(({ key, value }) => ({
     key: compileNode(key),
@@ -226,6 +232,7 @@ function compileObject({ entries, at }: ObjectNode): Evaluate {
   const badKey = new Failure("expected text for the key of an object", at);
   return (frame) => {
     const object: MutableDatumObject = {};
+    if (parts.length > MANY_PARTS) grow(FIELD_BYTES * parts.length);
     for (const part of parts) {
       spend(FIELD_STEPS);
       const key = part.key(frame);

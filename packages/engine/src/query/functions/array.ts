@@ -5,7 +5,14 @@
 
 import { COMPUTED_SIZE_MAX } from "../../limits.ts";
 import type { Run } from "../frame/frame.ts";
-import { compareData, dataKey, equalData, firstOfEquals, KEY_STEPS } from "../value/compare.ts";
+import {
+  COMPARISON_STEPS,
+  compareData,
+  dataKey,
+  equalData,
+  firstOfEquals,
+  KEY_STEPS,
+} from "../value/compare.ts";
 import {
   type Datum,
   Failure,
@@ -121,7 +128,7 @@ function reverse(array: DatumArray, run: Run): Outcome {
 function sort(array: DatumArray, run: Run): Outcome {
   chargeArray(run, 2 * array.length);
   return array.toSorted((a, b) => {
-    run.budget.step();
+    run.budget.step(COMPARISON_STEPS);
     return compareData(a, b);
   });
 }

@@ -207,7 +207,8 @@ export function sortedKeys(keys: string[]): string[] {
   });
 }
 
-const COMPARISON_STEPS = 0.125;
+/** What it counts to compare two data, beside the way through long ones. */
+export const COMPARISON_STEPS = 0.125;
 
 function equalArrays(
   a: readonly PresentDatum[],

@@ -22,7 +22,7 @@ import { JsonDatumReader } from "./json-reader.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./size-bound.ts";
 
 /** Longer text than that of a document is counted as memory of the statement, piece by piece. */
-const UNCOUNTED_LENGTH = 64 * 1024;
+const UNCOUNTED_LENGTH = 32 * 1024;
 const PIECE_LENGTH = 4096;
 const BYTES_PER_STEP = 64;
 const LENGTH_PER_STEP = 256;
@@ -119,7 +119,7 @@ class JsonWriter {
     const grown = this.text.length - this.#counted;
     if (grown < PIECE_LENGTH) return;
     this.#counted += grown;
-    this.#budget?.borrow(grown);
+    this.#budget?.borrow(2 * grown);
     this.#budget?.step(Math.ceil(grown / LENGTH_PER_STEP));
   }
 }
