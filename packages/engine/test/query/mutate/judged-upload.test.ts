@@ -4,7 +4,7 @@
 
 import { timeOfMs, type UploadOperation, type Value, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
-import { DOCUMENT_SIZE_MAX } from "../../../src/limits.ts";
+import { DOCUMENT_SIZE_MAX, ROW_STEPS_FREE } from "../../../src/limits.ts";
 import { uploadJudge } from "../../../src/query/mutate/judged-upload.ts";
 import type { Authority } from "../../../src/query/permission/authority.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -232,7 +232,7 @@ test("[S26] a rule that takes too long refuses the upload", async () => {
   const rule = "EVERY x IN list SATISFIES x >= 0 END";
   const authority = authorityOf({ cars: ["true"] }, { cars: [rule] });
   const judge = uploadJudge({ platform: slow, appId: "app", authority: () => authority });
-  const list = Array.from({ length: 5000 }, (_, i) => i);
+  const list = Array.from({ length: ROW_STEPS_FREE + 5000 }, (_, i) => i);
   const answer = await store.upload(peer.next(insert("x", { list })), judge);
   expect(outcomeOf(answer)).toBe("refused: the permissions took too long to judge the upload");
 });
