@@ -20,6 +20,8 @@ export type ToChild = { readonly dataDir: string } & (
 );
 
 export type FromChild =
+  /** Said once, before anything is asked. */
+  | { readonly kind: "started" }
   | { readonly kind: "finding"; readonly finding: Finding }
   | { readonly kind: "reached"; readonly place: string }
   | {
@@ -53,3 +55,5 @@ process.on("message", (request: ToChild) => {
     .catch((error: unknown) => say({ kind: "failed", reason: describeError(error) }))
     .finally(() => say({ kind: "done" }));
 });
+
+say({ kind: "started" });

@@ -76,6 +76,7 @@ async function findApps(dataDir: string, reader: Reader): Promise<FoundApps> {
 /** The process that reads; when it ends too soon, the next question gets another one. */
 class Reader {
   #child: ChildProcess | undefined;
+  #isStarted = false;
 
   /** Hands on what is said until all of it is; a process that ended is something that failed. */
   async ask(request: ToChild, hear: (message: FromChild) => void): Promise<void> {
@@ -92,13 +93,17 @@ class Reader {
         resolve();
       };
       const onMessage = (message: FromChild): void => {
+        if (message.kind === "started") this.#isStarted = true;
         if (message.kind === "reached") reached = message.place;
         hear(message);
         if (message.kind === "done") end();
       };
       const onClose = (code: number | null, signal: string | null): void => {
+        const how = signal ?? `code ${code}`;
+        const reason = this.#isStarted ? endedReason(how, reached) : notStartedReason(how);
         this.#child = undefined;
-        hear({ kind: "failed", reason: endedReason(signal ?? `code ${code}`, reached) });
+        this.#isStarted = false;
+        hear({ kind: "failed", reason });
         end();
       };
       child.on("message", onMessage);
@@ -117,4 +122,9 @@ function endedReason(how: string, reached: string): string {
     `failed to read the data file: the process that read it ended with ${how} behind ${reached}; ` +
     "the file is damaged: stop the server, keep the folder, restore a backup"
   );
+}
+
+/** Nothing was read yet: the file is not to blame. */
+function notStartedReason(how: string): string {
+  return `failed to start the process that reads: it ended with ${how}; look at ${CHILD_FILE}`;
 }

@@ -8,11 +8,20 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { build } from "vite";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build, type Plugin } from "vite";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const conditions = ["source", "node", "module", "import", "default"];
+
+/** Modules find the files beside them, as threads and child processes, where they are without a bundle. */
+const OWN_ADDRESSES: Plugin = {
+  name: "own-addresses",
+  transform: (code, id) => {
+    const address = JSON.stringify(pathToFileURL(id).href);
+    return code.includes("import.meta.url") ? code.replaceAll("import.meta.url", address) : null;
+  },
+};
 
 export interface Script {
   readonly path: string;
@@ -28,6 +37,7 @@ export async function bundleScript(name: string): Promise<Script> {
     configFile: false,
     logLevel: "silent",
     root,
+    plugins: [OWN_ADDRESSES],
     resolve: { conditions },
     ssr: { resolve: { conditions }, noExternal: [/^@bigpeer\//], external: ["lmdb"] },
     build: {
