@@ -68,8 +68,10 @@ export class JsonDatumReader {
         return this.#array(depth);
       case '"':
         return this.#string();
-      default:
-        return this.#word() ?? this.#number();
+      default: {
+        const word = this.#word();
+        return word === undefined ? this.#number() : word;
+      }
     }
   }
 

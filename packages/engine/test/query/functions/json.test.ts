@@ -117,6 +117,12 @@ test("text beyond the basic plane beside a float is text", () => {
   expect(call("deserialize_json", '["\u{10000}", 2.0]')).toEqual(["\u{10000}", new Float(2)]);
 });
 
+test("long text says what short text says, null included", () => {
+  const parts = '[null,true,false,-0,1.0,18446744073709551616,"\\"\\\\",{"a":null}]';
+  const [long] = [call("deserialize_json", `[${`${parts},`.repeat(50)}${parts}]`)] as [Datum[]];
+  expect(long).toEqual(Array.from({ length: 51 }, () => call("deserialize_json", parts)));
+});
+
 test("what was written is read again as the same datum, floats as floats", () => {
   fc.assert(
     fc.property(anyPresentDatum, (datum) => {
