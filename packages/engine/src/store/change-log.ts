@@ -25,6 +25,7 @@ import { restrict } from "../crdt/delta.ts";
 import { type DocumentState, eachStateStamp } from "../crdt/state.ts";
 import { stateOfMerge } from "../crdt/state-parts.ts";
 import type { KeyRange } from "../platform.ts";
+import type { Steps } from "../steps.ts";
 import { transactionKey, transactionRange, txnIdOfKey } from "./keys.ts";
 import type { Before, Change, Identity, TransactionRecord } from "./records.ts";
 import type { View } from "./view.ts";
@@ -84,7 +85,7 @@ export function* loggedIds({ reader }: View, range: KeyRange): Iterable<number> 
 export function* readTransaction(
   { reader }: View,
   txnId: number,
-): Generator<void, TransactionRecord | undefined, void> {
+): Steps<TransactionRecord | undefined> {
   const key = transactionKey(txnId);
   const record = reader.getInSteps === undefined ? reader.get(key) : yield* reader.getInSteps(key);
   return record as TransactionRecord | undefined;

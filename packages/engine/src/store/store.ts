@@ -39,6 +39,7 @@ import {
   applyUpload,
   checkEnvelope,
   checkSteps,
+  documentsOf,
   type JudgeUpload,
   lastNumberOf,
   lastTimeOf,
@@ -46,8 +47,14 @@ import {
   takenUpload,
   type Upload,
   type UploadAnswer,
+  type UploadedDocument,
 } from "./upload.ts";
 import { View } from "./view.ts";
+
+/** What became of an upload that was evaluated, before it has a transaction. */
+interface AppliedUpload extends Pick<UploadRecord, "outcome" | "reason"> {
+  readonly documents: readonly UploadedDocument[];
+}
 
 export interface StoreOptions {
   readonly clock?: ClockLimits;
@@ -253,7 +260,8 @@ export class Store {
       this.#take(transaction, upload, judge, owner),
     );
     if ("kind" in result) return result;
-    return takenUpload({ digest: upload.digest, txnId, ...result }, upload.steps, false);
+    const { documents, ...outcome } = result;
+    return takenUpload({ digest: upload.digest, txnId, ...outcome }, documents, false);
   }
 
   /**
@@ -354,8 +362,8 @@ export class Store {
     upload: Upload,
     judge: JudgeUpload | undefined,
     owner: string | undefined,
-  ): Steps<UploadAnswer | Pick<UploadRecord, "outcome" | "reason">> {
-    const known = answerFromRecord(transaction.view, this.#platform, upload, owner);
+  ): Steps<UploadAnswer | AppliedUpload> {
+    const known = yield* answerFromRecord(transaction.view, this.#platform, upload, owner);
     if (known !== undefined) return known;
     const last = lastTimeOf(transaction.view, upload.site);
     try {
@@ -363,14 +371,15 @@ export class Store {
       const outcomes = yield* applyUpload(transaction, { site: upload.site, steps }, judge?.());
       const time = steps.at(-1)?.time ?? last;
       transaction.markUpload(markOf(transaction.view, upload, { time, owner }));
-      return { outcome: outcomes.includes("stale") ? "stale" : "applied", reason: "" };
+      const outcome = outcomes.includes("stale") ? "stale" : "applied";
+      return { outcome, reason: "", documents: yield* documentsOf(upload.steps) };
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // In the same turn, so that the next upload of the site finds its number taken.
       transaction.restart();
       const mark = markOf(transaction.view, upload, { time: last, owner });
       transaction.markUpload(mark, error.message);
-      return { outcome: "refused", reason: error.message };
+      return { outcome: "refused", reason: error.message, documents: [] };
     }
   }
 

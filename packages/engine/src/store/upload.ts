@@ -9,6 +9,7 @@
 
 import {
   canonicalBytes,
+  canonicalBytesInTurns,
   checkUpload,
   compareBytes,
   documentId,
@@ -93,6 +94,16 @@ export function uploadDigest(
   return chainedDigest(platform, before, uploadContent(steps));
 }
 
+/** As uploadDigest, with pauses: what is hashed may be many megabytes. */
+export function* uploadDigestInSteps(
+  platform: Platform,
+  before: Uint8Array | undefined,
+  steps: readonly UploadStep[],
+): Steps<Uint8Array> {
+  const content = yield* canonicalBytesInTurns(steps as unknown as Value);
+  return chainedDigest(platform, before, content);
+}
+
 /** What of an upload is hashed: as many bytes as its steps have in a message. */
 export function uploadContent(steps: readonly UploadStep[]): Uint8Array {
   return canonicalBytes(steps as unknown as Value);
@@ -115,32 +126,33 @@ export function chainedDigest(
  * another, whoever sends what was taken before hears what became of it: by its digest he has it. Of
  * everything else he learns no more than of a site that there is not (K63).
  */
-export function answerFromRecord(
+export function* answerFromRecord(
   view: View,
   platform: Platform,
   upload: Upload,
   owner: string | undefined,
-): UploadAnswer | undefined {
+): Steps<UploadAnswer | undefined> {
   const last = siteRecordOf(view.reader, upload.site);
-  if (isOfAnother(last, owner)) return answerRepeat(view, platform, upload);
+  if (isOfAnother(last, owner)) return yield* answerRepeat(view, platform, upload);
   const known = last?.number ?? 0;
   if (known === 0 && upload.number > 1) return { kind: "forked" };
   if (upload.number > known + 1) return { kind: "unknown_site", known };
-  if (upload.number <= known) return answerRepeat(view, platform, upload);
-  const digest = uploadDigest(platform, last?.digest, upload.steps);
+  if (upload.number <= known) return yield* answerRepeat(view, platform, upload);
+  const digest = yield* uploadDigestInSteps(platform, last?.digest, upload.steps);
   return isSame(digest, upload.digest) ? undefined : { kind: "forked" };
 }
 
 /** By its digest alone it could bring other steps than those that were applied, checked by nobody. */
-function answerRepeat(view: View, platform: Platform, upload: Upload): UploadAnswer {
+function* answerRepeat(view: View, platform: Platform, upload: Upload): Steps<UploadAnswer> {
   const { site, number, steps } = upload;
   const record = recordOf(view, site, number);
   if (record === undefined || !isSame(record.digest, upload.digest)) return { kind: "forked" };
   const before = number === 1 ? undefined : recordOf(view, site, number - 1);
   // Of the oldest that is remembered nothing can be told but its outcome.
   if (number > 1 && before === undefined) return takenUpload(record, [], true);
-  const digest = uploadDigest(platform, before?.digest, steps);
-  return isSame(digest, record.digest) ? takenUpload(record, steps, true) : { kind: "forked" };
+  const digest = yield* uploadDigestInSteps(platform, before?.digest, steps);
+  if (!isSame(digest, record.digest)) return { kind: "forked" };
+  return takenUpload(record, record.outcome === "refused" ? [] : yield* documentsOf(steps), true);
 }
 
 function recordOf(view: View, site: Site, number: number): UploadRecord | undefined {
@@ -150,18 +162,19 @@ function recordOf(view: View, site: Site, number: number): UploadRecord | undefi
 /** What became of an upload, with the documents that it wrote. */
 export function takenUpload(
   record: UploadRecord,
-  steps: readonly UploadStep[],
+  documents: readonly UploadedDocument[],
   isRepeat: boolean,
 ): TakenUpload {
-  const documents = record.outcome === "refused" ? [] : documentsOf(steps);
   return { kind: "taken", record, isRepeat, documents };
 }
 
 /** Each document once, in the order in which they are first named. */
-function documentsOf(steps: readonly UploadStep[]): UploadedDocument[] {
+export function* documentsOf(steps: readonly UploadStep[]): Steps<UploadedDocument[]> {
   const documents = new Map<string, UploadedDocument>();
+  let count = 0;
   for (const { operations } of steps) {
     for (const { collection, id } of operations) {
+      if (++count % AT_ONCE === 0) yield;
       const known = documentId(id);
       documents.set(`${known.key}/${collection}`, { collection, id: known.id });
     }

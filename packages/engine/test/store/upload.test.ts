@@ -1,7 +1,9 @@
 import type { UploadOperation, Value } from "@bigpeer/protocol";
 import { PeerError, timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import type { Store } from "../../src/store/store.ts";
+import { MemoryDisk } from "../../src/store/memory-disk.ts";
+import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
+import { Store } from "../../src/store/store.ts";
 import {
   type JudgeUpload,
   type Upload,
@@ -289,4 +291,41 @@ test("[S24] another site's INITIAL lies below what it did not see, whichever cam
   await store.upload(first({ kind: "delete", collection: "c", id: "a" }));
   await store.upload(second(seed("a")));
   expect(fieldsOf(store, "c", "a")).toBeUndefined();
+});
+
+test("[K27] the digest of a large upload, and what it names, are made a few operations at a time", async () => {
+  let read = 0;
+  let most = 0;
+  let nowMs = 0;
+  const hurried = {
+    ...testPlatform(),
+    elapsed: (): number => (nowMs += 20),
+    pause: (): Promise<void> => {
+      read = 0;
+      return Promise.resolve();
+    },
+  };
+  const store = await Store.open(new MemoryKeyValue(new MemoryDisk()), hurried);
+  const operations = Array.from({ length: 5000 }, (_, i): UploadOperation => {
+    return {
+      kind: "insert",
+      collection: "c",
+      get id() {
+        most = Math.max(most, ++read);
+        return `id ${i}`;
+      },
+      fields: { n: i },
+    };
+  });
+  const upload = chain()(...operations);
+  for (const isRepeat of [false, true]) {
+    read = 0;
+    most = 0;
+    const answer = await store.upload(upload);
+    expect(answer).toMatchObject({ kind: "taken", isRepeat, record: { outcome: "applied" } });
+    expect(answer.kind === "taken" && answer.documents.length).toBe(5000);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(500);
+  }
+  await store.close();
 });

@@ -16,7 +16,7 @@ import { type PackedTree, packEntries, type UnpackedEntry } from "./packed-entri
 const THREAD_FILE = new URL("../../dist/lmdb/commit-thread.js", import.meta.url);
 
 /** Pieces that the thread has not taken yet: the rest waits, so that not all is in memory twice. */
-const PIECES_MAX = 16;
+const PIECES_MAX = 64;
 
 /** How long a thread without work stays. */
 const IDLE_MS = 10_000;

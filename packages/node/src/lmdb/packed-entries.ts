@@ -24,7 +24,7 @@ export function* unpacked(encoded: readonly EncodedWrite[]): Generator<UnpackedE
 const HEAD_SIZE = 8;
 
 /** About what a piece has; an entry that is larger is a piece of its own. */
-export const PIECE_SIZE: number = 256 * 1024;
+export const PIECE_SIZE: number = 64 * 1024;
 
 /** All entries in pieces, each of which is the taker's. */
 export function* packEntries(entries: Iterable<UnpackedEntry>): Generator<ArrayBuffer> {
