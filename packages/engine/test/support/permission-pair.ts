@@ -80,6 +80,22 @@ function untimed(row: Value): Value {
   return isObject(profile) ? withProfile(withoutTimes(profile)) : row;
 }
 
+/**
+ * What is told, with what depends on the way to the documents as another way has it: warnings are of
+ * the documents that somebody looked at, and memory is that of the way. The way may depend on rules
+ * (P21), but never on what they hide.
+ */
+function sameWay(plain: Told, ruled: Told): Told {
+  if ([plain, ruled].some(({ error }) => error === "query.too_large")) return ruled;
+  if (plain["error"] !== undefined || ruled["error"] !== undefined) return plain;
+  const { warnings, totalWarningsCount } = ruled;
+  return { ...plain, warnings, totalWarningsCount };
+}
+
+function isProfile(row: Value): boolean {
+  return isObject(row) && row["~request_profile"] !== undefined;
+}
+
 function withProfile(profile: ValueObject): ValueObject {
   return { "~request_profile": profile };
 }
@@ -108,6 +124,7 @@ function usesOf(statement: string): Uses {
 }
 
 const WRITES = /^(PROFILE )?(INSERT|UPDATE|DELETE|EVICT|TOMBSTONE) /;
+const PLANNED = /^(EXPLAIN|PROFILE|ADVISE) /;
 const ABOUT_THE_WHOLE = /^(CREATE INDEX|DROP INDEX|ALTER SYSTEM) /;
 
 export class PermissionPair {
@@ -286,7 +303,12 @@ export class PermissionPair {
         this.#noteNature("known");
         const isUnknownRefused = read.everything;
         const answer = await told(() => ask(this.#readable, request, { isUnknownRefused }));
-        return { expected: { told: answer } };
+        if (request.kind !== "find" || answer["plan"] === undefined) {
+          return { expected: { told: answer } };
+        }
+        const by = { isUnknownRefused, authority: this.#authority };
+        const { plan } = await told(() => ask(this.#readable, request, by));
+        return { expected: { told: { ...answer, plan } } };
       }
     }
   }
@@ -317,7 +339,11 @@ export class PermissionPair {
     }
     if (WRITES.test(statement)) return this.#expectWrite(request, writes[0] ?? "");
     if (statement.includes("system:")) return this.#expectSystem(request);
-    return { expected: { told: await told(() => ask(this.#readable, request)) } };
+    const by = { authority: this.#authority };
+    const ruled = await told(() => ask(this.#readable, request, by));
+    if (PLANNED.test(statement)) return { expected: { told: ruled } };
+    const plain = await told(() => ask(this.#readable, request));
+    return { expected: { told: sameWay(plain, ruled) } };
   }
 
   async #expectSystem(request: Statement): Promise<Prediction> {
@@ -361,7 +387,7 @@ export class PermissionPair {
     const scratch = await copyOf(this.#readable);
     scratch.reseed(this.#number);
     const before = documentsOf(this.#readable);
-    const tried = await told(() => ask(scratch, request));
+    const tried = await this.#planned(request, await told(() => ask(scratch, request)));
     const isInitial = / INITIAL /.test(request.statement);
     const outcome = isInitial ? await this.#withoutGraves(tried, collection, scratch) : tried;
     const after = documentsOf(scratch);
@@ -376,6 +402,21 @@ export class PermissionPair {
     const moved = await settle(scratch, this.world);
     const rows = this.#rowsLeft(outcome["rows"] as readonly Value[], collection, moved);
     return { expected: { told: { ...outcome, rows } }, next: { readable: scratch, moved } };
+  }
+
+  /** With what the rules let a write take as its way to the documents (P21). */
+  async #planned(request: Statement, tried: Told): Promise<Told> {
+    // What is inserted is not looked for.
+    if (/^(PROFILE )?INSERT (?!.*\bSELECT\b)/s.test(request.statement)) return tried;
+    const scratch = await copyOf(this.#readable);
+    scratch.reseed(this.#number);
+    const by = { authority: this.#authority };
+    const ruled = await told(() => ask(scratch, request, by));
+    const rows = tried["rows"];
+    const profiles = Array.isArray(ruled["rows"]) ? ruled["rows"].filter(isProfile) : [];
+    const same = sameWay(tried, ruled);
+    if (profiles.length === 0 || !Array.isArray(rows)) return same;
+    return { ...same, rows: [...rows.filter((row) => !isProfile(row as Value)), ...profiles] };
   }
 
   /** What INITIAL does where some of its documents were deleted before. */

@@ -6,12 +6,18 @@
  * to documents.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import type { Path, Value } from "@bigpeer/protocol";
 import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-entry.ts";
 import type { Needed, ScanRange, StoredDocument, VersionedState } from "../../store/view.ts";
 
 /** Undefined stands where nothing was found yet and a pause would do no harm. */
 export type Found<T> = Iterable<T | undefined>;
+
+/** The value at a path is one of these. */
+export interface KnownValues {
+  readonly path: Path;
+  readonly values: readonly Value[];
+}
 
 export interface DocumentView {
   get(collection: string, id: Value, needed?: Needed): StoredDocument | undefined;
@@ -29,7 +35,9 @@ export interface DocumentView {
   collections(limit?: number): Found<string>;
   /** The indexes of all collections. */
   indexes(): Found<IndexDefinition>;
-  /** The indexes of one collection. */
+  /** What is known of all documents of a collection that the caller may read; nothing when left out. */
+  knownValuesOf?(collection: string): readonly KnownValues[];
+  /** The indexes of one collection that may be walked for the caller. */
   indexesOf(collection: string): readonly IndexDefinition[];
   /** The entries of an index in its order, those of equal values by id. */
   scanIndex(index: IndexDefinition, range: IndexRange): Found<IndexEntry>;

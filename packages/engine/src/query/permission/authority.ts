@@ -10,12 +10,15 @@ import { type CollectionUse } from "./collection-use.ts";
 import { collectionDenied, otherPeersDenied, peersDenied, wholeDenied } from "./denial.ts";
 import { type PermissionFilter, permissionFilter } from "./permission-filter.ts";
 import { type AccessRule, type Permissions, permissionsValue } from "./permissions.ts";
+import { joinKeys, type RuleKey } from "./rule-key.ts";
 
 /** The rule of one collection. */
 export interface CollectionRule {
   /** Every document is allowed, and none has to be looked at. */
   readonly isWhole: boolean;
   readonly filters: readonly PermissionFilter[];
+  /** The values by which all of its filters choose; undefined when they choose in other ways. */
+  readonly key?: RuleKey | undefined;
 }
 
 const WHOLE: CollectionRule = { isWhole: true, filters: [] };
@@ -62,7 +65,8 @@ class RuleBook {
 function compileRule(queries: readonly string[] | undefined): CollectionRule {
   if (queries === undefined) return NO_RULE;
   const filters = queries.map(permissionFilter);
-  return filters.some(({ isAlways }) => isAlways) ? WHOLE : { isWhole: false, filters };
+  if (filters.some(({ isAlways }) => isAlways)) return WHOLE;
+  return { isWhole: false, filters, key: joinKeys(filters.map(({ key }) => key)) };
 }
 
 export class Authority {

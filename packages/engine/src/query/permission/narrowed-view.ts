@@ -7,16 +7,19 @@
  * the budget of the statement.
  *
  * An index tells values of documents without reading them. So the document of each entry is fetched
- * and judged as `scan` does it, also where the index alone could answer.
+ * and judged as `scan` does it, also where the index alone could answer. And how long a lookup takes
+ * tells how many documents lie in a range, whoever may read them: an index is walked only in the
+ * ranges that the rule itself names, where it leads to no hidden document (P21).
  */
 
-import { getField, type MutableObject, setField, type Value } from "@bigpeer/protocol";
+import { assert, getField, type MutableObject, setField, type Value } from "@bigpeer/protocol";
 import { EMPTY_STATE } from "../../crdt/state.ts";
 import type { IndexDefinition, IndexEntry, IndexRange } from "../../store/index-entry.ts";
 import type { Needed, ScanRange, StoredDocument, VersionedState, View } from "../../store/view.ts";
-import type { DocumentView, Found } from "../frame/document-view.ts";
+import type { DocumentView, Found, KnownValues } from "../frame/document-view.ts";
 import { Pace } from "../frame/pace.ts";
 import type { Judge } from "./judge.ts";
+import { allowedRanges, keyedTuples, knownValuesOf } from "./rule-key.ts";
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
 
@@ -104,18 +107,37 @@ export class NarrowedView implements DocumentView {
     }
   }
 
-  /** Whoever has no rule finds no documents, however he looks for them. */
+  /** Those in which the rule says where to look. Whoever has no rule finds no documents anyway. */
   indexesOf(collection: string): readonly IndexDefinition[] {
-    return this.#judge.authority.hasReadRule(collection) ? this.#view.indexes(collection) : [];
+    const { authority } = this.#judge;
+    if (!authority.hasReadRule(collection)) return [];
+    const { isWhole, key } = authority.readRule(collection);
+    if (isWhole) return this.#view.indexes(collection);
+    if (key === undefined) return [];
+    return this.#view.indexes(collection).filter((index) => keyedTuples(key, index) !== undefined);
+  }
+
+  knownValuesOf(collection: string): readonly KnownValues[] {
+    const { key } = this.#judge.authority.readRule(collection);
+    return key === undefined ? [] : knownValuesOf(key);
   }
 
   *scanIndex(index: IndexDefinition, range: IndexRange): Found<IndexEntry> {
-    if (!this.#judge.authority.hasReadRule(index.collection)) return;
-    const { isWhole } = this.#judge.authority.readRule(index.collection);
+    const { authority } = this.#judge;
+    if (!authority.hasReadRule(index.collection)) return;
+    const { isWhole, key } = authority.readRule(index.collection);
+    if (isWhole) {
+      yield* this.#view.scanIndex(index, range);
+      return;
+    }
+    const tuples = key && keyedTuples(key, index);
+    assert(tuples !== undefined, "an index in which the rule says where to look");
     const pace = new Pace(this.#judge);
-    for (const entry of this.#view.scanIndex(index, range)) {
-      if (isWhole || this.getByKey(index.collection, entry.idKey) !== undefined) yield entry;
-      else if (pace.isPauseDue()) yield undefined;
+    for (const allowed of allowedRanges(tuples, index, range)) {
+      for (const entry of this.#view.scanIndex(index, allowed)) {
+        if (this.getByKey(index.collection, entry.idKey) !== undefined) yield entry;
+        else if (pace.isPauseDue()) yield undefined;
+      }
     }
   }
 }

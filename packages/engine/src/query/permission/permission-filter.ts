@@ -15,6 +15,7 @@ import { bindExpression, Slots } from "../plan/scope.ts";
 import { parseFilter } from "../syntax/parse-filter.ts";
 import type { Expression } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";
+import { type RuleKey, ruleKeyOf } from "./rule-key.ts";
 
 export interface PermissionFilter {
   /** Literally true: it needs no look at the document. */
@@ -22,6 +23,8 @@ export interface PermissionFilter {
   /** The document stands in the first slot. */
   readonly evaluate: Evaluate;
   readonly slots: number;
+  /** The values by which it chooses its documents; undefined when it chooses in another way. */
+  readonly key: RuleKey | undefined;
 }
 
 /** Functions that read more than their arguments. */
@@ -68,7 +71,7 @@ function compileFilter(text: string): PermissionFilter {
   const terms = [{ alias: "", slot, isUnnamed: true }];
   const bound = bindExpression(parsed, { slots, terms, variables: [] });
   const isAlways = bound.kind === "literal" && bound.value === true;
-  return { isAlways, evaluate: compile(bound), slots: slots.count };
+  return { isAlways, evaluate: compile(bound), slots: slots.count, key: ruleKeyOf(bound) };
 }
 
 function refuseUnsteady(node: Expression): void {

@@ -4,19 +4,21 @@
 
 import type { IndexDefinition } from "../../store/index-entry.ts";
 import type { Needed } from "../../store/view.ts";
-import type { DocumentView } from "../frame/document-view.ts";
+import type { DocumentView, KnownValues } from "../frame/document-view.ts";
 import type { Steps } from "../frame/steps.ts";
-import { type Chosen, chooseAccess, SCAN, type Wish } from "../plan/access.ts";
+import { type AccessTerm, type Chosen, chooseAccess, SCAN, type Wish } from "../plan/access.ts";
 import type { Explaining } from "../plan/explain.ts";
 import type { SourcePlan } from "../plan/plan.ts";
+import type { Probe, ProbeTerm, Test } from "../plan/probe.ts";
 import { fieldsOf } from "../plan/reads.ts";
+import type { Expression } from "../syntax/tree.ts";
 import type { Execution } from "./execution.ts";
 import type { Profile } from "./profile.ts";
 
 /** What of an execution a way is chosen by. */
 export interface Choosing {
   readonly isStrict: boolean;
-  readonly view: Pick<DocumentView, "indexesOf">;
+  readonly view: Pick<DocumentView, "indexesOf" | "knownValuesOf">;
   /** What was done, for PROFILE. */
   readonly profile?: Profile;
 }
@@ -28,7 +30,28 @@ export function chooseFor(source: SourcePlan, wish: Wish, { isStrict, view }: Ch
   if (collection.kind !== "stored") return { access: SCAN, isOrdered: false };
   const isPlain = types === undefined && !isStrict;
   const indexes = isPlain && couldUseIndex(source, wish) ? view.indexesOf(collection.name) : [];
-  return chooseAccess(source, wish, indexes);
+  const known = indexes.length === 0 ? [] : (view.knownValuesOf?.(collection.name) ?? []);
+  return chooseAccess(known.length === 0 ? source : withKnown(source, known), wish, indexes);
+}
+
+/** The same condition, with what is known of all documents that the caller may read. */
+function withKnown(source: SourcePlan, known: readonly KnownValues[]): AccessTerm {
+  const { probe, reads, hint } = source;
+  const asked = probe?.kind === "all" ? probe.parts : probe === undefined ? [] : [probe];
+  const parts: Probe[] = [...known.map(knownTerm), ...asked];
+  return { probe: { kind: "all", parts }, reads, hint };
+}
+
+function knownTerm({ path, values }: KnownValues): ProbeTerm {
+  const nodes = values.map((value): Expression => {
+    return { kind: "literal", value: value as string | number | boolean, at: 0 };
+  });
+  const [only] = nodes;
+  const test: Test =
+    only !== undefined && nodes.length === 1
+      ? { kind: "equal", value: only }
+      : { kind: "member", list: { kind: "array", elements: nodes, at: 0 } };
+  return { kind: "term", path, test };
 }
 
 /** What of the documents is needed. Declared and strict reads look at types. */
@@ -47,13 +70,16 @@ function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {
  */
 export function* toldChoosing(execution: Execution): Steps<Choosing> {
   const { isStrict, profile, view } = execution;
-  const told = new Map<string, IndexDefinition[]>();
+  const told = new Set<string>();
   for (const index of view.indexes()) {
     if (index === undefined) yield;
-    else told.set(index.collection, [...(told.get(index.collection) ?? []), index]);
+    else told.add(index.collection);
   }
-  const indexesOf = (collection: string): readonly IndexDefinition[] => told.get(collection) ?? [];
-  return { isStrict, view: { indexesOf }, ...(profile && { profile }) };
+  const indexesOf = (collection: string): readonly IndexDefinition[] =>
+    told.has(collection) ? view.indexesOf(collection) : [];
+  const knownValuesOf = (collection: string): readonly KnownValues[] =>
+    view.knownValuesOf?.(collection) ?? [];
+  return { isStrict, view: { indexesOf, knownValuesOf }, ...(profile && { profile }) };
 }
 
 /** The choices that EXPLAIN tells of. */
