@@ -127,6 +127,9 @@ export const LINGER_MS_MAX = 2_000;
  */
 export const CONNECTIONS_MAX = 10_000;
 
+/** Requests of one connection that are not answered: a client that sends more without reading is cut. */
+export const PIPELINED_MAX = 100;
+
 /** Those on which one credential was accepted first: half, so that others always find room. */
 export const CONNECTIONS_PER_CREDENTIAL_MAX = 5_000;
 
@@ -159,7 +162,7 @@ export const SYNC_HELLO_MS_MAX = 5_000;
 export const SYNC_HELLO_SIZE_MAX: number = 192 * 1024;
 
 /**
- * Chunks and fragments that a hello may come in: each costs some hundred bytes beside its own. Packets
+ * Chunks, fragments and control frames that a hello may come in, or between: each costs some hundred bytes beside its own. Packets
  * of the smallest networks and clients that send a few kilobytes at a time need a fraction of it.
  */
 export const HELLO_PIECES_MAX = 512;
@@ -174,7 +177,7 @@ export const GREETINGS_SIZE_MAX: number = 64 * 1024 * 1024;
 export const MESSAGE_FRAGMENTS_MAX = 8_192;
 
 /** What is read, and forgotten, of a connection that was told `bye`: so that the client sees that. */
-export const AFTER_END_SIZE_MAX: number = 256 * 1024;
+export const AFTER_END_SIZE_MAX: number = 64 * 1024;
 
 /**
  * Messages of all peers of which only a part has come, with what their pieces cost: beyond it whoever

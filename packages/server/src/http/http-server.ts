@@ -30,6 +30,7 @@ import {
   HTTP_NEWCOMERS,
   KEEP_ALIVE_MS,
   LINGER_MS_MAX,
+  PIPELINED_MAX,
 } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { NewcomerBounds } from "../newcomers.ts";
@@ -72,7 +73,7 @@ export interface HttpOptions {
   readonly log: Log;
 }
 
-export type RefusedBound = "newcomers" | "credential_connections" | "answers" | "slow_reader";
+export type RefusedBound = "newcomers" | "credential_connections" | "slow_reader" | "pipelined";
 
 export interface Upgrades {
   /** How many connections it may have taken at a time: they do not count as those of HTTP. */
@@ -335,6 +336,12 @@ export class HttpServer {
 
   #take(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean): void {
     const connection = this.#connections.get(incoming.socket);
+    if (connection !== undefined && connection.exchanges.length >= PIPELINED_MAX) {
+      // Node has read them all, and would hand out the rest.
+      if (!incoming.socket.destroyed) this.#options.onRefused?.("pipelined");
+      incoming.socket.destroy();
+      return;
+    }
     const remoteAddress = connection === undefined ? "" : this.#clientOf(connection, incoming);
     const exchange = new Exchange(incoming, response, {
       isAsking,

@@ -11,7 +11,11 @@ export class Refusal extends Error {
   readonly headers: Headers;
 
   constructor(status: number, message: string, headers: Headers = {}) {
+    // Anybody can cause any number of them, and where they are made tells nobody anything.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = "Refusal";
     this.status = status;
     this.headers = headers;

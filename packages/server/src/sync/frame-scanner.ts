@@ -11,7 +11,9 @@
 export interface Scanned {
   /** Data frames that begin in it. */
   readonly frames: number;
-  /** Those of them that belong to a message which is not whole. */
+  /** Control frames that end in it. */
+  readonly controls: number;
+  /** Data frames of it that belong to a message which is not whole. */
   readonly openFrames: number;
   /** Messages that end in it. */
   readonly messages: number;
@@ -50,6 +52,7 @@ export class FrameScanner {
     let frames = 0;
     let openFrames = 0;
     let messages = 0;
+    let controls = 0;
     let isCleared = false;
     let at = 0;
     while (at < chunk.length) {
@@ -64,6 +67,7 @@ export class FrameScanner {
       at += size;
       this.#rest -= size;
       if (this.#rest > 0) break;
+      if (!this.#isData) controls++;
       if (this.#endFrame()) {
         messages++;
         openFrames = 0;
@@ -71,7 +75,7 @@ export class FrameScanner {
       if (!this.#isFragmented) isCleared = true;
     }
     const isOpen = this.#isFragmented || this.#isInside || this.#headRead > 0;
-    return { frames, openFrames, messages, isCleared, isOpen };
+    return { frames, controls, openFrames, messages, isCleared, isOpen };
   }
 
   get #isData(): boolean {

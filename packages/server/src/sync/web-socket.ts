@@ -4,15 +4,18 @@
  *
  * Frames of a server are not masked, so a message has the same bytes on every connection: they are
  * made once and written to the connections themselves, which is a third faster than to have the
- * library make a head for each. It still reads what comes, answers pings and ends connections. Nothing
- * here has a timer while a connection is open.
+ * library make a head for each. It still reads what comes and ends connections. Nothing here has a
+ * timer while a connection is open.
+ *
+ * What comes is charged before the library sees it, and handed to it in small pieces: only while there
+ * is time in this pass of the event loop, while somebody wants to hear it, and never after the end.
  */
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import type { Channel } from "@bigpeer/engine";
-import { SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
+import { assert, SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket, WebSocketServer } from "ws";
 import { ByteRoom } from "../http/byte-room.ts";
 import {
@@ -57,6 +60,9 @@ const BROKEN_REASONS: ReadonlyMap<number, string> = new Map([
 
 /** What a chunk of a connection, and a fragment of a message, cost in bytes beside their own. */
 export const PIECE_COST = 256;
+
+/** What the library is given at once: it reads all of it, whatever happens meanwhile. */
+const FEED_SIZE = 4_096;
 
 /** How often a connection that is over may be found with less to send, before it is cut. */
 const LINGERS_MAX = 15;
@@ -188,6 +194,16 @@ export class WebSocketChannel implements Channel, LateReader {
   #greetingSize = 0;
   #greetingPieces = 0;
   #isKnown = false;
+  /** Hands bytes to the library. */
+  readonly #deliver: (bytes: Buffer) => void;
+  /** Chunks that came and were not handed on, and how much of the first of them was. */
+  #chunks: Buffer[] = [];
+  #fed = 0;
+  #isFeeding = false;
+  /** Whether the intake will call. */
+  #isQueued = false;
+  /** What the last ping had in it; undefined when it was answered. */
+  #ping: Buffer | undefined;
   /** Messages that came when there was no time to read them; undefined when there are none. */
   #late: Buffer[] | undefined;
   /** What all of them have taken of the room. */
@@ -218,8 +234,13 @@ export class WebSocketChannel implements Channel, LateReader {
     webSocket.on("message", onMessage).on("ping", onPing).on("close", onClose);
     // It is followed by `close`, which is all that there is to know.
     webSocket.on("error", ignore);
-    // Before the library sees it: a message that is whole gives back what it had taken.
-    socket.prependListener("data", (chunk: Buffer) => this.#arrived(chunk));
+    const [deliver] = socket.listeners("data");
+    assert(deliver !== undefined, "a library that reads what comes");
+    this.#deliver = (bytes) => deliver.call(socket, bytes);
+    socket.removeAllListeners("data");
+    socket.on("data", (chunk: Buffer) => this.#arrived(chunk));
+    // What came before the end counts, and the library reads nothing after it.
+    socket.prependListener("close", () => this.#feedAll());
   }
 
   get queuedBytes(): number {
@@ -305,7 +326,7 @@ export class WebSocketChannel implements Channel, LateReader {
   /** What came is no message. */
   refuse(reason: string): void {
     // What came before it counts.
-    while (this.#late !== undefined && this.#lateRead < this.#late.length) this.#readFirst();
+    while (this.#hasLate) this.#readFirst();
     if (this.#isOver) return;
     this.#over();
     this.#listener?.malformed(reason);
@@ -315,18 +336,29 @@ export class WebSocketChannel implements Channel, LateReader {
   received(bytes: Buffer, isBinary: boolean): void {
     const size = this.#unread - this.#open;
     this.#unread = this.#open;
-    if (this.#isOver || !isBinary || (this.#late === undefined && this.#shared.intake.isOpen())) {
+    if (this.#isOver || !isBinary || this.#isInTime) {
       this.#giveHeard(size);
       if (!this.#isOver) this.#hear(bytes, isBinary);
     } else this.#keep(bytes, size);
   }
 
+  /** For the library's events alone. */
+  pinged(content: Buffer): void {
+    // A copy: it is a part of a chunk. Of several only the last need be answered.
+    this.#ping = Buffer.from(content);
+  }
+
   /** For the intake alone. */
   readLate(): boolean {
-    this.#readFirst();
-    if (this.#late !== undefined && this.#lateRead < this.#late.length) return true;
+    if (this.#hasLate) this.#readFirst();
+    else {
+      this.#forgetLate();
+      this.#feedPiece();
+    }
+    if (this.#hasLate || this.#mayFeed) return true;
+    this.#isQueued = false;
     this.#forgetLate();
-    this.#late = undefined;
+    this.#answerPing();
     if (this.#isGone) this.#end();
     else this.#readOn();
     return false;
@@ -339,12 +371,14 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#open = 0;
     this.#heardSize = 0;
     // What came before counts, and comes first.
-    if (this.#late === undefined) this.#end();
-    else this.#isGone = true;
+    if (this.#hasLate) this.#isGone = true;
+    else this.#end();
   }
 
   #end(): void {
     this.#isOver = true;
+    this.#room.give(this.#heardSize);
+    this.#heardSize = 0;
     this.#listener?.closed();
     this.#listener = undefined;
   }
@@ -360,8 +394,7 @@ export class WebSocketChannel implements Channel, LateReader {
     if (this.#late === undefined) {
       this.#late = [];
       this.#lateRead = 0;
-      this.#webSocket.pause();
-      this.#shared.intake.wait(this);
+      this.#waitInLine();
     }
     this.#late.push(message);
   }
@@ -374,6 +407,8 @@ export class WebSocketChannel implements Channel, LateReader {
   #forgetLate(): void {
     this.#giveHeard(this.#lateSize);
     this.#lateSize = 0;
+    this.#late = undefined;
+    this.#lateRead = 0;
   }
 
   #giveHeard(size: number): void {
@@ -384,28 +419,89 @@ export class WebSocketChannel implements Channel, LateReader {
   /** Nothing that comes, or waits, counts any more. */
   #over(): void {
     this.#isOver = true;
+    // The intake may still have it: that there is nothing is found there.
     this.#forgetLate();
-    // The intake still has it: that it is empty is found there.
-    if (this.#late !== undefined) this.#late = [];
-    this.#lateRead = 0;
+    this.#chunks = [];
+    this.#fed = 0;
   }
 
   #readOn(): void {
-    const isWanted = !this.#isHeld && !this.#isOver && this.#late === undefined;
-    if (isWanted) this.#webSocket.resume();
+    if (this.#isHeld || this.#isOver || this.#late !== undefined) return;
+    if (this.#chunks.length > 0) this.#waitInLine();
+    else this.#webSocket.resume();
+  }
+
+  get #hasLate(): boolean {
+    return this.#late !== undefined && this.#lateRead < this.#late.length;
+  }
+
+  /** Whether the library may be given more now. */
+  get #mayFeed(): boolean {
+    return this.#chunks.length > 0 && !this.#isHeld && !this.#isOver && !this.#hasLate;
+  }
+
+  /** Whether a message may be read now, and need not wait for others. */
+  get #isInTime(): boolean {
+    return this.#late === undefined && !this.#isQueued && this.#shared.intake.isOpen();
+  }
+
+  /** Nothing more is received until the intake has called, and all that is here was read. */
+  #waitInLine(): void {
+    this.#webSocket.pause();
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    this.#shared.intake.wait(this);
+  }
+
+  /** Hands on what came, while there is time. */
+  #feed(): void {
+    // Something that was called has resumed it.
+    if (this.#isFeeding) return;
+    this.#isFeeding = true;
+    while (this.#mayFeed && !this.#isQueued && this.#shared.intake.isOpen()) this.#feedPiece();
+    this.#isFeeding = false;
+    if (this.#mayFeed) this.#waitInLine();
+    else if (this.#chunks.length > 0) this.#webSocket.pause();
+    if (!this.#isQueued) this.#answerPing();
+  }
+
+  #feedPiece(): void {
+    const first = this.#chunks[0];
+    if (first === undefined) return;
+    const end = Math.min(first.length, this.#fed + FEED_SIZE);
+    const piece = first.subarray(this.#fed, end);
+    this.#fed = end;
+    if (end === first.length) {
+      this.#chunks.shift();
+      this.#fed = 0;
+    }
+    this.#deliver(piece);
+  }
+
+  #feedAll(): void {
+    while (this.#chunks.length > 0 && !this.#isOver) this.#feedPiece();
+  }
+
+  #answerPing(): void {
+    const content = this.#ping;
+    this.#ping = undefined;
+    const webSocket = this.#webSocket;
+    if (content === undefined || webSocket.readyState !== WebSocket.OPEN) return;
+    if (webSocket.bufferedAmount <= PONG_UNSENT_MAX) webSocket.pong(content);
   }
 
   /** Charges what will be kept of a chunk, before the library sees it. */
   #arrived(chunk: Buffer): void {
     if (this.#isOver) return;
     const scanned = this.#scanner.read(chunk);
-    const { frames, openFrames, isCleared, isOpen } = scanned;
+    const { frames, controls, openFrames, isCleared, isOpen } = scanned;
     const isWhole = scanned.messages > 0;
+    const pieces = frames + 1;
+    if (!this.#isKnown && this.#isLongGreeting(chunk.length, pieces + controls)) return;
+    this.#chunks.push(chunk);
     // Control frames end without a word of the library, and nothing of them is kept.
     if (isCleared && !isWhole) this.#closeOpen();
-    if (!isWhole && !isOpen) return;
-    const pieces = frames + 1;
-    if (!this.#isKnown && this.#isLongGreeting(chunk.length, pieces)) return;
+    if (!isWhole && !isOpen) return this.#feed();
     const cost = chunk.length + pieces * PIECE_COST;
     if (!this.#room.take(cost)) {
       this.#stop();
@@ -416,6 +512,7 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#unread += cost;
     const left = isOpen ? chunk.length + (openFrames + 1) * PIECE_COST : 0;
     this.#open = isWhole ? left : this.#unread;
+    this.#feed();
   }
 
   #closeOpen(): void {
@@ -494,7 +591,7 @@ function onMessage(this: WebSocket, bytes: unknown, isBinary: boolean): void {
 }
 
 function onPing(this: WebSocket, bytes: Buffer): void {
-  if (this.bufferedAmount <= PONG_UNSENT_MAX) this.pong(bytes);
+  channelOf(this)?.pinged(bytes);
 }
 
 function onClose(this: WebSocket): void {

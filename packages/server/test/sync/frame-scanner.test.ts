@@ -54,11 +54,32 @@ test("data frames and messages are counted wherever the stream is cut", () => {
 test("frames of a message that is whole are not open any more", () => {
   const scanner = new FrameScanner();
   const first = scanner.read(STREAM);
-  const open = { frames: 7, openFrames: 2, messages: 3, isCleared: true, isOpen: true };
+  const open = {
+    frames: 7,
+    controls: 2,
+    openFrames: 2,
+    messages: 3,
+    isCleared: true,
+    isOpen: true,
+  };
   expect(first).toEqual(open);
   const ping = scanner.read(Uint8Array.from(frame(0x89, 5)));
-  const inside = { frames: 0, openFrames: 0, messages: 0, isCleared: false, isOpen: true };
+  const inside = {
+    frames: 0,
+    controls: 1,
+    openFrames: 0,
+    messages: 0,
+    isCleared: false,
+    isOpen: true,
+  };
   expect(ping).toEqual(inside);
   const end = scanner.read(Uint8Array.from(frame(0x80, 5)));
-  expect(end).toEqual({ ...open, frames: 1, openFrames: 0, messages: 1, isOpen: false });
+  expect(end).toEqual({
+    ...open,
+    frames: 1,
+    controls: 0,
+    openFrames: 0,
+    messages: 1,
+    isOpen: false,
+  });
 });
