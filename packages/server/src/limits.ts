@@ -157,6 +157,12 @@ export const SYNC_NEWCOMERS: NewcomerBounds = {
   silentMsMax: 1_000,
 };
 
+/**
+ * The part of all peers that may have come with one credential, so that others always find room. Many
+ * devices may share a credential, so it is nearly all.
+ */
+export const SYNC_CREDENTIAL_SHARE = 0.9;
+
 /** How long a peer that wants to sync may take to say hello, and what it may send until it is known. */
 export const SYNC_HELLO_MS_MAX = 5_000;
 export const SYNC_HELLO_SIZE_MAX: number = 192 * 1024;

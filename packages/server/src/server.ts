@@ -111,6 +111,7 @@ export class RunningServer {
       auth: this.#auth,
       platform,
       log,
+      connectionsMax: config.syncConnectionsMax,
       onRefused: (reason) => this.#metrics.peerRefused(reason),
     });
     const streamsOf = (app: OpenApp) => this.#sync.serverOf(app).streams;

@@ -17,7 +17,8 @@ import {
   PeerError,
   SYNC_VERSION,
 } from "@bigpeer/protocol";
-import type { ChannelListener, WebSocketChannel } from "../sync/web-socket.ts";
+import type { ChannelListener } from "../sync/channel-listener.ts";
+import type { WebSocketChannel } from "../sync/web-socket.ts";
 import type { LinkEnd } from "./link-dialler.ts";
 
 /** A connection whose other side knows the secret of an app. */

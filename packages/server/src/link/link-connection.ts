@@ -10,7 +10,8 @@ import { type ByeCode, encodeMessage } from "@bigpeer/protocol";
 import type { AppUse } from "../apps/open-apps.ts";
 import { LINGER_MS_MAX } from "../limits.ts";
 import type { QueriesByCollection } from "../registry/replications.ts";
-import type { ChannelListener, WebSocketChannel } from "../sync/web-socket.ts";
+import type { ChannelListener } from "../sync/channel-listener.ts";
+import type { WebSocketChannel } from "../sync/web-socket.ts";
 import type { LinkEnd } from "./link-dialler.ts";
 import type { FilesLink } from "./link-files.ts";
 

@@ -48,14 +48,15 @@ export class FrameScanner {
   /** A message has begun that has more fragments. */
   #isFragmented = false;
 
-  read(chunk: Uint8Array): Scanned {
+  /** With more than `piecesMax` frames the rest is not looked at: then nothing more must be read. */
+  read(chunk: Uint8Array, piecesMax: number = Number.POSITIVE_INFINITY): Scanned {
     let frames = 0;
     let openFrames = 0;
     let messages = 0;
     let controls = 0;
     let isCleared = false;
     let at = 0;
-    while (at < chunk.length) {
+    while (at < chunk.length && frames + controls <= piecesMax) {
       if (!this.#isInside) {
         if (!this.#readHead(chunk[at++] ?? 0)) continue;
         if (this.#isData) {

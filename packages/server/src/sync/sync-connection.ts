@@ -18,9 +18,11 @@ import {
   stringifyJson,
 } from "@bigpeer/protocol";
 import type { AppUse } from "../apps/open-apps.ts";
+import { ownerOf } from "../auth/credential.ts";
 import type { Bearer } from "../auth/credentials.ts";
+import type { ChannelListener } from "./channel-listener.ts";
 import { type AdmittedPeer, type SyncPlace, SyncRefusal } from "./sync-gate.ts";
-import type { ChannelListener, WebSocketChannel } from "./web-socket.ts";
+import type { WebSocketChannel } from "./web-socket.ts";
 
 /** What a connection asks of the server. */
 export interface ConnectionHost {
@@ -90,6 +92,11 @@ export class SyncConnection implements Channel, ChannelListener {
   /** Undefined until there is a session. */
   get peer(): JoinedPeer | undefined {
     return this.#peer;
+  }
+
+  /** Under which name what its credential uses is counted; undefined until there is a session. */
+  get owner(): string | undefined {
+    return this.#bearer && ownerOf(this.#bearer.appId, this.#bearer.credential);
   }
 
   /** By which the peer is known now. */

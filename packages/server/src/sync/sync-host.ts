@@ -16,10 +16,12 @@ import {
 import { type Hello, PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";
+import { ownerOf } from "../auth/credential.ts";
 import type { Bearer } from "../auth/credentials.ts";
 import { Refusal } from "../http/refusal.ts";
 import {
   SYNC_CLOSE_MS_MAX,
+  SYNC_CREDENTIAL_SHARE,
   SYNC_HELLO_MS_MAX,
   SYNC_NEWCOMERS,
   SYNC_UNREAD_SIZE_MAX,
@@ -29,6 +31,7 @@ import { peerLine } from "../log-events.ts";
 import type { WatchedFigures } from "../metrics.ts";
 import { Newcomers } from "../newcomers.ts";
 import type { RegistryChange } from "../registry/registry.ts";
+import { Shares } from "../shares.ts";
 import type { ExplainSteps } from "./device-facts.ts";
 import { DeviceRecords, deviceRecord } from "./device-records.ts";
 import { type ConnectionHost, SyncConnection } from "./sync-connection.ts";
@@ -44,11 +47,16 @@ import { ChannelMaker, type WebSocketChannel } from "./web-socket.ts";
 export interface SyncHostOptions extends SyncGateOptions {
   readonly platform: Platform;
   readonly log: Log;
+  /** Peers at a time; any number if left out. */
+  readonly connectionsMax?: number;
   /** Told of each peer that was sent away before it had a session, or did not get that far. */
   readonly onRefused?: (reason: string) => void;
 }
 
 const TICK_MS = 1_000;
+
+/** When a peer whose credential has too many of them is to come back. */
+const FULL_RETRY_MS = 10_000;
 
 /** Credentials that are looked at before others have their turn. */
 const REVIEWED_AT_ONCE = 50;
@@ -62,6 +70,10 @@ export class SyncHost implements ConnectionHost {
   readonly #silent = new Set<SyncConnection>();
   /** Those whose credential was not accepted yet. */
   readonly #newcomers: Newcomers<SyncConnection>;
+  /** Peers with a session, by their credential. */
+  readonly #ofCredentials: Shares;
+  /** Whose credential each of them came with. */
+  readonly #owners = new Map<SyncConnection, string>();
   readonly #closedApps = new WeakSet<OpenApp>();
   /** Of all apps: the sync of one may end and begin again. */
   readonly #allowance: UploadAllowance;
@@ -84,6 +96,11 @@ export class SyncHost implements ConnectionHost {
       elapsed: () => options.platform.elapsed(),
     });
     this.#allowance = new UploadAllowance(() => options.platform.elapsed());
+    const max = options.connectionsMax ?? Number.POSITIVE_INFINITY;
+    this.#ofCredentials = new Shares({
+      max: Number.POSITIVE_INFINITY,
+      perOwnerMax: Math.max(1, Math.floor(max * SYNC_CREDENTIAL_SHARE)),
+    });
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#timer.unref();
   }
@@ -203,8 +220,13 @@ export class SyncHost implements ConnectionHost {
     });
   }
 
-  admit(hello: Hello, place: SyncPlace): Promise<AdmittedPeer> {
-    return this.#gate.admit(hello, place);
+  async admit(hello: Hello, place: SyncPlace): Promise<AdmittedPeer> {
+    const admitted = await this.#gate.admit(hello, place);
+    const { use, bearer } = admitted;
+    if (this.#ofCredentials.hasLeft(ownerOf(bearer.appId, bearer.credential))) return admitted;
+    use.release();
+    const message = "this credential has as many peers as it may have";
+    throw new SyncRefusal("busy", message, FULL_RETRY_MS);
   }
 
   renew(token: string, appId: string, place: SyncPlace): Promise<Bearer | undefined> {
@@ -218,6 +240,11 @@ export class SyncHost implements ConnectionHost {
 
   join(connection: SyncConnection, { app }: AppUse): ServerConnection {
     this.#newcomers.remove(connection);
+    const { owner } = connection;
+    if (owner !== undefined) {
+      this.#ofCredentials.take(owner);
+      this.#owners.set(connection, owner);
+    }
     this.#tell(connection, "a peer connected");
     return this.#serverOf(app).connect(connection);
   }
@@ -236,6 +263,9 @@ export class SyncHost implements ConnectionHost {
     this.#silent.delete(connection);
     this.#newcomers.remove(connection);
     this.#connections.delete(connection);
+    const owner = this.#owners.get(connection);
+    this.#owners.delete(connection);
+    if (owner !== undefined) this.#ofCredentials.give(owner);
     if (this.#connections.size === 0) this.#onEmpty?.();
   }
 

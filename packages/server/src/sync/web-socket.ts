@@ -27,25 +27,11 @@ import {
   SYNC_HELLO_SIZE_MAX,
   SYNC_UNSENT_SIZE_MAX,
 } from "../limits.ts";
+import type { ChannelListener } from "./channel-listener.ts";
+import { FrameMaker } from "./frame-maker.ts";
 import { FrameScanner } from "./frame-scanner.ts";
 import { Intake, type LateReader } from "./intake.ts";
 import { kindOf, TrafficMeter } from "./traffic.ts";
-
-/** Who is told what happens on a connection. */
-export interface ChannelListener {
-  message(bytes: Uint8Array): void;
-  /** What came is no message: nothing more is read. */
-  malformed(reason: string): void;
-  /** Too much came at once, of all connections together: nothing more of this one is read. */
-  overfull(): void;
-  /** All that was sent is out, and it was not before. */
-  drained(): void;
-  /** Once, at the end. */
-  closed(): void;
-}
-
-/** Above it the head and the content of a frame are written as two: a copy would cost more. */
-const JOINED_MAX: number = 64 * 1024;
 
 /** Pongs are left out above it: nobody reads them. */
 const PONG_UNSENT_MAX: number = 64 * 1024;
@@ -493,7 +479,8 @@ export class WebSocketChannel implements Channel, LateReader {
   /** Charges what will be kept of a chunk, before the library sees it. */
   #arrived(chunk: Buffer): void {
     if (this.#isOver) return;
-    const scanned = this.#scanner.read(chunk);
+    // One that is refused because of its pieces is read no more.
+    const scanned = this.#scanner.read(chunk, this.#isKnown ? undefined : HELLO_PIECES_MAX);
     const { frames, controls, openFrames, isCleared, isOpen } = scanned;
     const isWhole = scanned.messages > 0;
     const pieces = frames + 1;
@@ -602,42 +589,4 @@ function ignore(): void {}
 
 function channelOf(webSocket: WebSocket): WebSocketChannel | undefined {
   return webSocket instanceof TellingWebSocket ? webSocket.channel : undefined;
-}
-
-/** FIN and the opcode of a binary frame. */
-const BINARY_FRAME = 0x82;
-
-interface Frame {
-  readonly kind: string;
-  /** All of it, unless there is content beside it. */
-  readonly head: Buffer;
-  readonly content: Uint8Array | undefined;
-}
-
-/** Remembers what it made last: many connections get the same message, one after the other. */
-class FrameMaker {
-  #bytes: Uint8Array | undefined;
-  #frame: Frame | undefined;
-
-  frameOf(bytes: Uint8Array): Frame {
-    if (this.#frame !== undefined && bytes === this.#bytes) return this.#frame;
-    const kind = kindOf(bytes);
-    const head = frameHead(bytes.length);
-    if (bytes.length > JOINED_MAX) return { kind, head, content: bytes };
-    this.#bytes = bytes;
-    this.#frame = { kind, head: Buffer.concat([head, bytes]), content: undefined };
-    return this.#frame;
-  }
-}
-
-/** RFC 6455, 5.2: one byte for the kind, then the length in 1, 3 or 9 bytes. */
-function frameHead(length: number): Buffer {
-  if (length < 126) return Buffer.of(BINARY_FRAME, length);
-  if (length < 65_536) return Buffer.of(BINARY_FRAME, 126, length >> 8, length & 0xff);
-  const head = Buffer.alloc(10);
-  head[0] = BINARY_FRAME;
-  head[1] = 127;
-  // Lengths end long before 48 bits do.
-  head.writeUIntBE(length, 4, 6);
-  return head;
 }

@@ -319,10 +319,17 @@ test("[M34] links are told of in the metrics and in system:data_sync_info", asyn
   const [north, south] = await linkTwo({}, ALL_CARS);
   await north.put("cars", BLUE, RED);
   await south.holds("cars", [BLUE, RED]);
-  const { samples } = await south.figures();
   const app = LINKED_APP;
+  const nameOf = (name: string, labels: string): string =>
+    `bigpeer_replication_${name}{app="${app}"${labels}}`;
+  // The documents show before it is told that they are all.
+  const samples = await vi.waitFor(async () => {
+    const found = (await south.figures()).samples;
+    expect(found.get(nameOf("lag_transactions", ""))).toBe(0);
+    return found;
+  });
   const sample = (name: string, labels: string): number | undefined =>
-    samples.get(`bigpeer_replication_${name}{app="${app}"${labels}}`);
+    samples.get(nameOf(name, labels));
   expect(sample("links", ',state="linked"')).toBe(1);
   expect(sample("documents_total", ',direction="pulled"')).toBe(2);
   expect(sample("documents_total", ',direction="served"')).toBe(0);

@@ -30,13 +30,22 @@ export interface ServedSync extends Pick<QuickstartContent, "apiKey" | "appId"> 
   readonly figures: () => Promise<Exposition>;
 }
 
+export interface ServeOptions {
+  /** Time passes only when the test says so. */
+  readonly isClockStopped?: boolean;
+}
+
 /** Closed when the test ends, unless it was before. */
-export async function serveSync(changes: Partial<Config> = {}): Promise<ServedSync> {
+export async function serveSync(
+  changes: Partial<Config> = {},
+  { isClockStopped = false }: ServeOptions = {},
+): Promise<ServedSync> {
   let passed = 0;
+  const start = { now: nodePlatform.now(), elapsed: nodePlatform.elapsed() };
   const platform: Platform = {
     ...nodePlatform,
-    now: () => nodePlatform.now() + passed,
-    elapsed: () => nodePlatform.elapsed() + passed,
+    now: () => (isClockStopped ? start.now : nodePlatform.now()) + passed,
+    elapsed: () => (isClockStopped ? start.elapsed : nodePlatform.elapsed()) + passed,
   };
   const log: LoggedLine[] = [];
   const host = {

@@ -4,6 +4,7 @@
 
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { SYNC_MESSAGE_BYTES_MAX, SYNC_VERSION } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
 import { SYNC_NEWCOMERS } from "../../src/limits.ts";
@@ -114,7 +115,8 @@ test("[S2] a connection without a hello is ended after five seconds", async () =
 });
 
 test("[S2] peers of one address without a credential are bounded, and silent ones give way", async () => {
-  const served = await serveSync({ syncConnectionsMax: SYNC_NEWCOMERS.perAddressMax + 2 });
+  const syncConnectionsMax = SYNC_NEWCOMERS.perAddressMax + 2;
+  const served = await serveSync({ syncConnectionsMax }, { isClockStopped: true });
   const { url, pass, apiKey } = served;
   const known = await SyncClient.greet(url, apiKey);
   await known.nextOf("welcome");
@@ -130,9 +132,26 @@ test("[S2] peers of one address without a credential are bounded, and silent one
   // All places are taken: who has said nothing gives way there as well.
   await (await SyncClient.greet(url, apiKey)).nextOf("welcome");
   await (await SyncClient.greet(url, apiKey)).nextOf("welcome");
-  await silent[2]?.closed();
+  await silent[1]?.closed();
   const { samples } = await served.figures();
   expect(samples.get('bigpeer_sync_refused_total{reason="newcomers"}')).toBeGreaterThanOrEqual(3);
+});
+
+test("[S2] peers of one credential leave room for others", async () => {
+  const { url, apiKey, server, appId } = await serveSync({ syncConnectionsMax: 4 });
+  const peers = [];
+  for (let i = 0; i < 3; i++) {
+    const peer = await SyncClient.greet(url, apiKey);
+    await peer.nextOf("welcome");
+    peers.push(peer);
+  }
+  const refused = await (await SyncClient.greet(url, apiKey)).next();
+  expect(refused).toMatchObject({ t: "bye", code: "busy", after: 10_000 });
+  const key = server.registry.keys.draw();
+  await server.registry.keys.add(key, { appId, name: "other", permissions: FULL_PERMISSIONS });
+  await vi.waitFor(async () => (await SyncClient.greet(url, key)).nextOf("welcome"));
+  peers[0]?.cut();
+  await vi.waitFor(async () => (await SyncClient.greet(url, apiKey)).nextOf("welcome"));
 });
 
 test("[S1] text, what cannot be read and another message before hello end the connection", async () => {

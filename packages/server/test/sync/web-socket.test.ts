@@ -7,12 +7,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import type { ChannelListener } from "../../src/sync/channel-listener.ts";
 import { Intake } from "../../src/sync/intake.ts";
-import {
-  type ChannelListener,
-  ChannelMaker,
-  type WebSocketChannel,
-} from "../../src/sync/web-socket.ts";
+import { ChannelMaker, type WebSocketChannel } from "../../src/sync/web-socket.ts";
 import { RawSocket } from "../support/sync-client.ts";
 
 interface Pair {
