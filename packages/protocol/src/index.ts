@@ -158,6 +158,7 @@ export {
 } from "./sync/message.ts";
 export {
   decodeLinkMessage,
+  decodeLinkMessageInTurns,
   decodePeerMessage,
   decodePeerMessageInTurns,
   decodeServerMessage,

@@ -14,6 +14,7 @@ import { orderedKey, valueOfOrderedKey } from "../src/ordered-key.ts";
 import { turnLimits } from "../src/sync/container-count.ts";
 import {
   decodeLinkMessage,
+  decodeLinkMessageInTurns,
   decodePeerMessage,
   decodePeerMessageInTurns,
   decodeServerMessage,
@@ -85,6 +86,7 @@ test.each<[string, number, (bytes: Uint8Array) => unknown]>([
   ["a peer, in turns,", 5 * SIZE, peerInTurns],
   ["a server", SIZE, decodeServerMessage],
   ["a link", SIZE, decodeLinkMessage],
+  ["a link, in turns,", 5 * SIZE, (bytes) => drain(decodeLinkMessageInTurns(bytes))],
 ])(
   "[S1] a message of %s takes steps in proportion to its size, from %d bytes on",
   async (_, size, read) => {

@@ -9,7 +9,7 @@
 
 import {
   type ByeCode,
-  decodeLinkMessage,
+  decodeLinkMessageInTurns,
   encodeMessage,
   type LinkMessage,
   PeerError,
@@ -94,6 +94,9 @@ export class Link implements StreamSession {
   readonly #contents: LinkContents | undefined;
   #released: Promise<void> = Promise.resolve();
   #fault: LinkFault | undefined;
+  /** What came behind a message that takes long to read, while it does. */
+  #unread: Uint8Array[] | undefined;
+  #isHeld = false;
   #heardMs: number | undefined;
   #lagSinceMs: number | undefined;
   #servedUpTo: number | undefined;
@@ -128,14 +131,61 @@ export class Link implements StreamSession {
 
   receive(bytes: Uint8Array): void {
     this.#heardMs = this.#options.platform.now();
-    let event: LinkSessionEvent;
+    if (this.#unread !== undefined) this.#unread.push(bytes);
+    else this.#read(bytes);
+  }
+
+  #read(bytes: Uint8Array): void {
+    const turns = decodeLinkMessageInTurns(bytes);
     try {
-      event = { kind: "message", message: decodeLinkMessage(bytes), size: bytes.length };
+      const { done, value: message } = turns.next();
+      if (done === true) this.#happen({ kind: "message", message, size: bytes.length });
+      else void this.#readOn(turns, bytes.length);
     } catch (error) {
-      if (!(error instanceof PeerError)) return this.#fail(error);
-      event = { kind: "garbled", reason: error.message };
+      this.#misread(error);
     }
-    this.#happen(event);
+  }
+
+  /** One that takes long. What comes behind it waits, and no more of it is taken meanwhile. Never rejects. */
+  async #readOn(turns: Generator<void, LinkMessage>, size: number): Promise<void> {
+    this.#unread = [];
+    this.#updateHold();
+    try {
+      while (this.#state.phase !== "closed") {
+        await this.#options.platform.pause();
+        const { done, value: message } = turns.next();
+        if (done !== true) continue;
+        this.#happen({ kind: "message", message, size });
+        break;
+      }
+    } catch (error) {
+      this.#misread(error);
+    }
+    this.#readRest();
+  }
+
+  #readRest(): void {
+    const rest = this.#unread ?? [];
+    this.#unread = undefined;
+    this.#updateHold();
+    for (const bytes of rest) {
+      if (this.#unread === undefined) this.#read(bytes);
+      else (this.#unread as Uint8Array[]).push(bytes);
+    }
+  }
+
+  #misread(error: unknown): void {
+    if (!(error instanceof PeerError)) return this.#fail(error);
+    this.#happen({ kind: "garbled", reason: error.message });
+  }
+
+  /** Nothing is taken from the connection while a message is read, or the target has enough. */
+  #updateHold(): void {
+    const isOpen = this.#state.phase !== "closed";
+    const isHeld = isOpen && (this.#unread !== undefined || this.#target?.isFull === true);
+    if (isHeld === this.#isHeld) return;
+    this.#isHeld = isHeld;
+    this.#options.channel.hold?.(isHeld);
   }
 
   /** Whether the other side has proved that it knows the secret. */
@@ -420,7 +470,7 @@ export class Link implements StreamSession {
       default:
         unreachable(message);
     }
-    if (target.isFull) this.#options.channel.hold?.(true);
+    this.#updateHold();
   }
 
   #merged(event: TargetEvent): void {
@@ -434,7 +484,7 @@ export class Link implements StreamSession {
         if (this.#contents !== undefined) this.#contents.refer(attachmentsOf(event.changed));
         return;
       case "room":
-        this.#options.channel.hold?.(false);
+        this.#updateHold();
         return;
       case "failed":
         return this.#fail(event.error);
@@ -471,7 +521,8 @@ export class Link implements StreamSession {
 
   #release(isOrderly: boolean): void {
     // The end of the connection has to be read as well.
-    if (this.#target?.isFull === true) this.#options.channel.hold?.(false);
+    if (this.#isHeld) this.#options.channel.hold?.(false);
+    this.#isHeld = false;
     this.#streams?.close();
     this.#contents?.close();
     this.#released = this.#target?.close(isOrderly) ?? this.#released;

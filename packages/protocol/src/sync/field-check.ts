@@ -24,7 +24,12 @@ import {
 export interface FieldCheck<T> {
   readonly name: string;
   read(input: Value | undefined): T;
+  /** The same, and others have their turn in between; where there may be much to look at. */
+  readInTurns?(input: Value | undefined): Generator<void, T>;
 }
+
+/** Elements of a list that are looked at before others have their turn. */
+const TURN_ELEMENTS = 10_000;
 
 /** A field that may be left out. */
 export interface OptionalCheck<T> {
@@ -228,7 +233,25 @@ export function listOf<T>(check: FieldCheck<T>): FieldCheck<readonly T[]> {
       }
       return elements;
     },
+    *readInTurns(input) {
+      if (!isArray(input)) return misfit("a list", input);
+      const isSimple = check.readInTurns === undefined;
+      const elements: T[] = [];
+      try {
+        for (const element of input) {
+          elements.push(isSimple ? check.read(element) : yield* inTurns(check, element));
+          if (elements.length % TURN_ELEMENTS === 0) yield;
+        }
+      } catch (error) {
+        throw within(error, `[${elements.length}]`);
+      }
+      return elements;
+    },
   };
+}
+
+function* inTurns<T>(check: FieldCheck<T>, input: Value | undefined): Generator<void, T> {
+  return check.readInTurns === undefined ? check.read(input) : yield* check.readInTurns(input);
 }
 
 /** As listOf; more are not even looked at. */
@@ -290,6 +313,10 @@ export function objectOf<T>(checks: ChecksOf<T>): FieldCheck<T> {
     name: `{ ${describeFields(fields).join("; ")} }`,
     read: (input) =>
       isObject(input) ? (readFields(input, fields, {}) as T) : misfit("an object", input),
+    *readInTurns(input) {
+      if (!isObject(input)) return misfit("an object", input);
+      return (yield* readFieldsInTurns(input, fields, {})) as T;
+    },
   };
 }
 
@@ -300,6 +327,10 @@ export function sameObjectOf<T>(checks: ChecksOf<T>): FieldCheck<T> {
     name: `${inner.name} as it is`,
     read(input) {
       inner.read(input);
+      return input as T;
+    },
+    *readInTurns(input) {
+      yield* inTurns(inner, input);
       return input as T;
     },
   };
@@ -323,6 +354,26 @@ export function readFields(
     if ("optional" in check && given === undefined) continue;
     try {
       const read = "optional" in check ? check.optional.read(given) : check.read(given);
+      setField(target, field, read as Value);
+    } catch (error) {
+      throw within(error, field);
+    }
+  }
+  return target;
+}
+
+/** As readFields, and others have their turn in between. */
+export function* readFieldsInTurns(
+  input: ValueObject,
+  fields: FieldChecks,
+  target: MutableObject,
+): Generator<void, MutableObject> {
+  for (const field in fields) {
+    const check = fields[field] as FieldChecks[string];
+    const given = Object.hasOwn(input, field) ? input[field] : undefined;
+    if ("optional" in check && given === undefined) continue;
+    try {
+      const read = yield* inTurns("optional" in check ? check.optional : check, given);
       setField(target, field, read as Value);
     } catch (error) {
       throw within(error, field);

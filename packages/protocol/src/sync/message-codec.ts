@@ -5,12 +5,18 @@
 
 import { ByteReader } from "../bytes.ts";
 import { encodeCbor, readCbor } from "../cbor.ts";
-import { readCborInTurns, TURN_EFFORT } from "../cbor-turns.ts";
+import { readCborInTurns, TURN_EFFORT, type TurnLimits } from "../cbor-turns.ts";
 import { encodeCborInTurns } from "../cbor-writing.ts";
 import { PeerError } from "../error.ts";
-import { getField, isObject, type Value } from "../value.ts";
+import { getField, isObject, type Value, type ValueObject } from "../value.ts";
 import { hasTooManyContainers, takesMoreThan, turnLimits } from "./container-count.ts";
-import { describeFields, type FieldChecks, Misfit, readFields } from "./field-check.ts";
+import {
+  describeFields,
+  type FieldChecks,
+  Misfit,
+  readFields,
+  readFieldsInTurns,
+} from "./field-check.ts";
 import {
   type LinkMessage,
   type PeerMessage,
@@ -54,12 +60,8 @@ export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
 /** As decodePeerMessage, and others have their turn in between where it takes long. */
 export function* decodePeerMessageInTurns(bytes: Uint8Array): Generator<void, PeerMessage> {
   if (!takesMoreThan(TURN_EFFORT, bytes)) return decodePeerMessage(bytes);
-  requireSize(bytes);
-  const reader = readerOf(bytes);
-  const input = yield* readCborInTurns(reader, turnLimits(bytes.length, LEVELS_AROUND));
-  reader.end();
-  yield;
-  return checked(input, PEER_FIELDS, bytes.length) as unknown as PeerMessage;
+  const limits = turnLimits(bytes.length, LEVELS_AROUND);
+  return (yield* decodeInTurns(bytes, PEER_FIELDS, limits)) as unknown as PeerMessage;
 }
 
 /** What a server says, as a peer reads it. */
@@ -70,6 +72,14 @@ export function decodeServerMessage(bytes: Uint8Array): ServerMessage {
 /** What one side of a link says, as the other reads it. */
 export function decodeLinkMessage(bytes: Uint8Array): LinkMessage {
   return decode(bytes, LINK_FIELDS) as unknown as LinkMessage;
+}
+
+/** As decodeLinkMessage, in turns. Whoever has proved to know the secret has no bound on containers. */
+export function* decodeLinkMessageInTurns(bytes: Uint8Array): Generator<void, LinkMessage> {
+  if (!takesMoreThan(TURN_EFFORT, bytes)) return decodeLinkMessage(bytes);
+  const { length: most } = bytes;
+  const limits = { around: LEVELS_AROUND, things: most, listLength: most, fields: most };
+  return (yield* decodeInTurns(bytes, LINK_FIELDS, limits)) as unknown as LinkMessage;
 }
 
 /** All that messages are made of, a line for each kind: what the version of the protocol stands for. */
@@ -92,7 +102,30 @@ function decode(bytes: Uint8Array, kinds: Kinds): Value {
   const reader = readerOf(bytes);
   const input = readCbor(reader, LEVELS_AROUND);
   reader.end();
-  return checked(input, kinds, bytes.length);
+  const { kind, fields, content } = kindOf(input, kinds, bytes.length);
+  try {
+    return readFields(content, fields, { t: kind });
+  } catch (error) {
+    throw malformed(error, kind);
+  }
+}
+
+function* decodeInTurns(
+  bytes: Uint8Array,
+  kinds: Kinds,
+  limits: TurnLimits,
+): Generator<void, Value> {
+  requireSize(bytes);
+  const reader = readerOf(bytes);
+  const input = yield* readCborInTurns(reader, limits);
+  reader.end();
+  yield;
+  const { kind, fields, content } = kindOf(input, kinds, bytes.length);
+  try {
+    return yield* readFieldsInTurns(content, fields, { t: kind });
+  } catch (error) {
+    throw malformed(error, kind);
+  }
 }
 
 function requireSize({ length }: Uint8Array): void {
@@ -107,7 +140,14 @@ function readerOf(bytes: Uint8Array): ByteReader {
   return new ByteReader(plain, "sync.malformed");
 }
 
-function checked(input: Value, kinds: Kinds, size: number): Value {
+/** A message, before its fields are looked at. */
+interface RawMessage {
+  readonly kind: string;
+  readonly fields: FieldChecks;
+  readonly content: ValueObject;
+}
+
+function kindOf(input: Value, kinds: Kinds, size: number): RawMessage {
   const kind = isObject(input) ? getField(input, "t") : undefined;
   const fields = typeof kind === "string" && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
   if (!isObject(input) || typeof kind !== "string" || fields === undefined) {
@@ -118,10 +158,10 @@ function checked(input: Value, kinds: Kinds, size: number): Value {
     const message = `expected at most ${SMALL_BYTES_MAX} bytes of ${kind}, found ${size}`;
     throw new PeerError("sync.malformed", message);
   }
-  try {
-    return readFields(input, fields, { t: kind });
-  } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
-    throw new PeerError("sync.malformed", error.message, { at: `${kind}.${error.place}` });
-  }
+  return { kind, fields, content: input };
+}
+
+function malformed(error: unknown, kind: string): unknown {
+  if (!(error instanceof Misfit)) return error;
+  return new PeerError("sync.malformed", error.message, { at: `${kind}.${error.place}` });
 }
