@@ -1,6 +1,6 @@
 /** The judge of growth finds planted loops, and lets their linear twins pass. */
 import { expect, test } from "vitest";
-import { findGrowthFault, growthFault, turnFault } from "./support/growth.ts";
+import { findGrowthFault, findGrowthFaults, growthFault, turnFault } from "./support/growth.ts";
 import {
   distinctByList,
   growingTurns,
@@ -52,6 +52,16 @@ test("planted lists that are used as a queue and as a set are found", async () =
   expect(await findGrowthFault(queue)).toBeDefined();
   const set = { make: numbers, run: distinctByList, size: 1_000 };
   expect(await findGrowthFault(set)).toBeDefined();
+});
+
+test("of many shapes, the one that makes it slow is named", async () => {
+  const shapes = {
+    letters: (size: number) => "a".repeat(size),
+    digits: fraction,
+    pairs: (size: number) => "a1".repeat(size / 2),
+  };
+  expect(Object.keys(await findGrowthFaults(shapes, rereadDigits, 4_000))).toEqual(["digits"]);
+  expect(await findGrowthFaults(shapes, readDigits, 4_000)).toEqual({});
 });
 
 test("work that throws is counted up to there", async () => {

@@ -39,9 +39,14 @@ export function growthFault(points: readonly Point[]): string | undefined {
   return `expected steps that grow as the input does, found ${seen}`;
 }
 
-/** The steps for the size, and for what is two, four and eight times as large; what is made once is made before. */
-export async function measureGrowth<Input>(growing: Growing<Input>): Promise<Point[]> {
-  const { make, run, size } = growing;
+/** How many times the steps eight times the size may take, that it need not be looked at closer. */
+const PLAIN_INCREASE_MAX = 12;
+
+/** The steps for each size; what is made once is made before. */
+export async function measureGrowth<Input>(
+  { make, run, size }: Growing<Input>,
+  factors: readonly number[] = [1, 2, 4, 8],
+): Promise<Point[]> {
   const attempt = (input: Input) => async (): Promise<void> => {
     try {
       await run(input);
@@ -51,16 +56,53 @@ export async function measureGrowth<Input>(growing: Growing<Input>): Promise<Poi
   };
   await attempt(make(Math.ceil(size / 2)))();
   const points: Point[] = [];
-  for (const each of [size, 2 * size, 4 * size, 8 * size]) {
-    const input = make(each);
-    points.push({ size: each, steps: await countSteps(attempt(input)) });
+  for (const factor of factors) {
+    const input = make(factor * size);
+    points.push({ size: factor * size, steps: await countSteps(attempt(input)) });
   }
   return points;
 }
 
 /** What is wrong with how it grows; undefined when nothing is. */
 export async function findGrowthFault<Input>(growing: Growing<Input>): Promise<string | undefined> {
+  const [small, large] = await measureGrowth(growing, [1, 8]);
+  if (small === undefined || large === undefined) return undefined;
+  if (large.steps <= PLAIN_INCREASE_MAX * small.steps + NOISE) return undefined;
   return growthFault(await measureGrowth(growing));
+}
+
+export type Shapes<Input> = Readonly<Record<string, (size: number) => Input>>;
+
+/**
+ * What is wrong with how it grows, by the shape of its input. All shapes are looked at together, which
+ * takes a moment, and one by one only where together they grow too fast.
+ */
+export async function findGrowthFaults<Input>(
+  shapes: Shapes<Input>,
+  run: (input: Input) => unknown,
+  size: number,
+): Promise<Record<string, string>> {
+  const attempt = async (input: Input): Promise<void> => {
+    try {
+      await run(input);
+    } catch {
+      // See above.
+    }
+  };
+  const together = {
+    make: (each: number) => Object.values(shapes).map((make) => make(each)),
+    run: async (inputs: readonly Input[]) => {
+      for (const input of inputs) await attempt(input);
+    },
+    size,
+  };
+  const faults: Record<string, string> = {};
+  if ((await findGrowthFault(together)) === undefined) return faults;
+  for (const [name, make] of Object.entries(shapes)) {
+    const fault = await findGrowthFault({ make, run, size });
+    if (fault !== undefined) faults[name] = fault;
+  }
+  return faults;
 }
 
 /** What is wrong with work in turns: one of them took more steps than a turn may. */

@@ -4,8 +4,7 @@
  */
 import { encodeCbor } from "../../src/cbor.ts";
 import type { Value } from "../../src/value.ts";
-
-export type Shapes<Input> = Readonly<Record<string, (size: number) => Input>>;
+import type { Shapes } from "./growth.ts";
 
 function repeated(unit: string, size: number): string {
   return unit.repeat(Math.ceil(size / unit.length)).slice(0, -1);
