@@ -101,6 +101,36 @@ describe("the evaluation of one row", () => {
   });
 });
 
+describe("an honest row is not ended, however slow the machine is", () => {
+  const texts = countTo(10_000).map((n) => `k${((n as number) * 7919) % 10_007}`);
+  const text = "the quick brown fox jumps over 12 lazy dogs. ".repeat(22_000);
+
+  test.each([
+    [
+      "an array of 10,000 elements is sorted",
+      "array_length(array_sort(:texts))",
+      { texts },
+      10_000,
+    ],
+    ["a million characters are matched", "regexp_like(:text, '[0-9]+z')", { text }, false],
+    ["a million characters are searched", "contains(:text, 'cat', 'cow')", { text }, false],
+    ["a million characters are lowered", "length(lower(:text))", { text }, text.length],
+    ["a million characters are trimmed", "length(trim(:text))", { text }, text.length - 1],
+  ])("%s", async (_, expression, args, expected) => {
+    const { rows } = await bench();
+    expect(await rows(`SELECT ${expression} AS x FROM system:dual`, args)).toEqual([
+      { x: expected },
+    ]);
+  });
+
+  test("the median of many values", async () => {
+    const { rows } = await bench();
+    const numbers = countTo(20_000);
+    const statement = "SELECT median(n) AS x FROM system:dual d UNNEST :numbers AS n";
+    expect(await rows(statement, { numbers })).toEqual([{ x: 9999.5 }]);
+  });
+});
+
 describe("[P9] the judgement on one document", () => {
   async function judged(): Promise<Bench & { readonly authority: Authority }> {
     const opened = await bench();

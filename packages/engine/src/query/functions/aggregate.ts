@@ -8,6 +8,8 @@
 
 import { assert, normalInteger, normalNumber } from "@bigpeer/protocol";
 import type { Run } from "../frame/frame.ts";
+import { mergeSorted } from "../frame/merge-sort.ts";
+import { finish, type Steps } from "../frame/steps.ts";
 import { add } from "../value/arithmetic.ts";
 import { compareData, firstOfEquals } from "../value/compare.ts";
 import {
@@ -25,6 +27,8 @@ import { memorySize } from "../value/memory-size.ts";
 /** One aggregate over one group. */
 export interface Accumulator {
   add(datum: Datum): void;
+  /** Work that is left before there is a result, with pauses: a group may be large. */
+  settle?(): Steps<void>;
   result(): Outcome;
 }
 
@@ -68,6 +72,10 @@ class Distinct implements Accumulator {
 
   add(datum: Datum): void {
     if (this.#isFirst(datum)) this.#inner.add(datum);
+  }
+
+  *settle(): Steps<void> {
+    if (this.#inner.settle !== undefined) yield* this.#inner.settle();
   }
 
   result(): Outcome {
@@ -166,6 +174,8 @@ class Extreme implements Accumulator {
 class Median implements Accumulator {
   readonly #values: (number | bigint | Float)[] = [];
   readonly #run: Run;
+  /** The places of the values in their order. */
+  #order: Uint32Array = new Uint32Array();
 
   constructor(run: Run) {
     this.#run = run;
@@ -177,13 +187,23 @@ class Median implements Accumulator {
     this.#values.push(datum);
   }
 
+  *settle(): Steps<void> {
+    const values = this.#values;
+    const comesBefore = (a: number, b: number): boolean => compareData(values[a], values[b]) < 0;
+    const places = Uint32Array.from(values.keys());
+    this.#order = yield* mergeSorted(places, comesBefore, this.#run.budget);
+  }
+
   result(): Outcome {
-    const sorted = this.#values.toSorted((a, b) => {
-      this.#run.budget.step();
-      return compareData(a, b);
-    });
-    const middle = sorted.length >> 1;
-    return sorted.length % 2 === 1 ? sorted[middle] : halfway(sorted[middle - 1], sorted[middle]);
+    if (this.#order.length !== this.#values.length) finish(this.settle());
+    const middle = this.#order.length >> 1;
+    const upper = this.#at(middle);
+    return this.#order.length % 2 === 1 ? upper : halfway(this.#at(middle - 1), upper);
+  }
+
+  #at(place: number): Datum {
+    const at = this.#order[place];
+    return at === undefined ? MISSING : this.#values[at];
   }
 }
 

@@ -71,6 +71,10 @@ export function compileGroups(grouping: Grouping, slot: number): GroupStage {
           groups.add([], startGroup(grouping, [], run));
         }
         for (const group of groups.all) {
+          run.budget.endPiece();
+          for (const accumulator of group.accumulators) {
+            if (accumulator.settle !== undefined) yield* accumulator.settle();
+          }
           run.budget.startRow();
           run.budget.step();
           fill(frame, group, grouping);

@@ -13,6 +13,7 @@ import type { Needed, ScanRange, StoredDocument } from "../../store/view.ts";
 import type { Budget } from "../frame/budget.ts";
 import type { Found } from "../frame/document-view.ts";
 import type { Frame } from "../frame/frame.ts";
+import { mergeSorted } from "../frame/merge-sort.ts";
 import { Pace } from "../frame/pace.ts";
 import type { Access, IndexAccess, OrderPath, ScanAccess, Walk } from "../plan/access.ts";
 import { compareData } from "../value/compare.ts";
@@ -20,7 +21,6 @@ import { memorySize } from "../value/memory-size.ts";
 import type { Execution } from "./execution.ts";
 import { compileIds } from "./ids.ts";
 import { indexRanges, spanOf } from "./index-range.ts";
-import { mergeSorted } from "./merge-sort.ts";
 
 /** Where documents are looked for, and for whom. */
 export interface Search {

@@ -12,11 +12,11 @@
 import { assert } from "@bigpeer/protocol";
 import type { Budget } from "../frame/budget.ts";
 import type { Frame } from "../frame/frame.ts";
+import { type ComesBefore, mergeSorted } from "../frame/merge-sort.ts";
 import type { Steps } from "../frame/steps.ts";
 import { compareData } from "../value/compare.ts";
 import type { Datum } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
-import { type ComesBefore, mergeSorted } from "./merge-sort.ts";
 import type { Comparison, Sorter } from "./sort.ts";
 
 export class OrderedRows<T> {

@@ -135,6 +135,44 @@ test("what was written is read again as the same datum, floats as floats", () =>
   );
 });
 
+test("long text is read as short text is", () => {
+  fc.assert(
+    fc.property(anyPresentDatum, fc.constantFrom("", " ", "\n\t "), (datum, space) => {
+      const text = call("serialize_json", datum) as string;
+      const padding = space.repeat(2000);
+      const read = call("deserialize_json", `[${padding}${text}${padding},"${"x".repeat(2000)}"]`);
+      const [first] = read as [Datum];
+      expect(equalData(first, call("deserialize_json", text) as Datum)).toBe(true);
+      expect(call("serialize_json", first)).toBe(text);
+    }),
+  );
+  const long = " ".repeat(2000);
+  for (const [text, datum] of [
+    ["-0", -0],
+    ["9223372036854775808", 2n ** 63n],
+    ["18446744073709551616", 2 ** 64],
+    ['"\\\\\\""', '\\"'],
+    ['{"a":1,"a":2}', { a: 2 }],
+  ] as const) {
+    expect(call("deserialize_json", text)).toStrictEqual(datum);
+    expect(call("deserialize_json", long + text)).toStrictEqual(datum);
+  }
+  for (const text of [
+    "",
+    "nope",
+    "[1,]",
+    "[1 2]",
+    "1e400",
+    '"\\ud800"',
+    '"\\',
+    '{"a"}',
+    '"\n"',
+    "[".repeat(65),
+  ]) {
+    expect(reasonOf(call("deserialize_json", long + text))).toBe("expected JSON text");
+  }
+});
+
 /** What JSON makes of it: no NaN, no infinities, no binary. */
 function asJson(datum: PresentDatum): PresentDatum {
   if (typeof datum === "number") return Number.isFinite(datum) ? datum : null;

@@ -3,9 +3,9 @@
  * asks for it knows what stands at them.
  */
 
-import type { Budget } from "../frame/budget.ts";
-import { WORK_PER_PAUSE } from "../frame/pace.ts";
-import type { Steps } from "../frame/steps.ts";
+import type { Budget } from "./budget.ts";
+import { WORK_PER_PAUSE } from "./pace.ts";
+import type { Steps } from "./steps.ts";
 
 /** Whether the row at one place comes before that at another one. */
 export type ComesBefore = (a: number, b: number) => boolean;
