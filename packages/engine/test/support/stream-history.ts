@@ -223,7 +223,7 @@ interface OpenHistory extends OpenStreams {
 async function openHistory(random: Random): Promise<OpenHistory> {
   const clock: HistoryClock = { nowMs: 0 };
   const limits = {
-    queueBytes: 4000,
+    queueBytes: 3000,
     roomBytes: 1500,
     frameBytes: 400,
     roundBytes: 3000,
