@@ -134,7 +134,7 @@ test.each([{ isKnown: true }, { isKnown: false }])(
       await write(a, "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})");
       await write(a, "UPDATE tasks SET n = 2 WHERE _id = 'x'");
       await sendAll(wire);
-      isOver = arrived === wire.flying;
+      isOver = arrived >= wire.flying;
       await wire.arrive(arrived);
       a.tasks.cancel();
       await wire.open();

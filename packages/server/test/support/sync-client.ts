@@ -49,7 +49,7 @@ export function helloOf(token: string, changes: Partial<Hello> = {}): Hello {
 }
 
 type Kind = ServerMessage["t"];
-type MessageOf<K extends Kind> = Extract<ServerMessage, { readonly t: K }>;
+export type MessageOf<K extends Kind> = Extract<ServerMessage, { readonly t: K }>;
 
 export class SyncClient {
   readonly #socket: WebSocket;
