@@ -60,8 +60,8 @@ test("of many shapes, the one that makes it slow is named", async () => {
     digits: fraction,
     pairs: (size: number) => "a1".repeat(size / 2),
   };
-  expect(Object.keys(await findGrowthFaults(shapes, rereadDigits, 4_000))).toEqual(["digits"]);
-  expect(await findGrowthFaults(shapes, readDigits, 4_000)).toEqual({});
+  expect(Object.keys(await findGrowthFaults(shapes, rereadDigits, 1_000))).toEqual(["digits"]);
+  expect(await findGrowthFaults(shapes, readDigits, 1_000)).toEqual({});
 });
 
 test("work that throws is counted up to there", async () => {
