@@ -21,7 +21,7 @@ export default defineConfig({
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "test/*.test.ts"],
           exclude: longTests,
-          testTimeout: 20_000,
+          testTimeout: 60_000,
         },
       },
       {
