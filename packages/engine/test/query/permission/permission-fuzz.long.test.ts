@@ -14,11 +14,13 @@ import { PermissionPair } from "../../support/permission-pair.ts";
 import { PLANTED_LEAKS } from "../../support/planted-leak.ts";
 
 const BASE_SEED = Number(process.env["PERMISSION_SEED"] ?? 1);
-const WORLDS = 260;
+const WORLDS = 400;
 const REQUESTS_PER_WORLD = 50;
 
 /** So many of each kind must have been answered, not denied. */
 const EACH_MIN = 20;
+/** Rarer: an index serves a restricted caller only where the rule is part of the lookup (P21). */
+const PLANNED_MIN = 5;
 /** And so often must each sentence on what differs by nature have been needed. */
 const NATURE_MIN = 10;
 const STATEMENTS_MIN = 5_000;
@@ -63,7 +65,7 @@ test("[P5] [P6] [P10] [P11] [P12] [P13] [P14] [P15] requests with rules are told
   expect(REQUEST_KINDS.filter((kind) => tally.of(kind) < EACH_MIN)).toEqual([]);
   expect(Object.values(BY_NATURE).filter((why) => tally.of(why) < NATURE_MIN)).toEqual([]);
   // As plans tell it.
-  expect(PLANNED.filter((way) => tally.of(way) < EACH_MIN)).toEqual([]);
+  expect(PLANNED.filter((way) => tally.of(way) < PLANNED_MIN)).toEqual([]);
   // Neither all denied nor all let through, and the rules are what the answers depend on.
   const requests = tally.of("requests");
   expect(tally.of("answered")).toBeGreaterThan(requests / 2);
