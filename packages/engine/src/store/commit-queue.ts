@@ -156,6 +156,8 @@ export class CommitQueue {
   /** Requests that are not evaluated yet, in their order. */
   #overflow: Request[] = [];
   #isCatchingUp = false;
+  /** What first slices took since the last pause. */
+  #firstMs = 0;
   /** Called when some of them were. */
   #onProgress: (() => void) | undefined;
   /** For collections by their number the last transaction of this life that forgot documents. */
@@ -220,8 +222,13 @@ export class CommitQueue {
 
   #admit(request: Request): void {
     const isFree = this.#held === undefined && this.#overflow.length === 0;
-    if (isFree && this.#next.bytes <= GROUP_BYTES_MAX) this.#evaluate(request);
-    else this.#overflow.push(request);
+    const hasTime = this.#firstMs < SLICE_MS;
+    if (isFree && hasTime && this.#next.bytes <= GROUP_BYTES_MAX) {
+      this.#evaluate(request);
+      return;
+    }
+    this.#overflow.push(request);
+    this.#catchUp();
   }
 
   #isTargetReached(): boolean {
@@ -265,9 +272,26 @@ export class CommitQueue {
     let result = steps.next();
     // Most are done with their first step, and a look at the clock costs as much as some of them.
     if (result.done === true) return result;
-    const endMs = untilMs ?? this.#host.elapsed() + SLICE_MS;
-    while (result.done !== true && this.#host.elapsed() < endMs) result = steps.next();
+    let nowMs = this.#host.elapsed();
+    const startMs = this.#next.lastMs;
+    const endMs = untilMs ?? startMs + SLICE_MS;
+    while (result.done !== true && nowMs < endMs) {
+      result = steps.next();
+      nowMs = this.#host.elapsed();
+    }
+    if (untilMs === undefined) this.#countFirst(nowMs - startMs);
     return result;
+  }
+
+  /** Requests that come between two pauses have one slice together, but for those of one step. */
+  #countFirst(ms: number): void {
+    const isCounting = this.#firstMs > 0;
+    this.#firstMs += ms;
+    if (isCounting || ms === 0) return;
+    const forget = (): void => {
+      this.#firstMs = 0;
+    };
+    this.#host.pause().then(forget, forget);
   }
 
   #accept(request: Request, { txnId, result, finished }: Evaluated): void {

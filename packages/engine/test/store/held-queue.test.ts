@@ -227,6 +227,13 @@ test("[K24] [K34] many requests that are evaluated again are so in slices", asyn
   expect(fieldsOf(open.store, "c", "x")).toEqual({ n: 300 });
 });
 
+test("[K34] requests that come in one turn have one slice together", async () => {
+  const open = await openWith("x");
+  const all = Array.from({ length: 20 }, () => slow(open, "x", 60));
+  expect(await Promise.all(all)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+  expect(open.work.takeLongest()).toBeLessThanOrEqual(PIECE_MAX + 60);
+});
+
 test("[K34] one that fails half-way fails alone", async () => {
   const open = await openWith("x");
   const long = open.store.transactInSteps(function* failing(transaction) {
