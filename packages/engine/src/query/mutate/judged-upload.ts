@@ -20,9 +20,9 @@ import { show } from "../../crdt/show.ts";
 import { EMPTY_STATE } from "../../crdt/state.ts";
 import { DOCUMENT_SIZE_MAX, RESULT_BYTES_MAX, STATEMENT_MS_MAX } from "../../limits.ts";
 import type { Platform } from "../../platform.ts";
-import { AT_ONCE, type Steps } from "../../steps.ts";
+import { AT_ONCE, StepClock, type Steps } from "../../steps.ts";
 import type { OperationOutcome } from "../../store/applier.ts";
-import type { JudgedStep, JudgeUpload } from "../../store/upload.ts";
+import type { JudgedStep, JudgeStep, JudgeUpload } from "../../store/upload.ts";
 import type { StoredDocument, View } from "../../store/view.ts";
 import { Fault } from "../fault.ts";
 import { Budget } from "../frame/budget.ts";
@@ -45,9 +45,11 @@ export interface UploadJudgeOptions {
 /** What judges the uploads of one session. */
 export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
   return () => {
-    const judge = judgeOf(options);
+    // Who has many pauses on the way is not refused for it.
+    const clock = new StepClock(() => options.platform.elapsed());
+    const judge = judgeOf(options, clock);
     const effort = new UploadEffort();
-    return function* judgeStep(step, apply) {
+    const judgeStep: JudgeStep = function* judgeStep(step, apply) {
       try {
         for (const [i, operation] of step.operations.entries()) {
           if (i % AT_ONCE === 0) yield;
@@ -65,13 +67,17 @@ export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
         throw refusalOf(error);
       }
     };
+    return (step, apply) => clock.time(judgeStep(step, apply));
   };
 }
 
-function judgeOf({ platform, appId, authority }: UploadJudgeOptions): Judge | undefined {
+function judgeOf(
+  { platform, appId, authority }: UploadJudgeOptions,
+  clock: StepClock,
+): Judge | undefined {
   const rights = authority();
   if (rights === undefined || rights.isFull) return undefined;
-  const elapsed = (): number => platform.elapsed();
+  const elapsed = (): number => clock.now();
   const limits = { timeMsMax: STATEMENT_MS_MAX, bytesMax: RESULT_BYTES_MAX };
   const budget = new Budget({ elapsed, ...limits });
   const request = { id: "", appId, startMs: platform.now() };

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { finish, StepClock, type Steps } from "../src/steps.ts";
+
+test("[K34] a clock of steps stands still between two of them", () => {
+  let ms = 0;
+  const clock = new StepClock(() => ms);
+  const seen: number[] = [];
+  function* work(): Steps<string> {
+    for (let i = 0; i < 3; i++) {
+      ms += 10;
+      seen.push(clock.now());
+      yield;
+    }
+    return "done";
+  }
+  const steps = clock.time(work());
+  for (let i = 0; i < 3; i++) {
+    steps.next();
+    ms += 1000;
+  }
+  expect(clock.now()).toBe(30);
+  expect(finish(steps)).toBe("done");
+  expect(seen).toEqual([10, 20, 30]);
+  finish(clock.time(work()));
+  expect(clock.now()).toBe(60);
+});
+
+test("[K34] what a step throws passes, and its time counts", () => {
+  let ms = 0;
+  const clock = new StepClock(() => ms);
+  // oxlint-disable-next-line require-yield -- it ends before
+  function* failing(): Steps<void> {
+    ms += 5;
+    throw new Error("no");
+  }
+  expect(() => finish(clock.time(failing()))).toThrow("no");
+  expect(clock.now()).toBe(5);
+});
