@@ -4,6 +4,7 @@
  * By seed: INDEX_SEED starts elsewhere.
  */
 import { expect, test, vi } from "vitest";
+import type * as RuleKeyModule from "../../src/query/permission/rule-key.ts";
 import type * as AccessModule from "../../src/query/plan/access.ts";
 import type * as ChooseModule from "../../src/query/run/choose.ts";
 import type * as WalkModule from "../../src/query/run/index-walk.ts";
@@ -16,6 +17,13 @@ const BASE_SEED = Number(process.env["INDEX_SEED"] ?? 1);
 /** A fault that takes more scripts to be found is not looked for well enough. */
 const SCRIPTS_PER_FAULT = 60;
 const ASKED_PER_SCRIPT = 40;
+
+vi.mock("../../src/query/permission/rule-key.ts", async (importOriginal) => {
+  const original = await importOriginal<typeof RuleKeyModule>();
+  const allowedRanges = seamOf("allowedRanges", original.allowedRanges);
+  const knownValuesOf = seamOf("knownValuesOf", original.knownValuesOf);
+  return { ...original, allowedRanges, knownValuesOf };
+});
 
 vi.mock("../../src/query/plan/access.ts", async (importOriginal) => {
   const original = await importOriginal<typeof AccessModule>();

@@ -45,9 +45,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     plant: () =>
       replace(
         Transaction.prototype,
-        "applyForeign",
+        "applyForeignInSteps",
         (original) =>
-          function applyForeign(this: Transaction, stamp, operations) {
+          function applyForeignInSteps(this: Transaction, stamp, operations) {
             return original.call(this, { ...stamp, site: "0000000000000001" }, operations);
           },
       ),

@@ -1,13 +1,16 @@
 /**
- * Seams for planted faults: functions of the planner that a test puts something in front of. A test file
+ * Seams for planted faults: functions of the query engine that a test puts something in front of. A test file
  * that wants to plant mocks their modules with what is here; nothing is changed until it plants.
  */
 
+import type { allowedRanges, knownValuesOf } from "../../src/query/permission/rule-key.ts";
 import type { chooseAccess, orderPaths } from "../../src/query/plan/access.ts";
 import type { chooseFor } from "../../src/query/run/choose.ts";
 import type { findDocuments } from "../../src/query/run/index-walk.ts";
 
 interface Seams {
+  readonly allowedRanges: typeof allowedRanges;
+  readonly knownValuesOf: typeof knownValuesOf;
   readonly chooseAccess: typeof chooseAccess;
   readonly orderPaths: typeof orderPaths;
   readonly chooseFor: typeof chooseFor;

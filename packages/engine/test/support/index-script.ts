@@ -17,7 +17,7 @@ import { checkFilter } from "../../src/query/permission/permission-filter.ts";
 import type { AccessRule } from "../../src/query/permission/permissions.ts";
 import type { SortKey } from "../../src/query/statement/find.ts";
 import { anyEdgeDocuments, anyIndexKeys, type Identified } from "../query/generated-documents.ts";
-import { anyFilter, anyLookupArguments, anyLookups } from "../query/generated-lookup.ts";
+import { anyFilter, anyLookupArguments, anyLookups, valuesAt } from "../query/generated-lookup.ts";
 import { anyPlannedMutation, anyPlannedQuery } from "../query/generated-planned.ts";
 import { anyNestedMutation, anyNestedQuery } from "../query/generated-query.ts";
 import { anyMutation, anySelect } from "../query/generated-statement.ts";
@@ -415,14 +415,31 @@ class ScriptSource {
     const usable = this.#filters.filter(isRule);
     const random = this.#random;
     const queries = ["k != 0", "b >= 0", "s LIKE 'a%' || k == 1", "_id != 'd1'", ...usable];
+    const some = (collection: string): string[] =>
+      random.oneIn(4) ? [random.pick(queries), random.pick(queries)] : this.#keyed(collection);
     const rule = (): AccessRule => {
-      const some = (): string[] =>
-        Array.from({ length: 1 + random.below(2) }, () => random.pick(queries));
-      return { everything: false, queriesByCollection: { things: some(), others: some() } };
+      const queriesByCollection = { things: some("things"), others: some("others") };
+      return { everything: false, queriesByCollection };
     };
     const read = rule();
     return { read, write: random.pick([{ everything: true } as const, read, rule()]) };
   }
+
+  /** A rule that is the first keys of an index: only such a one lets an index serve the caller (P21). */
+  #keyed(collection: string): string[] {
+    const random = this.#random;
+    const indexes = [...this.#made.values()].filter((index) => index.collection === collection);
+    const keys = indexes.length === 0 ? keysOf("k") : random.pick(indexes).keys;
+    const paths = keys.slice(0, random.oneIn(4) ? 2 : 1).map(({ path }) => path.join("."));
+    return Array.from({ length: 3 + random.below(3) }, () =>
+      paths.map((path) => `${path} == ${random.pick(plainValuesAt(path))}`).join(" && "),
+    );
+  }
+}
+
+/** Those that a rule may name, without arguments and lists. */
+function plainValuesAt(path: string): string[] {
+  return valuesAt(path).filter((value) => /^(\d+|'.*'|true|false)$/.test(value));
 }
 
 /** What no statement can write. */

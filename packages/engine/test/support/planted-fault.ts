@@ -273,21 +273,37 @@ const WALK_FAULTS: readonly PlantedFault[] = [
   },
 ];
 
+/** What the lookup leads to is not judged a second time. */
+function plantUnjudgedLookup(): () => void {
+  return all(
+    plantOpenJudge(),
+    replace(
+      NarrowedView.prototype,
+      "scanIndex",
+      (original) =>
+        function scanIndex(this: NarrowedView, ...args) {
+          return unjudgedEach(original.apply(this, args));
+        },
+    ),
+  );
+}
+
+/** Within the ranges of a rule nothing is hidden: it takes two mistakes to show what may not be read. */
 const PERMISSION_FAULTS: readonly PlantedFault[] = [
   {
-    name: "an index is read around the judge",
+    name: "an index is read around the rule and the judge",
     plant: () =>
-      all(
-        plantOpenJudge(),
-        replace(
-          NarrowedView.prototype,
-          "scanIndex",
-          (original) =>
-            function scanIndex(this: NarrowedView, ...args) {
-              return unjudgedEach(original.apply(this, args));
-            },
-        ),
-      ),
+      all(plantUnjudgedLookup(), plantSeams({ allowedRanges: (_, __, ___, range) => [range] })),
+  },
+  {
+    name: "of several values of a rule the last is not looked up",
+    plant: () =>
+      plantSeams({
+        knownValuesOf: (original, key) =>
+          original(key).map(({ path, values }) => {
+            return { path, values: values.length < 2 ? values : values.slice(0, -1) };
+          }),
+      }),
   },
 ];
 

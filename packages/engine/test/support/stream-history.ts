@@ -174,7 +174,7 @@ export interface HistoryOptions {
   readonly isForgetful?: boolean;
 }
 
-const HISTORY_LENGTH = 160;
+const HISTORY_LENGTH = 176;
 
 /** Runs one history. Throws where a peer holds or hears what it should not. */
 async function runHistory(seed: number, options: HistoryOptions): Promise<HistoryReport> {
