@@ -8,6 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { PeerError, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import type { WriteCommand } from "../../src/query/command/command.ts";
 import { ChoosingEarly } from "../../src/query/run/early-choice.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { type OpenStore, openStore, problems } from "../support/open-store.ts";
@@ -20,7 +21,7 @@ const OTHERS = 20;
 
 type Action =
   | { readonly kind: "write"; readonly statement: string }
-  | { readonly kind: "batch"; readonly limit: number; readonly x: number }
+  | { readonly kind: "batch"; readonly commands: readonly WriteCommand[] }
   | { readonly kind: "read" | "sync" | "fail" | "crowd" }
   | { readonly kind: "turns"; readonly count: number };
 
@@ -52,11 +53,32 @@ const statement: fc.Arbitrary<string> = fc.oneof(
   small.map((n) => `INSERT INTO d SELECT _id, n FROM c WHERE n = ${n} ON ID CONFLICT DO UPDATE`),
 );
 
+/** By a condition, by an id, and without either, in every mix. */
+const command: fc.Arbitrary<WriteCommand> = fc
+  .tuple(small, small, fc.nat(4))
+  .map(([n, x, kind]) => {
+    const commands = [{ method: "set" as const, path: "x", value: x }];
+    switch (kind) {
+      case 0:
+        return { method: "upsert", collection: "c", id: n, value: { n, x } };
+      case 1:
+        return { method: "update", collection: "c", query: `_id == ${n}`, commands };
+      case 2:
+        return { method: "remove", collection: "c", query: `_id == ${n}` };
+      case 3:
+        return { method: "remove", collection: "c", query: `x = ${x} && n > 7` };
+      default:
+        return { method: "update", collection: "c", query: `n <= ${n}`, commands };
+    }
+  });
+
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: statement.map((text): Action => ({ kind: "write", statement: text })) },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("batch" as const), limit: small, x: small }),
+    arbitrary: fc
+      .array(command, { minLength: 1, maxLength: 4 })
+      .map((commands): Action => ({ kind: "batch", commands })),
   },
   { weight: 2, arbitrary: fc.constant({ kind: "read" } as const) },
   { weight: 3, arbitrary: fc.constant({ kind: "sync" } as const) },
@@ -110,19 +132,7 @@ async function perform(runner: StatementRunner, asked: Action): Promise<Told | u
     return { action: asked, txnId: transactionId, answer };
   }
   if (asked.kind !== "batch") return undefined;
-  const { limit, x } = asked;
-  const { transactionId, results } = await runner.write({
-    commands: [
-      { method: "upsert", collection: "c", id: limit, value: { n: limit, x } },
-      {
-        method: "update",
-        collection: "c",
-        query: `n <= ${limit}`,
-        commands: [{ method: "set", path: "x", value: x }],
-      },
-      { method: "remove", collection: "c", query: `x = ${x} && n > 7` },
-    ],
-  });
+  const { transactionId, results } = await runner.write({ commands: asked.commands });
   return { action: asked, txnId: transactionId, answer: results };
 }
 

@@ -84,6 +84,9 @@ interface Chosen {
   readonly bytes: number;
 }
 
+/** In the place of what is not chosen early. */
+const NOTHING: Chosen = { items: [], bytes: 0 };
+
 /** Choices that are made now, on the snapshot of this transaction. */
 export class ChoosingEarly implements Choices {
   readonly #txnId: number;
@@ -98,6 +101,10 @@ export class ChoosingEarly implements Choices {
   }
 
   *take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]> {
+    if (chooser.reads === undefined) {
+      this.#chosen.push(NOTHING);
+      return [];
+    }
     const { budget } = execution.run;
     const before = budget.taken;
     const items = yield* chooser.choose(execution);
@@ -130,7 +137,8 @@ class EarlyChoices implements Choices {
     const { transaction, run } = execution;
     const { reads, each } = chooser;
     assert(chosen !== undefined && transaction !== undefined, "a choice that was made early");
-    assert(reads !== undefined, "a choice by documents alone");
+    // It names its documents, or reads what is in no collection: it is made where it counts.
+    if (reads === undefined) return yield* chooser.choose(execution);
     run.budget.take(chosen.bytes);
     for (const collection of reads) {
       if (transaction.isChangedSince(collection, this.#txnId)) throw CHOOSE_EARLY;
