@@ -127,8 +127,13 @@ export const LINGER_MS_MAX = 2_000;
  */
 export const CONNECTIONS_MAX = 10_000;
 
-/** Requests of one connection that are not answered: a client that sends more without reading is cut. */
-export const PIPELINED_MAX = 100;
+/**
+ * What came on connections of HTTP and waits: requests that are sent before the answers of others, and
+ * requests for which there was no time yet; of each listener, and of one credential or address. Beyond it
+ * a client that does not wait for answers is cut.
+ */
+export const HTTP_UNREAD_SIZE_MAX: number = 64 * 1024 * 1024;
+export const HTTP_UNREAD_PER_OWNER_SIZE_MAX: number = 32 * 1024 * 1024;
 
 /** Those on which one credential was accepted first: half, so that others always find room. */
 export const CONNECTIONS_PER_CREDENTIAL_MAX = 5_000;

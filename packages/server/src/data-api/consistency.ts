@@ -51,24 +51,29 @@ export interface TransactionWait {
   readonly status: number;
   /** See HttpRequest.onHangUp. */
   readonly onHangUp: HttpRequest["onHangUp"];
+  /** Resolves when there is time to go on: many may have waited for the same. */
+  readonly turn: () => Promise<void>;
 }
 
 /** Resolves when the store has the transaction. Throws a Refusal when it does not come in time. */
 export async function awaitTransaction(
   store: Store,
   txnId: bigint,
-  { waitMs, status, onHangUp }: TransactionWait,
+  { waitMs, status, onHangUp, turn }: TransactionWait,
 ): Promise<void> {
   if (txnId <= BigInt(store.txnId)) return;
   const wait = store.whenReached(txnId);
   const timer = setTimeout(() => wait.cancel(), waitMs);
   const stop = onHangUp(() => wait.cancel());
+  let isReached: boolean;
   try {
-    if (await wait.promise) return;
+    isReached = await wait.promise;
   } finally {
     clearTimeout(timer);
     stop();
   }
+  await turn();
+  if (isReached) return;
   const message = `the server has not reached transaction ${txnId}; it is at ${store.txnId}`;
   throw new Refusal(status, message);
 }

@@ -5,8 +5,10 @@
 
 import type { StatementRunner, Store } from "@bigpeer/engine";
 import type { Value } from "@bigpeer/protocol";
+import { ownerOf } from "../auth/credential.ts";
 import { type Answer, type Headers, NO_HEADERS } from "../http/answer.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
+import { INTAKE } from "../intake.ts";
 import type { AppSettings } from "../registry/app.ts";
 import type { Check } from "../schema.ts";
 import type { RemoteExecution } from "../sync/remote-execution.ts";
@@ -67,7 +69,9 @@ export function operationEndpoint<Request>(
     const wanted = status === undefined ? undefined : wantedTransaction(call.request.headers);
     if (wanted === undefined || status === undefined) return answerOf(run(request, call, host));
     const onHangUp = (leave: () => void): (() => void) => call.request.onHangUp(leave);
-    const isThere = awaitTransaction(call.app.store, wanted, { waitMs, status, onHangUp });
+    const turn = (): Promise<void> => INTAKE.turn(ownerOf(call.app.id, call.credential));
+    const wait = { waitMs, status, onHangUp, turn };
+    const isThere = awaitTransaction(call.app.store, wanted, wait);
     return isThere.then(() => answerOf(run(request, call, host)));
   };
   return {

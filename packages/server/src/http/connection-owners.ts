@@ -5,6 +5,7 @@
 
 import { Newcomers, type NewcomersOptions } from "../newcomers.ts";
 import type { Exchange } from "./exchange.ts";
+import type { HeldRequests } from "./pipelining.ts";
 import { unavailable } from "./refusal.ts";
 
 export interface ConnectionOwnersOptions extends NewcomersOptions {
@@ -22,8 +23,10 @@ export interface HttpConnection {
   readonly remoteAddress: string;
   /** It belongs to a proxy, which has connections of many clients. */
   readonly isProxy: boolean;
-  /** Requests under way: hardly ever more than one. */
-  readonly exchanges: Exchange[];
+  /** The request under way. */
+  exchange: Exchange | undefined;
+  /** What came behind it. */
+  held: HeldRequests | undefined;
   /** Whose credential was accepted first. */
   owner: string | undefined;
   /** Whose was accepted last, and when that was told. */

@@ -77,6 +77,11 @@ export class Exchange implements HttpRequest {
     return "encrypted" in this.incoming.socket;
   }
 
+  /** Whether its answer is out, or its connection gone. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** What came of the body. */
   get requestBytes(): number {
     return this.#requestBytes;

@@ -18,19 +18,20 @@ import type { AddressInfo, Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
 import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
+import { INTAKE, type Intake } from "../intake.ts";
 import {
   ANSWERS_PER_CREDENTIAL_SIZE_MAX,
   ANSWERS_SIZE_MAX,
-  BODY_MS_MAX,
   CLOSE_MS_MAX,
   CONNECTIONS_LOOK_MS,
   CONNECTIONS_MAX,
   CONNECTIONS_PER_CREDENTIAL_MAX,
   HEADERS_MS_MAX,
   HTTP_NEWCOMERS,
+  HTTP_UNREAD_PER_OWNER_SIZE_MAX,
+  HTTP_UNREAD_SIZE_MAX,
   KEEP_ALIVE_MS,
   LINGER_MS_MAX,
-  PIPELINED_MAX,
 } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import type { NewcomerBounds } from "../newcomers.ts";
@@ -42,15 +43,17 @@ import {
   type TextContent,
 } from "./answer.ts";
 import { brokenRequestAnswer, type ReadError } from "./broken-request.ts";
-import { TrustedProxies } from "./client-address.ts";
+import { networkOf, TrustedProxies } from "./client-address.ts";
 import { ConnectionOwners, type HttpConnection } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { HeldRequests, headOf, takeOneAtATime } from "./pipelining.ts";
 import { nextRequestId } from "./request-id.ts";
 import { limitSlowReader } from "./slow-reader.ts";
 import { keepTickShape } from "./tick.ts";
 import { readTls } from "./tls.ts";
+import { dropUnread, skipRest } from "./unread-body.ts";
 
 export interface HttpOptions {
   readonly host: string;
@@ -70,6 +73,8 @@ export interface HttpOptions {
   readonly proxies?: TrustedProxies;
   /** Told of each connection that was refused or cut, with the bound that it met. */
   readonly onRefused?: (bound: RefusedBound) => void;
+  /** What is read in a pass of the event loop; that of all listeners if left out. */
+  readonly intake?: Intake;
   readonly log: Log;
 }
 
@@ -109,6 +114,10 @@ export interface Answered {
   readonly responseBytes: number;
 }
 
+/** What a request that waits costs, and what of its body is received meanwhile. */
+const WAITING_COST: number = 4 * 1024;
+const WAITING_BODY_SIZE: number = 64 * 1024;
+
 /**
  * Starts to listen. Throws PeerError `config.invalid` when the address cannot be had, or the files
  * of HTTPS are not what they should be.
@@ -133,12 +142,19 @@ export class HttpServer {
     max: ANSWERS_SIZE_MAX,
     perOwnerMax: ANSWERS_PER_CREDENTIAL_SIZE_MAX,
   });
+  /** Of bytes that came, and cannot be read yet. */
+  readonly #unread = new Shares({
+    max: HTTP_UNREAD_SIZE_MAX,
+    perOwnerMax: HTTP_UNREAD_PER_OWNER_SIZE_MAX,
+  });
+  readonly #intake: Intake;
   #requestCount = 0;
   #url = "";
   #closing: Promise<void> | undefined;
 
   constructor(options: HttpOptions) {
     this.#options = options;
+    this.#intake = options.intake ?? INTAKE;
     const settings = {
       // Bodies have bounds of their own where they are read; an upload may take its time.
       requestTimeout: 0,
@@ -174,7 +190,7 @@ export class HttpServer {
       this.#take(request, response, false),
     );
     this.#server.on("clientError", (error, socket) => this.#refuse(error, socket as Socket));
-    if (upgrades !== undefined) this.#watchUpgrades(upgrades);
+    this.#watchUpgrades(upgrades);
     this.#watchConnections();
   }
 
@@ -226,8 +242,8 @@ export class HttpServer {
   async #close(): Promise<void> {
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     // Node's own closeIdleConnections leaves those on which nothing was ever asked.
-    for (const [socket, { exchanges }] of this.#connections) {
-      if (exchanges.length === 0) socket.destroy();
+    for (const [socket, { exchange }] of this.#connections) {
+      if (exchange === undefined) socket.destroy();
     }
     for (const socket of this.#handshakes.values()) socket.destroy();
     const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS_MAX);
@@ -239,14 +255,16 @@ export class HttpServer {
     // Encrypted or not, as it was accepted.
     this.#server.on("connection", (socket: Socket) => this.#takeNewcomer(socket));
     const watch = (socket: Socket): void => {
-      // One that asked for an upgrade and did not get it.
+      takeOneAtATime(socket, () => this.#mustWait(socket));
+      // One that asked for an upgrade and did not get it, or that was held.
       if (this.#connections.has(socket)) return;
       const { remoteAddress = "" } = socket;
       const connection: HttpConnection = {
         end: otherEnd(socket),
         remoteAddress,
         isProxy: this.#proxies.has(remoteAddress),
-        exchanges: [],
+        exchange: undefined,
+        held: undefined,
         owner: undefined,
         told: undefined,
         toldMs: 0,
@@ -254,7 +272,9 @@ export class HttpServer {
       };
       this.#connections.set(socket, connection);
       socket.once("close", () => {
-        for (const exchange of connection.exchanges.slice()) this.#end(exchange);
+        connection.held?.release();
+        connection.held = undefined;
+        if (connection.exchange !== undefined) this.#end(connection.exchange);
         this.#forget(socket);
       });
     };
@@ -299,17 +319,20 @@ export class HttpServer {
     this.#connections.delete(socket);
   }
 
-  #watchUpgrades(upgrades: Upgrades): void {
+  #watchUpgrades(upgrades: Upgrades | undefined): void {
     this.#server.on("upgrade", (incoming, duplex, head) => {
       const socket = duplex as Socket;
       const connection = this.#connections.get(socket);
-      if (connection === undefined || connection.exchanges.length > 0) {
-        // Behind a request that is not answered there is no order in which to go on.
+      if (connection === undefined) {
         socket.destroy();
         return;
       }
+      if (connection.held !== undefined) {
+        if (!connection.held.begin(incoming, head)) this.#cutPipelined(socket);
+        return;
+      }
       const remoteAddress = this.#clientOf(connection, incoming);
-      if (upgrades.take({ incoming, socket, head, remoteAddress })) {
+      if (upgrades?.take({ incoming, socket, head, remoteAddress }) === true) {
         this.#forget(socket);
         // One that was refused is on its way out, at its own pace.
         if (!socket.writableEnded) this.#owners.newcomers.remove(connection.end);
@@ -317,31 +340,47 @@ export class HttpServer {
     });
   }
 
+  /** Whether a request came before the answer of the one before it was out. */
+  #mustWait(socket: Socket): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection?.exchange === undefined) return false;
+    connection.held = new HeldRequests(socket, this.#unread.roomOf(payerOf(connection)));
+    return true;
+  }
+
+  /** The answer is out: reads what came behind its request. */
+  #readHeld(socket: Socket, connection: HttpConnection, held: HeldRequests): void {
+    connection.held = undefined;
+    held.giveBack();
+    // Node has set one for a connection that waits for its next request.
+    socket.setTimeout(0);
+    this.#beginAgain(socket);
+  }
+
+  #cutPipelined(socket: Socket): void {
+    if (!socket.destroyed) this.#options.onRefused?.("pipelined");
+    socket.destroy();
+  }
+
   /**
    * Answers a request as if it had not asked for an upgrade, as HTTP has it: some clients do so with
    * each of theirs. Node has ended its reading there, so it gets a new one.
    */
   #readAgain(incoming: IncomingMessage, socket: Socket, head: Buffer): void {
-    const { method, url, httpVersion, rawHeaders } = incoming;
-    const lines = [`${method} ${url} HTTP/${httpVersion}`];
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const name = rawHeaders[i] ?? "";
-      if (name.toLowerCase() !== "upgrade") lines.push(`${name}: ${rawHeaders[i + 1] ?? ""}`);
-    }
-    const text = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
+    const text = headOf(incoming, "upgrade");
     socket.unshift(Buffer.concat([text, head]));
+    this.#beginAgain(socket);
+  }
+
+  /** Lets Node read HTTP on a connection on which it has ended to. */
+  #beginAgain(socket: Socket): void {
     this.#server.emit(this.#secureServer === undefined ? "connection" : "secureConnection", socket);
     socket.resume();
   }
 
   #take(incoming: IncomingMessage, response: ServerResponse, isAsking: boolean): void {
     const connection = this.#connections.get(incoming.socket);
-    if (connection !== undefined && connection.exchanges.length >= PIPELINED_MAX) {
-      // Node has read them all, and would hand out the rest.
-      if (!incoming.socket.destroyed) this.#options.onRefused?.("pipelined");
-      incoming.socket.destroy();
-      return;
-    }
+    if (connection?.exchange !== undefined) return this.#cutPipelined(incoming.socket);
     const remoteAddress = connection === undefined ? "" : this.#clientOf(connection, incoming);
     const exchange = new Exchange(incoming, response, {
       isAsking,
@@ -350,10 +389,29 @@ export class HttpServer {
       connection,
       owners: this.#owners,
     });
-    connection?.exchanges.push(exchange);
+    if (connection !== undefined) connection.exchange = exchange;
     this.#requestCount++;
     response.on("close", () => this.#end(exchange));
-    void this.#serve(exchange);
+    if (connection === undefined || this.#intake.isOpen()) void this.#serve(exchange);
+    else this.#serveLater(exchange, connection);
+  }
+
+  /** There is no time for it in this pass of the event loop. */
+  #serveLater(exchange: Exchange, connection: HttpConnection): void {
+    // Of a proxy it is the client.
+    const payer = connection.owner ?? networkOf(exchange.remoteAddress);
+    const size = WAITING_COST + Math.min(exchange.bodySizeMax, WAITING_BODY_SIZE);
+    // Memory is scarcer than time.
+    if (!this.#unread.take(payer, size)) {
+      void this.#serve(exchange);
+      return;
+    }
+    const readLate = (): boolean => {
+      this.#unread.give(payer, size);
+      if (!exchange.isOver) void this.#serve(exchange);
+      return false;
+    };
+    this.#intake.wait({ payer, isKnown: connection.owner !== undefined, readLate });
   }
 
   #clientOf({ remoteAddress, isProxy }: HttpConnection, { headers }: IncomingMessage): string {
@@ -365,12 +423,12 @@ export class HttpServer {
     if (!exchange.end()) return;
     this.#requestCount--;
     const { socket } = exchange.incoming;
-    const exchanges = this.#connections.get(socket)?.exchanges;
-    if (exchanges === undefined) return;
-    // Answers go out in the order of their requests.
-    if (exchanges[0] === exchange) exchanges.shift();
-    else exchanges.splice(exchanges.indexOf(exchange), 1);
-    if (exchanges.length === 0 && this.#closing !== undefined) socket.end();
+    const connection = this.#connections.get(socket);
+    if (connection?.exchange !== exchange) return;
+    connection.exchange = undefined;
+    const { held } = connection;
+    if (this.#closing !== undefined) socket.end();
+    else if (held !== undefined && socket.writable) this.#readHeld(socket, connection, held);
   }
 
   /** Never rejects. */
@@ -456,9 +514,16 @@ export class HttpServer {
 
   /** Whether what is written now cannot be taken for the answer of a request before. */
   #isUnanswered(socket: Socket): boolean {
-    const exchanges = this.#connections.get(socket)?.exchanges ?? [];
-    return exchanges.every(({ incoming, response }) => !incoming.complete && !response.headersSent);
+    const exchange = this.#connections.get(socket)?.exchange;
+    if (exchange === undefined) return true;
+    const { incoming, response } = exchange;
+    return !incoming.complete && !response.headersSent;
   }
+}
+
+/** Who uses a connection, as far as it is known. */
+function payerOf({ owner, remoteAddress }: HttpConnection): string {
+  return owner ?? networkOf(remoteAddress);
 }
 
 /**
@@ -505,42 +570,6 @@ async function* exactly(
 function hasLeft(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ABORT_ERR";
-}
-
-/** Lets the rest of a short body pass, so that the connection can be used again; not for ever. */
-function dropUnread(request: IncomingMessage): void {
-  const { socket } = request;
-  if (socket.destroyed) return;
-  const timer = setTimeout(() => socket.destroy(), BODY_MS_MAX);
-  // A request that was answered is not told when its client leaves; its connection is.
-  const stop = (): void => {
-    clearTimeout(timer);
-    request.off("close", stop);
-    socket.off("close", stop);
-  };
-  request.once("close", stop);
-  socket.once("close", stop);
-  drain(request);
-}
-
-/** Reads and forgets until the client has sent all, has left, or has had enough time. */
-function skipRest(request: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    if (request.closed) return resolve();
-    const timer = setTimeout(resolve, LINGER_MS_MAX);
-    request.once("close", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-    drain(request);
-  });
-}
-
-function drain(request: IncomingMessage): void {
-  request
-    .on("error", () => {})
-    .unpipe()
-    .resume();
 }
 
 /** Tells the connections of a moment apart. */

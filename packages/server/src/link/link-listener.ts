@@ -132,7 +132,8 @@ export class LinkListener implements IncomingLinkHost {
     this.#incoming.delete(incoming);
   }
 
-  #take({ incoming, socket, head, remoteAddress }: UpgradeRequest): boolean {
+  #take(asked: UpgradeRequest): boolean {
+    const { incoming, socket, remoteAddress } = asked;
     const { method, url = "", headers } = incoming;
     if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket") return false;
     if (pathOf(url) !== LINK_PATH) return false;
@@ -142,7 +143,7 @@ export class LinkListener implements IncomingLinkHost {
       return true;
     }
     const { channels, elapsed } = this.#options;
-    const channel = channels.accept(incoming, socket, head);
+    const channel = channels.accept(asked);
     if (channel !== undefined) {
       this.#incoming.add(new IncomingLink(channel, remoteAddress, elapsed(), this));
     }

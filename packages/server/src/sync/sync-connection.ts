@@ -252,7 +252,7 @@ export class SyncConnection implements Channel, ChannelListener {
     this.#bearer = bearer;
     const { appId, credential } = bearer;
     this.#peer = { appId, credentialId: credential.id, site: hello.site };
-    this.#channel.trust();
+    this.#channel.trust(ownerOf(appId, credential));
     this.#session = this.#host.join(this, use);
     const early = this.#early ?? [];
     this.#early = undefined;

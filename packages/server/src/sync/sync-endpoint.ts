@@ -57,7 +57,7 @@ export function syncUpgrades(options: SyncEndpointOptions): Upgrades {
 }
 
 function take(options: SyncEndpointOptions, asked: UpgradeRequest): boolean {
-  const { incoming, socket, head, remoteAddress } = asked;
+  const { incoming, socket, remoteAddress } = asked;
   const { method, url = "", headers } = incoming;
   if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket") return false;
   const found = TABLE.find(pathOf(url));
@@ -71,7 +71,7 @@ function take(options: SyncEndpointOptions, asked: UpgradeRequest): boolean {
     refuse(socket, refusal);
     return true;
   }
-  const channel = options.host.channels.accept(incoming, socket, head);
+  const channel = options.host.channels.accept(asked);
   if (channel === undefined) options.onRefused?.("handshake");
   else options.host.add(channel, { appId, remoteAddress });
   return true;

@@ -11,13 +11,14 @@
  * is time in this pass of the event loop, while somebody wants to hear it, and never after the end.
  */
 
-import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import type { TlsOptions } from "node:tls";
 import type { Channel } from "@bigpeer/engine";
 import { assert, SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket, WebSocketServer } from "ws";
 import { ByteRoom } from "../http/byte-room.ts";
+import { networkOf } from "../http/client-address.ts";
+import type { UpgradeRequest } from "../http/http-server.ts";
+import { INTAKE, type Intake, type LateReader } from "../intake.ts";
 import {
   AFTER_END_SIZE_MAX,
   GREETINGS_SIZE_MAX,
@@ -28,9 +29,9 @@ import {
   SYNC_UNSENT_SIZE_MAX,
 } from "../limits.ts";
 import type { ChannelListener } from "./channel-listener.ts";
+import type { DialHandlers, DialOptions } from "./dial.ts";
 import { FrameMaker } from "./frame-maker.ts";
 import { FrameScanner } from "./frame-scanner.ts";
-import { Intake, type LateReader } from "./intake.ts";
 import { kindOf, TrafficMeter } from "./traffic.ts";
 
 /** Pongs are left out above it: nobody reads them. */
@@ -54,6 +55,9 @@ const FEED_SIZE = 4_096;
 const LINGERS_MAX = 15;
 
 const NOTHING = new Uint8Array();
+
+/** Who pays for what comes of servers that we have dialled; no network has such a name. */
+const DIALLED = "dialled";
 
 /** A connection of the library that says why it is ended before it ends. */
 class TellingWebSocket extends WebSocket {
@@ -100,7 +104,7 @@ export class ChannelMaker {
   constructor(
     sizeMax: number,
     greetingSizeMax: number = SYNC_HELLO_SIZE_MAX,
-    intake: Intake = new Intake(),
+    intake: Intake = INTAKE,
   ) {
     const { sent, received } = this;
     const room = new ByteRoom(sizeMax);
@@ -115,10 +119,10 @@ export class ChannelMaker {
   }
 
   /** Undefined when the request is none of WebSocket; then it was answered. */
-  accept(request: IncomingMessage, socket: Socket, head: Buffer): WebSocketChannel | undefined {
+  accept({ incoming, socket, head, remoteAddress }: UpgradeRequest): WebSocketChannel | undefined {
     let made: WebSocketChannel | undefined;
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      made = new WebSocketChannel(webSocket, socket, this.#shared);
+    this.#server.handleUpgrade(incoming, socket, head, (webSocket) => {
+      made = new WebSocketChannel(webSocket, socket, this.#shared, networkOf(remoteAddress));
     });
     return made;
   }
@@ -144,24 +148,10 @@ export class ChannelMaker {
     webSocket.once("open", () => {
       webSocket.off("error", fail);
       if (socket === undefined) return webSocket.terminate();
-      handlers.opened(new WebSocketChannel(webSocket, socket, this.#shared, true));
+      handlers.opened(new WebSocketChannel(webSocket, socket, this.#shared, DIALLED));
     });
     return () => webSocket.terminate();
   }
-}
-
-export interface DialOptions {
-  /** `ws` or `wss`. */
-  readonly url: string;
-  /** Own certificate, and who must have signed that of the other. */
-  readonly tls?: Pick<TlsOptions, "cert" | "key" | "ca" | "minVersion">;
-  readonly timeoutMs: number;
-}
-
-/** One of them is called, once. */
-export interface DialHandlers {
-  opened(channel: WebSocketChannel): void;
-  failed(error: Error): void;
 }
 
 export class WebSocketChannel implements Channel, LateReader {
@@ -171,6 +161,7 @@ export class WebSocketChannel implements Channel, LateReader {
   /** We have dialled: then frames are masked, each in its own way. */
   readonly #isMasked: boolean;
   #listener: ChannelListener | undefined;
+  #payer: string;
   readonly #scanner = new FrameScanner();
   /** What was taken of the room for what came. */
   #unread = 0;
@@ -211,11 +202,13 @@ export class WebSocketChannel implements Channel, LateReader {
   /** It was closed, and the other side is waited for. */
   #isEnding = false;
 
-  constructor(webSocket: TellingWebSocket, socket: Socket, shared: Shared, isMasked = false) {
+  /** `payer` is who takes part in the intake until it is known who that is. */
+  constructor(webSocket: TellingWebSocket, socket: Socket, shared: Shared, payer: string) {
+    this.#payer = payer;
     this.#webSocket = webSocket;
     this.#socket = socket;
     this.#shared = shared;
-    this.#isMasked = isMasked;
+    this.#isMasked = payer === DIALLED;
     webSocket.channel = this;
     webSocket.on("message", onMessage).on("ping", onPing).on("close", onClose);
     // It is followed by `close`, which is all that there is to know.
@@ -227,6 +220,14 @@ export class WebSocketChannel implements Channel, LateReader {
     socket.on("data", (chunk: Buffer) => this.#arrived(chunk));
     // What came before the end counts, and the library reads nothing after it.
     socket.prependListener("close", () => this.#feedAll());
+  }
+
+  get payer(): string {
+    return this.#payer;
+  }
+
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
   get queuedBytes(): number {
@@ -242,8 +243,9 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#listener = listener;
   }
 
-  /** From now on messages may have their full size. */
-  trust(): void {
+  /** From now on messages may have their full size, and `owner` pays for them. */
+  trust(owner: string = this.#payer): void {
+    this.#payer = owner;
     if (this.#isKnown) return;
     const taken = this.#unread + this.#lateSize + this.#heardSize;
     this.#shared.greetings.give(taken);

@@ -1,7 +1,6 @@
 /** Connections of a listener without a credential: how many there may be, and who stays. */
 
 import { expect, test, vi } from "vitest";
-import { PIPELINED_MAX } from "../../src/limits.ts";
 import { connectTo, HEAD, listen } from "../support/http-listener.ts";
 
 const NEWCOMERS = { max: 10, perAddressMax: 2 };
@@ -39,21 +38,4 @@ test("[H45] those with a credential that was accepted do not count, and have a s
     socket.write(`${HEAD}\r\n`);
     await vi.waitFor(() => expect(received()).toContain("HTTP/1.1 200"));
   }
-});
-
-test("[H45] a client that sends requests without reading answers is cut", async () => {
-  let taken = 0;
-  const met: string[] = [];
-  const server = await listen(
-    () => {
-      taken++;
-      return new Promise<number>(() => {});
-    },
-    { onRefused: (bound) => void met.push(bound) },
-  );
-  const { socket } = await connectTo(server);
-  const count = 5 * PIPELINED_MAX;
-  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(count));
-  await vi.waitFor(() => expect(socket.closed).toBe(true));
-  expect([taken, met]).toEqual([PIPELINED_MAX, ["pipelined"]]);
 });

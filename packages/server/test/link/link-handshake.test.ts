@@ -30,8 +30,8 @@ async function answering(
     answer: () => Promise.reject(new Error("expected a WebSocket")),
     upgrades: {
       connectionsMax: 100,
-      take: ({ incoming, socket, head }) => {
-        const channel = channels.accept(incoming, socket, head);
+      take: (asked) => {
+        const channel = channels.accept(asked);
         channel?.listen({
           message: (bytes) => {
             const answer = reply(decodeLinkMessage(bytes), channel);

@@ -56,9 +56,9 @@ function acceptOn(
   events: string[],
 ): Promise<[WebSocketChannel, Socket]> {
   return new Promise((resolve) => {
-    server.on("upgrade", (request, duplex, head) => {
+    server.on("upgrade", (incoming, duplex, head) => {
       const socket = duplex as Socket;
-      const channel = maker.accept(request, socket, head);
+      const channel = maker.accept({ incoming, socket, head, remoteAddress: "127.0.0.1" });
       channel?.listen({
         message: ({ length }) => void events.push(`message ${length}`),
         malformed: (reason) => void events.push(`malformed ${reason}`),

@@ -7,8 +7,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { Intake } from "../../src/intake.ts";
 import type { ChannelListener } from "../../src/sync/channel-listener.ts";
-import { Intake } from "../../src/sync/intake.ts";
 import { ChannelMaker, type WebSocketChannel } from "../../src/sync/web-socket.ts";
 import { RawSocket } from "../support/sync-client.ts";
 
@@ -25,8 +25,9 @@ async function connectPair(sizeMax: number = 1024 * 1024, intake?: Intake): Prom
   const maker = new ChannelMaker(sizeMax, undefined, intake);
   const server = createServer();
   const accepted = new Promise<WebSocketChannel>((resolve) => {
-    server.on("upgrade", (request, socket, head) => {
-      const channel = maker.accept(request, socket as Socket, head);
+    server.on("upgrade", (incoming, duplex, head) => {
+      const socket = duplex as Socket;
+      const channel = maker.accept({ incoming, socket, head, remoteAddress: "127.0.0.1" });
       if (channel === undefined) return;
       channel.listen(listener);
       resolve(channel);
