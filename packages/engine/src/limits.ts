@@ -43,6 +43,21 @@ export const DOCUMENT_SIZE_SOFT_MAX: number = 256 * 1024;
 /** A statement that would make a document larger than this is refused. */
 export const DOCUMENT_SIZE_MAX: number = 5 * 1024 * 1024;
 
+/**
+ * Fields of a document, those of maps inside of it included, and all values in it: fields, elements of
+ * arrays, of which ten that are neither arrays nor objects count as one, and what is inside. A write to a document goes through all of them, and nobody else has a
+ * turn within each pass. A document below the soft limit of its size has room for as many fields as
+ * it likes, unless their names and values are of a few bytes.
+ */
+export const DOCUMENT_FIELDS_MAX = 20_000;
+export const DOCUMENT_VALUES_MAX = 200_000;
+
+/**
+ * Stamps in the state of a document: of its fields and maps, of fields that were removed and are not
+ * forgotten yet, and of what each site added to a counter. They do not show, and cost as much.
+ */
+export const DOCUMENT_STAMPS_MAX = 40_000;
+
 /** Characters of one statement: larger data comes as parameters. */
 export const STATEMENT_LENGTH_MAX: number = 1024 * 1024;
 

@@ -177,14 +177,26 @@ async function manySubscriptions(target) {
 }
 
 /** Documents of very many fields, of which single ones change. */
+/** Nearly as many fields as a document may have. */
+const WIDE = 19_000;
+
+function fieldsOf(length) {
+  return Object.fromEntries(Array.from({ length }, (_, i) => [`f${i}`, i]));
+}
+
+function upsertOf(id, value) {
+  return { commands: [{ method: "upsert", collection: "wide", id, value }] };
+}
+
 async function wideDocuments(target) {
   const key = target.keys.writer;
-  const value = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`f${i}`, i]));
+  const wide = fieldsOf(WIDE);
+  const tooWide = fieldsOf(100_000);
   const path = "/api/v4/store/write";
-  const upsert = (id) => ({ commands: [{ method: "upsert", collection: "wide", id, value }] });
   await target.many(6, async (i, round) => {
-    if (round % 20 === 0) await target.json(path, key, upsert(`w-${i}`));
-    const field = `f${(round * 7_919) % 100_000}`;
+    if (round % 20 === 0) await target.json(path, key, upsertOf(`w-${i}`, wide));
+    if (round % 20 === 10) await target.json(path, key, upsertOf(`x-${i}`, tooWide));
+    const field = `f${(round * 7_919) % WIDE}`;
     await target.execute(
       key,
       `UPDATE wide SET ${field} = :round, g${round} = 1 WHERE _id = 'w-${i}'`,
@@ -254,7 +266,7 @@ export const WRITE_ATTACKS = [
   attack("many-subscriptions", "updates that 8,000 conditions have to do with", manySubscriptions),
   attack(
     "wide-documents",
-    "documents of 100,000 fields, of which single ones change",
+    "documents of as many fields as there may be, of which single ones change",
     wideDocuments,
   ),
   attack("many-writers", "400 connections that write one document each time", manyWriters),

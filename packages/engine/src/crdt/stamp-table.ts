@@ -20,10 +20,13 @@ import { type Counter, type DocumentState, eachStateStamp, type Kids } from "./s
 
 export class StampTable {
   readonly #stamps: readonly Stamp[];
+  /** How many places of the state refer to it; 0 when it was read. */
+  readonly uses: number;
 
   /** `stamps` as the table keeps them: the default first. */
-  constructor(stamps: readonly Stamp[]) {
+  constructor(stamps: readonly Stamp[], uses = 0) {
     this.#stamps = stamps;
+    this.uses = uses;
   }
 
   static of(state: DocumentState): StampTable {
@@ -31,7 +34,7 @@ export class StampTable {
     const visit = (stamp: Stamp): void => counts.add(stamp);
     eachStateStamp(state, visit);
     eachBirth(state.root, visit);
-    return new StampTable(counts.order());
+    return new StampTable(counts.order(), counts.total);
   }
 
   get default(): Stamp {
@@ -103,12 +106,14 @@ interface StampCount {
 class StampCounts {
   readonly #all: StampCount[] = [];
   #last: StampCount | undefined;
+  total = 0;
   /** The same by name, once there are many. */
   #named: Map<string, StampCount> | undefined;
 
   add(stamp: Stamp): void {
     const entry = this.#last?.stamp === stamp ? this.#last : this.#find(stamp);
     entry.count++;
+    this.total++;
     this.#last = entry;
   }
 

@@ -46,6 +46,8 @@ import {
 export interface EncodedState {
   readonly shown: Shown | undefined;
   readonly meta: Uint8Array;
+  /** How many stamps it has, one for each time that it has one. */
+  readonly stamps: number;
 }
 
 /** Flags of the first byte of metadata. */
@@ -67,8 +69,8 @@ export function encodeState(state: DocumentState, version?: number): EncodedStat
   const shown = show(state);
   scratch.reset();
   if (version !== undefined) scratch.varint(version);
-  writeMeta(scratch, state, shown !== undefined);
-  return { shown, meta: scratch.finish() };
+  const stamps = writeMeta(scratch, state, shown !== undefined);
+  return { shown, meta: scratch.finish(), stamps };
 }
 
 /**
@@ -98,6 +100,11 @@ export function stateToBytes(state: DocumentState): Uint8Array {
   return writer.finish();
 }
 
+/** How many stamps a state has, one for each time that it has one. */
+export function stampsOf(state: DocumentState): number {
+  return StampTable.of(state).uses;
+}
+
 export function isSameState(a: DocumentState, b: DocumentState): boolean {
   return a === b || compareBytes(stateToBytes(a), stateToBytes(b)) === 0;
 }
@@ -124,7 +131,8 @@ function isMark(mark: Value): boolean {
   return isObject(mark) && Object.values(mark).every(isMark);
 }
 
-function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): void {
+/** Returns how many stamps the state has. */
+function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): number {
   const table = StampTable.of(state);
   const explicit = explicitKids(state.root, table, isShown);
   const hasOwnAlive = state.alive !== NONE && !table.isDefault(state.alive);
@@ -141,6 +149,7 @@ function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): 
   if (hasOwnAlive) writer.varint(table.referenceTo(state.alive));
   if (state.dead !== NONE) writer.varint(table.referenceTo(state.dead));
   if (explicit.length > 0) writeKids(writer, explicit, table, isShown);
+  return table.uses;
 }
 
 function readMeta(reader: ByteReader, shown: Shown | undefined): DocumentState {

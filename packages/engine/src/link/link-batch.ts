@@ -149,6 +149,7 @@ export function* mergeBatch(
   const merges = parcels.flatMap(({ arrivals }) => arrivals.flatMap((each) => each.merges));
   transaction.markVia(options.source);
   for (const { arrivals } of parcels) for (const each of arrivals) expectArrival(transaction, each);
+  transaction.expectLarge();
   const outcomes = yield* transaction.applyInSteps(merges);
   const changed = merges.filter((_, i) => isChange(outcomes[i]));
   if (changed.length < merges.length) {

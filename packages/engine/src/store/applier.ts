@@ -14,8 +14,8 @@ import {
   type DetachOperation,
   type DocumentOperation,
   documentId,
-  equalValues,
   type IndexOperation,
+  isDocumentOperation,
   type LayerOperation,
   type LocalOperation,
   type MergeOperation,
@@ -36,18 +36,18 @@ import { resolveOperation } from "../crdt/resolve.ts";
 import type { Shown } from "../crdt/show.ts";
 import { isForgotten, sift } from "../crdt/stale.ts";
 import { type DocumentState, EMPTY_STATE, eachStateStamp, isEmptyState } from "../crdt/state.ts";
-import { encodeState, isSameState } from "../crdt/state-codec.ts";
+import { encodeState, isSameState, stampsOf } from "../crdt/state-codec.ts";
 import { plainOfParts, stateOfMerge, stateOfParts, versionedMeta } from "../crdt/state-parts.ts";
-import { MAINTENANCE_BATCH } from "../limits.ts";
+import { DOCUMENT_STAMPS_MAX, MAINTENANCE_BATCH } from "../limits.ts";
 import { added } from "../list.ts";
 import type { Steps } from "../steps.ts";
 import { AttachmentWriter } from "./attachment-writer.ts";
+import { isCreating, putCatalog } from "./catalog.ts";
 import { collectableGraves } from "./graves.ts";
 import { type IndexOutcome, IndexWriter } from "./index-writer.ts";
 import {
   asideKey,
   asideRange,
-  catalogKey,
   changedKey,
   collectionKey,
   countKey,
@@ -107,6 +107,10 @@ export class Applier {
   forgotten: Set<number> | undefined;
   #isChanged = false;
   #isBroken = false;
+  /** How many stamps a document has got that should not have so many: whoever may refuse that asks. */
+  outgrown: number | undefined;
+  /** Whether documents are read with pauses of their own: most are not worth one. */
+  hasLarge = false;
 
   constructor(overlay: Overlay, txnId: number, site: Site, own?: OwnWrites) {
     this.#overlay = overlay;
@@ -138,6 +142,7 @@ export class Applier {
     const outcomes: OperationOutcome[] = [];
     for (const operation of step.operations) {
       if (outcomes.length > 0) yield;
+      if (this.hasLarge && isDocumentOperation(operation)) yield* this.#openLarge(operation);
       const outcome =
         operation.kind === "horizon"
           ? yield* this.#horizon(operation.time)
@@ -181,10 +186,22 @@ export class Applier {
     this.#guards = added(this.#guards, [collection, id, 0]);
   }
 
+  /** Reads a document and its state before it is written to. */
+  *#openLarge({ collection, id }: DocumentOperation): Steps<void> {
+    const number = this.#numberOf(collection);
+    if (number === undefined) return;
+    yield;
+    const document = this.#open(number, documentId(id).key);
+    yield;
+    document.readState();
+    yield;
+  }
+
   /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
   *finish(origin: Origin): Steps<TransactionRecord | undefined> {
     assert(!this.#isBroken, "no operation that failed while it was applied");
     if (!this.#isChanged && origin.upload === undefined) return undefined;
+    if (this.hasLarge) yield;
     const record = yield* logRecord({
       origin,
       steps: this.#steps,
@@ -391,7 +408,8 @@ export class Applier {
   }
 
   #save(document: OpenDocument, state: DocumentState): void {
-    const { shown, meta } = encodeState(state, this.#txnId);
+    const { shown, meta, stamps } = encodeState(state, this.#txnId);
+    if (stamps > DOCUMENT_STAMPS_MAX && stamps > stampsOf(document.state)) this.outgrown = stamps;
     this.#putRecords(document, shown, meta);
     this.#attachments.move(document, state);
     this.#moveGrave(document, oldestGrave(state));
@@ -404,8 +422,7 @@ export class Applier {
     const shown = fields === undefined ? undefined : { fields, types: undefined };
     this.#putRecords(document, shown, meta);
     if (shown === undefined) {
-      const { collection, idKey } = document;
-      this.#overlay.put(graveKey(stamp.time, collection, idKey), true);
+      this.#overlay.put(graveKey(stamp.time, document.collection, document.idKey), true);
     }
     document.becomePlain(shown, plain);
     return "applied";
@@ -470,15 +487,7 @@ export class Applier {
   }
 
   #catalog(operation: CatalogOperation): OperationOutcome {
-    const key = catalogKey(operation.section, operation.name);
-    const before = this.#overlay.get(key);
-    if (operation.value === null) {
-      if (before === undefined) return "unchanged";
-      this.#overlay.remove(key);
-    } else {
-      if (before !== undefined && equalValues(before, operation.value)) return "unchanged";
-      this.#overlay.put(key, operation.value);
-    }
+    if (!putCatalog(this.#overlay, operation)) return "unchanged";
     this.#isChanged = true;
     return "applied";
   }
@@ -588,11 +597,4 @@ export class Applier {
   #sawTime(time: number): void {
     if (time > this.#head.time) this.#head.time = time;
   }
-}
-
-/** Whether the operation makes its collection known. */
-function isCreating(operation: DocumentOperation): boolean {
-  const { kind } = operation;
-  if (kind === "layer") return operation.view !== undefined && operation.view !== null;
-  return kind === "insert" || kind === "initial" || kind === "merge";
 }

@@ -75,6 +75,11 @@ export class OpenDocument {
   }
 
   get state(): DocumentState {
+    return this.readState();
+  }
+
+  /** What `state` does when it is first asked for: for a large document a piece of work of its own. */
+  readState(): DocumentState {
     this.#state ??= decodeState(this.#shown, this.#meta ?? NO_BYTES, this.#offset);
     return this.#state;
   }

@@ -185,6 +185,16 @@ export class Transaction {
     finish(this.#applier.step({ time, operations }));
   }
 
+  /** How many stamps it gave a document that should not have so many; undefined for none. */
+  get outgrown(): number | undefined {
+    return this.#applier.outgrown;
+  }
+
+  /** Documents that are written to from now on may be large: each is a piece of work, or several. */
+  expectLarge(): void {
+    this.#applier.hasLarge = true;
+  }
+
   /** Many keys of this range are about to be asked for: see Overlay. */
   expect(range: KeyRange): void {
     this.#overlay.expect(range);

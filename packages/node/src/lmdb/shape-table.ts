@@ -18,7 +18,7 @@ import { assert, type ValueObject } from "@bigpeer/protocol";
  */
 export const SHAPE_COUNT_MAX = 4096;
 
-/** Larger objects are rarely records, and a reader is compiled for each shape. */
+/** Larger objects are rarely records, and a reader is compiled for each shape: they are not looked at. */
 const KEY_COUNT_MAX = 64;
 const SIGHTING_COUNT_MIN = 6;
 
@@ -68,8 +68,10 @@ export class ShapeTable {
   /** The number of an object's shape, or -1 when it has none. */
   find(object: ValueObject): number {
     let place = this.#root;
+    let count = 0;
     // Twice as fast as a list of the keys, which only a new shape needs.
     for (const key in object) {
+      if (++count > KEY_COUNT_MAX) return UNNUMBERED;
       place =
         place.lastKey === key && place.last !== undefined ? place.last : this.#step(place, key);
     }
@@ -107,7 +109,7 @@ export class ShapeTable {
     place.valueCount = this.#valueCount;
     place.sightingCount++;
     if (place.sightingCount < SIGHTING_COUNT_MIN) return UNNUMBERED;
-    if (this.#shapes.length >= SHAPE_COUNT_MAX || keys.length > KEY_COUNT_MAX) return UNNUMBERED;
+    if (this.#shapes.length >= SHAPE_COUNT_MAX) return UNNUMBERED;
     if (!keys.every(isPlainKey)) return UNNUMBERED;
     return this.#number(keys);
   }

@@ -55,6 +55,21 @@ test("an object of very many keys gets no number", () => {
   expect(show(table, keys.slice(1), 50)).toBe(0);
 });
 
+test("an object of very many keys is not looked at beyond those that a shape may have", () => {
+  const keys = Array.from({ length: 10_000 }, (_, i) => `key ${i}`);
+  let looks = 0;
+  const object = new Proxy(withKeys(keys), {
+    getOwnPropertyDescriptor(target, key) {
+      looks++;
+      return Reflect.getOwnPropertyDescriptor(target, key);
+    },
+  });
+  const table = new ShapeTable();
+  table.beginValue("only");
+  expect(table.find(object)).toBe(-1);
+  expect(looks).toBeLessThanOrEqual(65);
+});
+
 test("a full table gives no more numbers and keeps those it has given", () => {
   const table = new ShapeTable();
   for (let i = 0; i < SHAPE_COUNT_MAX; i++) expect(show(table, [`a${i}`, "b"], 6)).toBe(i);

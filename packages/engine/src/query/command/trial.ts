@@ -5,14 +5,21 @@
  * copy of the state, because it depends on what the rounds before it left.
  */
 
-import { type Edit, TIME_MAX, type Value } from "@bigpeer/protocol";
+import { type Edit, TIME_MAX } from "@bigpeer/protocol";
 import { deltaOf } from "../../crdt/edit.ts";
 import { merge } from "../../crdt/merge.ts";
 import { show } from "../../crdt/show.ts";
+import type { Steps } from "../../steps.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { Fault } from "../fault.ts";
 import { type MutationContext, sizeLimitsOf, transactionOf } from "../mutate/application.ts";
-import { checkDocumentSize, checkSizeChange, encodedSize } from "../mutate/document-size.ts";
+import {
+  checkDocumentSize,
+  checkExtentChange,
+  type ExtentChange,
+  extentOf,
+  sizeIfSmall,
+} from "../mutate/document-size.ts";
 import type { MarkedFields } from "../mutate/local-diff.ts";
 import { editsFor, type FieldEdit } from "./field-edit.ts";
 
@@ -24,27 +31,33 @@ export interface Trial {
 }
 
 /** The edits of each round; undefined when the document cannot take them all. */
-export function tryUpdate(trial: Trial, before: StoredDocument): Edit[][] | undefined {
+export function* tryUpdate(trial: Trial, before: StoredDocument): Steps<Edit[][] | undefined> {
   const [first = [], ...others] = trial.rounds;
   const edits = editsFor(first, before);
   if (edits === undefined) return undefined;
-  if (others.length > 0) return tryRounds(trial, before);
-  return fits(() => takeOne(trial, before, edits)) ? [edits] : undefined;
+  if (others.length > 0) return yield* tryRounds(trial, before);
+  return (yield* fits(takeOne(trial, before, edits))) ? [edits] : undefined;
 }
 
-function takeOne({ collection, execution }: Trial, before: StoredDocument, edits: Edit[]): void {
+function* takeOne(
+  { collection, execution }: Trial,
+  before: StoredDocument,
+  edits: Edit[],
+): Steps<void> {
   const operation = { kind: "update", collection, id: before.id, edits } as const;
   const limits = sizeLimitsOf(execution);
-  const { view } = transactionOf(execution);
-  execution.run.budget.take(
-    checkDocumentSize({ operation, before }, limits, view, execution.warnings),
-  );
+  const transaction = transactionOf(execution);
+  const write = { operation, before };
+  const size =
+    sizeIfSmall(write, limits) ??
+    (yield* checkDocumentSize(write, limits, transaction, execution.warnings));
+  execution.run.budget.take(size);
 }
 
 /** Whether a document is not too large after an update. */
-function fits(check: () => void): boolean {
+function* fits(check: Steps<void>): Steps<boolean> {
   try {
-    check();
+    yield* check;
     return true;
   } catch (error) {
     if (error instanceof Fault) return false;
@@ -58,16 +71,17 @@ const LAST_SITE = "ffffffffffffffff";
 /** Bytes of a document that are about as much work as a step. */
 const BYTES_PER_STEP = 256;
 
-function tryRounds(trial: Trial, before: StoredDocument): Edit[][] | undefined {
+function* tryRounds(trial: Trial, before: StoredDocument): Steps<Edit[][] | undefined> {
   const { collection, rounds, execution } = trial;
   const { id } = before;
   const { budget } = execution.run;
-  const sizeBefore = encodedSize(before.fields);
+  const found = extentOf(before.fields);
   let { state } = transactionOf(execution).view.state(collection, id);
   let shown: MarkedFields = before;
   const all: Edit[][] = [];
   for (const [i, round] of rounds.entries()) {
-    budget.step(1 + sizeBefore / BYTES_PER_STEP);
+    yield;
+    budget.step(1 + found.size / BYTES_PER_STEP);
     const edits = editsFor(round, shown);
     if (edits === undefined) return undefined;
     const stamp = { time: TIME_MAX - rounds.length + i, site: LAST_SITE };
@@ -78,29 +92,27 @@ function tryRounds(trial: Trial, before: StoredDocument): Edit[][] | undefined {
     }
     all.push(edits);
   }
-  return fits(() => takeAll(trial, id, { before: sizeBefore, after: encodedSize(shown.fields) }))
-    ? all
-    : undefined;
+  yield;
+  const change = { id, before: found, after: extentOf(shown.fields) };
+  return (yield* fits(takeAll(trial, change))) ? all : undefined;
 }
 
-function takeAll(
-  { rounds, execution }: Trial,
-  id: Value,
-  sizes: { readonly before: number; readonly after: number },
-): void {
-  checkSizeChange({ id, ...sizes }, sizeLimitsOf(execution), execution.warnings);
-  execution.run.budget.take(sizes.after + rounds.length * ROUND_BYTES);
+// oxlint-disable-next-line require-yield -- as takeOne
+function* takeAll({ rounds, execution }: Trial, change: ExtentChange): Steps<void> {
+  checkExtentChange(change, sizeLimitsOf(execution), execution.warnings);
+  execution.run.budget.take(change.after.size + rounds.length * ROUND_BYTES);
 }
 
 /** The document as the edits would leave it. */
-export function triedImage(
+export function* triedImage(
   { collection, execution }: Trial,
   before: StoredDocument,
   rounds: readonly Edit[][],
-): StoredDocument {
+): Steps<StoredDocument> {
   const { id } = before;
   let { state } = transactionOf(execution).view.state(collection, id);
   for (const [i, edits] of rounds.entries()) {
+    if (i > 0) yield;
     execution.run.budget.step();
     const stamp = { time: TIME_MAX - rounds.length + i, site: LAST_SITE };
     const delta = deltaOf(state, { kind: "update", collection, id, edits }, stamp);

@@ -6,6 +6,7 @@
 
 import { type Edit, PeerError, type UpdateOperation } from "@bigpeer/protocol";
 import { UPDATE_ROUNDS_MAX } from "../../limits.ts";
+import type { Steps } from "../../steps.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { applyRounds, transactionOf } from "../mutate/application.ts";
 import { checkUploaded } from "./attachment-token.ts";
@@ -39,7 +40,7 @@ export function prepareUpdate(
       // The write rests on what was read.
       const before = transaction.get(collection, (row.slots[slot] as StoredDocument).id);
       if (before === undefined) continue;
-      const edits = decide({ collection, rounds, execution }, before);
+      const edits = yield* decide({ collection, rounds, execution }, before);
       if (typeof edits === "string") {
         left[edits]++;
         continue;
@@ -57,14 +58,15 @@ export function prepareUpdate(
 }
 
 /** The edits of each round, or why the document is left as it is. */
-function decide(trial: Trial, before: StoredDocument): Edit[][] | keyof LeftWhole {
+function* decide(trial: Trial, before: StoredDocument): Steps<Edit[][] | keyof LeftWhole> {
   const { collection, execution } = trial;
   const { judge } = execution;
   if (judge?.mayWrite(collection, before) === false) return "denied";
-  const edits = tryUpdate(trial, before);
+  const edits = yield* tryUpdate(trial, before);
   if (edits === undefined) return "error";
   if (judge === undefined || judge.authority.isWritingAll) return edits;
-  return judge.mayWrite(collection, triedImage(trial, before, edits)) ? edits : "denied";
+  const image = yield* triedImage(trial, before, edits);
+  return judge.mayWrite(collection, image) ? edits : "denied";
 }
 
 function checkRounds(count: number, at: string): void {

@@ -14,7 +14,13 @@ import type { Steps } from "../frame/steps.ts";
 import { type DocumentPlace, getDocument } from "../run/declared-read.ts";
 import type { Execution, Typing } from "../run/execution.ts";
 import type { Settings } from "../system/settings.ts";
-import { checkDocumentSize, type SizeLimits, type Write } from "./document-size.ts";
+import {
+  checkDocumentSize,
+  checkStamps,
+  type SizeLimits,
+  sizeIfSmall,
+  type Write,
+} from "./document-size.ts";
 import { applyJudged } from "./judged-write.ts";
 
 /** What a mutation needs of an execution. */
@@ -42,7 +48,7 @@ export function* applyWrites(
   execution: MutationContext,
   at?: number,
 ): Steps<OperationOutcome[]> {
-  const { view } = transactionOf(execution);
+  const transaction = transactionOf(execution);
   const { budget } = execution.run;
   const limits = sizeLimitsOf(execution);
   const operations: DocumentOperation[] = [];
@@ -50,7 +56,10 @@ export function* applyWrites(
     for (const write of writes) {
       if (operations.length > 0) yield;
       budget.step();
-      budget.take(checkDocumentSize(write, limits, view, execution.warnings));
+      const size =
+        sizeIfSmall(write, limits) ??
+        (yield* checkDocumentSize(write, limits, transaction, execution.warnings));
+      budget.take(size);
       operations.push(write.operation);
     }
   } catch (error) {
@@ -67,7 +76,10 @@ export function* applyOperations(
   const { judge } = execution;
   if (judge !== undefined) return (yield* applyRounds([operations], execution, at))[0] ?? [];
   try {
-    return yield* transactionOf(execution).applyInSteps(operations);
+    const transaction = transactionOf(execution);
+    const outcomes = yield* transaction.applyInSteps(operations);
+    checkStamps(transaction);
+    return outcomes;
   } catch (error) {
     throw ofStatement(error, at);
   }
@@ -87,6 +99,7 @@ export function* applyRounds(
       if (rounds.length > 1) run.budget.look();
       outcomes.push(yield* transaction.applyInSteps(round));
     }
+    checkStamps(transaction);
     return outcomes;
   };
   try {

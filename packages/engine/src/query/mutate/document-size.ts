@@ -9,6 +9,7 @@
 import {
   type Edit,
   isArray,
+  isObject,
   type Path,
   type Stamp,
   stringifyJson,
@@ -20,6 +21,9 @@ import {
 import { deltaOf, type StateOperation } from "../../crdt/edit.ts";
 import { merge } from "../../crdt/merge.ts";
 import { show } from "../../crdt/show.ts";
+import { DOCUMENT_FIELDS_MAX, DOCUMENT_STAMPS_MAX, DOCUMENT_VALUES_MAX } from "../../limits.ts";
+import type { Steps } from "../../steps.ts";
+import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { evaluationFault } from "../fault.ts";
 import type { DocumentView } from "../frame/document-view.ts";
@@ -41,44 +45,87 @@ export interface SizeLimits {
   readonly hard: number;
 }
 
+/** What a document is made of; see limits.ts. */
+export interface Parts {
+  readonly fields: number;
+  readonly values: number;
+}
+
+/** The size of the fields of a document, and what it is made of where that may be too much. */
+export interface Extent {
+  readonly size: number;
+  readonly parts: Parts;
+}
+
+/** A value takes a byte at least, a field two: a document of this size has room for all of them. */
+const SIZE_WITHOUT_COUNT = Math.min(DOCUMENT_VALUES_MAX, DOCUMENT_FIELDS_MAX * 2);
+
+const FEW: Parts = { fields: 0, values: 0 };
+
+/**
+ * About how many bytes the operation holds, where it leaves a document that is far from all limits;
+ * undefined where that is to be looked at with checkDocumentSize.
+ */
+export function sizeIfSmall({ operation, before }: Write, limits: SizeLimits): number | undefined {
+  // A document that is large is looked at once more, and nothing is lost by it.
+  const added = encodedSize(operation.id) + operationSize(operation);
+  const most = Math.min(limits.soft, limits.hard, SIZE_WITHOUT_COUNT) - added;
+  if (most < 0) return undefined;
+  return before === undefined || encodedSize(before.fields) <= most ? added : undefined;
+}
+
 /**
  * Refuses a write that makes a document too large, and warns of one that makes it large. Returns
- * about how many bytes the operation holds.
+ * about how many bytes the operation holds. Each pass over the document is one step.
  */
-export function checkDocumentSize(
+export function* checkDocumentSize(
   { operation, before }: Write,
   limits: SizeLimits,
-  view: Pick<DocumentView, "state">,
+  transaction: Pick<Transaction, "view" | "expectLarge">,
   warnings: Warnings,
-): number {
-  const sizeBefore = before === undefined ? 0 : encodedSize(before.fields);
-  const idSize = encodedSize(operation.id);
-  const added = idSize + operationSize(operation);
-  if (sizeBefore + added <= Math.min(limits.soft, limits.hard)) return added;
-  const change = { id: operation.id, before: sizeBefore, after: resultSize(operation, view) };
-  checkSizeChange(change, limits, warnings);
+): Steps<number> {
+  transaction.expectLarge();
+  yield;
+  const found = before === undefined ? NOTHING : extentOf(before.fields);
+  yield;
+  const added = encodedSize(operation.id) + operationSize(operation);
+  const isSmall = found.size + added <= Math.min(limits.soft, limits.hard);
+  if (isSmall && isWithin(sum(found.parts, operationParts(operation, added)))) return added;
+  yield;
+  const after = yield* resultOf(operation, transaction.view);
+  yield;
+  checkExtentChange({ id: operation.id, before: found, after }, limits, warnings);
   return added;
 }
 
-/** Sizes of the fields of a document before and after a write. */
-export interface SizeChange {
+const NOTHING: Extent = { size: 0, parts: FEW };
+
+/** A document before and after a write. */
+export interface ExtentChange {
   readonly id: Value;
-  readonly before: number;
-  readonly after: number;
+  readonly before: Extent;
+  readonly after: Extent;
 }
 
 /** The same for a write whose outcome is known already. */
-export function checkSizeChange(
-  { id, before, after }: SizeChange,
+export function checkExtentChange(
+  { id, before, after }: ExtentChange,
   limits: SizeLimits,
   warnings: Warnings,
 ): void {
-  const size = after + encodedSize(id);
+  const size = after.size + encodedSize(id);
   // What came too large from elsewhere may still be made smaller.
-  if (size > limits.hard && after > before) {
-    const which = `the document ${stringifyJson(id)} is too large`;
+  if (size > limits.hard && after.size > before.size) {
     const limit = `its size is ${size} bytes and exceeds limit of ${limits.hard} bytes`;
-    throw evaluationFault(`${which}: ${limit}`);
+    throw tooLarge(id, limit);
+  }
+  const { fields } = after.parts;
+  const values = Math.ceil(after.parts.values);
+  if (fields > DOCUMENT_FIELDS_MAX && fields > before.parts.fields) {
+    throw tooLarge(id, `expected at most ${DOCUMENT_FIELDS_MAX} fields, found ${fields}`);
+  }
+  if (values > DOCUMENT_VALUES_MAX && values > before.parts.values) {
+    throw tooLarge(id, `expected at most ${DOCUMENT_VALUES_MAX} values, found ${values}`);
   }
   if (size > limits.soft) {
     const limit = `exceeds the soft limit of ${limits.soft} bytes`;
@@ -86,12 +133,105 @@ export function checkSizeChange(
   }
 }
 
-/** The size of the fields that an operation would leave. */
-function resultSize(operation: StateOperation, view: Pick<DocumentView, "state">): number {
+/** Refuses what left too much of a document that does not show. To be called after it is applied. */
+export function checkStamps({ outgrown }: Pick<Transaction, "outgrown">): void {
+  if (outgrown === undefined) return;
+  const what = "fields and counts of sites in a document, those included that were removed lately";
+  const expected = `expected at most ${DOCUMENT_STAMPS_MAX} ${what}, found ${outgrown}`;
+  throw evaluationFault(`${expected}; use several documents, or delete it and insert it again`);
+}
+
+function tooLarge(id: Value, why: string): Error {
+  return evaluationFault(`the document ${stringifyJson(id)} is too large: ${why}`);
+}
+
+export function extentOf(fields: ValueObject): Extent {
+  const size = encodedSize(fields);
+  return { size, parts: size <= SIZE_WITHOUT_COUNT ? FEW : partsOf(fields) };
+}
+
+/** The extent of the fields that an operation would leave. */
+function* resultOf(operation: StateOperation, view: Pick<DocumentView, "state">): Steps<Extent> {
   const { state } = view.state(operation.collection, operation.id);
+  yield;
   const delta = deltaOf(state, operation, LAST);
-  const after = show(delta === undefined ? state : merge(state, delta));
-  return after === undefined ? 0 : encodedSize(after.fields);
+  yield;
+  const merged = delta === undefined ? state : merge(state, delta);
+  yield;
+  const after = show(merged);
+  yield;
+  return after === undefined ? NOTHING : extentOf(after.fields);
+}
+
+function isWithin({ fields, values }: Parts): boolean {
+  return fields <= DOCUMENT_FIELDS_MAX && values <= DOCUMENT_VALUES_MAX;
+}
+
+function sum(a: Parts, b: Parts): Parts {
+  return { fields: a.fields + b.fields, values: a.values + b.values };
+}
+
+/** At most what an operation adds; `size` is that of the operation. */
+function operationParts(operation: StateOperation, size: number): Parts {
+  if (size <= SIZE_WITHOUT_COUNT / 2) return { fields: size / 2, values: size };
+  switch (operation.kind) {
+    case "insert":
+    case "initial":
+      return partsOf(operation.fields);
+    case "update":
+      return operation.edits.map(editParts).reduce(sum, FEW);
+    case "delete":
+      return FEW;
+    default:
+      return unreachable(operation);
+  }
+}
+
+function editParts(edit: Edit): Parts {
+  const { length } = edit.path;
+  const path = { fields: length, values: length };
+  if (edit.kind !== "set") return path;
+  return sum(
+    path,
+    isObject(edit.value) ? partsOf(edit.value) : { fields: 0, values: valuesOf(edit.value) },
+  );
+}
+
+function partsOf(fields: ValueObject): Parts {
+  return { fields: fieldsOf(fields), values: valuesOf(fields) };
+}
+
+/** Fields of maps: an array is one value to whoever merges it, with all that is inside. */
+function fieldsOf(value: ValueObject): number {
+  let count = 0;
+  for (const name in value) {
+    const field = value[name] as Value;
+    count += isObject(field) ? 1 + fieldsOf(field) : 1;
+  }
+  return count;
+}
+
+/** So many texts, numbers and the like in an array count as one value: going over them is fast. */
+const ELEMENTS_PER_VALUE = 10;
+
+/** Values inside of a value. */
+function valuesOf(value: Value): number {
+  return elementsOf(value) / ELEMENTS_PER_VALUE;
+}
+
+function elementsOf(value: Value): number {
+  if (!isCompound(value)) return 0;
+  let count = 0;
+  if (isArray(value)) {
+    for (const element of value) {
+      count += isCompound(element) ? ELEMENTS_PER_VALUE + elementsOf(element) : 1;
+    }
+  } else for (const name in value) count += ELEMENTS_PER_VALUE + elementsOf(value[name] as Value);
+  return count;
+}
+
+function isCompound(value: Value): value is readonly Value[] | ValueObject {
+  return typeof value === "object" && value !== null && !(value instanceof Uint8Array);
 }
 
 function operationSize(operation: StateOperation): number {

@@ -31,7 +31,13 @@ import type { CollectionUse } from "../permission/collection-use.ts";
 import { attachmentDenied, documentDenied } from "../permission/denial.ts";
 import { Judge } from "../permission/judge.ts";
 import { Warnings } from "../run/execution.ts";
-import { checkDocumentSize, LAST, type SizeLimits } from "./document-size.ts";
+import {
+  checkDocumentSize,
+  checkStamps,
+  LAST,
+  type SizeLimits,
+  sizeIfSmall,
+} from "./document-size.ts";
 import { addTokens, isWritable } from "./judged-write.ts";
 import { checkMetaSizes, metaSizes, UploadEffort } from "./upload-effort.ts";
 
@@ -62,6 +68,7 @@ export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
         const outcomes = yield* apply();
         if (judge !== undefined) yield* judgeAfter(step, judge, outcomes);
         yield* checkMetaSizes(step, sizes);
+        checkStamps(step.transaction);
         return outcomes;
       } catch (error) {
         throw refusalOf(error);
@@ -104,17 +111,19 @@ function* checkSizes({ transaction, operations }: JudgedStep): Steps<void> {
   const { view } = transaction;
   for (const operation of operations) {
     yield;
-    checkSize(operation, view.get(operation.collection, operation.id), view);
+    yield* checkSize(operation, view.get(operation.collection, operation.id), transaction);
   }
 }
 
-function checkSize(
+function* checkSize(
   operation: UploadOperation,
   before: StoredDocument | undefined,
-  view: View,
-): void {
+  transaction: JudgedStep["transaction"],
+): Steps<void> {
   if (operation.kind === "delete") return;
-  checkDocumentSize({ operation, before }, SIZE_LIMITS, view, new Warnings());
+  const write = { operation, before };
+  if (sizeIfSmall(write, SIZE_LIMITS) !== undefined) return;
+  yield* checkDocumentSize(write, SIZE_LIMITS, transaction, new Warnings());
 }
 
 function* judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): Steps<void> {
@@ -130,7 +139,7 @@ function* judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): St
     }
     requireWritten(imageAsLast(operation, view, judge), collection, judge);
     // Not earlier: how large a document is, is nothing for who may not read it.
-    checkSize(operation, before, view);
+    yield* checkSize(operation, before, transaction);
     if (!judge.authority.isReadingAll) addTokens(operation, tokens);
   }
   // Before they are written: then the document itself would be one that refers to them.

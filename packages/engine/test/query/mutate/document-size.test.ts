@@ -5,9 +5,18 @@
 import { canonicalBytes, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { DOCUMENT_SIZE_MAX, DOCUMENT_SIZE_SOFT_MAX } from "../../../src/limits.ts";
-import { encodedSize } from "../../../src/query/mutate/document-size.ts";
+import {
+  DOCUMENT_FIELDS_MAX,
+  DOCUMENT_SIZE_MAX,
+  DOCUMENT_SIZE_SOFT_MAX,
+  DOCUMENT_STAMPS_MAX,
+  DOCUMENT_VALUES_MAX,
+} from "../../../src/limits.ts";
+import { checkDocumentSize, encodedSize } from "../../../src/query/mutate/document-size.ts";
+import { Warnings } from "../../../src/query/run/execution.ts";
+import type { Steps } from "../../../src/steps.ts";
 import { MutationDesk } from "../../support/mutation.ts";
+import { openStore } from "../../support/open-store.ts";
 
 const text = (size: number): string => "x".repeat(size);
 
@@ -102,4 +111,96 @@ test("a document that is above the limit already may be made smaller", async () 
   await expect(desk.update({ set: [["c", 1]] })).rejects.toThrow("exceeds limit of 2048 bytes");
   await desk.update({ unset: ["a"], set: [["c", 1]] });
   expect(Object.keys(desk.read("1") as object).sort()).toEqual(["b", "c"]);
+});
+
+function manyFields(count: number, name = "f"): { [field: string]: Value } {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`${name}${i}`, i]));
+}
+
+const TOO_MANY_FIELDS = `expected at most ${DOCUMENT_FIELDS_MAX} fields, found`;
+
+test("a document has a bounded number of fields, those of maps included", async () => {
+  const desk = await MutationDesk.open();
+  await desk.insert([{ _id: "1", ...manyFields(DOCUMENT_FIELDS_MAX) }]);
+  const more = desk.update({ set: [["g", 1]] });
+  await expect(more).rejects.toThrow(
+    `the document "1" is too large: ${TOO_MANY_FIELDS} ${DOCUMENT_FIELDS_MAX + 1}`,
+  );
+  await desk.update({ set: [["f7", "other"]] });
+  const nested = desk.insert([{ _id: "2", m: manyFields(DOCUMENT_FIELDS_MAX) }]);
+  await expect(nested).rejects.toThrow(TOO_MANY_FIELDS);
+  await desk.insert([{ _id: "3", m: manyFields(DOCUMENT_FIELDS_MAX / 2) }]);
+  const upsert = desk.insert([{ _id: "3", n: manyFields(DOCUMENT_FIELDS_MAX / 2) }], {
+    conflict: "update",
+  });
+  await expect(upsert).rejects.toThrow(TOO_MANY_FIELDS);
+  await desk.insert([{ _id: "4", list: [manyFields(DOCUMENT_FIELDS_MAX)] }]);
+  expect(desk.ids()).toEqual(["1", "3", "4"]);
+});
+
+test("a document has a bounded number of values, wherever they are in it", async () => {
+  const desk = await MutationDesk.open();
+  const list = Array.from({ length: DOCUMENT_VALUES_MAX - 1 }, () => []);
+  await desk.insert([{ _id: "1", list }]);
+  const found = `expected at most ${DOCUMENT_VALUES_MAX} values, found`;
+  await expect(desk.update({ set: [["g", 1]] })).rejects.toThrow(found);
+  await expect(desk.insert([{ _id: "2", list: [[...list, []]] }])).rejects.toThrow(found);
+  const pairs = Array.from({ length: DOCUMENT_VALUES_MAX / 2 }, () => ({ a: 1 }));
+  await expect(desk.insert([{ _id: "3", pairs }])).rejects.toThrow(found);
+  const numbers = Array.from({ length: DOCUMENT_VALUES_MAX * 10 }, () => 1);
+  await expect(desk.insert([{ _id: "4", numbers }])).rejects.toThrow(found);
+  await desk.insert([{ _id: "5", numbers: numbers.slice(10) }]);
+  await desk.update({ unset: ["list", "numbers"], set: [["g", 1]] });
+  expect(desk.read("1")).toEqual({ g: 1 });
+});
+
+test("a document that has too many fields already may be read, and made smaller", async () => {
+  const desk = await MutationDesk.open();
+  const fields = manyFields(DOCUMENT_FIELDS_MAX + 10);
+  await desk.store.transact((transaction) =>
+    transaction.apply([{ kind: "insert", collection: "c", id: "1", fields }]),
+  );
+  await expect(desk.update({ set: [["g", 1]] })).rejects.toThrow(TOO_MANY_FIELDS);
+  await desk.update({ unset: ["f1", "f2"], set: [["g", 1]] });
+  await desk.update({ set: [["f3", "other"]] });
+  expect(Object.keys(desk.read("1") as object)).toHaveLength(DOCUMENT_FIELDS_MAX + 9);
+});
+
+test("fields that were removed count until they are forgotten", async () => {
+  const desk = await MutationDesk.open({ _id: "1" });
+  const half = DOCUMENT_FIELDS_MAX / 2;
+  for (const name of ["a", "b", "c"]) {
+    await desk.update({ set: [["m", manyFields(half, name)]] });
+    await desk.update({ unset: Object.keys(manyFields(half, name)).map((key) => `m.${key}`) });
+  }
+  const most = desk.update({ set: [["m", manyFields(half + 10, "d")]] });
+  await expect(most).rejects.toThrow(`expected at most ${DOCUMENT_STAMPS_MAX} fields and counts`);
+  await desk.update({ set: [["m", manyFields(10, "d")]] });
+  await desk.update({ unset: ["m"] });
+  await desk.update({ set: [["m", manyFields(half + 10, "d")]] });
+});
+
+function pauses(steps: Steps<unknown>): number {
+  let count = 0;
+  while (steps.next().done !== true) count++;
+  return count;
+}
+
+test("[K34] a write to a large document pauses between its passes over it", async () => {
+  const { store } = await openStore();
+  const fields = manyFields(DOCUMENT_FIELDS_MAX);
+  const limits = { soft: DOCUMENT_SIZE_SOFT_MAX, hard: DOCUMENT_SIZE_MAX };
+  await store.transact((transaction) =>
+    transaction.apply([{ kind: "insert", collection: "c", id: "1", fields }]),
+  );
+  await store.transact((transaction) => {
+    const before = transaction.get("c", "1");
+    const edits = [{ kind: "set", path: ["f1"], value: "other" }] as const;
+    const operation = { kind: "update", collection: "c", id: "1", edits } as const;
+    const write = { operation, before };
+    expect(pauses(transaction.applyInSteps([operation]))).toBe(0);
+    const check = checkDocumentSize(write, limits, transaction, new Warnings());
+    expect(pauses(check)).toBeGreaterThanOrEqual(7);
+    expect(pauses(transaction.applyInSteps([operation]))).toBe(3);
+  });
 });

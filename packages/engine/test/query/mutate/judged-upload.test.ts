@@ -4,7 +4,7 @@
 
 import { timeOfMs, type UploadOperation, type Value, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
-import { DOCUMENT_SIZE_MAX, ROW_STEPS_FREE } from "../../../src/limits.ts";
+import { DOCUMENT_FIELDS_MAX, DOCUMENT_SIZE_MAX, ROW_STEPS_FREE } from "../../../src/limits.ts";
 import { uploadJudge } from "../../../src/query/mutate/judged-upload.ts";
 import type { Authority } from "../../../src/query/permission/authority.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -235,4 +235,15 @@ test("[S26] a rule that takes too long refuses the upload", async () => {
   const list = Array.from({ length: ROW_STEPS_FREE + 5000 }, (_, i) => i);
   const answer = await store.upload(peer.next(insert("x", { list })), judge);
   expect(outcomeOf(answer)).toBe("refused: the permissions took too long to judge the upload");
+});
+
+test("[S26] an upload that gives a document too many fields is refused", async () => {
+  const { as, peer } = await bench();
+  const fields = Object.fromEntries(
+    Array.from({ length: DOCUMENT_FIELDS_MAX }, (_, i) => [`f${i}`, i]),
+  );
+  expect(await as(undefined, peer.next(insert("wide", fields)))).toBe("applied");
+  const edits = [{ kind: "set", path: ["g"], value: 1 }] as const;
+  const update = { kind: "update", collection: "cars", id: "wide", edits } as const;
+  expect(await as(undefined, peer.next(update))).toContain("expected at most 20000 fields");
 });
