@@ -72,6 +72,7 @@ const QUERY_ORDER: readonly (readonly string[])[] = [
   ["request.ts"],
   ["statement-transaction.ts"],
   ["chosen-writes.ts"],
+  ["prepared-texts.ts"],
   ["statement-runner.ts"],
 ];
 

@@ -61,6 +61,16 @@ export const DOCUMENT_STAMPS_MAX = 40_000;
 /** Characters of one statement: larger data comes as parameters. */
 export const STATEMENT_LENGTH_MAX: number = 1024 * 1024;
 
+/**
+ * Tokens of one statement or filter; each literal document of an INSERT may have as many again. They
+ * are read in one piece, planned in one and compiled in one, at about a microsecond a token, and
+ * nobody else has a turn meanwhile. Longer lists come as parameters.
+ */
+export const TOKENS_MAX = 55_000;
+
+/** Tokens of a subscription: its text is read, planned and compiled in one piece. */
+export const SUBSCRIPTION_TOKENS_MAX = 10_000;
+
 /** Parentheses, brackets, calls and the like inside each other: each takes room on the stack. */
 export const NESTING_MAX = 200;
 

@@ -6,6 +6,7 @@
  */
 
 import { type ErrorCode, PeerError, type TextPlace } from "@bigpeer/protocol";
+import type { Steps } from "../steps.ts";
 
 /** A fault of which only the offset is known yet. */
 export class Fault extends Error {
@@ -52,12 +53,36 @@ export function located<T>(text: string, stage: () => T): T {
   }
 }
 
+/** The same for one with pauses. */
+export function* locatedSteps<T>(text: string, stage: Steps<T>): Steps<T> {
+  try {
+    return yield* stage;
+  } catch (error) {
+    throw locate(error, text);
+  }
+}
+
 export function placeOf(text: string, offset: number): TextPlace {
-  const before = text.slice(0, offset);
-  const line = before.split("\n").length;
-  const column = characters(before.slice(before.lastIndexOf("\n") + 1)).length + 1;
+  let line = 1;
+  let column = 1;
+  // Without a copy of what stands before: it may be the whole of a long text.
+  for (let i = 0; i < Math.min(offset, text.length); i++) {
+    const code = text.charCodeAt(i);
+    if (code === NEWLINE) {
+      line++;
+      column = 1;
+    } else if (!isSecondHalf(text, i)) column++;
+  }
   const rest = text.slice(offset, offset + 2 * NEAR_LENGTH_MAX).split("\n", 1)[0] ?? "";
   return { line, column, near: characters(rest).slice(0, NEAR_LENGTH_MAX).join("") };
+}
+
+const NEWLINE = 0x0a;
+
+/** Whether the second half of a surrogate pair stands here, which is no column of its own. */
+function isSecondHalf(text: string, at: number): boolean {
+  if (at === 0 || (text.charCodeAt(at) & 0xfc00) !== 0xdc00) return false;
+  return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
 }
 
 /** By code point, as editors count columns. */

@@ -26,7 +26,12 @@ import {
 import type { WriteResult } from "./command/command.ts";
 import { checkCollectionName, refuseUnknown } from "./command/known-collection.ts";
 import { idAt } from "./command/place.ts";
-import { type ChosenPeers, checkRemoteStatement, prepareRemote } from "./command/remote.ts";
+import {
+  type ChosenPeers,
+  checkRemoteStatement,
+  type PreparedRemote,
+  prepareRemote,
+} from "./command/remote.ts";
 import {
   answerOf,
   complete,
@@ -48,6 +53,7 @@ import type { CollectionUse } from "./permission/collection-use.ts";
 import { Judge } from "./permission/judge.ts";
 import { NarrowedView } from "./permission/narrowed-view.ts";
 import { checkArguments, requireParameters } from "./plan/parameters.ts";
+import { PreparedTexts, preparedBytes } from "./prepared-texts.ts";
 import type {
   BatchResult,
   CountRequest,
@@ -65,15 +71,8 @@ import { type Choosing, toldChoosing } from "./run/choose.ts";
 import type { Choices } from "./run/early-choice.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
 import { budgeted, Turns } from "./run/turns.ts";
-import {
-  type FilterQuery,
-  type PreparedFind,
-  type PreparedTarget,
-  prepareFind,
-  prepareTarget,
-} from "./statement/find.ts";
-import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
-import { StatementCache } from "./statement/statement-cache.ts";
+import type { FilterQuery, PreparedFind, PreparedTarget } from "./statement/find.ts";
+import type { PreparedStatement } from "./statement/prepare.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
 import { type Begin, type PlayStatement, StatementTransaction } from "./statement-transaction.ts";
 import { type ActiveRequest, Requests } from "./system/requests.ts";
@@ -113,9 +112,7 @@ export class StatementRunner {
   readonly #appId: string;
   readonly #limits: StatementLimits;
   readonly #facts: SystemFacts;
-  readonly #cache = new StatementCache<PreparedStatement>();
-  readonly #finds = new StatementCache<PreparedFind>();
-  readonly #targets = new StatementCache<PreparedTarget>();
+  readonly #texts: PreparedTexts;
   readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;
   readonly #turns: Turns;
@@ -132,6 +129,7 @@ export class StatementRunner {
     this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
     this.#turns = new Turns(() => platform.pause(), this.#elapsed);
+    this.#texts = new PreparedTexts(this.#turns, this.#elapsed);
     this.#chosen = new ChosenWrites(store, this.#turns, this.#elapsed);
     this.settings = new Settings(options.settings);
     const { settings } = this;
@@ -139,7 +137,7 @@ export class StatementRunner {
     this.#facts = {
       info: () => facts?.info?.() ?? [],
       rows: (name) =>
-        name === "shared_statements" ? this.#cache.rows() : (facts?.rows?.(name) ?? []),
+        name === "shared_statements" ? this.#texts.rows() : (facts?.rows?.(name) ?? []),
       ...(facts?.explainSync && { explainSync: facts.explainSync.bind(facts) }),
     };
   }
@@ -172,10 +170,14 @@ export class StatementRunner {
   ): StatementResult | Promise<StatementResult> {
     const { statement, args, timeoutMs, isStrict, requestId, authority, owner, repeat } = request;
     let queryType: QueryType = "select";
-    const prepare = (onParsed: () => void): PreparedStatement => {
-      const prepared = this.prepare(statement, onParsed);
+    const typed = (prepared: PreparedStatement): PreparedStatement => {
       queryType = prepared.queryType;
       return prepared;
+    };
+    const prepare: Task<StatementOutput>["prepare"] = (onParsed, budget) => {
+      const isAtOnce = play !== undefined;
+      const made = this.#texts.takeStatement(statement, onParsed, { budget, owner, isAtOnce });
+      return made instanceof Promise ? made.then(typed) : typed(made);
     };
     // Spelt out: a spread costs more than all else that a repeated statement passes here.
     const task: Task<StatementOutput> = {
@@ -280,9 +282,7 @@ export class StatementRunner {
     const { commands, isUnknownRefused = false, timeoutMs, requestId, repeat } = request;
     const { authority, owner } = request;
     const target = (collection: string, query: string): PreparedTarget =>
-      this.#targets.get(JSON.stringify([collection, query]), () =>
-        prepareTarget(collection, query),
-      );
+      this.#texts.target(collection, query);
     const steps = prepareBatch(commands, { isUnknownRefused, prepareTarget: target });
     const readyWith = (work: PreparedBatch): Ready<readonly WriteResult[]> => {
       const access = authority === undefined ? [] : usesOfCommands(commands);
@@ -323,12 +323,15 @@ export class StatementRunner {
    */
   async selectPeers(request: RemoteRequest, rows: Iterable<SystemRow>): Promise<ChosenPeers> {
     const { statement, args, authority, owner, timeoutMs, requestId } = request;
-    const prepare = (): Ready<ChosenPeers> => {
-      authority?.requirePeers();
-      const { parameters, choose } = prepareRemote(statement);
+    const readyWith = ({ parameters, choose }: PreparedRemote): Ready<ChosenPeers> => {
       const run = (execution: Execution): Steps<ChosenPeers> => choose(rows, execution);
       const work = { kind: "read", run } as const;
       return { kind: "sync_context", plan: undefined, parameters, access: [], work };
+    };
+    const prepare: Task<ChosenPeers>["prepare"] = (_, budget) => {
+      authority?.requirePeers();
+      const made = this.#turns.take(prepareRemote(statement), budget, NOTHING_HELD, owner);
+      return made instanceof Promise ? made.then(readyWith) : readyWith(made);
     };
     const task: Task<ChosenPeers> = {
       text: statement,
@@ -354,17 +357,13 @@ export class StatementRunner {
 
   /** The statement, ready to run; also the check that a text is a statement at all. */
   prepare(text: string, onParsed?: () => void): PreparedStatement {
-    return this.#cache.get(text, (missing) => {
-      return located(missing, () => prepareStatement(missing, this.#elapsed, onParsed));
-    });
+    return this.#texts.statement(text, onParsed);
   }
 
   #filterTask<T>(requestType: string, request: FilterRequest, filtering: Filtering<T>): Task<T> {
     const { collection, query, args, timeoutMs, requestId, isUnknownRefused } = request;
     const { authority, owner } = request;
-    const prepare = (): Ready<T> => {
-      checkCollectionName(collection, "collection");
-      const prepared = this.#prepareFind(request);
+    const readyWith = (prepared: PreparedFind): Ready<T> => {
       const run = (execution: Execution): Steps<T> => {
         if (isUnknownRefused === true) refuseUnknown(execution.view, collection);
         return filtering(prepared, execution);
@@ -372,6 +371,11 @@ export class StatementRunner {
       const { plan, parameters } = prepared;
       const access: CollectionUse[] = [{ kind: "read", collection }];
       return { kind: requestType, plan, parameters, access, work: { kind: "read", run } };
+    };
+    const prepare: Task<T>["prepare"] = (_, budget) => {
+      checkCollectionName(collection, "collection");
+      const made = this.#texts.takeFind(request, { budget, owner });
+      return made instanceof Promise ? made.then(readyWith) : readyWith(made);
     };
     return {
       text: query,
@@ -388,13 +392,6 @@ export class StatementRunner {
     };
   }
 
-  #prepareFind({ collection, query, sort = [] }: FilterQuery): PreparedFind {
-    const key = JSON.stringify([collection, query, sort]);
-    return this.#finds.get(key, () => {
-      return located(query, () => prepareFind({ collection, query, sort }));
-    });
-  }
-
   /** A promise only when there is something to wait for. */
   #perform<T>(
     task: Task<T>,
@@ -405,6 +402,7 @@ export class StatementRunner {
     const active = this.#begin(task, budget);
     const trace: Trace<T> = { text: task.text, active, budget, countOf };
     try {
+      budget.take(preparedBytes(task.text));
       const ready = task.prepare(() => active.setState("planning"), budget);
       if (!(ready instanceof Promise)) return this.#performReady(task, ready, trace, play);
       return completeLater(
@@ -525,7 +523,7 @@ export class StatementRunner {
   #write<T>(
     { run, choose }: Work<T>,
     begin: Begin,
-    { requestId, repeat: key, authority, owner }: Task<unknown>,
+    { text, requestId, repeat: key, authority, owner }: Task<unknown>,
     trace: Trace<T>,
   ): Promise<Done<T>> {
     let isRepeated = false;
@@ -540,6 +538,7 @@ export class StatementRunner {
       // A write is evaluated once more when a commit before it failed.
       const { budget } = execution.run;
       budget.release();
+      budget.take(preparedBytes(text));
       transaction.watch(() => budget.step());
       const known = repeat && recalled<T>(transaction, repeat);
       isRepeated = known !== undefined;

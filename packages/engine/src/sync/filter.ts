@@ -16,9 +16,10 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
+import { SUBSCRIPTION_TOKENS_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import { located, semanticFault } from "../query/fault.ts";
-import { type PreparedCondition, prepareCondition } from "../query/live/live-statement.ts";
+import { type PreparedCondition, prepareParsedCondition } from "../query/live/live-statement.ts";
 import type { Authority } from "../query/permission/authority.ts";
 import { checkArguments, requireParameters } from "../query/plan/parameters.ts";
 import { type Choice, compileChoice } from "../query/statement/choice.ts";
@@ -107,8 +108,9 @@ export class Filters {
 }
 
 function prepareStatement(text: string): StreamStatement {
-  const condition = prepareCondition(text);
-  const { statement } = parseStatement(text);
+  const parsed = parseStatement(text, SUBSCRIPTION_TOKENS_MAX);
+  const condition = prepareParsedCondition(parsed);
+  const { statement } = parsed;
   if (statement.kind !== "select" || isQueryTerm(statement.from)) {
     throw semanticFault("expected SELECT * FROM a collection", statement.at);
   }

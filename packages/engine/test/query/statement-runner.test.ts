@@ -42,6 +42,43 @@ describe("results", () => {
     expect(runner.requests.totals).toMatchObject({ active: 0, completed: 4, failed: 1 });
   });
 
+  test("a long text is prepared in pieces, each after a pause; others have their turn", async () => {
+    let ms = 0;
+    let pauses = 0;
+    const pause = (): Promise<void> => {
+      pauses++;
+      return Promise.resolve();
+    };
+    const { runner } = await openStatements({ timeMs: 1e9 }, { elapsed: () => (ms += 20), pause });
+    const conditions = Array.from({ length: 9000 }, (_, i) => `n = ${i}`);
+    const long = `SELECT n FROM c WHERE ${conditions.join(" OR ")}`;
+    const found = runner.start({ statement: long });
+    expect(found).toBeInstanceOf(Promise);
+    expect((await found).items).toEqual([]);
+    // Reading, planning, compiling and three looks at the whole.
+    expect(pauses).toBeGreaterThanOrEqual(6);
+    pauses = 0;
+    const { documents } = await runner.find({
+      collection: "c",
+      query: conditions.join(" || ").replaceAll("=", "=="),
+    });
+    expect(documents).toEqual([]);
+    expect(pauses).toBeGreaterThanOrEqual(3);
+    pauses = 0;
+    const rows = Array.from({ length: 2000 }, (_, i) => `({'_id': ${i}, 'n': ${i}})`);
+    const inserted = await runner.execute({ statement: `INSERT INTO c DOCUMENTS ${rows.join()}` });
+    expect(inserted.mutatedDocumentIds).toHaveLength(2000);
+    expect(pauses).toBeGreaterThan(2000);
+  });
+
+  test("what a long text is made into counts as memory of the statement", async () => {
+    const { failure, execute } = await openStatements({ bytes: 1024 * 1024 });
+    const list = (count: number): string => Array.from({ length: count }, () => "1").join();
+    await execute(`SELECT 1 AS a FROM system:dual WHERE 0 IN (${list(5000)})`);
+    const { code } = await failure(`SELECT 1 AS a FROM system:dual WHERE 0 IN (${list(20_000)})`);
+    expect(code).toBe("query.too_large");
+  });
+
   test("a mutation that finds nothing succeeds and takes no transaction", async () => {
     const { execute } = await openStatements();
     const { transactionId } = await execute("INSERT INTO c DOCUMENTS ({'_id': 'a'})");
@@ -246,7 +283,8 @@ describe("bounds", () => {
     ["a range of dates", "SELECT date_range(0, 900000000, 'ms', 1) FROM system:dual"],
     ["documents to update", "UPDATE c SET x = repeat(text, 4000)"],
   ])("%s beyond the memory of a statement are refused", async (_, statement) => {
-    const { execute, failure } = await openStatements({ bytes: 2_000_000 });
+    // Time does not pass: a slow machine would end it before.
+    const { execute, failure } = await openStatements({ bytes: 2_000_000 }, { elapsed: () => 0 });
     const text = "x".repeat(100);
     const documents = numbered(200).map((each) => ({ ...(each as object), text }));
     await execute(INSERT, { documents });

@@ -6,6 +6,7 @@
 import { type DocumentEntry, PeerError, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
+import { SUBSCRIPTION_TOKENS_MAX } from "../../src/limits.ts";
 import { View } from "../../src/store/view.ts";
 import { authorityOf } from "../support/caller.ts";
 import { openStreams, turns } from "../support/open-streams.ts";
@@ -61,6 +62,10 @@ test("[S9] only SELECT * about one document at a time can be subscribed to", asy
     ]);
   }
   expect(codeOf(() => streams.prepare("SELECT * FROM", {}, undefined))).toBe("query.syntax");
+  const ids = Array.from({ length: SUBSCRIPTION_TOKENS_MAX }, (_, i) => i).join();
+  expect(codeOf(() => streams.prepare(`SELECT * FROM c WHERE a IN (${ids})`, {}, undefined))).toBe(
+    "query.too_large",
+  );
   expect(codeOf(() => streams.prepare("SELECT * FROM c WHERE a = :a", {}, undefined))).toBe(
     "query.semantic",
   );

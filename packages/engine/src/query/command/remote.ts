@@ -7,7 +7,7 @@ import { getField, type MutableObject, setField, type ValueObject } from "@bigpe
 import { compile } from "../compile/expression.ts";
 import { semanticFault } from "../fault.ts";
 import { newFrame } from "../frame/frame.ts";
-import type { Steps } from "../frame/steps.ts";
+import { finish, type Steps } from "../frame/steps.ts";
 import {
   checkArguments,
   parametersIn,
@@ -16,8 +16,8 @@ import {
 } from "../plan/parameters.ts";
 import { bindExpression, Slots } from "../plan/scope.ts";
 import { type Execution, warnOf } from "../run/execution.ts";
-import { prepareParsed } from "../statement/prepare.ts";
-import { parseStatement } from "../syntax/parse-statement.ts";
+import { prepareParsedInSteps } from "../statement/prepare.ts";
+import { parseInSteps } from "../syntax/parse-statement.ts";
 import { namedParameters } from "../syntax/statement-walk.ts";
 import type { Expression, ParameterNode, Statement } from "../syntax/tree.ts";
 import type { SystemRow } from "../system/system-collections.ts";
@@ -42,12 +42,13 @@ export interface PreparedRemote {
 
 /** Throws a Fault, or a PeerError when the arguments are none. */
 export function checkRemoteStatement(text: string, args: unknown): void {
-  requireParameters(prepareRemote(text).parameters, checkArguments(args));
+  requireParameters(finish(prepareRemote(text)).parameters, checkArguments(args));
 }
 
 /** Throws a Fault. */
-export function prepareRemote(text: string): PreparedRemote {
-  const { statement, directives } = parseStatement(text);
+export function* prepareRemote(text: string): Steps<PreparedRemote> {
+  const { statement, directives } = yield* parseInSteps(text);
+  yield;
   if (statement.kind !== "sync_context") {
     const expected = "SYNC CONTEXT ( PEERS [WHERE …] ) and then the statement for these peers";
     throw semanticFault(`expected ${expected}`, statement.at);
@@ -57,9 +58,15 @@ export function prepareRemote(text: string): PreparedRemote {
     throw semanticFault("expected a statement for these peers, found SYNC CONTEXT again", inner.at);
   }
   const isChosen = where === undefined ? undefined : compileCondition(where);
-  const { queryType, work } = prepareParsed({ statement: inner, directives }, () => 0);
+  yield;
+  const { queryType, work } = yield* prepareParsedInSteps(
+    { statement: inner, directives },
+    () => 0,
+  );
   const isWrite = queryType === "mutation" || work.kind === "write";
-  const forPeers = textFrom(text, inner, directives);
+  yield;
+  const forPeers = yield* textFrom(text, inner, directives);
+  yield;
   const names = new Set(namedParameters(inner).map(({ name }) => name));
   const choose: PreparedRemote["choose"] = function* choose(rows, execution) {
     const selected: SystemRow[] = [];
@@ -95,9 +102,10 @@ function compileCondition(where: Expression): Condition {
 }
 
 /** The inner statement as it is written. Directives before it are for the peers too. */
-function textFrom(text: string, inner: Statement, directives: readonly string[]): string {
+function* textFrom(text: string, inner: Statement, directives: readonly string[]): Steps<string> {
   const own = text.slice(inner.at).trimEnd();
-  const before = directives.slice(0, directives.length - parseStatement(own).directives.length);
+  const { directives: within } = yield* parseInSteps(own);
+  const before = directives.slice(0, directives.length - within.length);
   return [...before.map(directiveComment), own].join(" ");
 }
 

@@ -16,7 +16,7 @@ import { bindExpression, constantScope } from "../plan/scope.ts";
 import { toId } from "../run/ids.ts";
 import { isQueryTerm } from "../syntax/statement-walk.ts";
 import type { Expression, SelectStatement, Use } from "../syntax/tree.ts";
-import { conjuncts, eachNode, slotsOf } from "../syntax/tree-walk.ts";
+import { conjuncts, eachNode, readsSlot } from "../syntax/tree-walk.ts";
 import { dataKey } from "../value/compare.ts";
 import { type Datum, Failure, Float, isDatumArray, type Outcome } from "../value/datum.ts";
 
@@ -120,7 +120,7 @@ function isIdPath(path: readonly string[]): boolean {
 
 /** Known as soon as the arguments are. */
 function isConstant(node: Expression): boolean {
-  return slotsOf(node).size === 0;
+  return !readsSlot(node, () => true);
 }
 
 function hasParameter(node: Expression): boolean {

@@ -12,6 +12,7 @@
  * named anywhere in it.
  */
 
+import { SUBSCRIPTION_TOKENS_MAX } from "../../limits.ts";
 import { semanticFault } from "../fault.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import { UNSTEADY_FUNCTIONS } from "../permission/permission-filter.ts";
@@ -75,7 +76,11 @@ export function prepareLive(text: string, elapsed: () => number): LiveStatement 
 
 /** The condition of `SELECT * FROM c [WHERE …]`; throws a Fault for everything else. */
 export function prepareCondition(text: string): PreparedCondition {
-  const parsed = parseStatement(text);
+  return prepareParsedCondition(parseStatement(text, SUBSCRIPTION_TOKENS_MAX));
+}
+
+/** The same for a text that was read already. */
+export function prepareParsedCondition(parsed: ParsedStatement): PreparedCondition {
   const query = followable(parsed);
   const [plan] = (isWhole(query) && conditionsOf(query, parsed)) || [];
   if (plan === undefined) {

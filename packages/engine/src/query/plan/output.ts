@@ -8,6 +8,7 @@
 
 import { TERMS_MAX } from "../../limits.ts";
 import { Fault, semanticFault } from "../fault.ts";
+import { ExpressionIds } from "../syntax/expression-ids.ts";
 import type {
   ColumnProjection,
   Expression,
@@ -16,7 +17,7 @@ import type {
   Projection,
   SlotNode,
 } from "../syntax/tree.ts";
-import { isSameExpression, mapChildren } from "../syntax/tree-walk.ts";
+import { mapChildren } from "../syntax/tree-walk.ts";
 import {
   Aggregates,
   type BoundAggregate,
@@ -104,7 +105,8 @@ function reduceOutput(
   projections: readonly Projection[],
 ): Output {
   const { keys, having } = grouping;
-  const reduce = (expression: Expression): Expression => reduceToKeys(expression, keys);
+  const known = new KeysById(keys);
+  const reduce = (expression: Expression): Expression => reduceToKeys(expression, known);
   const reduced = <T extends { readonly expression: Expression }>(term: T): T => ({
     ...term,
     expression: reduce(term.expression),
@@ -258,7 +260,7 @@ function reducesToKeys(expression: Expression, scope: Scope, keys: readonly Grou
   try {
     reduceToKeys(
       bindExpression(expression, { ...scope, slots, aggregates: new Aggregates(slots) }),
-      keys,
+      new KeysById(keys),
     );
     return true;
   } catch (error) {
@@ -279,8 +281,8 @@ function reduceColumn(
 }
 
 /** Replaces group keys by their slots; what still reads a document then has no one value. */
-function reduceToKeys(expression: Expression, keys: readonly GroupKey[]): Expression {
-  const key = findKey(expression, keys);
+function reduceToKeys(expression: Expression, keys: KeysById): Expression {
+  const key = keys.find(expression);
   if (key !== undefined) {
     return { kind: "slot", slot: key.slot, holds: "value", name: "key", at: expression.at };
   }
@@ -301,6 +303,19 @@ function isOfRow(holds: SlotNode["holds"]): boolean {
   return holds === "document" || holds === "element";
 }
 
-function findKey(expression: Expression, keys: readonly GroupKey[]): GroupKey | undefined {
-  return keys.find((key) => isSameExpression(key.expression, expression));
+/** Group keys by what they mean: every part of every column is looked for among them. */
+class KeysById {
+  readonly #ids = new ExpressionIds();
+  readonly #keys = new Map<number, GroupKey>();
+  readonly #kinds: ReadonlySet<Expression["kind"]>;
+
+  constructor(keys: readonly GroupKey[]) {
+    for (const key of keys.toReversed()) this.#keys.set(this.#ids.idOf(key.expression), key);
+    this.#kinds = new Set(keys.map(({ expression }) => expression.kind));
+  }
+
+  find(expression: Expression): GroupKey | undefined {
+    if (!this.#kinds.has(expression.kind)) return undefined;
+    return this.#keys.get(this.#ids.idOf(expression));
+  }
 }

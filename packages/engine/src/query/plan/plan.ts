@@ -24,7 +24,7 @@ import type {
   Unnest,
   Use,
 } from "../syntax/tree.ts";
-import { conjuncts, hasSubquery, slotsOf } from "../syntax/tree-walk.ts";
+import { conjuncts, hasSubquery, readsSlot } from "../syntax/tree-walk.ts";
 import { type AccessTerm, type IdsAccess, idsAccess, NO_WISH, type Wish } from "./access.ts";
 import {
   type CollectionPurpose,
@@ -296,7 +296,7 @@ function withCondition(
 ): SourcePlan {
   if (source.collection.kind !== "stored") return source;
   const isKnown = (node: Expression): boolean =>
-    isSteady(node) && (outer === undefined ? slotsOf(node).size === 0 : outer.isKnown(node));
+    isSteady(node) && (outer === undefined ? !readsSlot(node, () => true) : outer.isKnown(node));
   const probe = probeOf(where, { slot: source.slot, isKnown });
   return { ...source, probe, ids: source.ids ?? idsAccess(probe) };
 }
@@ -328,9 +328,9 @@ function planJoin(join: Join, scope: Scope, options: RowsOptions): PlannedJoin<J
   const on = bindExpression(join.on, { ...scope, terms });
   // What a query in the condition takes may have to wait, which only the condition itself can do.
   const conditions = conjuncts(on).filter((condition) => !hasSubquery(condition));
-  const isOwn = (node: Expression): boolean => readsOnly(node, new Set([source.slot]), terms);
+  const isOwn = readsOnly(new Set([source.slot]), terms);
   const filter = conditions.filter(isOwn);
-  const isLeft = (node: Expression): boolean => readsOnly(node, known, terms);
+  const isLeft = readsOnly(known, terms);
   const method = chooseMethod(conditions, source, isLeft);
   const type = join.type === "left" ? "left" : "inner";
   const probe = joinProbe(conditions, source, isLeft);
@@ -352,12 +352,12 @@ function joinProbe(
 
 /** Whether of all documents only those of `allowed` are read. Variables do not count. */
 function readsOnly(
-  node: Expression,
   allowed: ReadonlySet<number>,
   terms: readonly ScopeTerm[],
-): boolean {
-  const read = slotsOf(node);
-  return terms.every(({ slot }) => allowed.has(slot) || !read.has(slot));
+): (node: Expression) => boolean {
+  const others = new Set(terms.map(({ slot }) => slot).filter((slot) => !allowed.has(slot)));
+  const isOther = (slot: number): boolean => others.has(slot);
+  return (node) => !readsSlot(node, isOther);
 }
 
 function chooseMethod(
@@ -387,12 +387,12 @@ function pairOf(
   slot: number,
   isLeft: (node: Expression) => boolean,
 ): { left: Expression; right: Expression } | undefined {
-  const isRight = (node: Expression): boolean => slotsOf(node).has(slot) && isOnly(node, slot);
+  const isRight = (node: Expression): boolean => isOnly(node, slot);
   if (isLeft(a) && isRight(b)) return { left: a, right: b };
   return isLeft(b) && isRight(a) ? { left: b, right: a } : undefined;
 }
 
 /** Reads the one document and nothing that another expression put into the frame. */
 function isOnly(node: Expression, slot: number): boolean {
-  return [...slotsOf(node)].every((read) => read === slot);
+  return readsSlot(node, (read) => read === slot) && !readsSlot(node, (read) => read !== slot);
 }

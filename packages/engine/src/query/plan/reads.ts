@@ -9,11 +9,12 @@ import { eachChild } from "../syntax/tree-walk.ts";
 
 /** The path that an expression reads of a document, when it is nothing but a path. */
 export function pathOf(node: Expression, slot: number): Path | undefined {
+  if (node.kind !== "field") return undefined;
   const names: string[] = [];
-  let at = node;
+  let at: Expression = node;
   for (; at.kind === "field"; at = at.of) names.push(at.name);
   const isPath = at.kind === "slot" && at.holds === "document" && at.slot === slot;
-  return isPath && names.length > 0 ? names.toReversed() : undefined;
+  return isPath ? names.toReversed() : undefined;
 }
 
 /** All paths that are read of the document in a slot; undefined when it is read as a whole. */
@@ -26,7 +27,8 @@ export function readsOf(
   const visit = (node: Expression): void => {
     const path = pathOf(node, slot);
     if (path !== undefined) {
-      paths.set(JSON.stringify(path), path);
+      const [first = "", ...others] = path;
+      paths.set(others.length === 0 ? `.${first}` : JSON.stringify(path), path);
       return;
     }
     isWhole ||= readsWhole(node, slot);

@@ -11,6 +11,7 @@
 import { type Fault, semanticFault } from "../fault.ts";
 import { AGGREGATE_NAMES, isAggregate } from "../functions/aggregate.ts";
 import { FUNCTION_NAMES, findFunction } from "../functions/table.ts";
+import { ExpressionIds } from "../syntax/expression-ids.ts";
 import type {
   Binding,
   BoundQuery,
@@ -24,7 +25,7 @@ import type {
   SlotNode,
   SubqueryNode,
 } from "../syntax/tree.ts";
-import { eachNode, expressionKey, mapChildren, slotsOf } from "../syntax/tree-walk.ts";
+import { eachNode, mapChildren, readsSlot } from "../syntax/tree-walk.ts";
 import { quoteName, unknownName } from "../unknown-name.ts";
 
 export interface ScopeTerm {
@@ -57,7 +58,8 @@ export class Slots {
 
 /** Collects the aggregates of a statement; equal ones are computed once. */
 export class Aggregates {
-  readonly #found = new Map<string, BoundAggregate>();
+  readonly #found = new Map<number, BoundAggregate>();
+  readonly #ids = new ExpressionIds();
   readonly #slots: Slots;
 
   constructor(slots: Slots) {
@@ -69,7 +71,7 @@ export class Aggregates {
   }
 
   add(call: CallNode): SlotNode {
-    const key = expressionKey(call);
+    const key = this.#ids.idOf(call);
     const known = this.#found.get(key) ?? { call, slot: this.#slots.take() };
     this.#found.set(key, known);
     return { kind: "slot", slot: known.slot, holds: "value", name: call.name, at: call.at };
@@ -101,7 +103,7 @@ export class OuterNames {
   /** Whether all that an expression reads is known before the first row. */
   isKnown(node: Expression): boolean {
     const known = new Set(this.imports.map(({ inner }) => inner));
-    return [...slotsOf(node)].every((slot) => known.has(slot));
+    return !readsSlot(node, (slot) => !known.has(slot));
   }
 
   find(node: NameNode): SlotNode | undefined {

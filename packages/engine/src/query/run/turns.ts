@@ -4,7 +4,7 @@
  *
  * Owners take turns, and so do the reads of each: who has many of them gets no more than who has one.
  * A read begins at once, so that a short one waits for nobody; but all that begin between two pauses
- * have one slice together.
+ * have one slice together, and none with one that goes on.
  */
 
 import { SLICE_MS } from "../../limits.ts";
@@ -31,6 +31,9 @@ export function* budgeted<T>(steps: Steps<T>, budget: Budget): Steps<T> {
   }
 }
 
+/** What takes less in its one step is not counted: most reads do. */
+const COUNTED_MS = 1;
+
 /** What a read holds until it is over. */
 interface Held {
   close(): void;
@@ -42,8 +45,9 @@ export class Turns {
   /** Those of each owner, in the order in which it is the owners' turn. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isGoing = false;
-  /** What first slices took since the last pause. */
+  /** What first slices took since the last pause, and what the one of those that wait took. */
   #firstMs = 0;
+  #furtherMs = 0;
 
   /** `pause` lets everything else that waits have its turn; `elapsed` is a clock that never goes back. */
   constructor(pause: () => Promise<void>, elapsed: () => number) {
@@ -58,7 +62,7 @@ export class Turns {
   take<T>(steps: Steps<T>, budget: Budget, held: Held, owner?: string): T | Promise<T> {
     let isHeld = false;
     try {
-      if (this.#firstMs < SLICE_MS) {
+      if (this.#firstMs + this.#furtherMs < SLICE_MS) {
         const { done, value } = this.#slice(steps, budget, true);
         if (done === true) return value;
       }
@@ -95,23 +99,25 @@ export class Turns {
       // One step may be a row that takes as long as it may: then the slice is over.
       const start = this.#elapsed();
       let result = steps.next();
-      if (result.done === true) return result;
       let now = this.#elapsed();
+      if (result.done === true && now < start + COUNTED_MS) return result;
       while (result.done !== true && now < start + SLICE_MS) {
         result = steps.next();
         now = this.#elapsed();
       }
-      if (isFirst) this.#countFirst(now - start);
+      this.#count(now - start, isFirst);
       return result;
     });
   }
 
-  #countFirst(ms: number): void {
-    const isCounting = this.#firstMs > 0;
-    this.#firstMs += ms;
+  #count(ms: number, isFirst: boolean): void {
+    const isCounting = this.#firstMs + this.#furtherMs > 0;
+    if (isFirst) this.#firstMs += ms;
+    else this.#furtherMs += ms;
     if (isCounting || ms === 0) return;
     const forget = (): void => {
       this.#firstMs = 0;
+      this.#furtherMs = 0;
     };
     this.#pause().then(forget, forget);
   }
@@ -129,7 +135,10 @@ export class Turns {
   async #go(): Promise<void> {
     this.#isGoing = true;
     while (this.#waiting.size > 0) {
+      const isSpent = this.#firstMs >= SLICE_MS;
       await this.#pause();
+      // Those that have begun had this turn: nobody goes on in it.
+      if (isSpent || this.#firstMs >= SLICE_MS) await this.#pause();
       this.#next()?.();
     }
     this.#isGoing = false;

@@ -3,7 +3,7 @@
  * mutations, and for whoever wants documents rather than rows.
  */
 
-import { AT_ONCE, type Steps } from "../../steps.ts";
+import { AT_ONCE, finish, type Steps } from "../../steps.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { type Frame, newFrame, type Run } from "../frame/frame.ts";
 import type { CollectionPurpose } from "../plan/collection.ts";
@@ -48,6 +48,11 @@ export interface ChoiceOptions {
 }
 
 export function compileChoice(selection: Selection, options: ChoiceOptions): Choice {
+  return finish(compileChoiceInSteps(selection, options));
+}
+
+/** The same with pauses, for a long condition. */
+export function* compileChoiceInSteps(selection: Selection, options: ChoiceOptions): Steps<Choice> {
   const { purpose, isIdsOnly = false } = options;
   const slots = new Slots();
   const { term, where } = selection;
@@ -58,6 +63,7 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
     expression: bindExpression(each.expression, scope),
   }));
   const hasLimit = selection.limit !== undefined || options.hasLimit === true;
+  yield;
   const plan = rowsForChoice(bound, order, { hasLimit, isIdsOnly });
   const sorter = compileSorter(order);
   const limit = bindConstant(selection.limit);
@@ -98,6 +104,7 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
     }
     return frames;
   };
+  yield;
   // Nothing is kept of what is only counted, and no order is asked for.
   const count = compileCount(rowsForChoice(bound, [], { hasLimit: false, isIdsOnly: true }), slots);
   return { plan, source: plan.source, scope, order, limit, offset, rows, count };

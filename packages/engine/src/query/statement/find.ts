@@ -9,7 +9,7 @@ import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 import { Fault, locate } from "../fault.ts";
 import type { Frame } from "../frame/frame.ts";
-import type { Steps } from "../frame/steps.ts";
+import { finish, type Steps } from "../frame/steps.ts";
 import { explainChoice, explainSequence } from "../plan/explain.ts";
 import { parametersIn } from "../plan/parameters.ts";
 import { type Choosing, explaining } from "../run/choose.ts";
@@ -17,7 +17,7 @@ import type { Execution } from "../run/execution.ts";
 import type { Window } from "../run/sort.ts";
 import { parseFilter, parseFilterPath } from "../syntax/parse-filter.ts";
 import type { Expression, OrderTerm, ParameterNode } from "../syntax/tree.ts";
-import { type Choice, type ChoiceOptions, compileChoice } from "./choice.ts";
+import { type Choice, type ChoiceOptions, compileChoiceInSteps } from "./choice.ts";
 
 export interface FilterQuery {
   readonly collection: string;
@@ -39,8 +39,8 @@ export interface PreparedFind {
 }
 
 /** Throws a Fault when the filter cannot be read, a PeerError when a path of the order cannot. */
-export function prepareFind(filter: FilterQuery): PreparedFind {
-  const { parameters, choice } = prepareFilter(filter, { purpose: "read", hasLimit: true });
+export function* prepareFind(filter: FilterQuery): Steps<PreparedFind> {
+  const { parameters, choice } = yield* prepareFilter(filter, { purpose: "read", hasLimit: true });
   const { slot } = choice.source;
   const documents: PreparedFind["documents"] = function* documents(execution, window) {
     const frames = yield* choice.rows(execution, window);
@@ -62,7 +62,7 @@ export interface PreparedTarget {
 /** Throws a Fault when the filter cannot be read. */
 export function prepareTarget(collection: string, query: string): PreparedTarget {
   const options = { purpose: "write", isIdsOnly: true } as const;
-  const { parameters, choice } = prepareFilter({ collection, query }, options);
+  const { parameters, choice } = finish(prepareFilter({ collection, query }, options));
   return { parameters, slot: choice.source.slot, rows: choice.rows };
 }
 
@@ -71,9 +71,10 @@ interface PreparedFilter {
   readonly choice: Choice;
 }
 
-function prepareFilter(filter: FilterQuery, options: ChoiceOptions): PreparedFilter {
+function* prepareFilter(filter: FilterQuery, options: ChoiceOptions): Steps<PreparedFilter> {
   const { collection, query, sort = [] } = filter;
   const where = parseFilter(query);
+  yield;
   const orderBy = sort.map(
     ({ property, isDescending }, index): OrderTerm => ({
       expression: parseSortPath(property, `sort[${index}].property`),
@@ -81,10 +82,8 @@ function prepareFilter(filter: FilterQuery, options: ChoiceOptions): PreparedFil
     }),
   );
   const term = { collection: { name: collection, at: 0 }, isUnnamed: true } as const;
-  return {
-    parameters: parametersIn(where),
-    choice: compileChoice({ term, where, orderBy }, options),
-  };
+  const choice = yield* compileChoiceInSteps({ term, where, orderBy }, options);
+  return { parameters: parametersIn(where), choice };
 }
 
 /** A fault says which key it is about: its place in the text alone would be taken for the filter's. */

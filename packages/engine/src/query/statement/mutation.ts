@@ -29,7 +29,7 @@ import type {
 } from "../syntax/tree.ts";
 import type { SystemCollection } from "../system/system-collections.ts";
 import type { Outcome } from "../value/datum.ts";
-import { type Choice, compileChoice } from "./choice.ts";
+import { type Choice, compileChoiceInSteps } from "./choice.ts";
 import { compileCollector, compileQuery, WHOLE } from "./select.ts";
 import type { RunWork, StatementOutput, Work } from "./work.ts";
 
@@ -39,12 +39,15 @@ export interface CompiledInsert {
   readonly select: QueryPlan | undefined;
 }
 
-export function compileInsert(statement: InsertStatement, joinsMax: number): CompiledInsert {
+export function* compileInsert(
+  statement: InsertStatement,
+  joinsMax: number,
+): Steps<CompiledInsert> {
   const { into, isInitial, conflict, source } = statement;
   // What is wrong with a document is told where documents begin.
   const at = (source.kind === "documents" ? source.documents[0]?.at : source.at) ?? statement.at;
   const collection = storedName(into);
-  const { rows, select } = compileInsertSource(statement, joinsMax);
+  const { rows, select } = yield* compileInsertSource(statement, joinsMax);
   const returning = compileReturning(statement.returning, into.name);
   const isReturning = returning !== undefined;
   const run: RunWork = function* run(execution) {
@@ -63,9 +66,10 @@ interface InsertSource {
   readonly select: QueryPlan | undefined;
 }
 
-function compileInsertSource({ source }: InsertStatement, joinsMax: number): InsertSource {
+function* compileInsertSource({ source }: InsertStatement, joinsMax: number): Steps<InsertSource> {
   if (source.kind !== "documents") {
     const select = planQuery(source, joinsMax);
+    yield;
     const run = compileQuery(select);
     const early = { reads: readsOfAll([source]), each: undefined, choose: run };
     const rows: InsertSource["rows"] = (execution) =>
@@ -74,7 +78,11 @@ function compileInsertSource({ source }: InsertStatement, joinsMax: number): Ins
   }
   const slots = new Slots();
   const scope: Scope = { ...constantScope(slots), ...queryOptions(joinsMax) };
-  const documents = source.documents.map((each) => compile(bindExpression(each, scope)));
+  const documents: Evaluate[] = [];
+  for (const document of source.documents) {
+    documents.push(compile(bindExpression(document, scope)));
+    yield;
+  }
   const rows = function* rows({ run, warnings }: Execution): Steps<Outcome[]> {
     const frame = newFrame(run, slots.count);
     const outcomes: Outcome[] = [];
@@ -95,8 +103,8 @@ export interface CompiledMutation {
   readonly choice: Choice;
 }
 
-export function compileUpdate(statement: UpdateStatement): CompiledMutation {
-  const chosen = compileChoice(statement, { purpose: "write" });
+export function* compileUpdate(statement: UpdateStatement): Steps<CompiledMutation> {
+  const chosen = yield* compileChoiceInSteps(statement, { purpose: "write" });
   const { scope, source } = chosen;
   const bind = (value: Expression): Evaluate => compile(bindValue(value, scope));
   const apply = statement.apply.map(({ path, method, value, at }) =>
@@ -126,9 +134,9 @@ function bindValue(value: Expression, scope: Scope): Expression {
   }
 }
 
-export function compileRemove(statement: RemoveStatement): CompiledMutation {
+export function* compileRemove(statement: RemoveStatement): Steps<CompiledMutation> {
   const purpose = statement.method === "delete" ? "delete" : "write";
-  const chosen = compileChoice(statement, {
+  const chosen = yield* compileChoiceInSteps(statement, {
     purpose,
     isIdsOnly: statement.returning === undefined,
   });

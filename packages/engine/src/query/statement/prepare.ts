@@ -3,11 +3,14 @@
  *
  * Parsed, bound, planned and compiled once; nothing in it depends on arguments, settings or data, so
  * it may be kept and run again.
+ *
+ * Reading, planning and compiling are one piece of work each, with a pause in between; the literal
+ * documents of an INSERT may be many more, and are pieces of their own.
  */
 
 import { unreachable, type ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import type { Steps } from "../frame/steps.ts";
+import { finish, type Steps } from "../frame/steps.ts";
 import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
 import { advisedTerms } from "../plan/advice.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
@@ -16,7 +19,7 @@ import { parametersOf } from "../plan/parameters.ts";
 import { planQuery } from "../plan/select-plan.ts";
 import { type Choosing, explaining } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
-import { parseStatement } from "../syntax/parse-statement.ts";
+import { parseInSteps } from "../syntax/parse-statement.ts";
 import { subqueriesOf } from "../syntax/statement-walk.ts";
 import type {
   AlterSystemStatement,
@@ -52,27 +55,36 @@ export interface PreparedStatement extends Prepared {
 }
 
 /** Throws a Fault; `elapsed` is a clock that never goes back. */
-export function prepareStatement(
+export function* prepareStatement(
   text: string,
   elapsed: () => number,
   onParsed?: () => void,
-): PreparedStatement {
+): Steps<PreparedStatement> {
   const start = elapsed();
-  const parsed = parseStatement(text);
+  const parsed = yield* parseInSteps(text);
   const parseMs = elapsed() - start;
   onParsed?.();
-  return { ...prepareParsed(parsed, elapsed, parseMs), text };
+  yield;
+  return { ...(yield* prepareParsedInSteps(parsed, elapsed, parseMs)), text };
 }
 
 /** The same for a statement that was read already, be it a part of another one. */
-export function prepareParsed(
+export function prepareParsed(parsed: ParsedStatement, elapsed: () => number): PreparedStatement {
+  return finish(prepareParsedInSteps(parsed, elapsed));
+}
+
+export function* prepareParsedInSteps(
   { statement, directives }: ParsedStatement,
   elapsed: () => number,
   parseMs: number = 0,
-): PreparedStatement {
-  const plain = prepare(statement, { joinsMax: joinsMaxOf(directives), elapsed, parseMs });
+): Steps<PreparedStatement> {
+  const options = { joinsMax: joinsMaxOf(directives), elapsed, parseMs };
+  const plain = yield* prepare(statement, options);
+  yield;
   const prepared = hasSubqueries(statement) ? { ...plain, work: hostedWork(plain.work) } : plain;
+  yield;
   const parameters = parametersOf(statement);
+  yield;
   return { ...prepared, kind: statement.kind, parameters, access: usesOf(statement) };
 }
 
@@ -89,9 +101,9 @@ function hostedWork({ kind, run, choose }: Work): Work {
 
 function hosting<T>(work: (execution: Execution) => Steps<T>): (execution: Execution) => Steps<T> {
   return function* host(execution) {
-    const { hosted, finish } = hostSubqueries(execution);
+    const { hosted, finish: end } = hostSubqueries(execution);
     const output = yield* work(hosted);
-    finish();
+    end();
     return output;
   };
 }
@@ -103,29 +115,29 @@ interface Options {
   readonly parseMs: number;
 }
 
-function prepare(statement: Statement, options: Options): Prepared {
+function* prepare(statement: Statement, options: Options): Steps<Prepared> {
   switch (statement.kind) {
     case "select":
     case "union":
-      return prepareQuery(statement, options);
+      return yield* prepareQuery(statement, options);
     case "insert":
-      return prepareInsert(statement, options);
+      return yield* prepareInsert(statement, options);
     case "update":
-      return mutation(compileUpdate(statement), "update");
+      return mutation(yield* compileUpdate(statement), "update");
     case "remove":
-      return mutation(compileRemove(statement), statement.method);
+      return mutation(yield* compileRemove(statement), statement.method);
     case "create_index":
       return definition(compileCreateIndex(statement), "createIndex", statement.name);
     case "drop_index":
       return definition(compileDropIndex(statement), "dropIndex", statement.name);
     case "explain":
-      return explainPrepared(statement, prepare(statement.statement, options));
+      return explainPrepared(statement, yield* prepare(statement.statement, options));
     case "explain_sync":
       return explainSyncPrepared(statement);
     case "profile":
-      return prepareProfile(statement, options);
+      return yield* prepareProfile(statement, options);
     case "advise":
-      return advisePrepared(statement, prepare(statement.statement, options));
+      return advisePrepared(statement, yield* prepare(statement.statement, options));
     case "execute_function":
       return prepareCall(statement);
     case "show":
@@ -141,18 +153,20 @@ function prepare(statement: Statement, options: Options): Prepared {
   }
 }
 
-function prepareQuery(query: Query, { joinsMax }: Options): Prepared {
+function* prepareQuery(query: Query, { joinsMax }: Options): Steps<Prepared> {
   const plan = planQuery(query, joinsMax);
+  yield;
+  const run = compileResult(plan, (items) => ({ items, ids: [] }));
   return {
     queryType: "select",
-    work: { kind: "read", run: compileResult(plan, (items) => ({ items, ids: [] })) },
+    work: { kind: "read", run },
     plan: (choosing) => explainSequence(explainQuery(plan, explaining(choosing))),
     terms: advisedTerms(plan),
   };
 }
 
-function prepareInsert(statement: InsertStatement, { joinsMax }: Options): Prepared {
-  const { work, select: source } = compileInsert(statement, joinsMax);
+function* prepareInsert(statement: InsertStatement, { joinsMax }: Options): Steps<Prepared> {
+  const { work, select: source } = yield* compileInsert(statement, joinsMax);
   const steps = (choosing: Choosing): ValueObject[] =>
     source === undefined ? [] : explainQuery(source, explaining(choosing));
   const terms = source === undefined ? [] : advisedTerms(source);
@@ -182,10 +196,10 @@ function definition(run: RunWork, operator: string, name: string): Prepared {
   return { queryType: "mutation", work: { kind: "write", run }, plan };
 }
 
-function prepareProfile({ statement }: ProfileStatement, options: Options): Prepared {
+function* prepareProfile({ statement }: ProfileStatement, options: Options): Steps<Prepared> {
   const { elapsed, parseMs } = options;
   const start = elapsed();
-  const prepared = prepare(statement, options);
+  const prepared = yield* prepare(statement, options);
   return profilePrepared(prepared, { parseMs, planMs: elapsed() - start, elapsed });
 }
 

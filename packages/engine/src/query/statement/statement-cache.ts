@@ -68,16 +68,28 @@ export class StatementCache<T> {
 
   /** What was made from the text before, or what `make` makes now. When it throws nothing is kept. */
   get(text: string, make: (text: string) => T): T {
+    const known = this.find(text);
+    return known === undefined ? this.keep(text, make(text)) : known;
+  }
+
+  /** What was made from the text before; undefined when it has to be made, and then be kept. */
+  find(text: string): T | undefined {
     const known = this.#young.entries.get(text) ?? this.#revive(text);
     if (known === undefined) {
       this.#misses++;
-      const value = make(text);
-      if (text.length <= this.#options.lengthMax / 8) this.#add(text, { value, hits: 0 });
-      return value;
+      return undefined;
     }
     this.#hits++;
     known.hits++;
     return known.value;
+  }
+
+  /** Others may have made it meanwhile. */
+  keep(text: string, value: T): T {
+    const isKept = this.#young.entries.has(text) || this.#old.entries.has(text);
+    const isLong = text.length > this.#options.lengthMax / 8;
+    if (!isKept && !isLong) this.#add(text, { value, hits: 0 });
+    return value;
   }
 
   get totals(): CacheTotals {

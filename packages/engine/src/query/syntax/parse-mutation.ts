@@ -3,6 +3,7 @@
  */
 
 import { DEPTH_MAX } from "@bigpeer/protocol";
+import type { Steps } from "../../steps.ts";
 import { Fault } from "../fault.ts";
 import { parseCollection, parseTerm } from "./parse-collection.ts";
 import { parseExpression, parseFieldName, parseParameter } from "./parse-expression.ts";
@@ -30,34 +31,46 @@ import type {
 } from "./tree.ts";
 
 /** `INSERT INTO c [INITIAL] DOCUMENTS|VALUES (…), … | SELECT …`, then what else there is. */
-export function parseInsert(cursor: TokenCursor): InsertStatement {
+export function* parseInsert(cursor: TokenCursor): Steps<InsertStatement> {
   const { at } = cursor.expectWord("INSERT");
   cursor.expectWord("INTO");
   const into = parseCollection(cursor);
   const isInitial = cursor.acceptWord("INITIAL");
-  const source = parseSource(cursor, isInitial);
+  const source = yield* parseSource(cursor, isInitial);
   // INITIAL has a policy of its own.
   const conflict = isInitial ? "fail" : parseConflict(cursor);
   const returning = parseReturning(cursor);
   return { kind: "insert", at, into, isInitial, source, conflict, ...(returning && { returning }) };
 }
 
-function parseSource(cursor: TokenCursor, isInitial: boolean): InsertStatement["source"] {
-  if (cursor.acceptWord("DOCUMENTS") || cursor.acceptWord("VALUES")) return parseDocuments(cursor);
+function* parseSource(cursor: TokenCursor, isInitial: boolean): Steps<InsertStatement["source"]> {
+  if (cursor.acceptWord("DOCUMENTS") || cursor.acceptWord("VALUES")) {
+    return yield* parseDocuments(cursor);
+  }
   if (isInitial) throw cursor.fault("DOCUMENTS");
   if (cursor.token.word !== "SELECT") throw cursor.fault("SELECT");
   return parseQuery(cursor);
 }
 
-function parseDocuments(cursor: TokenCursor): InsertDocuments {
+/** Tokens of documents that are read between two pauses. */
+const TOKENS_PER_PAUSE = 1024;
+
+function* parseDocuments(cursor: TokenCursor): Steps<InsertDocuments> {
   const documents: Expression[] = [];
+  let paused = cursor.passed;
   do {
+    if (cursor.passed - paused > TOKENS_PER_PAUSE) {
+      yield;
+      paused = cursor.passed;
+    }
+    cursor.startPiece();
     cursor.expect("(");
     cursor.enter();
     documents.push(parseDocument(cursor));
     cursor.expect(")");
     cursor.leave();
   } while (cursor.acceptComma());
+  cursor.startPiece();
   return { kind: "documents", documents };
 }
 

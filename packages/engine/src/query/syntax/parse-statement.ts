@@ -3,6 +3,7 @@
  */
 
 import { STATEMENT_LENGTH_MAX } from "../../limits.ts";
+import { finish, type Steps } from "../../steps.ts";
 import { Fault, syntaxFault } from "../fault.ts";
 import { STATEMENT_WORDS } from "./keywords.ts";
 import { parsePlainCall } from "./parse-call.ts";
@@ -24,9 +25,14 @@ import type {
 } from "./tree.ts";
 
 /** Throws a Fault with the offset of what is wrong. */
-export function parseStatement(text: string): ParsedStatement {
-  const cursor = openText(text, parseQuery);
-  const statement = parseAny(cursor);
+export function parseStatement(text: string, tokensMax?: number): ParsedStatement {
+  return finish(parseInSteps(text, tokensMax));
+}
+
+/** The same with pauses between the documents of an INSERT, which may be many. */
+export function* parseInSteps(text: string, tokensMax?: number): Steps<ParsedStatement> {
+  const cursor = openText(text, parseQuery, tokensMax);
+  const statement = yield* parseAny(cursor);
   cursor.accept(";");
   cursor.expectEnd("the end of the statement");
   return { statement, directives: cursor.directives };
@@ -41,7 +47,7 @@ export function parseCondition(text: string): Expression {
 }
 
 /** A cursor at the beginning of a text that is worth reading. */
-export function openText(text: string, queries?: ParseQuery): TokenCursor {
+export function openText(text: string, queries?: ParseQuery, tokensMax?: number): TokenCursor {
   if (text.length > STATEMENT_LENGTH_MAX) {
     const message = `the text is longer than ${STATEMENT_LENGTH_MAX} characters; send data as parameters`;
     throw new Fault("query.too_large", message);
@@ -50,15 +56,15 @@ export function openText(text: string, queries?: ParseQuery): TokenCursor {
     const offset = text.search(/\p{Cs}/u);
     throw syntaxFault("text of whole characters", "half of a surrogate pair", offset);
   }
-  return new TokenCursor(text, queries);
+  return new TokenCursor(text, queries, tokensMax);
 }
 
-function parseAny(cursor: TokenCursor): Statement {
+function* parseAny(cursor: TokenCursor): Steps<Statement> {
   switch (cursor.token.word) {
     case "SELECT":
       return parseQuery(cursor);
     case "INSERT":
-      return parseInsert(cursor);
+      return yield* parseInsert(cursor);
     case "UPDATE":
       return parseUpdate(cursor);
     case "DELETE":
@@ -78,9 +84,9 @@ function parseAny(cursor: TokenCursor): Statement {
     case "EXPLAIN":
     case "PROFILE":
     case "ADVISE":
-      return parsePrefixed(cursor);
+      return yield* parsePrefixed(cursor);
     case "SYNC":
-      return parseSyncContext(cursor, cursor.advance().at);
+      return yield* parseSyncContext(cursor, cursor.advance().at);
     default:
       for (const word of STATEMENT_WORDS.slice(0, -1)) cursor.note(word);
       throw cursor.fault(STATEMENT_WORDS.at(-1) ?? "");
@@ -88,11 +94,12 @@ function parseAny(cursor: TokenCursor): Statement {
 }
 
 /** `EXPLAIN`, `PROFILE` or `ADVISE [AND PROVISION]`, then the statement that it is about. */
-function parsePrefixed(cursor: TokenCursor): Statement {
+function* parsePrefixed(cursor: TokenCursor): Steps<Statement> {
   const { at, word } = cursor.advance();
-  if (word === "EXPLAIN" && cursor.token.word === "SYNC") return parseExplainSync(cursor, at);
+  if (word === "EXPLAIN" && cursor.token.word === "SYNC")
+    return yield* parseExplainSync(cursor, at);
   const isProvision = word === "ADVISE" && cursor.acceptWords("AND PROVISION");
-  const statement = parseInner(cursor);
+  const statement = yield* parseInner(cursor);
   switch (word) {
     case "PROFILE":
       return { kind: "profile", at, statement };
@@ -110,21 +117,21 @@ function parseExecuteFunction(cursor: TokenCursor): ExecuteFunctionStatement {
 }
 
 /** Statements nest as expressions do. */
-function parseInner(cursor: TokenCursor): Statement {
+function* parseInner(cursor: TokenCursor): Steps<Statement> {
   cursor.enter();
-  const statement = parseAny(cursor);
+  const statement = yield* parseAny(cursor);
   cursor.leave();
   return statement;
 }
 
 /** `EXPLAIN SYNC collection, id FOR peerKey`; CONTEXT may be the name of a collection. */
-function parseExplainSync(
+function* parseExplainSync(
   cursor: TokenCursor,
   at: number,
-): ExplainStatement | ExplainSyncStatement {
+): Steps<ExplainStatement | ExplainSyncStatement> {
   const sync = cursor.expectWord("SYNC");
   if (cursor.token.word === "CONTEXT" && cursor.peek().type === "(") {
-    return { kind: "explain", at, statement: parseSyncContext(cursor, sync.at) };
+    return { kind: "explain", at, statement: yield* parseSyncContext(cursor, sync.at) };
   }
   const collection = parseCollectionName(cursor);
   cursor.expect(",");
@@ -134,12 +141,12 @@ function parseExplainSync(
 }
 
 /** `CONTEXT ( PEERS [WHERE …] ) statement`, behind SYNC, which stands at `at`. */
-function parseSyncContext(cursor: TokenCursor, at: number): SyncContextStatement {
+function* parseSyncContext(cursor: TokenCursor, at: number): Steps<SyncContextStatement> {
   cursor.expectWord("CONTEXT");
   cursor.expect("(");
   cursor.expectWord("PEERS");
   const where = parseWhere(cursor);
   cursor.expect(")");
-  const statement = parseInner(cursor);
+  const statement = yield* parseInner(cursor);
   return { kind: "sync_context", at, ...(where && { where }), statement };
 }

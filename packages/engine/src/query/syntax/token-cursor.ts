@@ -6,7 +6,7 @@
  */
 
 import { nearest } from "@bigpeer/protocol";
-import { NESTING_MAX, SUBQUERIES_MAX, SUBQUERY_DEPTH_MAX } from "../../limits.ts";
+import { NESTING_MAX, SUBQUERIES_MAX, SUBQUERY_DEPTH_MAX, TOKENS_MAX } from "../../limits.ts";
 import { Fault, syntaxFault } from "../fault.ts";
 import { CLAUSE_WORDS, NO_ALIAS, OPERATOR_WORDS } from "./keywords.ts";
 import { Lexer, shorten, type Token, type TokenType } from "./lexer.ts";
@@ -30,6 +30,9 @@ export class TokenCursor {
   token: Token;
   /** Tokens that were passed. */
   passed = 0;
+  readonly #tokensMax: number;
+  /** Tokens that may be passed before a pause. */
+  #passedMax: number;
   /** The last literal that a sign was folded into: a second sign before it is a mistake. */
   signed: LiteralNode | undefined;
 
@@ -38,9 +41,11 @@ export class TokenCursor {
   #queries = 0;
   #queryDepth = 0;
 
-  constructor(text: string, parseQuery?: ParseQuery) {
+  constructor(text: string, parseQuery?: ParseQuery, tokensMax: number = TOKENS_MAX) {
     this.#text = text;
     this.parseQuery = parseQuery;
+    this.#tokensMax = tokensMax;
+    this.#passedMax = tokensMax;
     this.#lexer = new Lexer(text);
     this.token = this.#lexer.next();
   }
@@ -67,8 +72,18 @@ export class TokenCursor {
     this.#ahead = undefined;
     this.#previous = passed;
     this.#triedCount = 0;
-    this.passed++;
+    if (++this.passed > this.#passedMax) throw this.#tooMany();
     return passed;
+  }
+
+  /** What comes is another piece of work, with as many tokens of its own. */
+  startPiece(): void {
+    this.#passedMax = this.passed + this.#tokensMax;
+  }
+
+  #tooMany(): Fault {
+    const message = `the text has more than ${this.#tokensMax} tokens; send long lists and documents as parameters`;
+    return new Fault("query.too_large", message, this.token.at);
   }
 
   accept(type: TokenType): boolean {

@@ -1,17 +1,9 @@
 /**
- * Walking over expressions: each child once, a copy with other children, a key for equal ones.
+ * Walking over expressions: each child once, a copy with other children.
  */
 
 import { unreachable } from "@bigpeer/protocol";
-import { Float } from "../value/datum.ts";
-import type {
-  Binding,
-  Expression,
-  ObjectEntry,
-  SlotNode,
-  SubqueryNode,
-  WhenClause,
-} from "./tree.ts";
+import type { Binding, Expression, ObjectEntry, WhenClause } from "./tree.ts";
 
 type Change = (expression: Expression) => Expression;
 
@@ -106,69 +98,92 @@ function mapBinding(binding: Binding, change: Change): Binding {
   return { ...binding, source: change(binding.source) };
 }
 
+/** Without a copy of anything: every stage looks through the whole tree, some of them several times. */
 export function eachChild(node: Expression, visit: (child: Expression) => void): void {
-  mapChildren(node, (child) => {
-    visit(child);
-    return child;
-  });
+  switch (node.kind) {
+    case "literal":
+    case "missing":
+    case "parameter":
+    case "name":
+    case "slot":
+    case "subquery":
+      return;
+    case "field":
+      visit(node.of);
+      return;
+    case "element":
+      visit(node.of);
+      visit(node.index);
+      return;
+    case "array":
+      for (const element of node.elements) visit(element);
+      return;
+    case "object":
+      for (const { key, value } of node.entries) {
+        visit(key);
+        visit(value);
+      }
+      return;
+    case "unary":
+    case "is":
+    case "cast":
+      visit(node.operand);
+      return;
+    case "binary":
+      visit(node.left);
+      visit(node.right);
+      return;
+    case "in":
+      visit(node.operand);
+      visit(node.list);
+      return;
+    case "between":
+      visit(node.operand);
+      visit(node.low);
+      visit(node.high);
+      return;
+    case "call":
+      for (const arg of node.args) visit(arg);
+      return;
+    default:
+      eachOptional(node, visit);
+  }
+}
+
+function eachOptional(node: OptionalNode, visit: (child: Expression) => void): void {
+  switch (node.kind) {
+    case "like":
+      visit(node.operand);
+      visit(node.pattern);
+      if (node.escape) visit(node.escape);
+      return;
+    case "case":
+      if (node.subject) visit(node.subject);
+      for (const { when, result } of node.whens) {
+        visit(when);
+        visit(result);
+      }
+      if (node.otherwise) visit(node.otherwise);
+      return;
+    case "quantifier":
+      visit(node.binding.source);
+      visit(node.condition);
+      return;
+    case "comprehension":
+      visit(node.binding.source);
+      if (node.key) visit(node.key);
+      visit(node.value);
+      if (node.condition) visit(node.condition);
+      return;
+    default:
+      unreachable(node);
+  }
 }
 
 /** Calls `visit` for the node and for everything in it. */
 export function eachNode(node: Expression, visit: (node: Expression) => void): void {
   visit(node);
   eachChild(node, (child) => eachNode(child, visit));
-}
-
-/** Equal for expressions that mean the same, wherever they stand. */
-export function expressionKey(node: Expression): string {
-  return JSON.stringify(node, (key, value: unknown) => {
-    if (!isMeaning(key)) return undefined;
-    if (typeof value === "bigint") return { bigint: String(value) };
-    if (value instanceof Float) return { float: value.value };
-    // JSON has no infinities: they would be nulls.
-    if (typeof value === "number" && !Number.isFinite(value)) return { number: String(value) };
-    if (isSubquery(value))
-      return { query: value.query, purpose: value.purpose, reads: readsOf(value) };
-    // Two equal comprehensions have variables of equal names in different slots.
-    return isVariable(value) ? { variable: value.name } : value;
-  });
-}
-
-function isSubquery(value: unknown): value is SubqueryNode {
-  const node = value as Partial<SubqueryNode> | null;
-  return typeof node === "object" && node?.kind === "subquery";
-}
-
-/** What its names stand for, where that is something around it; a variable is known by its name. */
-function readsOf({ bound }: SubqueryNode): string {
-  const imports = bound?.imports ?? [];
-  return imports.map(({ holds, outer }) => (holds === "variable" ? holds : outer)).join();
-}
-
-function isVariable(value: unknown): value is SlotNode {
-  const node = value as Partial<SlotNode> | null;
-  return typeof node === "object" && node?.kind === "slot" && node.holds === "variable";
-}
-
-/** As comparing the keys, but done with at the first difference. */
-export function isSameExpression(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  if (isVariable(a) && isVariable(b)) return a.name === b.name;
-  if (isSubquery(a) && isSubquery(b)) {
-    const isSameUse = a.purpose === b.purpose && readsOf(a) === readsOf(b);
-    return isSameUse && isSameExpression(a.query, b.query);
-  }
-  const keysA = Object.keys(a).filter(isMeaning);
-  const keysB = Object.keys(b).filter(isMeaning);
-  if (keysA.length !== keysB.length) return false;
-  return keysA.every((key) =>
-    isSameExpression((a as Record<string, unknown>)[key], (b as Record<string, unknown>)[key]),
-  );
-}
-
-function isMeaning(key: string): boolean {
-  return key !== "at" && key !== "slots";
 }
 
 /** The parts of a condition that must all be true. With a stack of its own: chains may be long. */
@@ -182,16 +197,17 @@ export function conjuncts(condition: Expression | undefined): Expression[] {
   return parts;
 }
 
-/** The slots that an expression reads, be it for a query in it. */
-export function slotsOf(node: Expression): ReadonlySet<number> {
-  const slots = new Set<number>();
+/** Whether an expression reads a slot that `isWanted`, be it for a query in it. */
+export function readsSlot(node: Expression, isWanted: (slot: number) => boolean): boolean {
+  let isFound = false;
   eachNode(node, (found) => {
-    if (found.kind === "slot") slots.add(found.slot);
+    if (isFound) return;
+    if (found.kind === "slot") isFound = isWanted(found.slot);
     else if (found.kind === "subquery") {
-      for (const { outer } of found.bound?.imports ?? []) slots.add(outer);
+      isFound = found.bound?.imports.some(({ outer }) => isWanted(outer)) ?? false;
     }
   });
-  return slots;
+  return isFound;
 }
 
 export function hasSubquery(node: Expression): boolean {

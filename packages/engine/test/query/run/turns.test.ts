@@ -146,3 +146,50 @@ test("all that begin between two pauses have one slice together; the others wait
   const all = results.map((result) => Promise.resolve(result));
   expect(await Promise.all(all)).toEqual(Array(20).fill("done"));
 });
+
+/** Pauses that end when the test says so, and a clock that work moves on. */
+function paused(): {
+  turns: Turns;
+  budget: Budget;
+  row: (name: string) => Steps<string>;
+  turn: () => Promise<string[]>;
+} {
+  let now = 0;
+  let waiting: (() => void)[] = [];
+  let done: string[] = [];
+  const pause = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
+  const elapsed = (): number => now;
+  const row = function* row(name: string): Steps<string> {
+    for (let i = 0; i < 3; i++) {
+      now += 75;
+      done.push(name);
+      if (i < 2) yield;
+    }
+    return name;
+  };
+  /** All pauses of this turn end; what was done in it. */
+  const turn = async (): Promise<string[]> => {
+    const ending = waiting;
+    waiting = [];
+    for (const end of ending) {
+      end();
+      for (let i = 0; i < 20; i++) await Promise.resolve();
+    }
+    const before = done;
+    done = [];
+    return before;
+  };
+  const budget = new Budget({ elapsed, timeMsMax: 1_000_000, bytesMax: 1000 });
+  return { turns: new Turns(pause, elapsed), budget, row, turn };
+}
+
+test("a long row that begins and one that goes on are not of one turn", async () => {
+  const { turns, budget, row, turn } = paused();
+  const held = { close: () => {} };
+  const all = ["a", "b", "c"].map((name) => Promise.resolve(turns.take(row(name), budget, held)));
+  const doneInTurns: string[][] = [];
+  for (let i = 0; i < 40; i++) doneInTurns.push(await turn());
+  expect(await Promise.all(all)).toEqual(["a", "b", "c"]);
+  expect(doneInTurns.flat()).toHaveLength(9);
+  expect(doneInTurns.filter((done) => done.length > 1)).toEqual([]);
+});

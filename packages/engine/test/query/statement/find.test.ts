@@ -6,6 +6,7 @@ import type { Value, ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MemoryPool } from "../../../src/query/frame/memory-pool.ts";
+import { finish } from "../../../src/query/frame/steps.ts";
 import type { FindRequest } from "../../../src/query/request.ts";
 import { prepareFind } from "../../../src/query/statement/find.ts";
 import { StatementRunner } from "../../../src/query/statement-runner.ts";
@@ -173,7 +174,9 @@ test("a filter that cannot be read tells where it went wrong", async () => {
 });
 
 test("a parameter is asked for under its name, in both spellings", () => {
-  const { parameters } = prepareFind({ collection: "cars", query: "a == $args.x && b < :y" });
+  const { parameters } = finish(
+    prepareFind({ collection: "cars", query: "a == $args.x && b < :y" }),
+  );
   expect(parameters.map(({ name }) => name)).toEqual(["x", "y"]);
 });
 

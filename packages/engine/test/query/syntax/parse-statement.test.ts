@@ -2,8 +2,9 @@
  * Statements about the store, statements about statements, and what surrounds all of them.
  */
 import { expect, test } from "vitest";
-import { STATEMENT_LENGTH_MAX } from "../../../src/limits.ts";
-import { parseStatement } from "../../../src/query/syntax/parse-statement.ts";
+import { STATEMENT_LENGTH_MAX, TOKENS_MAX } from "../../../src/limits.ts";
+import { parseFilter } from "../../../src/query/syntax/parse-filter.ts";
+import { parseInSteps, parseStatement } from "../../../src/query/syntax/parse-statement.ts";
 import { printStatement } from "../../../src/query/syntax/print.ts";
 import { faultOf, parsed } from "./parsed.ts";
 
@@ -140,6 +141,29 @@ test("a statement as long as it may be is read and printed", () => {
   const documents = Array.from({ length: 20_000 }, (_, i) => `({'_id': ${i}, 'a': [1, 'x']})`);
   const text = `INSERT INTO c DOCUMENTS ${documents.join(", ")}`;
   expect(printStatement(parseStatement(text).statement)).toBe(text);
+});
+
+test("a statement has a bound on its tokens; each document of an INSERT has as many again", () => {
+  const list = (count: number): string => Array.from({ length: count }, () => "0").join();
+  const half = list(TOKENS_MAX / 2 - 20);
+  expect(faultOf(`SELECT * FROM c WHERE a IN (${list(TOKENS_MAX)})`).code).toBe("query.too_large");
+  expect(parsed(`SELECT * FROM c WHERE a IN (${half})`)).toMatchObject({ kind: "select" });
+  const documents = Array.from({ length: 8 }, () => `({'a': [${half}]})`).join();
+  expect(parsed(`INSERT INTO c DOCUMENTS ${documents}`)).toMatchObject({ kind: "insert" });
+  expect(faultOf(`INSERT INTO c DOCUMENTS ${documents}, ({'a': [${list(TOKENS_MAX)}]})`).code).toBe(
+    "query.too_large",
+  );
+  expect(faultOf(`a IN (${list(TOKENS_MAX)})`, parseFilter).code).toBe("query.too_large");
+});
+
+test("there are pauses between the documents of an INSERT, also inside of other statements", () => {
+  const documents = Array.from({ length: 20_000 }, () => "({'a': [1, 'x']})").join();
+  for (const before of ["", "EXPLAIN ", "PROFILE ", "SYNC CONTEXT (PEERS) "]) {
+    const steps = parseInSteps(`${before}INSERT INTO c DOCUMENTS ${documents}`);
+    let pauses = 0;
+    while (steps.next().done !== true) pauses++;
+    expect(pauses, before).toBeGreaterThan(150);
+  }
 });
 
 test("text must be made of whole characters", () => {

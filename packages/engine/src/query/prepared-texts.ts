@@ -1,0 +1,109 @@
+/**
+ * PreparedTexts: statements and filters of one store that are ready to run, kept by their texts.
+ *
+ * A short text is prepared at once. A long one takes its turns with everything else, and what is made
+ * of it counts as memory of its statement.
+ */
+
+import { locatedSteps } from "./fault.ts";
+import type { Budget } from "./frame/budget.ts";
+import { finish, type Steps } from "./frame/steps.ts";
+import type { Turns } from "./run/turns.ts";
+import {
+  type FilterQuery,
+  type PreparedFind,
+  type PreparedTarget,
+  prepareFind,
+  prepareTarget,
+} from "./statement/find.ts";
+import { type PreparedStatement, prepareStatement } from "./statement/prepare.ts";
+import { StatementCache } from "./statement/statement-cache.ts";
+import type { SystemRow } from "./system/system-collections.ts";
+
+/** Characters of a text that is prepared at once: it has hardly more than a thousand tokens. */
+const SHORT_LENGTH = 2048;
+
+/** Rough bytes of what is made of a character of a long text, until the statement ends. */
+const BYTES_PER_CHARACTER = 64;
+
+/** What a text takes when it is prepared. Short ones are not worth counting. */
+export function preparedBytes(text: string): number {
+  return text.length <= SHORT_LENGTH ? 0 : BYTES_PER_CHARACTER * text.length;
+}
+
+/** Whose turns a text is prepared in, and what it counts against. */
+export interface PrepareOptions {
+  readonly budget: Budget;
+  readonly owner: string | undefined;
+  /** Nobody can wait for it. */
+  readonly isAtOnce?: boolean;
+}
+
+export class PreparedTexts {
+  readonly #turns: Turns;
+  readonly #elapsed: () => number;
+  readonly #statements = new StatementCache<PreparedStatement>();
+  readonly #finds = new StatementCache<PreparedFind>();
+  readonly #targets = new StatementCache<PreparedTarget>();
+
+  /** `elapsed` is a clock that never goes back. */
+  constructor(turns: Turns, elapsed: () => number) {
+    this.#turns = turns;
+    this.#elapsed = elapsed;
+  }
+
+  /** A promise only for a long text. */
+  takeStatement(
+    text: string,
+    onParsed: () => void,
+    options: PrepareOptions,
+  ): PreparedStatement | Promise<PreparedStatement> {
+    const known = this.#statements.find(text);
+    return known ?? this.#take(text, this.#preparing(text, onParsed), options);
+  }
+
+  statement(text: string, onParsed?: () => void): PreparedStatement {
+    return this.#statements.find(text) ?? finish(this.#preparing(text, onParsed));
+  }
+
+  takeFind(
+    { collection, query, sort = [] }: FilterQuery,
+    options: PrepareOptions,
+  ): PreparedFind | Promise<PreparedFind> {
+    const filter = { collection, query, sort };
+    const key = JSON.stringify([collection, query, sort]);
+    const known = this.#finds.find(key);
+    return known ?? this.#take(query, this.#preparingFind(key, filter), options);
+  }
+
+  target(collection: string, query: string): PreparedTarget {
+    return this.#targets.get(JSON.stringify([collection, query]), () =>
+      prepareTarget(collection, query),
+    );
+  }
+
+  /** The statements that are kept, for `system:shared_statements`. */
+  rows(): Iterable<SystemRow> {
+    return this.#statements.rows();
+  }
+
+  #take<T>(
+    text: string,
+    steps: Steps<T>,
+    { budget, owner, isAtOnce }: PrepareOptions,
+  ): T | Promise<T> {
+    if (isAtOnce === true || text.length <= SHORT_LENGTH) return finish(steps);
+    return this.#turns.take(steps, budget, NOTHING_HELD, owner);
+  }
+
+  *#preparing(text: string, onParsed: (() => void) | undefined): Steps<PreparedStatement> {
+    const steps = prepareStatement(text, this.#elapsed, onParsed);
+    return this.#statements.keep(text, yield* locatedSteps(text, steps));
+  }
+
+  *#preparingFind(key: string, filter: FilterQuery): Steps<PreparedFind> {
+    return this.#finds.keep(key, yield* locatedSteps(filter.query, prepareFind(filter)));
+  }
+}
+
+const NOTHING_HELD = { close: (): void => {} };
