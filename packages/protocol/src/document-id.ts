@@ -33,16 +33,36 @@ export function documentId(input: unknown): DocumentId {
     last = { id: input, key: plainTextKey(input) };
     return last;
   }
+  if (hasManyParts(input)) throw tooLong(`more than ${ID_SIZE_MAX} parts`);
   const id = checkValue(input, "_id");
   if (id === null) throw new PeerError("id.invalid", "expected an id, found null", { at: "_id" });
   refuseFloats(id, "_id");
   const key = orderedKey(id);
-  if (key.length > ID_SIZE_MAX) {
-    const message = `expected an id of at most ${ID_SIZE_MAX} bytes, found ${key.length}`;
-    throw new PeerError("id.invalid", message, { at: "_id" });
-  }
+  if (key.length > ID_SIZE_MAX) throw tooLong(`${key.length}`);
   // Scalars are their own canonical form (but -0); containers are read back with keys in order.
   return { id: typeof id === "object" || Object.is(id, -0) ? idOfKey(key) : id, key };
+}
+
+function tooLong(found: string): PeerError {
+  const message = `expected an id of at most ${ID_SIZE_MAX} bytes, found ${found}`;
+  return new PeerError("id.invalid", message, { at: "_id" });
+}
+
+/** Each part takes a byte at least: what has more of them is not worth looking at. */
+function hasManyParts(input: unknown): boolean {
+  if (typeof input !== "object" || input === null || input instanceof Uint8Array) return false;
+  const open: object[] = [input];
+  let count = 0;
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    for (const name in part) {
+      if (++count > ID_SIZE_MAX) return true;
+      const inner: unknown = (part as { readonly [name: string]: unknown })[name];
+      if (typeof inner === "object" && inner !== null && !(inner instanceof Uint8Array)) {
+        open.push(inner);
+      }
+    }
+  }
+  return false;
 }
 
 /** The id of an ordered key, or of one that begins at `offset`. */

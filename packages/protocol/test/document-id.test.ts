@@ -105,3 +105,30 @@ test("[V8] a binary id does not change with the bytes that it was made from", ()
   bytes[0] = 9;
   expect(id).toEqual(new Uint8Array([1, 2]));
 });
+
+test.each([
+  ["an object", (): Parts => Object.fromEntries(many((i) => [`k${i}`, i]))],
+  ["an array", (): Parts => many((i) => i)],
+  ["arrays in arrays", (): Parts => many(() => many(() => 0, 100))],
+])("[V8] of %s with more parts than an id may have bytes no more are looked at", (_, make) => {
+  let looks = 0;
+  const watched = (inner: Parts): Parts =>
+    new Proxy(inner, {
+      get: (target, name) => {
+        looks++;
+        const part: unknown = Reflect.get(target, name);
+        return typeof part === "object" && part !== null ? watched(part as Parts) : part;
+      },
+    });
+  const error = failureOf(() => documentId(watched(make())));
+  expect(error.message).toMatch(
+    /^expected an id of at most 1024 bytes, found more than 1024 parts/,
+  );
+  expect(looks).toBeLessThan(4 * ID_SIZE_MAX);
+});
+
+type Parts = object;
+
+function many<T>(make: (i: number) => T, count = 50_000): T[] {
+  return Array.from({ length: count }, (_, i) => make(i));
+}

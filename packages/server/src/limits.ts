@@ -29,6 +29,12 @@ export const BODY_VALUES_PER_CREDENTIAL_SIZE_MAX: number = 96 * 1024 * 1024;
 /** Fields of one object in a body: it is put together as a whole when it grows. */
 export const BODY_FIELDS_MAX = 262_144;
 
+/** Keys that documents are sorted by: each of them is compared for each pair of documents. */
+export const SORT_KEYS_MAX = 64;
+
+/** Changes of one update command, and type overrides of one upsert: they are prepared in one piece. */
+export const COMMAND_FIELDS_MAX = 5_000;
+
 /** How long a body may take to arrive. */
 export const BODY_MS_MAX = 30_000;
 

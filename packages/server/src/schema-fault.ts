@@ -20,6 +20,8 @@ export interface SchemaNode {
   /** False when there must be no other fields than those of `properties`. */
   readonly additionalProperties?: boolean;
   readonly items?: SchemaNode;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
   readonly minimum?: number;
   readonly maximum?: number;
 }
@@ -45,11 +47,24 @@ export function findFault(
 ): SchemaFault | undefined {
   if (schema.anyOf !== undefined) return alternativeFault(schema, schema.anyOf, value, at);
   if (isFitting(schema, value)) {
-    if (isObject(value)) return fieldFault(schema, value, at);
-    if (isArray(value)) return elementFault(schema, value, at);
+    if (isObject(value)) return countFault(schema, value, at) ?? fieldFault(schema, value, at);
+    if (isArray(value)) return countFault(schema, value, at) ?? elementFault(schema, value, at);
     return undefined;
   }
   const message = `expected ${describe(schema)}, found ${kindOf(value)}`;
+  return { message, at: at === "" ? "the body" : at };
+}
+
+function countFault(
+  { maxItems = Infinity, maxProperties = Infinity }: SchemaNode,
+  value: Value & object,
+  at: string,
+): SchemaFault | undefined {
+  const isList = isArray(value);
+  const count = isList ? value.length : Object.keys(value).length;
+  const most = isList ? maxItems : maxProperties;
+  if (count <= most) return undefined;
+  const message = `expected at most ${most} ${isList ? "elements" : "fields"}, found ${count}`;
   return { message, at: at === "" ? "the body" : at };
 }
 

@@ -6,6 +6,7 @@
  */
 
 import type { Value } from "@bigpeer/protocol";
+import { COMMAND_FIELDS_MAX, SORT_KEYS_MAX } from "../limits.ts";
 import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../schema.ts";
 
 const INT32_MAX = 2_147_483_647;
@@ -128,7 +129,7 @@ const FindRequestSchema = Type.Object(
     args: ARGS,
     limit: optional(int32({ default: 1000, description: "Documents at most." })),
     offset: optional(int32({ default: 0, description: "Documents to skip." })),
-    sort: optional(Type.Array(SortSchema)),
+    sort: optional(Type.Array(SortSchema, { maxItems: SORT_KEYS_MAX })),
     describe: optional(
       Type.Boolean({
         default: false,
@@ -165,7 +166,7 @@ const WriteCommandSchema = Type.Union(
         method: Type.Literal("update"),
         collection: COLLECTION,
         query: QUERY,
-        commands: Type.Array(UpdateCommandSchema),
+        commands: Type.Array(UpdateCommandSchema, { maxItems: COMMAND_FIELDS_MAX }),
         args: ARGS,
       },
       { title: "UpdateWriteCommand" },
@@ -176,7 +177,9 @@ const WriteCommandSchema = Type.Union(
         collection: COLLECTION,
         value: Type.Unsafe<Value>({ description: "The fields; merged into the document." }),
         id: Type.Optional(Type.Unsafe<Value>({ description: "Made when it is left out." })),
-        valueTypeOverrides: optional(Type.Record(Type.String(), TypeOverrideSchema)),
+        valueTypeOverrides: optional(
+          Type.Record(Type.String(), TypeOverrideSchema, { maxProperties: COMMAND_FIELDS_MAX }),
+        ),
       },
       { title: "UpsertWriteCommand" },
     ),

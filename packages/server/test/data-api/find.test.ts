@@ -219,3 +219,14 @@ test.each([
   expect(status).toBe(400);
   expect(body).toEqual({ message: expect.stringContaining(message) });
 });
+
+test("[H21] more sort keys than 64 are refused", async () => {
+  const keys = (count: number): object[] =>
+    Array.from({ length: count }, (_, i) => ({ property: `p${i}`, direction: "asc" }));
+  expect(await ids({ sort: keys(64) })).toEqual(["c1", "c2", "c3"]);
+  const { status, body } = await find({ sort: keys(65) });
+  expect(status).toBe(400);
+  expect(body).toMatchObject({
+    message: expect.stringContaining("expected at most 64 elements, found 65 at sort"),
+  });
+});

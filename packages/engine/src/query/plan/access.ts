@@ -165,7 +165,13 @@ function chooseFiltering(
   const { probe } = term;
   if (probe === undefined) return undefined;
   const tests = testsOf(probe);
-  const found = indexes.map((index) => matchIndex(index, tests, { term, wish })).filter(isUseful);
+  const found: IndexAccess[] = [];
+  for (const index of indexes) {
+    // Without a test of its first key it opens no way. There may be many indexes and conditions.
+    if (!tests.has(pathName(index.keys[0]?.path ?? []))) continue;
+    const access = matchIndex(index, tests, { term, wish });
+    if (isUseful(access)) found.push(access);
+  }
   found.sort((a, b) => rankOf(b) - rankOf(a));
   const [best] = found;
   if (best === undefined) return chooseUnion(probe, indexes);
@@ -375,6 +381,8 @@ function orderingOf(
   return { walk, isOrdered: true };
 }
 
+const pathNames = new WeakMap<Path, string>();
+
 const ID_NAME = pathName(["_id"]);
 
 export function isIdPath(path: Path): boolean {
@@ -382,5 +390,10 @@ export function isIdPath(path: Path): boolean {
 }
 
 function pathName(path: Path): string {
-  return JSON.stringify(path);
+  let name = pathNames.get(path);
+  if (name === undefined) {
+    name = JSON.stringify(path);
+    pathNames.set(path, name);
+  }
+  return name;
 }

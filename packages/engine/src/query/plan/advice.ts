@@ -95,7 +95,8 @@ function suggestion(
   const terms = termsOf(probe);
   const points = distinctPaths(terms.filter(({ test }) => isPointTest(test)));
   const ranges = distinctPaths(terms.filter(({ test }) => !isPointTest(test))).slice(0, 1);
-  const isFixed = (path: Path): boolean => points.some((point) => isSamePath(point, path));
+  const fixed = new Set(points.map((path) => JSON.stringify(path)));
+  const isFixed = (path: Path): boolean => fixed.has(JSON.stringify(path));
   const ordered = order.filter(({ path }) => !isIdPath(path) && !isFixed(path));
   // An order alone saves nothing where all rows are wanted.
   const isFiltering = points.length > 0 || ranges.length > 0;
@@ -121,11 +122,12 @@ function termsOf(probe: Probe | undefined): ProbeTerm[] {
 }
 
 function distinctPaths(terms: readonly ProbeTerm[]): Path[] {
-  const paths: Path[] = [];
+  const paths = new Map<string, Path>();
   for (const { path } of terms) {
-    if (!paths.some((known) => isSamePath(known, path))) paths.push(path);
+    const name = JSON.stringify(path);
+    if (!paths.has(name)) paths.set(name, path);
   }
-  return paths;
+  return [...paths.values()];
 }
 
 function isSamePath(a: Path, b: Path): boolean {

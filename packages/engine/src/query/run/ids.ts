@@ -2,13 +2,22 @@
  * Ids that a statement names: evaluated, checked, each as the id of a document.
  */
 
-import { documentId, PeerError, type Value } from "@bigpeer/protocol";
+import { type DocumentId, documentId, PeerError, type Value } from "@bigpeer/protocol";
 import { compile } from "../compile/expression.ts";
+import type { Budget } from "../frame/budget.ts";
 import type { Frame } from "../frame/frame.ts";
+import { mergeSorted } from "../frame/merge-sort.ts";
+import type { Steps } from "../frame/steps.ts";
 import type { IdsAccess, NamedIds } from "../plan/access.ts";
 import { Failure, isDatumArray, MISSING, type Outcome, toValue } from "../value/datum.ts";
 
-export type Ids = (frame: Frame) => Value[];
+/** At once, or with pauses where they are many. */
+export type NamedIdValues = readonly Value[] | Steps<readonly Value[]>;
+
+export type Ids = (frame: Frame) => NamedIdValues;
+
+/** So many are looked at in one piece. */
+const IDS_AT_ONCE = 1024;
 
 export function compileIds({ ids, keepsRepeats }: IdsAccess): Ids {
   const evaluate = compileNamed(ids);
@@ -18,8 +27,19 @@ export function compileIds({ ids, keepsRepeats }: IdsAccess): Ids {
     const values = evaluate(frame);
     budget.endPiece();
     budget.step(values.length);
+    if (values.length > IDS_AT_ONCE) return inSteps(values, keepsRepeats, budget);
     return keepsRepeats || values.length < 2 ? validIds(values) : distinct(values);
   };
+}
+
+/** All of them, with the pauses that they need. */
+export function* idsIn(named: NamedIdValues): Generator<undefined, readonly Value[], void> {
+  if (!("next" in named)) return named;
+  for (;;) {
+    const { done, value } = named.next();
+    if (done === true) return value;
+    yield undefined;
+  }
 }
 
 function compileNamed(named: NamedIds): (frame: Frame) => readonly Outcome[] {
@@ -43,6 +63,32 @@ function validIds(values: readonly Outcome[]): Value[] {
   return ids;
 }
 
+/** The same as `validIds` or `distinct`, in pieces. */
+function* inSteps(
+  values: readonly Outcome[],
+  keepsRepeats: boolean,
+  budget: Budget,
+): Steps<readonly Value[]> {
+  const all: DocumentId[] = [];
+  for (const [i, value] of values.entries()) {
+    if (i % IDS_AT_ONCE === IDS_AT_ONCE - 1) yield;
+    const found = toId(value);
+    if (found !== undefined) all.push(found);
+  }
+  if (keepsRepeats) return all.map(({ id }) => id);
+  const before = (a: number, b: number): boolean =>
+    (all[a] as DocumentId).key < (all[b] as DocumentId).key;
+  const places = yield* mergeSorted(Uint32Array.from(all.keys()), before, budget);
+  const ids: Value[] = [];
+  let last: string | undefined;
+  for (const place of places) {
+    const { id, key } = all[place] as DocumentId;
+    if (key !== last && ids.push(id) % IDS_AT_ONCE === 0) yield;
+    last = key;
+  }
+  return ids;
+}
+
 /** Each once, in the order in which a scan would find them. */
 function distinct(values: readonly Outcome[]): Value[] {
   const byKey = new Map<string, Value>();
@@ -55,7 +101,7 @@ function distinct(values: readonly Outcome[]): Value[] {
 }
 
 /** Undefined for what can be the id of no document. */
-export function toId(outcome: Outcome): { id: Value; key: string } | undefined {
+export function toId(outcome: Outcome): DocumentId | undefined {
   if (outcome === MISSING || outcome === null || outcome instanceof Failure) return undefined;
   try {
     return documentId(toValue(outcome));

@@ -33,11 +33,18 @@ function valueOf(node: Expression, frame: Frame): Outcome {
 /** Ranges at most, where several lists together make them; of one list there may be more. */
 const RANGES_MAX = 4096;
 
-/** The ranges of an index that an access reads, no two of them the same; none when nothing fits. */
-export function indexRanges(access: IndexAccess, frame: Frame): IndexRange[] {
+/** Members of one list at most: they are put in order in one piece. */
+const MEMBERS_MAX = 16_384;
+
+/**
+ * The ranges of an index that an access reads, no two of them the same; none when nothing fits.
+ * Undefined when a list names so much that a scan is as good.
+ */
+export function indexRanges(access: IndexAccess, frame: Frame): IndexRange[] | undefined {
   let equal: (Value | undefined)[][] = [[]];
   for (const [i, point] of access.points.entries()) {
     const values = pointValues(point, frame);
+    if (values === undefined) return i === 0 ? undefined : equal.map((each) => ({ equal: each }));
     // Fewer keys find more, and what is too much is left out by the condition itself.
     if (i > 0 && equal.length * values.length > RANGES_MAX)
       return equal.map((each) => ({ equal: each }));
@@ -49,7 +56,7 @@ export function indexRanges(access: IndexAccess, frame: Frame): IndexRange[] {
   return span === undefined ? [] : equal.map((each) => ({ equal: each, ...span }));
 }
 
-function pointValues(test: PointTest, frame: Frame): readonly (Value | undefined)[] {
+function pointValues(test: PointTest, frame: Frame): readonly (Value | undefined)[] | undefined {
   switch (test.kind) {
     case "missing":
       return [undefined];
@@ -59,7 +66,8 @@ function pointValues(test: PointTest, frame: Frame): readonly (Value | undefined
       return comparable([valueOf(test.value, frame)]);
     default: {
       const list = valueOf(test.list, frame);
-      return isDatumArray(list) ? distinct(comparable(list)) : [];
+      if (!isDatumArray(list)) return [];
+      return list.length > MEMBERS_MAX ? undefined : distinct(comparable(list));
     }
   }
 }

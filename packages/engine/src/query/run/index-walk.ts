@@ -19,7 +19,7 @@ import type { Access, IndexAccess, OrderPath, ScanAccess, Walk } from "../plan/a
 import { compareData } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
 import type { Execution } from "./execution.ts";
-import { compileIds } from "./ids.ts";
+import { compileIds, idsIn, type NamedIdValues } from "./ids.ts";
 import { indexRanges, spanOf } from "./index-range.ts";
 
 /** Where documents are looked for, and for whom. */
@@ -45,7 +45,7 @@ interface ScanWay {
 
 interface KeysWay {
   readonly kind: "keys";
-  readonly keys: readonly string[];
+  readonly ids: NamedIdValues;
 }
 
 interface IndexWay {
@@ -110,12 +110,13 @@ function wayOf(access: Access, frame: Frame): Way {
   switch (access.kind) {
     case "scan":
       return { kind: "scan", range: scanRange(access, frame) };
-    case "ids": {
-      const ids = compileIds(access)(frame);
-      return { kind: "keys", keys: ids.map((id) => documentId(id).key) };
+    case "ids":
+      return { kind: "keys", ids: compileIds(access)(frame) };
+    case "index": {
+      const ranges = indexRanges(access, frame);
+      // Rows are the same, and come in the order of ids: where there are lists no other is walked.
+      return ranges === undefined ? { kind: "scan", range: {} } : { kind: "index", access, ranges };
     }
-    case "index":
-      return { kind: "index", access, ranges: indexRanges(access, frame) };
     default:
       return { kind: access.kind, arms: access.arms.map((arm) => wayOf(arm, frame)) };
   }
@@ -252,7 +253,7 @@ function scanAll({ execution, collection, needed }: Search): Found<StoredDocumen
 function* collectKeys(way: Way, search: Gathering, room: number): Collecting<string> {
   switch (way.kind) {
     case "keys":
-      return way.keys;
+      return yield* collectNamed(way, search);
     case "index": {
       const entries = yield* collectEntries(way, search, room);
       return entries?.map(({ idKey }) => idKey);
@@ -264,6 +265,16 @@ function* collectKeys(way: Way, search: Gathering, room: number): Collecting<str
     default:
       return yield* collectIntersection(way, search, room);
   }
+}
+
+function* collectNamed({ ids }: KeysWay, { execution }: Search): Paused<readonly string[]> {
+  const pace = new Pace(execution.run.budget);
+  const keys: string[] = [];
+  for (const id of yield* idsIn(ids)) {
+    keys.push(documentId(id).key);
+    if (pace.isPauseDue()) yield undefined;
+  }
+  return keys;
 }
 
 function* collectScanned({ range }: ScanWay, search: Gathering, room: number): Collecting<string> {

@@ -22,7 +22,7 @@ import { Failure } from "../value/datum.ts";
 import { chooseFor, neededOf } from "./choose.ts";
 import { getDocument, readDocument } from "./declared-read.ts";
 import { type Execution, warnOf } from "./execution.ts";
-import { compileIds } from "./ids.ts";
+import { compileIds, idsIn, type NamedIdValues } from "./ids.ts";
 import { findDocuments } from "./index-walk.ts";
 import { compileJoin } from "./join.ts";
 import { profiled } from "./profile.ts";
@@ -213,8 +213,8 @@ function compileLookUp(
     const typing = { isStrict, types };
     const place = { view, collection: name };
     const wanted = ids(frame);
-    const only = wanted[0];
-    if (wanted.length > 1) return lookUp(wanted, (id) => getDocument(id, typing, place));
+    if (!isFew(wanted)) return lookUp(wanted, (id) => getDocument(id, typing, place));
+    const [only] = wanted;
     // What most statements ask for, without a generator.
     const document = only === undefined ? undefined : getDocument(only, typing, place);
     return document === undefined ? [] : [document];
@@ -231,26 +231,32 @@ function* mapped(
 /** Ids without a document after which a pause is offered. */
 const ABSENT_PER_PAUSE = 64;
 
+/** None or one. */
+function isFew(named: NamedIdValues): named is readonly Value[] {
+  return Array.isArray(named) && named.length < 2;
+}
+
 function* lookUp(
-  ids: readonly Value[],
+  named: NamedIdValues,
   get: (id: Value) => StoredDocument | undefined,
 ): Found<StoredDocument> {
   let absent = 0;
-  for (const id of ids) {
+  for (const id of yield* idsIn(named)) {
     const document = get(id);
     if (document !== undefined || ++absent % ABSENT_PER_PAUSE === 0) yield document;
   }
 }
 
 /** Rows of a system collection by id: they are in no store that could be asked. */
-function* pick(documents: Found<StoredDocument>, ids: readonly Value[]): Found<StoredDocument> {
+function* pick(documents: Found<StoredDocument>, named: NamedIdValues): Found<StoredDocument> {
   const byKey = new Map<string, StoredDocument>();
   for (const document of documents) {
     if (document === undefined) yield undefined;
     else byKey.set(documentId(document.id).key, document);
   }
-  for (const id of ids) {
+  let absent = 0;
+  for (const id of yield* idsIn(named)) {
     const document = byKey.get(documentId(id).key);
-    if (document !== undefined) yield document;
+    if (document !== undefined || ++absent % ABSENT_PER_PAUSE === 0) yield document;
   }
 }

@@ -4,6 +4,10 @@
 
 import { isArray, isObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { chooseAccess, NO_WISH } from "../../../src/query/plan/access.ts";
+import type { Probe } from "../../../src/query/plan/probe.ts";
+import type { Expression } from "../../../src/query/syntax/tree.ts";
+import type { IndexDefinition } from "../../../src/store/index-entry.ts";
 import { numbered, openStatements, type Statements } from "../../support/run-statements.ts";
 
 const INDEXES = [
@@ -223,4 +227,27 @@ describe("what indexes do not have", () => {
     await statements.rows("ALTER SYSTEM SET DQL_STRICT_MODE = true");
     expect((await planOf("SELECT k FROM c WHERE k = 1", statements))[0]).toBe("scan");
   });
+});
+
+test("many conditions and many indexes: an index is only matched where its first key is asked for", () => {
+  let looks = 0;
+  const indexes = Array.from({ length: 60 }, (_, i): IndexDefinition => {
+    const keys = [{ path: [`f${i}`], isDescending: false }];
+    return {
+      collection: "c",
+      name: `i${i}`,
+      number: i,
+      get keys() {
+        looks++;
+        return keys;
+      },
+    };
+  });
+  const value: Expression = { kind: "literal", value: 1, at: 0 };
+  const parts = Array.from({ length: 1000 }, (_, i): Probe => {
+    return { kind: "term", path: [`f${i % 60}`], test: { kind: "equal", value } };
+  });
+  const term = { probe: { kind: "any", parts } as const, reads: undefined, hint: undefined };
+  expect(chooseAccess(term, NO_WISH, indexes).access.kind).toBe("union");
+  expect(looks).toBeLessThan(1.2 * parts.length * indexes.length);
 });

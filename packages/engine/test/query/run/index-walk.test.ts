@@ -4,6 +4,10 @@
 
 import { isArray, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { newFrame } from "../../../src/query/frame/frame.ts";
+import type { NamedIds } from "../../../src/query/plan/access.ts";
+import { compileIds, idsIn } from "../../../src/query/run/ids.ts";
+import { testRun } from "../../support/function-call.ts";
 import { openStatements, type Statements } from "../../support/run-statements.ts";
 
 async function openWith(docs: readonly Value[], ...indexes: string[]): Promise<Statements> {
@@ -160,4 +164,47 @@ describe("what an index gives back", () => {
     expect(row).toEqual({ n: 500 });
     expect(isArray(await rows("SELECT n FROM c WHERE n = 100499"))).toBe(true);
   });
+});
+
+describe("long lists", () => {
+  const list = Array.from({ length: 20_000 }, (_, i) => (i * 7919) % 20_000);
+
+  test.each([
+    "SELECT _id FROM c WHERE _id IN :list",
+    "SELECT _id FROM c USE IDS LIST :list",
+    "SELECT _id FROM c WHERE _id IN :list OR k = 3",
+    "SELECT _id FROM c WHERE k IN :list",
+  ])("%s finds what a scan finds, with pauses", async (statement) => {
+    // Each look at the clock is a slice, so each pause that is offered is taken.
+    let ms = 0;
+    let pauses = 0;
+    const elapsed = (): number => (ms += 100);
+    const pause = async (): Promise<void> => void pauses++;
+    const statements = await openStatements({ timeMs: 1e12 }, { elapsed, pause });
+    await statements.rows("INSERT INTO c DOCUMENTS (:docs)", { docs: many });
+    await statements.rows("CREATE INDEX k ON c (k)");
+    await statements.store.whenIndexesReady();
+    const few = [...new Set(list)].filter((i) => i < 3000);
+    const sorted = statement.includes("USE") ? few : few.toSorted((a, b) => a - b);
+    pauses = 0;
+    const found = await statements.rows(statement, { list });
+    expect(found).toEqual(sorted.map((_id) => ({ _id })));
+    expect(pauses).toBeGreaterThan(15);
+  });
+
+  test.each([true, false])(
+    "ids are put in order in pieces; repeats are kept: %s",
+    (keepsRepeats) => {
+      const ids: NamedIds = { kind: "id_list", list: { kind: "parameter", name: "list", at: 0 } };
+      const named = compileIds({ kind: "ids", ids, keepsRepeats });
+      const frame = newFrame({ ...testRun(), args: { list: [...list, ...list] } }, 1);
+      const steps = idsIn(named(frame));
+      let pauses = 0;
+      let next = steps.next();
+      for (; next.done !== true; next = steps.next()) pauses++;
+      expect(pauses).toBeGreaterThan(30);
+      const sorted = Array.from({ length: 20_000 }, (_, i) => i);
+      expect(next.value).toEqual(keepsRepeats ? [...list, ...list] : sorted);
+    },
+  );
 });
