@@ -117,7 +117,7 @@ test.each([
       get: (target, name) => {
         looks++;
         const part: unknown = Reflect.get(target, name);
-        return typeof part === "object" && part !== null ? watched(part as Parts) : part;
+        return typeof part === "object" && part !== null ? watched(part) : part;
       },
     });
   const error = failureOf(() => documentId(watched(make())));

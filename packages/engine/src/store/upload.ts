@@ -248,13 +248,23 @@ export function checkEnvelope({ site, number, digest }: Upload): void {
   throw new PeerError("operation.invalid", message);
 }
 
-/** The steps of an upload in normal form; refuses what has a wrong shape. */
+/**
+ * The steps of an upload in normal form; refuses what has a wrong shape. One that writes nothing would
+ * be a transaction that nobody judges.
+ */
 export function* checkSteps(upload: Upload): Steps<UploadStep[]> {
+  if (upload.steps.length === 0) {
+    throw new PeerError("operation.invalid", "expected at least one step", { at: "steps" });
+  }
   const steps: UploadStep[] = [];
   for (const [i, { time, operations }] of upload.steps.entries()) {
     if (!Number.isSafeInteger(time) || time < 1) {
       const at = `steps[${i}].time`;
       throw new PeerError("operation.invalid", "expected a time of at least 1", { at });
+    }
+    if (operations.length === 0) {
+      const at = `steps[${i}].operations`;
+      throw new PeerError("operation.invalid", "expected at least one operation", { at });
     }
     const checked: UploadOperation[] = [];
     for (const [j, operation] of operations.entries()) {

@@ -11,6 +11,7 @@ import {
   uploadDigest,
 } from "../../src/store/upload.ts";
 import { fieldsOf, type OpenStore, openStore, problems } from "../support/open-store.ts";
+import { outcomeOf, SiteUploads } from "../support/site-uploads.ts";
 import { START_MS, testPlatform } from "../support/test-platform.ts";
 
 const SITE = "00000000000000aa";
@@ -328,4 +329,22 @@ test("[K27] the digest of a large upload, and what it names, are made a few oper
     expect(most).toBeLessThan(500);
   }
   await store.close();
+});
+
+test("[S26] an upload that writes nothing is refused: nobody would judge it", async () => {
+  const { store } = await openStore();
+  const uploads = new SiteUploads(platform, SITE, NOW - 1000);
+  const empty = [
+    uploads.ofSteps(),
+    uploads.ofSteps([]),
+    uploads.ofSteps([insert("a", { n: 1 })], []),
+  ];
+  const told = [];
+  for (const upload of empty) told.push(outcomeOf(await store.upload(upload)));
+  expect(told).toEqual([
+    "refused: expected at least one step at steps",
+    "refused: expected at least one operation at steps[0].operations",
+    "refused: expected at least one operation at steps[1].operations",
+  ]);
+  expect(fieldsOf(store, "c", "a")).toBeUndefined();
 });

@@ -400,14 +400,14 @@ test("[H26] a batch that changes nothing has the id of the last transaction", as
 test("[H28] [H29] one command changes or types at most 5,000 fields", async () => {
   const names = Array.from({ length: 5001 }, (_, i) => `f${i}`);
   const commands = names.map((path) => ({ method: "set", path, value: 1 }));
-  const update = { method: "update", collection: "wide", query: "true", commands };
-  expect(await message(update)).toContain(
+  const edited = { method: "update", collection: "wide", query: "true", commands };
+  expect(await message(edited)).toContain(
     "expected at most 5000 elements, found 5001 at commands[0].commands",
   );
   const value = Object.fromEntries(names.map((name) => [name, 1]));
   const valueTypeOverrides = Object.fromEntries(names.map((name) => [name, "register"]));
-  const upsert = { method: "upsert", collection: "wide", id: 1, value, valueTypeOverrides };
-  expect(await message(upsert)).toContain(
+  const typed = { method: "upsert", collection: "wide", id: 1, value, valueTypeOverrides };
+  expect(await message(typed)).toContain(
     "expected at most 5000 fields, found 5001 at commands[0].valueTypeOverrides",
   );
 });
