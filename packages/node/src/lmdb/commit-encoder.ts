@@ -21,6 +21,7 @@ export interface Removal extends EntrySize {
   readonly key: Key;
   readonly chunk: undefined;
   readonly start: number;
+  readonly isAlone: false;
 }
 
 /** Entries that are encoded, and handed to lmdb, at once: about ten milliseconds of each. */
@@ -87,7 +88,9 @@ export class CommitEncoder {
       if (error !== TOO_LARGE) throw error;
     }
     yield;
-    return this.#sealed(yield* this.#encoder.encodeInSteps(value, key));
+    const record = yield* this.#encoder.encodeInSteps(value, key);
+    yield* this.#check.sealInSteps(record, key);
+    return record;
   }
 
   #sealed(record: LentBytes): LentBytes {
@@ -98,7 +101,7 @@ export class CommitEncoder {
 
 /** Of the shape of bytes that are lent: so the code that goes through all knows only one. */
 function removalOf(key: Key): Removal {
-  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0 };
+  return { key, keySize: key.length, chunk: undefined, start: 0, size: 0, isAlone: false };
 }
 
 function assertKey(key: Key): void {

@@ -307,7 +307,7 @@ export class LmdbKeyValue implements KeyValue {
 
   async #commitRecords(
     environment: Environment,
-    encoded: readonly EncodedWrite[],
+    encoded: EncodedWrite[],
     beside: readonly ShapeRecord[],
   ): Promise<void> {
     try {
@@ -453,7 +453,7 @@ function realFolder(folder: string): string {
 
 function writeAll(
   environment: Environment,
-  encoded: readonly EncodedWrite[],
+  encoded: EncodedWrite[],
   beside: readonly ShapeRecord[],
 ): Promise<unknown> {
   if (encoded.length <= ENTRIES_AT_ONCE) return queueWrites(environment, encoded, beside);

@@ -12,12 +12,22 @@ export type PackedTree = "values" | "shapes";
 export interface UnpackedEntry {
   readonly key: string;
   readonly value: Uint8Array | undefined;
+  /** Whether its memory has nothing else in it but room in front: then it goes as it is. */
+  readonly isAlone?: boolean;
 }
 
-/** What was encoded, one by one: the bytes are lent. */
-export function* unpacked(encoded: readonly EncodedWrite[]): Generator<UnpackedEntry> {
-  for (const { key, chunk, start, size } of encoded) {
-    yield { key, value: chunk?.subarray(start, start + size) };
+/**
+ * What was encoded, one by one, and the list is empty afterwards: so the memory of what was taken need
+ * not be kept until the commit is over.
+ */
+export function* unpacked(encoded: EncodedWrite[]): Generator<UnpackedEntry> {
+  const all: (EncodedWrite | undefined)[] = encoded.splice(0);
+  for (let i = 0; i < all.length; i++) {
+    const each = all[i];
+    all[i] = undefined;
+    if (each === undefined) continue;
+    const { key, chunk, start, size, isAlone } = each;
+    yield { key, value: chunk?.subarray(start, start + size), isAlone };
   }
 }
 
@@ -26,24 +36,50 @@ const HEAD_SIZE = 8;
 /** About what a piece has; an entry that is larger is a piece of its own. */
 export const PIECE_SIZE: number = 64 * 1024;
 
+/** The room that an entry needs in front of its value to be a piece as it is. */
+export function packedFront(key: string): number {
+  return HEAD_SIZE + key.length;
+}
+
 /** All entries in pieces, each of which is the taker's. */
 export function* packEntries(entries: Iterable<UnpackedEntry>): Generator<ArrayBuffer> {
   let piece = Buffer.allocUnsafeSlow(PIECE_SIZE);
   let end = 0;
-  for (const { key, value } of entries) {
+  for (const { key, value, isAlone } of entries) {
+    if (isAlone === true && value !== undefined) {
+      if (end > 0) yield cut(piece, end);
+      yield packedAlone(key, value);
+      piece = Buffer.allocUnsafeSlow(PIECE_SIZE);
+      end = 0;
+      continue;
+    }
     const size = HEAD_SIZE + key.length + (value?.length ?? 0);
     if (end + size > piece.length) {
       if (end > 0) yield cut(piece, end);
       piece = Buffer.allocUnsafeSlow(Math.max(PIECE_SIZE, size));
       end = 0;
     }
-    piece.writeUInt32LE(key.length, end);
-    piece.writeUInt32LE(value === undefined ? 0 : value.length + 1, end + 4);
-    piece.write(key, end + HEAD_SIZE, "latin1");
+    writeHead(piece, end, key, value);
     if (value !== undefined) piece.set(value, end + HEAD_SIZE + key.length);
     end += size;
   }
   if (end > 0) yield cut(piece, end);
+}
+
+/** A large value is not copied: its memory becomes the piece. */
+function packedAlone(key: string, { buffer, byteOffset, length }: Uint8Array): ArrayBuffer {
+  if (byteOffset !== packedFront(key) || buffer.byteLength !== byteOffset + length) {
+    throw new TypeError("expected memory with room for the head and the key, and the value");
+  }
+  const piece = Buffer.from(buffer);
+  writeHead(piece, 0, key, piece.subarray(byteOffset));
+  return cut(piece, piece.length);
+}
+
+function writeHead(piece: Buffer, at: number, key: string, value: Uint8Array | undefined): void {
+  piece.writeUInt32LE(key.length, at);
+  piece.writeUInt32LE(value === undefined ? 0 : value.length + 1, at + 4);
+  piece.write(key, at + HEAD_SIZE, "latin1");
 }
 
 /** What is taken is not read further than this. */

@@ -26,6 +26,9 @@ const PRIME_4 = 0x27d4eb2f | 0;
 const PRIME_5 = 0x165667b1 | 0;
 const STRIPE = 16;
 
+/** Bytes that are summed up between two pauses: about a millisecond. */
+const SUM_AT_ONCE = 1024 * 1024;
+
 const FNV_START = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
 
@@ -64,6 +67,19 @@ export class RecordCheck {
     this.#view.setInt32(start + 1, this.#sum(start + CHECK_SIZE, start + size, key), true);
   }
 
+  /** As seal, with pauses where the record is large. Nobody changes it meanwhile. */
+  *sealInSteps(record: SealedBytes, key: Key): Generator<void, void> {
+    const { chunk, start, size } = record;
+    if (size <= SUM_AT_ONCE) {
+      this.seal(chunk, start, size, key);
+      return;
+    }
+    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const sum = yield* xxh32InSteps(view, start + CHECK_SIZE, start + size, seedOf(key));
+    chunk[start] = CHECKED;
+    view.setInt32(start + 1, sum, true);
+  }
+
   #look(bytes: Uint8Array): void {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -72,6 +88,13 @@ export class RecordCheck {
   #sum(start: number, end: number, key: Key): number {
     return xxh32(this.#view, start, end, seedOf(key));
   }
+}
+
+/** A record inside of larger memory. */
+export interface SealedBytes {
+  readonly chunk: Uint8Array;
+  readonly start: number;
+  readonly size: number;
 }
 
 /** Whether a record has a checksum, right or not. */
@@ -112,7 +135,59 @@ export function xxh32(view: DataView, start: number, end: number, seed: number):
   } else {
     hash = (seed + PRIME_5) | 0;
   }
-  hash = (hash + (end - start)) | 0;
+  return withRest(view, at, end, (hash + (end - start)) | 0);
+}
+
+/** The same with pauses. */
+export function* xxh32InSteps(
+  view: DataView,
+  start: number,
+  end: number,
+  seed: number,
+): Generator<void, number> {
+  if (end - start < STRIPE) return xxh32(view, start, end, seed);
+  const lanes: Lanes = [
+    (seed + PRIME_1 + PRIME_2) | 0,
+    (seed + PRIME_2) | 0,
+    seed | 0,
+    (seed - PRIME_1) | 0,
+  ];
+  const stripesEnd = end - ((end - start) % STRIPE);
+  for (let at = start; at < stripesEnd; at += SUM_AT_ONCE) {
+    addStripes(lanes, view, at, Math.min(at + SUM_AT_ONCE, stripesEnd));
+    yield;
+  }
+  const [a, b, c, d] = lanes;
+  let hash = ((a << 1) | (a >>> 31)) + ((b << 7) | (b >>> 25));
+  hash = (hash + ((c << 12) | (c >>> 20)) + ((d << 18) | (d >>> 14))) | 0;
+  return withRest(view, stripesEnd, end, (hash + (end - start)) | 0);
+}
+
+type Lanes = [number, number, number, number];
+
+/** Whole stripes from `start` to `end`, at least one. */
+function addStripes(lanes: Lanes, view: DataView, start: number, end: number): void {
+  let [a, b, c, d] = lanes;
+  for (let at = start; at < end; at += STRIPE) {
+    a = (a + imul(view.getInt32(at, true), PRIME_2)) | 0;
+    a = imul((a << 13) | (a >>> 19), PRIME_1);
+    b = (b + imul(view.getInt32(at + 4, true), PRIME_2)) | 0;
+    b = imul((b << 13) | (b >>> 19), PRIME_1);
+    c = (c + imul(view.getInt32(at + 8, true), PRIME_2)) | 0;
+    c = imul((c << 13) | (c >>> 19), PRIME_1);
+    d = (d + imul(view.getInt32(at + 12, true), PRIME_2)) | 0;
+    d = imul((d << 13) | (d >>> 19), PRIME_1);
+  }
+  lanes[0] = a;
+  lanes[1] = b;
+  lanes[2] = c;
+  lanes[3] = d;
+}
+
+/** The sum with what is behind the last whole stripe, mixed. */
+function withRest(view: DataView, start: number, end: number, sum: number): number {
+  let at = start;
+  let hash = sum;
   for (; at + 4 <= end; at += 4) {
     hash = (hash + imul(view.getInt32(at, true), PRIME_3)) | 0;
     hash = imul((hash << 17) | (hash >>> 15), PRIME_4);

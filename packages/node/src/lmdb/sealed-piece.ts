@@ -8,7 +8,7 @@ import type { EncodedWrite } from "./commit-encoder.ts";
 import { CHECK_SIZE, isSealed, RecordCheck } from "./record-check.ts";
 
 export interface SealedRecords {
-  readonly records: readonly EncodedWrite[];
+  readonly records: EncodedWrite[];
   /** Where the next piece begins; undefined at the end. */
   readonly next: Key | undefined;
   /** Whether one could not be read: it stays as it is, since a checksum would make it right. */
@@ -44,7 +44,7 @@ export class SealedPiece {
       return;
     }
     this.#check.seal(chunk, 0, size, key);
-    this.#records.push({ key, keySize: key.length, chunk, start: 0, size });
+    this.#records.push({ key, keySize: key.length, chunk, start: 0, size, isAlone: false });
     this.#bytes += size;
   }
 

@@ -9,6 +9,7 @@
  */
 
 import { encodeCbor, isArray, type Value, type ValueObject } from "@bigpeer/protocol";
+import { packedFront } from "./packed-entries.ts";
 import { isPlainKey, type ShapeTable } from "./shape-table.ts";
 import { EXTENSION_CBOR, EXTENSION_TYPED_ARRAY, TYPED_ARRAY_UINT8 } from "./value-decoder.ts";
 
@@ -26,6 +27,8 @@ export interface LentBytes {
   readonly chunk: Buffer;
   readonly start: number;
   readonly size: number;
+  /** Whether the chunk has nothing else in it, and in front of it room to be packed (packed-entries.ts). */
+  readonly isAlone: boolean;
 }
 
 /** What encode() throws where a value, or all of a commit, is too large to be encoded at once. */
@@ -38,6 +41,9 @@ const ALL_AT_ONCE = 1024 * 1024;
 /** Bytes, and items, that are written of a large value before a pause is offered. */
 const BYTES_PER_PAUSE = 32 * 1024;
 const ITEMS_PER_PAUSE = 1024;
+
+/** The memory that is added for a large value each time, and what is copied before a pause. */
+const PART_SIZE = 1024 * 1024;
 
 /**
  * Writes stored values. What encode() returns is lent: it stays unchanged until release(), which
@@ -56,6 +62,8 @@ export class ValueEncoder {
   /** What was written of a large value since the last pause. */
   #items = 0;
   #pausedAt = 0;
+  /** What is written of a large value in memory that is full; undefined for others. */
+  #parts: Buffer[] | undefined;
 
   /** In front of each value so many bytes are left for the caller to fill. */
   constructor(shapes: ShapeTable, headSize = 0) {
@@ -71,7 +79,7 @@ export class ValueEncoder {
     this.#write(value);
     const start = this.#start;
     const size = this.#end - start;
-    return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size };
+    return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size, isAlone: false };
   }
 
   /**
@@ -96,11 +104,22 @@ export class ValueEncoder {
     this.#shapes.beginValue(owner);
     this.#start = this.#end;
     this.#pausedAt = this.#end;
+    const parts: Buffer[] = [];
+    this.#parts = parts;
     this.#leaveHead();
     yield* this.#writeInSteps(value);
+    this.#parts = undefined;
     const start = this.#start;
     const size = this.#end - start;
-    return { key: owner, keySize: owner.length, chunk: this.#chunk, start, size };
+    const place = { key: owner, keySize: owner.length };
+    if (parts.length === 0) return { ...place, chunk: this.#chunk, start, size, isAlone: false };
+    parts.push(this.#chunk.subarray(start, this.#end));
+    // What comes next is written over it: by then it is copied.
+    this.#end = start;
+    const front = packedFront(owner);
+    const chunk = yield* joinedInSteps(parts, front);
+    this.#fullBytes += chunk.length;
+    return { ...place, chunk, start: front, size: chunk.length - front, isAlone: true };
   }
 
   #leaveHead(): void {
@@ -113,6 +132,7 @@ export class ValueEncoder {
     this.#start = 0;
     this.#end = 0;
     this.#fullBytes = 0;
+    this.#parts = undefined;
   }
 
   *#writeInSteps(value: Value): Generator<void, void> {
@@ -341,6 +361,10 @@ export class ValueEncoder {
   /** A full chunk stays as it is, for the values already lent from it; this value moves on. */
   #reserve(size: number): void {
     if (this.#end + size <= this.#chunk.length) return;
+    if (this.#parts !== undefined) {
+      this.#addPart(this.#parts, size);
+      return;
+    }
     const written = this.#end - this.#start;
     if (this.#isBounded && written > VALUE_AT_ONCE) throw TOO_LARGE;
     this.#fullBytes += this.#start;
@@ -351,6 +375,34 @@ export class ValueEncoder {
     this.#start = 0;
     this.#end = written;
   }
+
+  /** What is written of a large value stays where it is until all of it is: copying it takes long. */
+  #addPart(parts: Buffer[], size: number): void {
+    parts.push(this.#chunk.subarray(this.#start, this.#end));
+    this.#pausedAt -= this.#end;
+    this.#fullBytes += parts.length === 1 ? this.#start : 0;
+    this.#chunk = Buffer.allocUnsafeSlow(Math.max(PART_SIZE, size));
+    this.#start = 0;
+    this.#end = 0;
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+/** One piece of memory with all parts, which are let go of on the way; `front` bytes are left free. */
+function* joinedInSteps(parts: Buffer[], front: number): Generator<void, Buffer> {
+  const size = parts.reduce((sum, part) => sum + part.length, front);
+  const joined = Buffer.allocUnsafeSlow(size);
+  let end = front;
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i] as Buffer;
+    for (let at = 0; at < part.length; at += PART_SIZE) {
+      end += part.copy(joined, end, at, Math.min(part.length, at + PART_SIZE));
+      yield;
+    }
+    parts[i] = NO_BYTES;
+  }
+  return joined;
 }
 
 function isCompound(value: Value): value is readonly Value[] | ValueObject {

@@ -85,3 +85,16 @@ test("[K71] a record without a checksum begins with its value, until every recor
   expect(start(new Uint8Array([0xc3]), "key", false)).toBe(0);
   expect(() => start(new Uint8Array([0xc1, 1]), "key", false)).toThrow(/without its checksum/);
 });
+
+test("[K70] a large record is summed up a megabyte at a time, with the same sum", () => {
+  for (const size of [3, 1024 * 1024 - 4, 1024 * 1024 + 13, 5 * 1024 * 1024 + 7]) {
+    const value = Uint8Array.from({ length: size }, (_, i) => (i * 31) ^ (i >>> 8));
+    const chunk = new Uint8Array(10 + CHECK_SIZE + size);
+    chunk.set(value, 10 + CHECK_SIZE);
+    const record = { chunk, start: 10, size: CHECK_SIZE + size };
+    let pauses = 0;
+    for (const _ of new RecordCheck(true).sealInSteps(record, "key")) pauses++;
+    expect(Buffer.compare(chunk.subarray(10), sealed(value, "key"))).toBe(0);
+    expect(pauses).toBeGreaterThanOrEqual(Math.floor(size / (1024 * 1024)));
+  }
+});

@@ -1,6 +1,6 @@
 import type { Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   anyValue,
   findDifference,
@@ -148,4 +148,34 @@ test("damaged bytes end in an error, not in a value", () => {
   }
   expect(() => decode(Buffer.from("7f05", "hex"))).toThrow(Error);
   expect(decode(bytes)).toEqual({ a: "some text", b: [1, 2, 3] });
+});
+
+test("[K32] a large value is not copied as it grows, and a megabyte at a time when it is whole", () => {
+  const value: Value = Array.from({ length: 4000 }, (_, i) => ({ i, text: "x".repeat(5000) }));
+  const plain = new ValueEncoder(new ShapeTable(), 5);
+  const expected = bytesOf(plain.encode(value, "owner")).slice();
+  const encoder = new ValueEncoder(new ShapeTable(), 5);
+  const first = encoder.encode("first", "other");
+  const copy = vi.spyOn(Buffer.prototype, "copy");
+  let most = 0;
+  let record: LentBytes | undefined;
+  try {
+    const steps = encoder.encodeInSteps(value, "owner");
+    for (;;) {
+      const { done, value: result } = steps.next();
+      const copied = copy.mock.results.reduce((sum, { value: size }) => sum + Number(size), 0);
+      most = Math.max(most, copied);
+      copy.mockClear();
+      if (done !== true) continue;
+      record = result;
+      break;
+    }
+  } finally {
+    copy.mockRestore();
+  }
+  expect(most).toBeLessThanOrEqual(1024 * 1024);
+  expect(Buffer.compare(bytesOf(record).subarray(5), expected.subarray(5))).toBe(0);
+  const next = encoder.encode("next", "another");
+  expect(hex(bytesOf(first).subarray(5))).toBe(hex(Buffer.from("\xa5first", "latin1")));
+  expect(hex(bytesOf(next).subarray(5))).toBe(hex(Buffer.from("\xa4next", "latin1")));
 });

@@ -18,7 +18,8 @@ import {
   checkExtentChange,
   type ExtentChange,
   extentOf,
-  sizeIfSmall,
+  isFarFromLimits,
+  sizeOfWrite,
 } from "../mutate/document-size.ts";
 import type { MarkedFields } from "../mutate/local-diff.ts";
 import { editsFor, type FieldEdit } from "./field-edit.ts";
@@ -48,9 +49,11 @@ function* takeOne(
   const limits = sizeLimitsOf(execution);
   const transaction = transactionOf(execution);
   const write = { operation, before };
-  const size =
-    sizeIfSmall(write, limits) ??
-    (yield* checkDocumentSize(write, limits, transaction, execution.warnings));
+  const size = sizeOfWrite(write);
+  if (!isFarFromLimits(write, size, limits)) {
+    const { warnings } = execution;
+    yield* checkDocumentSize(write, size, limits, { transaction, warnings });
+  }
   execution.run.budget.take(size);
 }
 

@@ -17,8 +17,9 @@ import type { Settings } from "../system/settings.ts";
 import {
   checkDocumentSize,
   checkStamps,
+  isFarFromLimits,
   type SizeLimits,
-  sizeIfSmall,
+  sizeOfWrite,
   type Write,
 } from "./document-size.ts";
 import { applyJudged } from "./judged-write.ts";
@@ -56,9 +57,11 @@ export function* applyWrites(
     for (const write of writes) {
       if (operations.length > 0) yield;
       budget.step();
-      const size =
-        sizeIfSmall(write, limits) ??
-        (yield* checkDocumentSize(write, limits, transaction, execution.warnings));
+      const size = sizeOfWrite(write);
+      if (!isFarFromLimits(write, size, limits)) {
+        const { warnings } = execution;
+        yield* checkDocumentSize(write, size, limits, { transaction, warnings });
+      }
       budget.take(size);
       operations.push(write.operation);
     }

@@ -62,40 +62,44 @@ const SIZE_WITHOUT_COUNT = Math.min(DOCUMENT_VALUES_MAX, DOCUMENT_FIELDS_MAX * 2
 
 const FEW: Parts = { fields: 0, values: 0 };
 
-/**
- * About how many bytes the operation holds, where it leaves a document that is far from all limits;
- * undefined where that is to be looked at with checkDocumentSize.
- */
-export function sizeIfSmall({ operation, before }: Write, limits: SizeLimits): number | undefined {
-  // A document that is large is looked at once more, and nothing is lost by it.
-  const added = encodedSize(operation.id) + operationSize(operation);
-  const most = Math.min(limits.soft, limits.hard, SIZE_WITHOUT_COUNT) - added;
-  if (most < 0) return undefined;
-  return before === undefined || encodedSize(before.fields) <= most ? added : undefined;
+/** About how many bytes an operation holds. */
+export function sizeOfWrite({ operation }: Write): number {
+  return encodedSize(operation.id) + operationSize(operation);
+}
+
+/** Whether a write that holds `added` bytes leaves a document that is far from all limits. */
+export function isFarFromLimits({ before }: Write, added: number, limits: SizeLimits): boolean {
+  const room = Math.min(limits.soft, limits.hard, SIZE_WITHOUT_COUNT) - added;
+  return room >= 0 && (before === undefined || encodedSize(before.fields) <= room);
 }
 
 /**
- * Refuses a write that makes a document too large, and warns of one that makes it large. Returns
- * about how many bytes the operation holds. Each pass over the document is one step.
+ * Refuses a write that makes a document too large, and warns of one that makes it large; `added` is
+ * its size. Each pass over the document is one step.
  */
 export function* checkDocumentSize(
-  { operation, before }: Write,
+  write: Write,
+  added: number,
   limits: SizeLimits,
-  transaction: Pick<Transaction, "view" | "expectLarge">,
-  warnings: Warnings,
-): Steps<number> {
+  { transaction, warnings }: SizeContext,
+): Steps<void> {
+  const { operation, before } = write;
   transaction.expectLarge();
   yield;
   const found = before === undefined ? NOTHING : extentOf(before.fields);
   yield;
-  const added = encodedSize(operation.id) + operationSize(operation);
   const isSmall = found.size + added <= Math.min(limits.soft, limits.hard);
-  if (isSmall && isWithin(sum(found.parts, operationParts(operation, added)))) return added;
+  if (isSmall && isWithin(sum(found.parts, operationParts(operation, added)))) return;
   yield;
   const after = yield* resultOf(operation, transaction.view);
   yield;
   checkExtentChange({ id: operation.id, before: found, after }, limits, warnings);
-  return added;
+}
+
+/** What a check of sizes works with. */
+export interface SizeContext {
+  readonly transaction: Pick<Transaction, "view" | "expectLarge">;
+  readonly warnings: Warnings;
 }
 
 const NOTHING: Extent = { size: 0, parts: FEW };

@@ -34,9 +34,10 @@ import { Warnings } from "../run/execution.ts";
 import {
   checkDocumentSize,
   checkStamps,
+  isFarFromLimits,
   LAST,
   type SizeLimits,
-  sizeIfSmall,
+  sizeOfWrite,
 } from "./document-size.ts";
 import { addTokens, isWritable } from "./judged-write.ts";
 import { checkMetaSizes, metaSizes, UploadEffort } from "./upload-effort.ts";
@@ -122,8 +123,9 @@ function* checkSize(
 ): Steps<void> {
   if (operation.kind === "delete") return;
   const write = { operation, before };
-  if (sizeIfSmall(write, SIZE_LIMITS) !== undefined) return;
-  yield* checkDocumentSize(write, SIZE_LIMITS, transaction, new Warnings());
+  const size = sizeOfWrite(write);
+  if (isFarFromLimits(write, size, SIZE_LIMITS)) return;
+  yield* checkDocumentSize(write, size, SIZE_LIMITS, { transaction, warnings: new Warnings() });
 }
 
 function* judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): Steps<void> {

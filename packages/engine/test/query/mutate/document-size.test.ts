@@ -12,7 +12,11 @@ import {
   DOCUMENT_STAMPS_MAX,
   DOCUMENT_VALUES_MAX,
 } from "../../../src/limits.ts";
-import { checkDocumentSize, encodedSize } from "../../../src/query/mutate/document-size.ts";
+import {
+  checkDocumentSize,
+  encodedSize,
+  sizeOfWrite,
+} from "../../../src/query/mutate/document-size.ts";
 import { Warnings } from "../../../src/query/run/execution.ts";
 import type { Steps } from "../../../src/steps.ts";
 import { MutationDesk } from "../../support/mutation.ts";
@@ -199,7 +203,8 @@ test("[K34] a write to a large document pauses between its passes over it", asyn
     const operation = { kind: "update", collection: "c", id: "1", edits } as const;
     const write = { operation, before };
     expect(pauses(transaction.applyInSteps([operation]))).toBe(0);
-    const check = checkDocumentSize(write, limits, transaction, new Warnings());
+    const context = { transaction, warnings: new Warnings() };
+    const check = checkDocumentSize(write, sizeOfWrite(write), limits, context);
     expect(pauses(check)).toBeGreaterThanOrEqual(7);
     expect(pauses(transaction.applyInSteps([operation]))).toBe(3);
   });
