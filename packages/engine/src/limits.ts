@@ -91,9 +91,12 @@ export const JOINS_LIMIT = 64;
 export const SUBQUERY_DEPTH_MAX = 8;
 export const SUBQUERIES_MAX = 64;
 
-/** How long a statement may run, and the memory for its rows, groups and sorting. */
+/**
+ * How long a statement may run, and the memory for its rows, groups and sorting: the rows of the
+ * largest answer fit.
+ */
 export const STATEMENT_MS_MAX = 30_000;
-export const RESULT_BYTES_MAX: number = 256 * 1024 * 1024;
+export const RESULT_BYTES_MAX: number = 160 * 1024 * 1024;
 
 /** How long a read or a write works before it lets others have their turn. */
 export const SLICE_MS = 10;

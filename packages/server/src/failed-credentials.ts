@@ -63,6 +63,14 @@ export class FailedCredentials {
     if (seconds !== undefined) throw tooMany(what, seconds);
   }
 
+  /** Both at once: whether a valid one passes, which is then noted. */
+  admits(address: string, credential: string): boolean {
+    const isThrottled = this.retryAfterSeconds(address) !== undefined;
+    if (isThrottled && !this.wasAccepted(address, credential)) return false;
+    this.accept(address, credential);
+    return true;
+  }
+
   /** To be called when one has passed. It need not be called for each request of a connection. */
   accept(address: string, credential: string): void {
     const key = acceptedKey(address, credential);

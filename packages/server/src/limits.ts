@@ -60,8 +60,12 @@ export const ANSWERS_PER_CREDENTIAL_SIZE_MAX: number = 96 * 1024 * 1024;
 /** What an answer takes of it that is read from a file while it is sent: its buffers. */
 export const STREAM_SIZE: number = 256 * 1024;
 
-/** Memory that all statements of the process may have together, beside what each has for free. */
-export const STATEMENTS_MEMORY_MAX: number = 512 * 1024 * 1024;
+/**
+ * Memory that all statements of the process may have together, beside what each has for free. What is
+ * charged is about what values take; the process takes two to three times as much, until garbage is
+ * collected: with all of this taken, about 600 MB.
+ */
+export const STATEMENTS_MEMORY_MAX: number = 192 * 1024 * 1024;
 
 /** Characters of an Idempotency-Key. */
 export const REPEAT_KEY_LENGTH_MAX = 255;
@@ -211,11 +215,13 @@ export const SYNC_CLOSE_MS_MAX = 1_000;
 
 /**
  * Links to other Big Peers: how many there may be that they have dialled, how many may be on their
- * way to be one, of all and from one address; how long that may take, and what may be sent before.
+ * way to be one, of all and from one address; how long the proof may take, and what may be sent before.
+ * One that we dial may take longer: it is looked up, connected and encrypted in that time.
  */
 export const LINKS_MAX = 1_000;
 export const LINK_HANDSHAKES_MAX = 200;
 export const LINK_HANDSHAKES_PER_ADDRESS_MAX = 20;
+export const LINK_PROOF_MS_MAX = 5_000;
 export const LINK_HANDSHAKE_MS_MAX = 10_000;
 export const LINK_GREETING_SIZE_MAX: number = 4 * 1024;
 

@@ -7,7 +7,7 @@
  * background, apps, registry, lock. Each part is closed whatever happened to the others.
  */
 
-import { MemoryPool, type Platform } from "@bigpeer/engine";
+import { MemoryPool, type Platform, Turns } from "@bigpeer/engine";
 import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
@@ -94,6 +94,10 @@ export class RunningServer {
       attachmentSizeMax,
       statementTimeoutMs,
       memory,
+      turns: new Turns(
+        () => platform.pause(),
+        () => platform.elapsed(),
+      ),
       links: { syncRows: (appId) => this.#links.syncRows(appId) },
       devices: {
         syncOf: (appId) => this.#sync.syncOf(appId),

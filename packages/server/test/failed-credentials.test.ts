@@ -109,3 +109,17 @@ test("ten thousand addresses are remembered, then the one that failed first is f
   expect(clock.failed.retryAfterSeconds(addressOf(0))).toBeUndefined();
   expect(clock.failed.retryAfterSeconds(addressOf(1))).toBe(60);
 });
+
+test("[S48] the secret of a link passes from a throttled address if it was proven there within a day", () => {
+  const clock = new Clock();
+  expect(clock.failed.admits("10.0.0.1", "known")).toBe(true);
+  clock.fail("10.0.0.1", 21);
+  expect(clock.failed.admits("10.0.0.1", "known")).toBe(true);
+  expect(clock.failed.admits("10.0.0.1", "guessed")).toBe(false);
+  expect(clock.failed.admits("10.0.0.2", "guessed")).toBe(true);
+  clock.now += 60_000;
+  expect(clock.failed.admits("10.0.0.1", "guessed")).toBe(true);
+  clock.now += 86_400_000;
+  clock.fail("10.0.0.1", 21);
+  expect(clock.failed.admits("10.0.0.1", "known")).toBe(false);
+});

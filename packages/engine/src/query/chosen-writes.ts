@@ -15,7 +15,7 @@ import {
   QuickChoices,
 } from "./run/early-choice.ts";
 import type { Execution } from "./run/execution.ts";
-import type { Turns } from "./run/turns.ts";
+import type { TurnTaking } from "./run/turns.ts";
 import type { Begin } from "./statement-transaction.ts";
 
 /** Submits a write that gets from `choices` what it chooses; undefined: it chooses for itself. */
@@ -32,10 +32,10 @@ export interface ChoosingWrite {
 
 export class ChosenWrites {
   readonly #store: Store;
-  readonly #turns: Turns;
+  readonly #turns: TurnTaking;
   readonly #elapsed: () => number;
 
-  constructor(store: Store, turns: Turns, elapsed: () => number) {
+  constructor(store: Store, turns: TurnTaking, elapsed: () => number) {
     this.#store = store;
     this.#turns = turns;
     this.#elapsed = elapsed;

@@ -8,7 +8,7 @@
 import { locatedSteps } from "./fault.ts";
 import type { Budget } from "./frame/budget.ts";
 import { finish, type Steps } from "./frame/steps.ts";
-import type { Turns } from "./run/turns.ts";
+import type { TurnTaking } from "./run/turns.ts";
 import {
   type FilterQuery,
   type PreparedFind,
@@ -40,14 +40,14 @@ export interface PrepareOptions {
 }
 
 export class PreparedTexts {
-  readonly #turns: Turns;
+  readonly #turns: TurnTaking;
   readonly #elapsed: () => number;
   readonly #statements = new StatementCache<PreparedStatement>();
   readonly #finds = new StatementCache<PreparedFind>();
   readonly #targets = new StatementCache<PreparedTarget>();
 
   /** `elapsed` is a clock that never goes back. */
-  constructor(turns: Turns, elapsed: () => number) {
+  constructor(turns: TurnTaking, elapsed: () => number) {
     this.#turns = turns;
     this.#elapsed = elapsed;
   }

@@ -70,7 +70,7 @@ import type {
 import { type Choosing, toldChoosing } from "./run/choose.ts";
 import type { Choices } from "./run/early-choice.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
-import { budgeted, Turns } from "./run/turns.ts";
+import { budgeted, Turns, type TurnTaking } from "./run/turns.ts";
 import type { FilterQuery, PreparedFind, PreparedTarget } from "./statement/find.ts";
 import type { PreparedStatement } from "./statement/prepare.ts";
 import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
@@ -92,6 +92,8 @@ export interface StatementRunnerOptions {
   readonly limits?: Partial<StatementLimits>;
   /** What all statements of the process share; undefined when nobody counts it. */
   readonly memory?: MemoryPool;
+  /** In which all statements of the process take their slices; its own if left out. */
+  readonly turns?: Turns;
   readonly facts?: SystemFacts;
   /** What the settings are unless a statement changes them, by name. */
   readonly settings?: ValueObject;
@@ -115,7 +117,7 @@ export class StatementRunner {
   readonly #texts: PreparedTexts;
   readonly #memory: MemoryPool | undefined;
   readonly #elapsed: () => number;
-  readonly #turns: Turns;
+  readonly #turns: TurnTaking;
   readonly #chosen: ChosenWrites;
   readonly settings: Settings;
   readonly requests: Requests;
@@ -128,7 +130,8 @@ export class StatementRunner {
     this.#limits = { timeMs: STATEMENT_MS_MAX, bytes: RESULT_BYTES_MAX, ...limits };
     this.#memory = memory;
     this.#elapsed = () => platform.elapsed();
-    this.#turns = new Turns(() => platform.pause(), this.#elapsed);
+    const { turns = new Turns(() => platform.pause(), this.#elapsed) } = options;
+    this.#turns = turns.of(appId);
     this.#texts = new PreparedTexts(this.#turns, this.#elapsed);
     this.#chosen = new ChosenWrites(store, this.#turns, this.#elapsed);
     this.settings = new Settings(options.settings);

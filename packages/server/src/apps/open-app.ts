@@ -2,7 +2,13 @@
  * An app that is open: its store, its attachments, and what runs statements on it.
  */
 
-import { type MemoryPool, StatementRunner, type Store, type SystemFacts } from "@bigpeer/engine";
+import {
+  type MemoryPool,
+  StatementRunner,
+  type Store,
+  type SystemFacts,
+  type Turns,
+} from "@bigpeer/engine";
 import { openStore, type StoreFolder, type StoreHost } from "@bigpeer/node";
 import { AttachmentFolder } from "../attachments/attachment-folder.ts";
 import type { OperatedApp } from "../data-api/operation.ts";
@@ -21,6 +27,8 @@ export interface AppHost extends StoreHost {
   readonly attachmentSizeMax: number;
   readonly statementTimeoutMs: number;
   readonly memory: MemoryPool;
+  /** In which statements of all apps take their slices. */
+  readonly turns: Turns;
   /** Who is connected; left out where nobody can be. */
   readonly devices?: DeviceSource;
   /** What the app is linked with; left out where nothing can be. */
@@ -55,6 +63,7 @@ export class OpenApp implements OperatedApp {
       appId: id,
       limits: { timeMs: host.statementTimeoutMs },
       memory: host.memory,
+      turns: host.turns,
       facts: this.#facts(host),
       onSlow: (request) => slowStatementLine(host.log, request),
     });

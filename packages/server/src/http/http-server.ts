@@ -16,7 +16,6 @@ import {
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { pipeline } from "node:stream/promises";
-import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
 import { INTAKE, type Intake } from "../intake.ts";
 import {
@@ -48,6 +47,7 @@ import { ConnectionOwners, type HttpConnection } from "./connection-owners.ts";
 import { endWith } from "./endings.ts";
 import { Exchange, SHORT_ANSWER } from "./exchange.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { hostOf, listenError } from "./listen-address.ts";
 import { HeldRequests, headOf, takeOneAtATime } from "./pipelining.ts";
 import { nextRequestId } from "./request-id.ts";
 import { limitSlowReader } from "./slow-reader.ts";
@@ -246,9 +246,15 @@ export class HttpServer {
       if (exchange === undefined) socket.destroy();
     }
     for (const socket of this.#handshakes.values()) socket.destroy();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS_MAX);
+    const timer = setTimeout(() => this.#cutAll(), CLOSE_MS_MAX);
     await closed;
     clearTimeout(timer);
+  }
+
+  #cutAll(): void {
+    this.#server.closeAllConnections();
+    // Node does not know of those with requests that are held.
+    for (const socket of this.#connections.keys()) socket.destroy();
   }
 
   #watchConnections(): void {
@@ -575,26 +581,4 @@ function hasLeft(error: unknown): boolean {
 /** Tells the connections of a moment apart. */
 function otherEnd({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
-}
-
-/** An address that can be opened from this machine. */
-function hostOf({ address, family, port }: AddressInfo): string {
-  if (address === "0.0.0.0") return `127.0.0.1:${port}`;
-  if (address === "::") return `[::1]:${port}`;
-  return family === "IPv6" ? `[${address}]:${port}` : `${address}:${port}`;
-}
-
-function listenError(error: NodeJS.ErrnoException, host: string, port: number): PeerError {
-  return new PeerError("config.invalid", listenMessage(error, host, port), { cause: error });
-}
-
-function listenMessage(error: NodeJS.ErrnoException, host: string, port: number): string {
-  switch (error.code) {
-    case "EADDRINUSE":
-      return `port ${port} of ${host} is in use by another program; choose one with --port`;
-    case "EACCES":
-      return `port ${port} may not be used by this user; choose one above 1023 with --port`;
-    default:
-      return `expected an address of this machine in --host, found ${host}`;
-  }
 }

@@ -36,6 +36,8 @@ export interface IncomingLinkHost {
   /** The secret of an app that may be linked; undefined for none, whatever the reason. */
   secretOf(appId: string): string | undefined;
   random(size: number): Uint8Array;
+  /** Whether a right proof counts: not while its address is throttled and it is new there. */
+  admits(remoteAddress: string, appId: string, secret: string): boolean;
   /** Whoever takes it listens to the channel from now on. */
   proven(incoming: IncomingLink, link: ProvenLink): void;
   /** Told when one was sent away. `after` is how long it is to stay away, if it is told so. */
@@ -153,7 +155,7 @@ export class IncomingLink implements ChannelListener {
     // Without a secret something is computed as well, which nobody can know.
     const expected = hmacOf(secret ?? this.#host.random(NONCE_SIZE), told);
     const isEqual = proof.length === expected.length && timingSafeEqual(proof, expected);
-    if (secret === undefined || !isEqual) {
+    if (secret === undefined || !isEqual || !this.#host.admits(this.remoteAddress, app, secret)) {
       return this.dismiss({ code: "unauthorized", message: UNKNOWN });
     }
     this.#phase = "over";

@@ -6,6 +6,7 @@
  * secret. An app is opened for its links and stays open as long as it has one.
  */
 
+import { createHash } from "node:crypto";
 import { Link, type Platform, type SystemRow } from "@bigpeer/engine";
 import type { OpenApp } from "../apps/open-app.ts";
 import type { AppUse } from "../apps/open-apps.ts";
@@ -297,6 +298,7 @@ export class LinkHost {
       random: (size) => platform.random(size),
       acceptedCount: () => this.#acceptedCount(),
       secretOf: (appId) => this.#apps.get(appId)?.secret,
+      admits: (address, appId, secret) => this.#admits(address, appId, secret),
       onProven: (link) => this.#accept(link),
       onRefused: (incoming, end) => this.#refuse(incoming, end),
     });
@@ -434,6 +436,12 @@ export class LinkHost {
     this.#releases.add(released);
     if (app.isClosed && app.connections.size === 0) this.#apps.delete(app.id);
     if (this.#isClosed && this.#connectionCount() === 0) this.#onEmpty?.();
+  }
+
+  /** As for every credential (H43): so that a right guess is not told from a wrong one. */
+  #admits(address: string, appId: string, secret: string): boolean {
+    const name = `${appId} ${createHash("sha256").update(secret).digest("base64")}`;
+    return this.#failed.admits(address, name);
   }
 
   /** Who tries many is told to wait. */

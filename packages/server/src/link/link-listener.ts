@@ -14,10 +14,10 @@ import { Refusal, unavailable } from "../http/refusal.ts";
 import { messageBody, pathOf, Router } from "../http/router.ts";
 import {
   LINGER_MS_MAX,
-  LINK_HANDSHAKE_MS_MAX,
   LINK_HANDSHAKES_MAX,
   LINK_HANDSHAKES_PER_ADDRESS_MAX,
   LINK_NEWCOMERS,
+  LINK_PROOF_MS_MAX,
   LINKS_MAX,
 } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -38,6 +38,8 @@ export interface LinkListenerOptions {
   /** Links that were accepted and are there. */
   readonly acceptedCount: () => number;
   readonly secretOf: (appId: string) => string | undefined;
+  /** See IncomingLinkHost. */
+  readonly admits: (remoteAddress: string, appId: string, secret: string) => boolean;
   readonly onProven: (link: ProvenLink) => void;
   /** Returns how long who was sent away is to stay away, if that is to be told. */
   readonly onRefused: (incoming: IncomingLink, end: LinkEnd) => number | undefined;
@@ -93,12 +95,12 @@ export class LinkListener implements IncomingLinkHost {
   /** Who takes too long is sent away. To be called about every second. */
   tick(): void {
     const now = this.#options.elapsed();
-    const message = `expected a proof within ${LINK_HANDSHAKE_MS_MAX} ms`;
+    const message = `expected a proof within ${LINK_PROOF_MS_MAX} ms`;
     for (const incoming of this.#incoming) {
-      if (now - incoming.startMs < LINK_HANDSHAKE_MS_MAX) break;
+      if (now - incoming.startMs < LINK_PROOF_MS_MAX) break;
       incoming.dismiss({ code: "malformed", message });
       // It may never close its side.
-      if (now - incoming.startMs >= LINK_HANDSHAKE_MS_MAX + LINGER_MS_MAX) incoming.cut();
+      if (now - incoming.startMs >= LINK_PROOF_MS_MAX + LINGER_MS_MAX) incoming.cut();
     }
   }
 
@@ -117,6 +119,10 @@ export class LinkListener implements IncomingLinkHost {
 
   random(size: number): Uint8Array {
     return this.#options.random(size);
+  }
+
+  admits(remoteAddress: string, appId: string, secret: string): boolean {
+    return this.#options.admits(remoteAddress, appId, secret);
   }
 
   proven(incoming: IncomingLink, link: ProvenLink): void {

@@ -9,7 +9,12 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { createAnswer, type EncodedAnswer } from "../../src/http/answer.ts";
 import { encodeAnswer } from "../../src/http/answer-encoding.ts";
 import { type Answered, listenHttp } from "../../src/http/http-server.ts";
-import { BODY_MS_MAX, BODY_SIZE_MAX, LINGER_MS_MAX } from "../../src/limits.ts";
+import {
+  ANSWERS_PER_CREDENTIAL_SIZE_MAX,
+  BODY_MS_MAX,
+  BODY_SIZE_MAX,
+  LINGER_MS_MAX,
+} from "../../src/limits.ts";
 import {
   connectTo,
   createGate,
@@ -363,4 +368,24 @@ test("requests that are sent at once are answered in their order", async () => {
   const begin = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
   socket.write(begin("/1") + begin("/2"));
   await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1.1 201 [^]*HTTP\/1.1 202 /));
+});
+
+test("[H45] one credential has a share of the long answers that wait to be taken", async () => {
+  const reserved: boolean[] = [];
+  const server = await listen(async (request) => {
+    request.identify(request.target);
+    reserved.push(request.reserveAnswer(Number(request.headers["x-size"])));
+    return new Promise<number>(() => {});
+  });
+  for (const [owner, size] of [
+    ["/a", ANSWERS_PER_CREDENTIAL_SIZE_MAX],
+    ["/a", 65_537],
+    ["/b", 65_537],
+  ]) {
+    const { socket } = await connectTo(server);
+    const before = reserved.length;
+    socket.write(`GET ${owner} HTTP/1.1\r\nHost: x\r\nX-Size: ${size}\r\n\r\n`);
+    await vi.waitFor(() => expect(reserved).toHaveLength(before + 1));
+  }
+  expect(reserved).toEqual([true, false, true]);
 });

@@ -1,10 +1,10 @@
 /** Requests that come before the answers of others: one is taken at a time, in their order. */
 
 import { Readable } from "node:stream";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { contentAnswer } from "../../src/http/answer.ts";
 import { Intake } from "../../src/intake.ts";
-import { HTTP_UNREAD_PER_OWNER_SIZE_MAX } from "../../src/limits.ts";
+import { CLOSE_MS_MAX, HTTP_UNREAD_PER_OWNER_SIZE_MAX } from "../../src/limits.ts";
 import { connectTo, HEAD, listen, listenWith, readAll } from "../support/http-listener.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -139,4 +139,17 @@ test("[H52] one whose client leaves while it waits is not begun", async () => {
   await vi.waitFor(() => expect(server.requestCount).toBe(0));
   expect(late[0]?.()).toBe(false);
   expect(taken).toBe(0);
+});
+
+test("[H51] a connection with requests that are held is cut when the server has closed for long enough", async () => {
+  const server = await listen(() => new Promise<number>(() => {}));
+  const { socket } = await connectTo(server);
+  socket.write(GET.repeat(3));
+  await vi.waitFor(() => expect(server.requestCount).toBe(1));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closed = server.close();
+  vi.advanceTimersByTime(CLOSE_MS_MAX);
+  // It ends when every connection has.
+  await closed;
 });

@@ -26,7 +26,7 @@ interface Opened {
   readonly pass: (ms: number) => void;
 }
 
-async function open(after?: number): Promise<Opened> {
+async function open(after?: number, isAdmitted = true): Promise<Opened> {
   let passed = 0;
   const proven: ProvenLink[] = [];
   const refused: LinkEnd[] = [];
@@ -40,6 +40,7 @@ async function open(after?: number): Promise<Opened> {
     random: (size) => nodePlatform.random(size),
     acceptedCount: () => proven.length,
     secretOf: (app) => (app === APP ? SECRET : undefined),
+    admits: () => isAdmitted,
     onProven: (link) => void proven.push(link),
     onRefused: (_incoming: IncomingLink, end) => {
       refused.push(end);
@@ -166,7 +167,7 @@ test("more than a greeting needs is not read before the proof", async () => {
   expect(await caller.next()).toEqual({ t: "bye", code: "malformed", message });
 });
 
-test("who does not prove anything within ten seconds is sent away", async () => {
+test("who does not prove anything within five seconds is sent away", async () => {
   const { listener, pass, refused } = await open();
   const silent = await LinkCaller.dial(listener.url);
   const half = await LinkCaller.dial(listener.url);
@@ -174,9 +175,9 @@ test("who does not prove anything within ten seconds is sent away", async () => 
   expect((await half.next())?.t).toBe("link");
   listener.tick();
   expect(listener.incomingCount).toBe(2);
-  pass(10_000);
+  pass(5_000);
   listener.tick();
-  const bye = { t: "bye", code: "malformed", message: "expected a proof within 10000 ms" };
+  const bye = { t: "bye", code: "malformed", message: "expected a proof within 5000 ms" };
   expect(await silent.next()).toEqual(bye);
   expect(await half.next()).toEqual(bye);
   await vi.waitFor(() => expect(listener.incomingCount).toBe(0));
@@ -187,7 +188,7 @@ test("one that reads nothing more is cut when it was sent away", async () => {
   const { listener, pass } = await open();
   const caller = await LinkCaller.dial(listener.url);
   caller.socket.pause();
-  pass(10_000);
+  pass(5_000);
   listener.tick();
   pass(2_000);
   listener.tick();
@@ -320,6 +321,15 @@ test("who failed too often is told when to come back", async () => {
   expect(await caller.next()).toEqual(bye);
 });
 
+test("[S48] a right proof of an address that is throttled is answered as a wrong one", async () => {
+  const { listener, proven } = await open(42_000, false);
+  const caller = await LinkCaller.dial(listener.url);
+  await caller.prove(APP, SECRET);
+  const bye = { t: "bye", code: "unauthorized", message: UNKNOWN, after: 42_000 };
+  expect(await caller.next()).toEqual(bye);
+  expect(proven).toEqual([]);
+});
+
 test("a port that cannot be had is told with the name of its setting", async () => {
   const { listener } = await open();
   const second = new LinkListener({
@@ -332,6 +342,7 @@ test("a port that cannot be had is told with the name of its setting", async () 
     random: () => new Uint8Array(),
     acceptedCount: () => 0,
     secretOf: () => undefined,
+    admits: () => true,
     onProven: () => {},
     onRefused: () => undefined,
   });

@@ -3,7 +3,7 @@
  * to the form of failures.
  */
 
-import { MemoryPool } from "@bigpeer/engine";
+import { MemoryPool, Turns } from "@bigpeer/engine";
 import { parseJson, type Value } from "@bigpeer/protocol";
 import { afterAll, expect } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
@@ -98,9 +98,13 @@ export async function openManagement(changes: Partial<Config> = {}): Promise<Man
   const host = testHost();
   const registry = await Registry.open(dataDir, host);
   const memory = new MemoryPool(1 << 20);
+  const turns = new Turns(
+    () => host.platform.pause(),
+    () => host.platform.elapsed(),
+  );
   const apps = new OpenApps({
     known: registry.apps,
-    host: { ...host, dataDir, attachmentSizeMax, statementTimeoutMs, memory },
+    host: { ...host, dataDir, attachmentSizeMax, statementTimeoutMs, memory, turns },
     idleMs: 60_000,
   });
   const { log, platform } = host;

@@ -4,7 +4,7 @@
  *
  * Owners take turns, and so do the reads of each: who has many of them gets no more than who has one.
  * A read begins at once, so that a short one waits for nobody; but all that begin between two pauses
- * have one slice together, and none with one that goes on.
+ * have one slice together, and none with one that goes on. All stores of a process share them.
  */
 
 import { SLICE_MS } from "../../limits.ts";
@@ -33,6 +33,9 @@ export function* budgeted<T>(steps: Steps<T>, budget: Budget): Steps<T> {
 
 /** What takes less in its one step is not counted: most reads do. */
 const COUNTED_MS = 1;
+
+/** Turns as those see them who take them. */
+export type TurnTaking = Pick<Turns, "take" | "wait">;
 
 /** What a read holds until it is over. */
 interface Held {
@@ -71,6 +74,15 @@ export class Turns {
     } finally {
       if (!isHeld) held.close();
     }
+  }
+
+  /** The same turns for one of several stores: an owner is none of the same name elsewhere. */
+  of(store: string): TurnTaking {
+    const nameOf = (owner = ""): string => `${store} ${owner}`;
+    return {
+      take: (steps, budget, held, owner) => this.take(steps, budget, held, nameOf(owner)),
+      wait: (owner) => this.wait(nameOf(owner)),
+    };
   }
 
   /** Lets others have their turn before each further slice. */

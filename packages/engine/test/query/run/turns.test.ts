@@ -193,3 +193,24 @@ test("a long row that begins and one that goes on are not of one turn", async ()
   expect(doneInTurns.flat()).toHaveLength(9);
   expect(doneInTurns.filter((done) => done.length > 1)).toEqual([]);
 });
+
+test("[H5] owners of all stores take turns with each other, one slice between two pauses", async () => {
+  const events: string[] = [];
+  const pause = async (): Promise<void> => {
+    await Promise.resolve();
+    events.push("pause");
+  };
+  const turns = new Turns(pause, () => 0);
+  const read = async (store: string, slices: number): Promise<void> => {
+    const ofStore = turns.of(store);
+    for (let i = 0; i < slices; i++) {
+      await ofStore.wait("key");
+      events.push(store);
+    }
+  };
+  // Four reads of one store, and one of another whose owner has the same name.
+  await Promise.all([1, 2, 3, 4].map(() => read("a", 1)).concat(read("b", 3)));
+  expect(events.filter((event) => event === "pause")).toHaveLength(7);
+  expect(events.join(" ")).toMatch(/^(pause [ab] ?)+$/);
+  expect(events.filter((event) => event !== "pause").join("")).toBe("abababa");
+});
