@@ -64,6 +64,7 @@ export function compileComprehension(node: ComprehensionNode, compile: Compile):
       else if (element !== MISSING && key === undefined) array.push(element);
       else if (element !== MISSING) {
         const name = key?.(frame);
+        spend(SET_STEPS);
         if (typeof name === "string") setField(object, name, element);
       }
       return failure !== undefined;
@@ -81,6 +82,9 @@ function charged(bytes: number, run: Run): number {
 }
 
 const LARGE_BYTES = 64 * 1024;
+
+/** What it counts to set a field of an object that grows. */
+const SET_STEPS = 0.75;
 
 /** Listing the keys of an object costs before the first is visited. */
 const KEYS_PER_STEP = 16;

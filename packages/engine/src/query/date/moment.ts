@@ -79,8 +79,12 @@ export function civilOf({ ms, offset }: Moment): CivilTime {
   const localMs = ms + offset * UNIT_MS.minute;
   const days = Math.floor(localMs / DAY_MS);
   const msOfDay = localMs - days * DAY_MS;
+  // Spelt out: a spread costs more than all else here.
+  const { year, month, day } = dateOfDays(days);
   return {
-    ...dateOfDays(days),
+    year,
+    month,
+    day,
     hour: Math.floor(msOfDay / UNIT_MS.hour),
     minute: Math.floor(msOfDay / UNIT_MS.minute) % 60,
     second: Math.floor(msOfDay / UNIT_MS.second) % 60,

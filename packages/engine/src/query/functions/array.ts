@@ -21,7 +21,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { PORTION, spend } from "../value/effort.ts";
+import { PORTION, spend, spendEach } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
 import { readCount, readInteger } from "./argument.ts";
@@ -35,8 +35,8 @@ export const ARRAY_FUNCTIONS: readonly FunctionSpec[] = [
   onArray("array_contains_null", (array) => array.includes(null)),
   onArray("array_reverse", reverse),
   onArray("array_sort", sort),
-  onArrays("array_concat", [2, ANY_NUMBER], (arrays) => arrays.flat()),
-  onArrays("array_union", [2, ANY_NUMBER], (arrays) => distinct(arrays.flat())),
+  onArrays("array_concat", [2, ANY_NUMBER], joined),
+  onArrays("array_union", [2, ANY_NUMBER], (arrays) => distinct(joined(arrays))),
   onArrays("array_intersect", [2, ANY_NUMBER], intersect),
   onArrays("array_except", [2, 2], except),
   onArrays("array_zip", [2, 2], zip),
@@ -137,6 +137,18 @@ function positionOf(array: DatumArray, element: Datum): number {
   return array.findIndex((candidate) => equalData(candidate, element));
 }
 
+/** All elements in one array, a portion at a time: there may be millions. */
+function joined(arrays: readonly DatumArray[]): PresentDatum[] {
+  const all: PresentDatum[] = [];
+  for (const array of arrays) {
+    for (let i = 0; i < array.length; i++) {
+      if (i % PORTION === 0) spendEach(PORTION);
+      all.push(array[i] as PresentDatum);
+    }
+  }
+  return all;
+}
+
 /** Of equal elements the first. */
 function distinct(array: DatumArray): DatumArray {
   return array.filter(firstOfEquals());
@@ -177,6 +189,7 @@ function keySet(array: DatumArray): Set<string> {
 function zip([first = [], second = []]: readonly DatumArray[]): Outcome {
   const zipped: PresentDatum[] = [];
   for (let i = 0; i < Math.max(first.length, second.length); i++) {
+    if (i % PORTION === 0) spendEach(2 * PORTION);
     if (i < first.length) zipped.push(first[i] as PresentDatum);
     if (i < second.length) zipped.push(second[i] as PresentDatum);
   }

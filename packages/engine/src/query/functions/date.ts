@@ -181,6 +181,9 @@ function tzOffset([text, format]: readonly Datum[]): Outcome {
 /** The bytes of a range are counted in portions of this. */
 const COUNTED_BYTES = 4096;
 
+/** What it counts to make a date and write it as text. */
+const TEXT_STEPS = 3;
+
 /**
  * date_range(start, end, unit, step[, format[, zone]]): the start, always, and each date a step after
  * the last one for as long as the end is not reached. With a negative step dates go back. A step of
@@ -205,7 +208,7 @@ function dateRange(args: readonly Datum[], run: Run): Outcome {
   do {
     const date = showAs({ moment, kind: from.kind }, style);
     dates.push(date);
-    run.budget.step();
+    run.budget.step(typeof date === "string" ? TEXT_STEPS : 1);
     uncounted += ELEMENT_BYTES + memorySize(date);
     if (uncounted > COUNTED_BYTES) {
       chargeGrowth(run, uncounted);

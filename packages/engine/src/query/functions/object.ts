@@ -19,7 +19,7 @@ import {
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
-import { PORTION, spend, spendLength } from "../value/effort.ts";
+import { spend, spendLength } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { OBJECT_TOO_LARGE } from "../value/size-bound.ts";
 import { byteLength } from "../value/text-length.ts";
@@ -72,6 +72,10 @@ function countedKeys(object: DatumObject): string[] {
 }
 
 const KEYS_PER_STEP = 4;
+
+/** What it counts to set a field of an object that grows, and fields that are counted at once. */
+const SET_STEPS = 0.75;
+const FIELDS_COUNTED = 64;
 
 function keysOf(object: DatumObject, run: Run): string[] {
   const keys = countedKeys(object);
@@ -188,7 +192,7 @@ function copyInto(
   chargeCopy(run, keys.length * FIELD_BYTES);
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i] as string;
-    if (i % PORTION === PORTION - 1) spend(PORTION / KEYS_PER_STEP);
+    if (i % FIELDS_COUNTED === FIELDS_COUNTED - 1) spend(FIELDS_COUNTED * SET_STEPS);
     if (key !== without) setField(copy, key, object[key] as PresentDatum);
   }
   return keys.length;

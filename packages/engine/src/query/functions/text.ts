@@ -154,7 +154,7 @@ class Pieces {
   }
 }
 
-const PIECES_PER_STEP = 16;
+const PIECES_PER_STEP = 4;
 
 /** A negative start counts from the end; a start outside of the text gives null. */
 function substring([text, from = 0, size]: readonly Datum[]): Outcome {

@@ -28,7 +28,6 @@ import {
 import { EFFORT, grow, spendLength } from "./effort.ts";
 import { writeJson } from "./json-text.ts";
 import { BINARY_TOO_LONG } from "./size-bound.ts";
-import { byteLength } from "./text-length.ts";
 
 const NOT_CASTABLE = new Failure(
   "expected a type to cast to: integer, float, string, boolean, binary",
@@ -152,8 +151,7 @@ function castToBinary(datum: PresentDatum): Outcome {
   if (datum instanceof Uint8Array) return datum;
   if (typeof datum !== "string") return MISSING;
   spendLength(2 * datum.length);
-  const length = byteLength(datum);
-  if (length > COMPUTED_SIZE_MAX) return BINARY_TOO_LONG;
-  grow(length);
-  return encodeText(datum);
+  grow(2 * datum.length);
+  const bytes = encodeText(datum);
+  return bytes.length > COMPUTED_SIZE_MAX ? BINARY_TOO_LONG : bytes;
 }

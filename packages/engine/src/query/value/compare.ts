@@ -161,6 +161,7 @@ function compareEntries(a: DatumObject, b: DatumObject): number {
   const y = keysOf(b);
   const length = Math.min(x.length, y.length);
   for (let i = 0; i < length; i++) {
+    spend(FIELD_STEPS);
     const order = compareTexts(x[i] as string, y[i] as string) || compareAt(a, b, x[i] as string);
     if (order !== 0) return order;
   }
@@ -176,6 +177,7 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
   const y = keysOf(b);
   const length = Math.min(x.length, y.length);
   for (let i = 0; i < length; i++) {
+    spend(FIELD_STEPS);
     const key = x[i] as string;
     // The lesser of two keys is one that the other object lacks.
     const lacking = compareTexts(y[i] as string, key);
@@ -207,6 +209,9 @@ export function sortedKeys(keys: string[]): string[] {
   });
 }
 
+/** What it counts to list, to look for or to read a field of an object, which may have many. */
+const FIELD_STEPS = 0.25;
+
 /** What it counts to compare two data, beside the way through long ones. */
 export const COMPARISON_STEPS = 0.125;
 
@@ -226,11 +231,18 @@ function equalArrays(
 
 function equalObjects(a: DatumObject, b: DatumObject): boolean | null | undefined {
   const keys = Object.keys(a);
-  spend(keys.length);
-  if (keys.length !== Object.keys(b).length) return false;
-  if (!keys.every((key) => Object.hasOwn(b, key))) return false;
+  spend(FIELD_STEPS * keys.length);
+  const others = Object.keys(b);
+  spend(FIELD_STEPS * others.length);
+  if (keys.length !== others.length) return false;
+  const isShared = (key: string): boolean => {
+    spend(FIELD_STEPS);
+    return Object.hasOwn(b, key);
+  };
+  if (!keys.every(isShared)) return false;
   let equality: boolean | null | undefined = true;
   for (const key of keys) {
+    spend(2 * FIELD_STEPS);
     equality = both(equality, equalComparable(a[key], b[key]));
     if (equality === false) return false;
   }
@@ -306,13 +318,14 @@ function fieldsKey(object: DatumObject): string {
   if (names.length > HOST_SORT_MAX) sortedKeys(names);
   else names.sort();
   for (const name of names) {
+    spend(FIELD_STEPS);
     key += sized(countedText(name)) + sized(dataKey(object[name]));
   }
   return key;
 }
 
 /** What it counts to make a key and look for it. */
-export const KEY_STEPS = 0.25;
+export const KEY_STEPS = 0.5;
 
 const HOST_SORT_MAX = 4096;
 

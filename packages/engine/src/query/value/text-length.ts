@@ -1,7 +1,10 @@
 /**
  * Lengths and places in text. The language counts characters (code points) or bytes of UTF-8, JS
- * counts units of UTF-16: outside its first plane a character is two of them.
+ * counts units of UTF-16: outside its first plane a character is two of them. Long text is counted as
+ * work while it is gone through.
  */
+
+import { PORTION, spendEach } from "./effort.ts";
 
 const HIGH_SURROGATE = 0xd800;
 const LOW_SURROGATE = 0xdc00;
@@ -10,19 +13,31 @@ const LAST_SURROGATE = 0xdfff;
 /** Bytes of UTF-8. */
 export function byteLength(text: string): number {
   let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    // Both halves of a pair are counted with two bytes each.
-    bytes += unit < 0x800 || isSurrogate(unit) ? 1 : 2;
+  for (let from = 0; from < text.length; from += PORTION) {
+    const to = endOfPortion(text, from);
+    for (let i = from; i < to; i++) {
+      const unit = text.charCodeAt(i);
+      if (unit < 0x80) continue;
+      // Both halves of a pair are counted with two bytes each.
+      bytes += unit < 0x800 || isSurrogate(unit) ? 1 : 2;
+    }
   }
   return bytes;
 }
 
 export function characterCount(text: string): number {
   let count = text.length;
-  for (let i = 0; i < text.length; i++) if (isLowSurrogate(text.charCodeAt(i))) count--;
+  for (let from = 0; from < text.length; from += PORTION) {
+    const to = endOfPortion(text, from);
+    for (let i = from; i < to; i++) if (isLowSurrogate(text.charCodeAt(i))) count--;
+  }
   return count;
+}
+
+/** Only what follows the first portion counts: most texts are short. */
+function endOfPortion(text: string, from: number): number {
+  if (from > 0) spendEach(PORTION);
+  return Math.min(from + PORTION, text.length);
 }
 
 /** Where in the JS string the character stands that has `count` others before it. */
@@ -30,6 +45,7 @@ export function offsetOfCharacter(text: string, count: number): number {
   let left = count;
   let offset = 0;
   while (left > 0 && offset < text.length) {
+    if (left % PORTION === PORTION - 1) spendEach(PORTION);
     offset += isHighSurrogate(text.charCodeAt(offset)) ? 2 : 1;
     left--;
   }

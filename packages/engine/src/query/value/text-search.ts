@@ -128,16 +128,24 @@ function hostSearch(literal: string): Search {
 /** Knuth, Morris and Pratt: never looks at a character of the text again. */
 function longSearch(literal: string): Search {
   const borders = bordersOf(literal);
+  const codes = codesOf(literal);
   return (text, position) => {
     let matched = 0;
     for (let at = position; at < text.length; at++) {
+      if ((at - position) % PORTION === 0) spendEach(PORTION);
       const code = text.charCodeAt(at);
-      while (matched > 0 && literal.charCodeAt(matched) !== code) matched = borders[matched] ?? 0;
-      if (literal.charCodeAt(matched) === code) matched++;
-      if (matched === literal.length) return at + 1 - matched;
+      while (matched > 0 && codes[matched] !== code) matched = borders[matched] as number;
+      if (codes[matched] === code) matched++;
+      if (matched === codes.length) return at + 1 - matched;
     }
     return -1;
   };
+}
+
+function codesOf(text: string): Uint16Array {
+  const codes = new Uint16Array(text.length);
+  for (let at = 0; at < text.length; at++) codes[at] = text.charCodeAt(at);
+  return codes;
 }
 
 /** For each length, how much of the end of so long a beginning is again the beginning. */
@@ -145,6 +153,7 @@ function bordersOf(literal: string): Uint32Array {
   const borders = new Uint32Array(literal.length + 1);
   let border = 0;
   for (let length = 1; length < literal.length; length++) {
+    if (length % PORTION === 0) spendEach(PORTION);
     const code = literal.charCodeAt(length);
     while (border > 0 && literal.charCodeAt(border) !== code) border = borders[border] ?? 0;
     if (literal.charCodeAt(border) === code) border++;
