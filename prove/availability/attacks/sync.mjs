@@ -32,6 +32,9 @@ export async function joined(target, key, { site = newSite(), hear, address, met
       } else if (message.t === "bye") {
         target.tally(`bye ${message.code}`);
         welcome(undefined);
+      } else if (message.t === "ping") {
+        // Whoever does not answer is sent away, and what it uploads takes longer than that.
+        self.send(encodeMessage({ t: "pong", ping: message.now, now: Date.now() }));
       } else hear?.(message, self);
     },
   });
