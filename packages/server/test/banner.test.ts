@@ -2,6 +2,7 @@
  * What a server shows when it has started.
  */
 
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testHost } from "../../node/test/support/store-host.ts";
@@ -11,8 +12,12 @@ import { SERVER } from "../src/registry/audit-log.ts";
 import { Registry } from "../src/registry/registry.ts";
 import type { StopSignal } from "../src/signals.ts";
 
-/** The lines about addresses, folder and apps that the server of a folder prints; then it stops. */
-async function bannerLines(dataDir: string, ...words: string[]): Promise<string[]> {
+/** What the server of a folder prints; then it stops. */
+async function printedBy(
+  dataDir: string,
+  words: readonly string[],
+  isOutputTerminal = true,
+): Promise<string> {
   let stop = (): void => {};
   let printed = "";
   const code = await runCommand(["serve", "--data-dir", dataDir, "--port", "0", ...words], {
@@ -23,7 +28,7 @@ async function bannerLines(dataDir: string, ...words: string[]): Promise<string[
     },
     printError: () => {},
     isTerminal: true,
-    isOutputTerminal: true,
+    isOutputTerminal,
     signals: {
       on: (name: string, listener: (signal: StopSignal) => void) => {
         if (name === "SIGTERM") stop = () => listener("SIGTERM");
@@ -32,6 +37,12 @@ async function bannerLines(dataDir: string, ...words: string[]): Promise<string[
     },
   });
   expect(code).toBe(0);
+  return printed;
+}
+
+/** The lines of it about addresses, folder and apps. */
+async function bannerLines(dataDir: string, ...words: string[]): Promise<string[]> {
+  const printed = await printedBy(dataDir, words);
   return printed.split("\n").filter((line) => /^ {2}(url|manage|data|app|key| ) /.test(line));
 }
 
@@ -62,6 +73,16 @@ test("the file with the first key is not shown when its app is gone", async () =
     expect.stringMatching(/^ {2}url {4}http:/),
     `  data   ${dataDir}`,
   ]);
+});
+
+test("[H16] the first key is printed on a terminal alone; elsewhere the path of its file", async () => {
+  for (const isOutputTerminal of [true, false]) {
+    const dataDir = join(temporaryFolder(), "data");
+    const printed = await printedBy(dataDir, ["--management-port", "off"], isOutputTerminal);
+    const path = join(dataDir, "quickstart.json");
+    const { apiKey } = JSON.parse(readFileSync(path, "utf8")) as { apiKey: string };
+    expect([printed.includes(apiKey), printed.includes(path)]).toEqual([isOutputTerminal, true]);
+  }
 });
 
 test("the address of the management API is shown when there is one", async () => {

@@ -71,6 +71,18 @@ test("it prints where things are, serves health, and SIGTERM ends it cleanly", a
   expect(existsSync(join(dataDir, "lock"))).toBe(false);
 });
 
+test.runIf(process.platform === "linux")(
+  "[K73] what the process makes is its owner's alone, however it was started",
+  async () => {
+    const server = serve(temporaryFolder());
+    await server.url();
+    const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
+    expect(/^Umask:\s+(\d+)$/m.exec(status)?.[1]).toBe("0077");
+    server.kill("SIGTERM");
+    await server.ended;
+  },
+);
+
 /** Runs a line as a shell would that it was pasted into. */
 async function paste(line: string): Promise<{ code: number | null; answer: unknown }> {
   const shell = spawn("sh", ["-c", line], { stdio: ["ignore", "pipe", "inherit"] });
