@@ -5,6 +5,7 @@
 
 import type { RateBounds } from "./http/minimum-rate.ts";
 import type { NewcomerBounds } from "./newcomers.ts";
+import type { ShareBounds } from "./shares.ts";
 
 /** One request body. More than the documents of one call need; larger loads go in several calls. */
 export const BODY_SIZE_MAX: number = 8 * 1024 * 1024;
@@ -56,6 +57,12 @@ export const ANSWER_SIZE_MAX: number = 64 * 1024 * 1024;
  */
 export const ANSWERS_SIZE_MAX: number = 192 * 1024 * 1024;
 export const ANSWERS_PER_CREDENTIAL_SIZE_MAX: number = 96 * 1024 * 1024;
+
+export const ANSWER_SHARES: ShareBounds = {
+  max: ANSWERS_SIZE_MAX,
+  perOwnerMax: ANSWERS_PER_CREDENTIAL_SIZE_MAX,
+  areGrouped: true,
+};
 
 /** What an answer takes of it that is read from a file while it is sent: its buffers. */
 export const STREAM_SIZE: number = 256 * 1024;

@@ -23,3 +23,27 @@ test("a room of an owner is a part of the shares", () => {
   room.give(6);
   expect(shares.taken).toBe(0);
 });
+
+test("[H5] however many owners a group has, the last part is for groups that have little", () => {
+  const shares = new Shares({ max: 64, perOwnerMax: 32, areGrouped: true });
+  expect([shares.take("a 1", 32), shares.take("a 2", 32), shares.take("a 2", 24)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect(["a 1", "a 2", "a 3"].map((owner) => shares.hasLeft(owner))).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  // Two each, for four others.
+  expect([shares.take("b 1", 2), shares.take("b 2"), shares.take("b 1")]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  for (const other of ["c", "d", "e"]) expect(shares.take(other, 2)).toBe(true);
+  expect([shares.taken, shares.hasLeft("f")]).toEqual([64, false]);
+  shares.give("a 1", 32);
+  expect([shares.take("b 2", 4), shares.take("a 3", 20)]).toEqual([true, true]);
+});

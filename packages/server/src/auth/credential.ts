@@ -31,7 +31,7 @@ const OWNERS = new WeakMap<Credential, string>();
 
 /**
  * The name under which what is used with a credential of an app is counted. Ids of users are names in
- * their app alone.
+ * their app alone. Shares take the text before the first space for a group.
  */
 export function ownerOf(appId: string, credential: Credential): string {
   const known = OWNERS.get(credential);

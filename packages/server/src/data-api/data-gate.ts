@@ -92,14 +92,20 @@ export class DataGate<App extends DataApp> {
   readonly #bodies = new Shares({
     max: BODIES_SIZE_MAX,
     perOwnerMax: BODIES_PER_CREDENTIAL_SIZE_MAX,
+    areGrouped: true,
   });
   /** Of their values, until the call is answered, too. */
   readonly #decoder = new BodyDecoder({
     max: BODY_VALUES_SIZE_MAX,
     perOwnerMax: BODY_VALUES_PER_CREDENTIAL_SIZE_MAX,
+    areGrouped: true,
   });
   /** Those whose body is there: one that does not come must not keep others out. */
-  readonly #calls = new Shares({ max: CALLS_MAX, perOwnerMax: CALLS_PER_CREDENTIAL_MAX });
+  readonly #calls = new Shares({
+    max: CALLS_MAX,
+    perOwnerMax: CALLS_PER_CREDENTIAL_MAX,
+    areGrouped: true,
+  });
 
   constructor(options: DataGateOptions<App>) {
     this.#options = options;

@@ -19,8 +19,7 @@ import { pipeline } from "node:stream/promises";
 import type { TlsFiles } from "../config.ts";
 import { INTAKE, type Intake } from "../intake.ts";
 import {
-  ANSWERS_PER_CREDENTIAL_SIZE_MAX,
-  ANSWERS_SIZE_MAX,
+  ANSWER_SHARES,
   CLOSE_MS_MAX,
   CONNECTIONS_LOOK_MS,
   CONNECTIONS_MAX,
@@ -138,10 +137,7 @@ export class HttpServer {
   readonly #handshakes = new Map<string, Socket>();
   readonly #owners: ConnectionOwners;
   readonly #proxies: TrustedProxies;
-  readonly #answers = new Shares({
-    max: ANSWERS_SIZE_MAX,
-    perOwnerMax: ANSWERS_PER_CREDENTIAL_SIZE_MAX,
-  });
+  readonly #answers = new Shares(ANSWER_SHARES);
   /** Of bytes that came, and cannot be read yet. */
   readonly #unread = new Shares({
     max: HTTP_UNREAD_SIZE_MAX,

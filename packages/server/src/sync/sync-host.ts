@@ -241,10 +241,7 @@ export class SyncHost implements ConnectionHost {
   join(connection: SyncConnection, { app }: AppUse): ServerConnection {
     this.#newcomers.remove(connection);
     const { owner } = connection;
-    if (owner !== undefined) {
-      this.#ofCredentials.take(owner);
-      this.#owners.set(connection, owner);
-    }
+    if (owner !== undefined && this.#ofCredentials.take(owner)) this.#owners.set(connection, owner);
     this.#tell(connection, "a peer connected");
     return this.#serverOf(app).connect(connection);
   }

@@ -287,8 +287,8 @@ test(
     const through = gate();
     const endings: (() => void)[] = [];
     const half = BODIES_PER_CREDENTIAL_SIZE_MAX / BODY_SIZE_MAX;
-    const hold = (key: string): Promise<void>[] =>
-      Array.from({ length: half }, () =>
+    const hold = (key: string, count = half): Promise<void>[] =>
+      Array.from({ length: count }, () =>
         through.admit(post({ authorization: key }, body), placeOf(undefined), () => {
           return new Promise<void>((resolve) => void endings.push(resolve));
         }),
@@ -297,12 +297,15 @@ test(
     await vi.waitFor(() => expect(endings).toHaveLength(half), LONG);
     const refused = admit(post({ authorization }), undefined, through);
     await expect(refused).rejects.toMatchObject({ status: 503, headers: { "retry-after": "1" } });
-    // Another credential has its own share, until all of it is taken.
-    running.push(...hold(other));
-    await vi.waitFor(() => expect(endings).toHaveLength(BODIES_SIZE_MAX / BODY_SIZE_MAX), LONG);
+    // Another credential has its own share, until only what is kept for other apps is left.
+    const most = ((7 / 8) * BODIES_SIZE_MAX) / BODY_SIZE_MAX;
+    running.push(...hold(other, most - half));
+    await vi.waitFor(() => expect(endings).toHaveLength(most), LONG);
     const third = `Bearer ${await addKey(APP.id)}`;
     const full = admit(post({ authorization: third }), undefined, through);
     await expect(full).rejects.toMatchObject({ status: 503 });
+    const neighbour = `Bearer ${await addKey(OTHER.id)}`;
+    expect((await admit(post({ authorization: neighbour }), undefined, through)).app).toBe(OTHER);
     for (const end of endings) end();
     await Promise.all(running);
     expect((await admit(post({ authorization }, body), undefined, through)).app).toBe(APP);
@@ -339,8 +342,8 @@ test("[H5] more calls than the bound are 503 until others are answered", async (
   const authorization = `Bearer ${await addKey(APP.id)}`;
   const through = gate();
   const endings: (() => void)[] = [];
-  const hold = (key: string): Promise<void>[] =>
-    Array.from({ length: CALLS_PER_CREDENTIAL_MAX }, () =>
+  const hold = (key: string, count = CALLS_PER_CREDENTIAL_MAX): Promise<void>[] =>
+    Array.from({ length: count }, () =>
       through.admit(post({ authorization: key }), placeOf(undefined), () => {
         return new Promise<void>((resolve) => void endings.push(resolve));
       }),
@@ -349,11 +352,14 @@ test("[H5] more calls than the bound are 503 until others are answered", async (
   await vi.waitFor(() => expect(endings).toHaveLength(CALLS_PER_CREDENTIAL_MAX));
   const busy = { status: 503, headers: { "retry-after": "1" } };
   await expect(admit(post({ authorization }), undefined, through)).rejects.toMatchObject(busy);
-  // Another credential has its own share, until there are no more.
-  running.push(...hold(`Bearer ${await addKey(APP.id)}`));
-  await vi.waitFor(() => expect(endings).toHaveLength(CALLS_MAX));
+  // Another credential has its own share, until only what is kept for other apps is left.
+  const most = (7 / 8) * CALLS_MAX;
+  running.push(...hold(`Bearer ${await addKey(APP.id)}`, most - CALLS_PER_CREDENTIAL_MAX));
+  await vi.waitFor(() => expect(endings).toHaveLength(most));
   const third = post({ authorization: `Bearer ${await addKey(APP.id)}` });
   await expect(admit(third, undefined, through)).rejects.toMatchObject(busy);
+  const neighbour = post({ authorization: `Bearer ${await addKey(OTHER.id)}` });
+  expect((await admit(neighbour, undefined, through)).app).toBe(OTHER);
   for (const end of endings) end();
   await Promise.all(running);
   expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
