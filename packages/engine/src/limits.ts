@@ -155,6 +155,13 @@ export const REMEMBERED_ANSWER_MS: number = 86_400_000;
 export const UNAPPLIED_SITE_MS: number = 86_400_000;
 
 /**
+ * Sites of Big Peers that a store remembers: its own former ones and those that its partners tell. Each
+ * restore and each partner is one; more than a thousand are a fault of somebody, and all of them stand in
+ * one message.
+ */
+export const SERVER_SITES_MAX = 1_000;
+
+/**
  * New sites of one credential: how many at once, and how long one more takes. Each is a durable record.
  * One API key may stand for all devices of a company, set up in one morning; a device takes another
  * site when it is reset, copied, or used by somebody else.

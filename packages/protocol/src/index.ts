@@ -122,6 +122,7 @@ export {
   type Linked,
   type LinkHello,
   type LinkMessage,
+  type LinkPing,
   type MetadataMessage,
   type Outcome,
   type OutcomeKind,

@@ -14,6 +14,7 @@ import {
   type Linked,
   type LinkHello,
   type LinkMessage,
+  type LinkPing,
   SYNC_VERSION,
   unreachable,
 } from "@bigpeer/protocol";
@@ -233,8 +234,8 @@ function meet(
   before: readonly LinkAction[],
   now: LinkMoment,
 ): LinkStep {
-  const { history } = facts;
-  const told = send({ t: "linked", history, txn: now.txn, now: Math.round(now.wallMs) });
+  const { history, sites } = facts;
+  const told = send({ t: "linked", history, txn: now.txn, now: Math.round(now.wallMs), sites });
   return { state: { phase: "meeting", facts, sinceMs, wanted }, actions: [...before, told] };
 }
 
@@ -246,7 +247,8 @@ function meetingStep(state: Meeting, event: LinkSessionEvent, now: LinkMoment): 
   return message.t === "linked" ? link(state, message, now) : unexpected(message, "linked");
 }
 
-function link({ facts, wanted }: Meeting, { history, txn }: Linked, now: LinkMoment): LinkStep {
+function link({ facts, wanted }: Meeting, message: Linked, now: LinkMoment): LinkStep {
+  const { history, txn } = message;
   // It becomes part of keys, and is shown.
   if (!HISTORY.test(history)) {
     return endWith("malformed", "expected a history of 1 to 64 letters and digits");
@@ -260,13 +262,19 @@ function link({ facts, wanted }: Meeting, { history, txn }: Linked, now: LinkMom
     pingedMs: now.elapsedMs,
     toldTxn: now.txn,
     partnerTxn: txn,
+    toldSites: facts.sites.length,
     lastId: 0,
     follows: new Map(),
     served: new Map(),
     waiting: undefined,
   };
   const { state: next, actions } = configure(state, wanted);
-  return { state: next, actions: [{ kind: "linked", partner: history }, ...actions] };
+  const linked: LinkAction = { kind: "linked", partner: history };
+  return { state: next, actions: [linked, ...toldSites(message), ...actions] };
+}
+
+function toldSites({ sites }: Linked | LinkPing): LinkAction[] {
+  return sites === undefined ? [] : [{ kind: "sites", sites }];
 }
 
 // Linked: both follow each other.
@@ -339,14 +347,12 @@ function heardOf(state: LinkedState, txn: number): LinkedState {
   return txn > state.partnerTxn ? { ...state, partnerTxn: txn } : state;
 }
 
-function takePing(
-  state: LinkedState,
-  { now: ping, txn }: { readonly now: number; readonly txn?: number },
-  now: LinkMoment,
-): LinkStep {
+function takePing(state: LinkedState, message: LinkPing, now: LinkMoment): LinkStep {
+  const { now: ping, txn } = message;
   const pong = send({ t: "pong", ping, now: Math.round(now.wallMs) });
-  if (txn === undefined) return { state, actions: [pong] };
-  return { state: heardOf(state, txn), actions: [pong, { kind: "reached", txn }] };
+  const actions = [pong, ...toldSites(message)];
+  if (txn === undefined) return { state, actions };
+  return { state: heardOf(state, txn), actions: [...actions, { kind: "reached", txn }] };
 }
 
 function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkStep {
@@ -364,11 +370,19 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
   const { state: next, actions } = followDue(waited, now);
   const isSilent = now.elapsedMs - next.heardMs >= pingMs;
   const isDue = now.elapsedMs - next.pingedMs >= pingMs;
+  const { servedTxn, sites } = event;
+  const hasSites = sites.length > next.toldSites;
   // Also to one who speaks: its cursors move by what is told here (S5).
-  if (!isDue || !(isSilent || event.servedTxn > next.toldTxn)) return { state: next, actions };
-  const { servedTxn } = event;
-  const ping = send({ t: "ping", now: Math.round(now.wallMs), txn: servedTxn });
-  const pinged = { ...next, pingedMs: now.elapsedMs, toldTxn: servedTxn };
+  const hasNews = servedTxn > next.toldTxn || hasSites;
+  if (!isDue || !(isSilent || hasNews)) return { state: next, actions };
+  const told = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
+  const ping = send({ t: "ping", now: Math.round(now.wallMs), ...told });
+  const pinged = {
+    ...next,
+    pingedMs: now.elapsedMs,
+    toldTxn: servedTxn,
+    toldSites: sites.length,
+  };
   return { state: pinged, actions: [...actions, ping] };
 }
 

@@ -13,6 +13,7 @@ import type {
   Documents,
   FetchMessage,
   LinkMessage,
+  Site,
   SyncCursor,
   Value,
 } from "@bigpeer/protocol";
@@ -60,6 +61,8 @@ export interface LinkFacts {
   readonly history: string;
   /** What this side says in its greeting. */
   readonly nonce: Uint8Array;
+  /** Of Big Peers, that of the own store among them (S60). */
+  readonly sites: readonly Site[];
   readonly limits: LinkLimits;
 }
 
@@ -104,6 +107,8 @@ export interface LinkedState {
   /** What the last ping told, and the last that was heard of the other store. */
   readonly toldTxn: number;
   readonly partnerTxn: number;
+  /** How many sites of Big Peers were told. */
+  readonly toldSites: number;
   /** The last id that was given to an own subscription. */
   readonly lastId: number;
   /** What this side follows. */
@@ -182,6 +187,8 @@ export type LinkSessionEvent =
       readonly kind: "tick";
       /** All live streams of the other side are complete up to here. */
       readonly servedTxn: number;
+      /** As in the facts, of now. */
+      readonly sites: readonly Site[];
       readonly queuedBytes: number;
       readonly takenBytes: number;
       /** Whether what comes is read at this moment. */
@@ -203,6 +210,8 @@ export type LinkAction =
   | { readonly kind: "sign"; readonly side: LinkSide; readonly bytes: Uint8Array }
   /** Both sides know each other. */
   | { readonly kind: "linked"; readonly partner: string }
+  /** The other side has told these sites of Big Peers. */
+  | { readonly kind: "sites"; readonly sites: readonly Site[] }
   | { readonly kind: "follow"; readonly id: number; readonly query: LinkQuery }
   | { readonly kind: "unfollow"; readonly id: number }
   | {

@@ -13,9 +13,11 @@ import {
   encodeMessage,
   type LinkMessage,
   PeerError,
+  type Site,
   unreachable,
 } from "@bigpeer/protocol";
 import type { Channel, Platform } from "../platform.ts";
+import { noteServerSites, serverSites } from "../store/server-sites.ts";
 import type { Store } from "../store/store.ts";
 import { entryCount } from "../sync/frame.ts";
 import type { SessionStreams, StreamSession } from "../sync/session-streams.ts";
@@ -102,6 +104,9 @@ export class Link implements StreamSession {
   #servedUpTo: number | undefined;
   #pulledBytes = 0;
   #sentBytes = 0;
+  #knownSites: readonly Site[] = [];
+  /** The transaction as of which they are known. */
+  #sitesTxn: number | undefined;
   readonly #served = { documents: 0, bytes: 0 };
   /** Everybody who follows may read everything. */
   readonly authority: undefined = undefined;
@@ -115,6 +120,7 @@ export class Link implements StreamSession {
       app,
       history: store.identity.historyId,
       nonce: nonce ?? platform.random(NONCE_BYTES),
+      sites: this.#sites(),
       limits: { ...LINK_LIMITS, ...limits },
     };
     this.#contents =
@@ -219,6 +225,7 @@ export class Link implements StreamSession {
     this.#happen({
       kind: "tick",
       servedTxn: this.#streams?.completeUpTo ?? 0,
+      sites: this.#state.phase === "linked" ? this.#sites() : [],
       queuedBytes: this.queuedBytes,
       takenBytes: this.#sentBytes - this.queuedBytes,
       isReading: this.#target?.isFull !== true,
@@ -393,6 +400,8 @@ export class Link implements StreamSession {
       }
       case "linked":
         return this.#linked(action.partner);
+      case "sites":
+        return void this.#noteSites(action.sites);
       case "follow":
         return this.#follow(action);
       case "unfollow":
@@ -441,6 +450,26 @@ export class Link implements StreamSession {
     });
     void this.#contents?.referAll(store, platform);
     this.#options.onEvent({ kind: "linked", partner });
+  }
+
+  /** Of Big Peers, as far as they are known here (S60). Nothing is read while nothing is written. */
+  #sites(): readonly Site[] {
+    const { store } = this.#options;
+    const { txnId } = store;
+    if (this.#sitesTxn !== txnId) {
+      this.#knownSites = [store.identity.site, ...store.read(serverSites)];
+      this.#sitesTxn = txnId;
+    }
+    return this.#knownSites;
+  }
+
+  /** Before anything that comes behind it is merged. Never rejects. */
+  async #noteSites(sites: readonly Site[]): Promise<void> {
+    try {
+      await noteServerSites(this.#options.store, sites);
+    } catch (error) {
+      this.#tellFault(error);
+    }
   }
 
   #follow({ id, query }: ActionOf<"follow">): void {

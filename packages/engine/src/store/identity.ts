@@ -4,7 +4,7 @@
  * A cursor is (historyId, txnId); a stamp is (time, site). Both lie when a store is restored from a
  * backup or copied and goes on as if nothing had happened, so every restore and copy begins a new
  * life: a new historyId, a new site, and transaction ids above all that the old life can have given
- * (K26).
+ * (K26). Under the site of a former life nobody may write any more (K75).
  */
 
 import { EPOCH_MS, PeerError, siteOfBytes, type Value } from "@bigpeer/protocol";
@@ -12,6 +12,7 @@ import { MAINTENANCE_BATCH } from "../limits.ts";
 import type { Key, KeyValue, Platform } from "../platform.ts";
 import { HEAD_KEY, IDENTITY_KEY, transactionRange } from "./keys.ts";
 import { FIRST_HEAD, type Head, type Identity, readHead } from "./records.ts";
+import { serverSiteKey } from "./server-sites.ts";
 
 /** The version of the storage format that this code writes. */
 export const FORMAT_VERSION = 2;
@@ -80,6 +81,7 @@ export async function renewIdentity(storage: KeyValue, platform: Platform): Prom
     new Map<Key, Value>([
       [IDENTITY_KEY, identity],
       [HEAD_KEY, renewed],
+      [serverSiteKey(before.site), true],
     ]),
   );
   return identity;

@@ -33,6 +33,7 @@ import { DEFAULT_RETENTION, dueWork, heartbeat, type Retention } from "./mainten
 import type { OwnWrites } from "./own-writes.ts";
 import { Progress, type Wait } from "./progress.ts";
 import { type Head, type Identity, readHead, type UploadRecord } from "./records.ts";
+import { isServerSite } from "./server-sites.ts";
 import { Transaction, type TransactionContext } from "./transaction.ts";
 import {
   answerFromRecord,
@@ -363,6 +364,8 @@ export class Store {
     judge: JudgeUpload | undefined,
     owner: string | undefined,
   ): Steps<UploadAnswer | AppliedUpload> {
+    // Sums of a counter are told apart by site: those of a Big Peer would be lost (K75).
+    if (isServerSite(transaction.view, upload.site)) return { kind: "forked" };
     const known = yield* answerFromRecord(transaction.view, this.#platform, upload, owner);
     if (known !== undefined) return known;
     const last = lastTimeOf(transaction.view, upload.site);

@@ -23,6 +23,7 @@ import {
   NOW,
   proofOf,
   run,
+  SITES,
   STATES,
   said,
   tickOf,
@@ -181,7 +182,7 @@ describe("who is there", () => {
       expect(state.phase).toBe("meeting");
       expect(actions.at(-1)).toEqual({
         kind: "send",
-        message: { t: "linked", history: "h1", txn: 7, now: 1_000_000 },
+        message: { t: "linked", history: "h1", txn: 7, now: 1_000_000, sites: SITES },
       });
       expect(run(state, said(LINKED)).state.phase).toBe("linked");
     }

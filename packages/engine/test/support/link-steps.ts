@@ -27,6 +27,8 @@ export const NOW: LinkMoment = { wallMs: 1_000_000, elapsedMs: 5000, txn: 7 };
 export const DIAL_NONCE: Uint8Array = new Uint8Array(32).fill(1);
 export const ACCEPT_NONCE: Uint8Array = new Uint8Array(32).fill(2);
 export const FILTER: Uint8Array = new Uint8Array(16).fill(3);
+/** Of Big Peers that this side knows. */
+export const SITES: readonly string[] = ["00000000000000a1"];
 const NONCES = { dial: DIAL_NONCE, accept: ACCEPT_NONCE };
 
 export const CARS: WantedQuery = { collection: "cars", condition: "true", statement: "Q1" };
@@ -59,7 +61,8 @@ export function later(ms: number): LinkMoment {
 export function tickOf(
   change: Partial<Extract<LinkSessionEvent, { kind: "tick" }>> = {},
 ): LinkSessionEvent {
-  return { kind: "tick", servedTxn: 7, queuedBytes: 0, takenBytes: 0, isReading: true, ...change };
+  const tick = { servedTxn: 7, sites: SITES, queuedBytes: 0, takenBytes: 0, isReading: true };
+  return { kind: "tick", ...tick, ...change };
 }
 
 /** What happens, one after the other; the actions are those of the last. */
@@ -71,7 +74,14 @@ export function run(state: LinkState, ...events: readonly LinkSessionEvent[]): L
 
 export function begun(side: "dial" | "accept", wanted: readonly WantedQuery[] = [CARS]): LinkState {
   const nonce = NONCES[side];
-  const facts = { side, app: "app1", history: "h1", nonce, limits: LINK_LIMITS };
+  const facts = {
+    side,
+    app: "app1",
+    history: "h1",
+    nonce,
+    sites: SITES,
+    limits: LINK_LIMITS,
+  };
   return newLink(facts, wanted, NOW);
 }
 

@@ -61,6 +61,9 @@ export const SYNC_TOKEN_SIZE_MAX = 65_536;
 /** Warnings that an answer lists. */
 export const RUN_WARNINGS_MAX = 10;
 
+/** Sites that one side of a link tells. */
+export const SYNC_SITES_MAX = 10_000;
+
 /** Ids of one `want`. */
 export const SYNC_WANTED_MAX = 100_000;
 
@@ -240,10 +243,12 @@ export const SERVER_FIELDS: MessageFields<ServerMessage> = {
 const { subscribe, unsubscribe, want } = PEER_FIELDS;
 const { subscribed, unsubscribed, documents, complete, behind, committed } = SERVER_FIELDS;
 
+const sites = listUpTo(SYNC_SITES_MAX, site);
+
 export const LINK_FIELDS: MessageFields<LinkMessage> = {
   link: { version: ordinal, app: name, nonce: bytesOfSize(32) },
   proof: { proof: digest },
-  linked: { history: name, txn: count, now: count },
+  linked: { history: name, txn: count, now: count, sites: optional(sites) },
   subscribe,
   unsubscribe,
   want,
@@ -255,7 +260,7 @@ export const LINK_FIELDS: MessageFields<LinkMessage> = {
   committed,
   fetch: { id: name, offset: count },
   content: { id: name, offset: count, bytes, size: optional(count) },
-  ping,
+  ping: { ...ping, sites: optional(sites) },
   pong,
   bye,
 };

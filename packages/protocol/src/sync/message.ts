@@ -10,11 +10,14 @@ import type { Types, UploadOperation } from "../operation.ts";
 import type { Site } from "../stamp.ts";
 import type { Value, ValueObject } from "../value.ts";
 
-/** The version of this protocol: it changes when any message does. */
+/**
+ * The version of this protocol: it changes when any message does, unless by an optional field of a link
+ * without which both sides go on as before (S1).
+ */
 export const SYNC_VERSION = 2;
 
 /** The hash of the shape of this version; a test compares it with that of message-fields.ts. */
-export const SYNC_SHAPE = "7f6e7789ff833582b6717c77368c6b8caeaa2cb3073be5c35408954009112157";
+export const SYNC_SHAPE = "66dd64874ea9a8a5b8d38b058428e0187de0d6d0ca580c108930a18a40b99d08";
 
 /** Bytes of one message, of either side. */
 export const SYNC_MESSAGE_BYTES_MAX: number = 16 * 1024 * 1024;
@@ -406,6 +409,13 @@ export interface Linked {
   readonly history: string;
   readonly txn: number;
   readonly now: number;
+  /** The sites of Big Peers that the side knows, its own among them (S60). */
+  readonly sites?: readonly Site[];
+}
+
+export interface LinkPing extends Ping {
+  /** All of them, when the side knows more than it has told (S60). */
+  readonly sites?: readonly Site[];
 }
 
 /** Asks for the content of an attachment, from a byte on. */
@@ -441,6 +451,6 @@ export type LinkMessage =
   | CommittedMessage
   | FetchMessage
   | ContentMessage
-  | Ping
+  | LinkPing
   | Pong
   | Bye;

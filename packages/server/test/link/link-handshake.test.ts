@@ -131,13 +131,14 @@ test("[S49] who has proved that it knows the secret is told the history, and not
   expect((await caller.next())?.t).toBe("proof");
   const linked = await caller.next();
   const use = await north.server.apps.use(LINKED_APP);
-  const { historyId } = use.app.store.identity;
+  const { historyId, site } = use.app.store.identity;
   use.release();
   expect(linked).toEqual({
     t: "linked",
     history: historyId,
     txn: expect.any(Number),
     now: expect.any(Number),
+    sites: [site],
   });
 });
 
