@@ -152,6 +152,9 @@ export const CONNECTIONS_MAX = 10_000;
 export const HTTP_UNREAD_SIZE_MAX: number = 64 * 1024 * 1024;
 export const HTTP_UNREAD_PER_OWNER_SIZE_MAX: number = 32 * 1024 * 1024;
 
+/** What a client may have sent behind a request that is not answered: beyond it the connection is cut. */
+export const PIPELINED_SIZE_MAX: number = 1024 * 1024;
+
 /** Those on which one credential was accepted first: half, so that others always find room. */
 export const CONNECTIONS_PER_CREDENTIAL_MAX = 5_000;
 

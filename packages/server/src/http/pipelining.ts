@@ -11,6 +11,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { PIPELINED_SIZE_MAX } from "../limits.ts";
 import type { Room } from "../shares.ts";
 
 /** Node's reader of HTTP, as far as it is used here. */
@@ -68,7 +69,15 @@ export class HeldRequests {
     socket.removeAllListeners("pause").removeAllListeners("resume");
     for (const [event, before] of this.#before) this.#keepListeners(event, before);
     socket.on("data", this.#receive).on("end", this.#leave);
-    return this.#add(headOf(request)) && this.#add(rest);
+    return this.#chargeBuffered() && this.#add(headOf(request)) && this.#add(rest);
+  }
+
+  /** Each time that Node reads again it receives more, whatever is there: that is charged, too. */
+  #chargeBuffered(): boolean {
+    const size = this.#socket.readableLength;
+    if (size > PIPELINED_SIZE_MAX || !this.#room.take(size)) return false;
+    this.#size += size;
+    return true;
   }
 
   /** The connection has them again, as if they had just come. */

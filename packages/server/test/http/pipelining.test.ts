@@ -141,6 +141,20 @@ test("[H52] one whose client leaves while it waits is not begun", async () => {
   expect(taken).toBe(0);
 });
 
+test("[H51] a client that goes on sending, faster than it is answered, is cut", async () => {
+  const met: string[] = [];
+  const server = await listen(async () => 200, { onRefused: (bound) => void met.push(bound) });
+  const { socket } = await connectTo(server);
+  const bytes = GET.repeat(2_000);
+  const pour = (): void => {
+    while (!socket.destroyed && socket.write(bytes));
+  };
+  socket.on("drain", pour);
+  pour();
+  await vi.waitFor(() => expect(met).toEqual(["pipelined"]), 10_000);
+  await vi.waitFor(() => expect(socket.closed).toBe(true));
+});
+
 test("[H51] a connection with requests that are held is cut when the server has closed for long enough", async () => {
   const server = await listen(() => new Promise<number>(() => {}));
   const { socket } = await connectTo(server);
