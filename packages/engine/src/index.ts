@@ -168,6 +168,7 @@ export type {
   UploadOutcome,
   UploadRecord,
 } from "./store/records.ts";
+export { approximateSize } from "./store/records.ts";
 export type { RepeatKey } from "./store/remembered-answer.ts";
 export { Store, type StoreFigures, type StoreOptions, StoreSnapshot } from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
@@ -205,4 +206,5 @@ export {
   SyncServer,
   type SyncServerOptions,
 } from "./sync/sync-server.ts";
+export { type BucketLimits, TokenBuckets } from "./sync/token-buckets.ts";
 export { UploadAllowance } from "./sync/upload-allowance.ts";

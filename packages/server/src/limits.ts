@@ -278,6 +278,17 @@ export const DEVICE_RECORDS_MAX = 100_000;
 export const DEVICE_RECORDS_OF_ONE_MAX = 50_000;
 export const DEVICE_SUBSCRIPTIONS_SIZE_MAX: number = 16 * 1024;
 
+/**
+ * Bytes that records of devices bring into the change log, of one credential and of all of an app: how
+ * many at once, and how many in a second. Enough for 50,000 devices that come on one morning, and then for four
+ * changes a day of each. All of an app take at most half of what the log keeps in its seven days, so that metadata
+ * that change all the time do not drive out the history of documents.
+ */
+export const DEVICE_LOG_BYTES_OF_ONE: number = 64 * 1024 * 1024;
+export const DEVICE_LOG_RATE_OF_ONE: number = 2 * 1024;
+export const DEVICE_LOG_BYTES: number = 128 * 1024 * 1024;
+export const DEVICE_LOG_RATE: number = 3 * 1024;
+
 /** How long requests under way may take when the server closes. */
 export const CLOSE_MS_MAX = 10_000;
 

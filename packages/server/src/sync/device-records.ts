@@ -6,7 +6,8 @@
  * Whoever joins or leaves is noted at once and written with the next tick, all of them in one
  * transaction; what changed in between at most every ten seconds. Nobody waits for it: what cannot be
  * written is logged and tried again. How far a device is changes all the time, so that alone is no
- * reason to write; `system:peers` has it.
+ * reason to write; `system:peers` has it. A credential that has written much lately waits longer: its
+ * records lag, and what a device had to say of itself before it left is not written any more (W7).
  *
  * A server that was killed could not write who left. So what says `connected` when an app is opened is
  * put right before anything else is written.
@@ -21,7 +22,7 @@ import type {
   Transaction,
   View,
 } from "@bigpeer/engine";
-import { peerRow } from "@bigpeer/engine";
+import { approximateSize, peerRow } from "@bigpeer/engine";
 import {
   type DocumentOperation,
   type Edit,
@@ -37,6 +38,7 @@ import {
 } from "@bigpeer/protocol";
 import { DEVICE_SUBSCRIPTIONS_SIZE_MAX } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
+import { DeviceAllowance, type DeviceAllowanceLimits } from "./device-allowance.ts";
 import {
   DEVICE_RECORDS,
   type DeviceName,
@@ -53,6 +55,8 @@ export interface DeviceRecordsOptions extends RecordLimits {
   readonly store: Pick<Store, "read" | "transact">;
   readonly platform: Pick<Platform, "now" | "elapsed" | "pause">;
   readonly log: Log;
+  /** For tests. */
+  readonly allowance?: DeviceAllowanceLimits;
 }
 
 /** Sync, as far as the records follow it. */
@@ -105,6 +109,8 @@ interface Pending {
   readonly report: PeerReport;
   /** It joined or left. */
   readonly isUrgent: boolean;
+  /** It left, and only that is still to be written: nothing else is held of it. */
+  readonly isBrief?: true;
 }
 
 interface Due extends Pending {
@@ -124,6 +130,7 @@ export class DeviceRecords {
   /** By session: as whom it was told of last. */
   readonly #names = new Map<number, DeviceName>();
   readonly #roll = new DeviceRoll();
+  readonly #allowance: DeviceAllowance;
   #sync: FollowedSync | undefined;
   /** Where the look at subscriptions goes on. */
   #look: Iterator<[string, Live]> | undefined;
@@ -135,6 +142,7 @@ export class DeviceRecords {
 
   constructor(options: DeviceRecordsOptions) {
     this.#options = options;
+    this.#allowance = new DeviceAllowance(() => options.platform.elapsed(), options.allowance);
     this.#start(false);
   }
 
@@ -274,19 +282,48 @@ export class DeviceRecords {
       const live = this.#live.get(text);
       const isEarly = live !== undefined && now - live.writtenMs < CHANGED_MS;
       if (isEarly && !pending.isUrgent && !isAll) continue;
+      const isSpent = this.#allowance.isSpent(pending.report.credential);
+      if (isSpent && !isAll) {
+        if (live === undefined) this.#abridge(text, pending);
+        continue;
+      }
       const report = this.#lastOf(text, live) ?? pending.report;
       if (live !== undefined) {
         live.subscriptions = report.subscriptions;
         live.writtenMs = now;
       }
-      const { isUrgent } = pending;
       const isConnected = live !== undefined;
-      const fields = this.#fieldsOf(report, isConnected);
-      due.push({ name: nameOf(report), isConnected, report, isUrgent, fields });
+      const isBrief = isSpent || pending.isBrief === true;
+      const fields = this.#fieldsOf(report, isConnected, isBrief);
+      const { isUrgent } = pending;
+      due.push({
+        name: nameOf(report),
+        isConnected,
+        report,
+        isUrgent,
+        fields,
+        ...(isBrief && { isBrief }),
+      });
       this.#pending.delete(text);
       if (due.length === WRITTEN_AT_ONCE) break;
     }
     return due;
+  }
+
+  /** What is held of a device that left and has to wait: that it left, if it is recorded at all. */
+  #abridge(text: string, { report, isBrief }: Pending): void {
+    if (isBrief === true) return;
+    const id = idOf(nameOf(report));
+    const isRecorded = this.#options.store.read(
+      (view) => view.get(DEVICE_RECORDS, id) !== undefined,
+    );
+    if (!isRecorded) {
+      this.#pending.delete(text);
+      return;
+    }
+    const description = { ...report.description, metadata: {} };
+    const brief = { ...report, description, identity: {}, subscriptions: [] };
+    this.#pending.set(text, { report: brief, isUrgent: true, isBrief: true });
   }
 
   /** What can be said of a device now. */
@@ -295,7 +332,12 @@ export class DeviceRecords {
     return report !== undefined && textOf(nameOf(report)) === text ? report : undefined;
   }
 
-  #fieldsOf(report: PeerReport, isConnected: boolean): ValueObject {
+  #fieldsOf(report: PeerReport, isConnected: boolean, isBrief: boolean): ValueObject {
+    const state = {
+      status: isConnected ? "connected" : "left",
+      lastSeen: Math.floor(this.#options.platform.now() - report.traffic.heardMs),
+    };
+    if (isBrief) return state;
     const { fields } = peerRow(report);
     const copied: MutableObject = {};
     for (const name of COPIED) {
@@ -305,8 +347,7 @@ export class DeviceRecords {
     return {
       ...copied,
       credential: report.credential,
-      status: isConnected ? "connected" : "left",
-      lastSeen: Math.floor(this.#options.platform.now() - report.traffic.heardMs),
+      ...state,
       subscriptions: recordedSubscriptions(report),
     };
   }
@@ -340,8 +381,11 @@ export class DeviceRecords {
   }
 
   #awaitAgain(due: readonly Due[]): void {
-    for (const { name, report, isUrgent } of due) {
-      if (!this.#pending.has(textOf(name))) this.#await(name, report, isUrgent);
+    for (const { name, report, isUrgent, isBrief } of due) {
+      const text = textOf(name);
+      if (this.#pending.has(text)) continue;
+      this.#await(name, report, isUrgent);
+      if (isBrief) this.#pending.set(text, { report, isUrgent, isBrief });
     }
   }
 
@@ -358,24 +402,32 @@ export class DeviceRecords {
 
   #applyOne(
     transaction: Transaction,
-    { name, isConnected, fields, isUrgent }: Due,
+    { name, isConnected, fields, isUrgent, isBrief }: Due,
     { room, effects }: { readonly room: RecordRoom; readonly effects: Effect[] },
   ): void {
     const id = idOf(name);
     room.touch(name);
     const before = transaction.view.get(DEVICE_RECORDS, id)?.fields;
     if (before !== undefined) {
-      transaction.apply(updateOf(id, before, fields, isUrgent));
-      effects.push((roll) => roll.mark(name, isConnected));
+      const update = updateOf(id, before, fields, { isUrgent, isBrief: isBrief === true });
+      transaction.apply(update);
+      const size = loggedSize(update, before);
+      effects.push((roll) => {
+        roll.mark(name, isConnected);
+        this.#allowance.charge(name.credential, size);
+      });
       return;
     }
+    if (isBrief === true) return;
     const made = room.make(name.credential);
     if (made === undefined) return this.#noteFull();
-    const types = TYPES;
-    transaction.apply([
-      { kind: "insert", collection: DEVICE_RECORDS, id, fields, types, clean: true },
-    ]);
+    const insert = [
+      { kind: "insert", collection: DEVICE_RECORDS, id, fields, types: TYPES, clean: true },
+    ] as const;
+    transaction.apply(insert);
+    const size = loggedSize(insert, {});
     effects.push((roll) => {
+      this.#allowance.charge(name.credential, size);
       for (const removed of made) roll.remove(removed);
       roll.add(name);
       roll.mark(name, isConnected);
@@ -487,7 +539,7 @@ function updateOf(
   id: Value,
   before: ValueObject,
   fields: ValueObject,
-  isUrgent: boolean,
+  { isUrgent, isBrief }: { readonly isUrgent: boolean; readonly isBrief: boolean },
 ): DocumentOperation[] {
   const edits: Edit[] = [];
   for (const [name, value] of Object.entries(fields)) {
@@ -496,12 +548,25 @@ function updateOf(
     edits.push({ kind: "set", path: [name], value, ...types });
   }
   // What is not ours may have been written by others, and stays.
-  if (before["userId"] !== undefined && fields["userId"] === undefined) {
+  if (!isBrief && before["userId"] !== undefined && fields["userId"] === undefined) {
     edits.push({ kind: "unset", path: ["userId"] });
   }
   const isReason = edits.some(({ path: [name = ""] }) => !PASSING.has(name));
   if (edits.length === 0 || !(isUrgent || isReason)) return [];
   return [{ kind: "update", collection: DEVICE_RECORDS, id, edits }];
+}
+
+/** What of operations is in the log, about: they, and the values that they took the place of. */
+function loggedSize(operations: readonly DocumentOperation[], before: ValueObject): number {
+  let size = 0;
+  for (const operation of operations) {
+    size += approximateSize(operation as unknown as Value);
+    if (operation.kind !== "update") continue;
+    for (const { path } of operation.edits) {
+      size += approximateSize(getField(before, path[0] ?? "") ?? null);
+    }
+  }
+  return size;
 }
 
 interface Known {

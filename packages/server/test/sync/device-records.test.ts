@@ -9,7 +9,7 @@ import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
 import { DEVICE_RECORDS } from "../../src/sync/device-name.ts";
-import { DeviceRecords } from "../../src/sync/device-records.ts";
+import { DeviceRecords, type DeviceRecordsOptions } from "../../src/sync/device-records.ts";
 import { connectPeer } from "../support/remote-peer.ts";
 import { type ServedSync, serveSync } from "../support/sync-server.ts";
 
@@ -287,7 +287,11 @@ interface FollowedByHand {
 }
 
 /** Records that are told of devices by a test, of which there may be two. */
-function followByHand(store: RecordedStore, recordsOfOneMax = 2): FollowedByHand {
+function followByHand(
+  store: RecordedStore,
+  recordsOfOneMax = 2,
+  limits: Partial<DeviceRecordsOptions> = {},
+): FollowedByHand {
   const lines: string[] = [];
   let elapsed = 0;
   let listener: (change: PeerChange) => void = () => {};
@@ -298,6 +302,7 @@ function followByHand(store: RecordedStore, recordsOfOneMax = 2): FollowedByHand
     log: (level, message) => void lines.push(`${level} ${message}`),
     recordsMax: 2,
     recordsOfOneMax,
+    ...limits,
   });
   records.follow({
     onPeers: (given) => {
@@ -512,4 +517,103 @@ test("[W6] a device whose login becomes that of another user has left as the one
   tell("a", "left", { session: 9, credential: "two", userId: "bob" });
   await settled(records);
   expect(allIn(store)).toEqual(["a one left", "a two left"]);
+});
+
+const LARGE = "x".repeat(10_000);
+
+/** A share of the log of some 100 KB for a credential, then 100 bytes in a second. */
+const SCANT = {
+  recordsMax: 100,
+  allowance: {
+    ofOne: { most: 100_000, perSecond: 100 },
+    ofAll: { most: 250_000, perSecond: 100 },
+  },
+};
+
+/** What is said of one device in a record of a credential. */
+function described(key: string, metadata: ValueObject): Partial<PeerChange["report"]> {
+  return { description: { ...REPORT.description, key, metadata } };
+}
+
+function recordIn(store: RecordedStore, key: string, credential = "c"): ValueObject | undefined {
+  return store.read((view) => view.get(DEVICE_RECORDS, [key, credential])?.fields);
+}
+
+/** Bytes of the change log. */
+function logBytes(store: RecordedStore): number {
+  return store.read(({ head }) => head.logBytes);
+}
+
+/** Other metadata of one device, again and again, each time as soon as they may be written. */
+async function changeOften(
+  { records, pass, tell }: FollowedByHand,
+  times: number,
+  of: Partial<PeerChange["report"]> = {},
+): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    tell("busy", "changed", { ...described("busy", { LARGE, i }), ...of });
+    pass(10_000);
+    await ticked(records);
+  }
+}
+
+/** A tick, and what it writes. */
+async function ticked(records: DeviceRecords): Promise<void> {
+  records.tick();
+  for (let i = 0; i < 20; i++) await nodePlatform.pause();
+}
+
+test("[W7] metadata that change all the time take a bounded part of the log, and the last is written in the end", async () => {
+  const { recorded } = await failingStore();
+  const followed = followByHand(recorded, 100, SCANT);
+  const { records, pass, tell } = followed;
+  tell("busy", "joined");
+  await ticked(records);
+  await changeOften(followed, 100);
+  // 2 MB would be written else; 100 seconds times 10 bring 100 KB.
+  expect(logBytes(recorded)).toBeLessThan(300_000);
+  expect(recordIn(recorded, "busy")?.["peerMetadata"]).not.toMatchObject({ i: 99 });
+  // Others go on meanwhile, as long as all of them have something left.
+  tell("calm", "joined", { credential: "other" });
+  await ticked(records);
+  expect(statusIn(recorded, "calm", "other")).toBe("connected");
+  pass(1_000_000);
+  await ticked(records);
+  expect(recordIn(recorded, "busy")?.["peerMetadata"]).toMatchObject({ i: 99 });
+});
+
+test("[W7] a device that comes and goes while its credential waits is told as left later, and is not recorded if it never was", async () => {
+  const { recorded } = await failingStore();
+  const followed = followByHand(recorded, 100, SCANT);
+  const { records, pass, tell } = followed;
+  for (const key of ["busy", "known"]) tell(key, "joined", described(key, { kept: true }));
+  await ticked(records);
+  await changeOften(followed, 50);
+  const before = recorded.read(({ head }) => head.txnId);
+  tell("known", "left", described("known", { LARGE }));
+  tell("new", "joined", described("new", { LARGE }));
+  tell("new", "left", described("new", { LARGE }));
+  await ticked(records);
+  expect(recorded.read(({ head }) => head.txnId)).toBe(before);
+  expect(statusIn(recorded, "known")).toBe("connected");
+  pass(1_000_000);
+  await ticked(records);
+  expect(recordIn(recorded, "known")).toMatchObject({
+    status: "left",
+    peerMetadata: { kept: true },
+  });
+  expect(recordIn(recorded, "new")).toBeUndefined();
+});
+
+test("[W7] a server that closes writes who left, whatever was written before", async () => {
+  const { recorded } = await failingStore();
+  const followed = followByHand(recorded, 100, SCANT);
+  followed.tell("busy", "joined");
+  await ticked(followed.records);
+  await changeOften(followed, 50);
+  const before = logBytes(recorded);
+  followed.tell("busy", "left");
+  await followed.records.close();
+  expect(statusIn(recorded, "busy")).toBe("left");
+  expect(logBytes(recorded) - before).toBeLessThan(2000);
 });
