@@ -15,6 +15,12 @@ export const GROUP_BYTES_MAX: number = 64 * 1024 * 1024;
 /** Indexes of one collection: each is a key to write with every document. */
 export const INDEXES_MAX = 64;
 
+/**
+ * Collections of which a store remembers in memory what every write and read asks for: whoever may write
+ * everything can make up any number of them. Beyond it all are forgotten, and read again.
+ */
+export const COLLECTIONS_REMEMBERED = 10_000;
+
 /** Uploads of one site whose outcome is remembered; a peer has fewer than these in flight. */
 export const UPLOADS_REMEMBERED = 1024;
 

@@ -3,6 +3,7 @@
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
+import { COLLECTIONS_REMEMBERED } from "../limits.ts";
 import type { Key, KeyEntry, KeyRange, KeyValue, Reader, Snapshot } from "../platform.ts";
 import type { Overlay } from "./overlay.ts";
 
@@ -48,8 +49,18 @@ export class BaseReader implements Reader {
     if (known !== undefined || this.#hot.has(key)) return known;
     const value = this.#reader.get(key);
     // Names that are asked for have no bound; what is kept of known collections has.
-    if (value !== undefined || !key.startsWith("k")) this.#hot.set(key, value);
+    if (value !== undefined || !key.startsWith("k")) this.#remember(key, value);
     return value;
+  }
+
+  /** Records that are remembered. */
+  get count(): number {
+    return this.#hot.size;
+  }
+
+  #remember(key: Key, value: Value | undefined): void {
+    if (this.#hot.size >= COLLECTIONS_REMEMBERED) this.#hot.clear();
+    this.#hot.set(key, value);
   }
 
   has(key: Key): boolean {

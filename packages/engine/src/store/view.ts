@@ -21,6 +21,7 @@ import type { Shown } from "../crdt/show.ts";
 import type { DocumentState } from "../crdt/state.ts";
 import { EMPTY_STATE } from "../crdt/state.ts";
 import { decodeState, isShownByMeta } from "../crdt/state-codec.ts";
+import { COLLECTIONS_REMEMBERED } from "../limits.ts";
 import type { KeyEntry, KeyRange, Reader } from "../platform.ts";
 import { entryRange, type IndexDefinition, IndexEntry, type IndexRange } from "./index-entry.ts";
 import {
@@ -143,8 +144,15 @@ export class View {
     const known = this.#numbers?.get(name);
     if (known !== undefined) return known;
     const number = this.#reader.get(collectionKey(name)) as number | undefined;
-    if (number !== undefined) this.#numbers?.set(name, number);
+    if (number !== undefined) this.#rememberNumber(name, number);
     return number;
+  }
+
+  #rememberNumber(name: string, number: number): void {
+    const numbers = this.#numbers;
+    if (numbers === undefined) return;
+    if (numbers.size >= COLLECTIONS_REMEMBERED) numbers.clear();
+    numbers.set(name, number);
   }
 
   /** The names of all collections in their order, or of the first `limit`. */

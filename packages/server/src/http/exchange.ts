@@ -95,6 +95,9 @@ export class Exchange implements HttpRequest {
     const hosts = countOf("host", rawHeaders);
     if (hosts > 1) return `expected one header Host, found ${hosts}`;
     if (hosts === 0 && httpVersion !== "1.0") return "expected the header Host, found none";
+    // A proxy in front may have judged another one than the first.
+    const credentials = countOf("authorization", rawHeaders);
+    if (credentials > 1) return `expected one header Authorization, found ${credentials}`;
     const coding = this.headers["transfer-encoding"] ?? "chunked";
     // Node undoes only this one.
     return coding.toLowerCase() === "chunked"

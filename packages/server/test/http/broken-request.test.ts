@@ -59,6 +59,11 @@ test.each([
     "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n",
     "expected one header Host, found 2",
   ],
+  [
+    "with two credentials",
+    "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n",
+    "expected one header Authorization, found 2",
+  ],
   ["of another version", "GET / HTTP/2.0\r\nHost: a\r\n", "expected HTTP/1.1, found HTTP/2.0"],
   [
     "in a coding that is not undone",
