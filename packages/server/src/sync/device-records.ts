@@ -22,23 +22,19 @@ import type {
   Transaction,
   View,
 } from "@bigpeer/engine";
-import { approximateSize, peerRow } from "@bigpeer/engine";
+import { peerRow } from "@bigpeer/engine";
 import {
-  type DocumentOperation,
   type Edit,
-  equalValues,
   getField,
   type MutableObject,
   PeerError,
   setField,
-  stringifyJson,
-  type Types,
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { DEVICE_SUBSCRIPTIONS_SIZE_MAX } from "../limits.ts";
 import { describeError, type Log } from "../log.ts";
 import { DeviceAllowance, type DeviceAllowanceLimits } from "./device-allowance.ts";
+import { DEVICE_TYPES, loggedSize, recordedSubscriptions, updateOf } from "./device-content.ts";
 import {
   DEVICE_RECORDS,
   type DeviceName,
@@ -77,13 +73,6 @@ const LOOK_TICKS = 10;
 
 /** Devices that may wait to be written; beyond it the first is forgotten. */
 const PENDING_MAX = 50_000;
-
-/** These are replaced as a whole; without it objects would be merged field by field. */
-const WHOLE = ["peerMetadata", "identityServiceMetadata", "sync"];
-const TYPES: Types = Object.fromEntries(WHOLE.map((name) => [name, "register"]));
-
-/** What alone is no reason to write. */
-const PASSING = new Set(["sync", "lastSeen"]);
 
 /** Errors of what is to be written, not of the store. */
 const CONTENT_CODES = new Set([
@@ -422,7 +411,7 @@ export class DeviceRecords {
     const made = room.make(name.credential);
     if (made === undefined) return this.#noteFull();
     const insert = [
-      { kind: "insert", collection: DEVICE_RECORDS, id, fields, types: TYPES, clean: true },
+      { kind: "insert", collection: DEVICE_RECORDS, id, fields, types: DEVICE_TYPES, clean: true },
     ] as const;
     transaction.apply(insert);
     const size = loggedSize(insert, {});
@@ -520,54 +509,6 @@ const COPIED = [
   "connectedSince",
   "sync",
 ];
-
-/** The first ones, as many as there is room for; whether they are live is told by `system:peers`. */
-function recordedSubscriptions({ subscriptions }: PeerReport): Value[] {
-  const recorded: Value[] = [];
-  let size = 0;
-  for (const { query, args, collection } of subscriptions) {
-    const one = { query, args, ...(collection !== undefined && { collection }) };
-    size += Buffer.byteLength(stringifyJson(one));
-    if (size > DEVICE_SUBSCRIPTIONS_SIZE_MAX) break;
-    recorded.push(one);
-  }
-  return recorded;
-}
-
-/** None when nothing is other that counts. */
-function updateOf(
-  id: Value,
-  before: ValueObject,
-  fields: ValueObject,
-  { isUrgent, isBrief }: { readonly isUrgent: boolean; readonly isBrief: boolean },
-): DocumentOperation[] {
-  const edits: Edit[] = [];
-  for (const [name, value] of Object.entries(fields)) {
-    if (equalValues(getField(before, name), value)) continue;
-    const types = WHOLE.includes(name) ? ({ types: "register" } as const) : {};
-    edits.push({ kind: "set", path: [name], value, ...types });
-  }
-  // What is not ours may have been written by others, and stays.
-  if (!isBrief && before["userId"] !== undefined && fields["userId"] === undefined) {
-    edits.push({ kind: "unset", path: ["userId"] });
-  }
-  const isReason = edits.some(({ path: [name = ""] }) => !PASSING.has(name));
-  if (edits.length === 0 || !(isUrgent || isReason)) return [];
-  return [{ kind: "update", collection: DEVICE_RECORDS, id, edits }];
-}
-
-/** What of operations is in the log, about: they, and the values that they took the place of. */
-function loggedSize(operations: readonly DocumentOperation[], before: ValueObject): number {
-  let size = 0;
-  for (const operation of operations) {
-    size += approximateSize(operation as unknown as Value);
-    if (operation.kind !== "update") continue;
-    for (const { path } of operation.edits) {
-      size += approximateSize(getField(before, path[0] ?? "") ?? null);
-    }
-  }
-  return size;
-}
 
 interface Known {
   readonly name: DeviceName;
