@@ -8,6 +8,7 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { StatementRunner, Store, SyncFigures } from "@bigpeer/engine";
 import { DATA_FILE } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
@@ -80,6 +81,7 @@ export class Metrics {
   readonly #remote: RemoteMetrics;
   readonly #process: ProcessMetrics;
   readonly #links: () => FiguresByApp;
+  #scraping: Promise<string> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#links = options.links ?? (() => []);
@@ -128,8 +130,17 @@ export class Metrics {
     return this.#apps.watch(app);
   }
 
-  /** All metrics as they are now. */
-  async scrape(): Promise<string> {
+  /** All metrics as they are now: who asks while they are put together gets the same. */
+  scrape(): Promise<string> {
+    this.#scraping ??= this.#scrape().finally(() => {
+      this.#scraping = undefined;
+    });
+    return this.#scraping;
+  }
+
+  async #scrape(): Promise<string> {
+    // Not before all requests of this turn have come.
+    await setImmediate();
     this.#requests.collect();
     this.#apps.collect();
     this.#sync.collect(this.#apps.ids);

@@ -306,3 +306,15 @@ test("/metrics answers with the text and its content type", async () => {
   const { samples } = readExposition(Buffer.from(answer.content.bytes).toString());
   expect(samples.get('bigpeer_info{version="1.2.3"}')).toBe(1);
 });
+
+test("many who ask at once are told the same, and it is put together once", async () => {
+  let collected = 0;
+  const appsKnown = (): number => ++collected;
+  const metrics = new Metrics({ version: "1.2.3", requestsInFlight: () => 0, appsKnown });
+  onTestFinished(() => metrics.close());
+  const texts = await Promise.all(Array.from({ length: 300 }, () => metrics.scrape()));
+  expect(new Set(texts).size).toBe(1);
+  expect(collected).toBe(1);
+  await metrics.scrape();
+  expect(collected).toBe(2);
+});

@@ -98,6 +98,7 @@ class PageFiles {
   readonly #folder: URL;
   readonly #headers: Headers;
   readonly #contents = new Map<string, FixedContent>();
+  #reading: Promise<boolean> | undefined;
 
   constructor(folder: URL, headers: Headers) {
     this.#folder = folder;
@@ -107,8 +108,11 @@ class PageFiles {
   }
 
   async answer(name: string, request: Parameters<Endpoint["answer"]>[0]): Promise<Answer> {
-    const isThere = await this.#readFolder();
-    if (!isThere) return plainAnswer(503, ABSENT);
+    // Once for all who ask at the same time: the files are large.
+    this.#reading ??= this.#readFolder().finally(() => {
+      this.#reading = undefined;
+    });
+    if (!(await this.#reading)) return plainAnswer(503, ABSENT);
     const content = this.#contents.get(name);
     if (content === undefined) throw new Refusal(404, "there is no such file of the page");
     return content.answer(request);

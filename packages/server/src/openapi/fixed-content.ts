@@ -5,13 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { type Answer, contentAnswer, type Headers } from "../http/answer.ts";
-import { type Compressed, compress } from "../http/compression.ts";
+import { COMPRESSED_SIZE_MIN, type Compressed, compress } from "../http/compression.ts";
 import { isNamedBy } from "../http/entity-tag.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import { type Coding, chooseCoding } from "../http/negotiation.ts";
-
-/** Smaller content is left to whoever sends it: it may not be worth a coding. */
-const CODED_SIZE_MIN = 16 * 1024;
 
 export class FixedContent {
   readonly #bytes: Uint8Array;
@@ -41,7 +38,7 @@ export class FixedContent {
 
   async #code(coding: Coding): Promise<Compressed> {
     const plain: Compressed = { coding: "identity", bytes: this.#bytes };
-    if (coding === "identity" || plain.bytes.length < CODED_SIZE_MIN) return plain;
+    if (coding === "identity" || plain.bytes.length < COMPRESSED_SIZE_MIN) return plain;
     const known = this.#coded.get(coding);
     if (known !== undefined) return { coding, bytes: known };
     const coded = await compress(this.#bytes, coding);

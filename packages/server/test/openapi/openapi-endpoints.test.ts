@@ -12,8 +12,10 @@ import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
 import { type HttpServer, listenHttp } from "../../src/http/http-server.ts";
 import { type Endpoint, Router } from "../../src/http/router.ts";
 import { docsEndpoints } from "../../src/openapi/docs-page.ts";
+import { FixedContent } from "../../src/openapi/fixed-content.ts";
 import { openApiDocument } from "../../src/openapi/openapi.ts";
 import { openApiEndpoints } from "../../src/openapi/openapi-endpoints.ts";
+import { handMadeRequest } from "../support/hand-made-request.ts";
 
 const log = (): void => {};
 
@@ -202,4 +204,17 @@ test("without its files the page says so, until they are there", async () => {
   }
   createPage("later");
   expect((await fetch(`${bare.url}/docs`)).status).toBe(200);
+});
+
+test("a short page is compressed once, not for each who asks", async () => {
+  const bytes = Buffer.from("the same words again ".repeat(100));
+  const content = new FixedContent(bytes, { "content-type": "text/plain" });
+  const request = handMadeRequest({ headers: { "accept-encoding": "gzip" } });
+  const bytesOf = async (): Promise<Uint8Array> => {
+    const { body } = (await content.answer(request)) as { body: { bytes: Uint8Array } };
+    return body.bytes;
+  };
+  const first = await bytesOf();
+  expect(first.length).toBeLessThan(bytes.length);
+  expect(await bytesOf()).toBe(first);
 });
