@@ -77,6 +77,12 @@ export const TOKENS_MAX = 55_000;
 /** Tokens of a subscription: its text is read, planned and compiled in one piece. */
 export const SUBSCRIPTION_TOKENS_MAX = 10_000;
 
+/**
+ * Values in the arguments of one subscription: thousands of ids in a list. They are hashed, and made a
+ * condition, in one piece.
+ */
+export const SUBSCRIPTION_VALUES_MAX = 20_000;
+
 /** Parentheses, brackets, calls and the like inside each other: each takes room on the stack. */
 export const NESTING_MAX = 200;
 

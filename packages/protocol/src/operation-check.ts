@@ -207,6 +207,9 @@ function checkTyped(value: Value, mark: TypeMark, at: string): void {
   }
 }
 
+/** Edits of one update: more than a document has fields. They are checked in one piece. */
+const EDITS_MAX = 32_768;
+
 /** Levels around a value that is written: of the operation, its edits and the edit. */
 const LEVELS_AROUND = 3;
 
@@ -254,7 +257,9 @@ function checkInsert(
 }
 
 function checkEdits(input: Value | undefined, at: string): readonly Edit[] {
-  if (!isArray(input) || input.length === 0) return refuse("a list of edits", `${at}.edits`);
+  if (!isArray(input) || input.length === 0 || input.length > EDITS_MAX) {
+    return refuse(`a list of 1 to ${EDITS_MAX} edits`, `${at}.edits`);
+  }
   const edits = input.map((edit, i) => checkEdit(edit, `${at}.edits[${i}]`));
   if (edits.length > 1) checkApart(edits, at);
   return edits;

@@ -27,8 +27,8 @@ export const BODIES_PER_CREDENTIAL_SIZE_MAX: number = 64 * 1024 * 1024;
 export const BODY_VALUES_SIZE_MAX: number = 160 * 1024 * 1024;
 export const BODY_VALUES_PER_CREDENTIAL_SIZE_MAX: number = 96 * 1024 * 1024;
 
-/** Fields of one object in a body: it is put together as a whole when it grows. */
-export const BODY_FIELDS_MAX = 262_144;
+/** Fields of one object in a body, more than a document can have: it is put in order, and checked, in one piece. */
+export const BODY_FIELDS_MAX = 32_768;
 
 /** Keys that documents are sorted by: each of them is compared for each pair of documents. */
 export const SORT_KEYS_MAX = 64;

@@ -12,11 +12,12 @@ import {
   getField,
   isObject,
   type MutableObject,
+  PeerError,
   setField,
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { SUBSCRIPTION_TOKENS_MAX } from "../limits.ts";
+import { SUBSCRIPTION_TOKENS_MAX, SUBSCRIPTION_VALUES_MAX } from "../limits.ts";
 import type { Platform } from "../platform.ts";
 import { located, semanticFault } from "../query/fault.ts";
 import { type PreparedCondition, prepareParsedCondition } from "../query/live/live-statement.ts";
@@ -80,6 +81,7 @@ export class Filters {
     );
     return located(text, () => {
       authority?.require(statement.access);
+      checkValueCount(input);
       const given = checkArguments(input);
       requireParameters(statement.parameters, given);
       const args = usedArguments(statement, given);
@@ -135,4 +137,20 @@ function ruleOf(authority: Authority | undefined, collection: string): Value {
 
 function fieldOf(value: Value | undefined, name: string): Value | undefined {
   return isObject(value) ? getField(value, name) : undefined;
+}
+
+/** Before they are looked at one by one; the walk ends at the bound. */
+function checkValueCount(args: unknown): void {
+  const open: unknown[] = [args];
+  let count = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== "object" || next === null || next instanceof Uint8Array) continue;
+    for (const part of Object.values(next)) {
+      if (++count > SUBSCRIPTION_VALUES_MAX) {
+        const expected = `at most ${SUBSCRIPTION_VALUES_MAX} values in the arguments of a subscription`;
+        throw new PeerError("query.arguments", `expected ${expected}, found more at args`);
+      }
+      open.push(part);
+    }
+  }
 }

@@ -6,7 +6,7 @@
 import { type DocumentEntry, PeerError, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
-import { SUBSCRIPTION_TOKENS_MAX } from "../../src/limits.ts";
+import { SUBSCRIPTION_TOKENS_MAX, SUBSCRIPTION_VALUES_MAX } from "../../src/limits.ts";
 import { View } from "../../src/store/view.ts";
 import { authorityOf } from "../support/caller.ts";
 import { openStreams, turns } from "../support/open-streams.ts";
@@ -69,6 +69,22 @@ test("[S9] only SELECT * about one document at a time can be subscribed to", asy
   expect(codeOf(() => streams.prepare("SELECT * FROM c WHERE a = :a", {}, undefined))).toBe(
     "query.semantic",
   );
+});
+
+test("[S9] the arguments of a subscription have a bounded number of values, and no more are looked at", async () => {
+  const { streams } = await openStreams();
+  const query = "SELECT * FROM cars WHERE a IN :list";
+  const listOf = (length: number): number[] => Array.from({ length }, (_, i) => i);
+  const fits = { list: listOf(SUBSCRIPTION_VALUES_MAX - 1) };
+  expect(streams.prepare(query, fits, undefined).collection).toBe("cars");
+  const misfits = [
+    { list: listOf(SUBSCRIPTION_VALUES_MAX) },
+    { list: [Object.fromEntries(listOf(30_000).map((i) => [`f${i}`, i]))] },
+    { list: [], ...Object.fromEntries(listOf(30_000).map((i) => [`unused${i}`, i])) },
+  ];
+  for (const args of misfits) {
+    expect(codeOf(() => streams.prepare(query, args, undefined))).toBe("query.arguments");
+  }
 });
 
 test("[S9] a collection without a read rule is refused", async () => {

@@ -22,11 +22,11 @@ const INDEFINITE = 31;
 /** Bytes behind the head of an item, by its low bits from 24 on. */
 const ARGUMENT_SIZES: readonly number[] = [1, 2, 4, 8];
 
-/** Items of one list: as many as a document can have, whose size is bounded. */
-const LIST_LENGTH_MAX = 5 * 1024 * 1024;
+/** Items of one list: far more than a document can have, since each is looked at in one piece. */
+const LIST_LENGTH_MAX = 1_000_000;
 
-/** Fields of one object. */
-const FIELDS_MAX = 262_144;
+/** Fields of one object: more than a document can have. It is put in order, and checked, in one piece. */
+const FIELDS_MAX = 32_768;
 
 /** What a message of so many bytes may have. */
 export function turnLimits(size: number, around: number): TurnLimits {

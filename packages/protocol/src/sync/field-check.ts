@@ -28,8 +28,9 @@ export interface FieldCheck<T> {
   readInTurns?(input: Value | undefined): Generator<void, T>;
 }
 
-/** Elements of a list that are looked at before others have their turn. */
+/** Elements of a list that are looked at before others have their turn; fewer where they may be ids of a kilobyte. */
 const TURN_ELEMENTS = 10_000;
+const TURN_IDS = 1_000;
 
 /** A field that may be left out. */
 export interface OptionalCheck<T> {
@@ -220,7 +221,10 @@ export function orNull<T>(check: FieldCheck<T>): FieldCheck<T | null> {
   };
 }
 
-export function listOf<T>(check: FieldCheck<T>): FieldCheck<readonly T[]> {
+export function listOf<T>(
+  check: FieldCheck<T>,
+  atOnce: number = TURN_ELEMENTS,
+): FieldCheck<readonly T[]> {
   return {
     name: `a list of (${check.name})`,
     read(input) {
@@ -240,7 +244,7 @@ export function listOf<T>(check: FieldCheck<T>): FieldCheck<readonly T[]> {
       try {
         for (const element of input) {
           elements.push(isSimple ? check.read(element) : yield* inTurns(check, element));
-          if (elements.length % TURN_ELEMENTS === 0) yield;
+          if (elements.length % atOnce === 0) yield;
         }
       } catch (error) {
         throw within(error, `[${elements.length}]`);
@@ -256,12 +260,16 @@ function* inTurns<T>(check: FieldCheck<T>, input: Value | undefined): Generator<
 
 /** As listOf; more are not even looked at. */
 export function listUpTo<T>(size: number, check: FieldCheck<T>): FieldCheck<readonly T[]> {
-  const inner = listOf(check);
+  const inner = listOf(check, TURN_IDS);
   const name = `a list of at most ${size} (${check.name})`;
   return {
     name,
     read: (input) =>
       isArray(input) && input.length > size ? misfit(name, input) : inner.read(input),
+    *readInTurns(input) {
+      if (isArray(input) && input.length > size) misfit(name, input);
+      return yield* inTurns(inner, input);
+    },
   };
 }
 

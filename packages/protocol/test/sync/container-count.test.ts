@@ -71,7 +71,7 @@ test("[S1] any bytes are counted to their end", () => {
 });
 
 test("[S1] an object with more fields than one may have is refused before it is made", () => {
-  const few: [string, Value][] = Array.from({ length: 262_144 }, (_, i) => [i.toString(36), 1]);
+  const few: [string, Value][] = Array.from({ length: 32_768 }, (_, i) => [i.toString(36), 1]);
   expect(hasTooManyContainers(encodeCbor({ a: Object.fromEntries(few) }))).toBe(false);
   const many = encodeCbor({ a: { ...Object.fromEntries(few), one: { more: 1 }, "-": 2 } });
   expect(hasTooManyContainers(many)).toBe(true);

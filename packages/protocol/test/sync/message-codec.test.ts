@@ -357,6 +357,14 @@ test("[S1] a message that takes long to read is read in turns, and is the same",
   expect(turns).toBeGreaterThan(10);
 });
 
+test("[S1] many ids that are wanted are looked at in turns", () => {
+  const ids = Array.from({ length: 50_000 }, (_, i) => [i % 20]);
+  const want: PeerMessage = { t: "want", filter: new Uint8Array(16), ids };
+  const { message, turns } = decodeTurns(encodeMessage(want));
+  expect(message).toEqual(want);
+  expect(turns).toBeGreaterThan(50);
+});
+
 test("[S1] a message that is quickly read is read at once", () => {
   fc.assert(
     fc.property(peerMessages, (message) => {
