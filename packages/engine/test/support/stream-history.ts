@@ -272,7 +272,9 @@ class History {
     for (let i = 0; i < length; i++) {
       await this.#act();
       this.#checkFaults();
-      if (this.#random.chance(0.5)) await turns(this.#random.below(4));
+      // Fills that are to be cut must not be over before.
+      const most = this.#isForgetful ? 4 : 8;
+      if (this.#random.chance(0.5)) await turns(this.#random.below(most));
     }
     await this.#end();
   }

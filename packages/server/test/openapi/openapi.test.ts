@@ -176,14 +176,21 @@ describe("schemas", () => {
 
   test("a schema inside another is a reference, where null is allowed as well", () => {
     expect(at("#/components/schemas/FindRequest/properties/sort")).toEqual({
-      anyOf: [{ type: "array", items: { $ref: "#/components/schemas/Sort" } }, { type: "null" }],
+      anyOf: [
+        { type: "array", items: { $ref: "#/components/schemas/Sort" }, maxItems: 64 },
+        { type: "null" },
+      ],
     });
     expect(at("#/components/schemas/FindRequest/properties/serializedAs")).toEqual({
       anyOf: [{ $ref: "#/components/schemas/SerializedAs" }, { type: "null" }],
     });
     expect(at("#/components/schemas/UpsertWriteCommand/properties/valueTypeOverrides")).toEqual({
       anyOf: [
-        { type: "object", additionalProperties: { $ref: "#/components/schemas/TypeOverride" } },
+        {
+          type: "object",
+          additionalProperties: { $ref: "#/components/schemas/TypeOverride" },
+          maxProperties: 5000,
+        },
         { type: "null" },
       ],
     });
