@@ -92,7 +92,8 @@ test("[S28] a session without live streams has its outcomes at once, and while a
   };
   receiver.session.outcome({ ...outcome, documents: [{ collection: "cars", id: "z" }] });
   receiver.session.outcome({ ...outcome, number: 2, kind: "refused", reason: "no", documents: [] });
-  await turns(4);
+  // Each piece that begins has a turn of its own, by this clock.
+  await turns(12);
   expect(subscription.isLive).toBe(false);
   expect(receiver.outcomes.map(({ number, reason }) => [number, reason])).toEqual([
     [1, ""],
