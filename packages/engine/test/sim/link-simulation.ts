@@ -263,6 +263,9 @@ export class LinkSimulation {
     // Whoever is just writing, finishes it first; and whose clock is off, for a while, has it set.
     await scheduler.runFor(1000);
     this.#setClocks();
+    if (!(await this.#untilQuiet())) return false;
+    // The sites that a Big Peer has heard of go on with the next ping (S60), from one to the next.
+    await scheduler.runFor(REST_MS);
     return this.#untilQuiet();
   }
 
