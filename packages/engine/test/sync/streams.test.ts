@@ -71,7 +71,7 @@ test("[S9] only SELECT * about one document at a time can be subscribed to", asy
   );
 });
 
-test("[S9] the arguments of a subscription have a bounded number of values, and no more are looked at", async () => {
+test("[S9] the arguments of a subscription have a bounded number of values", async () => {
   const { streams } = await openStreams();
   const query = "SELECT * FROM cars WHERE a IN :list";
   const listOf = (length: number): number[] => Array.from({ length }, (_, i) => i);
