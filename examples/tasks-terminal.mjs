@@ -3,6 +3,7 @@
 //
 //   npm start                                       a server on ./data
 //   node examples/tasks-terminal.mjs --name till    in other terminals, each with another name
+//   node examples/tasks-terminal.mjs --help         what else can be said
 //
 // Then ask all of them what they have (docs/remote-execute.md):
 //   SYNC CONTEXT ( PEERS WHERE peerMetadata.app = 'tasks' ) SELECT title FROM tasks
@@ -13,18 +14,43 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { openPeer } from "@bigpeer/peer";
 
-const { values: given } = parseArgs({
-  options: {
-    // How others see this device.
-    name: { type: "string", default: hostname() },
-    // Where the tasks are kept; without one they are gone at the end.
-    folder: { type: "string" },
-    // What the first start of a server left in its data folder.
-    quickstart: { type: "string", default: "data/quickstart.json" },
-    // Which statements of others are run here: read, write or off.
-    remote: { type: "string", default: "read" },
-  },
+const USAGE = `Usage: node examples/tasks-terminal.mjs [options]
+
+Tasks in a terminal, shared with all who run it, with and without a connection.
+Start a server first: npm start
+
+Options:
+  --name NAME         how others see this device (default: the name of the machine)
+  --folder FOLDER     where the tasks are kept (default: in memory, gone at the end)
+  --quickstart FILE   what the first start of the server left in its data folder
+                      (default: data/quickstart.json)
+  --remote WHAT       which statements of others run here: read, write or off (default: read)
+  --help              shows this text
+
+Commands: add <title>, toggle <number>, quit`;
+
+/** What was given, or why it cannot be read. */
+function readOptions(options) {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+const given = readOptions({
+  name: { type: "string", default: hostname() },
+  folder: { type: "string" },
+  quickstart: { type: "string", default: "data/quickstart.json" },
+  remote: { type: "string", default: "read" },
+  help: { type: "boolean", short: "h", default: false },
 });
+
+if (given.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 
 if (!existsSync(given.quickstart)) {
   console.error(

@@ -12,6 +12,7 @@ import {
   checkLinks,
   checkRules,
   checkSettings,
+  checkVariables,
   findRules,
 } from "./support/documents.ts";
 import { ROOT, readFiles, type SourceFile } from "./support/repository.ts";
@@ -45,6 +46,10 @@ test("every setting has a row in docs/operating.md as the code has it, and every
 
 test("every relative link in a document leads somewhere", () => {
   expect(checkLinks(documents, (path) => existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test("every variable in the commands of a document has its value there", () => {
+  expect(checkVariables(documents)).toEqual([]);
 });
 
 function plant(path: string, text: string): SourceFile {
@@ -121,5 +126,12 @@ test("a dead link is found, in code it is not looked for", () => {
     "docs/a.md:1: b.md does not exist",
     "docs/a.md:1: ../README.md#here has no such heading",
     "docs/a.md:1: #gone has no such heading",
+  ]);
+});
+
+test("a variable without a value is found, in a block of commands alone", () => {
+  const text = "`$A` and\n```sh\nA=1\ncurl $A $B\n```\n$C\n";
+  expect(checkVariables([plant("docs/a.md", text)])).toEqual([
+    "docs/a.md:4: nobody has said what $B is",
   ]);
 });

@@ -13,6 +13,7 @@ import {
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createFixtureClone, type FixtureClone, PAGE } from "./support/fixture-clone.ts";
+import { ROOT } from "./support/repository.ts";
 
 const NPM_CI = "npm ci --include=dev --include=optional --loglevel=error --no-audit --no-fund";
 const INSTALLED_AND_BUILT = [NPM_CI, "npm end", "tsc -b"];
@@ -66,6 +67,19 @@ test("a changed lock file, and a removed node_modules, are installed again", asy
   rmSync(join(clone.root, "node_modules"), { recursive: true });
   await clone.setUp().ended;
   expect(clone.calls().filter((call) => call === NPM_CI)).toHaveLength(3);
+});
+
+test("npm pack installs and builds what is missing before it packs", {
+  timeout: 60_000,
+}, async () => {
+  const clone = openClone();
+  const { code } = await clone.pack("server");
+  expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
+  expect(code).toBe(0);
+  for (const name of readdirSync(join(ROOT, "packages"))) {
+    const manifest = readFileSync(join(ROOT, "packages", name, "package.json"), "utf8");
+    expect(JSON.parse(manifest).scripts.prepack, name).toBe("node ../../scripts/setup.mjs");
+  }
 });
 
 /** The copied page, by file. */

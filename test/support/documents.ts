@@ -181,3 +181,20 @@ function blankFences(text: string): string {
 function blank(text: string): string {
   return text.replaceAll(/[^\n]/g, " ");
 }
+
+/** A variable of the shell in a block of commands is given its value before, in the same document. */
+export function checkVariables(documents: readonly SourceFile[]): string[] {
+  return documents.flatMap(({ path, text }) => {
+    const given = new Set<string>();
+    let isInBlock = false;
+    return text.split("\n").flatMap((content, index) => {
+      if (content.startsWith("```")) isInBlock = !isInBlock;
+      if (!isInBlock) return [];
+      const used = [...content.matchAll(/\$\{?([A-Z][A-Z_]*)\b/g)].map((found) => found[1] ?? "");
+      const unknown = used.filter((name) => !given.has(name));
+      const name = /^(?:export )?([A-Z][A-Z_]*)=/.exec(content)?.[1];
+      if (name !== undefined) given.add(name);
+      return unknown.map((each) => `${path}:${index + 1}: nobody has said what $${each} is`);
+    });
+  });
+}

@@ -28,6 +28,8 @@ export interface FixtureClone {
   readonly root: string;
   /** Runs the set-up; `env` is added to the environment, `nodeOptions` to the command line. */
   readonly setUp: (env?: Record<string, string>, nodeOptions?: string[]) => RunningSetUp;
+  /** Runs the real `npm pack` on a package of the clone that has the manifest of ours. */
+  readonly pack: (name: string) => Promise<Outcome>;
   /** What was called so far, in order: `npm ci …`, `npm end`, `tsc -b`. */
   readonly calls: () => string[];
   readonly changeLockFile: () => void;
@@ -104,6 +106,7 @@ export function createFixtureClone(): FixtureClone {
   return {
     root,
     setUp: (env = {}, nodeOptions = []) => startSetUp(root, { ...fixtureEnv, ...env }, nodeOptions),
+    pack: (name) => pack(root, name, fixtureEnv),
     calls: () =>
       existsSync(callsPath) ? readFileSync(callsPath, "utf8").trimEnd().split("\n") : [],
     changeLockFile: () => appendFileSync(join(root, "package-lock.json"), "\n"),
@@ -111,14 +114,33 @@ export function createFixtureClone(): FixtureClone {
   };
 }
 
+function pack(root: string, name: string, env: Record<string, string>): Promise<Outcome> {
+  const folder = join(root, "packages", name);
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(join(ROOT, "packages", name, "package.json"), join(folder, "package.json"));
+  const paths = (process.env["PATH"] ?? "").split(delimiter);
+  const npm = paths.map((path) => join(path, "npm")).find((path) => existsSync(path)) ?? "npm";
+  return start(npm, ["pack", "--dry-run"], env, folder).ended;
+}
+
 function startSetUp(
   root: string,
   env: Record<string, string>,
   nodeOptions: readonly string[],
 ): RunningSetUp {
+  return start(process.execPath, [...nodeOptions, join(root, "scripts/setup.mjs")], env);
+}
+
+function start(
+  command: string,
+  parameters: readonly string[],
+  env: Record<string, string>,
+  cwd?: string,
+): RunningSetUp {
   const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
-  const child = spawn(process.execPath, [...nodeOptions, join(root, "scripts/setup.mjs")], {
+  const child = spawn(command, parameters, {
     env: { ...Object.fromEntries(inherited), ...env },
+    ...(cwd !== undefined && { cwd }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";

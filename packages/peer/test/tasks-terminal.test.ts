@@ -123,3 +123,18 @@ test("the example with tasks shows them, the sync and others, and answers remote
   expect(await terminal.ended).toEqual([0, null]);
   expect(terminal.errorText).toBe("");
 });
+
+test("the example with tasks says its options with --help, and beside an unknown one", async () => {
+  const script = await bundleScript(example);
+  onTestFinished(() => script.remove());
+  const helped = new Terminal(script.path, ["--help"]);
+  expect(await helped.ended).toEqual([0, null]);
+  const options = ["--name", "--folder", "--quickstart", "--remote", "--help"];
+  for (const option of options) expect(helped.text).toContain(`  ${option} `);
+  expect(helped.errorText).toBe("");
+
+  const mistaken = new Terminal(script.path, ["--nam", "till"]);
+  expect(await mistaken.ended).toEqual([2, null]);
+  expect(mistaken.errorText).toContain("'--nam'");
+  expect(mistaken.errorText).toContain("Usage: node examples/tasks-terminal.mjs");
+});
