@@ -55,6 +55,9 @@ const EXACT_DIGITS = 15;
 /** Digits in a row: the host reads all of them at once, and no number has more to say. */
 const DIGITS_MAX: number = 64 * 1024;
 
+/** Blanks in a row, and characters of a key: they are read in one piece. */
+const RUN_LENGTH_MAX: number = 512 * 1024;
+
 const LINE_END = 0x0a;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -220,7 +223,10 @@ export class JsonReader {
     this.#skipSpace();
     if (this.#text.charCodeAt(this.#offset) !== QUOTE) this.#fail("a key in double quotes");
     const start = this.#offset + 1;
-    const end = this.#endOfText(start, Number.POSITIVE_INFINITY);
+    const end = this.#endOfText(start, RUN_LENGTH_MAX);
+    if (end >= start + RUN_LENGTH_MAX) {
+      throw this.#error(`expected a key of fewer than ${RUN_LENGTH_MAX} characters`);
+    }
     const key = this.#unescaped(start, end);
     this.#checkText(key);
     this.#size.field(key);
@@ -354,8 +360,9 @@ export class JsonReader {
   }
 
   #endOfDigits(from: number): number {
+    const text = this.#text;
     for (let at = from; at <= from + DIGITS_MAX; at++) {
-      const unit = this.#text.charCodeAt(at);
+      const unit = text.charCodeAt(at);
       if (!(unit >= ZERO && unit <= 0x39)) return at;
     }
     throw this.#error(`expected at most ${DIGITS_MAX} digits of a number`);
@@ -374,10 +381,12 @@ export class JsonReader {
   }
 
   #skipSpace(): void {
+    const text = this.#text;
     const start = this.#offset;
+    const stop = start + RUN_LENGTH_MAX;
     let at = start;
-    for (;;) {
-      const unit = this.#text.charCodeAt(at);
+    while (at < stop) {
+      const unit = text.charCodeAt(at);
       if (unit !== 0x20 && unit !== LINE_END && unit !== 0x0d && unit !== 0x09) break;
       at++;
       if (unit !== LINE_END) continue;
@@ -386,6 +395,8 @@ export class JsonReader {
     }
     this.#offset = at;
     this.#effort -= (at - start) / LENGTH_PER_EFFORT;
+    if (at < stop) return;
+    throw this.#error(`expected fewer than ${RUN_LENGTH_MAX} blanks in a row`);
   }
 
   #fail(expected: string): never {

@@ -88,6 +88,21 @@ test("[V4] an integer of 16 digits or more is exact wherever in the text it stan
   }
 });
 
+test("[V10] blanks in a row and the characters of a key are bounded, because they are read in one piece", () => {
+  const many = 512 * 1024;
+  expect(parseJson(`[${" ".repeat(many - 1)}1]`)).toEqual([1]);
+  expect(() => parseJson(`[${" ".repeat(many)}1]`)).toThrow(
+    "expected fewer than 524288 blanks in a row",
+  );
+  expect(() => parseJson(`1${"\n".repeat(many)}`)).toThrow(
+    "expected fewer than 524288 blanks in a row",
+  );
+  expect(parseJson(`{"${"k".repeat(many - 1)}":1}`)).toEqual({ ["k".repeat(many - 1)]: 1 });
+  expect(() => parseJson(`{"${"k".repeat(many)}":1}`)).toThrow(
+    "expected a key of fewer than 524288 characters",
+  );
+});
+
 test("[V4] binary is written as base64 text, NaN and infinities as null", () => {
   expect(stringifyJson(new Uint8Array([1, 2, 3, 4]))).toBe('"AQIDBA=="');
   expect(stringifyJson([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0])).toBe(

@@ -131,7 +131,10 @@ export class Turns {
       this.#firstMs = 0;
       this.#furtherMs = 0;
     };
-    this.#pause().then(forget, forget);
+    // A pause of the host ends in the pass of its loop in which it was asked for, where others begin.
+    this.#pause()
+      .then(() => this.#pause())
+      .then(forget, forget);
   }
 
   /** Resolves when the next slice of `owner` may begin. */

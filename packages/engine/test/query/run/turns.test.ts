@@ -194,6 +194,20 @@ test("a long row that begins and one that goes on are not of one turn", async ()
   expect(doneInTurns.filter((done) => done.length > 1)).toEqual([]);
 });
 
+test("a long row that begins before a pause and one that begins right after it are not of one turn", async () => {
+  const { turns, budget, row, turn } = paused();
+  const held = { close: () => {} };
+  const begin = (name: string): Promise<string> =>
+    Promise.resolve(turns.take(row(name), budget, held));
+  // A pause of the host ends in the same pass of its loop in which the sockets were read.
+  const first = begin("a");
+  expect(await turn()).toEqual(["a"]);
+  const second = begin("b");
+  expect(await turn()).toHaveLength(1);
+  for (let i = 0; i < 40; i++) await turn();
+  expect(await Promise.all([first, second])).toEqual(["a", "b"]);
+});
+
 test("[H5] owners of all stores take turns with each other, one slice between two pauses", async () => {
   const events: string[] = [];
   const pause = async (): Promise<void> => {
