@@ -211,11 +211,11 @@ export const MESSAGE_FRAGMENTS_MAX = 8_192;
 export const AFTER_END_SIZE_MAX: number = 64 * 1024;
 
 /**
- * Messages of all peers of which only a part has come, with what their pieces cost: beyond it whoever
- * sends more is told `busy`. Several of the largest messages fit, and it stays far below the memory
+ * Messages of all peers of which only a part has come, or that are being read, with what their pieces
+ * cost: beyond it whoever sends more is told `busy`. Several of the largest messages fit, and it stays far below the memory
  * that a small machine has.
  */
-export const SYNC_UNREAD_SIZE_MAX: number = 128 * 1024 * 1024;
+export const SYNC_UNREAD_SIZE_MAX: number = 96 * 1024 * 1024;
 
 /** What one peer has not taken, whatever it is: beyond it the connection is cut. */
 export const SYNC_UNSENT_SIZE_MAX: number = 32 * 1024 * 1024;

@@ -79,3 +79,19 @@ test("[S1] messages that take long are read one at a time, also behind one that 
   expect(await Promise.all([one, unwanted, two])).toEqual(["one", undefined, "two"]);
   expect(seen).toEqual(["one", "one", "one", "bad", "bad", "two"]);
 });
+
+test("[S1] what nobody wants any more leaves the line when something new comes, not when it is its turn", async () => {
+  const steps: (() => void)[] = [];
+  const line = new ReadingLine(() => new Promise((resolve) => steps.push(resolve)));
+  function* endless(): Generator<void, string> {
+    for (;;) yield;
+  }
+  let isWanted = true;
+  const first = line.read(endless(), () => isWanted);
+  const gone = line.read(endless(), () => false);
+  const last = line.read(endless(), () => isWanted);
+  expect(await gone).toBeUndefined();
+  isWanted = false;
+  while (steps.length > 0) steps.shift()?.();
+  expect(await Promise.all([first, last])).toEqual([undefined, undefined]);
+});

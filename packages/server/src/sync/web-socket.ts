@@ -185,7 +185,7 @@ export class WebSocketChannel implements Channel, LateReader {
   #late: Buffer[] | undefined;
   /** What all of them have taken of the room. */
   #lateSize = 0;
-  /** What messages have taken that were read before it is known who that is: they may be kept. */
+  /** What messages have taken that may be kept: before it is known who that is, and while it is paused. */
   #heardSize = 0;
   /** How many of them were read. */
   #lateRead = 0;
@@ -279,6 +279,7 @@ export class WebSocketChannel implements Channel, LateReader {
 
   resume(): void {
     this.#isHeld = false;
+    this.#giveHeard();
     this.#readOn();
   }
 
@@ -325,8 +326,9 @@ export class WebSocketChannel implements Channel, LateReader {
     const size = this.#unread - this.#open;
     this.#unread = this.#open;
     if (this.#isOver || !isBinary || this.#isInTime) {
-      this.#giveHeard(size);
+      this.#heardSize += size;
       if (!this.#isOver) this.#hear(bytes, isBinary);
+      this.#giveHeard();
     } else this.#keep(bytes, size);
   }
 
@@ -393,15 +395,17 @@ export class WebSocketChannel implements Channel, LateReader {
   }
 
   #forgetLate(): void {
-    this.#giveHeard(this.#lateSize);
+    this.#heardSize += this.#lateSize;
     this.#lateSize = 0;
+    this.#giveHeard();
     this.#late = undefined;
     this.#lateRead = 0;
   }
 
-  #giveHeard(size: number): void {
-    if (this.#isKnown) this.#room.give(size);
-    else this.#heardSize += size;
+  #giveHeard(): void {
+    if (!this.#isKnown || this.#isHeld) return;
+    this.#room.give(this.#heardSize);
+    this.#heardSize = 0;
   }
 
   /** Nothing that comes, or waits, counts any more. */

@@ -71,6 +71,8 @@ function acceptOn(
   });
 }
 
+const IGNORED = { malformed() {}, overfull() {}, drained() {}, closed() {} };
+
 /** Waits until it is so; what it waits for comes from another turn of the event loop. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
@@ -196,6 +198,32 @@ test("[S1] a message has a bounded number of fragments", async () => {
   client.write(fragments(20_000));
   await until(() => events.length > 0);
   expect(events).toEqual(["malformed expected messages of at most 8192 fragments"]);
+});
+
+test("[S1] a message that is still being read when its connection is paused takes room until it goes on", async () => {
+  const maker = new ChannelMaker(3 * MEGABYTE);
+  const { channel, client, events } = await connectTo(maker);
+  channel.trust();
+  channel.listen({
+    ...IGNORED,
+    message: () => channel.pause(),
+    overfull: () => void events.push("overfull"),
+  });
+  client.write(frameOf(2 * MEGABYTE, WHOLE));
+  await until(() => maker.unreadBytes > 2 * MEGABYTE);
+  const other = await connectTo(maker);
+  other.channel.trust();
+  other.client.write(frameOf(2 * MEGABYTE, WHOLE));
+  await until(() => other.events.length > 0);
+  expect([events, other.events]).toEqual([[], ["overfull"]]);
+  other.channel.cut();
+  await until(() => other.events.length > 1);
+  channel.resume();
+  expect(maker.unreadBytes).toBe(0);
+  client.write(frameOf(2 * MEGABYTE, WHOLE));
+  await until(() => maker.unreadBytes > 2 * MEGABYTE);
+  channel.cut();
+  await until(() => maker.unreadBytes === 0);
 });
 
 test("[S1] chunks of a frame take room for more than their bytes", async () => {
