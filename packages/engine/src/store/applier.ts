@@ -78,6 +78,12 @@ import {
 } from "./records.ts";
 import { forgetSites, recordUpload } from "./site-records.ts";
 
+/**
+ * States that are kept beside the records of their documents: those of documents that are written to
+ * again and again. The widest document has one of about eight megabytes.
+ */
+export const STATES_MAX = 8;
+
 /** What became of one operation. `missing`: the document or index that it needs is not here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
 
@@ -94,6 +100,9 @@ export class Applier {
   #unknown: Set<string> | undefined;
   /** The last document that was asked for: it is mostly read and then written. */
   #lastDocument: OpenDocument | undefined;
+  /** Those before it whose states are kept, the oldest where the next will be. */
+  #recent: OpenDocument[] | undefined;
+  #recentAt = 0;
   #steps: Step[] | undefined;
   readonly #head: MutableHead;
   readonly #indexes: IndexWriter;
@@ -395,6 +404,7 @@ export class Applier {
   #open(collection: number, idKey: string): OpenDocument {
     const last = this.#lastDocument;
     if (last?.collection === collection && last.idKey === idKey) return last;
+    if (last?.hasState === true) this.#keepState(last);
     const key = metaKey(collection, idKey);
     let document = this.#documents?.get(key);
     if (document === undefined) {
@@ -405,6 +415,24 @@ export class Applier {
     }
     this.#lastDocument = document;
     return document;
+  }
+
+  /** A transaction may write to very many documents: only the last ones keep their states. */
+  #keepState(document: OpenDocument): void {
+    this.#recent ??= [];
+    const oldest = this.#recent[this.#recentAt];
+    this.#recent[this.#recentAt] = document;
+    this.#recentAt = (this.#recentAt + 1) % STATES_MAX;
+    if (oldest === undefined || oldest === document) return;
+    oldest.forgetState(this.#overlay.get(oldest.metaKey));
+  }
+
+  /** Documents whose states are in memory. */
+  get stateCount(): number {
+    const documents = this.#documents?.values() ?? [this.#lastDocument];
+    let count = 0;
+    for (const document of documents) if (document?.hasState === true) count++;
+    return count;
   }
 
   #save(document: OpenDocument, state: DocumentState): void {

@@ -119,6 +119,25 @@ export class OpenDocument {
     this.#shown = shown;
   }
 
+  /**
+   * Forgets the state, which is several times as large as the records that it is read from again. `record`
+   * is what lies under the key of the metadata now.
+   */
+  forgetState(record: Value | undefined): void {
+    if (this.#meta === undefined) {
+      if (record === undefined) return;
+      const { bytes, offset } = readMetaRecord(record);
+      this.#meta = bytes;
+      this.#offset = offset;
+    }
+    this.#state = undefined;
+  }
+
+  /** Whether its state is in memory beside its records. */
+  get hasState(): boolean {
+    return this.#state !== undefined && this.#state !== EMPTY_STATE;
+  }
+
   becomePlain(shown: Shown | undefined, { meta }: PlainWrite): void {
     this.#state = undefined;
     this.#meta = meta;

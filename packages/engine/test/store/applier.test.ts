@@ -2,7 +2,10 @@ import type { DocumentOperation, Operation, Value } from "@bigpeer/protocol";
 import { timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
+import { finish } from "../../src/steps.ts";
+import { Applier, STATES_MAX } from "../../src/store/applier.ts";
 import { IDENTITY_KEY, transactionKey } from "../../src/store/keys.ts";
+import { Overlay } from "../../src/store/overlay.ts";
 import type { TransactionRecord } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dump, fieldsOf, openStore, problems } from "../support/open-store.ts";
@@ -239,4 +242,33 @@ test("[D22] what another site writes to an evicted document is told that it is n
   // Its first insert ends nothing: when the document comes back, both are there.
   await run(store, [{ kind: "merge", collection: "c", id: "a", state: stateToBytes(whole) }]);
   expect(fieldsOf(store, "c", "a")).toEqual({ n: 1, k: 4, other: 1 });
+});
+
+test("a transaction keeps the states of the last documents that it wrote to, and no others", async () => {
+  const { storage } = await openStore();
+  const snapshot = storage.snapshot();
+  const applier = new Applier(new Overlay(snapshot), 1, "00000000000000aa");
+  const operations = Array.from({ length: 100 }, (_, i) => insert(i, { a: i, b: { c: i } }));
+  finish(applier.step({ time: timeOfMs(1), site: "00000000000000bb", operations }));
+  expect(applier.stateCount).toBeLessThanOrEqual(STATES_MAX + 1);
+  snapshot.close();
+});
+
+test("documents are written to again and again in one transaction, whichever states it keeps", async () => {
+  const { store, storage } = await openStore();
+  const ids = Array.from({ length: 3 * STATES_MAX }, (_, i) => i);
+  const rounds = [1, 2, 3].map((round) => ids.map((id) => increment(id, round)));
+  await run(
+    store,
+    ids.map((id) => insert(id, { a: id })),
+    ...rounds,
+    ids.filter((id) => id % 2 === 0).map((id) => remove(id)),
+    ids.map((id) => insert(id, { a: 2 * id })),
+    ...rounds,
+  );
+  const original = dump(storage);
+  original.delete(IDENTITY_KEY);
+  expect(await replay(storage, store.identity.site)).toEqual(original);
+  expect(problems(storage)).toEqual([]);
+  for (const id of ids) expect(fieldsOf(store, "c", id)).toMatchObject({ a: 2 * id });
 });
