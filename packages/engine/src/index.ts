@@ -141,6 +141,7 @@ export {
   type LoggedTransaction,
   operationOfChange,
 } from "./store/change-log.ts";
+export { CommitMemory } from "./store/commit-memory.ts";
 export type { Committed, Evaluate, Flush } from "./store/commit-queue.ts";
 export {
   CURRENT_FORMAT,

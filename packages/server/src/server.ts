@@ -7,7 +7,7 @@
  * background, apps, registry, lock. Each part is closed whatever happened to the others.
  */
 
-import { MemoryPool, type Platform, Turns } from "@bigpeer/engine";
+import { CommitMemory, MemoryPool, type Platform, Turns } from "@bigpeer/engine";
 import { acquireFolderLock, type FolderLock, nodePlatform, openToOthers } from "@bigpeer/node";
 import { assert } from "@bigpeer/protocol";
 import type { AppHost, OpenApp } from "./apps/open-app.ts";
@@ -89,7 +89,7 @@ export class RunningServer {
     this.#host = {
       platform,
       log,
-      options: { isClockAccepted },
+      options: { isClockAccepted, memory: new CommitMemory() },
       dataDir,
       attachmentSizeMax,
       statementTimeoutMs,

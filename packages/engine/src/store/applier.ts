@@ -65,6 +65,7 @@ import type { Overlay } from "./overlay.ts";
 import { loggedStep, type OwnWrites } from "./own-writes.ts";
 import { isHeldAlone } from "./peer-records.ts";
 import {
+  approximateSize,
   copyOfHead,
   documentRecord,
   type Guard,
@@ -83,6 +84,12 @@ import { forgetSites, recordUpload } from "./site-records.ts";
  * again and again. The widest document has one of about eight megabytes.
  */
 export const STATES_MAX = 8;
+
+/** What a document of a transaction takes beside its values: keys, their places, its change in the log. */
+const DOCUMENT_BYTES = 700;
+
+/** What is written is also encoded, and in pages of the storage. */
+const WRITTEN_WEIGHT = 1.5;
 
 /** What became of one operation. `missing`: the document or index that it needs is not here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
@@ -116,6 +123,8 @@ export class Applier {
   forgotten: Set<number> | undefined;
   #isChanged = false;
   #isBroken = false;
+  /** About what it holds in memory; that of a single document is not counted. */
+  bytes = 0;
   /** How many stamps a document has got that should not have so many: whoever may refuse that asks. */
   outgrown: number | undefined;
   /** Whether documents are read with pauses of their own: most are not worth one. */
@@ -158,6 +167,9 @@ export class Applier {
           : this.#operation(operation, stamp, !isOwn);
       if (outcome === "stale") this.#keepAside(operation, stamp);
       if (operation.kind !== "local") this.#operations++;
+      if (this.#documents !== undefined) {
+        this.bytes += WRITTEN_WEIGHT * approximateSize(operation as unknown as Value);
+      }
       outcomes.push(outcome);
     }
     // The head's time: the step of another site may be old, its effect here is not.
@@ -411,10 +423,16 @@ export class Applier {
       const place = { collection, idKey, metaKey: key };
       document = new OpenDocument(place, this.#overlay.get(key), this.#overlay);
       if (last !== undefined) this.#documents ??= new Map([[last.metaKey, last]]);
-      this.#documents?.set(key, document);
+      if (this.#documents !== undefined) this.#addDocument(this.#documents, document);
     }
     this.#lastDocument = document;
     return document;
+  }
+
+  #addDocument(documents: Map<string, OpenDocument>, document: OpenDocument): void {
+    const { before } = document;
+    documents.set(document.metaKey, document);
+    this.bytes += DOCUMENT_BYTES + (before === undefined ? 0 : approximateSize(before.fields));
   }
 
   /** A transaction may write to very many documents: only the last ones keep their states. */
@@ -469,6 +487,15 @@ export class Applier {
     );
     this.#indexes.move(document, shown);
     this.#moveChanged(document);
+    if (this.#documents !== undefined) this.#countBytes(document, shown, meta);
+  }
+
+  /** What it shows is in memory, and will be in pages of the storage. */
+  #countBytes(document: OpenDocument, shown: Shown | undefined, meta: Uint8Array): void {
+    const shownSize = shown === undefined ? 0 : approximateSize(shown.fields);
+    const bytes = WRITTEN_WEIGHT * shownSize + meta.length;
+    this.bytes += bytes - document.bytes;
+    document.bytes = bytes;
   }
 
   /** Removes every trace of a document but the log's. */

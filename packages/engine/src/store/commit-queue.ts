@@ -20,6 +20,7 @@ import { GROUP_BYTES_MAX, QUEUE_LENGTH_MAX, SLICE_MS } from "../limits.ts";
 import type { KeyValue, Reader } from "../platform.ts";
 import type { Steps } from "../steps.ts";
 import { BaseReader } from "./base-reader.ts";
+import { CommitMemory, type CommitShare } from "./commit-memory.ts";
 import { HEAD_KEY } from "./keys.ts";
 import { Overlay } from "./overlay.ts";
 import { type Head, readHead } from "./records.ts";
@@ -55,6 +56,8 @@ export interface QueueHost {
   context(reader: Reader): TransactionContext;
   /** Told of each transaction that was evaluated and is not closed yet, as often as it is. */
   onEvaluated?(transaction: Transaction): void;
+  /** What the transactions of all stores share; left out, those of this one have it alone. */
+  readonly memory?: CommitMemory | undefined;
   /** Milliseconds on a clock that never goes back. */
   elapsed(): number;
   /** Lets everything else that waits have its turn. */
@@ -80,6 +83,11 @@ type Outcome =
   | { readonly kind: "done"; readonly txnId: number; readonly result: unknown }
   | { readonly kind: "failed"; readonly error: unknown };
 
+const NOT_DONE: IteratorYieldResult<void> = { done: false, value: undefined };
+
+/** What a byte of the log record of a single document stands for: it is in the document, too. */
+const LOGGED_WEIGHT = 3;
+
 const WAITING: Outcome = { kind: "waiting" };
 
 /** What the evaluation of a request came to. */
@@ -94,6 +102,9 @@ interface Evaluated {
 interface Held {
   readonly request: Request;
   readonly steps: Steps<Evaluated>;
+  readonly share: CommitShare;
+  /** Set while it waits for memory. */
+  waiting: Promise<void> | undefined;
   /** Set when it is done and waits until the next group is free for it. */
   evaluated: Evaluated | undefined;
 }
@@ -101,6 +112,8 @@ interface Held {
 interface Group {
   readonly overlay: Overlay;
   readonly requests: Request[];
+  /** The memory of its transactions, where it is counted. */
+  readonly shares: CommitShare[];
   transactions: number;
   bytes: number;
   /** When the last request came. */
@@ -145,9 +158,12 @@ export class CommitQueue {
   readonly #storage: KeyValue;
   readonly #host: QueueHost;
   readonly #base: BaseReader;
+  readonly #memory: CommitMemory;
   #next: Group;
   #flushing: Flushing | undefined;
   #held: Held | undefined;
+  /** The one that is evaluated. */
+  #transaction: Transaction | undefined;
   /** Groups that became durable under the request that holds the queue, which still reads over them. */
   #durable: Group[] = [];
   /** While the next group grows. */
@@ -169,6 +185,7 @@ export class CommitQueue {
   constructor(storage: KeyValue, host: QueueHost) {
     this.#storage = storage;
     this.#host = host;
+    this.#memory = host.memory ?? new CommitMemory();
     this.#base = new BaseReader(storage);
     this.#next = newGroup(this.#base);
   }
@@ -239,18 +256,27 @@ export class CommitQueue {
   /** Never throws: whatever goes wrong is the outcome of this one request. */
   #evaluate(request: Request, endMs?: number): void {
     this.#next.lastMs = this.#host.elapsed();
+    const share = this.#memory.share();
     try {
       this.#base.begin();
       const steps = this.#work(request, this.#next.overlay);
-      const { done, value } = this.#slice(steps, endMs);
-      if (done === true) this.#accept(request, value);
-      else this.#held = { request, steps, evaluated: undefined };
+      const held = { request, steps, share, waiting: undefined, evaluated: undefined };
+      const { done, value } = this.#slice(held, endMs);
+      if (done === true) this.#accept(request, value, share);
+      else this.#held = held;
     } catch (error) {
+      share.give();
       this.#join(request, { kind: "failed", error });
     } finally {
-      if (this.#held === undefined) this.#base.end();
+      if (this.#held === undefined) this.#end();
     }
     if (this.#held !== undefined) this.#hold();
+  }
+
+  /** Nothing is evaluated any more. */
+  #end(): void {
+    this.#transaction = undefined;
+    this.#base.end();
   }
 
   *#work({ evaluate, isInSteps, requestId }: Request, overlay: Overlay): Steps<Evaluated> {
@@ -259,6 +285,7 @@ export class CommitQueue {
     const context = this.#host.context(overlay);
     const queued = { requestId, forgotten: this.#forgotten };
     const transaction = new Transaction(overlay, txnId, context, queued);
+    this.#transaction = transaction;
     const begun = evaluate(transaction);
     const result = isInSteps ? yield* begun as Steps<unknown> : begun;
     assert(!(result instanceof Promise), "a request that is evaluated synchronously");
@@ -267,20 +294,36 @@ export class CommitQueue {
     return { txnId: finished === undefined ? seen : txnId, result, finished };
   }
 
-  /** Goes on until all is done, or for a slice of time. */
-  #slice<T>(steps: Steps<T>, untilMs?: number): IteratorResult<void, T> {
-    let result = steps.next();
+  /** Goes on until all is done, for a slice of time, or until there is no memory to go on. */
+  #slice(held: Held, untilMs?: number): IteratorResult<void, Evaluated> {
+    let result = this.#step(held);
     // Most are done with their first step, and a look at the clock costs as much as some of them.
     if (result.done === true) return result;
     let nowMs = this.#host.elapsed();
     const startMs = this.#next.lastMs;
     const endMs = untilMs ?? startMs + SLICE_MS;
-    while (result.done !== true && nowMs < endMs) {
-      result = steps.next();
+    while (result.done !== true && nowMs < endMs && held.waiting === undefined) {
+      result = this.#step(held);
       nowMs = this.#host.elapsed();
     }
     if (untilMs === undefined) this.#countFirst(nowMs - startMs);
     return result;
+  }
+
+  #step(held: Held): IteratorResult<void, Evaluated> {
+    const { steps, share } = held;
+    const bytes = this.#transaction?.bytes ?? 0;
+    held.waiting = undefined;
+    try {
+      if (!share.tryTake(bytes)) {
+        held.waiting = this.#memory.whenFreed();
+        return NOT_DONE;
+      }
+    } catch (error) {
+      // Whoever evaluates knows what a transaction that is too large is refused with.
+      return steps.throw(error);
+    }
+    return steps.next();
   }
 
   /** Requests that come between two pauses have one slice together, but for those of one step. */
@@ -294,8 +337,11 @@ export class CommitQueue {
     this.#host.pause().then(forget, forget);
   }
 
-  #accept(request: Request, { txnId, result, finished }: Evaluated): void {
-    if (finished !== undefined) {
+  #accept(request: Request, { txnId, result, finished }: Evaluated, share: CommitShare): void {
+    if (finished === undefined) share.give();
+    else {
+      share.take(LOGGED_WEIGHT * finished.record.size);
+      if (share.bytes > 0) this.#next.shares.push(share);
       this.#next.overlay.absorb(finished.overlay);
       this.#next.transactions++;
       this.#next.bytes += finished.record.size;
@@ -331,7 +377,7 @@ export class CommitQueue {
   /** Never rejects. */
   async #goOn(): Promise<void> {
     while (this.#isBehind) {
-      await this.#host.pause();
+      await (this.#held?.waiting ?? this.#host.pause());
       this.#evaluateSome();
       this.#onProgress?.();
     }
@@ -348,15 +394,17 @@ export class CommitQueue {
         const request = this.#overflow.shift();
         if (request !== undefined) this.#evaluate(request, endMs);
       }
+      if (this.#held?.waiting !== undefined) return;
     } while (this.#isBehind && this.#host.elapsed() < endMs);
   }
 
   #goOnWith(held: Held, endMs: number): void {
     try {
-      const { done, value } = this.#slice(held.steps, endMs);
+      const { done, value } = this.#slice(held, endMs);
       if (done !== true) return;
       held.evaluated = value;
     } catch (error) {
+      held.share.give();
       this.#release();
       this.#join(held.request, { kind: "failed", error });
       return;
@@ -371,13 +419,13 @@ export class CommitQueue {
     const held = this.#held;
     if (held?.evaluated === undefined) return;
     this.#release();
-    this.#accept(held.request, held.evaluated);
+    this.#accept(held.request, held.evaluated, held.share);
   }
 
   /** The queue is not held any more: what was kept for the request that held it goes. */
   #release(): void {
     this.#held = undefined;
-    this.#base.end();
+    this.#end();
     if (this.#durable.length === 0) return;
     for (const { overlay } of this.#durable.splice(0)) this.#base.committed(overlay);
     (this.#flushing?.group ?? this.#next).overlay.rebase(this.#base);
@@ -481,6 +529,7 @@ export class CommitQueue {
   /** Answers the requests of a group, be it with the error of its flush. */
   #tell({ group, error, elapsedMs }: Flushed): void {
     const { overlay, requests, transactions, bytes } = group;
+    for (const share of group.shares) share.give();
     const isFailed = error !== undefined;
     for (const request of requests) {
       if (isFailed) request.reject(error);
@@ -493,9 +542,11 @@ export class CommitQueue {
   /** All that was evaluated over the group that failed is evaluated again, in its order. */
   #failed(): void {
     const again = this.#next.requests;
+    for (const share of this.#next.shares) share.give();
     if (this.#held !== undefined) {
       again.push(this.#held.request);
       abandon(this.#held.steps);
+      this.#held.share.give();
       this.#durable = [];
       this.#release();
     }
@@ -516,7 +567,8 @@ function abandon(steps: Steps<unknown>): void {
 }
 
 function newGroup(parent: Reader): Group {
-  return { overlay: new Overlay(parent), requests: [], transactions: 0, bytes: 0, lastMs: 0 };
+  const overlay = new Overlay(parent);
+  return { overlay, requests: [], shares: [], transactions: 0, bytes: 0, lastMs: 0 };
 }
 
 function settle(request: Request): void {

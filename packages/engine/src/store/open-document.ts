@@ -36,6 +36,8 @@ export class OpenDocument {
   operation = -1;
   /** Whether the transaction rests on it as it was. */
   isGuarded = false;
+  /** What is counted for what it shows now. */
+  bytes = 0;
   #shown: Shown | undefined;
   /** Undefined while only the metadata are known. */
   #state: DocumentState | undefined;

@@ -19,6 +19,7 @@ import {
   type DocumentDelta,
   deltaSince,
 } from "./change-log.ts";
+import type { CommitMemory } from "./commit-memory.ts";
 import {
   CommitQueue,
   type Committed,
@@ -71,6 +72,8 @@ export interface StoreOptions {
    * and what it throws ends the request. A small peer notes here what it has to upload.
    */
   readonly onTransaction?: (transaction: Transaction, own: OwnWrites, identity: Identity) => void;
+  /** What all transactions of the process share; left out, those of this store have it alone. */
+  readonly memory?: CommitMemory;
   /** Under which site transactions write; that of the identity otherwise. */
   readonly siteOf?: (reader: Reader, identity: Identity) => Site;
 }
@@ -189,6 +192,7 @@ export class Store {
         const { own } = transaction;
         if (own !== undefined) options.onTransaction?.(transaction, own, identity);
       },
+      memory: options.memory,
       pause: () => platform.pause(),
       elapsed: () => platform.elapsed(),
       onDurable: (durable) => {

@@ -185,6 +185,11 @@ export class Transaction {
     finish(this.#applier.step({ time, operations }));
   }
 
+  /** About what it holds in memory, where that is more than a document. */
+  get bytes(): number {
+    return this.#applier.bytes;
+  }
+
   /** How many stamps it gave a document that should not have so many; undefined for none. */
   get outgrown(): number | undefined {
     return this.#applier.outgrown;
