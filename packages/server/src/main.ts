@@ -6,6 +6,7 @@
 import { isatty } from "node:tty";
 import { setFlagsFromString } from "node:v8";
 import { runCommand } from "./commands.ts";
+import { HeapGrowth } from "./heap-growth.ts";
 
 // What the process writes is for its owner alone.
 process.umask(0o077);
@@ -17,6 +18,8 @@ setFlagsFromString("--heap-growing-percent=60");
 // Whoever reads our output may go away; that is no reason to end a server.
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
+
+new HeapGrowth().watch();
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,

@@ -35,14 +35,14 @@ async function settle(times = 200): Promise<void> {
   for (let i = 0; i < times; i++) await setImmediate();
 }
 
-test("small transactions are not counted", () => {
+test("[K76] small transactions are not counted", () => {
   const memory = new CommitMemory({ oneMax: 10 * MB, youngerMax: MB });
   const share = memory.share();
   expect(share.tryTake(UNCOUNTED_BYTES)).toBe(true);
   expect(memory.bytes).toBe(0);
 });
 
-test("the oldest transaction may have all that one may have, the others share less", () => {
+test("[K76] the oldest transaction may have all that one may have, the others share less", () => {
   const memory = new CommitMemory({ oneMax: 10 * MB, youngerMax: 4 * MB });
   const [first, second, third] = [memory.share(), memory.share(), memory.share()];
   expect(first?.tryTake(2 * MB)).toBe(true);
@@ -57,14 +57,14 @@ test("the oldest transaction may have all that one may have, the others share le
   expect(memory.bytes).toBe(13 * MB);
 });
 
-test("no transaction may have more than one may have", () => {
+test("[K76] no transaction may have more than one may have", () => {
   const memory = new CommitMemory({ oneMax: 10 * MB, youngerMax: 4 * MB });
   const share = memory.share();
   expect(() => share.tryTake(11 * MB)).toThrow("expected a transaction of at most 10485760 bytes");
   expect(memory.bytes).toBe(0);
 });
 
-test("[K34] a transaction is charged before it has its memory, and gives it back when it is durable", async () => {
+test("[K76] a transaction is charged before it has its memory, and gives it back when it is durable", async () => {
   const memory = new CommitMemory({ oneMax: 64 * MB, youngerMax: MB });
   const { store } = await openStore({ memory });
   let most = 0;
@@ -81,7 +81,7 @@ test("[K34] a transaction is charged before it has its memory, and gives it back
   expect(memory.bytes).toBe(0);
 });
 
-test("[K34] a transaction that is too large is refused, and leaves nothing", async () => {
+test("[K76] a transaction that is too large is refused, and leaves nothing", async () => {
   const memory = new CommitMemory({ oneMax: 4 * MB, youngerMax: MB });
   const { store, storage } = await openStore({ memory });
   const { code, message } = await refusalOf(insertAll(store, 4_000));
@@ -94,7 +94,7 @@ test("[K34] a transaction that is too large is refused, and leaves nothing", asy
   expect(problems(storage)).toEqual([]);
 });
 
-test("[K34] stores that share their memory commit large transactions one after the other", async () => {
+test("[K76] stores that share their memory commit large transactions one after the other", async () => {
   const memory = new CommitMemory({ oneMax: 64 * MB, youngerMax: 2 * MB });
   const stores = await Promise.all([1, 2, 3].map(() => openStore({ memory })));
   let most = 0;
@@ -114,7 +114,7 @@ test("[K34] stores that share their memory commit large transactions one after t
   for (const { store } of stores) expect(fieldsOf(store, "c", 1_999)).toBeDefined();
 });
 
-test("[K34] small writes of another store go on while a large transaction waits", async () => {
+test("[K76] small writes of another store go on while a large transaction waits", async () => {
   const memory = new CommitMemory({ oneMax: 64 * MB, youngerMax: 2 * MB });
   const other = memory.share();
   other.take(8 * MB);

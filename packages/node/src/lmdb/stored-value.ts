@@ -366,7 +366,7 @@ export class ValueEncoder {
       return;
     }
     const written = this.#end - this.#start;
-    if (this.#isBounded && written > VALUE_AT_ONCE) throw TOO_LARGE;
+    if (this.#isBounded && written + size > VALUE_AT_ONCE) throw TOO_LARGE;
     this.#fullBytes += this.#start;
     const chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_SIZE, (written + size) * 2));
     this.#chunk.copy(chunk, 0, this.#start, this.#end);

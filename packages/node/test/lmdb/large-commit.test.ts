@@ -134,6 +134,18 @@ test("[K32] one large value is encoded a few fields at a time, and comes back as
   snapshot.close();
 });
 
+test("[K32] a document of one large text is copied and summed up in pieces", async () => {
+  const clock = new CountingClock();
+  const storage = openStorage(newFolder(), clock);
+  const text = "abcdefgh".repeat(500_000);
+  await storage.commit(new Map<Key, Value>([["document", { text }]]));
+  // Four megabytes, one at a time, twice.
+  expect(clock.pauses).toBeGreaterThanOrEqual(8);
+  const snapshot = storage.snapshot();
+  expect(snapshot.get("document")).toEqual({ text });
+  snapshot.close();
+});
+
 test("a small commit does not look at the clock", async () => {
   const clock = new CountingClock();
   const storage = openStorage(newFolder(), clock);

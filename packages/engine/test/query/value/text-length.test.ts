@@ -39,3 +39,12 @@ test("one character is one, also outside the first plane, and half of one", () =
     expect(isOneCharacter(text)).toBe(false);
   }
 });
+
+test("bytes of long text are counted, wherever it is not plain", () => {
+  const plain = "plain text\n".repeat(1_000);
+  for (const odd of ["", "ä", "€", "😀", "\u0000\u007f"]) {
+    for (const text of [plain + odd, odd + plain, plain + odd + plain]) {
+      expect(byteLength(text)).toBe(Buffer.byteLength(text));
+    }
+  }
+});
