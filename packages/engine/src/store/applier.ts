@@ -55,17 +55,16 @@ import {
   graveKey,
   HEAD_KEY,
   heldKey,
-  metaKey,
   transactionKey,
   transactionRange,
 } from "./keys.ts";
 import { logRecord } from "./log-record.ts";
-import { OpenDocument } from "./open-document.ts";
+import type { OpenDocument } from "./open-document.ts";
+import { OpenDocuments } from "./open-documents.ts";
 import type { Overlay } from "./overlay.ts";
 import { loggedStep, type OwnWrites } from "./own-writes.ts";
 import { isHeldAlone } from "./peer-records.ts";
 import {
-  approximateSize,
   copyOfHead,
   documentRecord,
   type Guard,
@@ -79,18 +78,6 @@ import {
 } from "./records.ts";
 import { forgetSites, recordUpload } from "./site-records.ts";
 
-/**
- * States that are kept beside the records of their documents: those of documents that are written to
- * again and again. The widest document has one of about eight megabytes.
- */
-export const STATES_MAX = 8;
-
-/** What a document of a transaction takes beside its values: keys, their places, its change in the log. */
-const DOCUMENT_BYTES = 700;
-
-/** What is written is also encoded, and in pages of the storage. */
-const WRITTEN_WEIGHT = 1.5;
-
 /** What became of one operation. `missing`: the document or index that it needs is not here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
 
@@ -100,16 +87,10 @@ export class Applier {
   readonly #site: Site;
   /** Where it is noted what this store writes itself; undefined when nobody asks. */
   readonly #own: OwnWrites | undefined;
-  /** Made with the second one: most transactions open only one. */
-  #documents: Map<string, OpenDocument> | undefined;
+  readonly #documents: OpenDocuments;
   #guards: Guard[] | undefined;
   /** What stands in the guards without a collection; made when it is needed. */
   #unknown: Set<string> | undefined;
-  /** The last document that was asked for: it is mostly read and then written. */
-  #lastDocument: OpenDocument | undefined;
-  /** Those before it whose states are kept, the oldest where the next will be. */
-  #recent: OpenDocument[] | undefined;
-  #recentAt = 0;
   #steps: Step[] | undefined;
   readonly #head: MutableHead;
   readonly #indexes: IndexWriter;
@@ -123,8 +104,6 @@ export class Applier {
   forgotten: Set<number> | undefined;
   #isChanged = false;
   #isBroken = false;
-  /** About what it holds in memory; that of a single document is not counted. */
-  bytes = 0;
   /** How many stamps a document has got that should not have so many: whoever may refuse that asks. */
   outgrown: number | undefined;
   /** Whether documents are read with pauses of their own: most are not worth one. */
@@ -135,10 +114,21 @@ export class Applier {
     this.#txnId = txnId;
     this.#site = site;
     this.#own = own;
+    this.#documents = new OpenDocuments(overlay);
     this.#head = copyOfHead(readHead(overlay.get(HEAD_KEY)));
     this.#indexes = new IndexWriter(overlay, this.#head);
     this.#attachments = new AttachmentWriter(overlay);
     assert(txnId > this.#head.txnId, "a transaction id above all before it");
+  }
+
+  /** About what it holds in memory; that of a single document is not counted. */
+  get bytes(): number {
+    return this.#documents.bytes;
+  }
+
+  /** Documents whose states are in memory. */
+  get stateCount(): number {
+    return this.#documents.stateCount;
   }
 
   /** The last time that the clock gave or took, this transaction included. */
@@ -167,9 +157,7 @@ export class Applier {
           : this.#operation(operation, stamp, !isOwn);
       if (outcome === "stale") this.#keepAside(operation, stamp);
       if (operation.kind !== "local") this.#operations++;
-      if (this.#documents !== undefined) {
-        this.bytes += WRITTEN_WEIGHT * approximateSize(operation as unknown as Value);
-      }
+      this.#documents.countOperation(operation);
       outcomes.push(outcome);
     }
     // The head's time: the step of another site may be old, its effect here is not.
@@ -191,7 +179,7 @@ export class Applier {
       this.#guardUnknown(collection, id, idKey);
       return undefined;
     }
-    const document = this.#open(number, idKey);
+    const document = this.#documents.open(number, idKey);
     if (!document.isGuarded) {
       document.isGuarded = true;
       this.#guards = added(this.#guards, [collection, id, document.previous]);
@@ -212,7 +200,7 @@ export class Applier {
     const number = this.#numberOf(collection);
     if (number === undefined) return;
     yield;
-    const document = this.#open(number, documentId(id).key);
+    const document = this.#documents.open(number, documentId(id).key);
     yield;
     document.readState();
     yield;
@@ -227,7 +215,7 @@ export class Applier {
       origin,
       steps: this.#steps,
       guards: this.#guards,
-      documents: this.#documents?.values() ?? [this.#lastDocument],
+      documents: this.#documents.values(),
     });
     this.#overlay.put(transactionKey(this.#txnId), record);
     if (origin.upload !== undefined) this.#recordUpload(origin.upload, origin);
@@ -292,7 +280,7 @@ export class Applier {
       ? this.#makeCollection(operation.collection)
       : this.#numberOf(operation.collection);
     if (number === undefined) return "missing";
-    const document = this.#open(number, documentId(operation.id).key);
+    const document = this.#documents.open(number, documentId(operation.id).key);
     if (operation.kind === "evict") {
       this.#own?.addEvicted(operation);
       return this.#evict(document);
@@ -413,46 +401,6 @@ export class Applier {
     return number;
   }
 
-  #open(collection: number, idKey: string): OpenDocument {
-    const last = this.#lastDocument;
-    if (last?.collection === collection && last.idKey === idKey) return last;
-    if (last?.hasState === true) this.#keepState(last);
-    const key = metaKey(collection, idKey);
-    let document = this.#documents?.get(key);
-    if (document === undefined) {
-      const place = { collection, idKey, metaKey: key };
-      document = new OpenDocument(place, this.#overlay.get(key), this.#overlay);
-      if (last !== undefined) this.#documents ??= new Map([[last.metaKey, last]]);
-      if (this.#documents !== undefined) this.#addDocument(this.#documents, document);
-    }
-    this.#lastDocument = document;
-    return document;
-  }
-
-  #addDocument(documents: Map<string, OpenDocument>, document: OpenDocument): void {
-    const { before } = document;
-    documents.set(document.metaKey, document);
-    this.bytes += DOCUMENT_BYTES + (before === undefined ? 0 : approximateSize(before.fields));
-  }
-
-  /** A transaction may write to very many documents: only the last ones keep their states. */
-  #keepState(document: OpenDocument): void {
-    this.#recent ??= [];
-    const oldest = this.#recent[this.#recentAt];
-    this.#recent[this.#recentAt] = document;
-    this.#recentAt = (this.#recentAt + 1) % STATES_MAX;
-    if (oldest === undefined || oldest === document) return;
-    oldest.forgetState(this.#overlay.get(oldest.metaKey));
-  }
-
-  /** Documents whose states are in memory. */
-  get stateCount(): number {
-    const documents = this.#documents?.values() ?? [this.#lastDocument];
-    let count = 0;
-    for (const document of documents) if (document?.hasState === true) count++;
-    return count;
-  }
-
   #save(document: OpenDocument, state: DocumentState): void {
     const { shown, meta, stamps } = encodeState(state, this.#txnId);
     if (stamps > DOCUMENT_STAMPS_MAX && stamps > stampsOf(document.state)) this.outgrown = stamps;
@@ -487,15 +435,7 @@ export class Applier {
     );
     this.#indexes.move(document, shown);
     this.#moveChanged(document);
-    if (this.#documents !== undefined) this.#countBytes(document, shown, meta);
-  }
-
-  /** What it shows is in memory, and will be in pages of the storage. */
-  #countBytes(document: OpenDocument, shown: Shown | undefined, meta: Uint8Array): void {
-    const shownSize = shown === undefined ? 0 : approximateSize(shown.fields);
-    const bytes = WRITTEN_WEIGHT * shownSize + meta.length;
-    this.bytes += bytes - document.bytes;
-    document.bytes = bytes;
+    this.#documents.countShown(document, shown, meta);
   }
 
   /** Removes every trace of a document but the log's. */
@@ -603,7 +543,7 @@ export class Applier {
 
   #collectGrave(grave: GraveKey, time: number): void {
     const { collection, idKey } = grave;
-    const document = this.#open(collection, idKey);
+    const document = this.#documents.open(collection, idKey);
     const state = collect(document.state, time);
     this.#attachments.move(document, state);
     this.#moveGrave(document, oldestGrave(state));
