@@ -1,8 +1,10 @@
 /**
  * Patterns: what they find, what is refused, what is kept, and that size is known before compiling.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../protocol/test/support/test-size.ts";
 import { nodePlatform } from "../src/node-platform.ts";
 import { estimateSize, PATTERN_LIMITS, PatternCompiler } from "../src/pattern.ts";
 
@@ -77,7 +79,7 @@ test("the size of a pattern is estimated no smaller than half of what it is", ()
       // Every program has a few instructions of its own.
       if (size !== undefined) expect(2 * estimateSize(source) + 10).toBeGreaterThanOrEqual(size);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -133,7 +135,7 @@ test("any text is a pattern or none, and nothing else is thrown", () => {
     fc.property(anySource, fc.string(), (source, text) => {
       expect([true, false, undefined]).toContain(isFound(source, text));
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

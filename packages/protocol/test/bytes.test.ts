@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { ByteReader, ByteWriter, encodeText } from "../src/bytes.ts";
 import { PeerError } from "../src/error.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 import { bytesOfHex, EDGE_TEXTS, hexOf, texts } from "./support/values.ts";
 
 function writerWith(write: (writer: ByteWriter) => void): Uint8Array {
@@ -58,7 +59,7 @@ test("everything that is written is read back, from any capacity", () => {
         reader.end();
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -10,6 +10,7 @@ import { readCborInTurns, TURN_EFFORT } from "../src/cbor-turns.ts";
 import { PeerError } from "../src/error.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 import { bytesOfHex, isIdentical, nested, values } from "./support/values.ts";
 
 const MANY = 1_000_000_000;
@@ -56,7 +57,7 @@ test("[V5] CBOR that is read in turns is the same value", () => {
     fc.property(values, (value) => {
       expect(isIdentical(readTurns(encodeCbor(value)).value, value)).toBe(true);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -79,7 +80,7 @@ test("[V5] any bytes are the same value, or the same fault, in turns and at once
         expect(isIdentical((inTurns as { value: Value }).value, atOnce.value)).toBe(true);
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: runs(20_000) },
   );
 });
 

@@ -16,6 +16,7 @@ import {
   type Value,
 } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 import {
   bytesOfHex,
   hexOf,
@@ -26,7 +27,7 @@ import {
   values,
 } from "./support/values.ts";
 
-const RUNS = { numRuns: 3000 };
+const RUNS = { numRuns: runs(3000) };
 
 function decodeHex(hex: string): Value {
   return decodeCbor(bytesOfHex(hex));
@@ -223,23 +224,28 @@ test("[V2] a float with integral value inside 64 bits is read as the integer", (
   expect(decodeHex("fb43f0000000000000")).toBe(2 ** 64);
 });
 
+function halfOf(bits: number): number {
+  const exponent = (bits >> 10) & 31;
+  const sign = bits >= 0x8000 ? -1 : 1;
+  if (exponent === 31) return (bits & 1023) === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  const significand = (bits & 1023) + (exponent === 0 ? 0 : 1024);
+  return sign * significand * 2 ** (Math.max(exponent, 1) - 25);
+}
+
 test("[V6] every half-precision float is read exactly and written back in two bytes", () => {
+  const wrong: string[] = [];
   for (let bits = 0; bits < 0x10000; bits++) {
     const hex = `f9${bits.toString(16).padStart(4, "0")}`;
     const value = decodeHex(hex) as number;
-    const exponent = (bits >> 10) & 31;
-    const sign = bits >= 0x8000 ? -1 : 1;
-    if (exponent === 31) {
-      expect(value).toBe((bits & 1023) === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN);
-    } else {
-      const significand = (bits & 1023) + (exponent === 0 ? 0 : 1024);
-      expect(value).toBe(sign * significand * 2 ** (Math.max(exponent, 1) - 25));
+    const written = encodeCbor(value);
+    if (!Object.is(value, halfOf(bits))) wrong.push(`${hex} is read as ${value}`);
+    if (Number.isInteger(value) && !Object.is(value, -0)) {
+      if (written.length > 3) wrong.push(`${hex} is written in ${written.length} bytes`);
+    } else if (hexOf(written) !== (Number.isNaN(value) ? "f97e00" : hex)) {
+      wrong.push(`${hex} is written as ${hexOf(written)}`);
     }
-    if (Number.isNaN(value)) expect(hexOf(encodeCbor(value))).toBe("f97e00");
-    else if (Number.isInteger(value) && !Object.is(value, -0)) {
-      expect(encodeCbor(value).length).toBeLessThanOrEqual(3);
-    } else expect(hexOf(encodeCbor(value))).toBe(hex);
   }
+  expect(wrong).toEqual([]);
 });
 
 test("[V6] a number is written in the shortest form that holds it", () => {
@@ -409,9 +415,9 @@ test("[V5] hostile bytes are refused by a PeerError, or read as a value that hol
       expect(checkValue(value, "x")).toBe(value);
       expect(isIdentical(decodeCbor(encodeCbor(value)), value)).toBe(true);
     }),
-    { numRuns: 10_000 },
+    { numRuns: runs(10_000) },
   );
-  expect(Math.min(read, refused)).toBeGreaterThan(1000);
+  expect(Math.min(read, refused)).toBeGreaterThan(runs(10_000) / 10);
 });
 
 test("[V5] a lying length is found before anything is allocated", () => {

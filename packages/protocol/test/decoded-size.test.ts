@@ -2,6 +2,7 @@
  * The memory that is charged for a decoded value is at least what it takes: measured on the heap, for
  * every shape.
  */
+
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
@@ -11,6 +12,7 @@ import { decodedSize } from "../src/decoded-size.ts";
 import { JsonReader } from "../src/json-reader.ts";
 import type { Value } from "../src/value.ts";
 import { cborShapes, jsonShapes } from "./support/hostile-input.ts";
+import { sized } from "./support/test-size.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -34,7 +36,7 @@ function drain(turns: Turns): Value | undefined {
   }
 }
 
-const SIZE = 200_000;
+const SIZE = sized(60_000, 200_000);
 
 /** What the counting itself, and code that is compiled meanwhile, may take. */
 const SLACK = 600_000;

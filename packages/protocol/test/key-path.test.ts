@@ -8,6 +8,7 @@ import { decodeCbor, encodeCbor } from "../src/cbor.ts";
 import { KeyPaths, PATH_LENGTH_MAX } from "../src/key-path.ts";
 import type { Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 import { isIdentical, objectOf } from "./support/values.ts";
 
 function again(value: Value): Value {
@@ -40,7 +41,7 @@ test("[V5] objects whose keys begin alike and go on differently are each read as
         expect(isIdentical(decodeCbor(mapOf(keys)), value)).toBe(true);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

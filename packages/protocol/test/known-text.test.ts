@@ -5,6 +5,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { SHORT_TEXT_SIZE_MAX, shortText } from "../src/known-text.ts";
+import { runs } from "./support/test-size.ts";
 
 const encoder = new TextEncoder();
 
@@ -24,7 +25,7 @@ test("short ASCII is read as it is, as often as it comes and wherever it lies", 
     fc.property(text, fc.nat(9), (expected, before) => {
       for (let i = 0; i < 3; i++) expect(read(expected, before)).toBe(expected);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

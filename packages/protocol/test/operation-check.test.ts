@@ -18,6 +18,7 @@ import {
 } from "../src/operation-check.ts";
 import { DEPTH_MAX, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 import { isIdentical, nested, values } from "./support/values.ts";
 
 const ON = { collection: "cars", id: 1 };
@@ -373,7 +374,7 @@ test("an insert keeps any fields exactly, `__proto__` included", () => {
       const checked = checkUpload({ kind: "insert", ...ON, fields: { f: value } }, "x");
       expect(checked.kind === "insert" && isIdentical(checked.fields, { f: value })).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   const types = JSON.parse('{"__proto__":"counter"}') as Value;
   const fields = JSON.parse('{"__proto__":5}') as Value;
@@ -411,7 +412,7 @@ test("anything at all is an upload or refused by a PeerError", () => {
         expect(error).toBeInstanceOf(PeerError);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

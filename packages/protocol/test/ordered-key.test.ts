@@ -16,6 +16,7 @@ import {
 } from "../src/ordered-key.ts";
 import { checkValue, compareValues, DEPTH_MAX, isArray, type Value } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 import {
   EDGE_NUMBERS,
   EDGE_TEXTS,
@@ -27,7 +28,7 @@ import {
   values,
 } from "./support/values.ts";
 
-const RUNS = { numRuns: 3000 };
+const RUNS = { numRuns: runs(3000) };
 const missingToo = fc.option(values, { nil: undefined, freq: 20 });
 
 function compareKeys(a: string, b: string): number {
@@ -207,7 +208,7 @@ test("what is no key is refused as a corrupt store, never otherwise", () => {
       }
       if (value !== undefined) checkValue(value, "x");
     }),
-    { numRuns: 10_000 },
+    { numRuns: runs(10_000) },
   );
 });
 

@@ -24,6 +24,7 @@ import {
   ZERO,
 } from "../src/stamp.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 
 const sites = fc
   .bigInt({ min: 1n, max: 2n ** 64n - 1n })
@@ -70,7 +71,7 @@ test("[D1] the order of stamps is total, and latest is its maximum", () => {
       expect(latest(a, b)).toBe(ab >= 0 ? a : b);
       expect(ab === 0).toBe(a.time === b.time && a.site === b.site);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -19,6 +19,7 @@ import {
   type Value,
 } from "../src/value.ts";
 import { failureOf } from "./support/failure.ts";
+import { runs } from "./support/test-size.ts";
 import {
   EDGE_NUMBERS,
   EDGE_TEXTS,
@@ -29,7 +30,7 @@ import {
   values,
 } from "./support/values.ts";
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: runs(2000) };
 
 test("[V1] null, booleans, numbers, text, binary, arrays and objects are values", () => {
   const value = { a: [null, true, 1.5, "text", new Uint8Array([1, 2])], b: { c: {} } };

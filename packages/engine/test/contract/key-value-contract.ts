@@ -5,6 +5,7 @@
 import { PeerError, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import {
   KEY_SIZE_MAX,
   type Key,
@@ -491,7 +492,7 @@ function checkValues(check: Check): void {
     const values = fc.array(anyValue(), { minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(values, (generated) => expectExact(context, generated)),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: histories(60), endOnFailure: true },
     );
   });
 
@@ -592,7 +593,7 @@ function checkFields(check: Check): void {
           await context.reopen();
           expectParts(context, entries, names);
         }),
-        { numRuns: 40, endOnFailure: true },
+        { numRuns: histories(40), endOnFailure: true },
       );
     },
   );
@@ -651,7 +652,7 @@ function checkModel(check: Check): void {
   check("random commits, snapshots and reopenings agree with a sorted map", async (context) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), (steps) => runModel(context, steps)),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: histories(25), endOnFailure: true },
     );
   });
 }

@@ -4,6 +4,7 @@
 
 import { type Edit, type Operation, type Stamp, type Types, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import { attachmentIds, mayDifferInAttachments } from "../../src/crdt/attachments.ts";
 import { deltaOf, type StateOperation } from "../../src/crdt/edit.ts";
 import { merge } from "../../src/crdt/merge.ts";
@@ -114,7 +115,7 @@ function mergedState(operation: Operation): DocumentState {
 test("states that may not differ in tokens never do, and the bytes of a state keep its tokens", () => {
   const random = seededRandom(11);
   let same = 0;
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < runs(3000); i++) {
     const before = mergedState(randomMerge(random, "00000000000000bb", 5));
     const after = merge(before, mergedState(randomMerge(random, "00000000000000cc", 6)));
     expect(idsOf(stateOfBytes(stateToBytes(after)))).toEqual(idsOf(after));
@@ -127,5 +128,5 @@ test("states that may not differ in tokens never do, and the bytes of a state ke
       expect(idsOf(a)).toEqual(idsOf(b));
     }
   }
-  expect(same).toBeGreaterThan(100);
+  expect(same).toBeGreaterThan(runs(3000) / 30);
 });

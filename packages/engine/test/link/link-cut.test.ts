@@ -6,6 +6,7 @@
 import type { Value } from "@bigpeer/protocol";
 import { assert, asyncProperty, integer } from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import type { QueriesByCollection } from "../../src/link/link-query.ts";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
 import {
@@ -182,7 +183,7 @@ test("[S54] a ring whose links are cut at any frame ends with equal stores, and 
       for (const store of run.stores) expect(shown(store, "counts")).toEqual(countOf(run.sum));
       expect(await run.stirs()).toEqual([]);
     }),
-    { numRuns: 25 },
+    { numRuns: histories(25) },
   );
 }, 120_000);
 
@@ -205,7 +206,7 @@ test("[S51] [S54] a chain that is cut at any frame: each follower has what it se
       }
       expect(await run.stirs()).toEqual([]);
     }),
-    { numRuns: 25 },
+    { numRuns: histories(25) },
   );
 }, 120_000);
 

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { problems } from "../support/open-store.ts";
 import { peerPair } from "../support/peer-pair.ts";
 import { PeerWalk } from "../support/peer-walk.ts";
 
 test("[S34] whatever comes in whatever order, what shows is what is pending over what is confirmed", async () => {
-  for (let seed = 1; seed <= 30; seed++) {
+  for (let seed = 1; seed <= histories(30); seed++) {
     const pair = await peerPair(seed);
     const walk = new PeerWalk(pair, seed);
     const path: string[] = [];

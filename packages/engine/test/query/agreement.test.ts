@@ -2,9 +2,11 @@
  * The engine against the slow obvious evaluator: generated statements over generated collections,
  * with generated indexes. The seed and the smallest statement that differs are printed.
  */
+
 import { PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { parseStatement } from "../../src/query/syntax/parse-statement.ts";
 import { compareLists } from "../conformance/runner.ts";
@@ -17,7 +19,7 @@ import { mutate } from "./oracle/mutate.ts";
 import { oracleRun } from "./oracle/oracle-run.ts";
 import { checkRows, type Documents, queryRows } from "./oracle/select.ts";
 
-const DATABASES = 60;
+const DATABASES = histories(60);
 const STATEMENTS = 40;
 
 interface Database {
@@ -132,6 +134,6 @@ test("a mutation leaves what the slow obvious evaluator leaves", async () => {
       const difference = await mutationDifference(text, database);
       if (difference !== undefined) throw new Error(`${text}\n${difference}`);
     }),
-    { numRuns: 300, interruptAfterTimeLimit: 60_000 },
+    { numRuns: histories(300), interruptAfterTimeLimit: 60_000 },
   );
 }, 120_000);

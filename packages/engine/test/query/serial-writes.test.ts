@@ -8,6 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { PeerError, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import type { WriteCommand } from "../../src/query/command/command.ts";
 import { ChoosingEarly } from "../../src/query/run/early-choice.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
@@ -227,7 +228,7 @@ test("[K34] [K35] whatever is under way, answers, documents and log are those of
       expect(log.map(content)).toEqual(logOf(serial).map(content));
       expect(problems(sliced.storage)).toEqual([]);
     }),
-    { numRuns: 60 },
+    { numRuns: histories(60) },
   );
 });
 

@@ -2,9 +2,11 @@
  * Statements that take effect together: what each of them sees, and that the commit is as if all had
  * run in one moment.
  */
+
 import { PeerError } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import type { StatementTransaction } from "../../src/query/statement-transaction.ts";
 import { openStatements, type Statements } from "../support/run-statements.ts";
 
@@ -169,6 +171,6 @@ test("transfers between accounts that happen at the same time never lose or make
       await Promise.all(transfers.map(move));
       expect(await rows("SELECT sum(n) AS n FROM a")).toEqual([{ n: 40 }]);
     }),
-    { numRuns: 25 },
+    { numRuns: histories(25) },
   );
 });

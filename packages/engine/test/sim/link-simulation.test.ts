@@ -3,9 +3,10 @@
  */
 
 import { expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { simulateLinks } from "./link-simulation.ts";
 
-const SEEDS = 20;
+const SEEDS = sized(6, 20);
 
 test("[S47–S56] linked sites end with all that they follow, whatever happens on the way, by seed", async () => {
   const counts = new Map<string, number>();

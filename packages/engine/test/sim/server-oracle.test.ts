@@ -5,6 +5,7 @@
 
 import type { UploadOperation } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { StatementRunner } from "../../src/query/statement-runner.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { DEFAULT_RETENTION } from "../../src/store/maintenance.ts";
@@ -100,7 +101,7 @@ async function walk(seed: number, length: number): Promise<Walk> {
 }
 
 test("[K6] [K20] a store is what the oracle makes of its operations, through crashes and horizons", async () => {
-  for (let seed = 1; seed <= 40; seed++) {
+  for (let seed = 1; seed <= histories(40); seed++) {
     const { oracle, node, scheduler } = await walk(seed, 120);
     oracle.check(node.disk);
     expect(scheduler.failure, `seed ${seed}`).toBeUndefined();

@@ -4,6 +4,7 @@
  */
 
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import type { Channel } from "../../src/platform.ts";
 import { seededRandom } from "../support/test-platform.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -95,7 +96,7 @@ test("events happen in the order of their times, and promises settle between the
 });
 
 test("a connection delivers all messages in order, and ends after what was sent", async () => {
-  for (let seed = 1; seed <= 20; seed++) {
+  for (let seed = 1; seed <= histories(20); seed++) {
     const place = new Place(seed);
     place.dial();
     await place.scheduler.runFor(200);
@@ -191,7 +192,7 @@ test("a dead process hears nothing and does nothing that it planned", async () =
 
 test("a crash loses a write that was not synced, or keeps it, and the next process finds all before it", async () => {
   const found = new Set<string>();
-  for (let seed = 1; seed <= 40; seed++) {
+  for (let seed = 1; seed <= histories(40); seed++) {
     const scheduler = new Scheduler(seededRandom(seed), false);
     const node = new SimNode("disk", scheduler, seed);
     const storage = node.storage();

@@ -3,9 +3,10 @@
  */
 
 import { expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { Simulation, simulate } from "./simulation.ts";
 
-const SEEDS = 20;
+const SEEDS = sized(8, 20);
 
 test("[S1–S46] [S57] everyone ends equal, whatever happens on the way, by seed", async () => {
   const counts = new Map<string, number>();

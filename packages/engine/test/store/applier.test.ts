@@ -1,6 +1,7 @@
 import type { DocumentOperation, Operation, Value } from "@bigpeer/protocol";
 import { timeOfMs } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { finish } from "../../src/steps.ts";
 import { Applier } from "../../src/store/applier.ts";
@@ -53,7 +54,7 @@ async function randomHistory(seed: number): Promise<Awaited<ReturnType<typeof op
 }
 
 test("[K20] replaying the log of a store gives the same keys and values", async () => {
-  for (let seed = 1; seed <= 1000; seed++) {
+  for (let seed = 1; seed <= histories(1000); seed++) {
     const { store, storage } = await randomHistory(seed);
     const original = dump(storage);
     original.delete(IDENTITY_KEY);

@@ -12,6 +12,7 @@ import {
   type Value,
 } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { EMPTY_STATE, type Kids } from "../../src/crdt/state.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { MemoryKeyValue } from "../../src/store/memory-key-value.ts";
@@ -120,7 +121,7 @@ function checkAttachments(view: View, where: string): void {
 }
 
 test("[K45] [K46] [K47] attachments are what the documents say after every transaction of any history", async () => {
-  for (let seed = 1; seed <= 60; seed++) {
+  for (let seed = 1; seed <= histories(60); seed++) {
     const storage = new MemoryKeyValue();
     const store = await indexHistory(storage, {
       seed,
@@ -134,7 +135,7 @@ test("[K45] [K46] [K47] attachments are what the documents say after every trans
 
 test("[K48] in any history an orphan has the time of the step that left it alone or attached it", async () => {
   let orphaned = 0;
-  for (let seed = 1; seed <= 40; seed++) {
+  for (let seed = 1; seed <= histories(40); seed++) {
     const random = seededRandom(seed);
     const { store, platform } = await openStore();
     const expected = new Map<string, number>();
@@ -161,7 +162,7 @@ test("[K48] in any history an orphan has the time of the step that left it alone
       });
     }
   }
-  expect(orphaned).toBeGreaterThan(100);
+  expect(orphaned).toBeGreaterThan((5 * histories(40)) / 2);
 }, 60_000);
 
 test("[K45] a content is recorded with its length and uploader, and forgotten again", async () => {

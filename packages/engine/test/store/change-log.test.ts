@@ -1,5 +1,6 @@
 import type { Operation, Value, ValueObject } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { merge } from "../../src/crdt/merge.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import {
@@ -57,7 +58,7 @@ test("[K25] a cursor of another history, below the floor or ahead is told so", a
 });
 
 test("[K25] old values in the log rebuild every earlier state that showed", async () => {
-  for (let seed = 1; seed <= 300; seed++) {
+  for (let seed = 1; seed <= histories(300); seed++) {
     const random = seededRandom(seed);
     const { store } = await openStore();
     const states: Map<string, ValueObject>[] = [shownDocuments(store)];
@@ -100,7 +101,7 @@ function shownDocuments(store: Store): Map<string, ValueObject> {
 
 test("[D18] the delta since a version, merged into that version, gives the state now", async () => {
   let deltas = 0;
-  for (let seed = 1; seed <= 300; seed++) {
+  for (let seed = 1; seed <= histories(300); seed++) {
     const random = seededRandom(seed);
     const { store } = await openStore();
     const id = "a";
@@ -118,7 +119,7 @@ test("[D18] the delta since a version, merged into that version, gives the state
       expect(stateToBytes(merged), `seed ${seed}`).toEqual(now && stateToBytes(now.state));
     }
   }
-  expect(deltas).toBeGreaterThan(500);
+  expect(deltas).toBeGreaterThan((5 * histories(300)) / 3);
 }, 60_000);
 
 test("[D21] a version that the log no longer reaches is answered with the whole state", async () => {

@@ -5,6 +5,7 @@
 
 import type { CreateIndexOperation, IndexKey, Operation, Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import type { KeyValue, Snapshot, Writes } from "../../src/platform.ts";
 import { renewIdentity } from "../../src/store/identity.ts";
 import { entryPrefix, IDENTITY_KEY, transactionRange } from "../../src/store/keys.ts";
@@ -179,7 +180,7 @@ test("[K20] [K55] replaying the log of a build gives the same keys and values", 
 });
 
 test("[K55] a crash at any point of a build leaves a sound store, which goes on with it", async () => {
-  for (let seed = 1; seed <= 12; seed++) {
+  for (let seed = 1; seed <= histories(12); seed++) {
     const random = seededRandom(seed);
     let opened = await openStore({}, crawlingPlatform());
     await fill(opened.store, 1_500);

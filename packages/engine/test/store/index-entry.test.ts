@@ -6,6 +6,7 @@
 import { compareValues, documentId, type IndexKey, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import { KEY_SIZE_MAX, type KeyRange } from "../../src/platform.ts";
 import {
   entryKeyOf,
@@ -79,7 +80,7 @@ test("[K42] entries sort as their values do, each key in its direction, then by 
         expect(x > y ? 1 : -1).toBe(order);
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: runs(20_000) },
   );
 });
 
@@ -93,7 +94,7 @@ test("[K42] an entry gives back its id and its values, MISSING included", () => 
       if (entry.isExact) expect(entry.values()).toEqual(row);
       else expect(entry.values()).toBeUndefined();
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
 });
 

@@ -4,6 +4,7 @@
 
 import { type MergeOperation, timeOfMs, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { stateToBytes } from "../../src/crdt/state-codec.ts";
 import { partsOf, stateOfMerge } from "../../src/crdt/state-parts.ts";
 import type { OperationOutcome } from "../../src/store/applier.ts";
@@ -45,7 +46,7 @@ function withoutLog({ storage }: OpenStore): Map<string, Value> {
 }
 
 test("[D19] [K20] a state in its records leaves what the same in canonical bytes does", async () => {
-  for (let seed = 1; seed <= 300; seed++) {
+  for (let seed = 1; seed <= histories(300); seed++) {
     const random = seededRandom(seed);
     const [bytes, parts] = [await openStore(), await openStore()];
     for (let i = 0; i < 8; i++) {

@@ -1,6 +1,7 @@
 import type { Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import type { Key, KeyEntry, KeyRange, Reader } from "../../src/platform.ts";
 import { Overlay } from "../../src/store/overlay.ts";
 
@@ -60,7 +61,7 @@ test("[K21] two overlays over a reader read as one map with all writes done", ()
         );
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -4,6 +4,7 @@
  */
 
 import { expect } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { type Check, checkHistories, type Law } from "./history.ts";
 
 const COUNT = 1000;
@@ -11,6 +12,6 @@ const COUNT = 1000;
 const COMMANDS_MIN = 10;
 
 export function expectLaw(law: Law, check: Partial<Check> = {}): void {
-  const whole = { count: COUNT, ...check };
+  const whole = { ...check, count: histories(check.count ?? COUNT) };
   expect(checkHistories(whole, law)).toBeGreaterThan(whole.count * COMMANDS_MIN);
 }

@@ -4,6 +4,7 @@
  */
 
 import { growthFault, measureGrowth } from "../../../protocol/test/support/growth.ts";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import type { HostileCall } from "./hostile-call.ts";
 import {
   honestyFault,
@@ -53,12 +54,24 @@ function named(calls: readonly HostileCall[], faultOf: typeof honestyFault): str
   return faults;
 }
 
+/** Calls of one function whose steps are compared with what the budget knows of: that takes longest. */
+const COMPARED_MAX = sized(3, 1000);
+
+/** At most so many of the calls, spread evenly over them. */
+function spread(calls: readonly HostileCall[]): readonly HostileCall[] {
+  const every = Math.ceil(calls.length / COMPARED_MAX);
+  return calls.filter((_, i) => i % every === 0);
+}
+
 /** What is wrong with the calls, first of all how they grow. */
-export async function faultsOf(calls: readonly HostileCall[]): Promise<string[]> {
+export async function faultsOf(
+  calls: readonly HostileCall[],
+  compared: readonly HostileCall[] = spread(calls),
+): Promise<string[]> {
   // What was called before is compiled: only the work itself is counted.
   meteredCalls(calls.map(({ at }) => at(16)));
   const faults = await growthFaults(calls);
-  return [...faults, ...named(calls, honestyFault), ...named(calls, memoryFault)];
+  return [...faults, ...named(compared, honestyFault), ...named(calls, memoryFault)];
 }
 
 /** To count steps takes its time, far more on a machine that is busy. */

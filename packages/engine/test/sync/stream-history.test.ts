@@ -3,9 +3,10 @@
  */
 
 import { expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { runHistories } from "../support/stream-history.ts";
 
-const SEEDS = 25;
+const SEEDS = sized(6, 25);
 
 test("[S11] to [S23] whoever follows holds exactly what matches and may be read, at each transaction that it is told, and hears of nothing else", async () => {
   const { entries, modes, falls, whole } = await runHistories(1, SEEDS);

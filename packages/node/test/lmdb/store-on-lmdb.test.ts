@@ -15,6 +15,7 @@ import {
   randomMerge,
   randomOperation,
 } from "../../../engine/test/support/workload.ts";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { openLmdb } from "../../src/lmdb/lmdb-key-value.ts";
 
 const root = mkdtempSync(join(tmpdir(), "bigpeer-store-"));
@@ -47,7 +48,7 @@ async function liveThrough(storage: KeyValue, seed: number): Promise<void> {
 }
 
 test("[K4] [K20] a history on LMDB gives what it gives in memory, also after opening again", async () => {
-  for (let seed = 1; seed <= 25; seed++) {
+  for (let seed = 1; seed <= histories(25); seed++) {
     const folder = join(root, String(seed));
     const memory = new MemoryKeyValue();
     const lmdb = openLmdb(folder);

@@ -7,6 +7,7 @@ import {
   objectOf,
   oddValues,
 } from "../../../engine/test/contract/any-value.ts";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import { ShapeTable } from "../../src/lmdb/shape-table.ts";
 import { type LentBytes, ValueEncoder } from "../../src/lmdb/stored-value.ts";
 import { ValueDecoder } from "../../src/lmdb/value-decoder.ts";
@@ -89,7 +90,7 @@ test("every value comes back exactly, as a map and as a record", () => {
         expect(findDifference(decode(encode(value, `${owner}`)), value)).toBeUndefined();
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -27,6 +27,7 @@ import {
 import type { Value, ValueObject } from "../../src/value.ts";
 import { failureOf } from "../support/failure.ts";
 import { LINK_MESSAGES, PEER_MESSAGES, SERVER_MESSAGES } from "../support/messages.ts";
+import { runs } from "../support/test-size.ts";
 import { isIdentical, nested } from "../support/values.ts";
 
 const peerMessages = fc.oneof(...Object.values(PEER_MESSAGES)) as fc.Arbitrary<PeerMessage>;
@@ -98,7 +99,7 @@ function expectReadOrMalformed(bytes: Uint8Array): void {
 test("[S1] hostile bytes are read or refused, and never crash", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expectReadOrMalformed(bytes)),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -115,7 +116,7 @@ test("[S1] messages with bytes changed or cut off are read or refused, and never
         expectReadOrMalformed(end === null ? bytes : bytes.subarray(0, end % bytes.length));
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -150,7 +151,7 @@ test("[S1] a field of any other value is read or refused, and never crashes", ()
         expectReadOrMalformed(encodeCbor({ ...(asValue(message) as ValueObject), [name]: other }));
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -371,7 +372,7 @@ test("[S1] a message that is quickly read is read at once", () => {
       const bytes = encodeMessage(message);
       expect(decodeTurns(bytes)).toEqual({ message: decodePeerMessage(bytes), turns: 1 });
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   const row = { name: "n".repeat(200), count: 7 };
   const items = Array.from({ length: 2000 }, () => row);

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import { formFile } from "../../src/attachments/form-file.ts";
 import { Refusal } from "../../src/http/refusal.ts";
 
@@ -158,6 +159,6 @@ test("whatever is sent is a content or a refusal, and never hangs", async () => 
     fc.asyncProperty(body, fc.constantFrom(1, 13, 65_536), async (bytes, size) => {
       await outcome(bytes, bytes.length > 5_000 ? 4_096 : size);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });

@@ -334,7 +334,7 @@ describe("[A10] the body of a login", () => {
       const metrics = await (await fetch(`${server.url}/metrics`)).text();
       const underWay = /^bigpeer_http_requests_in_flight (\d+)$/m.exec(metrics)?.[1];
       expect(Number(underWay)).toBeGreaterThan(600);
-    });
+    }, 10_000);
     expect((await logIn("guest", "shared-by-all-of-us")).status).toBe(200);
     // And it has not long to come as a whole.
     expect((await connections[0]?.next())?.status).toBe(408);

@@ -5,6 +5,7 @@
 import { encodeCbor, setField, stringifyJson, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import { writeValue } from "../../src/http/value-bytes.ts";
 import { LoopShare } from "../../src/loop-share.ts";
 
@@ -50,7 +51,7 @@ test("the bytes are those of the whole, in JSON with a line end, in one slice or
       const cbor = await writeValue(value, "cbor", bounds);
       expect(Buffer.from(cbor).equals(encodeCbor(value))).toBe(true);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -65,7 +66,7 @@ test("the bytes are the same where elements have long lists themselves", async (
       const cbor = await writeValue(value, "cbor", bounds);
       expect(Buffer.from(cbor).equals(encodeCbor(value))).toBe(true);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -4,6 +4,7 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import { checkAddress } from "../../src/registry/address.ts";
 
 const LABEL = fc
@@ -100,7 +101,7 @@ test("no text makes the check fail otherwise, and what is taken has one port at 
     fc.property(text, (address) => {
       if (isTaken(address)) expect(address).toMatch(/^[^/@%\s]+:[1-9][0-9]*$/);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 

@@ -5,6 +5,7 @@
 import type { Store } from "@bigpeer/engine";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../protocol/test/support/test-size.ts";
 import { RegistryState } from "../../src/registry/registry-state.ts";
 
 /** A change, one that counts for nobody, one that was refused, to hear of the last one, to ask. */
@@ -60,7 +61,7 @@ test("any order of changes, of those that are passed over and of questions remem
         else remembered.do(action);
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: runs(5_000) },
   );
 });
 

@@ -5,6 +5,7 @@
 import { timeOfMs } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { histories } from "../../../../protocol/test/support/test-size.ts";
 import type { RemoveCommand, WriteCommand } from "../../../src/query/command/command.ts";
 import { dump, problems } from "../../support/open-store.ts";
 import {
@@ -99,7 +100,7 @@ describe("a batch", () => {
         await runner.write({ commands });
         expect(problems(storage)).toEqual([]);
       }),
-      { numRuns: 30 },
+      { numRuns: histories(30) },
     );
   });
 

@@ -5,6 +5,7 @@
 import type { Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { histories } from "../../../../protocol/test/support/test-size.ts";
 import { UPDATE_ROUNDS_MAX } from "../../../src/limits.ts";
 import type { FieldCommand } from "../../../src/query/command/command.ts";
 import {
@@ -279,7 +280,7 @@ describe("field commands at one path", () => {
           expect(together.document("a")).toEqual(errors === 0 ? apart.document("a") : before);
         },
       ),
-      { numRuns: 400 },
+      { numRuns: histories(400) },
     );
   });
 

@@ -1,8 +1,10 @@
 /**
  * The calendar against known days, against its own laws, and against the host's calendar.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import {
   DAY_MS,
   dateOfDays,
@@ -48,7 +50,7 @@ test("a day becomes a date and the same day again, within 400,000 years of now",
       expect(date.day).toBeGreaterThanOrEqual(1);
       expect(date.day).toBeLessThanOrEqual(daysInMonth(date.year, date.month));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -79,7 +81,7 @@ test("the host's calendar says the same, as far as it goes", () => {
       });
       expect(weekdayOf(day) % 7).toBe(date.getUTCDay());
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 

@@ -1,8 +1,10 @@
 /**
  * Date formats, both languages, both directions.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { findDateFormat, formatDate, formatIso } from "../../../src/query/date/date-format.ts";
 import { parseDate, parseIso } from "../../../src/query/date/date-parse.ts";
 import type { Moment } from "../../../src/query/date/moment.ts";
@@ -264,6 +266,6 @@ test("any text is a format or none, and reading with it never throws", () => {
       parseDate(known, text);
       parseDate(known, formatDate(known, moment));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

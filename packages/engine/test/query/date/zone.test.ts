@@ -2,8 +2,10 @@
  * Zones: offsets as they are written, zones as the host knows them, clocks that are put forward and
  * back.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import {
   atZone,
   findZone,
@@ -107,6 +109,6 @@ test("a moment that is shown once is found again from what is shown", () => {
         if (again !== ms) expect(found.offsetAt(again)).not.toBe(found.offsetAt(ms));
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -1,8 +1,10 @@
 /**
  * Date and duration functions: which arguments they take, what kind of result they give, what fails.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { DATE_FUNCTIONS } from "../../../src/query/functions/date.ts";
 import { type Datum, Failure, Float, MISSING } from "../../../src/query/value/datum.ts";
 import { call, callFunction, reasonOf, testRun } from "../../support/function-call.ts";
@@ -245,6 +247,6 @@ test("any arguments give a result or a failure, never an exception", () => {
         expect(error).toMatchObject({ code: "query.too_large" });
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });

@@ -4,6 +4,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { equalData } from "../../../src/query/value/compare.ts";
 import { type Datum, Float, MISSING, type PresentDatum } from "../../../src/query/value/datum.ts";
 import { anyPresentDatum } from "../../support/any-datum.ts";
@@ -131,7 +132,7 @@ test("what was written is read again as the same datum, floats as floats", () =>
       expect(equalData(read, asJson(datum))).toBe(true);
       expect(call("serialize_json", read)).toBe(text);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

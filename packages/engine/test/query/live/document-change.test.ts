@@ -1,6 +1,7 @@
 import type { Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../../protocol/test/support/test-size.ts";
 import { finish } from "../../../src/query/frame/steps.ts";
 import {
   CHANGED_DOCUMENTS_MAX,
@@ -114,7 +115,7 @@ test("the changes between two states are their difference, whatever happened bet
       }
       expect(state).toEqual(now);
     }),
-    { numRuns: 60 },
+    { numRuns: histories(60) },
   );
 }, 60_000);
 

@@ -4,9 +4,10 @@
  */
 
 import { test } from "vitest";
+import { histories } from "../../../../protocol/test/support/test-size.ts";
 import { anyCase, anyNarrowedCase, anyWindowCase, expectLaw, hurried } from "./live-case.ts";
 
-const RUNS = 25;
+const RUNS = histories(25);
 
 test("after every commit a live query shows what its statement gives", async () => {
   await expectLaw(anyCase(), RUNS);

@@ -1,6 +1,7 @@
 import { type Value, type ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../../protocol/test/support/test-size.ts";
 import { prepareCondition } from "../../../src/query/live/live-statement.ts";
 import { MatchIndex } from "../../../src/query/live/match-index.ts";
 import type { Authority } from "../../../src/query/permission/authority.ts";
@@ -236,7 +237,7 @@ test("for any conditions and documents it says what evaluating all of them says"
         }
       }
     }),
-    { numRuns: 150 },
+    { numRuns: histories(150) },
   );
 }, 60_000);
 
@@ -283,6 +284,6 @@ test("for any values it never misses an equality that holds", () => {
         );
       }
     }),
-    { numRuns: 300 },
+    { numRuns: histories(300) },
   );
 });

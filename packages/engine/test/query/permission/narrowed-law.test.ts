@@ -5,6 +5,7 @@
 
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { histories } from "../../../../protocol/test/support/test-size.ts";
 import {
   anyCommand,
   anyFinding,
@@ -32,7 +33,7 @@ test("[P5] what reads is answered as on a store that holds only what may be read
         if (found !== undefined) throw new Error(`${text}\n${found}`);
       }
     }),
-    { numRuns: 40, interruptAfterTimeLimit: 60_000 },
+    { numRuns: histories(40), interruptAfterTimeLimit: 60_000 },
   );
   expect(count).toBeGreaterThan(STATEMENTS);
 }, 120_000);
@@ -47,7 +48,7 @@ test("[P5] find, count and findById tell only of what may be read", async () => 
         if (found !== undefined) throw new Error(`${JSON.stringify(finding)}\n${found}`);
       }
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 60_000 },
+    { numRuns: histories(60), interruptAfterTimeLimit: 60_000 },
   );
 }, 120_000);
 
@@ -57,7 +58,7 @@ test("[P10] [P11] [P12] what writes is done on what may be read, or refused as a
       const found = await writingDifference(given, writing);
       if (found !== undefined) throw new Error(`${writing.statement}\n${found}`);
     }),
-    { numRuns: 200, interruptAfterTimeLimit: 60_000 },
+    { numRuns: histories(200), interruptAfterTimeLimit: 60_000 },
   );
 }, 120_000);
 
@@ -67,6 +68,6 @@ test("[P10] [P14] commands write what they may, and count the rest that may be r
       const found = await commandDifference(given, command);
       if (found !== undefined) throw new Error(`${JSON.stringify(command)}\n${found}`);
     }),
-    { numRuns: 100, interruptAfterTimeLimit: 60_000 },
+    { numRuns: histories(100), interruptAfterTimeLimit: 60_000 },
   );
 }, 120_000);

@@ -2,9 +2,11 @@
  * Filters of the data API: which documents they choose, in which order, how many; and documents by
  * their id.
  */
+
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { histories } from "../../../../protocol/test/support/test-size.ts";
 import { MemoryPool } from "../../../src/query/frame/memory-pool.ts";
 import { finish } from "../../../src/query/frame/steps.ts";
 import type { FindRequest } from "../../../src/query/request.ts";
@@ -140,7 +142,7 @@ test("|| and OR, && and AND, ! and NOT choose the same documents", async () => {
     const mixed = await idsOf(`!(${a}) OR ${b} && ${c}`);
     expect(await idsOf(`NOT (${a}) || ${b} AND ${c}`)).toEqual(mixed);
   });
-  await fc.assert(law, { numRuns: 200 });
+  await fc.assert(law, { numRuns: histories(200) });
 });
 
 function textOf(id: Value): string {

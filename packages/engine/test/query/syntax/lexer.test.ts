@@ -1,8 +1,10 @@
 /**
  * The lexer: what is one token, and what its value is.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { Lexer, type Token } from "../../../src/query/syntax/lexer.ts";
 import { Float } from "../../../src/query/value/datum.ts";
 
@@ -145,6 +147,6 @@ test("any text ends, and tokens lie in it one behind the other", () => {
       }
       expect(end).toBeLessThanOrEqual(text.length);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });

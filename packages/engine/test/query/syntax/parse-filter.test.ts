@@ -2,8 +2,10 @@
  * Filters: which condition of the statement language each of them means. A sign means the same
  * whatever stands beside it.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { parseFilter, parseFilterPath } from "../../../src/query/syntax/parse-filter.ts";
 import { parseCondition } from "../../../src/query/syntax/parse-statement.ts";
 import { printExpression } from "../../../src/query/syntax/print.ts";
@@ -158,7 +160,7 @@ test("a condition without signs of which filters have another use means the same
     expect(filter(text)).toEqual(condition(text));
     read++;
   });
-  fc.assert(law, { numRuns: 1_000 });
+  fc.assert(law, { numRuns: runs(1_000) });
   expect(read).toBe(1_000);
 });
 

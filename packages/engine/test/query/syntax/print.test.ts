@@ -1,8 +1,10 @@
 /**
  * The printer: what it prints reads as the same tree, for any tree that the parser can make.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { parseCondition, parseStatement } from "../../../src/query/syntax/parse-statement.ts";
 import { printExpression, printStatement } from "../../../src/query/syntax/print.ts";
 import type { Expression } from "../../../src/query/syntax/tree.ts";
@@ -14,7 +16,7 @@ test("a printed expression reads as the same expression", () => {
     fc.property(anyExpression, (tree) => {
       expect(withoutPlaces(parseCondition(printExpression(tree)))).toEqual(withoutPlaces(tree));
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });
 
@@ -24,7 +26,7 @@ test("a printed statement reads as the same statement", () => {
       const { statement } = parseStatement(printStatement(tree));
       expect(withoutPlaces(statement)).toEqual(withoutPlaces(tree));
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

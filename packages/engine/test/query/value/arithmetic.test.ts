@@ -5,6 +5,7 @@
 import { INTEGER_MAX, INTEGER_MIN, normalInteger } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import {
   add,
   concat,
@@ -68,7 +69,7 @@ describe("integers", () => {
         }
         expect(negate(normalInteger(a))).toBe(expected(-a));
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -107,7 +108,7 @@ describe("floats", () => {
         expect(remainder(a, b)).toStrictEqual(y === 0 ? DIVISION_BY_ZERO : toFloat(x % y));
         expect(negate(a)).toStrictEqual(toFloat(-x));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

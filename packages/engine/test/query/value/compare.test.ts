@@ -5,6 +5,7 @@
 import { compareValues } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import {
   compareData,
   dataKey,
@@ -17,7 +18,7 @@ import {
 import { type Datum, Float, MISSING, toValue } from "../../../src/query/value/datum.ts";
 import { anyDatum } from "../../support/any-datum.ts";
 
-const RUNS = { numRuns: 2000 };
+const RUNS = { numRuns: runs(2000) };
 
 describe("the total order", () => {
   test("booleans < numbers < binary < strings < arrays < objects < null < MISSING", () => {
@@ -83,7 +84,7 @@ describe("the total order", () => {
         expect(equalData(a, b)).toBe(dataKey(a) === dataKey(b));
         expect(dataKey(a)).toBe(dataKey(structuredCopy(a)));
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 

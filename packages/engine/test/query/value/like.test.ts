@@ -2,8 +2,10 @@
  * LIKE and ILIKE: what the signs mean, that a slow obvious matcher says the same, and that no text
  * and pattern take long.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { compileLike, likePrefix } from "../../../src/query/value/like.ts";
 
 function isLike(text: string, pattern: string, escape?: string): boolean | undefined {
@@ -100,7 +102,7 @@ test("ILIKE folds a character as the host's regular expressions do", () => {
         if (pattern !== "") expect(isIlike(character, pattern), character).toBe(isSame);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 
@@ -130,7 +132,7 @@ test("a slow obvious matcher says the same", () => {
       expect(isLike(text, pattern)).toBe(isLikeSlowly(text, pattern));
       expect(isIlike(text.toUpperCase(), pattern)).toBe(isLikeSlowly(text, pattern));
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
 });
 

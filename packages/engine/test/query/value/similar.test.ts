@@ -1,8 +1,10 @@
 /**
  * SIMILAR TO: what its signs mean, what is not valid, and that everything else stands for itself.
  */
+
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../../protocol/test/support/test-size.ts";
 import { similarSource } from "../../../src/query/value/similar.ts";
 import { testPlatform } from "../../support/test-platform.ts";
 
@@ -138,6 +140,6 @@ test("any pattern is valid or not, and being matched never throws", () => {
     fc.property(anySigns, (signs) => {
       expect([true, false, undefined]).toContain(isSimilar("ab", signs.join("")));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -1,0 +1,31 @@
+/**
+ * Size of generated tests: how many cases of each there are. `npm test` takes a part of them,
+ * `npm run test:full` all. The assertions are the same.
+ */
+import { inject } from "vitest";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    readonly isFullSize: boolean;
+  }
+}
+
+/** Runs of a property that are enough for a first look. */
+const RUNS_MIN = 100;
+
+export const isFullSize = inject("isFullSize");
+
+/** One of two sizes. */
+export function sized<T>(small: T, full: T): T {
+  return isFullSize ? full : small;
+}
+
+/** Runs of a property: all of them at full size, otherwise a tenth, but not fewer than are enough. */
+export function runs(full: number): number {
+  return sized(Math.min(full, Math.max(RUNS_MIN, Math.ceil(full / 10))), full);
+}
+
+/** Generated histories, each of which takes long: all of them at full size, otherwise one of eight. */
+export function histories(full: number): number {
+  return sized(Math.ceil(full / 8), full);
+}
