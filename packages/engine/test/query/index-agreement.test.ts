@@ -6,22 +6,24 @@
  */
 
 import { expect, test } from "vitest";
-import { sized } from "../../../protocol/test/support/test-size.ts";
+import { isFullSize, sized } from "../../../protocol/test/support/test-size.ts";
 import { BUILDING, runScripts } from "../support/index-run.ts";
 
 const SCRIPTS = sized(3, 10);
+/** Questions to a store that is large, which takes long. */
+const ASKED = sized(6, 24);
 const BASE_SEED = Number(process.env["INDEX_SEED"] ?? 1);
 
 test("answers with indexes are those without, and those of the slow obvious evaluator", async () => {
   const tally = await runScripts({ seed: BASE_SEED, scripts: SCRIPTS, asked: 40 });
   expect(tally.of("answered")).toBeGreaterThan(35 * SCRIPTS);
   expect(tally.of("judged")).toBeGreaterThan(20 * SCRIPTS);
-  expect(tally.of(BUILDING)).toBeGreaterThan(0);
+  if (isFullSize) expect(tally.of(BUILDING)).toBeGreaterThan(0);
 }, 180_000);
 
 test("answers are the same while the store builds an index in the background", async () => {
-  const options = { seed: BASE_SEED, scripts: 1, asked: 24, isLarge: true };
+  const options = { seed: BASE_SEED, scripts: 1, asked: ASKED, isLarge: true };
   const tally = await runScripts(options);
-  expect(tally.of("answered")).toBeGreaterThan(20);
+  expect(tally.of("answered")).toBeGreaterThan((5 * ASKED) / 6);
   expect(tally.of(BUILDING)).toBeGreaterThan(0);
 }, 180_000);
