@@ -48,12 +48,13 @@ const longest = [
   "permission-fuzz.long.test.ts",
 ];
 
+function placeOf({ moduleId }: TestSpecification): number {
+  const place = longest.findIndex((name) => moduleId.endsWith(name));
+  return place === -1 ? longest.length : place;
+}
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const placeOf = ({ moduleId }: TestSpecification): number => {
-      const place = longest.findIndex((name) => moduleId.endsWith(name));
-      return place === -1 ? longest.length : place;
-    };
     return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 }
