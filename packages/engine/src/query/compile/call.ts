@@ -4,7 +4,7 @@
 
 import { assert } from "@bigpeer/protocol";
 import type { Evaluate } from "../frame/frame.ts";
-import type { FunctionSpec } from "../functions/function.ts";
+import { type FunctionSpec, withoutValue } from "../functions/function.ts";
 import { findFunction } from "../functions/table.ts";
 import type { CallNode, Expression } from "../syntax/tree.ts";
 import { type Datum, Failure, isDatumArray, MISSING, type Outcome } from "../value/datum.ts";
@@ -23,26 +23,23 @@ export function callOf(spec: FunctionSpec, args: readonly Evaluate[], at: number
   return spec.nulls === "pass" ? passingCall(spec, args, at) : seeingCall(spec, args, at);
 }
 
-/** MISSING before null, a failure before both. */
+/** A failure comes first; then the arguments are judged as their function has it. */
 function passingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): Evaluate {
   const place = placer(at);
-  const { apply } = spec;
+  const { apply, checks } = spec;
   const steps = CALL_STEPS + args.length / ARGUMENTS_PER_STEP;
   return (frame) => {
     const values: Datum[] = [];
-    let hasNull = false;
-    let hasMissing = false;
+    let isOpen = false;
     spend(steps);
     for (const arg of args) {
       const value = arg(frame);
       if (value instanceof Failure) return value;
-      if (value === null) hasNull = true;
-      else if (value === MISSING) hasMissing = true;
+      if (value === null || value === MISSING) isOpen = true;
       else countArgument(value);
       values.push(value);
     }
-    if (hasMissing) return MISSING;
-    return hasNull ? null : place(counted(apply(values, frame.run)));
+    return place(isOpen ? withoutValue(values, checks) : counted(apply(values, frame.run)));
   };
 }
 

@@ -224,14 +224,15 @@ const ELEMENT_BYTES = 16;
 const FIELD_BYTES = 32;
 const MANY_PARTS = 1024;
 
-function compileObject({ entries, at }: ObjectNode): Evaluate {
+/** A pair without a name (null, MISSING) or a value is left out; a name of another type makes it null. */
+function compileObject({ entries }: ObjectNode): Evaluate {
   const parts = entries.map(({ key, value }) => ({
     key: compileNode(key),
     value: compileNode(value),
   }));
-  const badKey = new Failure("expected text for the key of an object", at);
   return (frame) => {
     const object: MutableDatumObject = {};
+    let isNamed = true;
     if (parts.length > MANY_PARTS) grow(FIELD_BYTES * parts.length);
     for (const part of parts) {
       spend(FIELD_STEPS);
@@ -239,11 +240,11 @@ function compileObject({ entries, at }: ObjectNode): Evaluate {
       if (key instanceof Failure) return key;
       const value = part.value(frame);
       if (value instanceof Failure) return value;
-      if (key === MISSING || value === MISSING) continue;
-      if (typeof key !== "string") return badKey;
-      setField(object, key, value);
+      if (key === null || key === MISSING || value === MISSING) continue;
+      if (typeof key === "string") setField(object, key, value);
+      else isNamed = false;
     }
-    return object;
+    return isNamed ? object : null;
   };
 }
 

@@ -2,7 +2,8 @@
  * Quantifiers and comprehensions: expressions with a loop and a variable of their own.
  *
  * The variables live in slots of the frame. What is no array and no object has nothing to go
- * through: null for a scalar, MISSING for MISSING.
+ * through: null for a scalar, MISSING for MISSING. A comprehension leaves out elements whose value is
+ * MISSING or fails.
  */
 
 import { setField } from "@bigpeer/protocol";
@@ -54,23 +55,23 @@ export function compileComprehension(node: ComprehensionNode, compile: Compile):
   return (frame) => {
     const array: PresentDatum[] = [];
     const object: MutableDatumObject = {};
-    let failure: Failure | undefined;
     let bytes = 0;
     const outcome = loop(frame, () => {
       if (condition !== undefined && condition(frame) !== true) return false;
       const element = value(frame);
-      if (!(element instanceof Failure)) bytes = charged(bytes + memorySize(element), frame.run);
-      if (element instanceof Failure) failure = element;
-      else if (element !== MISSING && key === undefined) array.push(element);
-      else if (element !== MISSING) {
-        const name = key?.(frame);
-        spend(SET_STEPS);
-        if (typeof name === "string") setField(object, name, element);
+      if (element instanceof Failure || element === MISSING) return false;
+      bytes = charged(bytes + memorySize(element), frame.run);
+      if (key === undefined) {
+        array.push(element);
+        return false;
       }
-      return failure !== undefined;
+      const name = key(frame);
+      spend(SET_STEPS);
+      if (typeof name === "string") setField(object, name, element);
+      return false;
     });
     if (outcome !== LOOPED) return outcome;
-    return failure ?? (key === undefined ? array : object);
+    return key === undefined ? array : object;
   };
 }
 

@@ -208,7 +208,10 @@ export function compileIs({ operand, what, isNegated }: IsNode, compile: Compile
   };
 }
 
-/** x BETWEEN low AND high: null if one of them is, MISSING if they cannot be compared. */
+/**
+ * x BETWEEN low AND high. MISSING if one of them is. Otherwise the lower bound decides unless x is not
+ * below it: a null, or what cannot be compared, is the result; the same goes for the upper one.
+ */
 export function compileBetween(node: BetweenNode, compile: Compile): Evaluate {
   const value = compile(node.operand);
   const low = compile(node.low);
@@ -221,11 +224,12 @@ export function compileBetween(node: BetweenNode, compile: Compile): Evaluate {
     if (from instanceof Failure) return from;
     const to = high(frame);
     if (to instanceof Failure) return to;
+    if (to === MISSING) return MISSING;
     const below = orderComparable(x, from);
+    if (typeof below !== "number") return below;
+    if (below < 0) return isNegated;
     const above = orderComparable(x, to);
-    if (below === undefined || above === undefined) return MISSING;
-    if (below === null || above === null) return null;
-    return (below >= 0 && above <= 0) !== isNegated;
+    return typeof above === "number" ? above <= 0 !== isNegated : above;
   };
 }
 
@@ -237,10 +241,9 @@ export function compileIn(node: InNode, compile: Compile): Evaluate {
   const place = placer(at);
   return (frame) => {
     const x = value(frame);
-    if (x instanceof Failure) return x;
+    if (isOpen(x)) return x;
     const array = members(frame);
-    if (array instanceof Failure) return array;
-    if (x === MISSING || array === MISSING) return MISSING;
+    if (array instanceof Failure || array === MISSING) return array;
     if (!isDatumArray(array)) return place(mismatch("an array after IN", array));
     const known = tableOf(frame.run, array)?.find?.(x);
     const found = known === undefined ? isMember(x, array) : known;
@@ -268,8 +271,7 @@ function compileInQuery(
   const place = placer(at);
   return (frame) => {
     const x = value(frame);
-    if (x instanceof Failure) return x;
-    if (x === MISSING) return MISSING;
+    if (isOpen(x)) return x;
     const { values, find } = membersOf(frame);
     const known = find?.(x);
     const found = known === undefined ? isMember(x, values) : known;
@@ -279,7 +281,6 @@ function compileInQuery(
 
 /** One member of another type fails, also where another one matches: the list makes no sense. */
 function isMember(x: Datum, array: readonly Datum[]): boolean | null | Failure {
-  if (x === null) return null;
   spend(array.length);
   let isFound = false;
   let hasNull = false;

@@ -11,7 +11,6 @@ import { dayOfYear, isoWeekOf, modulo, weekdayOf } from "./calendar.ts";
 import {
   type DateFormat,
   type DateItem,
-  exactNumber,
   type FractionItem,
   ISO_FORMAT,
   literal,
@@ -19,6 +18,7 @@ import {
   type NumberField,
   type NumberItem,
   type OffsetItem,
+  paddedNumber,
   SHORT_NAME_LENGTH,
   WEEKDAYS,
 } from "./date-item.ts";
@@ -29,18 +29,21 @@ import { formatOffset } from "./zone.ts";
 const FORMATS_KEPT = 64;
 const FORMAT_LENGTH_MAX = 1000;
 
-const WORD = /YYYY|YY|MM|DD|hh|mm|sss|ss|TZD|TZN/g;
+const WORD = /YYYY|YY|MM|DD|hh|mm|ss|\.sss|TZD|TZN/g;
+
+/** The one format of letters that is RFC 3339, as an empty one is. */
+const ISO_WORDS = "YYYY-MM-DDThh:mm:ss.sssTZD";
 
 const WORDS: Readonly<Record<string, DateItem>> = {
-  YYYY: exactNumber("year", 4),
-  YY: exactNumber("year_of_century", 2),
-  MM: exactNumber("month", 2),
-  DD: exactNumber("day", 2),
-  hh: exactNumber("hour", 2),
-  mm: exactNumber("minute", 2),
-  ss: exactNumber("second", 2),
-  sss: { kind: "fraction", digits: 3, hasPoint: false },
-  TZD: { kind: "offset", form: "+hh:mm" },
+  YYYY: paddedNumber("year", 4),
+  YY: paddedNumber("year_of_century", 2),
+  MM: paddedNumber("month", 2),
+  DD: paddedNumber("day", 2),
+  hh: paddedNumber("hour", 2),
+  mm: paddedNumber("minute", 2),
+  ss: paddedNumber("second", 2),
+  ".sss": { kind: "fraction", digits: 3, hasPoint: true },
+  TZD: { kind: "offset", form: "+hhmm" },
   TZN: { kind: "zone" },
 };
 
@@ -54,7 +57,7 @@ export function findDateFormat(text: string): DateFormat | undefined {
 
 function compileDateFormat(text: string): DateFormat | undefined {
   spendEach(16 * text.length);
-  if (text === "") return ISO_FORMAT;
+  if (text === "" || text === ISO_WORDS) return ISO_FORMAT;
   return text.includes("%") ? compileStrftime(text) : compileWords(text);
 }
 

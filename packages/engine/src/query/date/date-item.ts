@@ -114,6 +114,11 @@ export function exactNumber(field: NumberField, width: number): NumberItem {
   return { kind: "number", field, width, pad: "0", isExact: true };
 }
 
+/** Digits that are written in full; a text may leave out the leading zeros. */
+export function paddedNumber(field: NumberField, width: number): NumberItem {
+  return { kind: "number", field, width, pad: "0", isExact: false };
+}
+
 /** RFC 3339, with as much of a fraction as there is. */
 export const ISO_FORMAT: DateFormat = [
   exactNumber("year", 4),

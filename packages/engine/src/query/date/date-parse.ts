@@ -30,7 +30,7 @@ import { findZone, msOfLocal, parseOffset, type Zone } from "./zone.ts";
 
 /** Each part can be matched in one way only, so no text takes more than one pass. */
 const ISO =
-  /^(\d{4}|[+-]\d{4,6})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
+  /^(\d{4}|[+-]\d{4,6})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:?\d\d)$/;
 
 /** A longer text is not looked at: no date has so many characters, even with many digits. */
 const TEXT_LENGTH_MAX = 1000;
@@ -187,10 +187,10 @@ function readFraction(
   position: number,
   found: Found,
 ): number | undefined {
-  const isOptional = hasPoint && digits === undefined;
-  if (hasPoint && text[position] !== ".") return isOptional ? position : undefined;
+  // Behind a point there are as many digits as there are, or neither.
+  if (hasPoint && text[position] !== ".") return position;
   const start = hasPoint ? position + 1 : position;
-  const count = countDigits(text, start, digits ?? TEXT_LENGTH_MAX);
+  const count = countDigits(text, start, hasPoint ? TEXT_LENGTH_MAX : (digits ?? TEXT_LENGTH_MAX));
   if (count === 0) return undefined;
   const nanos = nanosOfDigits(text.slice(start, start + count));
   return note(found, "nanosOfSecond", nanos) ? start + count : undefined;

@@ -1,73 +1,74 @@
 /**
  * Durations: lengths of time as people write them, such as `1h30m`, counted in nanoseconds.
  *
- * A text has one or more parts, each a number with a unit, largest unit first by custom but not by
- * rule. What is written has no unit above hours, for days are not all of one length on a calendar.
+ * A text has hours, minutes and seconds in this order, each at most once; only seconds may have a
+ * fraction, or no unit. Behind a larger unit there are fewer than 60 of the next, and none is passed
+ * over. What is written has no unit above hours, for days are not all of one length on a calendar.
  */
 
 const HOUR = 3_600_000_000_000n;
 const MINUTE = 60_000_000_000n;
 const SECOND = 1_000_000_000n;
-const MILLISECOND = 1_000_000n;
-const MICROSECOND = 1000n;
 
-const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
-  ["h", HOUR],
-  ["m", MINUTE],
-  ["s", SECOND],
-  ["ms", MILLISECOND],
-  ["us", MICROSECOND],
-  // The sign for a millionth and the Greek letter look the same.
-  ["\u00b5s", MICROSECOND],
-  ["\u03bcs", MICROSECOND],
-  ["ns", 1n],
-]);
-
-const PART = /(\d{1,18})(?:\.(\d{1,9}))?([a-z\u00b5\u03bc]{1,2})/y;
+const TEXT = /^[+-]?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})(?:\.(\d{1,18}))?s?)?$/;
 
 const TEXT_LENGTH_MAX = 100;
 
-/** The nanoseconds of a duration, or undefined for what is none. */
+/** What numbers of a duration may count. */
+const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
+  ["sec", SECOND],
+  ["second", SECOND],
+  ["seconds", SECOND],
+  ["ms", 1_000_000n],
+  ["millis", 1_000_000n],
+  ["millisecond", 1_000_000n],
+  ["milliseconds", 1_000_000n],
+  ["us", 1000n],
+  ["micros", 1000n],
+  ["microsecond", 1000n],
+  ["microseconds", 1000n],
+  ["ns", 1n],
+  ["nanos", 1n],
+  ["nanosecond", 1n],
+  ["nanoseconds", 1n],
+]);
+
+export const SECOND_NANOS: bigint = SECOND;
+export const MILLISECOND_NANOS: bigint = 1_000_000n;
+
+/** The nanoseconds of a unit, however it is written. */
+export function findDurationUnit(name: string): bigint | undefined {
+  return UNIT_NANOS.get(name.toLowerCase());
+}
+
+/** The nanoseconds of a duration, or undefined for what is none. What is finer is cut off. */
 export function parseDuration(text: string): bigint | undefined {
-  if (text.length > TEXT_LENGTH_MAX) return undefined;
-  const hasSign = text.startsWith("-") || text.startsWith("+");
-  const body = hasSign ? text.slice(1) : text;
-  const nanos = body === "0" ? 0n : sumOfParts(body);
-  return nanos !== undefined && text.startsWith("-") ? -nanos : nanos;
+  const found = text.length > TEXT_LENGTH_MAX ? null : TEXT.exec(text);
+  if (found === null) return undefined;
+  const [, hours, minutes, seconds, fraction = ""] = found;
+  if (hours !== undefined && minutes === undefined && seconds !== undefined) return undefined;
+  if (hours !== undefined && Number(minutes ?? 0) > 59) return undefined;
+  if (minutes !== undefined && Number(seconds ?? 0) > 59) return undefined;
+  const nanos =
+    BigInt(hours ?? 0) * HOUR +
+    BigInt(minutes ?? 0) * MINUTE +
+    BigInt(seconds ?? 0) * SECOND +
+    BigInt(fraction.slice(0, 9).padEnd(9, "0"));
+  return text.startsWith("-") ? -nanos : nanos;
 }
 
-function sumOfParts(text: string): bigint | undefined {
-  if (text === "") return undefined;
-  let nanos = 0n;
-  let position = 0;
-  while (position < text.length) {
-    PART.lastIndex = position;
-    const [part, whole = "", fraction = "", name = ""] = PART.exec(text) ?? [];
-    const unit = UNIT_NANOS.get(name);
-    if (part === undefined || unit === undefined) return undefined;
-    nanos += BigInt(whole) * unit;
-    if (fraction !== "") nanos += (BigInt(fraction) * unit) / 10n ** BigInt(fraction.length);
-    position += part.length;
-  }
-  return nanos;
-}
-
-/** `1h30m0s`, or a unit below seconds for what is shorter than one. */
+/** `1h30m0s`; the seconds have as many decimals as there are. */
 export function formatDuration(nanos: bigint): string {
   if (nanos < 0n) return `-${formatDuration(-nanos)}`;
-  if (nanos === 0n) return "0s";
-  if (nanos < MICROSECOND) return `${nanos}ns`;
-  if (nanos < MILLISECOND) return `${decimal(nanos, MICROSECOND)}\u00b5s`;
-  if (nanos < SECOND) return `${decimal(nanos, MILLISECOND)}ms`;
   const hours = nanos >= HOUR ? `${nanos / HOUR}h` : "";
   const minutes = nanos >= MINUTE ? `${(nanos % HOUR) / MINUTE}m` : "";
-  return `${hours}${minutes}${decimal(nanos % MINUTE, SECOND)}s`;
+  return `${hours}${minutes}${inSeconds(nanos % MINUTE)}s`;
 }
 
-/** So many units with all their decimals and no zero too many. */
-function decimal(nanos: bigint, unit: bigint): string {
-  const rest = nanos % unit;
-  if (rest === 0n) return String(nanos / unit);
-  const digits = String(unit + rest).slice(1);
-  return `${nanos / unit}.${digits.replace(/0+$/, "")}`;
+/** With all decimals and no zero too many. */
+function inSeconds(nanos: bigint): string {
+  const rest = nanos % SECOND;
+  if (rest === 0n) return String(nanos / SECOND);
+  const digits = String(SECOND + rest).slice(1);
+  return `${nanos / SECOND}.${digits.replace(/0+$/, "")}`;
 }

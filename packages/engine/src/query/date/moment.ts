@@ -141,13 +141,13 @@ export function truncate(moment: Moment, unit: Unit): Moment | undefined {
 
 /**
  * How many units lie between, whole ones, negative when `a` is earlier. Years and months are told by
- * the calendar alone: from 31 January to 1 February is one month. Both are read at the offset of
- * `a`, so that the same moment written twice is never a month apart.
+ * the calendar alone: from 31 January to 1 February is one month. Both are read at UTC, so that the
+ * same moment written twice is never a month apart.
  */
 export function difference(a: Moment, b: Moment, unit: Unit): number {
   if (unit !== "year" && unit !== "month") return wholeUnits(a, b, UNIT_MS[unit]);
-  const from = civilOf({ ...b, offset: a.offset });
-  const to = civilOf(a);
+  const from = civilOf({ ...b, offset: 0 });
+  const to = civilOf({ ...a, offset: 0 });
   const years = to.year - from.year;
   return unit === "year" ? years : years * 12 + to.month - from.month;
 }

@@ -35,6 +35,14 @@ export function findZone(text: string): Zone | undefined {
   return NAME.test(text) ? kept.obtain(text, namedZone) : undefined;
 }
 
+/** The zone of minutes east of UTC, fewer than a day. */
+export function offsetZone(minutes: number): Zone | undefined {
+  if (Math.abs(minutes) >= MINUTES_OF_DAY) return undefined;
+  return { name: formatOffset(minutes), offsetAt: () => minutes };
+}
+
+const MINUTES_OF_DAY = 24 * 60;
+
 /** The minutes of `Z`, `+02:00`, `+0200` or `+02`. */
 export function parseOffset(text: string): number | undefined {
   if (text === "Z" || text === "z") return 0;

@@ -1,8 +1,8 @@
 /**
  * Aggregates: what a group of rows comes to.
  *
- * Nulls, MISSING and failures are skipped, and what is no number by those that add up. Where nothing
- * remains the result is MISSING; a count is 0. MIN and MAX go by the order of ORDER BY and skip
+ * Nulls, MISSING and failures are skipped, and what is no number by those that add up; COUNT skips
+ * false too. Where nothing remains the result is MISSING; a count is 0. MIN and MAX go by the order of ORDER BY and skip
  * MISSING alone: null is the greatest value that a document can hold.
  */
 
@@ -87,7 +87,7 @@ class Count implements Accumulator {
   #count = 0;
 
   add(datum: Datum): void {
-    if (datum !== MISSING && datum !== null) this.#count++;
+    if (datum !== MISSING && datum !== null && datum !== false) this.#count++;
   }
 
   result(): Outcome {

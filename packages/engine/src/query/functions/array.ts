@@ -24,8 +24,8 @@ import {
 import { PORTION, spend, spendEach } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
-import { readCount, readInteger } from "./argument.ts";
-import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
+import { notArray, notCount, readCount, readInteger } from "./argument.ts";
+import { ANY_NUMBER, type FunctionSpec, inTurn } from "./function.ts";
 import { chargeArray, chargeGrowth, countWork, ELEMENT_BYTES } from "./growth.ts";
 
 type DatumArray = readonly PresentDatum[];
@@ -38,15 +38,21 @@ export const ARRAY_FUNCTIONS: readonly FunctionSpec[] = [
   onArrays("array_concat", [2, ANY_NUMBER], joined),
   onArrays("array_union", [2, ANY_NUMBER], (arrays) => distinct(joined(arrays))),
   onArrays("array_intersect", [2, ANY_NUMBER], intersect),
-  onArrays("array_except", [2, 2], except),
-  onArrays("array_zip", [2, 2], zip),
+  onBothArrays("array_except", except),
+  onBothArrays("array_zip", zip),
   onElement("array_contains", (array, element) => positionOf(array, element) >= 0),
   onElement("array_position", positionOf),
-  { name: "array_flatten", arity: [2, 2], nulls: "pass", apply: flatten },
-  withElements("array_append", [2, ANY_NUMBER], (array, added) => [...array, ...added]),
-  withElements("array_insert", [3, ANY_NUMBER], insert),
-  withElements("array_remove", [2, ANY_NUMBER], remove),
-  withElements("array_replace", [3, 4], replace),
+  {
+    name: "array_flatten",
+    arity: [2, 2],
+    nulls: "pass",
+    checks: [{ at: 1, wrong: notCount }],
+    apply: flatten,
+  },
+  { name: "array_append", arity: [2, ANY_NUMBER], nulls: "see", apply: append },
+  { name: "array_insert", arity: [3, ANY_NUMBER], nulls: "see", apply: insert },
+  { name: "array_remove", arity: [2, ANY_NUMBER], nulls: "see", apply: remove },
+  { name: "array_replace", arity: [3, 4], nulls: "see", apply: replace },
 ];
 
 function onArray(name: string, apply: (array: DatumArray, run: Run) => Outcome): FunctionSpec {
@@ -61,12 +67,22 @@ function onArray(name: string, apply: (array: DatumArray, run: Run) => Outcome):
 
 type ApplyToArrays = (arrays: readonly DatumArray[]) => Outcome;
 
-/** A function whose arguments all are arrays, and whose result is no longer than all of them. */
+/** A function of two arrays. MISSING decides before null, and that before another type. */
+function onBothArrays(name: string, apply: ApplyToArrays): FunctionSpec {
+  const { checks: _, ...spec } = onArrays(name, [2, 2], apply);
+  return spec;
+}
+
+/**
+ * A function whose arguments all are arrays, and whose result is no longer than all of them. The first
+ * that is none decides.
+ */
 function onArrays(name: string, arity: FunctionSpec["arity"], apply: ApplyToArrays): FunctionSpec {
   return {
     name,
     arity,
     nulls: "pass",
+    checks: inTurn(notArray),
     apply: (args, run) => {
       let length = 0;
       for (const arg of args) {
@@ -97,27 +113,19 @@ function onElement(
   };
 }
 
-type ApplyWithElements = (array: DatumArray, rest: DatumArray) => Outcome;
+/** The array that a function changes, or what the call comes to without one. */
+function readArray(array: Datum): DatumArray | null | undefined | Failure {
+  if (array === null || array === MISSING || isDatumArray(array)) return array;
+  return mismatch("an array", array);
+}
 
-/** A function that changes an array. Its other arguments may be null, which is an element too. */
-function withElements(
-  name: string,
-  arity: FunctionSpec["arity"],
-  apply: ApplyWithElements,
-): FunctionSpec {
-  return {
-    name,
-    arity,
-    nulls: "see",
-    apply: (args, run) => {
-      if (args.includes(MISSING)) return MISSING;
-      const [array, ...rest] = args as DatumArray;
-      if (array === null) return null;
-      if (!isDatumArray(array)) return mismatch("an array", array);
-      chargeArray(run, array.length + rest.length);
-      return apply(array, rest);
-    },
-  };
+/** array_append(array, x, …): null is an element too. */
+function append([given, ...added]: readonly Datum[], run: Run): Outcome {
+  const array = readArray(given);
+  if (!isDatumArray(array)) return array;
+  if (added.includes(MISSING)) return MISSING;
+  chargeArray(run, array.length + added.length);
+  return [...array, ...(added as DatumArray)];
 }
 
 function reverse(array: DatumArray, run: Run): Outcome {
@@ -235,24 +243,41 @@ class FlatArray {
   }
 }
 
-/** A negative place counts from the end. A place outside of the array is its nearer end. */
-function insert(array: DatumArray, [place, ...added]: DatumArray): Outcome {
-  if (place === null) return null;
+/**
+ * array_insert(array, place, x, …): the place is looked at before the array. A negative one counts from
+ * the end, one outside of the array is its nearer end.
+ */
+function insert([given, place, ...added]: readonly Datum[], run: Run): Outcome {
+  if (place === null || place === MISSING) return place;
   const index = readInteger(place);
-  return index instanceof Failure
-    ? index
-    : [...array.slice(0, index), ...added, ...array.slice(index)];
+  if (index instanceof Failure) return index;
+  const array = readArray(given);
+  if (!isDatumArray(array)) return array;
+  if (added.includes(MISSING)) return MISSING;
+  chargeArray(run, array.length + added.length);
+  return [...array.slice(0, index), ...(added as DatumArray), ...array.slice(index)];
 }
 
-function remove(array: DatumArray, unwanted: DatumArray): Outcome {
-  return without(array, unwanted);
+function remove(args: readonly Datum[], run: Run): Outcome {
+  const [given, ...unwanted] = args;
+  if (args.includes(MISSING)) return MISSING;
+  const array = readArray(given);
+  if (!isDatumArray(array)) return array;
+  chargeArray(run, array.length + unwanted.length);
+  return without(array, unwanted as DatumArray);
 }
 
-/** array_replace(array, from, to, howOften). */
-function replace(array: DatumArray, [from, to, times]: DatumArray): Outcome {
-  if (times === null) return null;
-  const most = times === undefined ? array.length : readCount(times);
+/** array_replace(array, from, to, howOften): the last is looked at first. */
+function replace(args: readonly Datum[], run: Run): Outcome {
+  const [given, from, to, times] = args;
+  const hasTimes = args.length > 3;
+  if (hasTimes && (times === null || times === MISSING)) return times;
+  const most = hasTimes ? readCount(times) : Infinity;
   if (most instanceof Failure) return most;
+  if (args.includes(MISSING)) return MISSING;
+  const array = readArray(given);
+  if (!isDatumArray(array)) return array;
+  chargeArray(run, array.length);
   let left = most;
   return array.map((element) => {
     if (!equalData(element, from) || left === 0) return element;

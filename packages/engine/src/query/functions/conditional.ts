@@ -57,12 +57,12 @@ function isUnlike(a: Datum, b: Datum): boolean {
   return isGiven(a) && isGiven(b) && !equalData(a, b);
 }
 
-/** decode(x, a, r, b, s, …, otherwise): r if x is a, s if x is b. Null is null here. */
+/** decode(x, a, r, b, s, …, otherwise): r if x is a, s if x is b. Null is null here; no result is null. */
 function decode(args: readonly Datum[]): Datum {
   const [datum] = args;
   if (datum === MISSING) return MISSING;
   for (let i = 1; i + 1 < args.length; i += 2) {
-    if (equalData(datum, args[i])) return args[i + 1];
+    if (equalData(datum, args[i])) return args[i + 1] ?? null;
   }
-  return args.length % 2 === 0 ? args.at(-1) : null;
+  return args.length % 2 === 0 ? (args.at(-1) ?? null) : null;
 }

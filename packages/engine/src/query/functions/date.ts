@@ -12,7 +12,13 @@ import { weekdayOf } from "../date/calendar.ts";
 import { findDateFormat, formatDate, formatIso } from "../date/date-format.ts";
 import { type DateFormat, MONTHS } from "../date/date-item.ts";
 import { parseDate, parseIso } from "../date/date-parse.ts";
-import { formatDuration, parseDuration } from "../date/duration.ts";
+import {
+  findDurationUnit,
+  formatDuration,
+  MILLISECOND_NANOS,
+  parseDuration,
+  SECOND_NANOS,
+} from "../date/duration.ts";
 import {
   civilOf,
   daysOf,
@@ -23,16 +29,14 @@ import {
   type Moment,
   shift,
   truncate,
-  UNIT_MS,
   type Unit,
 } from "../date/moment.ts";
-import { atZone, findZone, formatOffset, type Zone } from "../date/zone.ts";
+import { atZone, findZone, formatOffset, offsetZone, type Zone } from "../date/zone.ts";
 import type { Run } from "../frame/frame.ts";
 import {
   approximate,
   type Datum,
   Failure,
-  type Float,
   isInteger,
   isNumeric,
   type Outcome,
@@ -42,7 +46,8 @@ import {
 import { spend } from "../value/effort.ts";
 import { memorySize } from "../value/memory-size.ts";
 import { ARRAY_TOO_LONG } from "../value/size-bound.ts";
-import type { FunctionSpec } from "./function.ts";
+import { notNumber } from "./argument.ts";
+import { type FunctionSpec, inTurn, type Wrong } from "./function.ts";
 import { chargeGrowth, ELEMENT_BYTES } from "./growth.ts";
 
 const NO_DATE = new Failure(
@@ -55,40 +60,71 @@ const NO_PART = new Failure("expected a unit, weekday, monthname or timezone");
 const NO_COUNT = new Failure("expected a whole number of units");
 const NO_STEP = new Failure("expected a step of one unit or more, or of minus one or less");
 const NO_FORMAT = new Failure("expected a date format");
-const NO_ZONE = new Failure("expected a time zone: a name such as Europe/Paris, or an offset");
+const NO_ZONE = new Failure(
+  "expected a time zone: a name such as Europe/Paris, an offset, or minutes east of UTC",
+);
 const NOT_IN_FORMAT = new Failure("expected a text as the format says");
 const OUT_OF_TIME = new Failure("expected a date that lies within the years -271821 to 275760");
 const NO_DURATION = new Failure("expected a duration such as 1h30m");
 const NO_LENGTH = new Failure(
-  "expected a number, and a unit of a fixed length: day to millisecond",
+  "expected a number, and a unit: second, millisecond, microsecond or nanosecond",
 );
 
-type Kind = "text" | "integer" | "float";
+/** A number stays a number: of milliseconds, also where seconds were given as a float. */
+type Kind = "text" | "number";
 
 interface Dated {
   readonly moment: Moment;
   readonly kind: Kind;
 }
 
+function failureIn(read: unknown): Failure | undefined {
+  return read instanceof Failure ? read : undefined;
+}
+
+const notDate: Wrong = (datum) => failureIn(readDate(datum));
+const notDated: Wrong = (datum) =>
+  typeof datum === "string" || isNumeric(datum) ? undefined : NO_DATE;
+const notUnit: Wrong = (datum) => failureIn(readUnit(datum));
+const notUnitCount: Wrong = (datum) => failureIn(readUnitCount(datum));
+const notFormat: Wrong = (datum) => (typeof datum === "string" ? undefined : NO_FORMAT);
+const notZone: Wrong = (datum) => (readZone(datum) === undefined ? NO_ZONE : undefined);
+const notPart: Wrong = (datum) => (typeof datum === "string" ? undefined : NO_PART);
+const notDateText: Wrong = (datum) => (typeof datum === "string" ? undefined : NO_DATE);
+const notLength: Wrong = (datum) => failureIn(readUnitNanos(datum));
+
+const SHIFT_CHECKS = inTurn(notDate, notUnit, notUnitCount, notFormat, notZone);
+const RANGE_CHECKS = inTurn(notDated, notDated, notUnit, notUnitCount, notFormat, notZone);
+
 export const DATE_FUNCTIONS: readonly FunctionSpec[] = [
-  { name: "clock", arity: [0, 2], nulls: "pass", apply: clock },
+  inOrder("clock", [0, 2], inTurn(notFormat, notZone), clock),
   { name: "now", arity: [0, 0], nulls: "pass", apply: (_args, run) => formatIso(startOf(run)) },
-  { name: "date_cast", arity: [1, 2], nulls: "pass", apply: dateCast },
-  { name: "date_format", arity: [2, 3], nulls: "see", apply: dateFormat },
-  { name: "date_add", arity: [3, 5], nulls: "pass", apply: (args) => dateAdd(args, 1) },
-  { name: "date_sub", arity: [3, 5], nulls: "pass", apply: (args) => dateAdd(args, -1) },
-  { name: "date_diff", arity: [3, 3], nulls: "pass", apply: dateDiff },
-  { name: "date_part", arity: [2, 2], nulls: "pass", apply: datePart },
-  { name: "date_trunc", arity: [2, 2], nulls: "pass", apply: dateTrunc },
-  { name: "date_range", arity: [4, 6], nulls: "pass", apply: dateRange },
-  { name: "tz_offset", arity: [1, 2], nulls: "pass", apply: tzOffset },
-  { name: "duration_cast", arity: [1, 2], nulls: "pass", apply: durationCast },
-  { name: "duration_format", arity: [1, 2], nulls: "pass", apply: durationFormat },
+  inOrder("date_cast", [1, 2], inTurn(notDated, notFormat), dateCast),
+  inOrder("date_format", [2, 3], inTurn(notDate, notFormat, notZone), dateFormat),
+  inOrder("date_add", [3, 5], SHIFT_CHECKS, (args) => dateAdd(args, 1)),
+  inOrder("date_sub", [3, 5], SHIFT_CHECKS, (args) => dateAdd(args, -1)),
+  inOrder("date_diff", [3, 3], inTurn(notDated, notDated, notUnit), dateDiff),
+  inOrder("date_part", [2, 2], inTurn(notDated, notPart), datePart),
+  inOrder("date_trunc", [2, 2], inTurn(notDated, notUnit), dateTrunc),
+  inOrder("date_range", [4, 6], RANGE_CHECKS, dateRange),
+  inOrder("tz_offset", [1, 2], inTurn(notDateText, notFormat), tzOffset),
+  inOrder("duration_cast", [1, 2], inTurn(notDateText, notLength), durationCast),
+  inOrder("duration_format", [1, 2], inTurn(notNumber, notLength), durationFormat),
 ];
+
+/** A function whose first bad argument decides, from the left. */
+function inOrder(
+  name: string,
+  arity: FunctionSpec["arity"],
+  checks: NonNullable<FunctionSpec["checks"]>,
+  apply: FunctionSpec["apply"],
+): FunctionSpec {
+  return { name, arity, nulls: "pass", checks, apply };
+}
 
 /** clock([format[, zone]]): when the statement began. */
 function clock([format, zone]: readonly Datum[], run: Run): Outcome {
-  return show({ moment: startOf(run), kind: "integer" }, format, zone);
+  return show({ moment: startOf(run), kind: "number" }, format, zone);
 }
 
 /** One reading of the clock for the whole statement. */
@@ -106,14 +142,10 @@ function dateCast([date, format]: readonly Datum[]): Outcome {
   return moment instanceof Failure ? moment : moment.ms;
 }
 
-/** date_format(date, format[, zone]). What is no date is refused even where the format is null. */
-function dateFormat(args: readonly Datum[]): Outcome {
-  if (args.includes(undefined)) return undefined;
-  const [date, format, zone] = args;
-  if (date === null) return null;
+/** date_format(date, format[, zone]). */
+function dateFormat([date, format, zone]: readonly Datum[]): Outcome {
   const dated = readDate(date);
-  if (dated instanceof Failure) return dated;
-  return args.includes(null) ? null : show(dated, format, zone);
+  return dated instanceof Failure ? dated : show(dated, format, zone);
 }
 
 /** date_add(date, unit, count[, format[, zone]]), and date_sub with the sign turned. */
@@ -224,32 +256,33 @@ function isOnTheWay(moment: Moment, end: Moment, step: number): boolean {
   return step > 0 ? isBefore(moment, end) : isBefore(end, moment);
 }
 
-/** duration_cast(text[, unit]): milliseconds, or another unit. Whole when it is, else a float. */
+/** duration_cast(text[, unit]): milliseconds, or another unit; whole ones, but seconds are a float. */
 function durationCast([text, unit]: readonly Datum[]): Outcome {
   const unitNanos = readUnitNanos(unit);
-  if (unitNanos === undefined) return NO_LENGTH;
+  if (unitNanos instanceof Failure) return unitNanos;
   const nanos = typeof text === "string" ? parseDuration(text) : undefined;
   if (nanos === undefined) return NO_DURATION;
+  if (unitNanos === SECOND_NANOS) return toFloat(Number(nanos) / Number(SECOND_NANOS));
   const units = nanos / unitNanos;
-  if (units < INTEGER_MIN || units > INTEGER_MAX) return NO_DURATION;
-  if (nanos % unitNanos === 0n) return normalInteger(units);
-  return toFloat(Number(nanos) / Number(unitNanos));
+  return units < INTEGER_MIN || units > INTEGER_MAX ? NO_DURATION : normalInteger(units);
 }
 
-/** duration_format(number[, unit]): the number of milliseconds, or of another unit, as `1h30m0s`. */
+/**
+ * duration_format(number[, unit]): as `1h30m0s`. Without a unit integers count milliseconds and floats
+ * seconds, as dates do.
+ */
 function durationFormat([number, unit]: readonly Datum[]): Outcome {
-  const unitNanos = readUnitNanos(unit);
-  if (unitNanos === undefined || !isNumeric(number)) return NO_LENGTH;
+  if (!isNumeric(number)) return NO_LENGTH;
+  const unitNanos = unit === undefined && !isInteger(number) ? SECOND_NANOS : readUnitNanos(unit);
+  if (unitNanos instanceof Failure) return unitNanos;
   if (isInteger(number)) return formatDuration(BigInt(number) * unitNanos);
   const nanos = Math.round(approximate(number) * Number(unitNanos));
   return Number.isFinite(nanos) ? formatDuration(BigInt(nanos)) : NO_LENGTH;
 }
 
-function readUnitNanos(unit: Datum): bigint | undefined {
-  if (unit === undefined) return BigInt(UNIT_MS.millisecond) * 1_000_000n;
-  const known = readUnit(unit);
-  if (known instanceof Failure || known === "year" || known === "month") return undefined;
-  return BigInt(UNIT_MS[known]) * 1_000_000n;
+function readUnitNanos(unit: Datum): bigint | Failure {
+  if (unit === undefined) return MILLISECOND_NANOS;
+  return (typeof unit === "string" ? findDurationUnit(unit) : undefined) ?? NO_LENGTH;
 }
 
 function readDate(datum: Datum): Dated | Failure {
@@ -258,9 +291,9 @@ function readDate(datum: Datum): Dated | Failure {
     return moment === undefined ? NO_DATE : { moment, kind: "text" };
   }
   if (!isNumeric(datum)) return NO_DATE;
-  const kind = isInteger(datum) ? "integer" : "float";
-  const moment = kind === "integer" ? momentOfMs(approximate(datum)) : momentOfSeconds(datum);
-  return moment === undefined ? OUT_OF_TIME : { moment, kind };
+  const number = approximate(datum);
+  const moment = momentOfMs(isInteger(datum) ? number : msOfSeconds(number));
+  return moment === undefined ? OUT_OF_TIME : { moment, kind: "number" };
 }
 
 function momentOfMs(ms: number): Moment | undefined {
@@ -268,12 +301,9 @@ function momentOfMs(ms: number): Moment | undefined {
   return isInTime(ms) ? { ms: ms + 0, nanos: 0, offset: 0 } : undefined;
 }
 
-/** To the microsecond; a float of today's date is not more exact. */
-function momentOfSeconds(seconds: number | bigint | Float): Moment | undefined {
-  const micros = Math.round(approximate(seconds) * 1_000_000);
-  const ms = Math.floor(micros / 1000);
-  if (!isInTime(ms)) return undefined;
-  return { ms, nanos: Math.max(0, micros - ms * 1000) * 1000, offset: 0 };
+/** To the millisecond, half away from zero. */
+function msOfSeconds(seconds: number): number {
+  return Math.sign(seconds) * Math.round(Math.abs(seconds) * 1000);
 }
 
 function readText(text: string, format: Datum): Moment | Failure {
@@ -308,8 +338,14 @@ function readStyle(format: Datum, zone: Datum): Style | Failure {
   const known = readFormat(format);
   if (known instanceof Failure) return known;
   if (zone === undefined) return { format: known };
-  const place = typeof zone === "string" ? findZone(zone) : undefined;
+  const place = readZone(zone);
   return place === undefined ? NO_ZONE : { format: known, zone: place };
+}
+
+/** A name, an offset, or minutes east of UTC. */
+function readZone(zone: Datum): Zone | undefined {
+  if (typeof zone === "string") return findZone(zone);
+  return isInteger(zone) ? offsetZone(Number(zone)) : undefined;
 }
 
 function show(dated: Dated, format?: Datum, zone?: Datum): PresentDatum | Failure {
@@ -331,10 +367,8 @@ function showAs({ moment, kind }: Dated, { format, zone }: Style): PresentDatum 
   switch (kind) {
     case "text":
       return formatIso(placed);
-    case "integer":
+    case "number":
       return placed.ms;
-    case "float":
-      return toFloat((placed.ms + placed.nanos / 1_000_000) / 1000);
     default:
       return unreachable(kind);
   }

@@ -14,14 +14,20 @@ import {
   toFloat,
 } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
-import { readInteger } from "./argument.ts";
+import { notInteger, readInteger } from "./argument.ts";
 import type { FunctionSpec } from "./function.ts";
 
 export const NUMERIC_FUNCTIONS: readonly FunctionSpec[] = [
   rounding("ceil", Math.ceil),
   rounding("floor", Math.floor),
   { name: "abs", arity: [1, 1], nulls: "pass", apply: ([number]) => absolute(number) },
-  { name: "round", arity: [1, 2], nulls: "pass", apply: ([number, to = 0]) => round(number, to) },
+  {
+    name: "round",
+    arity: [1, 2],
+    nulls: "pass",
+    checks: [{ at: 1, wrong: notInteger }],
+    apply: ([number, to = 0]) => round(number, to),
+  },
   real("sin", Math.sin),
   real("cos", Math.cos),
   real("tan", Math.tan),
@@ -93,17 +99,12 @@ function roundInteger(integer: number | bigint, digits: number): Outcome {
   return toInteger(((exact + half) / unit) * unit);
 }
 
-/** Rounds the decimal digits that the float is written with: 2.675 to 2 digits is 2.68. */
+/** Rounds the product, as a float is: 1.005 is a little less than it is written, and 1.00 to 2 digits. */
 function roundFloat(float: number, digits: number): Outcome {
-  const shifted = shiftPoint(float, digits);
+  const scale = 10 ** digits;
+  const shifted = float * scale;
   // From here on a float has no digits behind the point.
   if (Math.abs(shifted) >= Number.MAX_SAFE_INTEGER || Number.isNaN(shifted)) return toFloat(float);
-  const whole = Math.sign(shifted) * Math.round(Math.abs(shifted));
-  return toFloat(shiftPoint(whole, -digits));
-}
-
-/** The float times ten to the power of `digits`, without the error of a multiplication. */
-function shiftPoint(float: number, digits: number): number {
-  const [mantissa, exponent = "0"] = String(float).split("e");
-  return Number(`${mantissa}e${Number(exponent) + digits}`);
+  if (scale === 0) return toFloat(0);
+  return toFloat((Math.sign(shifted) * Math.round(Math.abs(shifted))) / scale);
 }

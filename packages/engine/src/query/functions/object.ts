@@ -23,7 +23,8 @@ import { spend, spendLength } from "../value/effort.ts";
 import { mismatch } from "../value/mismatch.ts";
 import { OBJECT_TOO_LARGE } from "../value/size-bound.ts";
 import { byteLength } from "../value/text-length.ts";
-import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
+import { notBoolean, notKey, notObject } from "./argument.ts";
+import { ANY_NUMBER, type FunctionSpec, inTurn } from "./function.ts";
 import { chargeArray, chargeCopy } from "./growth.ts";
 
 const KEY_EXISTS = new Failure(
@@ -44,13 +45,31 @@ export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
   ),
   onObject("object_length", (object) => countedKeys(object).length),
   onObject("object_size", contentSize),
-  { name: "object_field", arity: [2, 2], nulls: "pass", apply: field },
+  onKeys("object_field", [2, 2], field),
   { name: "object_set", arity: [3, 4], nulls: "see", apply: set },
-  { name: "object_unset", arity: [2, 3], nulls: "pass", apply: unset },
-  { name: "object_rename", arity: [3, 3], nulls: "pass", apply: rename },
-  { name: "object_concat", arity: [2, ANY_NUMBER], nulls: "pass", apply: concat },
-  { name: "object_content", arity: [1, ANY_NUMBER], nulls: "pass", apply: content },
+  { name: "object_unset", arity: [2, 3], nulls: "see", apply: unset },
+  onKeys("object_rename", [3, 3], rename),
+  onObjects("object_concat", [2, ANY_NUMBER], concat),
+  onObjects("object_content", [1, ANY_NUMBER], content),
 ];
+
+/** A function of an object and names of its fields; the first argument that is none decides. */
+function onKeys(
+  name: string,
+  arity: FunctionSpec["arity"],
+  apply: FunctionSpec["apply"],
+): FunctionSpec {
+  return { name, arity, nulls: "pass", checks: inTurn(notObject, notKey), apply };
+}
+
+/** A function whose arguments all are objects; the first that is none decides. */
+function onObjects(
+  name: string,
+  arity: FunctionSpec["arity"],
+  apply: FunctionSpec["apply"],
+): FunctionSpec {
+  return { name, arity, nulls: "pass", checks: inTurn(notObject), apply };
+}
 
 type ApplyToObject = (object: DatumObject, run: Run) => Outcome;
 
@@ -113,25 +132,39 @@ function field([object, key]: readonly Datum[]): Outcome {
   return Object.hasOwn(object, key) ? object[key] : MISSING;
 }
 
-/** Null is a value to set, but no object, no key and no answer to whether to replace. */
-function set(args: readonly Datum[], run: Run): Outcome {
-  const [object, key, value, replaces = false] = args;
-  if (value === MISSING || args.includes(MISSING)) return MISSING;
-  if (object === null || key === null || replaces === null) return null;
+/** The object and the name of a field that are the first two arguments, or what the call comes to without. */
+function readField([object, key]: readonly Datum[]): readonly [DatumObject, string] | Outcome {
+  if (object === null || object === MISSING) return object;
   if (!isDatumObject(object)) return mismatch("an object", object);
-  if (typeof key !== "string") return mismatch("text for the key", key);
-  if (typeof replaces !== "boolean") return mismatch("a boolean", replaces);
-  if (!replaces && Object.hasOwn(object, key)) return KEY_EXISTS;
-  const copy = copyOf(object, run);
-  setField(copy, key, value);
+  if (key === null || key === MISSING) return key;
+  return typeof key === "string" ? [object, key] : mismatch("text for the key", key);
+}
+
+/** object_set(object, key, value[, replaces]): null is a value to set; MISSING takes the field away. */
+function set(args: readonly Datum[], run: Run): Outcome {
+  const place = readField(args);
+  if (!isDatumArray(place)) return place;
+  const [object, key] = place as [DatumObject, string];
+  const [, , value, replaces] = args;
+  if (args.length > 3 && replaces === MISSING) return MISSING;
+  const wrong = args.length > 3 ? notBoolean(replaces) : undefined;
+  if (wrong !== undefined) return wrong;
+  if (replaces !== true && Object.hasOwn(object, key)) return KEY_EXISTS;
+  const copy = copyOf(object, run, key);
+  if (value !== MISSING) setField(copy, key, value);
   return copy;
 }
 
-function unset([object, key, ignoresAbsent = false]: readonly Datum[], run: Run): Outcome {
-  if (!isDatumObject(object)) return mismatch("an object", object);
-  if (typeof key !== "string") return mismatch("text for the key", key);
-  if (typeof ignoresAbsent !== "boolean") return mismatch("a boolean", ignoresAbsent);
-  if (!Object.hasOwn(object, key)) return ignoresAbsent ? object : KEY_ABSENT;
+/** object_unset(object, key[, ignoresAbsent]). */
+function unset(args: readonly Datum[], run: Run): Outcome {
+  const place = readField(args);
+  if (!isDatumArray(place)) return place;
+  const [object, key] = place as [DatumObject, string];
+  const ignoresAbsent = args.length > 2 ? args[2] : false;
+  if (ignoresAbsent === MISSING) return MISSING;
+  const wrong = notBoolean(ignoresAbsent);
+  if (wrong !== undefined) return wrong;
+  if (!Object.hasOwn(object, key)) return ignoresAbsent === true ? object : KEY_ABSENT;
   return copyOf(object, run, key);
 }
 

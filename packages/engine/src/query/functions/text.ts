@@ -4,10 +4,12 @@
  */
 
 import type { Run } from "../frame/frame.ts";
+import { castDatum } from "../value/cast.ts";
 import {
   type Datum,
   Failure,
   isDatumArray,
+  MISSING,
   type Outcome,
   type PresentDatum,
 } from "../value/datum.ts";
@@ -15,14 +17,16 @@ import { grow, PORTION, spend, spendEach, spendLength } from "../value/effort.ts
 import { mismatch } from "../value/mismatch.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "../value/size-bound.ts";
 import { byteLength, characterCount, offsetOfCharacter } from "../value/text-length.ts";
-import { findText, hasAnyText, searchFor } from "../value/text-search.ts";
-import { findNotText, readCount, readInteger } from "./argument.ts";
-import { ANY_NUMBER, type FunctionSpec } from "./function.ts";
+import { findText, searchFor } from "../value/text-search.ts";
+import { findNotText, notCount, notInteger, notText, readCount, readInteger } from "./argument.ts";
+import { ANY_NUMBER, type FunctionSpec, inTurn } from "./function.ts";
 import { chargeCopy, chargeGrowth, countWork } from "./growth.ts";
 import { trimText } from "./trim.ts";
 
 /** Rough bytes of a short text of its own. */
 const PIECE_BYTES = 32;
+
+const PART_CHECKS = inTurn(notText, notInteger, notCount);
 
 export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   onText("upper", (text) => inCase(text, (given) => given.toUpperCase())),
@@ -35,25 +39,50 @@ export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   onTexts("trim", [1, 2], ([text, set]) => trimText(text as string, set, "both")),
   onTexts("ltrim", [1, 2], ([text, set]) => trimText(text as string, set, "start")),
   onTexts("rtrim", [1, 2], ([text, set]) => trimText(text as string, set, "end")),
-  onTexts("starts_with", [2, 2], ([text, part]) => (text as string).startsWith(part as string)),
-  onTexts("ends_with", [2, 2], ([text, part]) => (text as string).endsWith(part as string)),
-  onTexts("contains", [2, ANY_NUMBER], ([text, ...parts]) => hasAnyText(text as string, parts)),
+  onBothTexts("starts_with", ([text, part]) => (text as string).startsWith(part as string)),
+  onBothTexts("ends_with", ([text, part]) => (text as string).endsWith(part as string)),
+  { name: "contains", arity: [2, ANY_NUMBER], nulls: "see", apply: contains },
   // position(x IN s) is position(x, s).
-  onTexts("position", [2, 2], ([part, text]) => positionOf(text as string, part as string)),
+  {
+    ...onTexts("position", [2, 2], ([part, text]) => positionOf(text as string, part as string)),
+    checks: [1, 0].map((at) => ({ at, wrong: notText })),
+  },
   onTexts("pos", [2, 2], ([text, part]) => positionOf(text as string, part as string)),
   onTexts("concat", [2, ANY_NUMBER], (texts, run) => join(texts, "", run)),
   onTexts("split", [2, 2], ([text, separator], run) =>
     split(text as string, separator as string, run),
   ),
-  { name: "joinstr", arity: [2, ANY_NUMBER], nulls: "pass", apply: joinStrings },
+  {
+    name: "joinstr",
+    arity: [2, ANY_NUMBER],
+    nulls: "pass",
+    checks: inTurn(notText, anything),
+    apply: joinStrings,
+  },
   // SUBSTRING(s FROM a FOR b) is substring(s, a, b), without FROM it begins at 0.
-  { name: "substr", arity: [2, 3], nulls: "pass", apply: substring },
-  { name: "substring", arity: [1, 3], nulls: "pass", apply: substring },
-  { name: "replace", arity: [3, 4], nulls: "pass", apply: replace },
-  { name: "repeat", arity: [2, 2], nulls: "pass", apply: repeat },
-  { name: "lpad", arity: [2, 3], nulls: "pass", apply: (args, run) => pad(args, run, "start") },
-  { name: "rpad", arity: [2, 3], nulls: "pass", apply: (args, run) => pad(args, run, "end") },
+  { name: "substr", arity: [2, 3], nulls: "pass", checks: PART_CHECKS, apply: substring },
+  { name: "substring", arity: [1, 3], nulls: "pass", checks: PART_CHECKS, apply: substring },
+  {
+    name: "replace",
+    arity: [3, 4],
+    nulls: "pass",
+    checks: inTurn(notText, notText, notText, notCount),
+    apply: replace,
+  },
+  {
+    name: "repeat",
+    arity: [2, 2],
+    nulls: "pass",
+    checks: inTurn(notText, notCount),
+    apply: repeat,
+  },
+  padsText("lpad", "start"),
+  padsText("rpad", "end"),
 ];
+
+function anything(): undefined {
+  return undefined;
+}
 
 function onText(name: string, apply: (text: string) => Outcome): FunctionSpec {
   return {
@@ -64,18 +93,45 @@ function onText(name: string, apply: (text: string) => Outcome): FunctionSpec {
   };
 }
 
-/** A function whose arguments all are text. */
-function onTexts(
-  name: string,
-  arity: FunctionSpec["arity"],
-  apply: (texts: readonly string[], run: Run) => Outcome,
-): FunctionSpec {
+type ApplyToTexts = (texts: readonly string[], run: Run) => Outcome;
+
+/** A function whose arguments all are text; the first that is none decides. */
+function onTexts(name: string, arity: FunctionSpec["arity"], apply: ApplyToTexts): FunctionSpec {
   return {
     name,
     arity,
     nulls: "pass",
+    checks: inTurn(notText),
     apply: (args, run) => findNotText(args) ?? apply(args as readonly string[], run),
   };
+}
+
+/** A function of two texts. MISSING decides before null, and that before another type. */
+function onBothTexts(name: string, apply: ApplyToTexts): FunctionSpec {
+  return {
+    name,
+    arity: [2, 2],
+    nulls: "pass",
+    apply: (args, run) => findNotText(args) ?? apply(args as readonly string[], run),
+  };
+}
+
+function padsText(name: string, side: Side): FunctionSpec {
+  return {
+    name,
+    arity: [2, 3],
+    nulls: "pass",
+    checks: inTurn(notText, notCount, notText),
+    apply: (args, run) => pad(args, run, side),
+  };
+}
+
+/** contains(text, part, …): what stands behind the first two is not looked at. */
+function contains([text, part]: readonly Datum[]): Outcome {
+  if (text === MISSING || part === MISSING) return MISSING;
+  if (text === null || part === null) return null;
+  if (typeof text !== "string") return mismatch("text", text);
+  return typeof part === "string" ? findText(text, part) >= 0 : mismatch("text", part);
 }
 
 /** Text of other letters is gone through one by one. A few letters become three. */
@@ -103,20 +159,29 @@ function join(texts: readonly string[], separator: string, run: Run): Outcome {
   return texts.join(separator);
 }
 
-/** joinstr(separator, x, …): arrays stand for their elements, of which nulls are left out. */
+/**
+ * joinstr(separator, x, …): each as CAST makes it text, an array as the text of its elements. A null in
+ * an array makes the result null.
+ */
 function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome {
   if (typeof separator !== "string") return mismatch("text", separator);
   const texts: string[] = [];
   for (const part of parts) {
-    const elements = isDatumArray(part) ? part : [part as PresentDatum];
-    chargeCopy(run, elements.length * PIECE_BYTES);
-    countWork(run, elements.length);
-    for (const element of elements) {
-      if (typeof element === "string") texts.push(element);
-      else if (element !== null) return mismatch("text", element);
-    }
+    const text = isDatumArray(part)
+      ? joinElements(separator, part, run)
+      : castDatum(part, "string");
+    if (typeof text !== "string") return text;
+    texts.push(text);
   }
   return join(texts, separator, run);
+}
+
+/** An array may stand in another many times, so that the text may be far longer than what is held. */
+function joinElements(separator: string, elements: readonly PresentDatum[], run: Run): Outcome {
+  run.budget.step();
+  chargeCopy(run, elements.length * PIECE_BYTES);
+  countWork(run, elements.length);
+  return joinStrings([separator, ...elements], run);
 }
 
 /** Empty text has no pieces. An empty separator stands between any two characters. */
@@ -156,7 +221,7 @@ class Pieces {
 
 const PIECES_PER_STEP = 4;
 
-/** A negative start counts from the end; a start outside of the text gives null. */
+/** A negative start counts from the end; where there is no character at the start, the result is null. */
 function substring([text, from = 0, size]: readonly Datum[]): Outcome {
   if (typeof text !== "string") return mismatch("text", text);
   const given = readInteger(from);
@@ -166,7 +231,7 @@ function substring([text, from = 0, size]: readonly Datum[]): Outcome {
   spendLength(2 * text.length);
   const count = characterCount(text);
   const start = given < 0 ? count + given : given;
-  if (start < 0 || start > count) return null;
+  if (start < 0 || start >= count) return null;
   const end = Math.min(count, start + length);
   if (count === text.length) return text.slice(start, end);
   return text.slice(offsetOfCharacter(text, start), offsetOfCharacter(text, end));

@@ -4,17 +4,13 @@
 
 import { PORTION, spendEach } from "../value/effort.ts";
 import { unitsOf } from "../value/text-length.ts";
+import { WHITE_SPACE } from "../value/white-space.ts";
 
 export type TrimSide = "start" | "end" | "both";
 
-/** What Unicode calls white space. All of it lies in the first plane. */
-const SPACES: ReadonlySet<number> = codesOf(
-  "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000",
-);
-
 /** Without a set, white space goes. */
 export function trimText(text: string, set: string | undefined, side: TrimSide): string {
-  const unwanted = set === undefined ? SPACES : codesOf(set);
+  const unwanted = set === undefined ? WHITE_SPACE : codesOf(set);
   const start = side === "end" ? 0 : skipForward(text, unwanted);
   const end = side === "start" ? text.length : skipBackward(text, unwanted, start);
   return text.slice(start, end);

@@ -24,7 +24,7 @@ import {
   bindExpression,
   bindField,
   type Scope,
-  Slots,
+  type Slots,
 } from "./scope.ts";
 
 export type OutputColumn =
@@ -80,7 +80,7 @@ export function bindOutput(clauses: OutputClauses, scope: Scope): Output {
   const having = clauses.having && bindExpression(clauses.having, inner);
   const isGroupedAlready = clauses.groupBy !== undefined || having !== undefined;
   const names = new ColumnNames(clauses.projections, columns, scope.slots);
-  const order = bindOrder(clauses.orderBy ?? [], inner, { names, keys, isGroupedAlready });
+  const order = bindOrder(clauses.orderBy ?? [], inner, { names, isGroupedAlready });
   if (clauses.isRaw === true) checkRaw(columns, clauses.projections);
   checkStar(columns, clauses.projections);
   const isRaw = clauses.isRaw === true;
@@ -217,33 +217,30 @@ class ColumnNames {
 
 interface OrderNames {
   readonly names: ColumnNames;
-  readonly keys: readonly GroupKey[];
   readonly isGroupedAlready: boolean;
 }
 
 /**
- * ORDER BY sees the names of columns as well, but a field of the document goes before them: for each
- * document where there are no groups; where there are, if the term can do without the names.
+ * ORDER BY sees the names of columns first, before fields and aliases of FROM. Only the `_id` of a
+ * document goes before a column of that name.
  */
 function bindOrder(
   terms: readonly OrderTerm[],
   scope: Scope,
-  { names, keys, isGroupedAlready }: OrderNames,
+  { names, isGroupedAlready }: OrderNames,
 ): OrderTerm[] {
   const isGrouped = isGroupedAlready || (scope.aggregates?.all.length ?? 0) > 0;
   const resolve = (node: NameNode): Expression | undefined => {
-    if (scope.terms.some(({ alias }) => alias === node.name)) return undefined;
     const named = names.find(node.name, node.at);
-    if (named === undefined) return undefined;
+    if (named === undefined || node.name !== "_id" || isGrouped) return named;
     const documents = scope.terms.filter(({ isElement }) => isElement !== true);
-    return isGrouped || documents.length !== 1 ? named : fieldOr(bindField(node, scope), named);
+    return documents.length === 1 ? fieldOr(bindField(node, scope), named) : named;
   };
   const withNames: Scope = { ...scope, resolve };
-  return terms.map((term) => {
-    const isOfKeys = isGrouped && reducesToKeys(term.expression, scope, keys);
-    const expression = bindExpression(term.expression, isOfKeys ? scope : withNames);
-    return { ...term, expression };
-  });
+  return terms.map((term) => ({
+    ...term,
+    expression: bindExpression(term.expression, withNames),
+  }));
 }
 
 /** The field where the document has it, else what the column of that name holds. */
@@ -251,22 +248,6 @@ function fieldOr(field: Expression, named: Expression): Expression {
   const { at } = field;
   const when: Expression = { kind: "is", what: "missing", isNegated: true, operand: field, at };
   return { kind: "case", whens: [{ when, result: field }], otherwise: named, at };
-}
-
-/** Whether an expression makes sense for a group without the names of columns. */
-function reducesToKeys(expression: Expression, scope: Scope, keys: readonly GroupKey[]): boolean {
-  // Only a try: what it takes and finds is thrown away.
-  const slots = new Slots();
-  try {
-    reduceToKeys(
-      bindExpression(expression, { ...scope, slots, aggregates: new Aggregates(slots) }),
-      new KeysById(keys),
-    );
-    return true;
-  } catch (error) {
-    if (error instanceof Fault) return false;
-    throw error;
-  }
 }
 
 function reduceColumn(

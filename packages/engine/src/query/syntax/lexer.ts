@@ -7,6 +7,7 @@
 
 import { type Fault, syntaxFault } from "../fault.ts";
 import type { Float } from "../value/datum.ts";
+import { WHITE_SPACE } from "../value/white-space.ts";
 import { NO_ALIAS } from "./keywords.ts";
 import { decimalValue, hexValue } from "./number-literal.ts";
 
@@ -89,7 +90,7 @@ export class Lexer {
     const text = this.#text;
     for (;;) {
       const code = text.charCodeAt(this.#at);
-      if (code < 128 && CLASSES[code] === BLANK) {
+      if (code < 128 ? CLASSES[code] === BLANK : WHITE_SPACE.has(code)) {
         this.#at++;
       } else if (code === MINUS && text.charCodeAt(this.#at + 1) === MINUS) {
         this.#skipLine();

@@ -3,7 +3,7 @@
  *
  * - `TRIM([BOTH] s FROM x)` is `trim(x, s)`; LEADING makes `ltrim`, TRAILING `rtrim`; without a
  *   set of characters only x is left;
- * - `SUBSTRING(x FROM a FOR b)` is `substring(x, a, b)`;
+ * - `SUBSTRING(x FROM a FOR b)` is `substring(x, a, b)`, with a comma for either word;
  * - `POSITION(a IN b)` is `position(a, b)`.
  *
  * `CAST(x AS t)` has a node of its own, because its type is a word; `cast(x, 't')` is a call.
@@ -97,14 +97,13 @@ function isArgumentEnd(cursor: TokenCursor): boolean {
 }
 
 function parseSubstring(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {
-  const head: Head = { name: "substring", at, args: [parse(cursor)] };
-  const isFrom = cursor.acceptWord("FROM");
-  const start: Expression = isFrom ? parse(cursor) : { kind: "literal", at, value: 0 };
-  if (cursor.acceptWord("FOR")) {
-    return { kind: "call", ...head, args: [...head.args, start, parse(cursor)] };
+  const args = [parse(cursor)];
+  if (cursor.acceptWord("FROM") || cursor.acceptComma()) args.push(parse(cursor));
+  else if (cursor.token.word === "FOR") args.push({ kind: "literal", at, value: 0 });
+  if (args.length === 2 && (cursor.acceptWord("FOR") || cursor.acceptComma())) {
+    args.push(parse(cursor));
   }
-  if (isFrom) return { kind: "call", ...head, args: [...head.args, start] };
-  return parseRest(cursor, head, parse);
+  return parseRest(cursor, { name: "substring", at, args }, parse);
 }
 
 function parsePosition(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {

@@ -24,21 +24,29 @@ export function parseSource(cursor: TokenCursor): SourceTerm {
     : parseTerm(cursor);
 }
 
+const TYPES_START: ReadonlySet<string> = new Set(["("]);
+
 /** `[COLLECTION] [namespace:]name`, and with the keyword `(field TYPE, …)`. */
-export function parseCollection(cursor: TokenCursor): CollectionRef {
+export function parseCollection(
+  cursor: TokenCursor,
+  followers?: ReadonlySet<string>,
+): CollectionRef {
   const hasKeyword = cursor.token.word === "COLLECTION";
   if (hasKeyword) cursor.advance();
-  const name = parseCollectionName(cursor);
+  const name = parseCollectionName(cursor, hasKeyword ? TYPES_START : followers);
   if (!hasKeyword || cursor.token.type !== "(") return name;
   return { ...name, types: parseTypes(cursor) };
 }
 
 /** `[namespace:]name`. */
-export function parseCollectionName(cursor: TokenCursor): CollectionRef {
+export function parseCollectionName(
+  cursor: TokenCursor,
+  followers?: ReadonlySet<string>,
+): CollectionRef {
   const { at } = cursor.token;
-  const first = cursor.expectName("the name of a collection");
+  const first = cursor.expectName("the name of a collection", followers);
   if (!cursor.accept(":")) return { at, name: first };
-  const name = cursor.expectName("the name of a collection");
+  const name = cursor.expectName("the name of a collection", followers);
   return first === "default" ? { at, name } : { at, namespace: first, name };
 }
 
@@ -56,9 +64,17 @@ function parseTypes(cursor: TokenCursor): Types {
   return types as Types;
 }
 
+const TYPE_WORDS: ReadonlySet<string> = new Set([
+  "REGISTER",
+  "COUNTER",
+  "PN_COUNTER",
+  "ATTACHMENT",
+  "MAP",
+]);
+
 function parseFieldType(cursor: TokenCursor, types: MutableObject): void {
   const { at } = cursor.token;
-  const name = cursor.expectName("the name of a field");
+  const name = cursor.expectName("the name of a field", TYPE_WORDS);
   if (Object.hasOwn(types, name)) {
     throw semanticFault(`the type of ${JSON.stringify(name)} is declared twice`, at);
   }

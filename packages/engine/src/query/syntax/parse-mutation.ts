@@ -34,7 +34,7 @@ import type {
 export function* parseInsert(cursor: TokenCursor): Steps<InsertStatement> {
   const { at } = cursor.expectWord("INSERT");
   cursor.expectWord("INTO");
-  const into = parseCollection(cursor);
+  const into = parseCollection(cursor, SOURCE_WORDS);
   const isInitial = cursor.acceptWord("INITIAL");
   const source = yield* parseSource(cursor, isInitial);
   // INITIAL has a policy of its own.
@@ -42,6 +42,8 @@ export function* parseInsert(cursor: TokenCursor): Steps<InsertStatement> {
   const returning = parseReturning(cursor);
   return { kind: "insert", at, into, isInitial, source, conflict, ...(returning && { returning }) };
 }
+
+const SOURCE_WORDS: ReadonlySet<string> = new Set(["DOCUMENTS", "VALUES", "INITIAL", "SELECT"]);
 
 function* parseSource(cursor: TokenCursor, isInitial: boolean): Steps<InsertStatement["source"]> {
   if (cursor.acceptWord("DOCUMENTS") || cursor.acceptWord("VALUES")) {
@@ -121,9 +123,9 @@ function parseTarget(cursor: TokenCursor): Target {
 }
 
 /** Names with dots between them: the only thing that can be written to or indexed. */
-export function parsePath(cursor: TokenCursor): readonly string[] {
+export function parsePath(cursor: TokenCursor, followers?: ReadonlySet<string>): readonly string[] {
   const { at } = cursor.token;
-  const path = [cursor.expectName("the name of a field")];
+  const path = [cursor.expectName("the name of a field", followers)];
   while (cursor.accept(".")) path.push(parseFieldName(cursor));
   if (path.length <= DEPTH_MAX) return path;
   throw new Fault("query.too_large", `expected a path of at most ${DEPTH_MAX} fields`, at);
@@ -135,8 +137,10 @@ function parseSetItem(cursor: TokenCursor): SetItem {
   return { at, path, value: parseExpression(cursor) };
 }
 
+const METHOD_WORDS: ReadonlySet<string> = new Set(["INCREMENT", "PN_INCREMENT", "RESTART"]);
+
 function parseApplyItem(cursor: TokenCursor): ApplyItem {
-  const target = parseTarget(cursor);
+  const target: Target = { at: cursor.token.at, path: parsePath(cursor, METHOD_WORDS) };
   if (cursor.acceptWords("INCREMENT BY")) {
     return { ...target, method: "increment", value: parseExpression(cursor) };
   }

@@ -130,18 +130,28 @@ export class TokenCursor {
     return false;
   }
 
-  /** The text of a word or of a quoted name. */
-  expectName(what: string): string {
-    if (!this.isName()) throw this.fault(what);
+  /**
+   * The text of a word or of a quoted name. Before one of the words and signs that can only follow a
+   * name, every word is one.
+   */
+  expectName(what: string, followers: ReadonlySet<string> = NO_WORDS): string {
+    if (!this.isName() && !this.#isFollowed(followers)) throw this.fault(what);
     return this.advance().text;
   }
 
-  /** Whether the next token may be a name. A clause word may, when no clause can begin with it. */
+  #isFollowed(followers: ReadonlySet<string>): boolean {
+    if (this.token.type !== "word") return false;
+    const { type, word } = this.peek();
+    return followers.has(type === "word" ? word : type);
+  }
+
+  /** Whether the next token may be a name. A keyword may, when nothing but a name can stand there. */
   isName(): boolean {
     const { type, word } = this.token;
     if (type === "quoted") return true;
-    if (type !== "word" || OPERATOR_WORDS.has(word)) return false;
-    return !CLAUSE_WORDS.has(word) || endsName(this.peek(), word);
+    if (type !== "word") return false;
+    const isKeyword = CLAUSE_WORDS.has(word) || OPERATOR_WORDS.has(word);
+    return !isKeyword || endsName(this.peek(), word);
   }
 
   /** A name behind AS, or one that can be nothing else. */
@@ -241,7 +251,9 @@ function nearKeyword(word: string, wanted: readonly string[]): string | undefine
   return near === word ? undefined : near;
 }
 
-/** Whether a clause word before this token can only be a name. */
+const NO_WORDS: ReadonlySet<string> = new Set();
+
+/** Whether a keyword before this token can only be a name. */
 function endsName(next: Token, word: string): boolean {
   switch (next.type) {
     case "word":

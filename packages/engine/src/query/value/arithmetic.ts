@@ -107,14 +107,13 @@ export function toInteger(integer: bigint): number | bigint | Failure {
   return integer < INTEGER_MIN || integer > INTEGER_MAX ? OVERFLOW : normalInteger(integer);
 }
 
-/** `a || b`. The first null or MISSING from the left is the result. */
+/** `a || b`. The first that is no text decides: null and MISSING are the result, all else fails. */
 export function concat(a: Outcome, b: Outcome): Outcome {
   if (typeof a === "string" && typeof b === "string") {
     return a.length + b.length > TEXT_LENGTH_MAX ? TEXT_TOO_LONG : a + b;
   }
   if (a instanceof Failure) return a;
   if (b instanceof Failure) return b;
-  if (a === null || a === MISSING) return a;
-  if (b === null || b === MISSING) return b;
-  return mismatch("text", typeof a === "string" ? b : a);
+  const first = typeof a === "string" ? b : a;
+  return first === null || first === MISSING ? first : mismatch("text", first);
 }

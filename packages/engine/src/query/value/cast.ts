@@ -135,9 +135,21 @@ function castToText(datum: PresentDatum): Outcome {
   return isNumeric(datum) ? floatText(approximate(datum)) : writeJson(datum, EFFORT);
 }
 
-/** Whole floats as their digits, without point or exponent. */
+/** The fewest digits that mean this float, without an exponent. */
 function floatText(float: number): string {
-  return Number.isInteger(float) ? BigInt(float).toString() : String(float);
+  if (float === Number.POSITIVE_INFINITY) return "inf";
+  if (float === Number.NEGATIVE_INFINITY) return "-inf";
+  const text = String(float);
+  const [mantissa = "", exponent] = text.split("e");
+  return exponent === undefined ? text : shifted(mantissa, Number(exponent));
+}
+
+/** A number with its point so many places further right. */
+function shifted(mantissa: string, places: number): string {
+  const sign = mantissa.startsWith("-") ? "-" : "";
+  const [whole = "", fraction = ""] = mantissa.slice(sign.length).split(".");
+  if (places < 0) return `${sign}0.${"0".repeat(-places - whole.length)}${whole}${fraction}`;
+  return sign + whole + fraction.padEnd(places, "0");
 }
 
 function castToBoolean(datum: PresentDatum): Datum {

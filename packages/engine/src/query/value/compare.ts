@@ -6,7 +6,7 @@
  * are one value, null equals null, MISSING equals MISSING.
  *
  * `orderComparable` and `equalComparable` are the operators `< <= > >=` and `= !=`: what cannot be
- * compared gives MISSING, a null gives null.
+ * compared gives MISSING, NaN included, a null gives null.
  */
 
 import {
@@ -76,24 +76,35 @@ export function equalData(a: Datum, b: Datum): boolean {
  * the order of keys, at which they differ; to lack that key is to be less.
  */
 export function orderComparable(a: Datum, b: Datum): number | null | undefined {
-  if (typeof a === "number" && typeof b === "number") return compareNumbers(a, b);
+  if (typeof a === "number" && typeof b === "number") return orderNumbers(a, b);
   if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
-  if (rankOf(a) !== rankOf(b)) return undefined;
+  if (rankOf(a) !== rankOf(b) || isNotANumber(a) || isNotANumber(b)) return undefined;
   return compareAlike(a, b, orderComparable, orderObjects);
 }
 
+/** NaN is neither below nor above nor equal. */
+function orderNumbers(a: number, b: number): number | undefined {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  return a === b ? 0 : undefined;
+}
+
+function isNotANumber(datum: Datum): boolean {
+  return typeof datum === "number" && Number.isNaN(datum);
+}
+
 /**
- * The operators `=` and `!=`. Arrays and objects differ if any of their parts do; else they cannot
- * be compared if any of their parts cannot; else a null leaves it undecided.
+ * The operators `=` and `!=`. Arrays go by their first elements that are not equal, then by length;
+ * objects in the order of their keys.
  */
 export function equalComparable(a: Datum, b: Datum): boolean | null | undefined {
   if (typeof a === "string" && typeof b === "string") return equalTexts(a, b);
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;
   const rank = rankOf(a);
-  if (rank !== rankOf(b)) return undefined;
+  if (rank !== rankOf(b) || isNotANumber(a) || isNotANumber(b)) return undefined;
   if (isDatumArray(a)) return equalArrays(a, b as readonly PresentDatum[]);
   if (rank !== OBJECT_RANK) return compareData(a, b) === 0;
   return equalObjects(a as DatumObject, b as DatumObject);
@@ -219,44 +230,27 @@ function equalArrays(
   a: readonly PresentDatum[],
   b: readonly PresentDatum[],
 ): boolean | null | undefined {
-  if (a.length !== b.length) return false;
-  spend(a.length);
-  let equality: boolean | null | undefined = true;
-  for (let i = 0; i < a.length; i++) {
-    equality = both(equality, equalComparable(a[i], b[i]));
-    if (equality === false) return false;
+  const length = Math.min(a.length, b.length);
+  spend(length);
+  for (let i = 0; i < length; i++) {
+    const isEqual = equalComparable(a[i], b[i]);
+    if (isEqual !== true) return isEqual;
   }
-  return equality;
+  return a.length === b.length;
 }
 
 function equalObjects(a: DatumObject, b: DatumObject): boolean | null | undefined {
-  const keys = Object.keys(a);
-  spend(FIELD_STEPS * keys.length);
-  const others = Object.keys(b);
-  spend(FIELD_STEPS * others.length);
-  if (keys.length !== others.length) return false;
-  const isShared = (key: string): boolean => {
-    spend(FIELD_STEPS);
-    return Object.hasOwn(b, key);
-  };
-  if (!keys.every(isShared)) return false;
-  let equality: boolean | null | undefined = true;
-  for (const key of keys) {
+  const x = keysOf(a);
+  const y = keysOf(b);
+  const length = Math.min(x.length, y.length);
+  for (let i = 0; i < length; i++) {
     spend(2 * FIELD_STEPS);
-    equality = both(equality, equalComparable(a[key], b[key]));
-    if (equality === false) return false;
+    const key = x[i] as string;
+    if (key !== y[i]) return false;
+    const isEqual = equalComparable(a[key], b[key]);
+    if (isEqual !== true) return isEqual;
   }
-  return equality;
-}
-
-/** As AND: false decides, then MISSING, then null. */
-function both(
-  a: boolean | null | undefined,
-  b: boolean | null | undefined,
-): boolean | null | undefined {
-  if (a === false || b === false) return false;
-  if (a === undefined || b === undefined) return undefined;
-  return a === null || b === null ? null : true;
+  return x.length === y.length;
 }
 
 /**

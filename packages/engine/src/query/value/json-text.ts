@@ -131,9 +131,13 @@ function scalarText(datum: null | boolean | number | bigint | string): string {
     : JSON.stringify(datum);
 }
 
+/** From here on a float is written with an exponent. */
+const EXPONENT_MIN = 1e16;
+
 /** With a point or an exponent, so that it is read as a float again. JSON has no NaN. */
 function floatText(float: number): string {
   if (!Number.isFinite(float)) return "null";
+  if (Math.abs(float) >= EXPONENT_MIN) return float.toExponential();
   const text = Object.is(float, -0) ? "-0" : String(float);
   return /[.e]/.test(text) ? text : `${text}.0`;
 }

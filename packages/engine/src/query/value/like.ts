@@ -47,13 +47,17 @@ const PATTERN_LENGTH_MAX = 256 * 1024;
 const CODE_BYTES = 64;
 const SHORT_LENGTH = 1024;
 
-/** The matcher of a pattern, or undefined when the pattern is not valid or too long. */
+/**
+ * The matcher of a pattern, or undefined when the pattern is not valid or too long. A pattern that ends
+ * with its escape character, which has nothing to escape, matches nothing.
+ */
 export function compileLike(pattern: string, options: LikeOptions): Matcher | undefined {
   if (pattern.length > PATTERN_LENGTH_MAX) return undefined;
+  if (options.escape !== undefined && !isOneCharacter(options.escape)) return undefined;
   spendEach(PATTERN_WEIGHT * pattern.length);
   if (pattern.length > SHORT_LENGTH) grow(CODE_BYTES * pattern.length);
   const parts = parseLike(pattern, options.escape);
-  if (parts === undefined) return undefined;
+  if (parts === undefined) return () => false;
   if (!options.isCaseBlind) return compileParts(parts);
   const matches = compileParts(parts.map((codes) => codes.map(foldCode)));
   return matches && ((text) => matches(foldCase(text)));
@@ -64,6 +68,7 @@ export function compileLike(pattern: string, options: LikeOptions): Matcher | un
  * for ILIKE.
  */
 export function likePrefix(pattern: string, escape?: string): string | undefined {
+  if (escape !== undefined && !isOneCharacter(escape)) return undefined;
   const [first] = parseLike(pattern, escape) ?? [];
   if (first === undefined) return undefined;
   const end = first.indexOf(ANY_ONE);
@@ -73,7 +78,6 @@ export function likePrefix(pattern: string, escape?: string): string | undefined
 
 /** The pieces between the `%`; undefined when an escape character has nothing to escape. */
 function parseLike(pattern: string, escape: string | undefined): Codes[] | undefined {
-  if (escape !== undefined && !isOneCharacter(escape)) return undefined;
   const parts: Codes[] = [];
   let piece: number[] = [];
   let isEscaped = false;

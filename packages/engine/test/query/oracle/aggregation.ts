@@ -31,7 +31,7 @@ export function aggregate(name: string, values: readonly Datum[], isDistinct: bo
   const numbers = counted.filter(isNumeric);
   switch (name) {
     case "count":
-      return counted.filter((value) => value !== null).length;
+      return counted.filter((value) => value !== null && value !== false).length;
     case "sum":
       return numbers.length === 0 ? undefined : sum(numbers);
     case "avg":

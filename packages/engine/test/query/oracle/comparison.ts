@@ -1,8 +1,8 @@
 /**
  * The slow obvious evaluator: how two values compare under `=` and `<`.
  *
- * Only values of one type compare. A null inside an array or an object leaves the answer open, unless
- * something else there decides it.
+ * Only values of one type compare, and NaN with nothing. Arrays and objects go by the first of their
+ * parts that are not equal: there a null leaves the answer open.
  */
 import { compareBytes, compareNumbers, compareText, unreachable } from "@bigpeer/protocol";
 import type { ComparisonOperator } from "../../../src/query/syntax/tree.ts";
@@ -46,7 +46,7 @@ export function compareBy(
   }
 }
 
-export function isSameType(a: PresentDatum, b: PresentDatum): boolean {
+function isSameType(a: PresentDatum, b: PresentDatum): boolean {
   return kindOf(a) === kindOf(b);
 }
 
@@ -62,7 +62,10 @@ function orderOf(a: PresentDatum, b: PresentDatum): Order {
   if (!isSameType(a, b)) return "none";
   if (typeof a === "boolean") return sign(Number(a) - Number(b));
   if (typeof a === "string") return sign(compareText(a, b as string));
-  if (isNumeric(a) && isNumeric(b)) return sign(compareNumbers(unboxNumber(a), unboxNumber(b)));
+  if (isNumeric(a) && isNumeric(b)) {
+    const [x, y] = [unboxNumber(a), unboxNumber(b)];
+    return Number.isNaN(x) || Number.isNaN(y) ? "none" : sign(compareNumbers(x, y));
+  }
   if (a instanceof Uint8Array) return sign(compareBytes(a, b as Uint8Array));
   if (isDatumArray(a)) return listOrder(a, b as readonly PresentDatum[]);
   return objectOrder(a as DatumObject, b as DatumObject);
@@ -89,18 +92,28 @@ function objectOrder(a: DatumObject, b: DatumObject): Order {
   return 0;
 }
 
-/** False if any parts differ, else MISSING if any do not compare, else null if any is null. */
+/** The first parts that are not equal say what the whole is, then whether there are more of them. */
 function equality(a: PresentDatum, b: PresentDatum): boolean | null | undefined {
   if (a === null || b === null) return null;
   if (!isSameType(a, b)) return undefined;
   const isPlain = !isDatumArray(a) && !isDatumObject(a);
-  if (isPlain || a instanceof Uint8Array) return orderOf(a, b) === 0;
-  const [parts, others] = [Object.entries(a), new Map(Object.entries(b))];
-  if (parts.length !== others.size || parts.some(([key]) => !others.has(key))) return false;
-  const answers = parts.map(([key, part]) => equality(part, others.get(key) as PresentDatum));
-  if (answers.includes(false)) return false;
-  if (answers.includes(undefined)) return undefined;
-  return answers.includes(null) ? null : true;
+  if (isPlain || a instanceof Uint8Array) {
+    const order = orderOf(a, b);
+    return order === "none" ? undefined : order === 0;
+  }
+  const [parts, others] = [entriesOf(a), entriesOf(b as typeof a)];
+  for (const [i, [key, part]] of parts.entries()) {
+    const other = others[i];
+    if (other === undefined) break;
+    const isEqual = key === other[0] ? equality(part, other[1]) : false;
+    if (isEqual !== true) return isEqual;
+  }
+  return parts.length === others.length;
+}
+
+function entriesOf(of: readonly PresentDatum[] | DatumObject): [string, PresentDatum][] {
+  const entries: [string, PresentDatum][] = Object.entries(of);
+  return isDatumArray(of) ? entries : entries.sort(([a], [b]) => compareText(a, b));
 }
 
 function sign(difference: number): -1 | 0 | 1 {

@@ -13,6 +13,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import type { Run } from "../../../src/query/frame/frame.ts";
+import { withoutValue } from "../../../src/query/functions/function.ts";
 import { findFunction } from "../../../src/query/functions/table.ts";
 import type {
   BetweenNode,
@@ -46,7 +47,7 @@ import {
 import { AGGREGATES, aggregate } from "./aggregation.ts";
 import { calculate, negate } from "./arithmetic.ts";
 import { castTo } from "./cast.ts";
-import { compareBy, isSameType } from "./comparison.ts";
+import { compareBy } from "./comparison.ts";
 import { matchText } from "./text-match.ts";
 
 /** What the names of an expression mean in one row. */
@@ -148,10 +149,11 @@ function parameter(name: string, { run }: Scope): Datum {
   throw new Error(`expected the parameter ${name}`);
 }
 
-/** A variable, else a FROM term, else a field of the only one, else a column. */
+/** A variable, else a column, else a FROM term, else a field of the only one. `_id` is a field first. */
 function lookUp(name: string, scope: Scope): Outcome {
   const variable = scope.variables.find(([known]) => known === name);
   if (variable !== undefined) return variable[1];
+  if (scope.columns?.has(name) === true && name !== "_id") return scope.columns.get(name);
   if (scope.documents.has(name)) return scope.documents.get(name);
   for (let outer = scope.around; outer !== undefined; outer = outer.around) {
     const found = outer.variables.find(([known]) => known === name);
@@ -187,16 +189,17 @@ function element(node: ElementNode, scope: Scope): Outcome {
 
 function object(node: ObjectNode, scope: Scope): Outcome {
   const made: MutableObject = {};
+  let isNamed = true;
   for (const { key, value } of node.entries) {
     const name = evaluate(key, scope);
     const field = evaluate(value, scope);
     if (name instanceof Failure) return name;
     if (field instanceof Failure) return field;
-    if (name === undefined || field === undefined) continue;
-    if (typeof name !== "string") throw new Error("expected a key that is text");
-    put(made, name, field);
+    if (name === undefined || name === null || field === undefined) continue;
+    if (typeof name === "string") put(made, name, field);
+    else isNamed = false;
   }
-  return made;
+  return isNamed ? made : null;
 }
 
 function put(made: MutableObject, key: string, field: PresentDatum): void {
@@ -262,9 +265,11 @@ function isTruthValue(outcome: Outcome): boolean {
 }
 
 function concatenate(a: Datum, b: Datum): Outcome {
-  for (const each of [a, b]) if (each === undefined || each === null) return each;
-  if (typeof a === "string" && typeof b === "string") return a + b;
-  return new Failure("expected text");
+  for (const each of [a, b]) {
+    if (each === undefined || each === null) return each;
+    if (typeof each !== "string") return new Failure("expected text");
+  }
+  return `${a as string}${b as string}`;
 }
 
 function compare(
@@ -290,26 +295,25 @@ function compareDatums(operator: ComparisonOperator, a: Datum, b: Datum): Outcom
 }
 
 function isIn({ operand, list }: InNode, scope: Scope): Outcome {
-  return all([operand, list], scope, ([a, members]) => {
-    if (a === undefined || members === undefined) return undefined;
-    if (!isDatumArray(members)) return new Failure("expected an array");
-    if (a === null) return null;
-    const present = members.filter((member) => member !== null);
-    if (!present.every((member) => isSameType(a, member))) return new Failure("mixed types");
-    const answers = members.map((member) => compareDatums("=", a, member));
-    if (answers.includes(true)) return true;
-    return answers.every((answer) => answer === false) ? false : null;
+  return after(evaluate(operand, scope), (a) => {
+    if (a === undefined || a === null) return a;
+    return after(evaluate(list, scope), (members) => {
+      if (members === undefined) return undefined;
+      if (!isDatumArray(members)) return new Failure("expected an array");
+      const answers = members.map((member) => compareDatums("=", a, member));
+      if (answers.includes(undefined)) return new Failure("mixed types");
+      if (answers.includes(true)) return true;
+      return answers.every((answer) => answer === false) ? false : null;
+    });
   });
 }
 
-/** A bound that says nothing leaves it open even when the other bound would decide. */
+/** What the lower bound says, unless it is true: then what the upper one says. */
 function between({ operand, low, high }: BetweenNode, scope: Scope): Outcome {
   return all([operand, low, high], scope, ([a, from, to]) => {
     if (a === undefined || from === undefined || to === undefined) return undefined;
-    if (a === null || from === null || to === null) return null;
-    const [isAbove, isBelow] = [compareBy(">=", a, from), compareBy("<=", a, to)];
-    if (isAbove === undefined || isBelow === undefined) return undefined;
-    return isAbove === null || isBelow === null ? null : isAbove && isBelow;
+    const isAbove = compareDatums(">=", a, from);
+    return isAbove === true ? compareDatums("<=", a, to) : isAbove;
   });
 }
 
@@ -381,8 +385,7 @@ function arrayOf(value: Expression, scopes: readonly Scope[]): Outcome {
   const made: PresentDatum[] = [];
   for (const scope of scopes) {
     const outcome = evaluate(value, scope);
-    if (outcome instanceof Failure) return outcome;
-    if (outcome !== undefined) made.push(outcome);
+    if (!(outcome instanceof Failure) && outcome !== undefined) made.push(outcome);
   }
   return made;
 }
@@ -392,8 +395,7 @@ function objectOf(key: Expression, value: Expression, scopes: readonly Scope[]):
   for (const scope of scopes) {
     const name = evaluate(key, scope);
     const field = evaluate(value, scope);
-    if (name instanceof Failure) return name;
-    if (field instanceof Failure) return field;
+    if (name instanceof Failure || field instanceof Failure) continue;
     if (typeof name === "string" && field !== undefined) put(made, name, field);
   }
   return made;
@@ -404,10 +406,8 @@ function call(node: CallNode, scope: Scope): Outcome {
   const spec = findFunction(node.name);
   if (spec === undefined) throw new Error(`expected a function, found ${node.name}`);
   return all(node.args, scope, (args) => {
-    if (spec.nulls === "pass") {
-      if (args.includes(undefined)) return undefined;
-      if (args.includes(null)) return null;
-    }
+    const isOpen = args.some((arg) => arg === undefined || arg === null);
+    if (spec.nulls === "pass" && isOpen) return withoutValue(args, spec.checks);
     return spec.apply(args, scope.run);
   });
 }

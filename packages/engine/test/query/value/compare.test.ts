@@ -187,20 +187,30 @@ describe("the operators", () => {
     expect(equalComparable([1], [1, 0])).toBe(false);
   });
 
-  test("a null inside an array leaves open what the rest does not decide", () => {
+  test("the first elements that are not equal decide, also when one is null", () => {
     expect(equalComparable([1, null], [1, null])).toBeNull();
     expect(equalComparable([1, null], [2, null])).toBe(false);
-    expect(equalComparable([null, 1], [null, 2])).toBe(false);
+    expect(equalComparable([null, 1], [null, 2])).toBeNull();
+    expect(equalComparable([null], [null, null])).toBeNull();
     expect(equalComparable([1, null], [1])).toBe(false);
     expect(orderComparable([null], [null])).toBeNull();
     expect(orderComparable([1, null], [2, null])).toBe(-1);
     expect(orderComparable([], [null])).toBe(-1);
   });
 
-  test("what cannot be compared inside an array decides before a null", () => {
+  test("the first elements that are not equal decide, also when they cannot be compared", () => {
     expect(equalComparable([1], ["1"])).toBe(MISSING);
-    expect(equalComparable([null, 1], [null, "1"])).toBe(MISSING);
-    expect(equalComparable([1, 2], ["1", 3])).toBe(false);
+    expect(equalComparable([1], ["1", 2])).toBe(MISSING);
+    expect(equalComparable([null, 1], [null, "1"])).toBeNull();
+    expect(equalComparable([1, 2], ["1", 3])).toBe(MISSING);
+    expect(equalComparable([1, "2"], [2, 2])).toBe(false);
+  });
+
+  test("NaN compares with nothing, not even with itself", () => {
+    for (const other of [Number.NaN, 1, 2n ** 60n, new Float(1)]) {
+      expect(equalComparable(Number.NaN, other)).toBe(MISSING);
+      expect(orderComparable(other, Number.NaN)).toBe(MISSING);
+    }
   });
 
   test("objects are equal whatever the order of their keys", () => {

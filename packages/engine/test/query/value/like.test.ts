@@ -66,8 +66,8 @@ test("the character after the escape character stands for itself", () => {
   expect(isLike("a_", "a😀_", "😀")).toBe(true);
 });
 
-test("an escape character with nothing behind it is not valid, nor one that is not one character", () => {
-  expect(isLike("a!", "a!", "!")).toBeUndefined();
+test("a pattern that ends with its escape character matches nothing; that is one character", () => {
+  for (const text of ["a!", "a", "", "!"]) expect(isLike(text, "a!", "!")).toBe(false);
   expect(isLike("a", "a", "")).toBeUndefined();
   expect(isLike("a", "a", "!!")).toBeUndefined();
 });
