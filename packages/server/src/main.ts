@@ -4,16 +4,11 @@
  */
 
 import { isatty } from "node:tty";
-import { setFlagsFromString } from "node:v8";
 import { runCommand } from "./commands.ts";
 import { HeapGrowth } from "./heap-growth.ts";
 
 // What the process writes is for its owner alone.
 process.umask(0o077);
-
-// The host collects what is dead when the heap has grown by this much, and not when it has doubled
-// twice: bounds count what is alive, and what is not collected yet is memory of the machine as well.
-setFlagsFromString("--heap-growing-percent=60");
 
 // Whoever reads our output may go away; that is no reason to end a server.
 process.stdout.on("error", () => {});
