@@ -6,6 +6,7 @@
  * use the machine. Where the system does not tell it, the time on the wall stands in its place.
  */
 import { appendFileSync, openSync, readSync } from "node:fs";
+import { isMainThread } from "node:worker_threads";
 
 const LOOK_MS = 10;
 const NOTED_MS = 25;
@@ -38,4 +39,5 @@ function look() {
   }
 }
 
-if (file !== undefined) setInterval(look, LOOK_MS).unref();
+// Other threads load it too; what they do keeps nobody waiting.
+if (file !== undefined && isMainThread) setInterval(look, LOOK_MS).unref();

@@ -9,9 +9,10 @@
 import type { Value } from "@bigpeer/protocol";
 import type { Key, KeyEntry, KeyRange, Reader, Writes } from "../platform.ts";
 import { KeyOrder, RUN_MAX } from "./key-order.ts";
+import { WriteSet } from "./write-set.ts";
 
 export class Overlay implements Reader {
-  #writes = new Map<Key, Value | undefined>();
+  #writes = new WriteSet();
   #parent: Reader;
   /** The kinds of own keys, a bit for each: a read of another kind need not look at any of them. */
   #kinds = 0;
@@ -126,14 +127,13 @@ export class Overlay implements Reader {
   }
 
   #set(key: Key, value: Value | undefined): void {
-    const { size } = this.#writes;
     if (this.#walks !== undefined) this.#keepFor(this.#walks, key);
-    this.#writes.set(key, value);
+    const isNew = this.#writes.put(key, value);
     if (value === undefined) this.#removedKinds |= kindOf(key);
-    if (this.#writes.size === size) return;
+    if (!isNew) return;
     this.#kinds |= kindOf(key);
     if (this.#order !== undefined) this.#order.add(key);
-    else if (size + 1 === RUN_MAX) this.#order = orderOf(this.#writes.keys());
+    else if (this.#writes.size === RUN_MAX) this.#order = orderOf(this.#writes.keys());
   }
 
   /** What a key is before it is written to, for the walks that will come to it. */

@@ -1,0 +1,96 @@
+/**
+ * WriteSet: the keys that were written with their values, of which there may be millions.
+ *
+ * A Map of so many entries copies all of them when it grows, which takes long, and nobody else has a turn
+ * meanwhile. So a large set is parted by a hash of the keys, and only one part grows at a time.
+ */
+
+import type { Value } from "@bigpeer/protocol";
+import type { Key, Writes } from "../platform.ts";
+
+type Part = Map<Key, Value | undefined>;
+
+/** Keys of a set that becomes a parted one: moving them takes about ten milliseconds. */
+export const PARTED_AT = 32_768;
+
+/** A power of two: of a million operations each part has about fifty thousand keys. */
+const PARTS = 64;
+
+const FNV_START = 0x811c9dc5 | 0;
+const FNV_PRIME = 0x01000193;
+
+export class WriteSet implements Writes {
+  #first: Part = new Map();
+  /** Undefined while all are in the first. */
+  #parts: Part[] | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Keys of the largest part: as many are copied when it grows. */
+  get partSize(): number {
+    return Math.max(...(this.#parts ?? [this.#first]).map(({ size }) => size));
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#partOf(key).get(key);
+  }
+
+  has(key: Key): boolean {
+    return this.#partOf(key).has(key);
+  }
+
+  /** Whether the key is new. */
+  put(key: Key, value: Value | undefined): boolean {
+    const part = this.#partOf(key);
+    const { size } = part;
+    part.set(key, value);
+    if (part.size === size) return false;
+    this.#size++;
+    if (this.#size === PARTED_AT) this.#split();
+    return true;
+  }
+
+  forEach(take: (value: Value | undefined, key: Key, writes: Writes) => void): void {
+    for (const part of this.#parts ?? [this.#first]) {
+      part.forEach((value, key) => take(value, key, this));
+    }
+  }
+
+  *entries(): MapIterator<[Key, Value | undefined]> {
+    for (const part of this.#parts ?? [this.#first]) yield* part;
+  }
+
+  *keys(): MapIterator<Key> {
+    for (const part of this.#parts ?? [this.#first]) yield* part.keys();
+  }
+
+  *values(): MapIterator<Value | undefined> {
+    for (const part of this.#parts ?? [this.#first]) yield* part.values();
+  }
+
+  [Symbol.iterator](): MapIterator<[Key, Value | undefined]> {
+    return this.entries();
+  }
+
+  #partOf(key: Key): Part {
+    if (this.#parts === undefined) return this.#first;
+    return this.#parts[hashOf(key) & (PARTS - 1)] as Part;
+  }
+
+  #split(): void {
+    const all = this.#first;
+    this.#first = new Map();
+    this.#parts = Array.from({ length: PARTS }, () => new Map());
+    for (const [key, value] of all) this.#partOf(key).set(key, value);
+  }
+}
+
+/** FNV-1a, with its upper half in the lower one. */
+function hashOf(key: Key): number {
+  let hash = FNV_START;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), FNV_PRIME);
+  return hash ^ (hash >>> 16);
+}
