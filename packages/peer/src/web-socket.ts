@@ -47,7 +47,7 @@ export function dialWebSocket(url: string, handlers: DialHandlers): DialHandle {
     }
   });
   socket.on("unexpected-response", (_request, { statusCode }) => {
-    reason ??= `expected a Big Peer at ${url}, found HTTP status ${statusCode}`;
+    reason ??= wordsOfStatus(statusCode, url);
     socket.terminate();
   });
   // It is followed by `close`.
@@ -60,6 +60,15 @@ export function dialWebSocket(url: string, handlers: DialHandlers): DialHandle {
   });
   return { close, pause: () => socket.pause(), resume: () => socket.resume() };
 }
+
+/** What asks for an upgrade after we did was not told so: something in between left it out. */
+function wordsOfStatus(status: number | undefined, url: string): string {
+  const reason = `expected a Big Peer at ${url}, found HTTP status ${status}`;
+  if (status !== UPGRADE_REQUIRED) return reason;
+  return `${reason}; does a proxy in between pass on WebSockets (the headers Upgrade and Connection)?`;
+}
+
+const UPGRADE_REQUIRED = 426;
 
 function wordsOf(error: NodeJS.ErrnoException, url: string): string {
   // The text of the TLS library says where in its source that was noticed.

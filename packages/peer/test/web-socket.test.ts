@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { dialWebSocket } from "../src/web-socket.ts";
 
 /** A web server without WebSockets. */
-async function listen(): Promise<number> {
-  const server = createServer((_request, response) => response.writeHead(404).end("nothing here"));
+async function listen(status = 404): Promise<number> {
+  const server = createServer((_request, response) => response.writeHead(status).end("none here"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.close();
@@ -27,6 +27,13 @@ function reasonOf(url: string): Promise<string> {
 test("a place without a Big Peer is told by its answer", async () => {
   const url = `ws://127.0.0.1:${await listen()}/sync`;
   expect(await reasonOf(url)).toBe(`expected a Big Peer at ${url}, found HTTP status 404`);
+});
+
+test("status 426 asks about a proxy: the upgrade that we asked for did not get there", async () => {
+  const url = `ws://127.0.0.1:${await listen(426)}/sync`;
+  expect(await reasonOf(url)).toBe(
+    `expected a Big Peer at ${url}, found HTTP status 426; does a proxy in between pass on WebSockets (the headers Upgrade and Connection)?`,
+  );
 });
 
 test("a server that does not speak TLS is told in words", async () => {

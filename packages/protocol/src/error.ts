@@ -62,6 +62,8 @@ export interface ErrorDetails {
   readonly place?: TextPlace | undefined;
   /** What would have been right there. */
   readonly expected?: string | undefined;
+  /** What was probably meant, or what helps; the message ends with it. */
+  readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -70,16 +72,25 @@ export class PeerError extends Error {
   readonly at: string | undefined;
   readonly place: TextPlace | undefined;
   readonly expected: string | undefined;
+  readonly hint: string | undefined;
+  /** What is wrong, without place and hint. */
+  readonly reason: string;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     const at = details.at ?? (details.place && describePlace(details.place));
     const place = at === undefined ? "" : ` at ${at}`;
-    super(message + place, details.cause === undefined ? undefined : { cause: details.cause });
+    const hint = details.hint === undefined ? "" : `; ${details.hint}`;
+    super(
+      message + place + hint,
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = "PeerError";
     this.code = code;
     this.at = at;
     this.place = details.place;
     this.expected = details.expected;
+    this.hint = details.hint;
+    this.reason = message;
   }
 }
 

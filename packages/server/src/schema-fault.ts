@@ -51,8 +51,18 @@ export function findFault(
     if (isArray(value)) return countFault(schema, value, at) ?? elementFault(schema, value, at);
     return undefined;
   }
-  const message = `expected ${describe(schema)}, found ${kindOf(value)}`;
-  return { message, at: at === "" ? "the body" : at };
+  if (at === "") return { message: mismatch(describe(schema), value), at: "the body" };
+  return { message: fieldMismatch(describe(schema), value), at };
+}
+
+/** A field of another kind, or none where there must be one. */
+export function fieldMismatch(expected: string, value: Value | undefined): string {
+  if (value === undefined) return `missing required field: expected ${expected}`;
+  return mismatch(expected, value);
+}
+
+function mismatch(expected: string, value: Value | undefined): string {
+  return `expected ${expected}, found ${kindOf(value)}`;
 }
 
 function countFault(

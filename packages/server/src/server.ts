@@ -31,10 +31,15 @@ import { LinkHost } from "./link/link-host.ts";
 import { describeError, type Log } from "./log.ts";
 import { requestLine } from "./log-events.ts";
 import { Maintenance } from "./maintenance.ts";
-import { type ManagementServer, startManagement } from "./management/management-server.ts";
+import {
+  type ManagementServer,
+  managementElsewhere,
+  startManagement,
+} from "./management/management-server.ts";
 import { Metrics } from "./metrics.ts";
 import { metricsEndpoint } from "./metrics-endpoint.ts";
 import { openApiEndpoints } from "./openapi/openapi-endpoints.ts";
+import { startPageEndpoint } from "./openapi/start-page.ts";
 import { prepareQuickstart, type Quickstart } from "./quickstart.ts";
 import { weakProviders } from "./registry/auth-provider.ts";
 import { SHARED_TOKEN_LENGTH_MIN } from "./registry/provider-fields.ts";
@@ -266,6 +271,7 @@ export class RunningServer {
       links: this.#links,
       log,
       platform,
+      dataUrl: () => this.#config.publicUrl ?? this.#http?.url,
       health: () => this.#health,
       onRefused: (bound) => this.#metrics.boundMet(bound),
       onAnswered: (answered) => this.#note(answered),
@@ -325,7 +331,9 @@ export class RunningServer {
         login,
         ...openApi.endpoints,
         ...syncEndpoints(),
+        startPageEndpoint(VERSION),
       ],
+      elsewhere: managementElsewhere,
       dataEndpoints: [...data, ...devices, ...attachments, ...openApi.dataEndpoints],
       cors,
       log,

@@ -8,30 +8,43 @@
 import { type ErrorCode, PeerError, type TextPlace } from "@bigpeer/protocol";
 import type { Steps } from "../steps.ts";
 
+export interface FaultDetails {
+  readonly expected?: string | undefined;
+  readonly hint?: string | undefined;
+}
+
 /** A fault of which only the offset is known yet. */
 export class Fault extends Error {
   readonly code: ErrorCode;
   readonly offset: number | undefined;
   readonly expected: string | undefined;
+  /** What is wrong, without the hint: the place stands between the two. */
+  readonly reason: string;
+  /** What was probably meant, or what helps. */
+  readonly hint: string | undefined;
 
-  constructor(code: ErrorCode, message: string, offset?: number, expected?: string) {
-    super(message);
+  constructor(code: ErrorCode, reason: string, offset?: number, details: FaultDetails = {}) {
+    const { expected, hint } = details;
+    super(hint === undefined ? reason : `${reason}; ${hint}`);
+    this.reason = reason;
+    this.hint = hint;
     this.code = code;
     this.offset = offset;
     this.expected = expected;
   }
 }
 
-export function syntaxFault(expected: string, found: string, offset: number): Fault {
-  return new Fault("query.syntax", `expected ${expected}, found ${found}`, offset, expected);
+export function syntaxFault(expected: string, found: string, offset: number, hint?: string): Fault {
+  const reason = `expected ${expected}, found ${found}`;
+  return new Fault("query.syntax", reason, offset, { expected, hint });
 }
 
-export function semanticFault(message: string, offset?: number): Fault {
-  return new Fault("query.semantic", message, offset);
+export function semanticFault(reason: string, offset?: number, hint?: string): Fault {
+  return new Fault("query.semantic", reason, offset, { hint });
 }
 
-export function evaluationFault(message: string, offset?: number): Fault {
-  return new Fault("query.evaluation", message, offset);
+export function evaluationFault(reason: string, offset?: number, hint?: string): Fault {
+  return new Fault("query.evaluation", reason, offset, { hint });
 }
 
 const NEAR_LENGTH_MAX = 24;
@@ -39,9 +52,9 @@ const NEAR_LENGTH_MAX = 24;
 /** The error for the caller: any Fault gets its place, everything else is returned as it is. */
 export function locate(error: unknown, text: string): unknown {
   if (!(error instanceof Fault)) return error;
-  const { code, message, offset, expected } = error;
-  if (offset === undefined) return new PeerError(code, message);
-  return new PeerError(code, message, { place: placeOf(text, offset), expected });
+  const { code, reason, offset, expected, hint } = error;
+  if (offset === undefined) return new PeerError(code, reason, { hint });
+  return new PeerError(code, reason, { place: placeOf(text, offset), expected, hint });
 }
 
 /** Runs a stage that knows no more of its text than offsets. */

@@ -9,8 +9,14 @@ const LENGTH_MAX = 64;
 
 /** `'x'; did you mean y?`, or the quoted name alone when no known one is near. */
 export function unknownName(name: string, known: Iterable<string>): string {
+  const hint = nameHint(name, known);
+  return hint === undefined ? quoteName(name) : `${quoteName(name)}; ${hint}`;
+}
+
+/** `did you mean y?`; undefined when no known name is near. */
+export function nameHint(name: string, known: Iterable<string>): string | undefined {
   const near = nearest(name, known);
-  return near === undefined ? quoteName(name) : `${quoteName(name)}; did you mean ${near}?`;
+  return near === undefined ? undefined : `did you mean ${near}?`;
 }
 
 export function quoteName(name: string): string {

@@ -14,6 +14,14 @@ export function chooseForm(accept: string | undefined): AnswerForm {
   return accept === undefined ? "json" : forms.of(accept);
 }
 
+/** Whether a page is asked for rather than JSON, by the header Accept. */
+export function prefersHtml(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const wishes = parseWishes(accept);
+  const html = weightOfFirst(wishes, ["text/html", "text/*"]) ?? 0;
+  return html > (weightOfFirst(wishes, ["application/json", "application/*"]) ?? 0);
+}
+
 /** By the header Accept-Encoding. At equal weight br before gzip, and both before none. */
 export function chooseCoding(acceptEncoding: string | undefined): Coding {
   return acceptEncoding === undefined ? "identity" : codings.of(acceptEncoding);

@@ -22,6 +22,12 @@ export class Refusal extends Error {
   }
 }
 
+/** For a request to a path of WebSockets that asks for none; `what` is done there. */
+export function upgradeMessage(what: string): string {
+  const cause = "if a proxy stands in between, does it pass on the headers Upgrade and Connection?";
+  return `expected a WebSocket: this is where ${what}; ${cause}`;
+}
+
 /** What is not possible now and may be in a while. */
 export function unavailable(message: string, retryAfterSeconds: number): Refusal {
   return new Refusal(503, message, { "retry-after": String(retryAfterSeconds) });

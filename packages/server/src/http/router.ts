@@ -51,6 +51,8 @@ export type FailureBody = (message: string, refusal: Refusal) => Value;
 export interface RouterOptions {
   readonly endpoints: readonly Endpoint[];
   readonly dataEndpoints: readonly Endpoint[];
+  /** Where a path is found that is not here; undefined when nothing is known of it. */
+  readonly elsewhere?: (path: string) => string | undefined;
   /** Where there is no endpoint. */
   readonly failureBody?: FailureBody;
   /** Without it no other page may call. */
@@ -70,6 +72,11 @@ interface Found {
   readonly place: Place;
 }
 
+/** Whether a path is one of the data API, whichever operation it names. */
+export function isDataPath(path: string): boolean {
+  return DATA_PATH.test(path);
+}
+
 const DATA_PATH = /^(?:\/([^/]+))?\/api\/(v[45])(\/.*)$/;
 
 /** Targets that are remembered, and how long they may be. */
@@ -82,6 +89,7 @@ export class Router {
   readonly #endpoints: PathTable<Endpoint>;
   readonly #dataEndpoints: PathTable<Endpoint>;
   readonly #failureBody: FailureBody;
+  readonly #elsewhere: (path: string) => string | undefined;
   /** What was found, by target: a client asks the same few again and again. */
   readonly #known = new Map<string, Found>();
 
@@ -89,6 +97,7 @@ export class Router {
     this.#log = options.log;
     this.#cors = cors;
     this.#failureBody = options.failureBody ?? messageBody;
+    this.#elsewhere = options.elsewhere ?? (() => undefined);
     this.#endpoints = new PathTable(endpoints);
     this.#dataEndpoints = new PathTable(dataEndpoints);
   }
@@ -100,9 +109,7 @@ export class Router {
     const endpoint = found?.endpoint;
     try {
       if (request.fault !== undefined) throw new Refusal(400, request.fault);
-      if (found?.isExact !== true) {
-        throw new Refusal(404, `there is nothing at ${pathOf(target).slice(0, PATH_SHOWN_MAX)}`);
-      }
+      if (found?.isExact !== true) throw this.#absent(pathOf(target));
       const answer = await this.#ask(found, request);
       const encoded = this.#encode(answer, request, endpoint);
       const routed = encoded instanceof Promise ? await encoded : encoded;
@@ -119,6 +126,12 @@ export class Router {
         return await this.#refuse(this.#unexpected(second, request.id), request, endpoint);
       }
     }
+  }
+
+  #absent(path: string): Refusal {
+    const message = `there is nothing at ${path.slice(0, PATH_SHOWN_MAX)}`;
+    const elsewhere = this.#elsewhere(path);
+    return new Refusal(404, elsewhere === undefined ? message : `${message}: ${elsewhere}`);
   }
 
   async #refuse(

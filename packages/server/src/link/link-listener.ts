@@ -10,7 +10,7 @@ import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
 import { networkOf } from "../http/client-address.ts";
 import { type HttpServer, listenHttp, type UpgradeRequest } from "../http/http-server.ts";
-import { Refusal, unavailable } from "../http/refusal.ts";
+import { Refusal, unavailable, upgradeMessage } from "../http/refusal.ts";
 import { messageBody, pathOf, Router } from "../http/router.ts";
 import {
   LINGER_MS_MAX,
@@ -182,7 +182,7 @@ function linkEndpoint() {
     failureBody: messageBody,
     answer: (): never => {
       const headers = { upgrade: "websocket" };
-      throw new Refusal(426, "expected a WebSocket: this is where Big Peers are linked", headers);
+      throw new Refusal(426, upgradeMessage("Big Peers are linked"), headers);
     },
   };
 }

@@ -16,7 +16,7 @@ import {
   listenHttp,
   type RefusedBound,
 } from "../http/http-server.ts";
-import { Router } from "../http/router.ts";
+import { isDataPath, Router } from "../http/router.ts";
 import type { Log } from "../log.ts";
 import { requestLine } from "../log-events.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -54,6 +54,8 @@ export interface ManagementOptions {
   readonly links?: LinkReports;
   readonly log: Log;
   readonly platform: Platform;
+  /** Where the data API is; asked when somebody looks for it here. */
+  readonly dataUrl?: () => string | undefined;
   /** What is told at `/health/ready`. */
   readonly health?: () => Health;
   /** See HttpOptions. */
@@ -71,6 +73,7 @@ export async function startManagement(options: ManagementOptions): Promise<Manag
   const router = new Router({
     endpoints: [...managementEndpoints(options), ...healthEndpoints(health)],
     dataEndpoints: [],
+    elsewhere: (path) => elsewhere(path, options.dataUrl?.()),
     failureBody: problemBody,
     log,
   });
@@ -126,6 +129,22 @@ function managementEndpoints(options: ManagementOptions) {
   });
   const host = { config, registry, apps, links, gate, platform, log };
   return RESOURCES.map((resource) => managementEndpoint(host, resource));
+}
+
+/** For the data port: where the paths of this API are. Its address is not for everybody. */
+export function managementElsewhere(path: string): string | undefined {
+  if (!path.startsWith("/namespace/")) return undefined;
+  return "this is the data API; the management API has a port of its own (the setting management-port)";
+}
+
+/** Paths of the data port that are not of the data API itself. */
+const DATA_PORT_PATH =
+  /^(?:\/docs|\/openapi\.json|\/metrics|(?:\/[^/]+)?(?:\/sync|\/auth\/login))$/;
+
+function elsewhere(path: string, dataUrl: string | undefined): string | undefined {
+  if (!isDataPath(path) && !DATA_PORT_PATH.test(path)) return undefined;
+  const where = dataUrl === undefined ? "at the port of the setting port" : `at ${dataUrl}`;
+  return `this is the management API; the data API is ${where}`;
 }
 
 function noteAnswer(log: Log, { request, operation, status, elapsedMs }: Answered): void {

@@ -5,6 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { type Answer, contentAnswer, type Headers } from "../http/answer.ts";
+import { withVary } from "../http/answer-encoding.ts";
 import { COMPRESSED_SIZE_MIN, type Compressed, compress } from "../http/compression.ts";
 import { isNamedBy } from "../http/entity-tag.ts";
 import type { HttpRequest } from "../http/http-request.ts";
@@ -28,7 +29,7 @@ export class FixedContent {
     if (isNamedBy(headers["if-none-match"], own["etag"] ?? "")) {
       const { "content-type": _, ...kept } = own;
       const nothing = new Uint8Array();
-      const head = { ...kept, vary: "accept-encoding" };
+      const head = withVary(kept, "accept-encoding");
       return contentAnswer(304, { kind: "bytes", bytes: nothing }, head);
     }
     const { coding, bytes } = await this.#code(chooseCoding(headers["accept-encoding"]));

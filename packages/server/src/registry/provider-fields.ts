@@ -12,7 +12,7 @@ import {
   type Value,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { kindOf } from "../schema-fault.ts";
+import { fieldMismatch, kindOf } from "../schema-fault.ts";
 
 export type JwtKeys =
   | { readonly secret: string }
@@ -89,7 +89,7 @@ export class ProviderFields {
     if (Number.isInteger(value) && Number(value) >= min && Number(value) <= max) {
       return Number(value);
     }
-    throw this.#fault(name, `an integer from ${min} to ${max}`, kindOf(value));
+    throw providerFault(`an integer from ${min} to ${max}`, value, `${this.at}.${name}`);
   }
 
   permission(): Permissions | undefined {
@@ -201,5 +201,5 @@ function isPublicKey(key: Value): boolean {
 }
 
 export function providerFault(expected: string, value: Value | undefined, at: string): PeerError {
-  return new PeerError("value.invalid", `expected ${expected}, found ${kindOf(value)}`, { at });
+  return new PeerError("value.invalid", fieldMismatch(expected, value), { at });
 }

@@ -8,7 +8,7 @@ import { lastAnswer } from "../http/broken-request.ts";
 import type { Cors } from "../http/cors.ts";
 import type { UpgradeRequest, Upgrades } from "../http/http-server.ts";
 import { PathTable } from "../http/path-table.ts";
-import { Refusal, unavailable } from "../http/refusal.ts";
+import { Refusal, unavailable, upgradeMessage } from "../http/refusal.ts";
 import { nextRequestId } from "../http/request-id.ts";
 import { type Endpoint, messageBody, pathOf } from "../http/router.ts";
 import { LINGER_MS_MAX } from "../limits.ts";
@@ -46,7 +46,7 @@ export function syncEndpoints(): Endpoint[] {
     failureBody: messageBody,
     answer: () => {
       const headers = { upgrade: "websocket" };
-      throw new Refusal(426, "expected a WebSocket: this is where peers sync", headers);
+      throw new Refusal(426, upgradeMessage("peers sync"), headers);
     },
   }));
 }

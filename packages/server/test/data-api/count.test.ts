@@ -51,8 +51,12 @@ test("CountRequest: args may be left out or null", async () => {
 });
 
 test.each<[string, object, string]>([
-  ["collection is required", { query: "true" }, "expected text, found nothing at collection"],
-  ["query is required", { collection: "cars" }, "expected text, found nothing at query"],
+  [
+    "collection is required",
+    { query: "true" },
+    "missing required field: expected text at collection",
+  ],
+  ["query is required", { collection: "cars" }, "missing required field: expected text at query"],
   [
     "collection is text",
     { collection: 1, query: "true" },

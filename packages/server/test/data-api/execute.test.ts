@@ -71,7 +71,7 @@ test.each<[string, Value, string]>([
   ["no object", [], "expected an object, found an array at the body"],
   ["null", null, "expected an object, found null at the body"],
   ["binary", new Uint8Array(1), "expected an object, found binary at the body"],
-  ["no statement", {}, "expected text, found nothing at statement"],
+  ["no statement", {}, "missing required field: expected text at statement"],
   ["a number as statement", { statement: 1 }, "expected text, found the number 1 at statement"],
   ["an object as statement", { statement: {} }, "expected text, found an object at statement"],
   [
@@ -92,7 +92,9 @@ test.each<[string, Value, string]>([
 
 test("[H6] fields of a field named __proto__ are not fields of the body", () => {
   const body = parseJson('{"__proto__":{"statement":"SELECT 1"}}');
-  expect(() => checkQueryRequest(body)).toThrow("expected text, found nothing at statement");
+  expect(() => checkQueryRequest(body)).toThrow(
+    "missing required field: expected text at statement",
+  );
 });
 
 test("[H6] arguments that are nested too deeply are refused, not followed", async () => {

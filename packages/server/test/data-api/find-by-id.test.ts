@@ -47,8 +47,8 @@ test("[H24] FindByIdRequest: serializedAs is latestValues unless it says latestV
 });
 
 test.each<[string, object, string]>([
-  ["collection is required", { id: 1 }, "expected text, found nothing at collection"],
-  ["id is required", { collection: "cars" }, "expected a value, found nothing at id"],
+  ["collection is required", { id: 1 }, "missing required field: expected text at collection"],
+  ["id is required", { collection: "cars" }, "missing required field: expected a value at id"],
   [
     "formatAttachment is a boolean",
     { collection: "cars", id: 1, formatAttachment: "yes" },

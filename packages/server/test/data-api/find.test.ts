@@ -114,11 +114,15 @@ test("[H21] FindRequest: sort by a nested property and by the id", async () => {
 test.each<[string, unknown, string]>([
   ["an array", {}, "expected an array, found an object at sort"],
   ["of objects", ["color"], 'expected an object, found "color" at sort[0]'],
-  ["with a property", [{ direction: "asc" }], "expected text, found nothing at sort[0].property"],
+  [
+    "with a property",
+    [{ direction: "asc" }],
+    "missing required field: expected text at sort[0].property",
+  ],
   [
     "with a direction",
     [{ property: "color" }],
-    "expected one of asc, desc, found nothing at sort[0].direction",
+    "missing required field: expected one of asc, desc at sort[0].direction",
   ],
   [
     "that is asc or desc",

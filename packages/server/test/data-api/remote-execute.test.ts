@@ -50,7 +50,9 @@ test.each([
 test("[H6] RemoteExecuteRequest: statement is required", async () => {
   const { status, body } = await api.call("remote_execute", { args: {} });
   expect(status).toBe(400);
-  expect(body).toEqual({ message: "expected text, found nothing at statement (value.invalid)" });
+  expect(body).toEqual({
+    message: "missing required field: expected text at statement (value.invalid)",
+  });
 });
 
 test("[H18] remote_execute does not look at X-SERVICE-TXN-ID", async () => {

@@ -87,7 +87,7 @@ test("[H26] a batch without commands is 200 with no results", async () => {
 });
 
 test.each<[string, unknown, string]>([
-  ["commands is required", {}, "expected an array, found nothing at commands"],
+  ["commands is required", {}, "missing required field: expected an array at commands"],
   ["commands is an array", { commands: {} }, "expected an array, found an object at commands"],
   [
     "a command is an object",
@@ -97,7 +97,7 @@ test.each<[string, unknown, string]>([
   [
     "method is required",
     { commands: [{}] },
-    "expected one of update, upsert, remove, found nothing at commands[0].method",
+    "missing required field: expected one of update, upsert, remove at commands[0].method",
   ],
   [
     "method is update, upsert or remove",
@@ -107,17 +107,17 @@ test.each<[string, unknown, string]>([
   [
     "update needs a collection",
     { commands: [{ method: "update", query: "true", commands: [] }] },
-    "expected text, found nothing at commands[0].collection",
+    "missing required field: expected text at commands[0].collection",
   ],
   [
     "update needs a query",
     { commands: [{ method: "update", collection: "c", commands: [] }] },
-    "expected text, found nothing at commands[0].query",
+    "missing required field: expected text at commands[0].query",
   ],
   [
     "update needs commands",
     { commands: [{ method: "update", collection: "c", query: "true" }] },
-    "expected an array, found nothing at commands[0].commands",
+    "missing required field: expected an array at commands[0].commands",
   ],
   [
     "UpdateCommand: method is one of four",
@@ -127,22 +127,22 @@ test.each<[string, unknown, string]>([
   [
     "UpdateCommand: path is required",
     { commands: [update("c", "true", { method: "set", value: 1 })] },
-    "expected text, found nothing at commands[0].commands[0].path",
+    "missing required field: expected text at commands[0].commands[0].path",
   ],
   [
     "UpdateCommand: value is required",
     { commands: [update("c", "true", { method: "set", path: "a" })] },
-    "expected a value, found nothing at commands[0].commands[0].value",
+    "missing required field: expected a value at commands[0].commands[0].value",
   ],
   [
     "upsert needs a collection",
     { commands: [{ method: "upsert", value: {} }] },
-    "expected text, found nothing at commands[0].collection",
+    "missing required field: expected text at commands[0].collection",
   ],
   [
     "upsert needs a value",
     { commands: [{ method: "upsert", collection: "c" }] },
-    "expected a value, found nothing at commands[0].value",
+    "missing required field: expected a value at commands[0].value",
   ],
   [
     "valueTypeOverrides has counter, register or attachment",
@@ -152,7 +152,7 @@ test.each<[string, unknown, string]>([
   [
     "remove needs a query",
     { commands: [upsert("c", 1, {}), { method: "remove", collection: "c" }] },
-    "expected text, found nothing at commands[1].query",
+    "missing required field: expected text at commands[1].query",
   ],
 ])("[H6] WriteRequest: %s", async (_, body, expected) => {
   const { status, body: answer } = await api.call("write", body);

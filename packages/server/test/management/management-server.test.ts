@@ -8,7 +8,11 @@ import { nodePlatform } from "@bigpeer/node";
 import { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import type { Config } from "../../src/config.ts";
-import { RESOURCES, startManagement } from "../../src/management/management-server.ts";
+import {
+  managementElsewhere,
+  RESOURCES,
+  startManagement,
+} from "../../src/management/management-server.ts";
 import { BIG_PEER, openManagement, sendTo, told } from "../support/management-api.ts";
 import { testConfig } from "../support/test-config.ts";
 
@@ -39,6 +43,28 @@ test("[M1] health is told without a credential", async () => {
       body: { status: "ready" },
     });
   }
+});
+
+test("[M38] a path of the data API is 404, with the address of the data API", async () => {
+  const { registry, apps } = api;
+  const config = testConfig({ managementPort: 0 });
+  const options = { config, registry, apps, log: () => {}, platform: nodePlatform };
+  const server = await startManagement({ ...options, dataUrl: () => "http://data.example:8080" });
+  onTestFinished(() => server.close());
+  const id = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
+  for (const path of ["/api/v4/store/execute", "/api/v4/store/nothing", "/docs", `/${id}/sync`]) {
+    const where = "this is the management API; the data API is at http://data.example:8080";
+    expect(told(await sendTo(server.url, "POST", path))).toEqual({
+      status: 404,
+      body: { title: "NotFound", detail: `there is nothing at ${path}: ${where}` },
+    });
+  }
+  const { body } = told(await sendTo(server.url, "GET", "/nowhere"));
+  expect(body).toEqual({ title: "NotFound", detail: "there is nothing at /nowhere" });
+  expect(managementElsewhere("/namespace/default/bigPeer/big-peer/app")).toContain(
+    "management-port",
+  );
+  expect(managementElsewhere("/api/v4/store/execute")).toBeUndefined();
 });
 
 /** Starts one that must not come so far as to look at its registry. */
@@ -211,7 +237,7 @@ test.each([
   ["", "expected a value, found the end of the text at line 1, column 1"],
   ['{"name": }', 'expected a value, found "}" at line 1, column 10'],
   ["[]", "expected an object, found an array at the body"],
-  ["{}", "expected text, found nothing at name"],
+  ["{}", "missing required field: expected text at name"],
   ['{"name": 1}', "expected text, found the number 1 at name"],
   [
     '{"name": "a", "extra": 1}',
@@ -230,7 +256,7 @@ test.each([
   expect(await api.fail("GET", "/app/a")).toBe("404 AppNotFound");
 });
 
-test.each(["/", "/app", "/namespace", BIG_PEER, `${BIG_PEER}/app/`, `${BIG_PEER}/x`, "/api/v4/x"])(
+test.each(["/", "/app", "/namespace", BIG_PEER, `${BIG_PEER}/app/`, `${BIG_PEER}/x`, "/x"])(
   "[M8] %s is 404 with a title",
   async (path) => {
     expect(told(await api.send("GET", path))).toEqual({

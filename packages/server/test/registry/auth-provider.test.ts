@@ -117,7 +117,7 @@ describe("[A20] providers", () => {
     [{ a: 1 }, "expected an object, found the number 1 at authProviders.a"],
     [
       { a: {} },
-      "expected one of anonymous, tokenWebhook, jwt, found nothing at authProviders.a.type",
+      "missing required field: expected one of anonymous, tokenWebhook, jwt at authProviders.a.type",
     ],
     [{ a: { type: "ldap" } }, 'found "ldap" at authProviders.a.type'],
     [{ a: { ...ANONYMOUS, permission: null } }, "found nothing at authProviders.a.permission"],
@@ -146,7 +146,7 @@ describe("[A20] providers", () => {
     ],
     [
       { a: { type: "tokenWebhook" } },
-      "expected a URL, found nothing at authProviders.a.webhookUrl",
+      "missing required field: expected a URL at authProviders.a.webhookUrl",
     ],
     [{ a: { webhookUrl: 1 } }, "found nothing at authProviders.a.type"],
     [{ a: { ...WEBHOOK, id: "0" } }, "expected no other fields"],

@@ -24,13 +24,22 @@ test("[S1] a WebSocket is found at /sync and behind the id of an app, and nowher
     const client = await SyncClient.greet(url, `${apiKey}x`, { path });
     expect(await client.next(), path).toEqual(expect.objectContaining({ code: "unauthorized" }));
   }
-  for (const path of ["/", "/sync/", "/a/b/sync", "/api/v4/sync", "/%zz/sync", "/metrics/sync/x"]) {
+  for (const path of [
+    "/x",
+    "/sync/",
+    "/a/b/sync",
+    "/api/v4/sync",
+    "/%zz/sync",
+    "/metrics/sync/x",
+  ]) {
     const { status, body } = await refusedDial(url, { path });
     expect([path, status]).toEqual([path, 404]);
     expect(JSON.parse(body)).toEqual({ message: expect.stringContaining("there is nothing at") });
   }
   const plain = await fetch(`${url}/sync`);
   expect([plain.status, plain.headers.get("upgrade")]).toEqual([426, "websocket"]);
+  const { message } = (await plain.json()) as { message: string };
+  expect(message).toMatch(/; if a proxy stands in between, does it pass on .*Upgrade/);
 });
 
 test("a request that asks for another protocol is answered like any other, its body included", async () => {

@@ -23,9 +23,9 @@ export function refuseUnknown(view: DocumentView, name: string, at?: string): vo
 
 function unknownCollection(view: DocumentView, name: string, at: string | undefined): PeerError {
   const near = nearest(name, [...present(view.collections(NAMES_COMPARED))]);
-  const hint = near === undefined ? "" : `; did you mean ${quoted(near)}?`;
-  const message = `unknown collection ${quoted(name)}${hint}`;
-  return new PeerError("query.collection", message, at === undefined ? {} : { at });
+  const hint = near === undefined ? undefined : `did you mean ${quoted(near)}?`;
+  const message = `unknown collection ${quoted(name)}`;
+  return new PeerError("query.collection", message, { ...(at !== undefined && { at }), hint });
 }
 
 function quoted(name: string): string {

@@ -32,15 +32,15 @@ function placed(error: unknown, at: string, text: string | undefined): unknown {
     return new PeerError(error.code, error.message, { at });
   }
   if (!(error instanceof Fault)) return error;
-  const { code, message, expected } = error;
+  const { code, reason, expected, hint } = error;
   // It is about the command as a whole: what stands in it may be right for another caller.
-  if (code === "permission.denied") return new PeerError(code, message, { at: commandOf(at) });
-  if (text === undefined) return new PeerError(code, message, { at, expected });
+  if (code === "permission.denied") return new PeerError(code, reason, { at: commandOf(at) });
+  if (text === undefined) return new PeerError(code, reason, { at, expected, hint });
   const inText = locate(error, text);
   assert(inText instanceof PeerError, "a fault that was located");
   const { place } = inText;
   const where = inText.at === undefined ? at : `${at}, ${inText.at}`;
-  return new PeerError(code, message, { at: where, place, expected });
+  return new PeerError(code, reason, { at: where, place, expected, hint });
 }
 
 function commandOf(at: string): string {

@@ -13,7 +13,7 @@
  */
 
 import { SUBSCRIPTION_TOKENS_MAX } from "../../limits.ts";
-import { semanticFault } from "../fault.ts";
+import { type Fault, semanticFault } from "../fault.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import { UNSTEADY_FUNCTIONS } from "../permission/permission-filter.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
@@ -83,9 +83,7 @@ export function prepareCondition(text: string): PreparedCondition {
 export function prepareParsedCondition(parsed: ParsedStatement): PreparedCondition {
   const query = followable(parsed);
   const [plan] = (isWhole(query) && conditionsOf(query, parsed)) || [];
-  if (plan === undefined) {
-    throw semanticFault("expected SELECT * FROM a collection, with WHERE or without", query.at);
-  }
+  if (plan === undefined) throw notWhole(query);
   const { parameters, access } = prepareParsed(parsed, () => 0);
   return { plan, parameters, access };
 }
@@ -97,6 +95,34 @@ function isWhole(query: Query): query is SelectStatement {
   const isAll = projections.length === 1 && projections[0]?.kind === "all";
   const isPlain = having === undefined && orderBy.length === 0;
   return isAll && isPlain && limit === undefined && offset === undefined && !namesIds(query);
+}
+
+const WHOLE = "SELECT * FROM a collection, with WHERE or without";
+
+const WHOLE_HINT =
+  "a subscription chooses documents, as they are; what execute and observers read may have more";
+
+/** The fault of a query that is more than a choice of documents: the first clause that makes it so. */
+function notWhole(query: Query): Fault {
+  const [found, at] = surplusOf(query);
+  const what = found === undefined ? "" : `, found ${found}`;
+  return semanticFault(`expected ${WHOLE}${what}`, at, WHOLE_HINT);
+}
+
+function surplusOf(query: Query): [found: string | undefined, at: number] {
+  if (query.kind !== "select") return ["UNION", query.at];
+  const { isDistinct, projections, from, joins, groupBy, having, orderBy, limit, offset } = query;
+  const [projection] = projections;
+  if (isDistinct) return ["DISTINCT", query.at];
+  if (projections.length !== 1 || projection?.kind !== "all") return ["columns", query.at];
+  if (isQueryTerm(from)) return ["a query after FROM", query.at];
+  if (joins.length > 0) return ["a join", query.at];
+  if (groupBy !== undefined) return ["GROUP BY", query.at];
+  if (having !== undefined) return ["HAVING", having.at];
+  if (orderBy[0] !== undefined) return ["ORDER BY", orderBy[0].expression.at];
+  if (limit !== undefined) return ["LIMIT", limit.at];
+  if (offset !== undefined) return ["OFFSET", offset.at];
+  return [undefined, query.at];
 }
 
 /** The query of a statement that can be followed; throws for all others. */
@@ -125,7 +151,8 @@ function checkSteady(query: Query): void {
 function refuseUnsteady(node: Expression): void {
   if (node.kind !== "call" || !UNSTEADY_FUNCTIONS.has(node.name)) return;
   const message = `expected a query about documents alone: ${node.name} gives something else each time`;
-  throw semanticFault(message, node.at);
+  const hint = `give the value of ${node.name}() as an argument, and register the query again when it changes`;
+  throw semanticFault(message, node.at, hint);
 }
 
 function collectionsOf(access: readonly CollectionUse[]): string[] {

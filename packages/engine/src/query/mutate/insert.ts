@@ -220,7 +220,7 @@ function meet(
     case "fail": {
       const which = `a document with the _id ${stringifyJson(given.id)} exists already`;
       const hint = "write ON ID CONFLICT DO UPDATE or DO NOTHING to allow it";
-      throw evaluationFault(`${which}; ${hint}`, plan.at);
+      throw evaluationFault(which, plan.at, hint);
     }
     case "nothing":
       return undefined;

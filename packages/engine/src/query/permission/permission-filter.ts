@@ -42,10 +42,10 @@ export function checkFilter(text: string, at: string): void {
   } catch (error) {
     const inText = locate(error, text);
     if (!(error instanceof Fault) || !(inText instanceof PeerError)) throw error;
-    const { code, message, expected } = error;
+    const { code, reason, expected, hint } = error;
     const { place } = inText;
     const where = inText.at === undefined ? at : `${at}, ${inText.at}`;
-    throw new PeerError(code, message, { at: where, place, expected });
+    throw new PeerError(code, reason, { at: where, place, expected, hint });
   }
 }
 

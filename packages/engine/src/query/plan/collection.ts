@@ -10,7 +10,7 @@ import {
   systemCollection,
   systemCollectionNames,
 } from "../system/system-collections.ts";
-import { quoteName, unknownName } from "../unknown-name.ts";
+import { nameHint, quoteName } from "../unknown-name.ts";
 
 export type ResolvedCollection =
   | { readonly kind: "stored"; readonly name: string }
@@ -35,10 +35,8 @@ export function resolveCollection(
   }
   const collection = systemCollection(name);
   if (collection === undefined) {
-    throw semanticFault(
-      `unknown system collection ${unknownName(name, systemCollectionNames())}`,
-      at,
-    );
+    const hint = nameHint(name, systemCollectionNames());
+    throw semanticFault(`unknown system collection ${quoteName(name)}`, at, hint);
   }
   const isAllowed = purpose === "read" || (purpose === "delete" && collection.remove !== undefined);
   if (!isAllowed) throw semanticFault(`system:${collection.name} is read-only`, at);

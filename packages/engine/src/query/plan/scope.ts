@@ -26,7 +26,7 @@ import type {
   SubqueryNode,
 } from "../syntax/tree.ts";
 import { eachNode, mapChildren, readsSlot } from "../syntax/tree-walk.ts";
-import { quoteName, unknownName } from "../unknown-name.ts";
+import { nameHint, quoteName } from "../unknown-name.ts";
 
 export interface ScopeTerm {
   readonly alias: string;
@@ -262,7 +262,7 @@ function refuseVariables(arg: Expression, slots: ReadonlySet<number>): void {
 
 function unknownFunction({ name, at }: CallNode): Fault {
   const known = [...FUNCTION_NAMES, ...AGGREGATE_NAMES];
-  return semanticFault(`unknown function ${unknownName(name, known)}`, at);
+  return semanticFault(`unknown function ${quoteName(name)}`, at, nameHint(name, known));
 }
 
 function checkArity(node: CallNode, [min, max]: readonly [number, number]): void {

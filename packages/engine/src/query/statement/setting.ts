@@ -34,8 +34,8 @@ export function runAlterSystem(
     settings.reset(name);
   } else {
     if (value === undefined || value === null) {
-      const message = "expected a value, found none; use RESET or DEFAULT for the default";
-      throw semanticFault(message, expression.at);
+      const hint = "use RESET or DEFAULT for the default";
+      throw semanticFault("expected a value, found none", expression.at, hint);
     }
     placed(expression.at, () => settings.set(name, value));
   }
@@ -48,7 +48,7 @@ function placed<T>(at: number, work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
-    throw new Fault(error.code, error.message, at);
+    throw new Fault(error.code, error.reason, at, { hint: error.hint });
   }
 }
 

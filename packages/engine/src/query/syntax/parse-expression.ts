@@ -73,8 +73,9 @@ function precedenceOf(cursor: TokenCursor, token: Token): number {
       return PRECEDENCE.product;
     case "->":
       throw semanticFault(
-        "the operator -> is not supported; a field is reached with a dot",
+        "the operator -> is not supported",
         token.at,
+        "a field is reached with a dot",
       );
     default:
       return 0;
@@ -236,7 +237,8 @@ function parseParenthesis(cursor: TokenCursor): Expression {
   refuseSubquery(cursor);
   const inner = parse(cursor);
   if (cursor.token.type === ",") {
-    throw semanticFault("a list in parentheses stands only after IN; write [ ] for an array", at);
+    const reason = "a list in parentheses stands only after IN";
+    throw semanticFault(reason, at, "write [ ] for an array");
   }
   cursor.expect(")");
   cursor.leave();

@@ -50,9 +50,14 @@ function* parseSource(cursor: TokenCursor, isInitial: boolean): Steps<InsertStat
     return yield* parseDocuments(cursor);
   }
   if (isInitial) throw cursor.fault("DOCUMENTS");
+  if (cursor.token.type === "(") throw cursor.hintedFault("SELECT", COLUMNS_HINT);
   if (cursor.token.word !== "SELECT") throw cursor.fault("SELECT");
   return parseQuery(cursor);
 }
+
+/** For those who name columns, and give the values of a row. */
+const COLUMNS_HINT =
+  "a document is one object: INSERT INTO collection DOCUMENTS ({'name': 'Ada', 'age': 36}), or (:document)";
 
 /** Tokens of documents that are read between two pauses. */
 const TOKENS_PER_PAUSE = 1024;
@@ -69,6 +74,7 @@ function* parseDocuments(cursor: TokenCursor): Steps<InsertDocuments> {
     cursor.expect("(");
     cursor.enter();
     documents.push(parseDocument(cursor));
+    if (cursor.token.type === ",") throw cursor.hintedFault('")"', COLUMNS_HINT);
     cursor.expect(")");
     cursor.leave();
   } while (cursor.acceptComma());

@@ -79,7 +79,7 @@ function parseIs(cursor: TokenCursor, operand: Expression): Expression {
     case "TRUE":
     case "FALSE":
     case "DISTINCT":
-      throw semanticFault(`IS ${word} is not supported; compare with = or !=`, cursor.token.at);
+      throw semanticFault(`IS ${word} is not supported`, cursor.token.at, "compare with = or !=");
     default:
       cursor.note("NULL");
       throw cursor.fault("MISSING");

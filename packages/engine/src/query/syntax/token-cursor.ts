@@ -182,7 +182,13 @@ export class TokenCursor {
     const { type, at, fault } = this.token;
     if (type === "invalid" && fault !== undefined) return fault;
     const wanted = [...new Set([...this.#tried.slice(0, this.#triedCount), expected])];
-    return syntaxFault(listOf(wanted), `${this.#found()}${this.#hint(wanted)}`, at);
+    return syntaxFault(listOf(wanted), this.#found(), at, this.#hint(wanted));
+  }
+
+  /** The same with what helps, which whoever reads this place knows. */
+  hintedFault(expected: string, hint: string): Fault {
+    const { reason, offset, expected: wanted } = this.fault(expected);
+    return new Fault("query.syntax", reason, offset, { expected: wanted, hint });
   }
 
   enter(): void {
@@ -225,20 +231,44 @@ export class TokenCursor {
   }
 
   /** What was probably meant. */
-  #hint(wanted: readonly string[]): string {
+  #hint(wanted: readonly string[]): string | undefined {
     const { type, at, word } = this.token;
     const previous = this.#previous;
     if (type === "string" && previous?.type === "string" && previous.end === at) {
-      return "; a quote inside a string is written with a backslash before it";
+      return "a quote inside a string is written with a backslash before it";
     }
+    if (this.#isForeignParameter()) return PARAMETER_HINT;
+    if (type === "-") return this.#dashHint();
     const near = nearKeyword(word, wanted);
-    if (near !== undefined) return wanted.length > 1 ? `; did you mean ${near}?` : "";
+    if (near !== undefined) return wanted.length > 1 ? `did you mean ${near}?` : undefined;
     const guessed = this.#guessed;
-    if (guessed === undefined || guessed !== previous) return "";
+    if (guessed === undefined || guessed !== previous) return undefined;
     const clause = nearKeyword(guessed.word, wanted);
-    return clause === undefined ? "" : `; did you mean ${clause} instead of "${guessed.text}"?`;
+    return clause === undefined
+      ? undefined
+      : `did you mean ${clause} instead of "${guessed.text}"?`;
+  }
+
+  /** `?`, `$1`, `$name` or `@name`, as parameters are written elsewhere. */
+  #isForeignParameter(): boolean {
+    const { type, at, end } = this.token;
+    if (type === "invalid") return /^[?@]$/.test(this.#text.slice(at, end));
+    return type === "$" && /^[0-9A-Za-z_]/.test(this.#text.slice(end, end + 1));
+  }
+
+  /** `my-name`, where nothing can be subtracted. */
+  #dashHint(): string | undefined {
+    const { at, end } = this.token;
+    const previous = this.#previous;
+    if (previous?.type !== "word" || previous.end !== at) return undefined;
+    const rest = /^[0-9A-Za-z_-]{1,64}/.exec(this.#text.slice(end, end + 64))?.[0];
+    if (rest === undefined) return undefined;
+    return `a name with - stands in backticks: \`${shorten(`${previous.text}-${rest}`)}\``;
   }
 }
+
+const PARAMETER_HINT =
+  "a parameter is written :name, and its value is the field name of the arguments";
 
 /** The keyword among what was expected that a word nearly is. People get the first letter right. */
 function nearKeyword(word: string, wanted: readonly string[]): string | undefined {

@@ -13,7 +13,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { DOCUMENT_SIZE_MAX, DOCUMENT_SIZE_SOFT_MAX, HORIZON_MS } from "../../limits.ts";
-import { quoteName, unknownName } from "../unknown-name.ts";
+import { nameHint, quoteName, unknownName } from "../unknown-name.ts";
 import { type Datum, type DatumType, toValue, typeOf } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 
@@ -192,7 +192,8 @@ const BY_NAME: ReadonlyMap<string, Parameter> = new Map(
 export function parameterOf(name: string): Parameter {
   const parameter = BY_NAME.get(name.toLowerCase());
   if (parameter !== undefined) return parameter;
-  throw refusal(`unknown parameter ${unknownName(name, BY_NAME.keys())}`);
+  const hint = nameHint(name, BY_NAME.keys());
+  throw new PeerError("query.parameter", `unknown parameter ${quoteName(name)}`, { hint });
 }
 
 /** What every statement asks for. It is found anew when a parameter changes, not each time. */

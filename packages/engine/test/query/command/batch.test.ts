@@ -168,7 +168,7 @@ describe("a collection that is not known", () => {
       expect(error.code).toBe("query.collection");
       expect(error.at).toBe("commands[1].collection");
       expect(error.message).toBe(
-        'unknown collection "carz"; did you mean "cars"? at commands[1].collection',
+        'unknown collection "carz" at commands[1].collection; did you mean "cars"?',
       );
     }
   });
