@@ -171,7 +171,13 @@ export type {
 } from "./store/records.ts";
 export { approximateSize } from "./store/records.ts";
 export type { RepeatKey } from "./store/remembered-answer.ts";
-export { Store, type StoreFigures, type StoreOptions, StoreSnapshot } from "./store/store.ts";
+export {
+  type AcceptedRest,
+  Store,
+  type StoreFigures,
+  type StoreOptions,
+  StoreSnapshot,
+} from "./store/store.ts";
 export type { Transaction } from "./store/transaction.ts";
 export {
   type JudgedStep,

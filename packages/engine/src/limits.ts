@@ -43,6 +43,9 @@ export const MAINTENANCE_BATCH = 5_000;
 export const DRIFT_MS_MAX: number = 5 * 60_000;
 export const REST_MS_MAX: number = 25 * 86_400_000;
 
+/** After a long rest that was accepted nothing is forgotten for its age so long: the clock may be wrong. */
+export const RESTED_CARE_MS: number = 86_400_000;
+
 /** A store that runs but rests notes the time this often: then only a stopped clock looks like a leap. */
 export const HEARTBEAT_MS: number = 86_400_000;
 

@@ -10,6 +10,7 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
+  type AcceptedRest,
   type Key,
   type KeyValue,
   type Platform,
@@ -217,8 +218,19 @@ function removeUnfinished(folder: string): void {
   if (size === 0 && !hasLived(folder)) rmSync(path);
 }
 
-function storeOn(storage: LmdbKeyValue, { platform, options, open }: StoreHost): Promise<Store> {
-  return open === undefined ? Store.open(storage, platform, options) : open(storage);
+async function storeOn(storage: LmdbKeyValue, host: StoreHost): Promise<Store> {
+  const { platform, options, open, log } = host;
+  const store = await (open === undefined ? Store.open(storage, platform, options) : open(storage));
+  if (store.rest !== undefined) log("warn", restWarning(store.rest));
+  return store;
+}
+
+function restWarning({ days, fromMs }: AcceptedRest): string {
+  const last = new Date(fromMs).toISOString();
+  return (
+    `the last write was ${days} days ago, at ${last}, by the clock of this machine; if the clock is wrong ` +
+    "(date -u), stop the server before anything is written, and start it again with the right time"
+  );
 }
 
 function missingStore(folder: string): PeerError {

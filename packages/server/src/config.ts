@@ -96,10 +96,10 @@ export function readConfig(
     publicUrl: CHECKS["public-url"](given("public-url")),
     corsOrigins: CHECKS["cors-origins"](given("cors-origins")),
     trustedProxies: CHECKS["trusted-proxies"](given("trusted-proxies")),
-    managementPort: CHECKS["management-port"](given("management-port")),
+    managementPort: nextPort(given("management-port"), given("port"), 1),
     managementHost: CHECKS["management-host"](given("management-host")),
     adminToken: CHECKS["admin-token"](given("admin-token")),
-    replicationPort: CHECKS["replication-port"](given("replication-port")),
+    replicationPort: nextPort(given("replication-port"), given("port"), 2),
     replicationHost: CHECKS["replication-host"](given("replication-host")),
     replicationSecret: CHECKS["replication-secret"](given("replication-secret")),
     replicationTls: checkLinkTls(
@@ -272,9 +272,25 @@ function checkPortOrOff(given: Given): number | undefined {
   return Number(given.text);
 }
 
-function isPort(text: string): boolean {
-  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+/**
+ * A port beside that of the data API. Where only that one is chosen the others follow it, so that a
+ * second server beside a first needs one setting: the next ports, or any free ones as well.
+ */
+function nextPort(own: Given, data: Given, distance: number): number | undefined {
+  if (own.isDefault !== true || data.isDefault === true) return checkPortOrOff(own);
+  const port = checkPort(data);
+  if (port === DEFAULT_PORT) return checkPortOrOff(own);
+  if (port === 0) return 0;
+  if (isPort(String(port + distance))) return port + distance;
+  throw invalid(data, `a port up to ${PORT_MAX - distance}, or ${own.source} beside it`);
 }
+
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) <= PORT_MAX;
+}
+
+const PORT_MAX = 65_535;
+const DEFAULT_PORT = Number(settingOf("port").default);
 
 /** It stands in paths of the management API, as the names of apps do. */
 function checkLabel(given: Given): string {

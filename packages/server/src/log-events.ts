@@ -21,8 +21,6 @@ export interface RequestEvent {
 /** Characters of a statement in a line. */
 const STATEMENT_SHOWN_MAX = 1_000;
 
-const NANOSECONDS_PER_MS = 1_000_000;
-
 /** A request is over. What we did wrong is always told, the rest to whoever asks for it. */
 export function requestLine(log: Log, event: RequestEvent): void {
   const { requestId, operation, method, status, remoteAddress } = event;
@@ -31,16 +29,17 @@ export function requestLine(log: Log, event: RequestEvent): void {
   log(status === 500 ? "error" : "debug", "a request was answered", fields);
 }
 
-/** A row of `system:request_history` that took long. Its arguments are not in it: they are data. */
+/** A row of `system:request_history` that took long, or was stopped. Its arguments are not in it: they are data. */
 export function slowStatementLine(log: Log, { id, fields }: StoredDocument): void {
   const { app_id: appId, text, state, times } = fields;
   const elapsed = isObject(times) ? getField(times, "elapsed") : undefined;
-  log("warn", "a statement was slow", {
+  const isStopped = state === "timed_out";
+  log("warn", isStopped ? "a statement was stopped at its time limit" : "a statement was slow", {
     requestId: id,
     appId,
     statement: typeof text === "string" ? cutStatement(text) : undefined,
     outcome: state,
-    elapsedMs: rounded(Number(elapsed) / NANOSECONDS_PER_MS),
+    elapsedMs: rounded(Number(elapsed)),
   });
 }
 

@@ -26,7 +26,7 @@ import { Cors } from "./http/cors.ts";
 import { type Health, healthEndpoints } from "./http/health.ts";
 import { type Answered, type HttpServer, listenHttp } from "./http/http-server.ts";
 import { Router } from "./http/router.ts";
-import { STATEMENTS_MEMORY_MAX } from "./limits.ts";
+import { START_REST_MS_MAX, STATEMENTS_MEMORY_MAX } from "./limits.ts";
 import { LinkHost } from "./link/link-host.ts";
 import { describeError, type Log } from "./log.ts";
 import { requestLine } from "./log-events.ts";
@@ -94,7 +94,11 @@ export class RunningServer {
     this.#host = {
       platform,
       log,
-      options: { isClockAccepted, memory: new CommitMemory() },
+      options: {
+        isClockAccepted,
+        memory: new CommitMemory(),
+        startRestMsMax: START_REST_MS_MAX,
+      },
       dataDir,
       attachmentSizeMax,
       statementTimeoutMs,

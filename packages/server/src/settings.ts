@@ -182,7 +182,8 @@ const MANAGEMENT: SettingGroup = {
       type: "number or off",
       argument: "N",
       default: "8081",
-      meaning: "the port of the management API; 0 picks a free one, off leaves it away",
+      meaning:
+        "the port of the management API; the one behind --port unless that is 8080; 0 picks a free one, off leaves it away",
     },
     {
       name: "management-host",
@@ -215,7 +216,7 @@ const REPLICATION: SettingGroup = {
       argument: "N",
       default: "4040",
       meaning:
-        "the port to which other Big Peers connect; open while there is a replication secret; 0 picks a free one, off leaves it away",
+        "the port to which other Big Peers connect; the second behind --port unless that is 8080; open while there is a replication secret; 0 picks a free one, off leaves it away",
     },
     {
       name: "replication-host",

@@ -349,3 +349,23 @@ test("two addresses that do not meet may have one port", () => {
   const flags = { "--host": "0.0.0.0", "--management-host": "::1", "--management-port": "8080" };
   expect(() => checkServable(read(flags))).not.toThrow();
 });
+
+test("other ports follow --port unless they are given: the next ones, or free ones", () => {
+  const ports = (flags: Record<string, string>, env: Record<string, string> = {}): unknown[] => {
+    const { port, managementPort, replicationPort } = read(flags, env);
+    return [port, managementPort, replicationPort];
+  };
+  expect(ports({})).toEqual([8080, 8081, 4040]);
+  expect(ports({ "--port": "8080" })).toEqual([8080, 8081, 4040]);
+  expect(ports({ "--port": "9000" })).toEqual([9000, 9001, 9002]);
+  expect(ports({}, { BIGPEER_PORT: "9000" })).toEqual([9000, 9001, 9002]);
+  expect(ports({ "--port": "0" })).toEqual([0, 0, 0]);
+  expect(ports({ "--port": "9000", "--management-port": "7" })).toEqual([9000, 7, 9002]);
+  expect(ports({ "--port": "9000" }, { BIGPEER_REPLICATION_PORT: "7" })).toEqual([9000, 9001, 7]);
+  expect(ports({ "--port": "9000", "--management-port": "off" })).toEqual([9000, undefined, 9002]);
+  expect(() => read({ "--port": "65535" })).toThrow(
+    '--port: expected a port up to 65534, or --management-port beside it, found "65535"',
+  );
+  const given = { "--management-port": "1", "--replication-port": "off" };
+  expect(ports({ "--port": "65535", ...given })).toEqual([65535, 1, undefined]);
+});

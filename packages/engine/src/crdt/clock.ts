@@ -36,15 +36,35 @@ export function checkRemoteTime(time: number, nowMs: number, limits: ClockLimits
 
 /**
  * Refuses to write with a wall clock that leapt: stamped writes would win over everyone until that
- * date. A store without any write (`last` is 0) has nothing to compare with.
+ * date. A store without any write (`last` is 0) has nothing to compare with. `awakeMs`: when the store
+ * was opened after a rest that was accepted.
  */
-export function checkWallClock(last: number, nowMs: number, limits: ClockLimits): void {
+export function checkWallClock(
+  last: number,
+  nowMs: number,
+  limits: ClockLimits,
+  awakeMs: number = -Infinity,
+): void {
   if (last === 0) return;
-  const restMs = nowMs - msOfTime(last);
-  if (restMs <= limits.restMsMax + limits.driftMsMax) return;
-  const days = Math.floor(restMs / 86_400_000);
+  const restMs = nowMs - Math.max(msOfTime(last), awakeMs);
+  if (!isLong(restMs, limits)) return;
+  const days = daysOf(nowMs - msOfTime(last));
   const message =
     `the wall clock is ${days} days after the last write; ` +
     "check the clock, then confirm it with --accept-clock";
   throw new PeerError("clock.ahead", message);
+}
+
+/** How long a store had rested when it was opened, if that is more than a running one may. */
+export function longRestMs(last: number, nowMs: number, limits: ClockLimits): number | undefined {
+  const restMs = nowMs - msOfTime(last);
+  return last !== 0 && isLong(restMs, limits) ? restMs : undefined;
+}
+
+export function daysOf(ms: number): number {
+  return Math.floor(ms / 86_400_000);
+}
+
+function isLong(restMs: number, { restMsMax, driftMsMax }: ClockLimits): boolean {
+  return restMs > restMsMax + driftMsMax;
 }

@@ -77,6 +77,7 @@ import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
 import { type Begin, type PlayStatement, StatementTransaction } from "./statement-transaction.ts";
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
+import { storedSettings } from "./system/stored-settings.ts";
 import type { SystemFacts, SystemRow } from "./system/system-collections.ts";
 
 export interface StatementLimits {
@@ -135,6 +136,7 @@ export class StatementRunner {
     this.#texts = new PreparedTexts(this.#turns, this.#elapsed);
     this.#chosen = new ChosenWrites(store, this.#turns, this.#elapsed);
     this.settings = new Settings(options.settings);
+    this.#loadSettings();
     const { settings } = this;
     this.requests = new Requests({ platform, settings, ...(onSlow && { onSlow }) });
     this.#facts = {
@@ -524,7 +526,7 @@ export class StatementRunner {
   }
 
   #write<T>(
-    { run, choose }: Work<T>,
+    { run, choose, changesSettings }: Work<T>,
     begin: Begin,
     { text, requestId, repeat: key, authority, owner }: Task<unknown>,
     trace: Trace<T>,
@@ -556,11 +558,19 @@ export class StatementRunner {
         ? submit(undefined)
         : this.#chosen.submit({ choose, begin, owner }, submit);
     return committed.then(
-      ({ txnId, result }) => complete(doneWith(result, result.txnId ?? txnId, isRepeated), trace),
+      ({ txnId, result }) => {
+        if (changesSettings === true) this.#loadSettings();
+        return complete(doneWith(result, result.txnId ?? txnId, isRepeated), trace);
+      },
       (error: unknown) => {
         throw failed(error, trace);
       },
     );
+  }
+
+  /** As the store has them: what was changed holds when it is durable, and from then on. */
+  #loadSettings(): void {
+    this.#store.read((snapshot) => this.settings.load(storedSettings(snapshot)));
   }
 
   /** The shortest of the deadlines that apply. */

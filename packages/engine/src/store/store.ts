@@ -8,8 +8,8 @@
  */
 
 import { PeerError, type Site, type Value } from "@bigpeer/protocol";
-import type { ClockLimits } from "../crdt/clock.ts";
-import { DRIFT_MS_MAX, REST_MS_MAX } from "../limits.ts";
+import { type ClockLimits, daysOf, longRestMs } from "../crdt/clock.ts";
+import { DRIFT_MS_MAX, REST_MS_MAX, RESTED_CARE_MS } from "../limits.ts";
 import type { KeyValue, Platform, Reader, Snapshot } from "../platform.ts";
 import type { Steps } from "../steps.ts";
 import {
@@ -63,6 +63,8 @@ export interface StoreOptions {
   readonly retention?: Retention;
   /** Set after an operator confirmed a wall clock that leapt. */
   readonly isClockAccepted?: boolean;
+  /** How long a store may have rested when it is opened, beyond what a running one may; nothing otherwise. */
+  readonly startRestMsMax?: number;
   /** For tests of migration; the current format otherwise. */
   readonly format?: Format;
   /** For tests: indexes are not built in the background, only by operations. */
@@ -158,6 +160,16 @@ export class StoreSnapshot extends View {
   }
 }
 
+/** A store was opened long after its last sign of life, and is written to all the same. */
+export interface AcceptedRest {
+  readonly days: number;
+  /** The last sign of life, and the moment of opening, in milliseconds since 1970. */
+  readonly fromMs: number;
+  readonly awakeMs: number;
+  /** The same moment by the clock that never leaps. */
+  readonly elapsedMs: number;
+}
+
 export class Store {
   readonly #storage: KeyValue;
   readonly #platform: Platform;
@@ -168,6 +180,8 @@ export class Store {
   readonly #commitListeners = new Set<(txnId: number) => void>();
   readonly #flushListeners = new Set<(flush: Flush) => void>();
   readonly identity: Identity;
+  /** The long rest before it was opened that was accepted. */
+  readonly rest: AcceptedRest | undefined;
 
   private constructor(
     storage: KeyValue,
@@ -179,6 +193,7 @@ export class Store {
     this.#platform = platform;
     this.#options = options;
     this.identity = identity;
+    this.rest = this.#findRest();
     const head = headOf(storage);
     const progress = new Progress(head.txnId);
     this.#known = { numbers: new Map(), progress, heads: new LastHead() };
@@ -337,10 +352,29 @@ export class Store {
     this.#known.progress.end();
   }
 
+  /** The time by which age is counted: soon after a long rest still that of before (K76). */
+  #ageMs(nowMs: number): number {
+    const { rest } = this;
+    if (rest === undefined) return nowMs;
+    const isCareful = this.#platform.elapsed() - rest.elapsedMs < RESTED_CARE_MS;
+    return isCareful ? Math.min(nowMs, rest.fromMs) : nowMs;
+  }
+
+  #findRest(): AcceptedRest | undefined {
+    const { clock = DEFAULT_CLOCK, isClockAccepted = false, startRestMsMax = 0 } = this.#options;
+    const { time } = headOf(this.#storage);
+    const awakeMs = this.#platform.now();
+    const restMs = isClockAccepted ? undefined : longRestMs(time, awakeMs, clock);
+    if (restMs === undefined || restMs > startRestMsMax) return undefined;
+    const elapsedMs = this.#platform.elapsed();
+    return { days: daysOf(restMs), fromMs: awakeMs - restMs, awakeMs, elapsedMs };
+  }
+
   async #forget(retention: Retention): Promise<number> {
+    const ageMs = (nowMs: number): number => this.#ageMs(nowMs);
     for (let made = 0; ; made++) {
       const { result } = await this.transactInSteps(function* forget(transaction) {
-        const due = yield* dueWork(transaction.view, retention, transaction.nowMs);
+        const due = yield* dueWork(transaction.view, retention, ageMs(transaction.nowMs));
         yield* transaction.applyInSteps(due.operations);
         return due;
       });
@@ -354,7 +388,8 @@ export class Store {
     const nowMs = this.#platform.now();
     const isTraced = onTransaction !== undefined;
     const site = this.#options.siteOf?.(reader, this.identity) ?? this.identity.site;
-    return { site, nowMs, clock, isClockAccepted, isTraced };
+    const awakeMs = this.rest?.awakeMs;
+    return { site, nowMs, clock, isClockAccepted, awakeMs, isTraced };
   }
 
   #goOnBuilding(head: Head): void {

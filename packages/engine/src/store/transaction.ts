@@ -37,6 +37,8 @@ export interface TransactionContext {
   readonly clock: ClockLimits;
   /** Whether an operator has confirmed the wall clock. */
   readonly isClockAccepted: boolean;
+  /** When the store was opened after a long rest that was accepted. */
+  readonly awakeMs?: number | undefined;
   /** Whether it is noted what the transaction writes to documents. */
   readonly isTraced?: boolean;
 }
@@ -161,9 +163,9 @@ export class Transaction {
   *applyInSteps(operations: readonly Operation[]): Steps<OperationOutcome[]> {
     if (operations.length === 0) return [];
     yield* this.#admit(operations);
-    const { nowMs, clock, isClockAccepted } = this.#context;
+    const { nowMs, clock, isClockAccepted, awakeMs } = this.#context;
     const last = this.#applier.time;
-    if (!isClockAccepted) checkWallClock(last, nowMs, clock);
+    if (!isClockAccepted) checkWallClock(last, nowMs, clock, awakeMs);
     const checked: Operation[] = [];
     for (const operation of operations) {
       if (checked.length > 0) yield;

@@ -101,6 +101,57 @@ test("[D2] a wall clock that leapt is refused until it is confirmed", async () =
   expect(accepted.store.read((snapshot) => snapshot.count("cars"))).toBe(2);
 });
 
+test("[D2] a store that rested for months before it was opened is written to, and says so", async () => {
+  const DAY_MS = 86_400_000;
+  const opened = await openStore();
+  await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  await opened.store.close();
+  opened.platform.nowMs += 31 * DAY_MS;
+  const options = { startRestMsMax: 366 * DAY_MS };
+  const { store, platform } = await openStore(options, opened.platform, opened.disk);
+  expect(store.rest).toMatchObject({ days: 31, awakeMs: platform.nowMs });
+  const write = (id: string): Promise<unknown> =>
+    store.transact((transaction) => transaction.apply([insert(id, { n: 1 })]));
+  // It may rest a while before its first write, but the clock may not leap again.
+  platform.nowMs += 20 * DAY_MS;
+  await write("b");
+  platform.nowMs += 26 * DAY_MS;
+  await expect(write("c")).rejects.toMatchObject({ code: "clock.ahead" });
+  await store.close();
+
+  // One that was opened soon has nothing to say; a longer rest is refused as ever.
+  platform.nowMs -= 26 * DAY_MS;
+  const soon = await openStore(options, platform, opened.disk);
+  expect(soon.store.rest).toBeUndefined();
+  await soon.store.close();
+  platform.nowMs += 367 * DAY_MS;
+  const late = await openStore(options, platform, opened.disk);
+  expect(late.store.rest).toBeUndefined();
+  await expect(
+    late.store.transact((transaction) => transaction.apply([insert("d", { n: 1 })])),
+  ).rejects.toMatchObject({ code: "clock.ahead" });
+});
+
+test("[K76] in the first day after a long rest nothing is forgotten by the new time", async () => {
+  const DAY_MS = 86_400_000;
+  const opened = await openStore();
+  await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
+  await opened.store.close();
+  let elapsedMs = 0;
+  const platform = { ...opened.platform, nowMs: opened.platform.nowMs + 100 * DAY_MS };
+  const awake = { ...platform, now: () => platform.nowMs, elapsed: () => elapsedMs };
+  const options = { startRestMsMax: 366 * DAY_MS };
+  const { store } = await openStore(options, awake, opened.disk);
+  await store.transact((transaction) => transaction.apply([insert("b", { n: 1 })]));
+  const logCount = (): number => store.read((snapshot) => snapshot.head.logCount);
+  expect(await store.maintain()).toBe(0);
+  expect(logCount()).toBe(2);
+  elapsedMs += DAY_MS;
+  await store.maintain();
+  expect(logCount()).toBeLessThan(3);
+  expect(await store.maintain()).toBe(0);
+});
+
 test("[K28] counts and the index of changes follow inserts, updates and deletes", async () => {
   const { store, storage } = await openStore();
   await store.transact((transaction) =>

@@ -9,7 +9,7 @@
  * told so; those of the others do not notice.
  */
 
-import { assert, PeerError, type Value } from "@bigpeer/protocol";
+import { assert, PeerError } from "@bigpeer/protocol";
 import { CLOSE_MS_MAX, OPEN_APPS_MAX } from "../limits.ts";
 import { describeError } from "../log.ts";
 import { type AppHost, type KnownApps, OpenApp } from "./open-app.ts";
@@ -56,8 +56,6 @@ export class OpenApps {
   readonly #openings = new Map<string, Promise<void>>();
   readonly #closings = new Map<string, Promise<void>>();
   readonly #failures = new Map<string, Failure>();
-  /** What ALTER SYSTEM has set: it lives as long as the server, however often the app is closed. */
-  readonly #parameters = new Map<string, ReadonlyMap<string, Value>>();
   /** Apps that have their files open, or are about to. */
   #places = 0;
   #isClosed = false;
@@ -125,7 +123,6 @@ export class OpenApps {
     const held = this.#open.get(id);
     if (held === undefined) await this.#closings.get(id);
     else await this.#close(held, this.#options.closeMsMax ?? CLOSE_MS_MAX);
-    this.#parameters.delete(id);
     this.#failures.delete(id);
   }
 
@@ -221,8 +218,6 @@ export class OpenApps {
   }
 
   #prepare(app: OpenApp): HeldApp {
-    const { settings } = app.statements;
-    for (const [name, value] of this.#parameters.get(app.id) ?? []) settings.set(name, value);
     return new HeldApp(app, this.#options.onOpened?.(app) ?? (() => {}));
   }
 
@@ -262,10 +257,6 @@ export class OpenApps {
 
   async #endUses(held: HeldApp, waitMs: number | undefined): Promise<void> {
     await held.end(waitMs);
-    const { id, statements } = held.app;
-    const changed = statements.settings.changed();
-    if (changed.size > 0) this.#parameters.set(id, new Map(changed));
-    else this.#parameters.delete(id);
   }
 }
 

@@ -47,6 +47,7 @@ export function* prepareBatch(
     kind: "write",
     run: (execution) => runBatch(prepared, execution),
     choose: isChoosing ? (execution) => chooseForBatch(prepared, execution) : undefined,
+    changesSettings: false,
   };
 }
 

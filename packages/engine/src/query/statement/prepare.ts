@@ -11,6 +11,7 @@
 import { unreachable, type ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
 import { finish, type Steps } from "../frame/steps.ts";
+import { transactionOf } from "../mutate/application.ts";
 import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
 import { advisedTerms } from "../plan/advice.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
@@ -31,6 +32,7 @@ import type {
   Query,
   Statement,
 } from "../syntax/tree.ts";
+import { settingOperations } from "../system/stored-settings.ts";
 import { toldSettings } from "../system/told-settings.ts";
 import { MISSING } from "../value/datum.ts";
 import { advisePrepared } from "./advice.ts";
@@ -211,11 +213,17 @@ function prepareCall({ call }: ExecuteFunctionStatement): Prepared {
   });
 }
 
+/** The settings of now change when the transaction is durable: see StatementRunner. */
 function prepareAlterSystem(statement: AlterSystemStatement): Prepared {
   const { value } = statement;
   const evaluate = value === undefined ? () => MISSING : compileConstant(value);
-  const prepared = quickRead((execution) =>
-    runAlterSystem(statement, evaluate(execution), execution.system.settings),
-  );
-  return { ...prepared, queryType: "mutation" };
+  const run: RunWork = function* run(execution) {
+    const draft = execution.system.settings.draft();
+    const items = runAlterSystem(statement, evaluate(execution), draft);
+    const transaction = transactionOf(execution);
+    yield* transaction.applyInSteps(settingOperations(transaction.view, draft));
+    return { items, ids: [] };
+  };
+  const work: Work = { kind: "write", run, changesSettings: true };
+  return { queryType: "mutation", work, plan: undefined };
 }

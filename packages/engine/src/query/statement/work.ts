@@ -23,6 +23,8 @@ export interface Work<T = StatementOutput> {
   readonly run: (execution: Execution) => Steps<T>;
   /** Makes the choices of a write and nothing else, for those to be made early. */
   readonly choose?: ((execution: Execution) => Steps<unknown>) | undefined;
+  /** The settings are read again when the write is durable. */
+  readonly changesSettings?: boolean;
 }
 
 export type RunWork = Work["run"];

@@ -54,7 +54,10 @@ export interface RequestOutcome {
 export interface RequestsOptions {
   readonly platform: Pick<Platform, "now" | "elapsed" | "random">;
   readonly settings: Settings;
-  /** Called with the row of a request that took longer than dql_slow_request_warn_seconds. */
+  /**
+   * Called with the row of a request that took longer than dql_slow_request_warn_seconds, or that its
+   * time limit stopped.
+   */
   readonly onSlow?: (row: StoredDocument) => void;
 }
 
@@ -189,7 +192,8 @@ export class Requests {
     if (request.isCompleted) this.#completed++;
     else this.#failed++;
     const slowMs = settings.slowRequestMs;
-    if (slowMs !== undefined && request.elapsedMs >= slowMs) onSlow?.(request.row());
+    const isSlow = slowMs !== undefined && request.elapsedMs >= slowMs;
+    if (isSlow || request.isTimedOut) onSlow?.(request.row());
     const qualifier = qualifierOf(request, settings.historyQualifiers);
     if (qualifier === undefined || settings.historySize === 0) return;
     const facts = this.#spare ?? new RequestFacts();
@@ -276,6 +280,10 @@ export class ActiveRequest implements RequestInfo, Placed {
 
   get isCompleted(): boolean {
     return this.#state === "completed";
+  }
+
+  get isTimedOut(): boolean {
+    return this.#state === "timed_out";
   }
 
   get isFinished(): boolean {
@@ -393,10 +401,10 @@ function rowOf(facts: RequestFacts): StoredDocument {
   });
 }
 
-/** Nanoseconds; phases that took none are left out. */
+/** Milliseconds; phases that took none are left out. */
 function timesOf({ elapsedMs, parseMs, planMs, runMs }: RequestFacts): ValueObject {
   return {
-    elapsed: nanoseconds(elapsedMs),
+    elapsed: rounded(elapsedMs),
     ...phaseTime("parse", parseMs),
     ...phaseTime("plan", planMs),
     ...phaseTime("run", runMs),
@@ -424,8 +432,13 @@ function messageOf(error: unknown): string {
 }
 
 function phaseTime(name: string, ms: number): ValueObject {
-  const time = nanoseconds(ms);
+  const time = rounded(ms);
   return time === 0 ? {} : { [name]: time };
+}
+
+/** To a microsecond. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }
 
 export function nanoseconds(ms: number): number {

@@ -1,8 +1,8 @@
 /**
  * Settings: the system parameters of one store, which SHOW and ALTER SYSTEM name.
  *
- * They live in memory: a store that is opened again has its defaults back. Names are known in lower
- * case and found in any. The table below is the one place that says what there is.
+ * What ALTER SYSTEM changes is kept in the store (stored-settings.ts); here is what holds now. Names
+ * are known in lower case and found in any. The table below is the one place that says what there is.
  */
 
 import {
@@ -138,10 +138,11 @@ export const PARAMETERS: readonly Parameter[] = [
   {
     name: "dql_slow_request_warn_seconds",
     type: "number",
-    initial: 60,
+    initial: 1,
     min: 0,
     max: 86_400,
-    meaning: "A statement that took longer is reported in the log. 0: none is.",
+    meaning:
+      "A statement that took longer is reported in the log. 0: only one that its time limit stopped.",
   },
   {
     name: "dql_strict_mode",
@@ -204,7 +205,7 @@ type Current = Pick<
 
 export class Settings {
   /** Of every parameter. */
-  readonly #defaults: ReadonlyMap<string, Value>;
+  #defaults: ReadonlyMap<string, Value>;
   /** Only what differs from the default was ever set. */
   readonly #values = new Map<string, Value>();
   #current: Current;
@@ -271,6 +272,25 @@ export class Settings {
     this.#current = this.#readCurrent();
   }
 
+  /** A copy to try changes on. */
+  draft(): Settings {
+    const draft = new Settings();
+    draft.#defaults = this.#defaults;
+    for (const [name, value] of this.#values) draft.#values.set(name, value);
+    draft.#current = draft.#readCurrent();
+    return draft;
+  }
+
+  /** Holds these from now on and the defaults of the rest; what does not fit any more is left out. */
+  load(values: Iterable<readonly [name: string, value: Value]>): void {
+    this.#values.clear();
+    for (const [name, value] of values) {
+      const parameter = BY_NAME.get(name);
+      if (parameter !== undefined && isFitting(parameter, value)) this.#values.set(name, value);
+    }
+    this.#current = this.#readCurrent();
+  }
+
   /** One parameter as a row. */
   show(name: string): ValueObject {
     const parameter = parameterOf(name);
@@ -314,6 +334,17 @@ function checked(parameter: Parameter, datum: Datum): Value {
   const fault = isObject(value) ? faultOfObject(parameter, value) : faultOfNumber(parameter, value);
   if (fault !== undefined) throw refusal(`parameter '${parameter.name}' ${fault}`);
   return value;
+}
+
+/** Another version may have kept what this one does not take. */
+function isFitting(parameter: Parameter, value: Value): boolean {
+  try {
+    checked(parameter, value);
+    return true;
+  } catch (error) {
+    if (error instanceof PeerError) return false;
+    throw error;
+  }
 }
 
 function isOfType(wanted: ParameterType, found: DatumType): boolean {
