@@ -28,8 +28,13 @@ import { namesIn } from "./disk.ts";
 
 const LOCK_FOLDER = "lock";
 
+/** The sockets of this process. Their names are drawn, so no other process has one of them. */
+const ownNames = new Set<string>();
+
 /** Who holds a lock, as far as it is known. */
 export interface Holder {
+  /** Whether it is this very process. */
+  readonly isOwn?: boolean;
   readonly pid?: number;
   readonly startedAt?: string;
   readonly url?: string;
@@ -105,6 +110,7 @@ export class FolderLock {
       throw error;
     }
     this.#isPlaced = true;
+    ownNames.add(this.#socketName);
     return true;
   }
 
@@ -121,6 +127,7 @@ export class FolderLock {
 
   async #release(): Promise<void> {
     const folder = this.#isPlaced ? this.path : this.#prepared;
+    ownNames.delete(this.#socketName);
     rmSync(join(folder, this.#socketName), { force: true });
     try {
       rmdirSync(folder);
@@ -155,7 +162,10 @@ export class FolderLock {
 async function findHolder(lockPath: string): Promise<Holder | undefined> {
   for (const name of namesIn(lockPath) ?? []) {
     const answer = await ask(lockPath, name);
-    if (answer.kind === "alive") return { ...holderOfName(name), ...parseHolder(answer.text) };
+    if (answer.kind === "alive") {
+      const isOwn = ownNames.has(name);
+      return { ...holderOfName(name), ...parseHolder(answer.text), isOwn };
+    }
     rmSync(join(lockPath, name), { force: true });
   }
   return undefined;
@@ -205,12 +215,14 @@ function parseHolder(text: string): Holder {
   }
 }
 
-function inUse(folder: string, { pid, startedAt, url }: Holder): PeerError {
+function inUse(folder: string, { pid, startedAt, url, isOwn }: Holder): PeerError {
   const who = pid === undefined ? "another process" : `process ${pid}`;
   const known = [url, startedAt === undefined ? undefined : `since ${startedAt}`];
   const more = known.filter((part) => part !== undefined).join(", ");
-  const message = `the folder ${folder} is in use by ${who}${more === "" ? "" : ` (${more})`}`;
-  return new PeerError("store.in_use", message);
+  const how = isOwn === true ? "already open in this process" : `in use by ${who}`;
+  const message = `the folder ${folder} is ${how}${more === "" ? "" : ` (${more})`}`;
+  const hint = isOwn === true ? "use what is open, or close it before" : undefined;
+  return new PeerError("store.in_use", message, { hint });
 }
 
 /** Calls `use` with a path to `name` in `folder` that fits into the address of a socket. */

@@ -13,7 +13,15 @@ export type {
   TransactionResult,
 } from "./local-store.ts";
 export type { ObservedResult, ObserverCallback, StoreObserver } from "./observer.ts";
-export type { LoginDetails, PeerOptions, RemotePolicy, RemoteStatement } from "./options.ts";
+export type {
+  CommonOptions,
+  CredentialOptions,
+  LoginDetails,
+  PeerOptions,
+  RemotePolicy,
+  RemoteStatement,
+  StorageOptions,
+} from "./options.ts";
 export { openPeer, type Peer, type PeerEvents } from "./peer.ts";
 export type { PlainObject, PlainValue } from "./plain-value.ts";
 export type {

@@ -13,7 +13,7 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { kindOf, toldOf } from "./argument-check.ts";
-import type { PlainObject } from "./plain-value.ts";
+import { ownCopy, type PlainObject } from "./plain-value.ts";
 
 /** What a login needs of an app: the name of an auth provider, and a token that it accepts. */
 export interface LoginDetails {
@@ -21,19 +21,40 @@ export interface LoginDetails {
   readonly token: string;
 }
 
-export interface PeerOptions {
+/** All that a peer is opened with: one of each union, or it does not compile. */
+export type PeerOptions = CommonOptions & StorageOptions & CredentialOptions;
+
+/** Where the documents are kept. */
+export type StorageOptions =
+  | {
+      /** Made when it is absent; only one process may have it. */
+      readonly folder: string;
+      readonly memory?: never;
+    }
+  | {
+      readonly folder?: never;
+      /** Everything is gone when the peer is closed. */
+      readonly memory: true;
+    };
+
+/** What the server is shown. */
+export type CredentialOptions =
+  | {
+      /** An API key, or a token that the server knows. */
+      readonly token: string;
+      readonly login?: never;
+    }
+  | {
+      readonly token?: never;
+      /** Called whenever a new session is needed. */
+      readonly login: () => LoginDetails | Promise<LoginDetails>;
+    };
+
+export interface CommonOptions {
   /** The app whose documents these are. */
   readonly appId: string;
   /** Where its server is: http, https, ws or wss. */
   readonly url: string;
-  /** Where the documents are kept. Made when it is absent; only one process may have it. */
-  readonly folder?: string;
-  /** In place of a folder: everything is gone when the peer is closed. */
-  readonly memory?: true;
-  /** An API key, or a token that the server knows. */
-  readonly token?: string;
-  /** In place of a token: called whenever a new session is needed. */
-  readonly login?: () => LoginDetails | Promise<LoginDetails>;
   /** How this device is called where its peers are listed; the name of the machine otherwise. */
   readonly deviceName?: string;
   /** What others may know of this peer. */
@@ -104,7 +125,7 @@ export function checkOptions(options: PeerOptions): CheckedOptions {
     folder: checkPlace(options),
     credential: checkCredential(options),
     deviceName,
-    metadata: checkMetadata(options.metadata),
+    metadata: checkMetadata(ownCopy(options.metadata)),
     remote: checkRemote(options.remote),
   };
 }

@@ -243,6 +243,7 @@ export class Peer {
     switch (event.kind) {
       case "connected":
         this.#refusal = undefined;
+        this.#sync.admit();
         this.#auth.accept();
         this.#sync.note(undefined);
         return this.#tellStatus();
@@ -250,8 +251,10 @@ export class Peer {
         return this.#disconnected(event);
       case "foreign": {
         const reason = `the server is of another app: ${event.app}`;
+        const error = new PeerError("permission.denied", reason);
         this.#sync.note({ reason, code: "permission.denied" });
-        this.#fail(new PeerError("permission.denied", reason));
+        this.#sync.exclude(error);
+        this.#fail(error);
         return this.#tellStatus();
       }
       case "unsubscribed":
@@ -328,6 +331,7 @@ export class Peer {
 
   /** What keeps the peer out is told once, not at every try: somebody has to do something. */
   #failOnce(error: PeerError): void {
+    this.#sync.exclude(error);
     if (error.message === this.#refusal) return;
     this.#refusal = error.message;
     this.#fail(error);

@@ -27,8 +27,8 @@ export function plainCopy(value: Value): PlainValue {
 }
 
 /**
- * A copy of what an app gave. What is no value is left as it is, for those who look at it next and
- * say what is wrong.
+ * A copy of what an app gave. Fields that are undefined are left out, as JSON does. What else is no value
+ * is left as it is, for those who look at it next and say what is wrong.
  */
 export function ownCopy(input: unknown): unknown {
   return copyOf(input, 0);
@@ -42,6 +42,8 @@ function copyOf(input: unknown, depth: number): unknown {
   if (Object.getPrototypeOf(input) !== Object.prototype) return input;
   // Also a field that is named __proto__.
   return Object.fromEntries(
-    Object.entries(input).map(([field, value]) => [field, copyOf(value, depth + 1)]),
+    Object.entries(input)
+      .filter(([, value]) => value !== undefined)
+      .map(([field, value]) => [field, copyOf(value, depth + 1)]),
   );
 }

@@ -46,7 +46,10 @@ export interface SyncSubscription {
   readonly query: string;
   readonly isCancelled: boolean;
   readonly status: SubscriptionStatus;
-  /** Resolves when all that matches is here; rejects when the server does not take it. */
+  /**
+   * Resolves when all that matches is here; rejects when the server does not take it, or does not let
+   * this peer in with its credential.
+   */
   whenReady(): Promise<void>;
   /** What came stays where it is. May be called again. */
   cancel(): void;
@@ -63,7 +66,7 @@ export interface SyncOptions {
 }
 
 /** What an app has of it. */
-export type PeerConnection = Omit<Sync, "close" | "note">;
+export type PeerConnection = Omit<Sync, "admit" | "close" | "exclude" | "note">;
 
 export class Sync {
   readonly #options: SyncOptions;
@@ -83,6 +86,7 @@ export class Sync {
   start(): void {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
     if (this.#away?.code === "stopped") this.#away = undefined;
+    if (!this.isActive) this.#options.sync.admit();
     this.#options.sync.start();
     this.#keepAlive();
     this.#options.onStatus();
@@ -137,6 +141,16 @@ export class Sync {
   note(away: Away | undefined): void {
     this.#away = away;
     this.#keepAlive();
+  }
+
+  /** The server does not let this peer in, for good: what waits for it is told. */
+  exclude(error: PeerError): void {
+    this.#options.sync.exclude(error);
+  }
+
+  /** The server has let it in. */
+  admit(): void {
+    this.#options.sync.admit();
   }
 
   async close(): Promise<void> {

@@ -30,6 +30,24 @@ test("statements that follow each other without a pause leave others their turn"
   expect(count).toBeLessThan(10_000);
 });
 
+test("a field that is undefined is left out, as JSON does; a Date and an undefined element are refused", async () => {
+  const { local } = await openLocalStore();
+  const task = {
+    _id: "a",
+    note: undefined,
+    inner: { n: 1, gone: undefined },
+    list: [{ x: undefined }],
+  };
+  await local.execute("INSERT INTO c DOCUMENTS (:task)", { task, unused: undefined });
+  const { items } = await local.execute("SELECT * FROM c WHERE note IS MISSING");
+  expect(items).toEqual([{ _id: "a", inner: { n: 1 }, list: [{}] }]);
+  await expect(local.execute("SELECT :x AS x FROM c", { x: undefined })).rejects.toThrow("x");
+  for (const wrong of [new Date(0), [undefined]]) {
+    const refused = local.execute("INSERT INTO c DOCUMENTS (:d)", { d: { _id: "b", wrong } });
+    await expect(refused).rejects.toThrow("wrong");
+  }
+});
+
 test("what an app does with its objects afterwards does not reach the store", async () => {
   const { local } = await openLocalStore();
   const task = { _id: "a", list: [1], bytes: Buffer.from([7]) };

@@ -3,7 +3,7 @@
  */
 import { PeerError } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
-import { checkOptions, type PeerOptions } from "../src/options.ts";
+import { checkOptions, type LoginDetails, type PeerOptions } from "../src/options.ts";
 
 const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
 const GOOD: PeerOptions = { appId: APP, url: "http://localhost:8080", memory: true, token: "bp_1" };
@@ -68,4 +68,29 @@ test("what is long is not repeated as a whole, and a password not at all", () =>
   const start = `found "${"x".repeat(100)}…"`;
   expect(check({ deviceName: "x".repeat(5000) })).toThrow(start);
   expect(check({ url: "http://ada:lovelace@x" })).not.toThrow("lovelace");
+});
+
+test("options without a place or a credential, or with two of them, do not compile", () => {
+  const base = { appId: APP, url: "http://localhost:8080" };
+  const login = (): LoginDetails => ({ provider: "p", token: "t" });
+  const good: PeerOptions[] = [
+    { ...base, memory: true, token: "bp_1" },
+    { ...base, folder: "x", login },
+  ];
+  expect(good.map((options) => checkOptions(options).credential.kind)).toEqual(["token", "login"]);
+  // @ts-expect-error -- no place
+  const noPlace: PeerOptions = { ...base, token: "bp_1" };
+  // @ts-expect-error -- no credential
+  const noCredential: PeerOptions = { ...base, memory: true };
+  // @ts-expect-error -- two places
+  const twoPlaces: PeerOptions = { ...base, memory: true, folder: "x", token: "bp_1" };
+  // @ts-expect-error -- two credentials
+  const twoCredentials: PeerOptions = { ...base, memory: true, token: "bp_1", login };
+  for (const options of [noPlace, noCredential, twoPlaces, twoCredentials]) {
+    expect(() => checkOptions(options)).toThrow("expected");
+  }
+});
+
+test("metadata that is undefined is left out", () => {
+  expect(checkOptions({ ...GOOD, metadata: { a: 1, b: undefined } }).metadata).toEqual({ a: 1 });
 });

@@ -7,7 +7,13 @@ import { readPermissions } from "@bigpeer/engine";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
-import { openPeer, type Peer, type PeerOptions, type SyncStatus } from "../src/index.ts";
+import {
+  type LoginDetails,
+  openPeer,
+  type Peer,
+  type PeerOptions,
+  type SyncStatus,
+} from "../src/index.ts";
 import { idsOf, insert, TASKS, whenStatus, whenTasks } from "./support/peer-status.ts";
 import { type RealServer, startRealServer } from "./support/real-server.ts";
 import { until } from "./support/turns.ts";
@@ -18,7 +24,8 @@ const APP = "5f4a3f26-8a6e-4d0f-9f0d-0f3a1c2b4d5e";
 async function openAlone(options: Partial<PeerOptions> = {}): Promise<Peer> {
   const place = options.folder === undefined ? { memory: true as const } : {};
   const url = "http://127.0.0.1:9";
-  const peer = await openPeer({ appId: APP, url, token: "bp_1", ...place, ...options });
+  const all = { appId: APP, url, token: "bp_1", ...place, ...options };
+  const peer = await openPeer(all as PeerOptions);
   onTestFinished(() => peer.close());
   return peer;
 }
@@ -264,6 +271,35 @@ test("a credential that the server does not know is the reason, and an error onc
       message: expect.stringContaining("the server does not let this peer in: the credential"),
     }),
   ]);
+});
+
+test("whenReady rejects when the credential is refused for good, before and after that is known", async () => {
+  const server = await startRealServer();
+  const { appId, apiKey } = server.content;
+  const peer = await server.peer({ token: "bp_00000000_unknown" });
+  peer.on("error", () => undefined);
+  const subscription = peer.sync.registerSubscription("SELECT * FROM tasks");
+  const waiting = subscription.whenReady();
+  peer.sync.start();
+  const refusal = { code: "permission.denied", message: expect.stringContaining("not known") };
+  await expect(waiting).rejects.toMatchObject(refusal);
+  await expect(subscription.whenReady()).rejects.toMatchObject(refusal);
+  expect(subscription.status).toBe("waiting");
+  await peer.sync.stop();
+
+  // A login that the server refuses is no other; one that it takes later makes all well.
+  let token = "come-in-and-welcome?";
+  const login = (): LoginDetails => ({ provider: "development", token });
+  const guest = await openPeer({ appId, url: server.running.url, memory: true, login });
+  onTestFinished(() => guest.close());
+  guest.on("error", () => undefined);
+  const tasks = guest.sync.registerSubscription("SELECT * FROM tasks");
+  guest.sync.start();
+  await expect(tasks.whenReady()).rejects.toMatchObject({ code: "permission.denied" });
+  await guest.sync.stop();
+  token = server.content.developmentToken ?? apiKey;
+  guest.sync.start();
+  await tasks.whenReady();
 });
 
 test("[S3, S7] a key that is deleted while its peer is connected is told like one that never was", async () => {

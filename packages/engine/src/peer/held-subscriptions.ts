@@ -10,7 +10,7 @@ export type SubscriptionStatus = "waiting" | "ready" | "refused" | "cancelled";
 export interface PeerSubscription {
   readonly key: string;
   readonly status: SubscriptionStatus;
-  /** Resolves when the subscription is whole; rejects when the server does not take it. */
+  /** Resolves when the subscription is whole; rejects when the server does not take it, or the peer. */
   whenReady(): Promise<void>;
   cancel(): void;
 }
@@ -31,6 +31,8 @@ interface Held {
 
 export class HeldSubscriptions {
   readonly #held = new Map<string, Held>();
+  /** Why the server does not let this peer in; nothing becomes ready until somebody does something. */
+  #exclusion: PeerError | undefined;
   readonly #onLast: (key: string) => void;
 
   /** `onLast` is called with what nobody holds any more. */
@@ -56,7 +58,7 @@ export class HeldSubscriptions {
       get status(): SubscriptionStatus {
         return isCancelled ? "cancelled" : held.status;
       },
-      whenReady: () => whenReady(held),
+      whenReady: () => whenReady(held, this.#exclusion),
       cancel: () => {
         if (!isCancelled) this.#release(key, held);
         isCancelled = true;
@@ -86,6 +88,17 @@ export class HeldSubscriptions {
     return isNews;
   }
 
+  /** The server does not let this peer in, whatever it asks for: whoever waits is told. */
+  exclude(error: PeerError): void {
+    this.#exclusion = error;
+    for (const held of this.#held.values()) rejectAll(held, error);
+  }
+
+  /** It does, or it will be tried anew. */
+  admit(): void {
+    this.#exclusion = undefined;
+  }
+
   /** Ends them all, and tells nobody but those who wait. */
   close(): void {
     for (const held of this.#held.values()) end(held);
@@ -110,7 +123,7 @@ function end(held: Held): void {
   rejectAll(held, new PeerError("store.closed", "the subscription was cancelled"));
 }
 
-function whenReady(held: Held): Promise<void> {
+function whenReady(held: Held, exclusion: PeerError | undefined): Promise<void> {
   switch (held.status) {
     case "ready":
       return Promise.resolve();
@@ -119,6 +132,7 @@ function whenReady(held: Held): Promise<void> {
     case "cancelled":
       return Promise.reject(new PeerError("store.closed", "the subscription was cancelled"));
     case "waiting":
+      if (exclusion !== undefined) return Promise.reject(exclusion);
       return new Promise((resolve, reject) => held.waiters.push({ resolve, reject }));
     default:
       return unreachable(held.status);

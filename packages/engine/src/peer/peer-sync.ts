@@ -134,6 +134,16 @@ export class PeerSync<Refused = RefusedUpload> {
     this.#take({ kind: "start" });
   }
 
+  /** Nothing becomes ready until somebody does something: whoever waits is told. */
+  exclude(error: PeerError): void {
+    this.#held.exclude(error);
+  }
+
+  /** The server has let this peer in, or it is tried anew. */
+  admit(): void {
+    this.#held.admit();
+  }
+
   /** Says goodbye. Resolves when the store has taken what came before. */
   async stop(): Promise<void> {
     this.#take({ kind: "stop" });

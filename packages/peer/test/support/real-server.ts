@@ -31,7 +31,8 @@ export async function startRealServer(change: Partial<Config> = {}): Promise<Rea
     const { appId, apiKey } = content;
     const place = options.folder === undefined ? { memory: true as const } : {};
     const credential = options.login === undefined ? { token: apiKey } : {};
-    const opened = await openPeer({ appId, url: running.url, ...place, ...credential, ...options });
+    const all = { appId, url: running.url, ...place, ...credential, ...options };
+    const opened = await openPeer(all as PeerOptions);
     onTestFinished(() => opened.close());
     return opened;
   };

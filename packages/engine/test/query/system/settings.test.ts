@@ -72,7 +72,7 @@ describe("reading", () => {
     expect(settings).toMatchObject({
       isStrict: false,
       requestTimeoutMs: undefined,
-      slowRequestMs: 60_000,
+      slowRequestMs: 1000,
       historySize: 4096,
       historyQualifiers: {},
       documentSizeSoftLimit: 262_144,
