@@ -323,6 +323,6 @@ export const AUDIT_ENTRIES_MAX = 10_000;
 
 /**
  * What a store may have rested when the server opens it, with a warning: a machine that was off for
- * months is far more common than one whose clock is months ahead. See docs/decisions/0019-rested-stores.md.
+ * months is far more common than one whose clock is months ahead. See docs/decisions/0020-rested-stores.md.
  */
 export const START_REST_MS_MAX: number = 366 * 86_400_000;

@@ -36,6 +36,7 @@ import {
   answerOf,
   complete,
   completeLater,
+  countOfResult,
   type Done,
   doneWith,
   failed,
@@ -77,7 +78,7 @@ import type { QueryType, StatementOutput, Work } from "./statement/work.ts";
 import { type Begin, type PlayStatement, StatementTransaction } from "./statement-transaction.ts";
 import { type ActiveRequest, Requests } from "./system/requests.ts";
 import { Settings } from "./system/settings.ts";
-import { storedSettings } from "./system/stored-settings.ts";
+import { loadSettings } from "./system/stored-settings.ts";
 import type { SystemFacts, SystemRow } from "./system/system-collections.ts";
 
 export interface StatementLimits {
@@ -135,9 +136,9 @@ export class StatementRunner {
     this.#turns = turns.of(appId);
     this.#texts = new PreparedTexts(this.#turns, this.#elapsed);
     this.#chosen = new ChosenWrites(store, this.#turns, this.#elapsed);
-    this.settings = new Settings(options.settings);
-    this.#loadSettings();
-    const { settings } = this;
+    const settings = new Settings(options.settings);
+    this.settings = settings;
+    loadSettings(settings, store);
     this.requests = new Requests({ platform, settings, ...(onSlow && { onSlow }) });
     this.#facts = {
       info: () => facts?.info?.() ?? [],
@@ -559,18 +560,13 @@ export class StatementRunner {
         : this.#chosen.submit({ choose, begin, owner }, submit);
     return committed.then(
       ({ txnId, result }) => {
-        if (changesSettings === true) this.#loadSettings();
+        if (changesSettings === true) loadSettings(this.settings, this.#store);
         return complete(doneWith(result, result.txnId ?? txnId, isRepeated), trace);
       },
       (error: unknown) => {
         throw failed(error, trace);
       },
     );
-  }
-
-  /** As the store has them: what was changed holds when it is durable, and from then on. */
-  #loadSettings(): void {
-    this.#store.read((snapshot) => this.settings.load(storedSettings(snapshot)));
   }
 
   /** The shortest of the deadlines that apply. */
@@ -599,9 +595,4 @@ const NOTHING_HELD = { close: (): void => {} };
 
 function countAll(prepared: PreparedFind, execution: Execution): Steps<number> {
   return prepared.count(execution);
-}
-
-/** Rows that were given, or documents that were changed. */
-function countOfResult({ items, ids }: StatementOutput): number {
-  return Math.max(items.length, ids.length);
 }

@@ -145,7 +145,7 @@ export class ProviderFields {
   }
 
   missing(name: string, expected: string): PeerError {
-    return this.#fault(name, expected, "nothing");
+    return providerFault(expected, undefined, `${this.at}.${name}`);
   }
 
   /** A field of no meaning is a mistake: in what guards an app, nothing is guessed. */

@@ -10,7 +10,7 @@ import type { Authority } from "../permission/authority.ts";
 import type { CollectionUse } from "../permission/collection-use.ts";
 import type { Choosing } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
-import type { Work } from "../statement/work.ts";
+import type { StatementOutput, Work } from "../statement/work.ts";
 import type { ParameterNode } from "../syntax/tree.ts";
 import type { ActiveRequest } from "../system/requests.ts";
 import type { Answer } from "./answer.ts";
@@ -88,4 +88,9 @@ export function answerOf<T>(result: T, { warnings }: Execution): Answer<T> {
 export function doneWith<T>(answer: Answer<T>, txnId: number, isRepeated: boolean): Done<T> {
   const { result, warnings, totalWarnings } = answer;
   return { result, warnings, totalWarnings, txnId, isRepeated };
+}
+
+/** Rows that were given, or documents that were changed. */
+export function countOfResult({ items, ids }: StatementOutput): number {
+  return Math.max(items.length, ids.length);
 }

@@ -4,6 +4,7 @@
  */
 
 import { type CatalogOperation, equalValues, type Value } from "@bigpeer/protocol";
+import type { Store } from "../../store/store.ts";
 import type { View } from "../../store/view.ts";
 import type { Settings } from "./settings.ts";
 
@@ -20,20 +21,23 @@ export function* storedSettings(view: CatalogView): Generator<[name: string, val
   }
 }
 
+/** From now on what the store has: a change holds when it is durable. */
+export function loadSettings(settings: Settings, store: Pick<Store, "read">): void {
+  store.read((snapshot) => settings.load(storedSettings(snapshot)));
+}
+
 /** What makes the store hold these. */
 export function settingOperations(view: CatalogView, settings: Settings): CatalogOperation[] {
   const before = new Map(storedSettings(view));
   const wanted = settings.changed();
-  const put = (name: string, value: Value): CatalogOperation => {
-    return { kind: "catalog", section: SECTION, name, value };
-  };
   const gone = [...before.keys()].filter((name) => !wanted.has(name));
   const changed = [...wanted].filter(([name, value]) => {
     const known = before.get(name);
     return known === undefined || !equalValues(known, value);
   });
-  return [
-    ...gone.map((name) => put(name, null)),
-    ...changed.map(([name, value]) => put(name, value)),
-  ];
+  return [...gone.map((name) => entryOf(name, null)), ...changed.map((each) => entryOf(...each))];
+}
+
+function entryOf(name: string, value: Value): CatalogOperation {
+  return { kind: "catalog", section: SECTION, name, value };
 }

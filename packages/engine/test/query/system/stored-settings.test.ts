@@ -58,7 +58,7 @@ test("[K77] a change that could not be written does not hold", async () => {
   await execute("ALTER SYSTEM SET dql_request_history_size = 7");
   const commit = storage.commit.bind(storage);
   storage.commit = () => Promise.reject(new Error("no room"));
-  await expect(execute("ALTER SYSTEM SET dql_request_history_size = 8")).rejects.toThrow();
+  await expect(execute("ALTER SYSTEM SET dql_request_history_size = 8")).rejects.toThrow("no room");
   storage.commit = commit;
   expect(await shown(runner, "dql_request_history_size")).toBe(7);
   expect(disk).toBeDefined();
