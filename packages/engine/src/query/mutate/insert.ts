@@ -39,6 +39,7 @@ import {
 } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 import { applyWrites, type MutationContext, readBack, transactionOf } from "./application.ts";
+import { checkCounters } from "./counter-mistake.ts";
 import type { Write } from "./document-size.ts";
 import { requireWritable } from "./judged-write.ts";
 import { localDiff, setEdit } from "./local-diff.ts";
@@ -212,10 +213,14 @@ function meet(
   execution: MutationContext,
 ): Write | undefined {
   const { collection } = plan;
-  const update = (edits: readonly SetEdit[]): Write => ({
-    operation: { kind: "update", collection, id: given.id, edits },
-    before,
-  });
+  const update = (edits: readonly SetEdit[]): Write => {
+    const { isStrict } = plan.typing;
+    // Commands have no warnings in their answers, and other ways to speak of counters.
+    if (plan.isTokenInferred !== false) {
+      checkCounters(edits, before, { isStrict, warnings: execution.warnings, at: plan.at });
+    }
+    return { operation: { kind: "update", collection, id: given.id, edits }, before };
+  };
   switch (plan.conflict) {
     case "fail": {
       const which = `a document with the _id ${stringifyJson(given.id)} exists already`;

@@ -33,6 +33,7 @@ import {
 } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 import { applyWrites, type MutationContext, readBack, transactionOf } from "./application.ts";
+import { checkCounters } from "./counter-mistake.ts";
 import type { Write } from "./document-size.ts";
 import {
   checkTargets,
@@ -76,6 +77,8 @@ export function* updateDocuments(
   const { collection } = plan;
   const checked = checkUpdate(plan);
   const { budget } = execution.run;
+  const { isStrict } = plan.typing;
+  const { warnings } = execution;
   const writes = new Map<string, Write>();
   for (const [i, row] of rows.entries()) {
     if (i > 0) yield;
@@ -87,6 +90,7 @@ export function* updateDocuments(
     if (before === undefined || writes.has(key)) continue;
     budget.startPiece();
     const edits = yield* attempted(() => editsOf(checked, row, before), execution);
+    checkCounters(edits, before, { isStrict, warnings, at: checked.at });
     writes.set(key, { operation: { kind: "update", collection, id, edits }, before });
   }
   budget.endPiece();
