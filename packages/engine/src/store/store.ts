@@ -352,7 +352,7 @@ export class Store {
     this.#known.progress.end();
   }
 
-  /** The time by which age is counted: soon after a long rest still that of before (K76). */
+  /** The time by which age is counted: soon after a long rest still that of before (K78). */
   #ageMs(nowMs: number): number {
     const { rest } = this;
     if (rest === undefined) return nowMs;

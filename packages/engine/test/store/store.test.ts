@@ -132,7 +132,7 @@ test("[D2] a store that rested for months before it was opened is written to, an
   ).rejects.toMatchObject({ code: "clock.ahead" });
 });
 
-test("[K76] in the first day after a long rest nothing is forgotten by the new time", async () => {
+test("[K78] in the first day after a long rest nothing is forgotten by the new time", async () => {
   const DAY_MS = 86_400_000;
   const opened = await openStore();
   await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
