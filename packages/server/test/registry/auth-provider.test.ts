@@ -244,7 +244,7 @@ describe("[A21] the secrets of providers", () => {
       "expected exactly one of secret",
     );
     expect(() => read({ jwt: { ...ANONYMOUS, sharedToken: null } }, providers)).toThrow(
-      "expected text, found nothing",
+      "missing required field: expected text",
     );
   });
 
