@@ -1,6 +1,7 @@
 /**
  * scripts/setup.mjs, run as real processes on a small clone with a stand-in for npm.
  */
+
 import {
   existsSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { isFullSize } from "../packages/protocol/test/support/test-size.ts";
 import { createFixtureClone, type FixtureClone, PAGE } from "./support/fixture-clone.ts";
 import { ROOT } from "./support/repository.ts";
 
@@ -59,28 +61,35 @@ test("a clone that is ready is not installed again, and nothing is said", async 
   expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b"]);
 });
 
-test("a changed lock file, and a removed node_modules, are installed again", async () => {
-  const clone = openClone();
-  await clone.setUp().ended;
-  clone.changeLockFile();
-  await clone.setUp().ended;
-  rmSync(join(clone.root, "node_modules"), { recursive: true });
-  await clone.setUp().ended;
-  expect(clone.calls().filter((call) => call === NPM_CI)).toHaveLength(3);
-});
+test.runIf(isFullSize)(
+  "a changed lock file, and a removed node_modules, are installed again",
+  async () => {
+    const clone = openClone();
+    await clone.setUp().ended;
+    clone.changeLockFile();
+    await clone.setUp().ended;
+    rmSync(join(clone.root, "node_modules"), { recursive: true });
+    await clone.setUp().ended;
+    expect(clone.calls().filter((call) => call === NPM_CI)).toHaveLength(3);
+  },
+);
 
-test("npm pack installs and builds what is missing before it packs", {
-  timeout: 60_000,
-}, async () => {
-  const clone = openClone();
-  const { code } = await clone.pack("server");
-  expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
-  expect(code).toBe(0);
-  for (const name of readdirSync(join(ROOT, "packages"))) {
-    const manifest = readFileSync(join(ROOT, "packages", name, "package.json"), "utf8");
-    expect(JSON.parse(manifest).scripts.prepack, name).toBe("node ../../scripts/setup.mjs");
-  }
-});
+test.runIf(isFullSize)(
+  "npm pack installs and builds what is missing before it packs",
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const clone = openClone();
+    const { code } = await clone.pack("server");
+    expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
+    expect(code).toBe(0);
+    for (const name of readdirSync(join(ROOT, "packages"))) {
+      const manifest = readFileSync(join(ROOT, "packages", name, "package.json"), "utf8");
+      expect(JSON.parse(manifest).scripts.prepack, name).toBe("node ../../scripts/setup.mjs");
+    }
+  },
+);
 
 /** The copied page, by file. */
 function readPage(clone: FixtureClone): Record<string, string> {
@@ -104,7 +113,7 @@ test("the page is copied with its licenses, again when it is incomplete, else le
   expect(readPage(clone)).toEqual(copied);
 });
 
-test("a page of another version is copied anew", async () => {
+test.runIf(isFullSize)("a page of another version is copied anew", async () => {
   const clone = openClone();
   await clone.setUp().ended;
   const script = join(clone.root, "node_modules/swagger-ui-dist/swagger-ui-bundle.js");
@@ -151,23 +160,29 @@ test("settings of npm that would change what is installed do not reach it, other
   ]);
 });
 
-test("of several set-ups at once one installs, the others wait and find the work done", async () => {
-  const clone = openClone();
-  const runs = Array.from({ length: 4 }, () => clone.setUp({ NPM_TAKES_MS: "400" }));
-  const outcomes = await Promise.all(runs.map((run) => run.ended));
-  expect(outcomes.map((outcome) => outcome.code)).toEqual([0, 0, 0, 0]);
-  expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b", "tsc -b", "tsc -b"]);
-  expect(findLocks(clone)).toEqual([]);
-});
+test.runIf(isFullSize)(
+  "of several set-ups at once one installs, the others wait and find the work done",
+  async () => {
+    const clone = openClone();
+    const runs = Array.from({ length: 4 }, () => clone.setUp({ NPM_TAKES_MS: "400" }));
+    const outcomes = await Promise.all(runs.map((run) => run.ended));
+    expect(outcomes.map((outcome) => outcome.code)).toEqual([0, 0, 0, 0]);
+    expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b", "tsc -b", "tsc -b"]);
+    expect(findLocks(clone)).toEqual([]);
+  },
+);
 
-test("the lock of a dead process is taken over, by one of several set-ups", async () => {
-  const clone = openClone();
-  placeLock(clone, await findDeadProcess(clone));
-  const runs = Array.from({ length: 3 }, () => clone.setUp({ NPM_TAKES_MS: "200" }));
-  const outcomes = await Promise.all(runs.map((run) => run.ended));
-  expect(outcomes.map((outcome) => outcome.code)).toEqual([0, 0, 0]);
-  expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b", "tsc -b"]);
-});
+test.runIf(isFullSize)(
+  "the lock of a dead process is taken over, by one of several set-ups",
+  async () => {
+    const clone = openClone();
+    placeLock(clone, await findDeadProcess(clone));
+    const runs = Array.from({ length: 3 }, () => clone.setUp({ NPM_TAKES_MS: "200" }));
+    const outcomes = await Promise.all(runs.map((run) => run.ended));
+    expect(outcomes.map((outcome) => outcome.code)).toEqual([0, 0, 0]);
+    expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b", "tsc -b"]);
+  },
+);
 
 test("the lock of a living process is waited for until it is released", async () => {
   const clone = openClone();
@@ -182,14 +197,17 @@ test("the lock of a living process is waited for until it is released", async ()
   expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
 });
 
-test("the lock of a process that has not touched its mark for long is taken over", async () => {
-  const clone = openClone();
-  const longAgo = new Date(Date.now() - 120_000);
-  utimesSync(placeLock(clone, process.pid), longAgo, longAgo);
-  const { code } = await clone.setUp().ended;
-  expect(code).toBe(0);
-  expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
-});
+test.runIf(isFullSize)(
+  "the lock of a process that has not touched its mark for long is taken over",
+  async () => {
+    const clone = openClone();
+    const longAgo = new Date(Date.now() - 120_000);
+    utimesSync(placeLock(clone, process.pid), longAgo, longAgo);
+    const { code } = await clone.setUp().ended;
+    expect(code).toBe(0);
+    expect(clone.calls()).toEqual(INSTALLED_AND_BUILT);
+  },
+);
 
 test("a set-up that is stopped stops npm and releases the lock", async () => {
   const clone = openClone();
@@ -202,16 +220,19 @@ test("a set-up that is stopped stops npm and releases the lock", async () => {
   expect(existsSync(join(clone.root, "node_modules"))).toBe(false);
 });
 
-test("when a set-up is killed, the next one waits for the npm that it left behind", async () => {
-  const clone = openClone();
-  const killed = clone.setUp({ NPM_TAKES_MS: "800" });
-  await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 10_000 });
-  killed.kill("SIGKILL");
-  const { code } = await clone.setUp().ended;
-  expect(code).toBe(0);
-  expect(clone.calls()).toEqual([NPM_CI, "npm end", ...INSTALLED_AND_BUILT]);
-  await killed.ended;
-});
+test.runIf(isFullSize)(
+  "when a set-up is killed, the next one waits for the npm that it left behind",
+  async () => {
+    const clone = openClone();
+    const killed = clone.setUp({ NPM_TAKES_MS: "800" });
+    await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 10_000 });
+    killed.kill("SIGKILL");
+    const { code } = await clone.setUp().ended;
+    expect(code).toBe(0);
+    expect(clone.calls()).toEqual([NPM_CI, "npm end", ...INSTALLED_AND_BUILT]);
+    await killed.ended;
+  },
+);
 
 test("a Node that is too old is told so before anything else is done", async () => {
   const clone = openClone();

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { testHost } from "../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { attachmentPath, fileIds } from "../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
 import { backup, restore } from "../src/backup.ts";
@@ -94,51 +95,54 @@ async function problemsOf(dataDir: string): Promise<number> {
   return verifyDataFolder(dataDir, () => {});
 }
 
-test("[K31] a backup beside a writing server restores to a whole store", async () => {
-  const parent = temporaryFolder();
-  const data = join(parent, "data");
-  const copy = join(parent, "copy");
-  const restored = join(parent, "restored");
-  const source = await openFolder(data);
-  let acknowledged = 0;
-  for (; acknowledged < 200; acknowledged++) await writePair(source.opened, acknowledged);
-  const before = acknowledged;
-  const words = ["backup", "--data-dir", data, "--to", copy];
-  const running = new BigpeerProcess(script, words);
-  let lastTxnId = 0;
-  for (; !running.hasEnded; acknowledged++)
-    lastTxnId = await writePair(source.opened, acknowledged);
-  const { code, stdout, stderr } = await running.ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toMatch(new RegExp(`^copied to ${copy}: registry, apps 1, \\d\\.\\d MB\n$`));
-  // Or the writes would not have been beside it.
-  expect(acknowledged).toBeGreaterThan(before);
-  expect(await problemsOf(copy)).toBe(0);
+test.runIf(isFullSize)(
+  "[K31] a backup beside a writing server restores to a whole store",
+  async () => {
+    const parent = temporaryFolder();
+    const data = join(parent, "data");
+    const copy = join(parent, "copy");
+    const restored = join(parent, "restored");
+    const source = await openFolder(data);
+    let acknowledged = 0;
+    for (; acknowledged < 200; acknowledged++) await writePair(source.opened, acknowledged);
+    const before = acknowledged;
+    const words = ["backup", "--data-dir", data, "--to", copy];
+    const running = new BigpeerProcess(script, words);
+    let lastTxnId = 0;
+    for (; !running.hasEnded; acknowledged++)
+      lastTxnId = await writePair(source.opened, acknowledged);
+    const { code, stdout, stderr } = await running.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(new RegExp(`^copied to ${copy}: registry, apps 1, \\d\\.\\d MB\n$`));
+    // Or the writes would not have been beside it.
+    expect(acknowledged).toBeGreaterThan(before);
+    expect(await problemsOf(copy)).toBe(0);
 
-  await restore(copy, restored, nodePlatform);
-  expect(await problemsOf(restored)).toBe(0);
-  const target = await openFolder(restored);
-  expect(target.lines).toEqual([]);
-  expect(target.app).toEqual(source.app);
-  const left = numbersOf(target.opened, "left");
-  expect(left).toEqual(numbersOf(target.opened, "right"));
-  expect(left).toEqual(Array.from({ length: left.length }, (_, i) => i));
-  expect(left.length).toBeGreaterThanOrEqual(before);
-  expect(left.length).toBeLessThanOrEqual(acknowledged);
+    await restore(copy, restored, nodePlatform);
+    expect(await problemsOf(restored)).toBe(0);
+    const target = await openFolder(restored);
+    expect(target.lines).toEqual([]);
+    expect(target.app).toEqual(source.app);
+    const left = numbersOf(target.opened, "left");
+    expect(left).toEqual(numbersOf(target.opened, "right"));
+    expect(left).toEqual(Array.from({ length: left.length }, (_, i) => i));
+    expect(left.length).toBeGreaterThanOrEqual(before);
+    expect(left.length).toBeLessThanOrEqual(acknowledged);
 
-  for (const [a, b] of [
-    [source.opened, target.opened],
-    [source.registry.storeFolder, target.registry.storeFolder],
-  ] as const) {
-    expect(b.store.identity.historyId).not.toBe(a.store.identity.historyId);
-    expect(b.store.identity.site).not.toBe(a.store.identity.site);
-  }
-  const restoredTxnId = target.opened.store.read((snapshot) => snapshot.txnId);
-  expect(restoredTxnId).toBeGreaterThan(lastTxnId);
-  expect(await writePair(target.opened, 1_000_000)).toBeGreaterThan(restoredTxnId);
-  await closeFolder(target);
-  await closeFolder(source);
-});
+    for (const [a, b] of [
+      [source.opened, target.opened],
+      [source.registry.storeFolder, target.registry.storeFolder],
+    ] as const) {
+      expect(b.store.identity.historyId).not.toBe(a.store.identity.historyId);
+      expect(b.store.identity.site).not.toBe(a.store.identity.site);
+    }
+    const restoredTxnId = target.opened.store.read((snapshot) => snapshot.txnId);
+    expect(restoredTxnId).toBeGreaterThan(lastTxnId);
+    expect(await writePair(target.opened, 1_000_000)).toBeGreaterThan(restoredTxnId);
+    await closeFolder(target);
+    await closeFolder(source);
+  },
+);
 
 test("[K26] a server can also start on a backup itself: it counts as a copy", async () => {
   const parent = temporaryFolder();
@@ -195,58 +199,64 @@ test("a backup has the contents of the attachments that its stores name, and so 
   expect(sizeBytes).toBe(sizes.reduce((a, b) => a + b) + "onetwo".length);
 });
 
-test("a backup beside a server that deletes attachments has a file for each record", async () => {
-  const parent = temporaryFolder();
-  const data = join(parent, "data");
-  const copy = join(parent, "copy");
-  const source = await openFolder(data);
-  const { store } = source.opened;
-  const attachments = attachmentsOf(data, source);
-  for (let i = 0; i < 100; i++) await attach(source, `content ${i}`);
-  const running = new BigpeerProcess(script, ["backup", "--data-dir", data, "--to", copy]);
-  // The store of the copy knows them all by then, and their files are on their way.
-  const isStoreCopied = (): boolean =>
-    readdirSync(parent).some(
-      (name) =>
-        existsSync(join(appStoreFolder(join(parent, name), source.app.id), "data.mdb")) &&
-        name !== "data",
+test.runIf(isFullSize)(
+  "a backup beside a server that deletes attachments has a file for each record",
+  async () => {
+    const parent = temporaryFolder();
+    const data = join(parent, "data");
+    const copy = join(parent, "copy");
+    const source = await openFolder(data);
+    const { store } = source.opened;
+    const attachments = attachmentsOf(data, source);
+    for (let i = 0; i < 100; i++) await attach(source, `content ${i}`);
+    const running = new BigpeerProcess(script, ["backup", "--data-dir", data, "--to", copy]);
+    // The store of the copy knows them all by then, and their files are on their way.
+    const isStoreCopied = (): boolean =>
+      readdirSync(parent).some(
+        (name) =>
+          existsSync(join(appStoreFolder(join(parent, name), source.app.id), "data.mdb")) &&
+          name !== "data",
+      );
+    while (!isStoreCopied()) await new Promise((resolve) => setImmediate(resolve));
+    await attachments.removeOrphans(
+      store.read((view) => view.head.time),
+      100,
     );
-  while (!isStoreCopied()) await new Promise((resolve) => setImmediate(resolve));
-  await attachments.removeOrphans(
-    store.read((view) => view.head.time),
-    100,
-  );
-  const { code, stderr } = await running.ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(await problemsOf(copy)).toBe(0);
-  await closeFolder(source);
-});
+    const { code, stderr } = await running.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(await problemsOf(copy)).toBe(0);
+    await closeFolder(source);
+  },
+);
 
-test("a backup beside a server that removes the data of a deleted app has the other apps", async () => {
-  const parent = temporaryFolder();
-  const data = join(parent, "data");
-  const copy = join(parent, "copy");
-  const source = await openFolder(data);
-  const { apps } = source.registry;
-  for (let i = 0; i < 100; i++) await attach(source, `content ${i}`);
-  // The apps are copied in the order of their names: these two after the one with attachments.
-  const kept = await apps.create({ name: "kept" }, SERVER);
-  const gone = await apps.create({ name: "zone" }, SERVER);
-  const running = new BigpeerProcess(script, ["backup", "--data-dir", data, "--to", copy]);
-  const isBegun = (): boolean =>
-    readdirSync(parent).some(
-      (name) => name !== "data" && existsSync(join(parent, name, "registry", "data.mdb")),
-    );
-  while (!isBegun()) await new Promise((resolve) => setImmediate(resolve));
-  await apps.remove("zone", SERVER);
-  rmSync(join(data, "apps", gone.id), { recursive: true });
-  const { code, stdout, stderr } = await running.ended;
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toContain("registry, apps 2, ");
-  expect(readdirSync(join(copy, "apps")).toSorted()).toEqual([source.app.id, kept.id].toSorted());
-  expect(await problemsOf(copy)).toBe(0);
-  await closeFolder(source);
-});
+test.runIf(isFullSize)(
+  "a backup beside a server that removes the data of a deleted app has the other apps",
+  async () => {
+    const parent = temporaryFolder();
+    const data = join(parent, "data");
+    const copy = join(parent, "copy");
+    const source = await openFolder(data);
+    const { apps } = source.registry;
+    for (let i = 0; i < 100; i++) await attach(source, `content ${i}`);
+    // The apps are copied in the order of their names: these two after the one with attachments.
+    const kept = await apps.create({ name: "kept" }, SERVER);
+    const gone = await apps.create({ name: "zone" }, SERVER);
+    const running = new BigpeerProcess(script, ["backup", "--data-dir", data, "--to", copy]);
+    const isBegun = (): boolean =>
+      readdirSync(parent).some(
+        (name) => name !== "data" && existsSync(join(parent, name, "registry", "data.mdb")),
+      );
+    while (!isBegun()) await new Promise((resolve) => setImmediate(resolve));
+    await apps.remove("zone", SERVER);
+    rmSync(join(data, "apps", gone.id), { recursive: true });
+    const { code, stdout, stderr } = await running.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("registry, apps 2, ");
+    expect(readdirSync(join(copy, "apps")).toSorted()).toEqual([source.app.id, kept.id].toSorted());
+    expect(await problemsOf(copy)).toBe(0);
+    await closeFolder(source);
+  },
+);
 
 test("a content that is lost fails the backup, which leaves nothing", async () => {
   const parent = temporaryFolder();
@@ -328,7 +338,9 @@ test("a copy that fails half-way leaves nothing", async () => {
   expect(readdirSync(parent)).toEqual(["data"]);
 });
 
-test.each([".", "registry/data.mdb", "apps", "registry/life.json", "format.json.partial"])(
+test
+  .runIf(isFullSize)
+  .each([".", "registry/data.mdb", "apps", "registry/life.json", "format.json.partial"])(
   "a restore that is killed when %s is there leaves nothing that looks complete",
   async (reached) => {
     const parent = temporaryFolder();

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { VERSION } from "../src/version.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { logLines } from "./support/log-lines.ts";
@@ -71,7 +72,7 @@ test("it prints where things are, serves health, and SIGTERM ends it cleanly", a
   expect(existsSync(join(dataDir, "lock"))).toBe(false);
 });
 
-test.runIf(process.platform === "linux")(
+test.runIf(isFullSize && process.platform === "linux")(
   "[K73] what the process makes is its owner's alone, however it was started",
   async () => {
     const server = serve(temporaryFolder());
@@ -94,101 +95,114 @@ async function paste(line: string): Promise<{ code: number | null; answer: unkno
   return { code, answer: JSON.parse(text) };
 }
 
-test("[H16] the commands that the first start prints write a document and read it back", async () => {
-  const dataDir = temporaryFolder();
-  const server = serve(dataDir);
-  await server.url();
-  const lines = await vi.waitFor(() => {
-    const found = server.stdout.match(/^curl .*$/gm) ?? [];
-    expect(found).toHaveLength(2);
-    return found;
-  });
-  // What is printed elsewhere than on a terminal is kept by others.
-  const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
-  expect(server.stdout).not.toContain(apiKey);
-  // They can be pasted more than once.
-  for (let count = 1; count <= 2; count++) {
-    expect(await paste(lines[0] ?? "")).toMatchObject({
-      code: 0,
-      answer: { queryType: "mutation", mutatedDocumentIds: [expect.any(String)], error: {} },
+test.runIf(isFullSize)(
+  "[H16] the commands that the first start prints write a document and read it back",
+  async () => {
+    const dataDir = temporaryFolder();
+    const server = serve(dataDir);
+    await server.url();
+    const lines = await vi.waitFor(() => {
+      const found = server.stdout.match(/^curl .*$/gm) ?? [];
+      expect(found).toHaveLength(2);
+      return found;
     });
-    const task = { _id: expect.any(String), title: "Water the plants", isDone: false };
-    expect(await paste(lines[1] ?? "")).toMatchObject({
-      code: 0,
-      answer: { queryType: "select", items: Array.from({ length: count }, () => task), error: {} },
+    // What is printed elsewhere than on a terminal is kept by others.
+    const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
+    expect(server.stdout).not.toContain(apiKey);
+    // They can be pasted more than once.
+    for (let count = 1; count <= 2; count++) {
+      expect(await paste(lines[0] ?? "")).toMatchObject({
+        code: 0,
+        answer: { queryType: "mutation", mutatedDocumentIds: [expect.any(String)], error: {} },
+      });
+      const task = { _id: expect.any(String), title: "Water the plants", isDone: false };
+      expect(await paste(lines[1] ?? "")).toMatchObject({
+        code: 0,
+        answer: {
+          queryType: "select",
+          items: Array.from({ length: count }, () => task),
+          error: {},
+        },
+      });
+    }
+  },
+);
+
+test.runIf(isFullSize)(
+  "[H16] a later start tells where the key is, does not print it, and it works on",
+  async () => {
+    const dataDir = temporaryFolder();
+    const path = join(dataDir, "quickstart.json");
+    const first = serve(dataDir);
+    const firstUrl = await first.url();
+    const before = JSON.parse(readFileSync(path, "utf8"));
+    expect(before.dataUrl).toBe(firstUrl);
+    first.kill("SIGTERM");
+    await first.ended;
+    const second = serve(dataDir);
+    const url = await second.url();
+    expect(second.stdout).toContain(`\n  key    in ${path}\n`);
+    const managementUrl = /manage (\S+)/.exec(second.stdout)?.[1];
+    expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({
+      ...before,
+      dataUrl: url,
+      managementUrl,
     });
-  }
-});
+    const response = await fetch(`${url}/api/v4/store/execute`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${before.apiKey}`, "content-type": "application/json" },
+      body: '{"statement":"SELECT * FROM tasks"}',
+    });
+    expect(response.status).toBe(200);
+    second.kill("SIGTERM");
+    const { stdout, stderr } = await second.ended;
+    expect(stdout).not.toContain("curl");
+    expect(stdout + stderr).not.toContain(before.apiKey);
+  },
+);
 
-test("[H16] a later start tells where the key is, does not print it, and it works on", async () => {
-  const dataDir = temporaryFolder();
-  const path = join(dataDir, "quickstart.json");
-  const first = serve(dataDir);
-  const firstUrl = await first.url();
-  const before = JSON.parse(readFileSync(path, "utf8"));
-  expect(before.dataUrl).toBe(firstUrl);
-  first.kill("SIGTERM");
-  await first.ended;
-  const second = serve(dataDir);
-  const url = await second.url();
-  expect(second.stdout).toContain(`\n  key    in ${path}\n`);
-  const managementUrl = /manage (\S+)/.exec(second.stdout)?.[1];
-  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({
-    ...before,
-    dataUrl: url,
-    managementUrl,
-  });
-  const response = await fetch(`${url}/api/v4/store/execute`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${before.apiKey}`, "content-type": "application/json" },
-    body: '{"statement":"SELECT * FROM tasks"}',
-  });
-  expect(response.status).toBe(200);
-  second.kill("SIGTERM");
-  const { stdout, stderr } = await second.ended;
-  expect(stdout).not.toContain("curl");
-  expect(stdout + stderr).not.toContain(before.apiKey);
-});
+test.runIf(isFullSize)(
+  "[H14] SIGTERM during a request: it is answered and durable, and the server ends cleanly",
+  async () => {
+    const dataDir = temporaryFolder();
+    const server = serve(dataDir);
+    const { port } = new URL(await server.url());
+    const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
+    const statement = "INSERT INTO cars DOCUMENTS (:d)";
+    const body = JSON.stringify({ statement, args: { d: { _id: "c1" } } });
+    const socket = connect(Number(port), "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (text: string) => {
+      answer += text;
+    });
+    const head = [
+      "POST /api/v4/store/execute HTTP/1.1",
+      "Host: localhost",
+      `Authorization: Bearer ${apiKey}`,
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+      // The answer to this says that the body is being read.
+      "Expect: 100-continue",
+    ];
+    socket.write(`${head.join("\r\n")}\r\n\r\n${body.slice(0, 20)}`);
+    await vi.waitFor(() => expect(answer).toMatch(/^HTTP\/1.1 100 Continue/));
+    server.kill("SIGTERM");
+    await vi.waitFor(() => expect(server.stderr).toContain("SIGTERM: closing"));
+    socket.write(body.slice(20));
+    expect((await server.ended).code).toBe(0);
+    expect(answer).toMatch(/HTTP\/1.1 200 OK[^]*"mutatedDocumentIds":\["c1"\]/);
+    const again = serve(dataDir);
+    const read = await fetch(`${await again.url()}/api/v4/store/execute`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: '{"statement":"SELECT * FROM cars"}',
+    });
+    expect(await read.json()).toMatchObject({ items: [{ _id: "c1" }], transactionId: 1 });
+  },
+);
 
-test("[H14] SIGTERM during a request: it is answered and durable, and the server ends cleanly", async () => {
-  const dataDir = temporaryFolder();
-  const server = serve(dataDir);
-  const { port } = new URL(await server.url());
-  const { apiKey } = JSON.parse(readFileSync(join(dataDir, "quickstart.json"), "utf8"));
-  const statement = "INSERT INTO cars DOCUMENTS (:d)";
-  const body = JSON.stringify({ statement, args: { d: { _id: "c1" } } });
-  const socket = connect(Number(port), "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  let answer = "";
-  socket.setEncoding("utf8").on("data", (text: string) => {
-    answer += text;
-  });
-  const head = [
-    "POST /api/v4/store/execute HTTP/1.1",
-    "Host: localhost",
-    `Authorization: Bearer ${apiKey}`,
-    "Content-Type: application/json",
-    `Content-Length: ${body.length}`,
-    // The answer to this says that the body is being read.
-    "Expect: 100-continue",
-  ];
-  socket.write(`${head.join("\r\n")}\r\n\r\n${body.slice(0, 20)}`);
-  await vi.waitFor(() => expect(answer).toMatch(/^HTTP\/1.1 100 Continue/));
-  server.kill("SIGTERM");
-  await vi.waitFor(() => expect(server.stderr).toContain("SIGTERM: closing"));
-  socket.write(body.slice(20));
-  expect((await server.ended).code).toBe(0);
-  expect(answer).toMatch(/HTTP\/1.1 200 OK[^]*"mutatedDocumentIds":\["c1"\]/);
-  const again = serve(dataDir);
-  const read = await fetch(`${await again.url()}/api/v4/store/execute`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-    body: '{"statement":"SELECT * FROM cars"}',
-  });
-  expect(await read.json()).toMatchObject({ items: [{ _id: "c1" }], transactionId: 1 });
-});
-
-test("variables of the environment are the twins of flags", async () => {
+test.runIf(isFullSize)("variables of the environment are the twins of flags", async () => {
   const dataDir = temporaryFolder();
   const env = { BIGPEER_DATA_DIR: dataDir, BIGPEER_PORT: "0", BIGPEER_HOST: "localhost" };
   const server = run([], env);
@@ -198,7 +212,7 @@ test("variables of the environment are the twins of flags", async () => {
   expect((await server.ended).code).toBe(0);
 });
 
-test("two SIGINTs within a second are one", async () => {
+test.runIf(isFullSize)("two SIGINTs within a second are one", async () => {
   const server = serve(temporaryFolder());
   await server.url();
   server.kill("SIGINT");
@@ -219,7 +233,7 @@ test("a second start on the folder fails with a sentence that says who has it", 
   expect((await fetch(`${url}/health/ready`)).status).toBe(200);
 });
 
-test("a folder whose server was killed is free at once", async () => {
+test.runIf(isFullSize)("a folder whose server was killed is free at once", async () => {
   const dataDir = temporaryFolder();
   const killed = serve(dataDir);
   await killed.url();
@@ -231,39 +245,45 @@ test("a folder whose server was killed is free at once", async () => {
   expect(server.stderr).toBe("");
 });
 
-test("of several servers started at once on one new folder exactly one serves", async () => {
-  for (let round = 0; round < 2; round++) {
-    const dataDir = join(temporaryFolder(), "new");
-    const servers = Array.from({ length: 4 }, () => serve(dataDir));
-    const outcomes = await Promise.allSettled(servers.map((server) => server.url()));
-    const winners = servers.filter((_, i) => outcomes[i]?.status === "fulfilled");
-    expect(winners).toHaveLength(1);
-    for (const server of servers) {
-      if (server === winners[0]) continue;
-      expect((await server.ended).stderr).toMatch(/is in use by process \d+/);
+test.runIf(isFullSize)(
+  "of several servers started at once on one new folder exactly one serves",
+  async () => {
+    for (let round = 0; round < 2; round++) {
+      const dataDir = join(temporaryFolder(), "new");
+      const servers = Array.from({ length: 4 }, () => serve(dataDir));
+      const outcomes = await Promise.allSettled(servers.map((server) => server.url()));
+      const winners = servers.filter((_, i) => outcomes[i]?.status === "fulfilled");
+      expect(winners).toHaveLength(1);
+      for (const server of servers) {
+        if (server === winners[0]) continue;
+        expect((await server.ended).stderr).toMatch(/is in use by process \d+/);
+      }
+      winners[0]?.kill("SIGTERM");
+      expect((await winners[0]?.ended)?.code).toBe(0);
+      expect(readdirSync(dataDir).toSorted()).toEqual([
+        "apps",
+        "format.json",
+        "quickstart.json",
+        "registry",
+      ]);
+      expect(readdirSync(join(dataDir, "apps"))).toHaveLength(1);
     }
-    winners[0]?.kill("SIGTERM");
-    expect((await winners[0]?.ended)?.code).toBe(0);
-    expect(readdirSync(dataDir).toSorted()).toEqual([
-      "apps",
-      "format.json",
-      "quickstart.json",
-      "registry",
-    ]);
-    expect(readdirSync(join(dataDir, "apps"))).toHaveLength(1);
-  }
-});
+  },
+);
 
-test("an unknown variable is a warning that names the nearest, and the server starts", async () => {
-  const server = serve(temporaryFolder(), { BIGPEER_HOTS: "0.0.0.0" });
-  await server.url();
-  const msg = expect.stringMatching(
-    /^the variable BIGPEER_HOTS is not known .*; did you mean BIGPEER_HOST\?$/,
-  );
-  expect(logLines(server.stderr)).toEqual([{ level: "warn", time: expect.any(String), msg }]);
-});
+test.runIf(isFullSize)(
+  "an unknown variable is a warning that names the nearest, and the server starts",
+  async () => {
+    const server = serve(temporaryFolder(), { BIGPEER_HOTS: "0.0.0.0" });
+    await server.url();
+    const msg = expect.stringMatching(
+      /^the variable BIGPEER_HOTS is not known .*; did you mean BIGPEER_HOST\?$/,
+    );
+    expect(logLines(server.stderr)).toEqual([{ level: "warn", time: expect.any(String), msg }]);
+  },
+);
 
-test("a port in use is told in a sentence, without a stack", async () => {
+test.runIf(isFullSize)("a port in use is told in a sentence, without a stack", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   onTestFinished(() => void other.close());
@@ -286,33 +306,36 @@ test("a wrong flag or value exits with 2, names it, and tells where to look", as
   expect(value.stderr).toBe(`bigpeer: ${port}\n${hint}\n`);
 });
 
-test("help and version go to standard output", async () => {
+test.runIf(isFullSize)("help and version go to standard output", async () => {
   expect(await run(["--version"]).ended).toMatchObject({ code: 0, stdout: `${VERSION}\n` });
   const help = await run(["--help"]).ended;
   expect(help).toMatchObject({ code: 0, stderr: "" });
   expect(help.stdout).toMatch(/^Usage: bigpeer/);
 });
 
-test("backup, restore and verify work as commands, beside a running server", async () => {
-  const parent = temporaryFolder();
-  const data = join(parent, "data");
-  const copy = join(parent, "copy");
-  const restored = join(parent, "restored");
-  await serve(data).url();
-  expect(await run(["backup", "--data-dir", data, "--to", copy]).ended).toMatchObject({
-    code: 0,
-    stdout: `copied to ${copy}: registry, apps 1, 0.1 MB\n`,
-  });
-  expect(await run(["restore", "--from", copy, "--data-dir", restored]).ended).toMatchObject({
-    code: 0,
-    stdout: `copied to ${restored}: registry, apps 1, 0.1 MB\n`,
-  });
-  for (const dataDir of [data, copy, restored]) {
-    const { code, stdout } = await run(["verify"], { BIGPEER_DATA_DIR: dataDir }).ended;
-    expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /^registry: .*\napp [0-9a-f-]{36} \(default\): .*\nno problems found\n$/,
-    );
-  }
-  expect(await run(["verify", "--data-dir", parent]).ended).toMatchObject({ code: 1 });
-});
+test.runIf(isFullSize)(
+  "backup, restore and verify work as commands, beside a running server",
+  async () => {
+    const parent = temporaryFolder();
+    const data = join(parent, "data");
+    const copy = join(parent, "copy");
+    const restored = join(parent, "restored");
+    await serve(data).url();
+    expect(await run(["backup", "--data-dir", data, "--to", copy]).ended).toMatchObject({
+      code: 0,
+      stdout: `copied to ${copy}: registry, apps 1, 0.1 MB\n`,
+    });
+    expect(await run(["restore", "--from", copy, "--data-dir", restored]).ended).toMatchObject({
+      code: 0,
+      stdout: `copied to ${restored}: registry, apps 1, 0.1 MB\n`,
+    });
+    for (const dataDir of [data, copy, restored]) {
+      const { code, stdout } = await run(["verify"], { BIGPEER_DATA_DIR: dataDir }).ended;
+      expect(code).toBe(0);
+      expect(stdout).toMatch(
+        /^registry: .*\napp [0-9a-f-]{36} \(default\): .*\nno problems found\n$/,
+      );
+    }
+    expect(await run(["verify", "--data-dir", parent]).ended).toMatchObject({ code: 1 });
+  },
+);

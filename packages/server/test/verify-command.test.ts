@@ -4,6 +4,7 @@ import { openLmdb, openStore } from "@bigpeer/node";
 import { expect, test } from "vitest";
 import { testHost } from "../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { attachmentPath } from "../src/attachments/attachment-files.ts";
 import { AttachmentFolder } from "../src/attachments/attachment-folder.ts";
 import { backup } from "../src/backup.ts";
@@ -67,25 +68,30 @@ test("a sound folder has no problems, and each store is told with what it holds"
   });
 });
 
-test("an app whose document cannot be read is a problem of the registry, and is read itself", async () => {
-  const { dataDir, app } = await dataFolder();
-  const registry = await Registry.open(dataDir, testHost());
-  const { store } = registry.storeFolder;
-  await store.transact((transaction) => {
-    const edits = [{ kind: "set" as const, path: ["authProviders"], value: "none" }];
-    transaction.apply([{ kind: "update", collection: "apps", id: app.id, edits }]);
-  });
-  await registry.close();
-  const { count, lines } = await run(dataDir);
-  expect(count).toBe(1);
-  expect(lines.slice(1)).toEqual([
-    expect.stringContaining(
-      `registry: problem at the app "${app.id}": expected auth providers in the registry`,
-    ),
-    expect.stringMatching(`^app ${app.id} \\(default\\): keys \\d+, documents 1, transactions 1$`),
-    "problems found: 1",
-  ]);
-});
+test.runIf(isFullSize)(
+  "an app whose document cannot be read is a problem of the registry, and is read itself",
+  async () => {
+    const { dataDir, app } = await dataFolder();
+    const registry = await Registry.open(dataDir, testHost());
+    const { store } = registry.storeFolder;
+    await store.transact((transaction) => {
+      const edits = [{ kind: "set" as const, path: ["authProviders"], value: "none" }];
+      transaction.apply([{ kind: "update", collection: "apps", id: app.id, edits }]);
+    });
+    await registry.close();
+    const { count, lines } = await run(dataDir);
+    expect(count).toBe(1);
+    expect(lines.slice(1)).toEqual([
+      expect.stringContaining(
+        `registry: problem at the app "${app.id}": expected auth providers in the registry`,
+      ),
+      expect.stringMatching(
+        `^app ${app.id} \\(default\\): keys \\d+, documents 1, transactions 1$`,
+      ),
+      "problems found: 1",
+    ]);
+  },
+);
 
 test("each problem of a store is one line with its key", async () => {
   const { dataDir, app } = await dataFolder();
@@ -130,32 +136,38 @@ test("[H36] each record of an attachment has its file, and each that has not is 
   expect(lines.join()).not.toContain(same);
 });
 
-test("attachments that cannot be read are a problem beside those of the store", async () => {
-  const { dataDir, app } = await dataFolder();
-  const storage = openLmdb(appStoreFolder(dataDir, app.id));
-  await storage.commit(new Map([["z-what", 1]]));
-  await storage.close();
-  const folder = appAttachmentsFolder(dataDir, app.id);
-  symlinkSync(folder, folder);
-  const { count, lines } = await run(dataDir);
-  expect(count).toBe(2);
-  expect(lines.slice(2)).toEqual([
-    `app ${app.id} (default): problem at z:2d77686174: expected a key of the storage format`,
-    expect.stringMatching(/: problem: ELOOP: /),
-    "problems found: 2",
-  ]);
-});
+test.runIf(isFullSize)(
+  "attachments that cannot be read are a problem beside those of the store",
+  async () => {
+    const { dataDir, app } = await dataFolder();
+    const storage = openLmdb(appStoreFolder(dataDir, app.id));
+    await storage.commit(new Map([["z-what", 1]]));
+    await storage.close();
+    const folder = appAttachmentsFolder(dataDir, app.id);
+    symlinkSync(folder, folder);
+    const { count, lines } = await run(dataDir);
+    expect(count).toBe(2);
+    expect(lines.slice(2)).toEqual([
+      `app ${app.id} (default): problem at z:2d77686174: expected a key of the storage format`,
+      expect.stringMatching(/: problem: ELOOP: /),
+      "problems found: 2",
+    ]);
+  },
+);
 
-test("a store that cannot be opened is a problem, and the others are still read", async () => {
-  const { dataDir, app } = await dataFolder();
-  truncateSync(join(appStoreFolder(dataDir, app.id), "data.mdb"), 100);
-  const { count, lines } = await run(dataDir);
-  expect(count).toBe(1);
-  expect(lines[0]).toMatch(/^registry: keys/);
-  expect(lines[1]).toMatch(new RegExp(`^app ${app.id} \\(default\\): problem: expected `));
-});
+test.runIf(isFullSize)(
+  "a store that cannot be opened is a problem, and the others are still read",
+  async () => {
+    const { dataDir, app } = await dataFolder();
+    truncateSync(join(appStoreFolder(dataDir, app.id), "data.mdb"), 100);
+    const { count, lines } = await run(dataDir);
+    expect(count).toBe(1);
+    expect(lines[0]).toMatch(/^registry: keys/);
+    expect(lines[1]).toMatch(new RegExp(`^app ${app.id} \\(default\\): problem: expected `));
+  },
+);
 
-test("without a registry the apps are found by their folders", async () => {
+test.runIf(isFullSize)("without a registry the apps are found by their folders", async () => {
   const { dataDir, app } = await dataFolder();
   rmSync(join(dataDir, "registry"), { recursive: true });
   const { count, lines } = await run(dataDir);
@@ -164,7 +176,7 @@ test("without a registry the apps are found by their folders", async () => {
   expect(lines[1]).toMatch(new RegExp(`^app ${app.id} \\(name not known\\): keys`));
 });
 
-test("a folder that belongs to no app is noted and is no problem", async () => {
+test.runIf(isFullSize)("a folder that belongs to no app is noted and is no problem", async () => {
   const { dataDir } = await dataFolder();
   mkdirSync(join(dataDir, "apps", "left-over"));
   const { count, lines } = await run(dataDir);
@@ -172,18 +184,21 @@ test("a folder that belongs to no app is noted and is no problem", async () => {
   expect(lines).toContain("note: the folder apps/left-over belongs to no app and is not used");
 });
 
-test("the folder of a deleted app is noted with its name and is no problem", async () => {
-  const { dataDir, app } = await dataFolder();
-  const registry = await Registry.open(dataDir, testHost());
-  await registry.apps.remove(app.name, SERVER);
-  await registry.close();
-  const { count, lines } = await run(dataDir);
-  expect(count).toBe(0);
-  expect(lines.slice(1)).toEqual([
-    `note: the folder apps/${app.id} is of the deleted app default and is not used`,
-    "no problems found",
-  ]);
-});
+test.runIf(isFullSize)(
+  "the folder of a deleted app is noted with its name and is no problem",
+  async () => {
+    const { dataDir, app } = await dataFolder();
+    const registry = await Registry.open(dataDir, testHost());
+    await registry.apps.remove(app.name, SERVER);
+    await registry.close();
+    const { count, lines } = await run(dataDir);
+    expect(count).toBe(0);
+    expect(lines.slice(1)).toEqual([
+      `note: the folder apps/${app.id} is of the deleted app default and is not used`,
+      "no problems found",
+    ]);
+  },
+);
 
 test("a folder that is no data folder is refused", async () => {
   const folder = temporaryFolder();

@@ -13,6 +13,7 @@ declare module "vitest" {
 /** Runs of a property that are enough for a first look. */
 const RUNS_MIN = 100;
 
+/** A test of seconds, such as one that starts several servers, is `test.runIf(isFullSize)`. */
 export const isFullSize = inject("isFullSize");
 
 /** One of two sizes. */

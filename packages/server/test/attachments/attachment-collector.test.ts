@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type TestPlatform, testPlatform } from "../../../engine/test/support/test-platform.ts";
 import { type TestHost, testHost } from "../../../node/test/support/store-host.ts";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import {
   type CollectedApp,
   type CollectorOptions,
@@ -126,10 +127,13 @@ describe("[H40] the collector", () => {
     expect(readFileSync(path)).toEqual(PHOTO);
   });
 
+  /** At full size, more than one batch. */
+  const COUNT = sized(20, 300);
+
   test("deletes in the end, in batches, once the store has seen the time pass", async () => {
     const { platform, host, app, add, collect } = await open();
     const paths: string[] = [];
-    for (let i = 0; i < 300; i++) paths.push(await add(Buffer.from(`content ${i}`)));
+    for (let i = 0; i < COUNT; i++) paths.push(await add(Buffer.from(`content ${i}`)));
     platform.nowMs += 2 * HOUR_MS;
     const late = await add(OTHER);
     await collect();

@@ -9,6 +9,7 @@ import { encodeCbor, PeerError } from "@bigpeer/protocol";
 import { afterAll, expect, test, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { Authentication } from "../../src/auth/authentication.ts";
 import {
   type AppUse,
@@ -324,7 +325,7 @@ test("[H5] bodies that do not come take neither a place nor what they announce",
   expect((await admit(post({ authorization }), undefined, through)).app).toBe(APP);
 });
 
-test(
+test.runIf(isFullSize)(
   "a call that fails gives its room back",
   async () => {
     const authorization = `Bearer ${await addKey(APP.id)}`;

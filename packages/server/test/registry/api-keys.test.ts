@@ -5,6 +5,7 @@
 import { FULL_PERMISSIONS, MemoryKeyValue, type Permissions, Store } from "@bigpeer/engine";
 import { nodePlatform } from "@bigpeer/node";
 import { expect, test } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { ApiKeys, type KnownKey } from "../../src/registry/api-keys.ts";
 import { RegistryStore } from "../../src/registry/registry-store.ts";
 import { type OpenRegistry, openRegistry } from "../support/open-registry.ts";
@@ -204,7 +205,7 @@ test("two apps may have keys of one name; one app may not, not even at once", as
   expect(keys.get(appId, "till").id).not.toBe(keys.get(other.id, "till").id);
 });
 
-test("an app has at most 1,000 keys", async () => {
+test.runIf(isFullSize)("an app has at most 1,000 keys", async () => {
   const { keys, appId } = await openKeys();
   const names = Array.from({ length: 1_001 }, (_, i) => `key-${i}`);
   const made = await Promise.allSettled(
