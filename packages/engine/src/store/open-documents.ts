@@ -84,7 +84,10 @@ export class OpenDocuments {
 
   /** An operation was applied: it will be in the log. */
   countOperation(operation: Operation): void {
-    if (this.#all !== undefined) this.bytes += WRITTEN_WEIGHT * approximateSize(operation);
+    if (this.#all === undefined) return;
+    const isWhole = operation.kind === "insert" || operation.kind === "initial";
+    // What a whole document shows was measured just before.
+    this.bytes += isWhole ? (this.#last?.bytes ?? 0) : WRITTEN_WEIGHT * approximateSize(operation);
   }
 
   /** What a document shows from now on is in memory, and will be in pages of the storage. */

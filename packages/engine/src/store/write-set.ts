@@ -54,21 +54,20 @@ export class WriteSet implements Writes {
   }
 
   forEach(take: (value: Value | undefined, key: Key, writes: Writes) => void): void {
-    for (const part of this.#parts ?? [this.#first]) {
-      part.forEach((value, key) => take(value, key, this));
-    }
+    if (this.#parts === undefined) this.#first.forEach(take);
+    else for (const part of this.#parts) part.forEach(take);
   }
 
-  *entries(): MapIterator<[Key, Value | undefined]> {
-    for (const part of this.#parts ?? [this.#first]) yield* part;
+  entries(): MapIterator<[Key, Value | undefined]> {
+    return this.#parts === undefined ? this.#first.entries() : eachOf(this.#parts, entriesOf);
   }
 
-  *keys(): MapIterator<Key> {
-    for (const part of this.#parts ?? [this.#first]) yield* part.keys();
+  keys(): MapIterator<Key> {
+    return this.#parts === undefined ? this.#first.keys() : eachOf(this.#parts, keysOf);
   }
 
-  *values(): MapIterator<Value | undefined> {
-    for (const part of this.#parts ?? [this.#first]) yield* part.values();
+  values(): MapIterator<Value | undefined> {
+    return this.#parts === undefined ? this.#first.values() : eachOf(this.#parts, valuesOf);
   }
 
   [Symbol.iterator](): MapIterator<[Key, Value | undefined]> {
@@ -87,6 +86,14 @@ export class WriteSet implements Writes {
     for (const [key, value] of all) this.#partOf(key).set(key, value);
   }
 }
+
+function* eachOf<T>(parts: readonly Part[], of: (part: Part) => MapIterator<T>): MapIterator<T> {
+  for (const part of parts) yield* of(part);
+}
+
+const entriesOf = (part: Part): MapIterator<[Key, Value | undefined]> => part.entries();
+const keysOf = (part: Part): MapIterator<Key> => part.keys();
+const valuesOf = (part: Part): MapIterator<Value | undefined> => part.values();
 
 /** FNV-1a, with its upper half in the lower one. */
 function hashOf(key: Key): number {
