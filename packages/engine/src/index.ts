@@ -91,10 +91,13 @@ export {
   MatchIndex,
 } from "./query/live/match-index.ts";
 export { Authority } from "./query/permission/authority.ts";
-export { checkFilter } from "./query/permission/permission-filter.ts";
+export { bindPermissions } from "./query/permission/bound-permissions.ts";
+export type { Caller } from "./query/permission/caller.ts";
+export { checkFilter } from "./query/permission/filter-check.ts";
 export {
   type AccessRule,
   FULL_PERMISSIONS,
+  type PermissionSource,
   type Permissions,
   permissionsValue,
   readPermissions,

@@ -13,7 +13,7 @@ import {
 } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import type { FieldCommand, WriteCommand } from "../../src/query/command/command.ts";
-import { checkFilter } from "../../src/query/permission/permission-filter.ts";
+import { checkFilter } from "../../src/query/permission/filter-check.ts";
 import type { AccessRule } from "../../src/query/permission/permissions.ts";
 import type { SortKey } from "../../src/query/statement/find.ts";
 import { anyEdgeDocuments, anyIndexKeys, type Identified } from "../query/generated-documents.ts";

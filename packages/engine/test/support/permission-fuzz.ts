@@ -13,7 +13,7 @@ import type {
   UpsertCommand,
   WriteCommand,
 } from "../../src/query/command/command.ts";
-import { checkFilter } from "../../src/query/permission/permission-filter.ts";
+import { checkFilter } from "../../src/query/permission/filter-check.ts";
 import type { AccessRule } from "../../src/query/permission/permissions.ts";
 import { anyDocuments, anyIndexes } from "../query/generated-documents.ts";
 import { anyExpressions } from "../query/generated-expression.ts";

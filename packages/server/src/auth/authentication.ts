@@ -21,6 +21,18 @@ export interface AuthenticationOptions {
   readonly onFailed?: () => void;
 }
 
+/** Reasons of refused tokens that are logged in a minute. */
+const REASONS_MAX = 60;
+const REASONS_MS = 60_000;
+
+/** Where a token was refused. */
+export interface RefusedPlace {
+  readonly requestId?: string;
+  readonly remoteAddress?: string;
+  readonly appId?: string | undefined;
+  readonly provider?: string;
+}
+
 export class Authentication {
   readonly credentials: Credentials;
   readonly tokens: ProviderTokens;
@@ -28,6 +40,10 @@ export class Authentication {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly #failed: FailedCredentials;
+  readonly #log: Log;
+  readonly #elapsed: () => number;
+  /** Reasons that were logged in the minute that began then. */
+  #reasons = { sinceMs: -Infinity, count: 0 };
   readonly #onFailed: (() => void) | undefined;
 
   constructor({ platform, log, webhookTimeoutMs, onFailed }: AuthenticationOptions) {
@@ -39,6 +55,19 @@ export class Authentication {
     this.credentials = new Credentials({ now, tokens: this.tokens });
     this.#failed = new FailedCredentials(elapsed);
     this.#onFailed = onFailed;
+    this.#log = log;
+    this.#elapsed = elapsed;
+  }
+
+  /**
+   * Logs why a token was refused, which its sender is not told. Anybody can send any number of tokens: so
+   * there is a bound on the lines of a minute.
+   */
+  noteReason(reason: string, place: RefusedPlace): void {
+    const nowMs = this.#elapsed();
+    if (nowMs - this.#reasons.sinceMs >= REASONS_MS) this.#reasons = { sinceMs: nowMs, count: 0 };
+    if (++this.#reasons.count > REASONS_MAX) return;
+    this.#log("info", `a token was refused: ${reason}`, { ...place });
   }
 
   /**

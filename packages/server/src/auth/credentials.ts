@@ -13,7 +13,7 @@ import type { ApiKeys, KnownKey } from "../registry/api-keys.ts";
 import { providerNamed } from "../registry/auth-provider.ts";
 import { type Credential, createCredential, userCredentialId } from "./credential.ts";
 import { peekToken } from "./json-web-token.ts";
-import { LEEWAY_SECONDS, type ProviderTokens } from "./provider-tokens.ts";
+import { leewayOf, type NoteReason, type ProviderTokens } from "./provider-tokens.ts";
 import { type AuthApp, verifySession } from "./session.ts";
 import { unauthorized } from "./unauthorized.ts";
 
@@ -44,6 +44,9 @@ const KEY_START = "bp_";
 
 const SEVERAL_APPS =
   "the token is for several apps: the path must name one, as in /{appId}/api/v4/…";
+
+const NO_APP =
+  "its aud names no app of this server, or another than the path; a provider with an audience of its own needs the app in the path";
 
 /** Tokens that are remembered, and their characters; beyond it the first are forgotten. */
 const KNOWN_MAX = 10_000;
@@ -88,19 +91,21 @@ export class Credentials {
 
   /**
    * Undefined when nobody is known by this text. With `appId` it must be about that app. A promise
-   * only where something must be verified; it may reject with a Refusal.
+   * only where something must be verified; it may reject with a Refusal. `note` is told why a token is not
+   * taken.
    */
   find(
     registry: AuthRegistry,
     text: string,
     appId: string | undefined,
+    note: NoteReason = () => {},
   ): Bearer | undefined | Promise<Bearer | undefined> {
     const app = appId?.toLowerCase();
     if (text.startsWith(KEY_START)) {
       const found = this.#ofKey(registry.keys.find(text));
       return app === undefined || found?.appId === app ? found : undefined;
     }
-    return this.#remembered(registry, text, app) ?? this.#verify(registry, text, app);
+    return this.#remembered(registry, text, app) ?? this.#verify(registry, text, app, note);
   }
 
   #ofKey(key: KnownKey | undefined): Bearer | undefined {
@@ -132,14 +137,22 @@ export class Credentials {
     registry: AuthRegistry,
     text: string,
     appId: string | undefined,
+    note: NoteReason,
   ): Promise<Bearer | undefined> {
-    const { audiences = [], issuer } = peekToken(text) ?? {};
-    const apps = [...new Set(audiences)].flatMap((one) => registry.apps.get(one) ?? []);
-    const isForSeveral = apps.length > 1;
+    const token = peekToken(text);
+    const { audiences = [], issuer } = token ?? {};
+    const named = [...new Set(audiences)].flatMap((one) => registry.apps.get(one) ?? []);
+    // An app that the path names may have a provider whose tokens are for something else.
+    const asked = appId === undefined ? undefined : registry.apps.get(appId);
+    const isAsked = asked !== undefined && hasAudience(asked, audiences) && !named.includes(asked);
+    const apps = isAsked ? [asked] : named;
+    if (token === undefined) note("it is no JWT");
+    else if (!apps.some(({ id }) => appId === undefined || id === appId)) note(NO_APP);
+    const isForSeveral = named.length > 1 || isAsked;
     for (const app of apps) {
       if (appId !== undefined && appId !== app.id) continue;
       const verified =
-        (await this.#session(app, text)) ?? (await this.#ofProvider(app, text, issuer));
+        (await this.#session(app, text)) ?? (await this.#ofProvider(app, text, issuer, note));
       if (verified === undefined) continue;
       // Not before: whoever made it up must not learn which apps there are.
       if (isForSeveral && appId === undefined) throw unauthorized(SEVERAL_APPS);
@@ -169,19 +182,26 @@ export class Credentials {
     { id: appId, authProviders }: AuthApp,
     text: string,
     issuer: string | undefined,
+    note: NoteReason,
   ): Promise<Verified | undefined> {
     let refusal: Refusal | undefined;
     for (const [name, provider] of Object.entries(authProviders)) {
       if (provider.type !== "jwt") continue;
-      if (provider.issuer !== undefined && provider.issuer !== issuer) continue;
+      const noteOf = (reason: string): void => note(`${reason} (provider ${name})`);
+      if (provider.issuer !== undefined && provider.issuer !== issuer) {
+        noteOf("its iss is not the issuer of the provider");
+        continue;
+      }
       try {
-        const user = await this.#host.tokens.verify(text, provider, appId);
+        const user = await this.#host.tokens.verify(text, provider, appId, noteOf);
         if (user === undefined) continue;
         const { userId, permissions, identity, expiresAt } = user;
         const id = userCredentialId("jwt", name, userId);
-        return { id, userId, identity, permissions, expiresAt, leewaySeconds: LEEWAY_SECONDS };
+        const leewaySeconds = leewayOf(provider);
+        return { id, userId, identity, permissions, expiresAt, leewaySeconds };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
+        noteOf(error.message);
         refusal ??= error;
       }
     }
@@ -213,4 +233,11 @@ export class Credentials {
 /** What a token for several apps opens depends on which is asked for. No text has a space in it. */
 function keyFor(appId: string, text: string): string {
   return `${appId} ${text}`;
+}
+
+/** Whether a provider of the app takes tokens for one of these. */
+function hasAudience({ authProviders }: AuthApp, audiences: readonly string[]): boolean {
+  return Object.values(authProviders).some((provider) => {
+    return provider.type === "jwt" && provider.audience?.some((one) => audiences.includes(one));
+  });
 }

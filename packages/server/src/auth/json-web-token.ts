@@ -24,7 +24,10 @@ const PUBLIC_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
 
 /** What a token must say. */
 export interface TokenDemand {
-  readonly audience: string;
+  /** One of these. */
+  readonly audience: string | readonly string[];
+  /** Fewer than the kind of key allows; all of them where it is left out. */
+  readonly algorithms?: readonly string[];
   readonly issuer?: string;
   readonly nowMs: number;
   /** How much the clock of whoever signed may differ. */
@@ -39,7 +42,8 @@ export interface Claims {
 
 export type Verdict =
   | { readonly kind: "valid"; readonly claims: Claims }
-  | { readonly kind: "invalid" }
+  /** `reason`: for the log of the server, and for nobody outside. */
+  | { readonly kind: "invalid"; readonly reason: string }
   /** None of the keys is the one that the token names. */
   | { readonly kind: "unknownKey" };
 
@@ -90,13 +94,11 @@ export class PublicKeys {
   }
 }
 
-function optionsOf(
-  { audience, issuer, nowMs, leewaySeconds }: TokenDemand,
-  algorithms: string[],
-): JWTVerifyOptions {
+function optionsOf(demand: TokenDemand, fitting: readonly string[]): JWTVerifyOptions {
+  const { audience, algorithms = fitting, issuer, nowMs, leewaySeconds } = demand;
   return {
-    algorithms,
-    audience,
+    algorithms: fitting.filter((name) => algorithms.includes(name)),
+    audience: typeof audience === "string" ? audience : [...audience],
     ...(issuer !== undefined && { issuer }),
     requiredClaims: ["exp"],
     clockTolerance: leewaySeconds,
@@ -115,18 +117,31 @@ async function verify(
   try {
     const { payload } = await jwtVerify(token, key as JWTVerifyGetKey, options);
     // JSON has numbers beyond all numbers.
-    if (!Number.isFinite(payload.exp)) return { kind: "invalid" };
+    if (!Number.isFinite(payload.exp)) {
+      return { kind: "invalid", reason: "its claim exp is no finite number" };
+    }
     return { kind: "valid", claims: payload as Claims };
   } catch (error) {
     if (error instanceof errors.JWKSNoMatchingKey) return { kind: "unknownKey" };
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return { kind: "invalid" };
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) {
+      return { kind: "invalid", reason: reasonOf(error) };
+    }
     // A token that does not name its key: one of those that fit may be it.
     for await (const candidate of error) {
       const verdict = await verify(token, candidate, options);
       if (verdict.kind === "valid") return verdict;
     }
-    return { kind: "invalid" };
+    return { kind: "invalid", reason: "none of the keys that fit has signed it" };
   }
+}
+
+/** Characters of a reason: parts of it come from the token. */
+const REASON_LENGTH_MAX = 200;
+
+/** The library says which check failed, and of which claim, never what the claim is. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof errors.JOSEError)) return "it could not be read";
+  return error.message.slice(0, REASON_LENGTH_MAX);
 }
 
 function textOr(value: unknown): string | undefined {

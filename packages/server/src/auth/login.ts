@@ -4,6 +4,7 @@
  */
 
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import { bindPermissions } from "@bigpeer/engine";
 import { type Charge, getField, isObject, unreachable, type Value } from "@bigpeer/protocol";
 import { createAnswer } from "../http/answer.ts";
 import { BodyDecoder } from "../http/body-decoder.ts";
@@ -36,7 +37,14 @@ export interface LoginHost {
   readonly registry: () => Pick<AuthRegistry, "apps"> | undefined;
   readonly auth: Pick<
     Authentication,
-    "tokens" | "webhooks" | "now" | "noteFailedLogin" | "isSuspect" | "pass" | "accept"
+    | "tokens"
+    | "webhooks"
+    | "now"
+    | "noteFailedLogin"
+    | "noteReason"
+    | "isSuspect"
+    | "pass"
+    | "accept"
   >;
 }
 
@@ -154,8 +162,7 @@ async function findUser(
     case "anonymous":
       if (!isAnonymousAllowed(provider, request, token)) throw new LoginRefusal(undefined);
       return {
-        userId: randomUUID(),
-        permissions: provider.permission,
+        ...anonymousUser(provider),
         expiresAt: auth.now() / 1000 + provider.sessionLength,
       };
     case "tokenWebhook": {
@@ -167,13 +174,23 @@ async function findUser(
       return verdict;
     }
     case "jwt": {
-      const user = await auth.tokens.verify(token, provider, app.id);
+      const place = { requestId: request.id, appId: app.id, provider: name };
+      const note = (reason: string): void => auth.noteReason(reason, place);
+      const user = await auth.tokens.verify(token, provider, app.id, note);
       if (user === undefined) throw new LoginRefusal(undefined);
       return user;
     }
     default:
       return unreachable(provider);
   }
+}
+
+/** Every login is a user of its own. */
+function anonymousUser({
+  permission,
+}: AnonymousProvider): Pick<LoginUser, "userId" | "permissions"> {
+  const userId = randomUUID();
+  return { userId, permissions: bindPermissions(permission, { userId, claims: {} }) };
 }
 
 function isAnonymousAllowed(

@@ -3,7 +3,7 @@
  * are, or are exchanged for a session.
  */
 
-import { type Permissions, readPermissions } from "@bigpeer/engine";
+import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/engine";
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
 import type { JwtProvider } from "../registry/auth-provider.ts";
 import { checkIdentity, IDENTITY_METADATA } from "./identity-metadata.ts";
@@ -11,8 +11,15 @@ import { type Claims, PublicKeys, type Verdict, verifyWithSecret } from "./json-
 import { KeySet, type KeySetHost } from "./key-set.ts";
 import { unauthorized } from "./unauthorized.ts";
 
-/** How much the clock of whoever signs may differ from ours. */
-export const LEEWAY_SECONDS = 60;
+/** How much the clock of whoever signs may differ from ours, unless the provider says so. */
+const LEEWAY_SECONDS = 60;
+
+export function leewayOf({ clockTolerance = LEEWAY_SECONDS }: JwtProvider): number {
+  return clockTolerance;
+}
+
+/** Told why a token was not taken: for the log, never for whoever has sent it. */
+export type NoteReason = (reason: string) => void;
 
 /** Key sets at URLs that are remembered. */
 const KEY_SETS_MAX = 1_000;
@@ -59,18 +66,22 @@ export class ProviderTokens {
     token: string,
     provider: JwtProvider,
     appId: string,
+    note: NoteReason = () => {},
   ): Promise<TokenUser | undefined> {
     const verdict = await this.#judge(token, provider, appId);
-    return verdict.kind === "valid" ? userOf(verdict.claims, provider) : undefined;
+    if (verdict.kind === "valid") return userOf(verdict.claims, provider);
+    note(verdict.kind === "invalid" ? verdict.reason : "its kid names none of the keys");
+    return undefined;
   }
 
   #judge(token: string, provider: JwtProvider, appId: string): Promise<Verdict> {
-    const { keys, issuer } = provider;
+    const { keys, issuer, audience = appId, algorithms } = provider;
     const demand = {
-      audience: appId,
+      audience,
+      ...(algorithms && { algorithms }),
       ...(issuer !== undefined && { issuer }),
       nowMs: this.#host.now(),
-      leewaySeconds: LEEWAY_SECONDS,
+      leewaySeconds: leewayOf(provider),
     };
     if ("secret" in keys) return verifyWithSecret(token, Buffer.from(keys.secret), demand);
     if ("jwksUrl" in keys) return this.#keySet(keys.jwksUrl).verify(token, demand);
@@ -95,9 +106,11 @@ function userOf(claims: Claims, provider: JwtProvider): TokenUser {
   if (!isUserId(sub)) {
     throw unauthorized("expected the id of a user as claim `sub` of the token");
   }
+  const own = permissionsOf(permissions, provider);
+  const caller = { userId: sub, claims };
   return {
     userId: sub,
-    permissions: permissionsOf(permissions, provider),
+    permissions: claimed("permissions", () => bindPermissions(own, caller)),
     identity: claimed(IDENTITY_METADATA, () => checkIdentity(claims[IDENTITY_METADATA])),
     expiresAt: exp,
   };
@@ -108,7 +121,7 @@ function permissionsOf(said: unknown, { permission }: JwtProvider): Permissions 
     if (permission !== undefined) return permission;
     throw unauthorized("the token has no claim `permissions`, and its provider no permission");
   }
-  return claimed("permissions", () => readPermissions(said));
+  return claimed("permissions", () => readPermissions(said, "permissions", { isOfUsers: true }));
 }
 
 function claimed<T>(name: string, read: () => T): T {

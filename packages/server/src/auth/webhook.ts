@@ -7,7 +7,7 @@
  */
 
 import { createHash, createHmac } from "node:crypto";
-import { type Permissions, readPermissions } from "@bigpeer/engine";
+import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/engine";
 import {
   checkValue,
   getField,
@@ -231,9 +231,12 @@ function userOf(answer: ValueObject, nowMs: number): Omit<WebhookUser, "clientIn
   if (!isUserId(userId)) {
     throw unexpected(`text of 1 to ${USER_ID_LENGTH_MAX} characters`, "userID");
   }
-  const permissions = readPermissions(getField(answer, "permissions") ?? null);
+  const given = getField(answer, "permissions") ?? null;
+  const own = readPermissions(given, "permissions", { isOfUsers: true });
   const expiresAt = Math.floor(nowMs / 1000) + Number(seconds);
   const identity = checkIdentity(getField(answer, IDENTITY_METADATA));
+  const claims = { ...identity, [IDENTITY_METADATA]: identity };
+  const permissions = bindPermissions(own, { userId, claims });
   return { isAuthenticated: true, userId, permissions, identity, expiresAt };
 }
 

@@ -52,7 +52,7 @@ export interface DataGateOptions<App extends DataApp> {
   readonly source: () => DataSource<App> | undefined;
   readonly auth: Pick<
     Authentication,
-    "credentials" | "noteFailure" | "noteError" | "pass" | "accept"
+    "credentials" | "noteFailure" | "noteError" | "noteReason" | "pass" | "accept"
   >;
   /** Told of each call that was refused because of a bound. */
   readonly onRefused?: (bound: string) => void;
@@ -157,7 +157,11 @@ export class DataGate<App extends DataApp> {
     if (authorization === undefined) throw unauthorized(`${EXPECTED}, found none`);
     const text = bearerOf(authorization);
     if (text === undefined) throw this.#failed(request, EXPECTED);
-    const bearer = this.#options.auth.credentials.find(source.registry, text, place.appId);
+    const { auth } = this.#options;
+    const note = (reason: string): void => {
+      auth.noteReason(reason, { requestId: request.id, appId: place.appId });
+    };
+    const bearer = auth.credentials.find(source.registry, text, place.appId, note);
     if (bearer instanceof Promise) return this.#verify(source, bearer, request);
     if (bearer === undefined) throw this.#failed(request, UNKNOWN);
     return this.#enter(source, bearer, request);

@@ -76,7 +76,7 @@ async function rotateKey(call: ManagementCall): Promise<Value> {
 
 function readContent({ permissions, expiresAt, description }: KeyContent): ApiKeyContent {
   return {
-    permissions: readPermissions(permissions, "permissions"),
+    permissions: readPermissions(permissions, "permissions", { isSaved: true }),
     ...(typeof expiresAt === "string" && { expiresAt: readTime(expiresAt, "expiresAt") }),
     ...(typeof description === "string" && { description }),
   };

@@ -62,9 +62,23 @@ export interface JwtProvider extends IdentifiedProvider {
   readonly type: "jwt";
   readonly keys: JwtKeys;
   readonly issuer?: string;
+  /** What `aud` of a token must have one of; the id of the app where it is left out. */
+  readonly audience?: readonly string[];
+  /** Those that count, of the ones that fit its keys; all of them where it is left out. */
+  readonly algorithms?: readonly JwtAlgorithm[];
+  /** How much its clock may differ, in seconds; a minute where it is left out. */
+  readonly clockTolerance?: number;
   /** For tokens that carry no permissions. */
   readonly permission?: Permissions;
 }
+
+export const JWT_ALGORITHMS = ["HS256", "RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
+
+export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
+
+/** Names of a service, and seconds of a clock. */
+const AUDIENCES_MAX = 20;
+const CLOCK_TOLERANCE_MAX = 300;
 
 type Random = (size: number) => Uint8Array;
 
@@ -147,7 +161,10 @@ function readContent(
     case "tokenWebhook":
       return { id, ...readWebhook(fields, before?.type === type ? before : undefined, random) };
     case "jwt":
-      return { id, ...readJwt(fields, before?.type === type ? before : undefined) };
+      return {
+        id,
+        ...readJwt(fields, before?.type === type ? before : undefined, random === "stored"),
+      };
     default:
       return unreachable(type);
   }
@@ -215,7 +232,7 @@ function readAnonymous(
   before: AnonymousProvider | undefined,
   isStored: boolean,
 ): Omit<AnonymousProvider, "id"> {
-  const permission = fields.permission();
+  const permission = fields.permission(isStored);
   if (permission === undefined) throw fields.missing("permission", "an object");
   const sessionLength = fields.integer("sessionLength", 1, SESSION_LENGTH_MAX);
   // What was stored before there was a bound, and stays the same, works on.
@@ -243,7 +260,11 @@ function readWebhook(
   return { type: "tokenWebhook", webhookUrl, secrets };
 }
 
-function readJwt(fields: ProviderFields, before: JwtProvider | undefined): Omit<JwtProvider, "id"> {
+function readJwt(
+  fields: ProviderFields,
+  before: JwtProvider | undefined,
+  isStored: boolean,
+): Omit<JwtProvider, "id"> {
   const given = [
     fields.jwtSecret("secret"),
     fields.keySet("jwks"),
@@ -256,9 +277,27 @@ function readJwt(fields: ProviderFields, before: JwtProvider | undefined): Omit<
     throw new PeerError("value.invalid", message, { at: fields.at });
   }
   const issuer = fields.text("issuer", TEXT_LENGTH_MAX);
-  const permission = fields.permission();
+  const bound = { countMax: AUDIENCES_MAX, lengthMax: TEXT_LENGTH_MAX };
+  const audience = fields.texts("audience", bound);
+  const algorithms = fields.choices("algorithms", fittingAlgorithms(keys));
+  const clockTolerance = fields.optionalInteger("clockTolerance", 0, CLOCK_TOLERANCE_MAX);
+  const permission = fields.permission(isStored);
   fields.end();
-  return { type: "jwt", keys, ...(issuer && { issuer }), ...(permission && { permission }) };
+  return {
+    type: "jwt",
+    keys,
+    ...(issuer && { issuer }),
+    ...(audience && { audience }),
+    ...(algorithms && { algorithms }),
+    ...(clockTolerance !== undefined && { clockTolerance }),
+    ...(permission && { permission }),
+  };
+}
+
+/** The kind of key decides: what is signed with a secret is never verified with a public key. */
+export function fittingAlgorithms(keys: JwtKeys): readonly JwtAlgorithm[] {
+  const isSecret = "secret" in keys;
+  return JWT_ALGORITHMS.filter((name) => (name === "HS256") === isSecret);
 }
 
 function providersValue(
@@ -286,11 +325,14 @@ function shownProvider(provider: AuthProvider): ValueObject {
     case "tokenWebhook":
       return { type, webhookUrl: provider.webhookUrl };
     case "jwt": {
-      const { keys, issuer, permission } = provider;
+      const { keys, issuer, audience, algorithms, clockTolerance, permission } = provider;
       return {
         type,
         ...("secret" in keys ? {} : keys),
         ...(issuer !== undefined && { issuer }),
+        ...(audience && { audience: audience.length === 1 ? (audience[0] ?? "") : [...audience] }),
+        ...(algorithms && { algorithms: [...algorithms] }),
+        ...(clockTolerance !== undefined && { clockTolerance }),
         ...(permission && { permission: permissionsValue(permission) }),
       };
     }

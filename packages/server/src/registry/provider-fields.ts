@@ -42,6 +42,11 @@ type ProviderType = (typeof TYPES)[number];
 /** The key types that carry a signature of ours. */
 const PUBLIC_KEY_TYPES = new Set<Value>(["RSA", "EC", "OKP"]);
 
+export interface TextsBound {
+  readonly countMax: number;
+  readonly lengthMax: number;
+}
+
 /** The fields of one provider: each is asked for once, and then there must be no others. */
 export class ProviderFields {
   readonly at: string;
@@ -92,9 +97,39 @@ export class ProviderFields {
     throw providerFault(`an integer from ${min} to ${max}`, value, `${this.at}.${name}`);
   }
 
-  permission(): Permissions | undefined {
+  optionalInteger(name: string, min: number, max: number): number | undefined {
+    return this.#take(name) === undefined ? undefined : this.integer(name, min, max);
+  }
+
+  /** `isStored`: it was kept before there were rules about what may be kept. */
+  permission(isStored: boolean): Permissions | undefined {
     const value = this.#take("permission");
-    return value === undefined ? undefined : readPermissions(value, `${this.at}.permission`);
+    if (value === undefined) return undefined;
+    const source = { isOfUsers: true, isSaved: !isStored };
+    return readPermissions(value, `${this.at}.permission`, source);
+  }
+
+  /** A text or a list of them. */
+  texts(name: string, { countMax, lengthMax }: TextsBound): readonly string[] | undefined {
+    const value = this.#take(name);
+    if (value === undefined) return undefined;
+    const texts = isArray(value) ? value : [value];
+    const isFitting = texts.length > 0 && texts.length <= countMax;
+    const areTexts = texts.every((one) => {
+      return typeof one === "string" && one !== "" && one.length <= lengthMax;
+    });
+    if (isFitting && areTexts) return texts as readonly string[];
+    const expected = `text of 1 to ${lengthMax} characters, or a list of 1 to ${countMax} of them`;
+    throw this.#fault(name, expected, isArray(value) ? "another list" : kindOf(value));
+  }
+
+  /** Some of `known`. */
+  choices<T extends string>(name: string, known: readonly T[]): readonly T[] | undefined {
+    const value = this.#take(name);
+    if (value === undefined) return undefined;
+    const isFitting = isArray(value) && value.length > 0 && value.length <= known.length;
+    if (isFitting && value.every((one) => known.includes(one as T))) return value as readonly T[];
+    throw this.#fault(name, `a list of some of ${known.join(", ")}`, "another value");
   }
 
   url(name: string): string | undefined {

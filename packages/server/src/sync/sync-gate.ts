@@ -24,7 +24,7 @@ export interface SyncGateOptions {
   readonly source: () => SyncSource | undefined;
   readonly auth: Pick<
     Authentication,
-    "credentials" | "noteFailure" | "noteError" | "pass" | "accept"
+    "credentials" | "noteFailure" | "noteError" | "noteReason" | "pass" | "accept"
   >;
 }
 
@@ -107,11 +107,15 @@ export class SyncGate {
    * Whom a token stands for at this moment: what changes while it is verified is taken into account.
    * Rejects with a Refusal when it cannot be said.
    */
-  async find(token: string, appId: string | undefined): Promise<Bearer | undefined> {
+  async find(
+    token: string,
+    appId: string | undefined,
+    note?: (reason: string) => void,
+  ): Promise<Bearer | undefined> {
     for (;;) {
       const changes = this.#changes;
       const { registry } = this.#source();
-      const bearer = await this.#options.auth.credentials.find(registry, token, appId);
+      const bearer = await this.#options.auth.credentials.find(registry, token, appId, note);
       if (changes === this.#changes) return bearer;
     }
   }
@@ -134,7 +138,8 @@ export class SyncGate {
   ): Promise<Bearer | undefined> {
     const { auth } = this.#options;
     try {
-      const bearer = await this.find(token, appId);
+      const note = (reason: string): void => auth.noteReason(reason, { remoteAddress, appId });
+      const bearer = await this.find(token, appId, note);
       if (bearer === undefined) return undefined;
       const owner = ownerOf(bearer.appId, bearer.credential);
       auth.pass(remoteAddress, owner);

@@ -1,12 +1,15 @@
 import { FULL_PERMISSIONS, readPermissions } from "@bigpeer/engine";
 import { describe, expect, test } from "vitest";
+import { Authentication } from "../../src/auth/authentication.ts";
 import { userCredentialId } from "../../src/auth/credential.ts";
 import { type AuthRegistry, type Bearer, Credentials } from "../../src/auth/credentials.ts";
 import { ProviderTokens } from "../../src/auth/provider-tokens.ts";
 import { type AuthApp, type Session, signSession } from "../../src/auth/session.ts";
+import { DataGate } from "../../src/data-api/data-gate.ts";
 import type { KnownKey } from "../../src/registry/api-keys.ts";
-import type { AuthProviders } from "../../src/registry/auth-provider.ts";
+import type { AuthProviders, JwtProvider } from "../../src/registry/auth-provider.ts";
 import { answeringServer } from "../support/answering-server.ts";
+import { handMadeRequest } from "../support/hand-made-request.ts";
 import { secretToken, signerWith } from "../support/signed-token.ts";
 
 const NOW_S = 1_800_000_000;
@@ -31,6 +34,12 @@ function appWith(id: string, changes: Partial<AuthApp> = {}): AuthApp {
 const ONE = appWith("1bb92a35-e1bf-41a2-afc7-2067df0c701d");
 const TWO = appWith("2e90f7b2-499f-4c73-8353-bae98ff03c6c");
 
+/** Nobody comes so far. */
+const NO_APPS = {
+  tryUse: (): undefined => undefined,
+  use: (): Promise<never> => Promise.reject(new Error("no app")),
+};
+
 /** What a registry says, and how often a token was really looked at. */
 class Setting {
   readonly apps = new Map<string, AuthApp>([ONE, TWO].map((app) => [app.id, app]));
@@ -53,8 +62,12 @@ class Setting {
     return this.#credentials.count;
   }
 
+  /** Why tokens were not taken. */
+  readonly reasons: string[] = [];
+
   find(text: string, appId?: string): Bearer | undefined | Promise<Bearer | undefined> {
-    return this.#credentials.find(this.registry, text, appId);
+    const note = (reason: string): number => this.reasons.push(reason);
+    return this.#credentials.find(this.registry, text, appId, note);
   }
 }
 
@@ -322,4 +335,104 @@ describe("[A22] what a provider says of a user", () => {
       undefined,
     ]);
   });
+});
+
+describe("[A23] the settings of a jwt provider", () => {
+  const claims = { aud: "https://api.example", iss: "https://id.example/", sub: "bob" };
+
+  function settingWith(changes: Partial<JwtProvider>): Setting {
+    const setting = new Setting();
+    const partner: JwtProvider = {
+      id: "p2",
+      type: "jwt",
+      keys: { secret: SECRET },
+      permission: READ,
+    };
+    const authProviders = { partner: { ...partner, ...changes } };
+    setting.apps.set(ONE.id, { ...ONE, authProviders });
+    return setting;
+  }
+
+  test("an audience of its own takes the place of the app's id, where the path names the app", async () => {
+    const setting = settingWith({ audience: ["https://api.example", "other"] });
+    const token = secretToken({ ...claims, exp: NOW_S + 600 }, SECRET);
+    expect((await setting.find(token, ONE.id))?.userId).toBe("bob");
+    expect((await setting.find(token, ONE.id))?.userId).toBe("bob");
+    expect(await setting.find(token)).toBeUndefined();
+    expect(await setting.find(token, TWO.id)).toBeUndefined();
+    const own = secretToken({ ...claims, aud: ONE.id, exp: NOW_S + 600 }, SECRET);
+    expect(await setting.find(own, ONE.id)).toBeUndefined();
+  });
+
+  test("issuer, algorithms and clock tolerance are kept to, and the reason of a refusal is told", async () => {
+    const good = { ...claims, aud: ONE.id, exp: NOW_S + 600 };
+    const issuer = settingWith({ issuer: "https://id.example/" });
+    expect((await issuer.find(secretToken(good, SECRET)))?.userId).toBe("bob");
+    expect(await issuer.find(secretToken({ ...good, iss: "x" }, SECRET))).toBeUndefined();
+    expect(issuer.reasons).toEqual([
+      "its iss is not the issuer of the provider (provider partner)",
+    ]);
+
+    const late = secretToken({ ...good, exp: NOW_S - 30 }, SECRET);
+    expect((await settingWith({}).find(late))?.userId).toBe("bob");
+    const strict = settingWith({ clockTolerance: 10 });
+    expect(await strict.find(late)).toBeUndefined();
+    expect(strict.reasons).toEqual([expect.stringMatching(/"exp" claim .*\(provider partner\)/)]);
+
+    const none = settingWith({ algorithms: ["RS256"] });
+    expect(await none.find(secretToken(good, SECRET))).toBeUndefined();
+    expect(none.reasons).toHaveLength(1);
+    expect(await none.find("no token")).toBeUndefined();
+    expect(none.reasons.at(-1)).toBe("it is no JWT");
+  });
+
+  test("[P22] rules of the provider use the token's user and claims", async () => {
+    const read = { queriesByCollection: { notes: ["owner == :userId", "team == :claims.team"] } };
+    const permission = readPermissions({ read }, "permission", { isOfUsers: true });
+    const setting = settingWith({ permission });
+    const rulesOf = async (team: string): Promise<unknown> => {
+      const token = secretToken({ ...claims, aud: ONE.id, team, exp: NOW_S + 600 }, SECRET);
+      return (await setting.find(token))?.credential.permissions.read;
+    };
+    const queries = (team: string) => ({
+      everything: false,
+      queriesByCollection: { notes: ['owner ==  "bob" ', `team ==  "${team}" `] },
+    });
+    expect(await rulesOf("red")).toEqual(queries("red"));
+    expect(await rulesOf("blue")).toEqual(queries("blue"));
+  });
+});
+
+test("[A24] why a token was refused is in the log with the id of the request, and never in the answer", async () => {
+  const lines: unknown[] = [];
+  let elapsedMs = 0;
+  const auth = new Authentication({
+    platform: { now: () => NOW_S * 1000, elapsed: () => elapsedMs },
+    log: (level, message, fields) => lines.push([level, message, fields]),
+    webhookTimeoutMs: 1,
+  });
+  const { registry } = new Setting();
+  const gate = new DataGate({ source: () => ({ registry, apps: NO_APPS }), auth });
+  const token = secretToken({ aud: ONE.id, sub: "bob", exp: NOW_S - 3600 }, SECRET);
+  const request = {
+    ...handMadeRequest({ headers: { authorization: `Bearer ${token}` } }),
+    id: "request-7",
+  };
+  const place = { appId: undefined, version: "v4", parameters: {}, query: "" };
+  const refused = Promise.resolve().then(() => gate.authenticate(request as never, place));
+  await expect(refused).rejects.toThrow(
+    /^the credential is not known, has expired, or is not for this app$/,
+  );
+  expect(lines).toEqual([
+    [
+      "info",
+      expect.stringMatching(/^a token was refused: "exp" claim .*\(provider partner\)$/),
+      { requestId: "request-7", appId: undefined },
+    ],
+  ]);
+  for (let i = 0; i < 100; i++) auth.noteReason("no", { requestId: "r" });
+  expect(lines).toHaveLength(60);
+  elapsedMs += 60_000;
+  auth.noteReason("no", { requestId: "r" });
+  expect(lines).toHaveLength(61);
 });

@@ -6,10 +6,10 @@
  * whenever, until it changes.
  */
 
-import { assert, PeerError } from "@bigpeer/protocol";
+import { assert } from "@bigpeer/protocol";
 import { BoundedCache } from "../bounded-cache.ts";
 import { compile } from "../compile/expression.ts";
-import { Fault, locate, semanticFault } from "../fault.ts";
+import { semanticFault } from "../fault.ts";
 import type { Evaluate } from "../frame/frame.ts";
 import { bindExpression, Slots } from "../plan/scope.ts";
 import { parseFilter } from "../syntax/parse-filter.ts";
@@ -20,6 +20,8 @@ import { type RuleKey, ruleKeyOf } from "./rule-key.ts";
 export interface PermissionFilter {
   /** Literally true: it needs no look at the document. */
   readonly isAlways: boolean;
+  /** It names no field, and so is the same for all documents. */
+  readonly isConstant: boolean;
   /** The document stands in the first slot. */
   readonly evaluate: Evaluate;
   readonly slots: number;
@@ -34,20 +36,6 @@ export const UNSTEADY_FUNCTIONS: ReadonlySet<string> = new Set([
   "request_info",
   "uuid",
 ]);
-
-/** Throws a PeerError at `at` unless the text is a query that a permission may hold. */
-export function checkFilter(text: string, at: string): void {
-  try {
-    permissionFilter(text);
-  } catch (error) {
-    const inText = locate(error, text);
-    if (!(error instanceof Fault) || !(inText instanceof PeerError)) throw error;
-    const { code, reason, expected, hint } = error;
-    const { place } = inText;
-    const where = inText.at === undefined ? at : `${at}, ${inText.at}`;
-    throw new PeerError(code, reason, { at: where, place, expected, hint });
-  }
-}
 
 /** A session brings its rules with each request; those of many sessions are the same. */
 const KEPT_COUNT = 2048;
@@ -71,13 +59,25 @@ function compileFilter(text: string): PermissionFilter {
   const terms = [{ alias: "", slot, isUnnamed: true }];
   const bound = bindExpression(parsed, { slots, terms, variables: [] });
   const isAlways = bound.kind === "literal" && bound.value === true;
-  return { isAlways, evaluate: compile(bound), slots: slots.count, key: ruleKeyOf(bound) };
+  const isConstant = !namesField(bound);
+  const evaluate = compile(bound);
+  return { isAlways, isConstant, evaluate, slots: slots.count, key: ruleKeyOf(bound) };
+}
+
+function namesField(bound: Expression): boolean {
+  let isFound = false;
+  eachNode(bound, (node) => {
+    isFound ||= node.kind === "slot" || node.kind === "name";
+  });
+  return isFound;
 }
 
 function refuseUnsteady(node: Expression): void {
   if (node.kind === "parameter") {
     const message = `expected a query about the document alone, found the parameter ${node.name}`;
-    throw semanticFault(message, node.at);
+    const hint =
+      "the caller, :userId and :claims.name, is known in the permissions of auth providers";
+    throw semanticFault(message, node.at, hint);
   }
   if (node.kind === "call" && UNSTEADY_FUNCTIONS.has(node.name)) {
     const message = `expected a query about the document alone: ${node.name} depends on the request`;

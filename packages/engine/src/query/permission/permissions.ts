@@ -18,7 +18,7 @@ import {
 } from "@bigpeer/protocol";
 import { PERMISSION_LENGTH_MAX } from "../../limits.ts";
 import { describeType } from "../value/mismatch.ts";
-import { checkFilter } from "./permission-filter.ts";
+import { checkFilter } from "./filter-check.ts";
 
 export interface Permissions {
   readonly read: AccessRule;
@@ -44,8 +44,20 @@ export const FULL_PERMISSIONS: Permissions = {
 const FIELDS = ["qlVersion", "remoteQuery", "read", "write"];
 const RULE_FIELDS = ["everything", "queriesByCollection"];
 
+/** Where permissions come from decides what their queries may be. */
+export interface PermissionSource {
+  /** They are of users, whom a provider lets in: queries may name the caller (P22). */
+  readonly isOfUsers?: boolean;
+  /** They are to be kept: a query that can never be true is a mistake (P23). */
+  readonly isSaved?: boolean;
+}
+
 /** What may be left out may also be null. Throws a PeerError that says where in `value` what is wrong. */
-export function readPermissions(value: unknown, at: string = "permissions"): Permissions {
+export function readPermissions(
+  value: unknown,
+  at: string = "permissions",
+  source: PermissionSource = {},
+): Permissions {
   const given = objectAt(checkValue(value, at), FIELDS, at);
   const version = getField(given, "qlVersion") ?? 1;
   if (version !== 0 && version !== 1) {
@@ -58,8 +70,8 @@ export function readPermissions(value: unknown, at: string = "permissions"): Per
     const expected = `at most ${PERMISSION_LENGTH_MAX} characters in all names and queries`;
     throw new PeerError("value.invalid", `expected ${expected}, found ${length}`, { at });
   }
-  checkQueries(read, `${at}.read`);
-  checkQueries(write, `${at}.write`);
+  checkQueries(read, `${at}.read`, source);
+  checkQueries(write, `${at}.write`, source);
   return { read, write, remoteQuery: flagAt(given, "remoteQuery", at) };
 }
 
@@ -107,7 +119,7 @@ function invalid(expected: string, found: Value | undefined, at: string): PeerEr
 }
 
 /** Characters of a rule: it is compiled, and comes with each request in a token. */
-function lengthOf(rule: AccessRule): number {
+export function lengthOf(rule: AccessRule): number {
   if (rule.everything) return 0;
   let length = 0;
   for (const [name, queries] of Object.entries(rule.queriesByCollection)) {
@@ -117,11 +129,11 @@ function lengthOf(rule: AccessRule): number {
   return length;
 }
 
-function checkQueries(rule: AccessRule, at: string): void {
+function checkQueries(rule: AccessRule, at: string, source: PermissionSource): void {
   if (rule.everything) return;
   for (const [name, queries] of Object.entries(rule.queriesByCollection)) {
     const place = `${at}.queriesByCollection.${name}`;
-    for (const [i, query] of queries.entries()) checkFilter(query, `${place}[${i}]`);
+    for (const [i, query] of queries.entries()) checkFilter(query, `${place}[${i}]`, source);
   }
 }
 

@@ -9,10 +9,8 @@ import { Budget } from "../../../src/query/frame/budget.ts";
 import type { Run } from "../../../src/query/frame/frame.ts";
 import { FUNCTIONS } from "../../../src/query/functions/table.ts";
 import { Authority } from "../../../src/query/permission/authority.ts";
-import {
-  checkFilter,
-  UNSTEADY_FUNCTIONS,
-} from "../../../src/query/permission/permission-filter.ts";
+import { checkFilter } from "../../../src/query/permission/filter-check.ts";
+import { UNSTEADY_FUNCTIONS } from "../../../src/query/permission/permission-filter.ts";
 import {
   FULL_PERMISSIONS,
   permissionsValue,
