@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
+import { histories } from "../../../protocol/test/support/test-size.ts";
 import { AttachmentFolder } from "../../src/attachments/attachment-folder.ts";
 import { type UploadHost, uploadEndpoint } from "../../src/attachments/upload.ts";
 import { createCredential } from "../../src/auth/credential.ts";
@@ -155,7 +156,7 @@ describe("[H36] refused, with nothing kept, is", () => {
           expect(reply.status).toBe(400);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: histories(100) },
     );
     expect(partialsOf(api)).toEqual([]);
     expect(await recordsOf(api)).toBe(before + 1);

@@ -7,6 +7,7 @@ import type { ValueObject } from "@bigpeer/protocol";
 import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { testHost } from "../../../node/test/support/store-host.ts";
 import { folderOfFile } from "../../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { type AuthProviders, readProviders } from "../../src/registry/auth-provider.ts";
 import { startServer } from "../../src/server.ts";
 import { answeringServer } from "../support/answering-server.ts";
@@ -313,7 +314,7 @@ describe("[A10] the body of a login", () => {
     },
   );
 
-  test("that comes in part keeps nobody else out, however often", async () => {
+  test.runIf(isFullSize)("that comes in part keeps nobody else out, however often", async () => {
     await provide({ guest: ANONYMOUS });
     const head = requestBytes({
       method: "POST",
