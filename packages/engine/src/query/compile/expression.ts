@@ -132,7 +132,13 @@ function compileParameter({ name, at }: ParameterNode): Evaluate {
   };
 }
 
-function compileSlot({ slot, holds }: SlotNode): Evaluate {
+function compileSlot({ slot, holds, isColumn }: SlotNode): Evaluate {
+  if (isColumn === true) {
+    return ({ slots }) => {
+      const outcome = slots[slot] as Outcome;
+      return outcome instanceof Failure ? MISSING : outcome;
+    };
+  }
   if (holds !== "document") return ({ slots }) => slots[slot] as Outcome;
   return ({ slots }) => {
     const document = slots[slot] as RowDocument | undefined;

@@ -156,14 +156,7 @@ function comparison(
   const a = compile(left);
   const b = compile(right);
   const compare = COMPARISONS[operator];
-  if (isNullLiteral(left) || isNullLiteral(right)) {
-    return (frame) => {
-      const x = a(frame);
-      if (x instanceof Failure) return x;
-      const y = b(frame);
-      return y instanceof Failure ? y : MISSING;
-    };
-  }
+  if (isNullLiteral(left) || isNullLiteral(right)) return () => MISSING;
   return (frame) => {
     const x = a(frame);
     if (x instanceof Failure) return x;

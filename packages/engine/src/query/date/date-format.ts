@@ -31,8 +31,11 @@ const FORMAT_LENGTH_MAX = 1000;
 
 const WORD = /YYYY|YY|MM|DD|hh|mm|ss|\.sss|TZD|TZN/g;
 
-/** The one format of letters that is RFC 3339, as an empty one is. */
-const ISO_WORDS = "YYYY-MM-DDThh:mm:ss.sssTZD";
+/** The formats of letters that are RFC 3339, as an empty one is. */
+const ISO_WORDS = /^YYYY-MM-DD[T ]hh:mm:ss\.sssTZD$/;
+
+/** Formats of letters in which a fraction is shown as far as there is one. */
+const TIME_WORDS = /^(?:YYYY-MM-DD[T ])?hh:mm:ss\.sss$/;
 
 const WORDS: Readonly<Record<string, DateItem>> = {
   YYYY: paddedNumber("year", 4),
@@ -47,6 +50,8 @@ const WORDS: Readonly<Record<string, DateItem>> = {
   TZN: { kind: "zone" },
 };
 
+const NEEDED_FRACTION: DateItem = { kind: "fraction", hasPoint: true };
+
 const kept = new BoundedCache<string, DateFormat | undefined>(FORMATS_KEPT);
 
 /** The format that a text stands for, or undefined when it has a directive that is not known. */
@@ -57,8 +62,10 @@ export function findDateFormat(text: string): DateFormat | undefined {
 
 function compileDateFormat(text: string): DateFormat | undefined {
   spendEach(16 * text.length);
-  if (text === "" || text === ISO_WORDS) return ISO_FORMAT;
-  return text.includes("%") ? compileStrftime(text) : compileWords(text);
+  if (text === "" || ISO_WORDS.test(text)) return ISO_FORMAT;
+  if (text.includes("%")) return compileStrftime(text);
+  const items = compileWords(text);
+  return TIME_WORDS.test(text) ? [...items.slice(0, -1), NEEDED_FRACTION] : items;
 }
 
 function compileWords(text: string): DateFormat {

@@ -184,7 +184,7 @@ function datePart([date, part]: readonly Datum[]): Outcome {
       return MONTHS[civilOf(moment).month - 1];
     case "tz":
     case "timezone":
-      return formatOffset(moment.offset);
+      return dated.kind === "number" ? "UTC" : formatOffset(moment.offset);
     default: {
       const unit = readUnit(part);
       return unit instanceof Failure ? NO_PART : civilOf(moment)[unit];

@@ -145,7 +145,9 @@ function inCase(text: string, change: (text: string) => string): string {
 
 const LARGE_LENGTH = 32 * 1024;
 
+/** In empty text there is no position, not even for empty text. */
 function positionOf(text: string, part: string): number {
+  if (text === "") return -1;
   const offset = findText(text, part);
   return offset <= 0 ? offset : characterCount(text.slice(0, offset));
 }

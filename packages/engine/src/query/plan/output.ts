@@ -211,7 +211,7 @@ class ColumnNames {
       const expression: Expression = { kind: "slot", slot, holds: "value", name, at };
       this.#columns[index] = { ...column, expression };
     }
-    return { kind: "slot", slot: shared.slot, holds: "value", name, at };
+    return { kind: "slot", slot: shared.slot, holds: "value", isColumn: true, name, at };
   }
 }
 

@@ -72,6 +72,8 @@ export interface SlotNode extends Located {
   readonly holds: "document" | "element" | "variable" | "value";
   /** For EXPLAIN: the alias, the variable, or the text of what was computed. */
   readonly name: string;
+  /** A failure in it is read as MISSING: a column that failed is not in its row. */
+  readonly isColumn?: true;
 }
 
 /** `of.name`. */

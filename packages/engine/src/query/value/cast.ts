@@ -18,6 +18,7 @@ import {
   approximate,
   type Datum,
   Failure,
+  type Float,
   isInteger,
   isNumeric,
   MISSING,
@@ -159,11 +160,22 @@ function castToBoolean(datum: PresentDatum): Datum {
   return datum === "false" ? false : MISSING;
 }
 
+/** Text as UTF-8, numbers as eight bytes, the highest first, a boolean as one; all else as its JSON. */
 function castToBinary(datum: PresentDatum): Outcome {
   if (datum instanceof Uint8Array) return datum;
-  if (typeof datum !== "string") return MISSING;
-  spendLength(2 * datum.length);
-  grow(2 * datum.length);
-  const bytes = encodeText(datum);
+  if (typeof datum === "boolean") return Uint8Array.of(datum ? 1 : 0);
+  if (isNumeric(datum)) return numberBytes(datum);
+  const text = typeof datum === "string" ? datum : writeJson(datum, EFFORT);
+  if (typeof text !== "string") return text;
+  spendLength(2 * text.length);
+  grow(2 * text.length);
+  const bytes = encodeText(text);
   return bytes.length > COMPUTED_SIZE_MAX ? BINARY_TOO_LONG : bytes;
+}
+
+function numberBytes(datum: number | bigint | Float): Uint8Array {
+  const view = new DataView(new ArrayBuffer(8));
+  if (isInteger(datum)) view.setBigUint64(0, BigInt.asUintN(64, BigInt(datum)));
+  else view.setFloat64(0, approximate(datum));
+  return new Uint8Array(view.buffer);
 }

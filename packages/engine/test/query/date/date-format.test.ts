@@ -107,7 +107,8 @@ test("years that are not of four digits have a sign, and are read again", () => 
 
 test.each([
   ["YYYY-MM-DD", "2024-05-17"],
-  ["YYYY-MM-DD hh:mm:ss.sss", "2024-05-17 15:09:08.120"],
+  ["YYYY-MM-DD hh:mm:ss.sss", "2024-05-17 15:09:08.120003"],
+  ["DD hh:mm:ss.sss", "17 15:09:08.120"],
   ["YYYY-MM-DDThh:mm:ssTZD", "2024-05-17T15:09:08+0000"],
   ["YY/M/D", "24/M/D"],
   ["TZN", "+00:00"],

@@ -28,14 +28,23 @@ export function castTo(type: CastType, datum: Datum): Outcome {
     case "boolean":
       return toBoolean(datum);
     case "binary":
-      if (datum instanceof Uint8Array) return datum;
-      return typeof datum === "string" ? encodeText(datum) : undefined;
+      return toBinary(datum);
     case "array":
     case "object":
       return new Failure("a cast that gives nothing");
     default:
       return unreachable(type);
   }
+}
+
+function toBinary(datum: Datum): Outcome {
+  if (datum instanceof Uint8Array) return datum;
+  if (typeof datum === "boolean") return Uint8Array.of(Number(datum));
+  if (!isNumeric(datum)) return encodeText(textOf(datum));
+  const bytes = Buffer.alloc(8);
+  if (isInteger(datum)) bytes.writeBigUInt64BE(BigInt.asUintN(64, BigInt(datum)));
+  else bytes.writeDoubleBE(approximate(datum));
+  return Uint8Array.from(bytes);
 }
 
 function toInteger(datum: Datum): Outcome {

@@ -153,7 +153,10 @@ function parameter(name: string, { run }: Scope): Datum {
 function lookUp(name: string, scope: Scope): Outcome {
   const variable = scope.variables.find(([known]) => known === name);
   if (variable !== undefined) return variable[1];
-  if (scope.columns?.has(name) === true && name !== "_id") return scope.columns.get(name);
+  if (scope.columns?.has(name) === true && name !== "_id") {
+    const column = scope.columns.get(name);
+    return column instanceof Failure ? undefined : column;
+  }
   if (scope.documents.has(name)) return scope.documents.get(name);
   for (let outer = scope.around; outer !== undefined; outer = outer.around) {
     const found = outer.variables.find(([known]) => known === name);
@@ -278,11 +281,9 @@ function compare(
   right: Expression,
   scope: Scope,
 ): Outcome {
-  return all([left, right], scope, ([a, b]) => {
-    // The word null is no value to compare with; a field that holds null is.
-    if (isNullLiteral(left) || isNullLiteral(right)) return undefined;
-    return compareDatums(operator, a, b);
-  });
+  // The word null is no value to compare with; a field that holds null is.
+  if (isNullLiteral(left) || isNullLiteral(right)) return undefined;
+  return all([left, right], scope, ([a, b]) => compareDatums(operator, a, b));
 }
 
 function isNullLiteral(node: Expression): boolean {

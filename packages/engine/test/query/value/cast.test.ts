@@ -155,12 +155,15 @@ test("to a boolean: numbers by whether they are zero, text only as true or false
   ]);
 });
 
-test("to binary: text as UTF-8", () => {
+test("to binary: text as UTF-8, numbers as eight bytes, a boolean as one, all else as JSON", () => {
   expectCasts("binary", [
     ["aé", new Uint8Array([0x61, 0xc3, 0xa9])],
     [new Uint8Array([1]), new Uint8Array([1])],
-    [1, MISSING],
-    [[1], MISSING],
+    [1, new Uint8Array([0, 0, 0, 0, 0, 0, 0, 1])],
+    [-(2n ** 63n), new Uint8Array([0x80, 0, 0, 0, 0, 0, 0, 0])],
+    [2.5, new Uint8Array([0x40, 4, 0, 0, 0, 0, 0, 0])],
+    [true, new Uint8Array([1])],
+    [[1], new Uint8Array([0x5b, 0x31, 0x5d])],
   ]);
 });
 

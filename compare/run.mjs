@@ -1,0 +1,99 @@
+/**
+ * Compares our language with the reference engine on generated statements: `npm run compare`. Ends with a
+ * failure when less agrees, or more is listed, than the language promises.
+ */
+import { findDifference } from "./differences.mjs";
+import { DOCUMENTS } from "./documents.mjs";
+import { Generator, STATEMENT_ARGUMENTS } from "./generate.mjs";
+import { HELP, parseOptions } from "./options.mjs";
+import { Ours } from "./ours.mjs";
+import { describe } from "./outcome.mjs";
+import { Reference } from "./reference.mjs";
+import { Report } from "./report.mjs";
+
+const AGREEMENT_MIN = 0.995;
+const LISTED_MAX = 0.03;
+
+/** Cases that are sent to the reference at a time. */
+const BATCH = 50;
+
+const PREPARE = [
+  { statement: "INSERT INTO t DOCUMENTS (:documents)", args: { documents: DOCUMENTS } },
+  { statement: "INSERT INTO k DOCUMENTS (:documents)", args: { documents: DOCUMENTS } },
+];
+
+function requestsOf({ statements }) {
+  return statements.map((statement) => ({ statement, args: STATEMENT_ARGUMENTS }));
+}
+
+/** Outcomes of each case; where a batch ends the engine, its cases are run one by one. */
+async function runAll(reference, cases) {
+  const all = await reference.run(cases.flatMap(requestsOf));
+  if (all !== undefined) {
+    let from = 0;
+    return cases.map(({ statements }) => all.slice(from, (from += statements.length)));
+  }
+  const outcomes = [];
+  for (const each of cases) outcomes.push(await reference.run(requestsOf(each)));
+  return outcomes;
+}
+
+function judge(report, given, ours, reference) {
+  if (reference === undefined) return report.stop();
+  for (let i = given.compared; i < given.statements.length; i++) {
+    const [oursText, referenceText] = [describe(ours[i], given), describe(reference[i], given)];
+    if (oursText === referenceText) {
+      report.agree();
+      continue;
+    }
+    const found = {
+      rule: given.rule,
+      text: given.statements.slice(given.compared, i + 1).join("; "),
+      ours: ours[i],
+      reference: reference[i],
+      oursText: ours[i].error === undefined ? oursText : `error ${ours[i].message}`,
+      referenceText:
+        reference[i].error === undefined ? referenceText : `error ${reference[i].message}`,
+    };
+    report.differ(found, findDifference(found));
+    // What follows a difference follows from it.
+    return undefined;
+  }
+  return undefined;
+}
+
+async function compare({ seed, statements, examples }) {
+  console.log(`seed ${seed}`);
+  const reference = await Reference.open(PREPARE);
+  const ours = await Ours.open(PREPARE);
+  const generator = new Generator(seed);
+  const report = new Report();
+  while (report.statements < statements) {
+    const cases = Array.from({ length: BATCH }, () => generator.next());
+    const theirs = await runAll(reference, cases);
+    for (const [i, each] of cases.entries()) {
+      judge(report, each, await ours.run(requestsOf(each)), theirs[i]);
+    }
+  }
+  await reference.close();
+  await ours.close();
+  console.log(report.text({ examples }));
+  return report;
+}
+
+const options = parseOptions(process.argv.slice(2));
+if (options.isHelp) console.log(HELP);
+else {
+  try {
+    const report = await compare(options);
+    const isEnough = report.agreement >= AGREEMENT_MIN;
+    const isListedFew = report.listedCount / report.statements <= LISTED_MAX;
+    process.exitCode = isEnough && isListedFew ? 0 : 1;
+  } catch (error) {
+    console.error(`failed to compare: ${error.message}`);
+    console.error(
+      "the reference SDK must be installable by npm on this machine (see bench/language/install.mjs)",
+    );
+    process.exitCode = 1;
+  }
+}
