@@ -247,11 +247,14 @@ test("[D22] what another site writes to an evicted document is told that it is n
 });
 
 test("a transaction keeps the states of the last documents that it wrote to, and no others", async () => {
-  const { storage } = await openStore();
+  const { storage, platform } = await openStore();
   const snapshot = storage.snapshot();
   const applier = new Applier(new Overlay(snapshot), 1, "00000000000000aa");
   const operations = Array.from({ length: 100 }, (_, i) => insert(i, { a: i, b: { c: i } }));
-  finish(applier.step({ time: timeOfMs(1), site: "00000000000000bb", operations }));
+  const time = timeOfMs(platform.nowMs);
+  const outcomes = finish(applier.step({ time, site: "00000000000000bb", operations }));
+  expect(new Set(outcomes)).toEqual(new Set(["applied"]));
+  expect(applier.stateCount).toBeGreaterThan(0);
   expect(applier.stateCount).toBeLessThanOrEqual(STATES_MAX + 1);
   snapshot.close();
 });
