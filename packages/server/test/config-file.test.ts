@@ -124,13 +124,15 @@ test("a variable wins over the file, and a flag over both", () => {
   expect(read(content, { BIGPEER_PORT: "2", BIGPEER_HOST: "b" }, { "--port": "3" })).toEqual({
     ...DEFAULTS,
     port: 3,
+    managementPort: 4,
+    replicationPort: 5,
     host: "b",
     name: "of-file",
   });
 });
 
 test("a variable that is set to nothing leaves what the file says", () => {
-  expect(read({ port: 1 }, { BIGPEER_PORT: "" })).toEqual({ ...DEFAULTS, port: 1 });
+  expect(read({ host: "a" }, { BIGPEER_HOST: "" })).toEqual({ ...DEFAULTS, host: "a" });
 });
 
 test("the file can be named by a variable, and a flag wins over it", () => {

@@ -6,14 +6,17 @@ import type { Operation, Value } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
 import { numbered, openStatements, type Statements } from "../support/run-statements.ts";
 
-/** A clock that moves on by a millisecond each time it is looked at. */
-function countingClock(): () => number {
+/** A clock that moves on each time it is looked at. */
+function countingClock(msPerLook = 1): () => number {
   let now = 0;
-  return () => ++now;
+  return () => {
+    now += msPerLook;
+    return now;
+  };
 }
 
-async function openBusy(timeMs = 200): Promise<Statements> {
-  return openStatements({ timeMs }, { elapsed: countingClock() });
+async function openBusy(timeMs = 200, msPerLook = 1): Promise<Statements> {
+  return openStatements({ timeMs }, { elapsed: countingClock(msPerLook) });
 }
 
 /** An array in an array in an array…, each of them twice in the one around it. */
@@ -145,14 +148,14 @@ describe("time", () => {
 
 describe("work that grows with the product of two lengths", () => {
   test("removing many elements from many", async () => {
-    const { rows } = await openStatements();
+    const { rows } = await openBusy(200, 0.1);
     const unwanted = Array.from({ length: 5000 }, (_, i) => i + 1).join(", ");
     const statement = `SELECT array_length(array_remove(:zeros, ${unwanted})) AS n FROM system:dual`;
     expect(await rows(statement, { zeros: ZEROS })).toEqual([{ n: 100_000 }]);
   });
 
   test("searching a long text for a long text", async () => {
-    const { rows } = await openStatements();
+    const { rows } = await openBusy(200, 0.1);
     const part = `${"a".repeat(100_000)}b${"a".repeat(100_000)}`;
     const statement =
       "SELECT contains(:text, :part) AS c, position(:part IN :text) AS p, array_length(split(:text, :part)) AS s FROM system:dual";

@@ -87,7 +87,8 @@ test("[K34] a long request goes on in slices, and later writes wait for it in th
       transaction.apply([set("x", n)]);
       return n;
     })
-    .then(({ result }) => ended.push(`short ${result}`));
+    .then(({ result }) => result)
+    .then((n) => ended.push(`short ${n}`));
   expect(open.store.figures().queueLength).toBe(2);
   await Promise.all([first, second]);
   expect(ended).toEqual(["long 1", "short 2"]);
