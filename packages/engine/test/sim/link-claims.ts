@@ -51,8 +51,11 @@ export class LinkClaims {
   readonly #parts: ClaimParts;
   /** Of each query, by the document. */
   readonly #followed = new Map<string, Map<string, Followed>>();
-  /** Of each stream: queries that say the same in other words share one. */
-  readonly #fills = new Map<string, number>();
+  /**
+   * Of each stream, the transaction of the source at each fill: a claim of an earlier one may come behind
+   * it. Queries that say the same in other words share a stream.
+   */
+  readonly #fills = new Map<string, number[]>();
   readonly #passedOver = new Map<string, Map<string, PassedOver>>();
   readonly #starts = new Map<string, Start>();
   count = 0;
@@ -62,9 +65,14 @@ export class LinkClaims {
   }
 
   /** The source begins to fill what a statement selects. */
-  noteFill(follower: string, source: string, statement: string): void {
-    const key = `${follower} ${source} ${statement}`;
-    this.#fills.set(key, (this.#fills.get(key) ?? 0) + 1);
+  noteFill(follower: string, source: Life, statement: string): void {
+    const key = `${follower} ${source.history} ${statement}`;
+    this.#fills.set(key, [...(this.#fills.get(key) ?? []), source.site.txn]);
+  }
+
+  /** How often a stream had been filled when it was at a transaction of the source. */
+  #fillsAt(stream: string, txn: number): number {
+    return (this.#fills.get(stream) ?? []).filter((begun) => begun <= txn).length;
   }
 
   /** It fills it from the first id on, and does not go on with a fill. */
@@ -161,7 +169,7 @@ export class LinkClaims {
     },
   ): void {
     const { name, stream, collection, txn, test, where } = claim;
-    const fills = this.#fills.get(stream) ?? 0;
+    const fills = this.#fillsAt(stream, txn);
     const places = this.#followed.get(name) ?? new Map<string, Followed>();
     this.#followed.set(name, places);
     for (const [place, known] of places) {

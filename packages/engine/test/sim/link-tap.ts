@@ -40,6 +40,8 @@ interface Stream {
   readonly base: number;
   /** Up to where it is live; undefined before it is. */
   since: number | undefined;
+  /** Whether the claims know of the fill that it is in, or was in last. */
+  isFillNoted: boolean;
   /** Asked for by the other side. */
   readonly wanted: Set<string>;
 }
@@ -143,7 +145,10 @@ export class LinkTap {
       case "behind":
         for (const filter of message.filters) {
           const stream = said.streams.get(hex(filter));
-          if (stream !== undefined) stream.since = undefined;
+          if (stream === undefined) continue;
+          stream.since = undefined;
+          // Where the log does not reach back it goes on with a fill.
+          stream.isFillNoted = false;
         }
         return;
       default:
@@ -153,7 +158,7 @@ export class LinkTap {
 
   #subscribed(
     { id, filter, mode }: Extract<LinkMessage, { t: "subscribed" }>,
-    { said, other }: Scene,
+    { said, other, from }: Scene,
   ): void {
     const asked = other.asked.get(id);
     const pull = asked && this.#parts.pullOf(asked.query);
@@ -162,15 +167,23 @@ export class LinkTap {
     }
     const base = mode === "resume" ? (asked.cursor?.txn ?? 0) : 0;
     const wanted = new Set<string>();
-    said.streams.set(hex(filter), { pull, base, since: undefined, wanted });
-    if (mode === "fill") this.#parts.claims.noteFill(other.history, said.history, asked.query);
+    const isFillNoted = mode === "fill";
+    said.streams.set(hex(filter), { pull, base, since: undefined, isFillNoted, wanted });
+    const life = from.lifeOf(said.history);
+    if (isFillNoted && life !== undefined) {
+      this.#parts.claims.noteFill(other.history, life, asked.query);
+    }
     this.counts.set(mode, (this.counts.get(mode) ?? 0) + 1);
   }
 
-  #filled({ after }: IdRange, { pull }: Stream, { said, other, from }: Scene): void {
+  #filled({ after }: IdRange, stream: Stream, { said, other, from }: Scene): void {
     const life = from.lifeOf(said.history);
-    if (after !== undefined || life === undefined) return;
-    this.#parts.claims.noteStart(other.history, life, statementOfPull(pull));
+    if (life === undefined) return;
+    const { claims } = this.#parts;
+    const statement = statementOfPull(stream.pull);
+    if (!stream.isFillNoted) claims.noteFill(other.history, life, statement);
+    stream.isFillNoted = true;
+    if (after === undefined) claims.noteStart(other.history, life, statement);
   }
 
   #committed(txn: number, { said, from }: Scene): void {

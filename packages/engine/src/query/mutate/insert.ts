@@ -92,12 +92,28 @@ export function* writeGiven(
     // An update without edits writes nothing, but the document counts as written all the same.
     if (hasEffect(write)) writes = added(writes, write);
   }
+  yield* checkCountersOf(writes ?? [], plan, execution);
   const outcomes = yield* applyWrites(writes ?? [], execution, plan.at);
   const all = written ?? [];
   const ids = plan.isInitial ? all.filter((_, i) => outcomes[i] === "applied") : all;
   const place = { view, collection: plan.collection };
   const documents = plan.isReturning ? yield* readBack(ids, plan.typing, place) : [];
   return { ids, documents };
+}
+
+/** After all documents were judged: what is wrong with one of them says nothing of the others. */
+function* checkCountersOf(
+  writes: readonly Write[],
+  { typing: { isStrict }, isTokenInferred, at }: InsertPlan,
+  { warnings }: MutationContext,
+): Steps<void> {
+  // Commands have no warnings in their answers, and other ways to speak of counters.
+  if (isTokenInferred === false) return;
+  for (const [i, { operation, before }] of writes.entries()) {
+    if (i > 0) yield;
+    if (operation.kind !== "update" || before === undefined) continue;
+    checkCounters(operation.edits, before, { isStrict, warnings, at });
+  }
 }
 
 function hasEffect({ operation }: Write): boolean {
@@ -214,11 +230,6 @@ function meet(
 ): Write | undefined {
   const { collection } = plan;
   const update = (edits: readonly SetEdit[]): Write => {
-    const { isStrict } = plan.typing;
-    // Commands have no warnings in their answers, and other ways to speak of counters.
-    if (plan.isTokenInferred !== false) {
-      checkCounters(edits, before, { isStrict, warnings: execution.warnings, at: plan.at });
-    }
     return { operation: { kind: "update", collection, id: given.id, edits }, before };
   };
   switch (plan.conflict) {
