@@ -12,11 +12,14 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface DamageOutcome {
   readonly seed: number;
-  /** Undefined: verify ended its process, which is reported as damage. */
+  /** Undefined: verify ended its process, which is reported as damage, or hung in it. */
   readonly problems: number | undefined;
   /** Undefined: reading ended its process. */
   readonly reads: DamageReads | undefined;
 }
+
+/** Without a word for so long, the process hangs in native code: then it is ended. */
+const ANSWER_MS_MAX = 60_000;
 
 const COUNT = 600;
 const BY_MAKE: readonly IndexKey[] = [{ path: ["make"], isDescending: false }];
@@ -52,10 +55,12 @@ export async function damageStores(seeds: readonly number[]): Promise<DamageOutc
   let running = start();
   try {
     for (const seed of seeds) {
+      const late = setTimeout(() => running.kill(), ANSWER_MS_MAX);
       const problems = (await running.ask(String(seed)).catch(() => undefined)) as
         | number
         | undefined;
       const reads = (await running.next().catch(() => undefined)) as DamageReads | undefined;
+      clearTimeout(late);
       outcomes.push({ seed, problems, reads });
       if (reads !== undefined) continue;
       running.kill();
