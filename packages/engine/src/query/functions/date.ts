@@ -213,8 +213,9 @@ function tzOffset([text, format]: readonly Datum[]): Outcome {
 /** The bytes of a range are counted in portions of this. */
 const COUNTED_BYTES = 4096;
 
-/** What it counts to make a date and write it as text. */
-const TEXT_STEPS = 3;
+/** What it counts to make a date, and to write it as text besides. */
+const DATE_STEPS = 2;
+const TEXT_STEPS = 6;
 
 /**
  * date_range(start, end, unit, step[, format[, zone]]): the start, always, and each date a step after
@@ -240,7 +241,7 @@ function dateRange(args: readonly Datum[], run: Run): Outcome {
   do {
     const date = showAs({ moment, kind: from.kind }, style);
     dates.push(date);
-    run.budget.step(typeof date === "string" ? TEXT_STEPS : 1);
+    run.budget.step(typeof date === "string" ? TEXT_STEPS : DATE_STEPS);
     uncounted += ELEMENT_BYTES + memorySize(date);
     if (uncounted > COUNTED_BYTES) {
       chargeGrowth(run, uncounted);
