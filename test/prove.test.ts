@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { chooseAttacks, parseOptions } from "../prove/availability/options.mjs";
 import {
   faultsOf,
+  mustRunAgain,
   type Result,
   type Service,
   tableHead,
@@ -18,6 +19,7 @@ const HOLDS: Result = {
   credential: "none",
   probes: { times: [1, 250], failed: 0 },
   neighbour: { writes: SERVED, syncs: SERVED, uploads: SERVED },
+  stolenPart: 0.001,
   turns: { cpuMs: 40, wallMs: 61.4 },
   maxRssMb: 699.6,
   answers: { "400": 2, closed: 30 },
@@ -67,4 +69,11 @@ test("a row has a cell for each column of the head", () => {
   const [head = ""] = tableHead().split("\n");
   expect(cells(tableRow(HOLDS))).toBe(cells(head));
   expect(tableRow(HOLDS)).toContain("closed × 30, 400 × 2 | yes |");
+});
+
+test("what does not hold runs again where the host took the time of the machine away, and only there", () => {
+  const missed: Result = { ...HOLDS, probes: { times: [251], failed: 0 } };
+  expect(mustRunAgain({ ...missed, stolenPart: 0.02 })).toBe(true);
+  expect(mustRunAgain(missed)).toBe(false);
+  expect(mustRunAgain({ ...HOLDS, stolenPart: 0.02 })).toBe(false);
 });

@@ -10,6 +10,8 @@ export interface Result {
   readonly credential: string;
   readonly probes: { readonly times: readonly number[]; readonly failed: number };
   readonly neighbour: Record<"writes" | "syncs" | "uploads", Service>;
+  /** Which part of the machine's time its host took away. */
+  readonly stolenPart: number;
   readonly turns: { readonly cpuMs: number; readonly wallMs: number };
   readonly maxRssMb: number;
   readonly answers: Record<string, number>;
@@ -20,5 +22,6 @@ export interface Result {
 }
 
 export function faultsOf(result: Result): string[];
+export function mustRunAgain(result: Result): boolean;
 export function tableHead(): string;
 export function tableRow(result: Result): string;

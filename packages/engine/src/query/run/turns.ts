@@ -31,7 +31,7 @@ export function* budgeted<T>(steps: Steps<T>, budget: Budget): Steps<T> {
   }
 }
 
-/** What takes less in its one step is not counted: most reads do. */
+/** What takes less is not counted: most reads do. */
 const COUNTED_MS = 1;
 
 /** Turns as those see them who take them. */
@@ -107,19 +107,19 @@ export class Turns {
   #slice<T>(steps: Steps<T>, budget: Budget, isFirst = false): IteratorResult<void, T> {
     // A pause is between two rows, and the time of others is not the time of a row.
     budget.endPiece();
-    return underMeter(budget, () => {
-      // One step may be a row that takes as long as it may: then the slice is over.
-      const start = this.#elapsed();
-      let result = steps.next();
-      let now = this.#elapsed();
-      if (result.done === true && now < start + COUNTED_MS) return result;
-      while (result.done !== true && now < start + SLICE_MS) {
-        result = steps.next();
-        now = this.#elapsed();
-      }
-      this.#count(now - start, isFirst);
-      return result;
-    });
+    const start = this.#elapsed();
+    try {
+      return underMeter(budget, () => {
+        // One step may be a row that takes as long as it may: then the slice is over.
+        let result = steps.next();
+        while (result.done !== true && this.#elapsed() < start + SLICE_MS) result = steps.next();
+        return result;
+      });
+    } finally {
+      // Also of a read that was ended: a row that took too long took its time from everybody.
+      const ms = this.#elapsed() - start;
+      if (ms >= COUNTED_MS) this.#count(ms, isFirst);
+    }
   }
 
   #count(ms: number, isFirst: boolean): void {

@@ -208,6 +208,23 @@ test("a long row that begins before a pause and one that begins right after it a
   expect(await Promise.all([first, second])).toEqual(["a", "b"]);
 });
 
+test("a row that is ended because it took too long has had the turn of the others that begin", async () => {
+  const { clock, turns, budget, held } = bench();
+  let begun = 0;
+  const endless = function* endless(): Steps<string> {
+    begun++;
+    clock.now += 75;
+    throw new Error("too long");
+  };
+  expect(() => turns.take(endless(), budget, held)).toThrow("too long");
+  const others = Array.from({ length: 3 }, async () => turns.take(endless(), budget, held));
+  expect(begun).toBe(1);
+  expect((await Promise.allSettled(others)).map(({ status }) => status)).toEqual(
+    Array(3).fill("rejected"),
+  );
+  expect(begun).toBe(4);
+});
+
 test("[H5] owners of all stores take turns with each other, one slice between two pauses", async () => {
   const events: string[] = [];
   const pause = async (): Promise<void> => {

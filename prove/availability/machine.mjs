@@ -1,0 +1,28 @@
+/**
+ * How quiet the machine is. A virtual machine shares its processors with others: what its host takes
+ * away is nobody's work here, and stops the server and the prober alike.
+ */
+import { readFileSync } from "node:fs";
+
+const STEAL = 7;
+const COUNTED = 8;
+
+/** Ticks of all processors so far: those that the host took away, and all of them. */
+function ticks() {
+  const [line] = readFileSync("/proc/stat", "latin1").split("\n", 1);
+  const counts = line
+    .trim()
+    .split(/\s+/)
+    .slice(1, 1 + COUNTED)
+    .map(Number);
+  return { stolen: counts[STEAL], all: counts.reduce((sum, count) => sum + count, 0) };
+}
+
+/** Begins to watch. The answer tells which part of the processors' time was taken away since. */
+export function watchSteal() {
+  const begin = ticks();
+  return () => {
+    const end = ticks();
+    return (end.stolen - begin.stolen) / Math.max(1, end.all - begin.all);
+  };
+}
