@@ -17,10 +17,25 @@ type Print = (line: string) => void;
 /** Also where the sources are run as they are: Node 20 reads no TypeScript. */
 const CHILD_FILE = fileURLToPath(new URL("../dist/verify-child.js", import.meta.url));
 
+/** A process that reads says every few megabytes where it is. One that is silent for so long hangs. */
+const SILENT_MS_MAX = 120_000;
+
+export interface ReaderOptions {
+  /** The script of the process that reads. */
+  readonly file: string;
+  readonly silentMsMax: number;
+}
+
+const READER: ReaderOptions = { file: CHILD_FILE, silentMsMax: SILENT_MS_MAX };
+
 /** Hands each line, without its end, to `print`. Returns the number of problems. */
-export async function verifyDataFolder(dataDir: string, print: Print): Promise<number> {
+export async function verifyDataFolder(
+  dataDir: string,
+  print: Print,
+  options: ReaderOptions = READER,
+): Promise<number> {
   checkDataFolder(dataDir);
-  const reader = new Reader();
+  const reader = new Reader(options);
   try {
     return await verifyParts(dataDir, print, reader);
   } finally {
@@ -75,32 +90,50 @@ async function findApps(dataDir: string, reader: Reader): Promise<FoundApps> {
 
 /** The process that reads; when it ends too soon, the next question gets another one. */
 class Reader {
+  readonly #options: ReaderOptions;
   #child: ChildProcess | undefined;
   #isStarted = false;
 
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+  }
+
   /** Hands on what is said until all of it is; a process that ended is something that failed. */
   async ask(request: ToChild, hear: (message: FromChild) => void): Promise<void> {
-    this.#child ??= fork(CHILD_FILE, {
+    const { file, silentMsMax } = this.#options;
+    this.#child ??= fork(file, {
       execArgv: [],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     const child = this.#child;
     let reached = "its beginning";
+    let isHanging = false;
     await new Promise<void>((resolve) => {
+      let silence: NodeJS.Timeout | undefined;
+      const expectMessage = (): void => {
+        clearTimeout(silence);
+        silence = setTimeout(() => {
+          isHanging = true;
+          child.kill("SIGKILL");
+        }, silentMsMax);
+      };
       const end = (): void => {
+        clearTimeout(silence);
         child.off("message", onMessage);
         child.off("close", onClose);
         resolve();
       };
       const onMessage = (message: FromChild): void => {
+        expectMessage();
         if (message.kind === "started") this.#isStarted = true;
         if (message.kind === "reached") reached = message.place;
         hear(message);
         if (message.kind === "done") end();
       };
       const onClose = (code: number | null, signal: string | null): void => {
-        const how = signal ?? `code ${code}`;
-        const reason = this.#isStarted ? endedReason(how, reached) : notStartedReason(how);
+        const ended = `ended with ${signal ?? `code ${code}`}`;
+        const how = isHanging ? `hung for ${silentMsMax} ms` : ended;
+        const reason = this.#isStarted ? endedReason(how, reached) : notStartedReason(how, file);
         this.#child = undefined;
         this.#isStarted = false;
         hear({ kind: "failed", reason });
@@ -108,6 +141,7 @@ class Reader {
       };
       child.on("message", onMessage);
       child.on("close", onClose);
+      if (this.#isStarted) expectMessage();
       child.send(request);
     });
   }
@@ -119,12 +153,12 @@ class Reader {
 
 function endedReason(how: string, reached: string): string {
   return (
-    `failed to read the data file: the process that read it ended with ${how} behind ${reached}; ` +
+    `failed to read the data file: the process that read it ${how} behind ${reached}; ` +
     "the file is damaged: stop the server, keep the folder, restore a backup"
   );
 }
 
 /** Nothing was read yet: the file is not to blame. */
-function notStartedReason(how: string): string {
-  return `failed to start the process that reads: it ended with ${how}; look at ${CHILD_FILE}`;
+function notStartedReason(how: string, file: string): string {
+  return `failed to start the process that reads: it ${how}; look at ${file}`;
 }

@@ -45,7 +45,7 @@ export async function* verifyApp(
   host: PartHost,
 ): AsyncGenerator<Finding> {
   yield* verifyOneStore(appStoreFolder(dataDir, appId), host);
-  yield* verifyAttachments(dataDir, appId);
+  yield* verifyAttachments(dataDir, appId, host);
 }
 
 /** The apps that the registry knows, and those whose data is not yet removed. */
@@ -75,11 +75,16 @@ async function* verifyOneStore(folder: string, host: PartHost): AsyncGenerator<F
   }
 }
 
-async function* verifyAttachments(dataDir: string, appId: string): AsyncGenerator<Finding> {
+async function* verifyAttachments(
+  dataDir: string,
+  appId: string,
+  host: PartHost,
+): AsyncGenerator<Finding> {
   const folder = appAttachmentsFolder(dataDir, appId);
   const { count, sizeBytes, problems, strayCount } = await checkContents(
     appStoreFolder(dataDir, appId),
     folder,
+    (id) => host.tick(`attachment ${id}`),
   );
   if (count > 0) yield fact(`attachments ${count}, bytes ${sizeBytes}`);
   yield* problems.map(({ id, message }) => problem(`problem at attachment ${id}: ${message}`));

@@ -270,3 +270,23 @@ test("[K74] a file that ends whoever reads it is a problem with the place, and t
     ]),
   );
 });
+
+test("[K74] a process that hangs in a file is ended, and that is a problem with the place", async () => {
+  const { dataDir } = await dataFolder();
+  const file = join(temporaryFolder(), "hanging.mjs");
+  const said = ["started", "reached"].map((kind) => ({ kind, place: "d:cars:blue" }));
+  writeFileSync(
+    file,
+    `for (const message of ${JSON.stringify(said)}) process.send(message);
+    process.on("message", () => {});`,
+  );
+  const lines: string[] = [];
+  const options = { file, silentMsMax: 500 };
+  expect(await verifyDataFolder(dataDir, (line) => lines.push(line), options)).toBe(2);
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      /^registry: problem: failed to read the data file: .* hung for 500 ms behind (d:cars:blue|its beginning); /,
+    ),
+  );
+  expect(lines.at(-1)).toBe("problems found: 2");
+});

@@ -24,8 +24,18 @@ export interface ContentProblem {
   readonly message: string;
 }
 
-/** Reads all files in `folder`, also beside the server that adds and deletes some. */
-export async function checkContents(storeFolder: string, folder: string): Promise<CheckedContents> {
+/** Bytes of a file between two ticks. */
+const BYTES_PER_TICK = 64 * 1024 * 1024;
+
+/**
+ * Reads all files in `folder`, also beside the server that adds and deletes some. `tick` is called now
+ * and then with the id of the attachment that was reached.
+ */
+export async function checkContents(
+  storeFolder: string,
+  folder: string,
+  tick: (id: string) => void = () => {},
+): Promise<CheckedContents> {
   let count = 0;
   let sizeBytes = 0;
   const found: ContentProblem[] = [];
@@ -33,7 +43,8 @@ export async function checkContents(storeFolder: string, folder: string): Promis
     for (const attachment of page) {
       count++;
       sizeBytes += attachment.len;
-      const message = await findProblem(attachment, folder);
+      tick(attachment.id);
+      const message = await findProblem(attachment, folder, tick);
       if (message !== undefined) found.push({ id: attachment.id, message });
     }
   }
@@ -46,21 +57,33 @@ export async function checkContents(storeFolder: string, folder: string): Promis
   });
 }
 
-async function findProblem({ id, len }: Attachment, folder: string): Promise<string | undefined> {
+async function findProblem(
+  { id, len }: Attachment,
+  folder: string,
+  tick: (id: string) => void,
+): Promise<string | undefined> {
   const path = attachmentPath(folder, id);
   try {
     const size = await sizeOf(path);
     if (size === undefined) return "expected its file, found none";
     if (size !== len) return `expected a file of ${len} bytes, found ${size}`;
-    if ((await idOf(path)) !== id) return "expected the content of this id, found another";
+    if ((await idOf(path, () => tick(id))) !== id)
+      return "expected the content of this id, found another";
     return undefined;
   } catch (error) {
     return describeError(error);
   }
 }
 
-async function idOf(path: string): Promise<string> {
+async function idOf(path: string, tick: () => void): Promise<string> {
   const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) hash.update(chunk);
+  let unticked = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
+    hash.update(chunk);
+    unticked += chunk.length;
+    if (unticked < BYTES_PER_TICK) continue;
+    unticked = 0;
+    tick();
+  }
   return hash.digest("base64url");
 }
