@@ -86,6 +86,9 @@ export const STATEMENT_LENGTH_MAX: number = 1024 * 1024;
  */
 export const TOKENS_MAX = 55_000;
 
+/** Characters of a directive: its JSON is read in one piece, and it holds a number or names of indexes. */
+export const DIRECTIVE_LENGTH_MAX: number = 64 * 1024;
+
 /** Tokens of a subscription: its text is read, planned and compiled in one piece. */
 export const SUBSCRIPTION_TOKENS_MAX = 10_000;
 

@@ -4,7 +4,8 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
-import { armsOf, isQueryTerm, subqueriesOf, termsOf } from "../syntax/statement-walk.ts";
+import { finish, type Steps } from "../frame/steps.ts";
+import { armsOf, isQueryTerm, subqueriesInSteps, termsOf } from "../syntax/statement-walk.ts";
 import type { CollectionRef, Query, Statement } from "../syntax/tree.ts";
 
 export type CollectionUse =
@@ -21,7 +22,12 @@ export type CollectionUse =
 
 /** System collections are not among them: they are free, and show each caller what is his. */
 export function usesOf(statement: Statement): readonly CollectionUse[] {
-  return [...ownUsesOf(statement), ...subqueriesOf(statement).flatMap(usesOf)];
+  return finish(usesInSteps(statement));
+}
+
+export function* usesInSteps(statement: Statement): Steps<CollectionUse[]> {
+  const subqueries = yield* subqueriesInSteps(statement);
+  return [...ownUsesOf(statement), ...subqueries.flatMap(usesOf)];
 }
 
 /** Those of queries inside of it are not among them. */

@@ -4,7 +4,7 @@
  */
 
 import { isArray, isObject, PeerError, parseJson, type ValueObject } from "@bigpeer/protocol";
-import { JOINS_LIMIT, JOINS_MAX } from "../../limits.ts";
+import { DIRECTIVE_LENGTH_MAX, JOINS_LIMIT, JOINS_MAX } from "../../limits.ts";
 import { semanticFault } from "../fault.ts";
 import type { Use } from "../syntax/tree.ts";
 
@@ -33,6 +33,9 @@ export function indexHintOf(use: Use | undefined): readonly string[] | undefined
 }
 
 function parseDirective(text: string): ValueObject {
+  if (text.length > DIRECTIVE_LENGTH_MAX) {
+    throw semanticFault(`a directive has more than ${DIRECTIVE_LENGTH_MAX} characters`);
+  }
   try {
     const directive = parseJson(text);
     if (isObject(directive)) return directive;

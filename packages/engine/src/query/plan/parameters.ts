@@ -13,7 +13,8 @@ import {
   type ValueObject,
 } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
-import { expressionsOf } from "../syntax/statement-walk.ts";
+import { finish, type Steps } from "../frame/steps.ts";
+import { eachPart, expressionsOf } from "../syntax/statement-walk.ts";
 import type { Expression, ParameterNode, Statement } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";
 
@@ -81,7 +82,13 @@ export function requireParameters(needed: readonly ParameterNode[], args: ValueO
  * asked for only when there is a document to update.
  */
 export function parametersOf(statement: Statement): ParameterNode[] {
-  return expressionsOf(statement).flatMap(parametersIn);
+  return finish(parametersInSteps(statement));
+}
+
+export function* parametersInSteps(statement: Statement): Steps<ParameterNode[]> {
+  const found: ParameterNode[] = [];
+  yield* eachPart(expressionsOf(statement), (part) => found.push(...parametersIn(part)));
+  return found;
 }
 
 export function parametersIn(expression: Expression): ParameterNode[] {

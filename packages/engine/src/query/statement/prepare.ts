@@ -12,16 +12,16 @@ import { unreachable, type ValueObject } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
 import { finish, type Steps } from "../frame/steps.ts";
 import { transactionOf } from "../mutate/application.ts";
-import { type CollectionUse, usesOf } from "../permission/collection-use.ts";
+import { type CollectionUse, usesInSteps } from "../permission/collection-use.ts";
 import { advisedTerms } from "../plan/advice.ts";
 import { joinsMaxOf } from "../plan/directive.ts";
 import { explainChoice, explainQuery, explainSequence } from "../plan/explain.ts";
-import { parametersOf } from "../plan/parameters.ts";
+import { parametersInSteps } from "../plan/parameters.ts";
 import { planQuery } from "../plan/select-plan.ts";
 import { type Choosing, explaining } from "../run/choose.ts";
 import type { Execution } from "../run/execution.ts";
 import { parseInSteps } from "../syntax/parse-statement.ts";
-import { subqueriesOf } from "../syntax/statement-walk.ts";
+import { subqueriesInSteps } from "../syntax/statement-walk.ts";
 import type {
   AlterSystemStatement,
   ExecuteFunctionStatement,
@@ -83,17 +83,18 @@ export function* prepareParsedInSteps(
   const options = { joinsMax: joinsMaxOf(directives), elapsed, parseMs };
   const plain = yield* prepare(statement, options);
   yield;
-  const prepared = hasSubqueries(statement) ? { ...plain, work: hostedWork(plain.work) } : plain;
+  const isHosted = yield* hasSubqueries(statement);
+  const prepared = isHosted ? { ...plain, work: hostedWork(plain.work) } : plain;
   yield;
-  const parameters = parametersOf(statement);
+  const parameters = yield* parametersInSteps(statement);
   yield;
-  return { ...prepared, kind: statement.kind, parameters, access: usesOf(statement) };
+  return { ...prepared, kind: statement.kind, parameters, access: yield* usesInSteps(statement) };
 }
 
 /** Also in the statement that it is about. */
-function hasSubqueries(statement: Statement): boolean {
-  if (subqueriesOf(statement).length > 0) return true;
-  return "statement" in statement && hasSubqueries(statement.statement);
+function* hasSubqueries(statement: Statement): Steps<boolean> {
+  if ((yield* subqueriesInSteps(statement)).length > 0) return true;
+  return "statement" in statement && (yield* hasSubqueries(statement.statement));
 }
 
 /** Work of a statement that holds queries. */

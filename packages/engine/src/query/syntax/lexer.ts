@@ -249,21 +249,23 @@ export class Lexer {
   /** A name in backticks; two of them stand for one. */
   #quoted(at: number): Token {
     const source = this.#text;
-    let text = "";
-    let from = at + 1;
+    let end = at + 1;
+    let isDoubled = false;
     for (;;) {
-      const close = source.indexOf("`", from);
+      const close = source.indexOf("`", end);
       if (close < 0) {
         return this.#invalid(at, syntaxFault("` after this name", "the end", at));
       }
-      text += source.slice(from, close);
-      from = close + 1;
-      if (source.charCodeAt(from) !== BACKTICK) break;
-      text += "`";
-      from++;
+      end = close + 1;
+      if (source.charCodeAt(end) !== BACKTICK) break;
+      isDoubled = true;
+      end++;
     }
-    this.#at = from;
-    return { type: "quoted", at, end: from, word: "", text, number: 0, fault: undefined };
+    this.#at = end;
+    // At once: a name that grows by a character at a time takes ten times as long.
+    const written = source.slice(at + 1, end - 1);
+    const text = isDoubled ? written.replaceAll("``", "`") : written;
+    return { type: "quoted", at, end, word: "", text, number: 0, fault: undefined };
   }
 
   #symbol(at: number): Token {

@@ -3,6 +3,7 @@
  */
 
 import { unreachable } from "@bigpeer/protocol";
+import { finish, type Steps } from "../../steps.ts";
 import type {
   Expression,
   ParameterNode,
@@ -17,6 +18,22 @@ import type {
 import { eachNode } from "./tree-walk.ts";
 
 type Parts = readonly (Expression | undefined)[];
+
+/** Characters of a text whose parts are looked at between two pauses. */
+const LENGTH_AT_ONCE = 16 * 1024;
+
+/** Visits the parts with pauses: an INSERT may have hundreds of thousands of documents. */
+export function* eachPart(parts: Parts, visit: (part: Expression) => void): Steps<void> {
+  let paused = 0;
+  for (const part of parts) {
+    if (part === undefined) continue;
+    if (part.at - paused > LENGTH_AT_ONCE) {
+      paused = part.at;
+      yield;
+    }
+    visit(part);
+  }
+}
 
 /**
  * The expressions that are evaluated whether or not a document is found: not the right sides of SET,
@@ -134,13 +151,16 @@ export function termsOf({ from, joins }: SelectStatement): SourceTerm[] {
  * statement that another one is about.
  */
 export function subqueriesOf(statement: Statement): Query[] {
+  return finish(subqueriesInSteps(statement));
+}
+
+export function* subqueriesInSteps(statement: Statement): Steps<Query[]> {
   const found: Query[] = [];
-  for (const part of ownParts(statement)) {
-    if (part === undefined) continue;
+  yield* eachPart(ownParts(statement), (part) => {
     eachNode(part, (node) => {
       if (node.kind === "subquery") found.push(node.query);
     });
-  }
+  });
   for (const select of selectsOf(statement)) {
     for (const term of termsOf(select)) if (isQueryTerm(term)) found.push(term.query);
   }
