@@ -43,6 +43,7 @@ import { checkCounters } from "./counter-mistake.ts";
 import type { Write } from "./document-size.ts";
 import { requireWritable } from "./judged-write.ts";
 import { localDiff, setEdit } from "./local-diff.ts";
+import { findWholeFloat, type WholeFloat, warnOfWholeFloat } from "./whole-float.ts";
 import { type Writer, writeMarks } from "./write-type.ts";
 
 export interface InsertPlan {
@@ -65,6 +66,8 @@ export interface Given {
   readonly isNew: boolean;
   readonly fields: ValueObject;
   readonly types: Types | undefined;
+  /** The first float that is stored as an integer. */
+  readonly whole: WholeFloat | undefined;
 }
 
 export function* insertDocuments(
@@ -84,11 +87,16 @@ export function* writeGiven(
   const { view } = execution;
   let writes: Write[] | undefined;
   let written: Value[] | undefined;
+  let isWarned = false;
   for (const [i, document] of given.entries()) {
     if (i > 0) yield;
     const write = decide(document, plan, execution);
     if (write === undefined) continue;
     written = added(written, document.id);
+    if (document.whole !== undefined && !isWarned) {
+      warnOfWholeFloat(document.whole, execution.warnings, document.id);
+      isWarned = true;
+    }
     // An update without edits writes nothing, but the document counts as written all the same.
     if (hasEffect(write)) writes = added(writes, write);
   }
@@ -178,7 +186,9 @@ export function givenDocument(
   const writer: Writer = { typing, clause: "insert", isTokenInferred, at };
   const types = writeMarks(fields, typing.types ?? {}, [], writer);
   const isNew = known === undefined;
-  return { id, key, isNew, fields: toValue(fields) as ValueObject, types };
+  const stored = toValue(fields) as ValueObject;
+  const whole = findWholeFloat(fields, stored, []);
+  return { id, key, isNew, fields: stored, types, whole };
 }
 
 function checkId(datum: PresentDatum, at: number): DocumentId {

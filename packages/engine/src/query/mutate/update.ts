@@ -43,6 +43,7 @@ import {
   writtenTwice,
 } from "./edit-target.ts";
 import { isMap, setEdit } from "./local-diff.ts";
+import { findWholeFloat, type WholeFloat, warnOfWholeFloat } from "./whole-float.ts";
 import { targetType, typeName, writeMark } from "./write-type.ts";
 
 export interface ApplyEdit extends EditTarget {
@@ -80,6 +81,7 @@ export function* updateDocuments(
   const { isStrict } = plan.typing;
   const { warnings } = execution;
   const writes = new Map<string, Write>();
+  let isWarned = false;
   for (const [i, row] of rows.entries()) {
     if (i > 0) yield;
     budget.step();
@@ -89,7 +91,11 @@ export function* updateDocuments(
     const before = transaction.get(collection, id);
     if (before === undefined || writes.has(key)) continue;
     budget.startPiece();
-    const edits = yield* attempted(() => editsOf(checked, row, before), execution);
+    const { edits, whole } = yield* attempted(() => editsOf(checked, row, before), execution);
+    if (whole !== undefined && !isWarned) {
+      warnOfWholeFloat(whole, warnings, id);
+      isWarned = true;
+    }
     checkCounters(edits, before, { isStrict, warnings, at: checked.at });
     writes.set(key, { operation: { kind: "update", collection, id, edits }, before });
   }
@@ -139,18 +145,26 @@ interface WrittenValue {
   readonly mark: TypeMark | undefined;
 }
 
+interface DocumentEdits {
+  readonly edits: Edit[];
+  /** The first float that is stored as an integer. */
+  readonly whole: WholeFloat | undefined;
+}
+
 function editsOf(
   { plan, setTypes, overlaps }: CheckedUpdate,
   row: Frame,
   before: StoredDocument,
-): Edit[] {
+): DocumentEdits {
   const edits: Edit[] = plan.apply.map((item) => counterEdit(item, row));
+  let whole: WholeFloat | undefined;
   const written = new Map<EditTarget, WrittenValue>();
   for (const [i, item] of plan.set.entries()) {
     const { path, at } = item;
     const datum = present(item.value, row, item);
     const mark = writeMark(datum, setTypes[i], path, { typing: plan.typing, clause: "set", at });
     const value = toValue(datum);
+    whole ??= findWholeFloat(datum, value, path);
     written.set(item, { value, mark });
     edits.push(setEdit(path, value, mark));
   }
@@ -160,7 +174,7 @@ function editsOf(
     if (set === undefined || covers(set.value, set.mark, steps)) throw writtenTwice(below);
   }
   edits.push(...unsetEdits(plan, before));
-  return edits;
+  return { edits, whole };
 }
 
 /** The right side of an item: a value, or a fault that names the field. */
