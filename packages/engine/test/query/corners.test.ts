@@ -28,7 +28,7 @@ const FAILS = "fails";
 /** The value of an expression; `absent` is a field that is not there. */
 async function valueOf(expression: string): Promise<unknown> {
   const statement = `SELECT ${expression} AS v, ifmissing(${expression}, true) AS caught FROM one`;
-  const [row] = (await rows(statement)) as [{ v?: unknown; caught?: unknown }];
+  const [row] = (await rows(statement, { nothing: null })) as [{ v?: unknown; caught?: unknown }];
   if ("v" in row) return row.v;
   return "caught" in row ? MISSING : FAILS;
 }
@@ -273,6 +273,21 @@ const RULES: readonly (readonly [rule: string, cases: Readonly<Record<string, un
     "a comparison with the word null is MISSING, whatever the other side is",
     { "1 / zero = null": MISSING, "null < i": MISSING },
   ],
+  [
+    "so is a comparison with a parameter that is null; not with a field that is",
+    {
+      "i = :nothing": MISSING,
+      ":nothing >= n": MISSING,
+      "1 / zero <> :nothing": MISSING,
+      ":nothing < 1 / zero": MISSING,
+      "i = n": null,
+      "i BETWEEN :nothing AND 5": null,
+    },
+  ],
+  [
+    "a constant in parentheses takes another sign, unless both are minus",
+    { "+(-3)": -3, "-(+3)": -3, "+(+3)": 3, "2 - +(-3)": 5 },
+  ],
   ["the timezone of a number is UTC", { "date_part(0, 'timezone')": "UTC" }],
   ["empty text has no position", { "pos('', '')": -1, "pos(s, '')": 0 }],
   ["white space is Unicode's", { "1\u00a0+\u30002": 3 }],
@@ -346,4 +361,20 @@ describe("keywords are names where nothing else can stand", () => {
       "expected",
     );
   });
+});
+
+test("two signs of a constant, and two minus signs in any case, are refused", async () => {
+  for (const text of ["- -3", "+ -3", "-(-3)", "-(-(3))"]) {
+    const { message } = await failure(`SELECT ${text} AS v FROM one`);
+    expect(message, text).toContain("a constant has at most one sign");
+  }
+});
+
+test("an ESCAPE that is written in the statement is one character", async () => {
+  for (const text of ["''", "'ab'", "null", "5"]) {
+    const { message } = await failure(`SELECT _id FROM none WHERE s LIKE 'a' ESCAPE ${text}`);
+    expect(message, text).toContain("expected one character after ESCAPE");
+  }
+  expect(await valueOf("s LIKE 'abö%' ESCAPE 'ö'")).toBe(false);
+  expect(await valueOf("s LIKE 'abc' ESCAPE i")).toBe(FAILS);
 });

@@ -147,7 +147,10 @@ function failureOf(side: Outcome): Failure | undefined {
   return mismatch("a boolean", side);
 }
 
-/** A null that is written in the statement compares with nothing: the result is MISSING. */
+/**
+ * A null that is written in the statement, or given as a parameter, compares with nothing: the result is
+ * MISSING, whatever the other side is.
+ */
 function comparison(
   { left, right }: BinaryNode,
   operator: ComparisonOperator,
@@ -157,10 +160,14 @@ function comparison(
   const b = compile(right);
   const compare = COMPARISONS[operator];
   if (isNullLiteral(left) || isNullLiteral(right)) return () => MISSING;
+  const isLeftGiven = left.kind === "parameter";
+  const isRightGiven = right.kind === "parameter";
   return (frame) => {
     const x = a(frame);
-    if (x instanceof Failure) return x;
+    if (x === null && isLeftGiven) return MISSING;
+    if (x instanceof Failure) return isRightGiven && b(frame) === null ? MISSING : x;
     const y = b(frame);
+    if (y === null && isRightGiven) return MISSING;
     return y instanceof Failure ? y : compare(x, y);
   };
 }

@@ -4,11 +4,12 @@
  */
 
 import { semanticFault } from "../fault.ts";
+import { isOneCharacter } from "../value/text-length.ts";
 import type { ParseExpression } from "./parse-construct.ts";
 import { parseSubquery } from "./parse-subquery.ts";
 import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
-import type { Expression, LikeNode } from "./tree.ts";
+import type { Expression, LikeNode, LiteralNode } from "./tree.ts";
 
 export interface PredicateParsers {
   readonly parse: ParseExpression;
@@ -61,7 +62,15 @@ function parseLike(
 ): Expression {
   const pattern = parse(cursor, PRECEDENCE.like);
   if (!cursor.acceptWord("ESCAPE")) return { ...head, pattern };
-  return { ...head, pattern, escape: parse(cursor, PRECEDENCE.comparison) };
+  const escape = parse(cursor, PRECEDENCE.comparison);
+  if (escape.kind === "literal" && !isCharacter(escape)) {
+    throw semanticFault("expected one character after ESCAPE", escape.at);
+  }
+  return { ...head, pattern, escape };
+}
+
+function isCharacter({ value }: LiteralNode): boolean {
+  return typeof value === "string" && isOneCharacter(value);
 }
 
 function parseIs(cursor: TokenCursor, operand: Expression): Expression {

@@ -4,6 +4,7 @@
  */
 
 import { semanticFault } from "../fault.ts";
+import { approximate, isNumeric } from "../value/datum.ts";
 import { negative } from "./number-literal.ts";
 import type { ParseExpression } from "./parse-construct.ts";
 import { PRECEDENCE } from "./precedence.ts";
@@ -31,7 +32,9 @@ export function parseSigned(
   cursor.leave();
   if (operand.kind !== "literal") return { kind: "unary", at, operator: sign, operand };
   const { value } = operand;
-  if (operand === cursor.signed) throw semanticFault("a constant has at most one sign", at);
+  if (operand === cursor.signed && !takesSign(cursor, sign, value)) {
+    throw semanticFault("a constant has at most one sign", at);
+  }
   if (value === null || typeof value === "boolean" || typeof value === "string") {
     if (sign === "-") throw semanticFault("- stands before a number or a field", at);
     return { kind: "unary", at, operator: sign, operand };
@@ -43,4 +46,10 @@ export function parseSigned(
   };
   cursor.signed = literal;
   return literal;
+}
+
+/** Whether a sign may stand before a constant that has one: in parentheses, unless both are minus. */
+function takesSign(cursor: TokenCursor, sign: "-" | "+", value: LiteralNode["value"]): boolean {
+  if (cursor.previous?.type !== ")") return false;
+  return sign === "+" || (isNumeric(value) && approximate(value) >= 0);
 }

@@ -281,13 +281,13 @@ function compare(
   right: Expression,
   scope: Scope,
 ): Outcome {
-  // The word null is no value to compare with; a field that holds null is.
-  if (isNullLiteral(left) || isNullLiteral(right)) return undefined;
+  // The word null and a null parameter are no values to compare with; a field that holds null is.
+  if (isGivenNull(left, scope) || isGivenNull(right, scope)) return undefined;
   return all([left, right], scope, ([a, b]) => compareDatums(operator, a, b));
 }
 
-function isNullLiteral(node: Expression): boolean {
-  return node.kind === "literal" && node.value === null;
+function isGivenNull(node: Expression, scope: Scope): boolean {
+  return (node.kind === "literal" || node.kind === "parameter") && evaluate(node, scope) === null;
 }
 
 function compareDatums(operator: ComparisonOperator, a: Datum, b: Datum): Outcome {

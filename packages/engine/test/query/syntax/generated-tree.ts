@@ -103,6 +103,8 @@ const trees = fc.letrec<Trees>((tie: fc.LetrecTypedTie<Trees>) => {
   const isNegated = fc.boolean();
   // oxlint-disable-next-line unicorn/no-thenable -- the name is the tree's, and nobody awaits it
   const clause = fc.record({ when: any, result: any });
+  // One that is written is one character.
+  const anyEscape = any.map((tree) => (tree.kind === "literal" ? { ...tree, value: "!" } : tree));
   const composed: fc.Arbitrary<Expression>[] = [
     kind("field", { of: operand, name: anyName }),
     kind("element", { of: operand, index: any }),
@@ -137,7 +139,7 @@ const trees = fc.letrec<Trees>((tie: fc.LetrecTypedTie<Trees>) => {
         isNegated,
         operand,
         pattern: any,
-        escape: any,
+        escape: anyEscape,
       },
       ["escape"],
     ),
