@@ -288,6 +288,34 @@ const RULES: readonly (readonly [rule: string, cases: Readonly<Record<string, un
     "a constant in parentheses takes another sign, unless both are minus",
     { "+(-3)": -3, "-(+3)": -3, "+(+3)": 3, "2 - +(-3)": 5 },
   ],
+  [
+    "cast fails where its type is no text, also of null and MISSING",
+    {
+      "cast(n, 3)": FAILS,
+      "cast(absent, {'k': 1})": FAILS,
+      "cast(i, n)": null,
+      "cast(n, absent)": MISSING,
+      "cast(n, 'int')": null,
+    },
+  ],
+  [
+    "loops go through an object in the order of its names",
+    {
+      "ARRAY v FOR v IN {'b': 1, 'a': 2} END": [2, 1],
+      "ARRAY v FOR v WITHIN {'b': [1], 'a': 2} END": [2, [1], 1],
+      "ARRAY p FOR p : v IN {'b': 1, 'a': 2} END": ["a", "b"],
+    },
+  ],
+  [
+    "joinstr: the first of arguments and elements that is no text decides",
+    {
+      "joinstr(',', an, absent)": null,
+      "joinstr(',', absent, an)": MISSING,
+      "joinstr(n, absent)": null,
+      "joinstr(absent, n)": MISSING,
+      "joinstr(i, n)": FAILS,
+    },
+  ],
   ["the timezone of a number is UTC", { "date_part(0, 'timezone')": "UTC" }],
   ["empty text has no position", { "pos('', '')": -1, "pos(s, '')": 0 }],
   ["white space is Unicode's", { "1\u00a0+\u30002": 3 }],
@@ -377,4 +405,10 @@ test("an ESCAPE that is written in the statement is one character", async () => 
   }
   expect(await valueOf("s LIKE 'abö%' ESCAPE 'ö'")).toBe(false);
   expect(await valueOf("s LIKE 'abc' ESCAPE i")).toBe(FAILS);
+});
+
+test("EXECUTE FUNCTION of a call that fails is an error", async () => {
+  expect((await failure("EXECUTE FUNCTION abs('a')")).message).toContain("expected a number");
+  expect(await rows("EXECUTE FUNCTION abs(-2)")).toEqual([{ result: 2 }]);
+  expect(await rows("EXECUTE FUNCTION abs(missing)")).toEqual([{}]);
 });

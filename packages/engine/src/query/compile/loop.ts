@@ -9,6 +9,7 @@
 import { setField } from "@bigpeer/protocol";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Binding, ComprehensionNode, Expression, QuantifierNode } from "../syntax/tree.ts";
+import { sortedKeys } from "../value/compare.ts";
 import {
   type Datum,
   Failure,
@@ -112,7 +113,10 @@ function compileLoop(binding: Binding, compile: Compile): Loop {
 
 type Visit = (value: PresentDatum, position: Datum) => boolean;
 
-/** True when a visit ended it. WITHIN goes into each element after visiting it. */
+/**
+ * True when a visit ended it. WITHIN goes into each element after visiting it. Fields come in the order of
+ * their names.
+ */
 function eachElement(container: PresentDatum, isDeep: boolean, visit: Visit): boolean {
   if (isDatumArray(container)) {
     for (let i = 0; i < container.length; i++) {
@@ -124,6 +128,7 @@ function eachElement(container: PresentDatum, isDeep: boolean, visit: Visit): bo
   if (!isDatumObject(container)) return false;
   const keys = Object.keys(container);
   spend(keys.length / KEYS_PER_STEP);
+  sortedKeys(keys);
   for (const key of keys) {
     const element = container[key] as PresentDatum;
     if (visit(element, key) || (isDeep && eachElement(element, true, visit))) return true;

@@ -55,8 +55,7 @@ export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   {
     name: "joinstr",
     arity: [2, ANY_NUMBER],
-    nulls: "pass",
-    checks: inTurn(notText, anything),
+    nulls: "see",
     apply: joinStrings,
   },
   // SUBSTRING(s FROM a FOR b) is substring(s, a, b), without FROM it begins at 0.
@@ -79,10 +78,6 @@ export const TEXT_FUNCTIONS: readonly FunctionSpec[] = [
   padsText("lpad", "start"),
   padsText("rpad", "end"),
 ];
-
-function anything(): undefined {
-  return undefined;
-}
 
 function onText(name: string, apply: (text: string) => Outcome): FunctionSpec {
   return {
@@ -162,10 +157,11 @@ function join(texts: readonly string[], separator: string, run: Run): Outcome {
 }
 
 /**
- * joinstr(separator, x, …): each as CAST makes it text, an array as the text of its elements. A null in
- * an array makes the result null.
+ * joinstr(separator, x, …): each as CAST makes it text, an array as the text of its elements. The first
+ * argument or element that is null, MISSING or fails is the result.
  */
 function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome {
+  if (separator === null || separator === MISSING) return separator;
   if (typeof separator !== "string") return mismatch("text", separator);
   const texts: string[] = [];
   for (const part of parts) {

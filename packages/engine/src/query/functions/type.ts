@@ -3,7 +3,7 @@
  */
 
 import { castDatum, castTypeOf } from "../value/cast.ts";
-import { type Datum, Failure, isNumeric, MISSING, typeOf } from "../value/datum.ts";
+import { type Datum, Failure, isNumeric, MISSING, type Outcome, typeOf } from "../value/datum.ts";
 import { mismatch } from "../value/mismatch.ts";
 import type { FunctionSpec } from "./function.ts";
 
@@ -28,14 +28,24 @@ export const TYPE_FUNCTIONS: readonly FunctionSpec[] = [
   {
     name: "cast",
     arity: [2, 2],
-    nulls: "pass",
+    nulls: "see",
     apply: ([datum, name]) => {
-      if (typeof name !== "string") return mismatch("the name of a type", name);
+      if (datum === MISSING || datum === null || typeof name !== "string") {
+        return castWithout(datum, name);
+      }
       const type = castTypeOf(name);
       return type === undefined ? NOT_A_TYPE : castDatum(datum, type);
     },
   },
 ];
+
+/** A type that is no text fails whatever is to be cast. */
+function castWithout(datum: Datum, name: Datum): Outcome {
+  if (name !== MISSING && name !== null && typeof name !== "string") {
+    return mismatch("the name of a type", name);
+  }
+  return datum === MISSING || name === MISSING ? MISSING : null;
+}
 
 function test(name: string, holds: (datum: Datum) => boolean): FunctionSpec {
   return { name, arity: [1, 1], nulls: "pass", apply: ([datum]) => holds(datum) };

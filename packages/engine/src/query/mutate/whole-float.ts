@@ -5,10 +5,10 @@
  * statement that stores such a float warns of the first one.
  */
 
-import type { Value } from "@bigpeer/protocol";
+import { normalNumber, type Value } from "@bigpeer/protocol";
 import type { Warnings } from "../run/execution.ts";
 import { printPath } from "../syntax/print.ts";
-import { Float, isDatumArray, type PresentDatum, toValue } from "../value/datum.ts";
+import { Float, isDatumArray, type PresentDatum } from "../value/datum.ts";
 import { spend } from "../value/effort.ts";
 
 /** A float that is stored as an integer, and where: names of fields and places in arrays. */
@@ -48,7 +48,7 @@ const NAME_SHOWN_MAX = 100;
 
 export function warnOfWholeFloat({ path, value }: WholeFloat, warnings: Warnings, id: Value): void {
   const name = printSteps(path);
-  const integer = String(toValue(new Float(value)));
+  const integer = normalNumber(value).toString();
   const fact = `the float ${integer}.0 is stored as the integer ${integer}, and an integer divided by an integer drops the fraction`;
   const example = name === undefined ? "2.0" : `${name} / 2.0`;
   const hint = `divide by a float (${example}), or write CAST(… AS INTEGER) where an integer is meant`;

@@ -12,12 +12,22 @@ import { Failure, MISSING, toValue } from "../value/datum.ts";
 
 /** A failure counts as MISSING. */
 export function compileConstant(node: Expression): (execution: Execution) => Value | undefined {
+  const evaluate = compileOutcome(node);
+  return (execution) => {
+    const outcome = evaluate(execution);
+    return outcome instanceof Failure ? MISSING : outcome;
+  };
+}
+
+export function compileOutcome(
+  node: Expression,
+): (execution: Execution) => Value | undefined | Failure {
   const slots = new Slots();
   const evaluate = compile(bindExpression(node, constantScope(slots)));
   return ({ run }) => {
     const frame = newFrame(run, slots.count);
     run.budget.startPiece();
     const outcome = evaluate(frame);
-    return outcome === MISSING || outcome instanceof Failure ? MISSING : toValue(outcome);
+    return outcome === MISSING || outcome instanceof Failure ? outcome : toValue(outcome);
   };
 }

@@ -9,7 +9,7 @@
  */
 
 import { unreachable, type ValueObject } from "@bigpeer/protocol";
-import { semanticFault } from "../fault.ts";
+import { evaluationFault, semanticFault } from "../fault.ts";
 import { finish, type Steps } from "../frame/steps.ts";
 import { transactionOf } from "../mutate/application.ts";
 import { type CollectionUse, usesInSteps } from "../permission/collection-use.ts";
@@ -34,9 +34,9 @@ import type {
 } from "../syntax/tree.ts";
 import { settingOperations } from "../system/stored-settings.ts";
 import { toldSettings } from "../system/told-settings.ts";
-import { MISSING } from "../value/datum.ts";
+import { Failure, MISSING } from "../value/datum.ts";
 import { advisePrepared } from "./advice.ts";
-import { compileConstant } from "./constant.ts";
+import { compileConstant, compileOutcome } from "./constant.ts";
 import { compileCreateIndex, compileDropIndex } from "./definition.ts";
 import { explainPrepared, profilePrepared } from "./explain.ts";
 import { explainSyncPrepared } from "./explain-sync.ts";
@@ -207,9 +207,10 @@ function* prepareProfile({ statement }: ProfileStatement, options: Options): Ste
 }
 
 function prepareCall({ call }: ExecuteFunctionStatement): Prepared {
-  const evaluate = compileConstant(call);
+  const evaluate = compileOutcome(call);
   return quickRead((execution) => {
     const outcome = evaluate(execution);
+    if (outcome instanceof Failure) throw evaluationFault(outcome.reason, outcome.at ?? call.at);
     return [outcome === undefined ? {} : { result: outcome }];
   });
 }

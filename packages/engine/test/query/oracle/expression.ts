@@ -6,6 +6,7 @@
  * engine, and shares with it only the tree, the kinds of values and the table of functions.
  */
 import {
+  compareText,
   type MutableObject,
   setField,
   unreachable,
@@ -349,11 +350,15 @@ function innerScopes(binding: Binding, source: Datum, scope: Scope): Scope[] | u
   }));
 }
 
+function sortedEntries(source: DatumObject): [string, PresentDatum][] {
+  return Object.entries(source).sort(([a], [b]) => compareText(a, b));
+}
+
 function membersOf(
   source: readonly PresentDatum[] | DatumObject,
   isDeep: boolean,
 ): (readonly [string | number, PresentDatum])[] {
-  const members = isDatumArray(source) ? [...source.entries()] : Object.entries(source);
+  const members = isDatumArray(source) ? [...source.entries()] : sortedEntries(source);
   if (!isDeep) return members;
   return members.flatMap((member) => {
     const [, value] = member;
