@@ -270,8 +270,13 @@ const RULES: readonly (readonly [rule: string, cases: Readonly<Record<string, un
     },
   ],
   [
-    "a comparison with the word null is MISSING, whatever the other side is",
-    { "1 / zero = null": MISSING, "null < i": MISSING },
+    "a comparison with the word null or missing is MISSING, whatever the other side is",
+    {
+      "1 / zero = null": MISSING,
+      "null < i": MISSING,
+      "1 / zero = missing": MISSING,
+      "missing < 1 / zero": MISSING,
+    },
   ],
   [
     "so is a comparison with a parameter that is null; not with a field that is",

@@ -148,8 +148,8 @@ function failureOf(side: Outcome): Failure | undefined {
 }
 
 /**
- * A null that is written in the statement, or given as a parameter, compares with nothing: the result is
- * MISSING, whatever the other side is.
+ * Null and MISSING that are written in the statement, and a null that is given as a parameter, compare with
+ * nothing: the result is MISSING, whatever the other side is.
  */
 function comparison(
   { left, right }: BinaryNode,
@@ -159,7 +159,7 @@ function comparison(
   const a = compile(left);
   const b = compile(right);
   const compare = COMPARISONS[operator];
-  if (isNullLiteral(left) || isNullLiteral(right)) return () => MISSING;
+  if (isWrittenNothing(left) || isWrittenNothing(right)) return () => MISSING;
   const isLeftGiven = left.kind === "parameter";
   const isRightGiven = right.kind === "parameter";
   return (frame) => {
@@ -172,8 +172,8 @@ function comparison(
   };
 }
 
-function isNullLiteral(node: Expression): boolean {
-  return node.kind === "literal" && node.value === null;
+function isWrittenNothing(node: Expression): boolean {
+  return node.kind === "missing" || (node.kind === "literal" && node.value === null);
 }
 
 type Compare = (a: Datum, b: Datum) => boolean | null | undefined;

@@ -282,12 +282,13 @@ function compare(
   right: Expression,
   scope: Scope,
 ): Outcome {
-  // The word null and a null parameter are no values to compare with; a field that holds null is.
+  // The words null and missing and a null parameter are no values to compare with; a field that holds null is.
   if (isGivenNull(left, scope) || isGivenNull(right, scope)) return undefined;
   return all([left, right], scope, ([a, b]) => compareDatums(operator, a, b));
 }
 
 function isGivenNull(node: Expression, scope: Scope): boolean {
+  if (node.kind === "missing") return true;
   return (node.kind === "literal" || node.kind === "parameter") && evaluate(node, scope) === null;
 }
 
