@@ -18,10 +18,11 @@ function callCase(g) {
   return one(`SELECT _id, ${e} AS v, ifmissing(${e}, 'none') AS c, type(${e}) AS y FROM t`);
 }
 
+/** `filter` is the condition by itself, so that it can be asked for as a column. */
 function whereCase(g, r) {
-  return one(
-    `SELECT ${r.pick(["*", "_id", "_id, i AS k", "t.*, MISSING a", "VALUE t"])} FROM t WHERE ${g.condition()}`,
-  );
+  const columns = r.pick(["*", "_id", "_id, i AS k", "t.*, MISSING a", "VALUE t"]);
+  const filter = g.condition();
+  return { ...one(`SELECT ${columns} FROM t WHERE ${filter}`), filter };
 }
 
 function orderCase(g, r) {
@@ -47,9 +48,11 @@ function groupCase(g, r) {
     isGrouped && r.chance(0.25)
       ? ` HAVING count(*) ${r.pick([">", "<=", "="])} ${r.pick(["1", "2"])}`
       : "";
-  const where = r.chance(0.3) ? ` WHERE ${g.condition()}` : "";
+  const filter = r.chance(0.3) ? g.condition() : undefined;
+  const where = filter === undefined ? "" : ` WHERE ${filter}`;
   const columns = `${isGrouped ? `${key} AS key, ` : ""}${g.aggregate()} AS n1, ${g.aggregate()} AS n2`;
-  return one(`SELECT ${columns} FROM t${where}${isGrouped ? ` GROUP BY ${key}` : ""}${having}`);
+  const group = isGrouped ? ` GROUP BY ${key}` : "";
+  return { ...one(`SELECT ${columns} FROM t${where}${group}${having}`), filter };
 }
 
 function distinctCase(g, r) {
@@ -79,9 +82,12 @@ function otherQueryCase(g, r) {
   return one(
     r.pick([
       "SELECT _id FROM t UNION SELECT g AS _id FROM t",
+      "SELECT _id FROM t UNION ALL SELECT g AS _id FROM t",
       "SELECT e FROM t UNNEST a AS e",
+      "SELECT _id, e FROM t LEFT UNNEST a AS e",
       "SELECT q.i FROM (SELECT i FROM t WHERE i > 0) q",
       "SELECT _id FROM t ORDER BY i NULLS FIRST, _id",
+      "SELECT _id FROM t ORDER BY i NULLS LAST, _id",
     ]),
   );
 }

@@ -38,7 +38,29 @@ async function runAll(reference, cases) {
   return outcomes;
 }
 
-function judge(report, given, ours, reference) {
+/** The ids that a condition keeps as a filter, in both engines, and those for which it is true as a column. */
+async function readFilter({ filter }, engines) {
+  if (filter === undefined) return undefined;
+  const asFilter = { statement: `SELECT _id FROM t WHERE ${filter}`, args: STATEMENT_ARGUMENTS };
+  const asColumn = { statement: `SELECT _id, ${filter} AS v FROM t`, args: STATEMENT_ARGUMENTS };
+  const [ours] = await engines.ours.run([asFilter]);
+  const [reference, column] = (await engines.reference.run([asFilter, asColumn])) ?? [];
+  return {
+    ours: idsOf(ours),
+    reference: idsOf(reference),
+    column: idsOf(column, ({ v }) => v === true),
+  };
+}
+
+function idsOf(outcome, isKept = () => true) {
+  return outcome?.items
+    ?.filter(isKept)
+    .map(({ _id }) => _id)
+    .toSorted()
+    .join();
+}
+
+async function judge(report, given, { ours, reference }, engines) {
   if (reference === undefined) return report.stop();
   for (let i = given.compared; i < given.statements.length; i++) {
     const [oursText, referenceText] = [describe(ours[i], given), describe(reference[i], given)];
@@ -51,6 +73,7 @@ function judge(report, given, ours, reference) {
       text: given.statements.slice(given.compared, i + 1).join("; "),
       ours: ours[i],
       reference: reference[i],
+      filter: await readFilter(given, engines),
       oursText: ours[i].error === undefined ? oursText : `error ${ours[i].message}`,
       referenceText:
         reference[i].error === undefined ? referenceText : `error ${reference[i].message}`,
@@ -72,7 +95,8 @@ async function compare({ seed, statements, examples }) {
     const cases = Array.from({ length: BATCH }, () => generator.next());
     const theirs = await runAll(reference, cases);
     for (const [i, each] of cases.entries()) {
-      judge(report, each, await ours.run(requestsOf(each)), theirs[i]);
+      const outcomes = { ours: await ours.run(requestsOf(each)), reference: theirs[i] };
+      await judge(report, each, outcomes, { ours, reference });
     }
   }
   await reference.close();

@@ -59,9 +59,16 @@ const STATEMENTS: Readonly<
   alter_system: true,
 };
 
-const WORDS = ["operator", "quantifier", "method", "conflict", "join", "what", "type"];
+const WORDS = ["operator", "quantifier", "method", "conflict", "what", "type", "purpose", "nulls"];
 
-/** Every kind, operator and the like of a tree. */
+/** Clauses and parts that may be left out, and what is said with a word. */
+const PARTS = [
+  "joins where groupBy having orderBy limit offset returning",
+  "key position subject otherwise condition escape alias use types namespace apply set unset",
+  "isNegated isDistinct isRaw isDescending isInitial isStar isDeep isOuter isAll",
+].flatMap((line) => line.split(" "));
+
+/** Every kind, operator, clause and the like of a tree. */
 function collect(node: unknown, seen: Set<string>): void {
   if (typeof node !== "object" || node === null) return;
   if (Array.isArray(node)) {
@@ -69,6 +76,9 @@ function collect(node: unknown, seen: Set<string>): void {
     return;
   }
   for (const [key, part] of Object.entries(node)) {
+    if (part !== undefined && part !== false && (part as { length?: number }).length !== 0) {
+      seen.add(`part ${key}`);
+    }
     if (key === "kind" && typeof part === "string") seen.add(part);
     else if (WORDS.includes(key) && typeof part === "string") seen.add(`${key} ${part}`);
     else collect(part, seen);
@@ -117,6 +127,14 @@ test("every node, operator and statement of the grammar is made", () => {
     "all",
     "all_of",
     "column",
+    ...["inner", "left", "right", "unnest"].map((type) => `type ${type}`),
+    "what null",
+    "what missing",
+    "purpose exists",
+    "purpose members",
+    "nulls first",
+    "nulls last",
+    ...PARTS.map((part) => `part ${part}`),
   ];
   expect(wanted.filter((each) => !seen.has(each))).toEqual([]);
 });
