@@ -5,13 +5,14 @@
 
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { sized } from "../../protocol/test/support/test-size.ts";
 import type { Peer } from "../src/index.ts";
 import { CuttingProxy } from "./support/cutting-proxy.ts";
 import { whenStatus } from "./support/peer-status.ts";
 import { type RealServer, startRealServer } from "./support/real-server.ts";
 import { until } from "./support/turns.ts";
 
-const COUNT = 4000;
+const COUNT = sized(2000, 4000);
 const ALL = "SELECT * FROM cups";
 /** Where nobody listens. */
 const NOBODY = 9;

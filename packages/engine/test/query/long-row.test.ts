@@ -4,6 +4,7 @@
  */
 import type { Value } from "@bigpeer/protocol";
 import { describe, expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { ROW_MS_MAX } from "../../src/limits.ts";
 import type { Authority } from "../../src/query/permission/authority.ts";
 import { authorityOf, callerOf } from "../support/caller.ts";
@@ -156,7 +157,7 @@ describe("[P9] the judgement on one document", () => {
 });
 
 describe("many rows", () => {
-  const MANY = 2000;
+  const MANY = sized(500, 2000);
 
   async function many(): Promise<Bench> {
     const opened = await bench();

@@ -2,6 +2,7 @@
  * The runner: what a result holds, what errors say, and that nothing runs beyond its bounds.
  */
 import { describe, expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { failureOf, numbered, openStatements } from "../support/run-statements.ts";
 
 const INSERT = "INSERT INTO c DOCUMENTS (:documents)";
@@ -50,7 +51,7 @@ describe("results", () => {
       return Promise.resolve();
     };
     const { runner } = await openStatements({ timeMs: 1e9 }, { elapsed: () => (ms += 20), pause });
-    const conditions = Array.from({ length: 9000 }, (_, i) => `n = ${i}`);
+    const conditions = Array.from({ length: sized(3000, 9000) }, (_, i) => `n = ${i}`);
     const long = `SELECT n FROM c WHERE ${conditions.join(" OR ")}`;
     const found = runner.start({ statement: long });
     expect(found).toBeInstanceOf(Promise);
@@ -292,16 +293,17 @@ describe("bounds", () => {
   });
 
   test("what is garbage after each row does not add up", async () => {
+    const count = sized(50, 500);
     const { execute, rows } = await openStatements({ bytes: 2_000_000 });
-    await execute(INSERT, { documents: numbered(500) });
+    await execute(INSERT, { documents: numbered(count) });
     const statement =
       "SELECT count(*) AS n FROM c WHERE length(repeat('x', 400000)) > 0 AND array_length(ARRAY repeat('y', 9000) FOR i IN [1, 2, 3, 4, 5, 6, 7, 8] END) = 8";
-    expect(await rows(statement)).toEqual([{ n: 500 }]);
+    expect(await rows(statement)).toEqual([{ n: count }]);
   });
 
   test("a running read can be cancelled by its id, and lets others have their turn", async () => {
     const { execute, runner, rows } = await openStatements({}, { elapsed: countingClock() });
-    await execute(INSERT, { documents: numbered(20_000) });
+    await execute(INSERT, { documents: numbered(sized(6_000, 20_000)) });
     const running = failureOf(runner, { statement: "SELECT count(*) FROM c WHERE n != k + 1" });
     const like = "WHERE text LIKE '%k + 1'";
     const active = await rows(`SELECT _id AS id FROM system:active_requests ${like}`);

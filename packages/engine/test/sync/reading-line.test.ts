@@ -5,12 +5,17 @@
 
 import type { PeerMessage } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { ReadingLine } from "../../src/sync/reading-line.ts";
 import { openSyncServer } from "../support/open-sync-server.ts";
 import type { SyncClient } from "../support/sync-client.ts";
 
 /** An answer to nothing that was asked, which takes many turns to read. */
-const LONG: PeerMessage = { t: "answer", id: 1, items: Array.from({ length: 500_000 }, () => 7) };
+const LONG: PeerMessage = {
+  t: "answer",
+  id: 1,
+  items: Array.from({ length: sized(200_000, 500_000) }, () => 7),
+};
 
 /** Whether the connection is read from, as it was told. */
 function holdsOf(client: SyncClient): boolean[] {

@@ -3,6 +3,7 @@
  */
 
 import { expect, test } from "vitest";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { MatchIndex } from "../../src/query/live/match-index.ts";
 import { StoreSnapshot } from "../../src/store/store.ts";
 import { View } from "../../src/store/view.ts";
@@ -38,13 +39,14 @@ async function followAs({ receiver }: OpenStreams, owner: number): Promise<Subsc
   return subscription;
 }
 
-test("[S10] with 10,000 groups of different equality filters a commit evaluates a few of them", async () => {
+test("[S10] with thousands of groups of different equality filters a commit evaluates a few of them", async () => {
   const opened = await openStreams();
   const subscriptions: Subscription[] = [];
-  for (let i = 0; i < 10_000; i++) subscriptions.push(await followAs(opened, i));
+  const count = sized(2_000, 10_000);
+  for (let i = 0; i < count; i++) subscriptions.push(await followAs(opened, i));
   const live = (): number => opened.streams.figures().live;
   for (let before = -1; before < live(); await turns(200)) before = live();
-  expect(live()).toBe(10_000);
+  expect(live()).toBe(count);
   const evaluations = await callsOf(MatchIndex.prototype, "matches", async () => {
     await opened.put("cars", { _id: "a", owner: 7 });
     await turns();

@@ -50,6 +50,7 @@ export function encodeMessageInTurns(
 
 /** What a peer says, as a server reads it. */
 export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
+  requireSize(bytes);
   if (hasTooManyContainers(bytes)) {
     const message = "expected fewer lists, objects and binary values for so many bytes";
     throw new PeerError("sync.malformed", message);

@@ -26,6 +26,11 @@ export function runs(full: number): number {
   return sized(Math.min(full, Math.max(RUNS_MIN, Math.ceil(full / 10))), full);
 }
 
+/** Cases of a list: all of them at full size, otherwise the first of each so many. */
+export function oneOf<T>(each: number, all: readonly T[]): T[] {
+  return all.filter((_, place) => isFullSize || place % each === 0);
+}
+
 /** Generated histories, each of which takes long: all of them at full size, otherwise one of eight. */
 export function histories(full: number): number {
   return sized(Math.ceil(full / 8), full);

@@ -27,7 +27,7 @@ import {
 import type { Value, ValueObject } from "../../src/value.ts";
 import { failureOf } from "../support/failure.ts";
 import { LINK_MESSAGES, PEER_MESSAGES, SERVER_MESSAGES } from "../support/messages.ts";
-import { runs } from "../support/test-size.ts";
+import { runs, sized } from "../support/test-size.ts";
 import { isIdentical, nested } from "../support/values.ts";
 
 const peerMessages = fc.oneof(...Object.values(PEER_MESSAGES)) as fc.Arbitrary<PeerMessage>;
@@ -45,7 +45,7 @@ test.each(Object.entries(PEER_MESSAGES))(
         const read = decodePeerMessage(encodeMessage(message));
         expect(isIdentical(asValue(read), asValue(message))).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: sized(20, 200) },
     );
   },
 );
@@ -58,7 +58,7 @@ test.each(Object.entries(SERVER_MESSAGES))(
         const read = decodeServerMessage(encodeMessage(message));
         expect(isIdentical(asValue(read), asValue(message))).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: sized(20, 200) },
     );
   },
 );
@@ -71,7 +71,7 @@ test.each(Object.entries(LINK_MESSAGES))(
         const read = decodeLinkMessage(encodeMessage(message));
         expect(isIdentical(asValue(read), asValue(message))).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: sized(20, 200) },
     );
   },
 );
@@ -351,11 +351,11 @@ function decodeTurns(bytes: Uint8Array): { message: PeerMessage; turns: number }
 }
 
 test("[S1] a message that takes long to read is read in turns, and is the same", () => {
-  const numbers = Array.from({ length: 1_000_000 }, (_, i) => i % 20);
+  const numbers = Array.from({ length: sized(200_000, 1_000_000) }, (_, i) => i % 20);
   const answer: PeerMessage = { t: "answer", id: 1, items: numbers };
   const { message, turns } = decodeTurns(encodeMessage(answer));
   expect(message).toEqual(answer);
-  expect(turns).toBeGreaterThan(10);
+  expect(turns).toBeGreaterThan(sized(2, 10));
 });
 
 test("[S1] many ids that are wanted are looked at in turns", () => {
@@ -380,7 +380,7 @@ test("[S1] a message that is quickly read is read at once", () => {
 });
 
 test("[S1] what is wrong with a message is found in turns as it is at once", () => {
-  const many = Array.from({ length: 500_000 }, () => 1);
+  const many = Array.from({ length: sized(300_000, 500_000) }, () => 1);
   for (const wrong of [
     { t: "answer", id: 0, items: many },
     { t: "nothing", items: many },
