@@ -53,13 +53,16 @@ test("a fresh clone is installed, then built, and standard output stays empty", 
   expect(findLocks(clone)).toEqual([]);
 });
 
-test("a clone that is ready is not installed again, and nothing is said", async () => {
-  const clone = openClone();
-  await clone.setUp().ended;
-  const outcome = await clone.setUp().ended;
-  expect(outcome).toEqual({ code: 0, stdout: "", stderr: "" });
-  expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b"]);
-});
+test.runIf(isFullSize)(
+  "a clone that is ready is not installed again, and nothing is said",
+  async () => {
+    const clone = openClone();
+    await clone.setUp().ended;
+    const outcome = await clone.setUp().ended;
+    expect(outcome).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(clone.calls()).toEqual([...INSTALLED_AND_BUILT, "tsc -b"]);
+  },
+);
 
 test.runIf(isFullSize)(
   "a changed lock file, and a removed node_modules, are installed again",
@@ -98,20 +101,23 @@ function readPage(clone: FixtureClone): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
-test("the page is copied with its licenses, again when it is incomplete, else left alone", async () => {
-  const clone = openClone();
-  await clone.setUp().ended;
-  const { "package.json": _, "swagger-ui.js": __, ...wanted } = PAGE;
-  const copied = { ...wanted, version: "1.2.3" };
-  expect(readPage(clone)).toEqual(copied);
-  const style = join(clone.root, "packages/server/dist/docs-page/swagger-ui.css");
-  writeFileSync(style, "left alone");
-  await clone.setUp().ended;
-  expect(readPage(clone)).toEqual({ ...copied, "swagger-ui.css": "left alone" });
-  rmSync(style);
-  await clone.setUp().ended;
-  expect(readPage(clone)).toEqual(copied);
-});
+test.runIf(isFullSize)(
+  "the page is copied with its licenses, again when it is incomplete, else left alone",
+  async () => {
+    const clone = openClone();
+    await clone.setUp().ended;
+    const { "package.json": _, "swagger-ui.js": __, ...wanted } = PAGE;
+    const copied = { ...wanted, version: "1.2.3" };
+    expect(readPage(clone)).toEqual(copied);
+    const style = join(clone.root, "packages/server/dist/docs-page/swagger-ui.css");
+    writeFileSync(style, "left alone");
+    await clone.setUp().ended;
+    expect(readPage(clone)).toEqual({ ...copied, "swagger-ui.css": "left alone" });
+    rmSync(style);
+    await clone.setUp().ended;
+    expect(readPage(clone)).toEqual(copied);
+  },
+);
 
 test.runIf(isFullSize)("a page of another version is copied anew", async () => {
   const clone = openClone();
@@ -135,30 +141,33 @@ test("a failed installation is reported, builds nothing, and is tried again", as
   expect(clone.calls()).toEqual([NPM_CI, ...INSTALLED_AND_BUILT]);
 });
 
-test("sources that do not compile are reported on standard error", async () => {
+test.runIf(isFullSize)("sources that do not compile are reported on standard error", async () => {
   const clone = openClone();
   const { code, stdout, stderr } = await clone.setUp({ TSC_FAILS: "1" }).ended;
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(/a\.ts\(1,1\): error\n.*do not compile/);
 });
 
-test("settings of npm that would change what is installed do not reach it, others do", async () => {
-  const clone = openClone();
-  await clone.setUp({
-    NODE_ENV: "production",
-    npm_config_omit: "dev",
-    NPM_CONFIG_PRODUCTION: "true",
-    npm_config_dry_run: "true",
-    npm_config_workspace: "packages/server",
-    npm_config_registry: "https://registry.example/",
-  }).ended;
-  expect(clone.calls()).toEqual([
-    NPM_CI,
-    "setting npm_config_registry=https://registry.example/",
-    "npm end",
-    "tsc -b",
-  ]);
-});
+test.runIf(isFullSize)(
+  "settings of npm that would change what is installed do not reach it, others do",
+  async () => {
+    const clone = openClone();
+    await clone.setUp({
+      NODE_ENV: "production",
+      npm_config_omit: "dev",
+      NPM_CONFIG_PRODUCTION: "true",
+      npm_config_dry_run: "true",
+      npm_config_workspace: "packages/server",
+      npm_config_registry: "https://registry.example/",
+    }).ended;
+    expect(clone.calls()).toEqual([
+      NPM_CI,
+      "setting npm_config_registry=https://registry.example/",
+      "npm end",
+      "tsc -b",
+    ]);
+  },
+);
 
 test.runIf(isFullSize)(
   "of several set-ups at once one installs, the others wait and find the work done",
@@ -209,7 +218,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("a set-up that is stopped stops npm and releases the lock", async () => {
+test.runIf(isFullSize)("a set-up that is stopped stops npm and releases the lock", async () => {
   const clone = openClone();
   const run = clone.setUp({ NPM_TAKES_MS: "60000" });
   await vi.waitFor(() => expect(clone.calls()).toEqual([NPM_CI]), { timeout: 10_000 });

@@ -87,7 +87,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("a holder that is stopped and cannot answer still holds", async () => {
+test.runIf(isFullSize)("a holder that is stopped and cannot answer still holds", async () => {
   const folder = temporaryFolder();
   const [first, second] = (await starters(2, folder)) as [RunningScript, RunningScript];
   expect(await first.ask("acquire")).toBe("taken");
@@ -97,7 +97,7 @@ test("a holder that is stopped and cannot answer still holds", async () => {
   expect(answer).toBe(`the folder ${folder} is in use by process ${first.processId}`);
 });
 
-test("a folder with a very long path is locked too", async () => {
+test.runIf(isFullSize)("a folder with a very long path is locked too", async () => {
   const folder = join(temporaryFolder(), "a".repeat(120), "ü".repeat(60));
   mkdirSync(folder, { recursive: true });
   const other = join(folder, "..", "ü".repeat(59));
@@ -114,7 +114,7 @@ test("a folder with a very long path is locked too", async () => {
   expect(await second.ask("acquire")).toBe("taken");
 });
 
-test("a folder that was moved while it is locked stays locked", async () => {
+test.runIf(isFullSize)("a folder that was moved while it is locked stays locked", async () => {
   const parent = temporaryFolder();
   mkdirSync(join(parent, "a"));
   const lock = await acquireFolderLock(join(parent, "a"));

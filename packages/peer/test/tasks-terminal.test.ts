@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { bundleScript } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { type RealServer, startRealServer } from "./support/real-server.ts";
 import { until } from "./support/turns.ts";
 
@@ -124,17 +125,20 @@ test("the example with tasks shows them, the sync and others, and answers remote
   expect(terminal.errorText).toBe("");
 });
 
-test("the example with tasks says its options with --help, and beside an unknown one", async () => {
-  const script = await bundleScript(example);
-  onTestFinished(() => script.remove());
-  const helped = new Terminal(script.path, ["--help"]);
-  expect(await helped.ended).toEqual([0, null]);
-  const options = ["--name", "--folder", "--quickstart", "--remote", "--help"];
-  for (const option of options) expect(helped.text).toContain(`  ${option} `);
-  expect(helped.errorText).toBe("");
+test.runIf(isFullSize)(
+  "the example with tasks says its options with --help, and beside an unknown one",
+  async () => {
+    const script = await bundleScript(example);
+    onTestFinished(() => script.remove());
+    const helped = new Terminal(script.path, ["--help"]);
+    expect(await helped.ended).toEqual([0, null]);
+    const options = ["--name", "--folder", "--quickstart", "--remote", "--help"];
+    for (const option of options) expect(helped.text).toContain(`  ${option} `);
+    expect(helped.errorText).toBe("");
 
-  const mistaken = new Terminal(script.path, ["--nam", "till"]);
-  expect(await mistaken.ended).toEqual([2, null]);
-  expect(mistaken.errorText).toContain("'--nam'");
-  expect(mistaken.errorText).toContain("Usage: node examples/tasks-terminal.mjs");
-});
+    const mistaken = new Terminal(script.path, ["--nam", "till"]);
+    expect(await mistaken.ended).toEqual([2, null]);
+    expect(mistaken.errorText).toContain("'--nam'");
+    expect(mistaken.errorText).toContain("Usage: node examples/tasks-terminal.mjs");
+  },
+);

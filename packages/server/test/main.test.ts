@@ -222,16 +222,19 @@ test.runIf(isFullSize)("two SIGINTs within a second are one", async () => {
   expect(logLines(stderr).at(-1)?.msg).toBe("closed");
 });
 
-test("a second start on the folder fails with a sentence that says who has it", async () => {
-  const dataDir = temporaryFolder();
-  const server = serve(dataDir);
-  const url = await server.url();
-  const { code, stdout, stderr } = await serve(dataDir).ended;
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  const holder = `process ${server.pid} \\(${url}, since \\S+\\)`;
-  expect(stderr).toMatch(new RegExp(`^bigpeer: the folder ${dataDir} is in use by ${holder}\n$`));
-  expect((await fetch(`${url}/health/ready`)).status).toBe(200);
-});
+test.runIf(isFullSize)(
+  "a second start on the folder fails with a sentence that says who has it",
+  async () => {
+    const dataDir = temporaryFolder();
+    const server = serve(dataDir);
+    const url = await server.url();
+    const { code, stdout, stderr } = await serve(dataDir).ended;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    const holder = `process ${server.pid} \\(${url}, since \\S+\\)`;
+    expect(stderr).toMatch(new RegExp(`^bigpeer: the folder ${dataDir} is in use by ${holder}\n$`));
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+  },
+);
 
 test.runIf(isFullSize)("a folder whose server was killed is free at once", async () => {
   const dataDir = temporaryFolder();

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { VERSION } from "../src/version.ts";
 import { BigpeerProcess } from "./support/bigpeer-process.ts";
 import { openDataApi } from "./support/data-api.ts";
@@ -115,7 +116,7 @@ test("with a certificate and its key it serves HTTPS, and SIGHUP makes it take n
   expect((await server.ended).code).toBe(0);
 });
 
-test("a certificate that is none is told before anything is opened", async () => {
+test.runIf(isFullSize)("a certificate that is none is told before anything is opened", async () => {
   const folder = temporaryFolder();
   const file = join(folder, "certificate.pem");
   const words = ["--data-dir", join(folder, "data"), "--tls-cert", file, "--tls-key", file];
@@ -126,31 +127,34 @@ test("a certificate that is none is told before anything is opened", async () =>
   expect(stderr).toContain(file);
 });
 
-test("[H13] the log has the id of each request when it is asked for, and no credential", async () => {
-  const folder = join(temporaryFolder(), "data");
-  const words = ["--data-dir", folder, "--port", "0", "--log-level", "debug"];
-  const server = new BigpeerProcess(script, words);
-  const url = await server.url();
-  const { apiKey } = JSON.parse(readFileSync(join(folder, "quickstart.json"), "utf8")) as {
-    apiKey: string;
-  };
-  const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-  const body = JSON.stringify({ statement: "SELECT * FROM cars WHERE secret = 'hush'" });
-  const response = await fetch(`${url}/api/v4/store/execute`, { method: "POST", headers, body });
-  await fetch(`${url}/api/v4/store/execute?key=${apiKey}`, { method: "POST", headers });
-  server.kill("SIGTERM");
-  const { stderr } = await server.ended;
-  expect(logLines(stderr)[0]).toEqual({
-    level: "debug",
-    time: expect.any(String),
-    requestId: response.headers.get("x-request-id"),
-    operation: "execute",
-    method: "POST",
-    status: 200,
-    elapsedMs: expect.any(Number),
-    remoteAddress: "127.0.0.1",
-    msg: "a request was answered",
-  });
-  expect(stderr).not.toContain(apiKey);
-  expect(stderr).not.toContain("hush");
-});
+test.runIf(isFullSize)(
+  "[H13] the log has the id of each request when it is asked for, and no credential",
+  async () => {
+    const folder = join(temporaryFolder(), "data");
+    const words = ["--data-dir", folder, "--port", "0", "--log-level", "debug"];
+    const server = new BigpeerProcess(script, words);
+    const url = await server.url();
+    const { apiKey } = JSON.parse(readFileSync(join(folder, "quickstart.json"), "utf8")) as {
+      apiKey: string;
+    };
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const body = JSON.stringify({ statement: "SELECT * FROM cars WHERE secret = 'hush'" });
+    const response = await fetch(`${url}/api/v4/store/execute`, { method: "POST", headers, body });
+    await fetch(`${url}/api/v4/store/execute?key=${apiKey}`, { method: "POST", headers });
+    server.kill("SIGTERM");
+    const { stderr } = await server.ended;
+    expect(logLines(stderr)[0]).toEqual({
+      level: "debug",
+      time: expect.any(String),
+      requestId: response.headers.get("x-request-id"),
+      operation: "execute",
+      method: "POST",
+      status: 200,
+      elapsedMs: expect.any(Number),
+      remoteAddress: "127.0.0.1",
+      msg: "a request was answered",
+    });
+    expect(stderr).not.toContain(apiKey);
+    expect(stderr).not.toContain("hush");
+  },
+);

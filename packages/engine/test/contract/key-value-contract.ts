@@ -5,7 +5,7 @@
 import { PeerError, type Value } from "@bigpeer/protocol";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { histories } from "../../../protocol/test/support/test-size.ts";
+import { histories, sized } from "../../../protocol/test/support/test-size.ts";
 import {
   KEY_SIZE_MAX,
   type Key,
@@ -345,7 +345,7 @@ function checkSnapshots(check: Check): void {
 
   check("no snapshot shows a commit before it is acknowledged", async (context) => {
     await context.put({ a: 0 });
-    for (let i = 1; i <= 60; i++) {
+    for (let i = 1; i <= sized(10, 60); i++) {
       const state = { isAcknowledged: false };
       const commit = context.put({ a: i, b: "x".repeat(5000) }).then(() => {
         state.isAcknowledged = true;
@@ -383,7 +383,7 @@ function checkSnapshots(check: Check): void {
 
   check("many snapshots of many states are held at a time", async (context) => {
     const held: Snapshot[] = [];
-    for (let i = 0; i < 150; i++) {
+    for (let i = 0; i < sized(40, 150); i++) {
       await context.put({ a: i });
       held.push(context.storage.snapshot(), context.storage.snapshot());
     }
@@ -406,7 +406,7 @@ function checkCommits(check: Check): void {
   });
 
   check("a commit of thousands of keys is seen whole or not at all", async (context) => {
-    const count = 5000;
+    const count = sized(2000, 5000);
     for (const round of [1, 2, 3]) {
       const writes = new Map<Key, Value>();
       for (let i = 0; i < count; i++) writes.set(`key ${i}`, { round, text: "x".repeat(i % 200) });
@@ -424,15 +424,16 @@ function checkCommits(check: Check): void {
   });
 
   check("hundreds of commits follow each other", async (context) => {
-    for (let i = 0; i < 200; i++) {
+    const count = sized(100, 200);
+    for (let i = 0; i < count; i++) {
       await context.put({ [`key ${i % 50}`]: i, [`key ${(i + 25) % 50}`]: undefined });
     }
-    expect(context.read((snapshot) => snapshot.get("key 49"))).toBe(199);
+    expect(context.read((snapshot) => snapshot.get("key 49"))).toBe(count - 1);
     expect(context.read((snapshot) => keysIn(snapshot))).toHaveLength(25);
   });
 
   check("a storage is emptied and filled again", async (context) => {
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < sized(2, 4); round++) {
       const keys = Array.from({ length: 2000 }, (_, i) => `key ${i * 7919}`);
       await context.storage.commit(new Map(keys.map((key) => [key, [key, round]])));
       expect(context.read((snapshot) => keysIn(snapshot))).toHaveLength(2000);
@@ -517,13 +518,16 @@ function checkValues(check: Check): void {
   });
 
   check("values of megabytes come back exactly", async (context) => {
-    const items = Array.from({ length: 40_000 }, (_, i) => ({ number: i, text: `item ${i} ` }));
-    const binary = new Uint8Array(6_000_000).map((_, i) => i % 251);
-    await expectExact(context, [{ items }, { binary }, "é".repeat(2_500_000)]);
+    const items = Array.from({ length: sized(10_000, 40_000) }, (_, i) => ({
+      number: i,
+      text: `item ${i} `,
+    }));
+    const binary = new Uint8Array(sized(1_500_000, 6_000_000)).map((_, i) => i % 251);
+    await expectExact(context, [{ items }, { binary }, "é".repeat(sized(600_000, 2_500_000))]);
   });
 
   check("thousands of objects of different shapes come back exactly", async (context) => {
-    const shapes = Array.from({ length: 5000 }, (_, i) => ({
+    const shapes = Array.from({ length: sized(1000, 5000) }, (_, i) => ({
       [`a${i}`]: i,
       [`b${i}`]: { [`c${i}`]: i },
     }));
@@ -544,7 +548,7 @@ function checkValues(check: Check): void {
 
   check("objects used as growing maps come back exactly", async (context) => {
     const fields: [string, Value][] = [];
-    for (let i = 0; i < 300; i++) {
+    for (let i = 0; i < sized(100, 300); i++) {
       fields.push([`user-${(i * 7919) % 1000}`, { count: i, since: `day ${i}` }]);
       await context.put({ map: objectOf(fields), [`copy ${i % 7}`]: objectOf(fields) });
     }
