@@ -6,6 +6,7 @@ import { PeerStore, type Permissions, readPermissions } from "@bigpeer/engine";
 import { nodePlatform } from "@bigpeer/node";
 import type { PeerError, ValueObject } from "@bigpeer/protocol";
 import { afterEach, expect, test, vi } from "vitest";
+import { isFullSize } from "../../protocol/test/support/test-size.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
 import { type AuthProviders, readProviders } from "../../server/src/registry/auth-provider.ts";
 import type { LoginDetails, Peer, SyncState } from "../src/index.ts";
@@ -74,38 +75,42 @@ test("the status of a login names the user and the end of the session", async ()
   expect(expiresAt).toBeLessThan(Date.now() + 3_610_000);
 });
 
-test("[S7] a session is renewed before its end: the connection stays, and no subscription starts over", {
-  timeout: SESSIONS_MS,
-}, async () => {
-  const apply = vi.spyOn(PeerStore.prototype, "apply");
-  const server = await startRealServer();
-  await provide(server, 4);
-  let logins = 0;
-  const login = (): LoginDetails => {
-    logins++;
-    // A network that is away for a moment is no reason to give up.
-    if (logins === 2) throw new Error("no network");
-    return GUEST;
-  };
-  const peer = await server.peer({ login });
-  const errors = errorsOf(peer);
-  const subscription = peer.sync.registerSubscription("SELECT * FROM tasks");
-  peer.sync.start();
-  await subscription.whenReady();
-  const states = statesOf(peer);
-  const first = peer.auth.status;
-  // The first session is over when the third of those behind it was asked for.
-  await until(() => logins === 5);
-  await insert(peer, "late");
-  await whenStatus(peer, ({ pendingCount }) => pendingCount === 0);
-  expect(peer.auth.status.isAuthenticated).toBe(true);
-  expect(peer.auth.status.expiresAt ?? 0).toBeGreaterThan(first.expiresAt ?? 0);
-  expect(Date.now()).toBeGreaterThan(first.expiresAt ?? Infinity);
-  expect([...states]).toEqual(["connected"]);
-  expect(errors).toEqual([]);
-  const completed = apply.mock.calls.flatMap(([batch]) => batch.completed ?? []);
-  expect(completed).toHaveLength(1);
-});
+test.runIf(isFullSize)(
+  "[S7] a session is renewed before its end: the connection stays, and no subscription starts over",
+  {
+    timeout: SESSIONS_MS,
+  },
+  async () => {
+    const apply = vi.spyOn(PeerStore.prototype, "apply");
+    const server = await startRealServer();
+    await provide(server, 4);
+    let logins = 0;
+    const login = (): LoginDetails => {
+      logins++;
+      // A network that is away for a moment is no reason to give up.
+      if (logins === 2) throw new Error("no network");
+      return GUEST;
+    };
+    const peer = await server.peer({ login });
+    const errors = errorsOf(peer);
+    const subscription = peer.sync.registerSubscription("SELECT * FROM tasks");
+    peer.sync.start();
+    await subscription.whenReady();
+    const states = statesOf(peer);
+    const first = peer.auth.status;
+    // The first session is over when the third of those behind it was asked for.
+    await until(() => logins === 5);
+    await insert(peer, "late");
+    await whenStatus(peer, ({ pendingCount }) => pendingCount === 0);
+    expect(peer.auth.status.isAuthenticated).toBe(true);
+    expect(peer.auth.status.expiresAt ?? 0).toBeGreaterThan(first.expiresAt ?? 0);
+    expect(Date.now()).toBeGreaterThan(first.expiresAt ?? Infinity);
+    expect([...states]).toEqual(["connected"]);
+    expect(errors).toEqual([]);
+    const completed = apply.mock.calls.flatMap(([batch]) => batch.completed ?? []);
+    expect(completed).toHaveLength(1);
+  },
+);
 
 test("[S7] a session that is not renewed ends, and the error says why, once", {
   timeout: SESSIONS_MS,

@@ -176,28 +176,31 @@ test("a backup has every app, and no folder that belongs to none", async () => {
   await closeFolder(source);
 });
 
-test("a backup has the contents of the attachments that its stores name, and so has a restore", async () => {
-  const parent = temporaryFolder();
-  const data = join(parent, "data");
-  const source = await openFolder(data);
-  const folder = appAttachmentsFolder(data, source.app.id);
-  const ids: string[] = [];
-  for (const text of ["one", "two", ""]) ids.push(await attach(source, text));
-  // A file that no record names is not copied.
-  writeFileSync(attachmentPath(folder, `${ids[0]?.slice(0, 2)}${"x".repeat(41)}`), "stray");
-  const { sizeBytes } = await backup(data, join(parent, "copy"));
-  await closeFolder(source);
-  await restore(join(parent, "copy"), join(parent, "restored"), nodePlatform);
-  for (const name of ["copy", "restored"]) {
-    const copied = appAttachmentsFolder(join(parent, name), source.app.id);
-    expect([...fileIds(copied)].flat().toSorted()).toEqual(ids.toSorted());
-    expect(readFileSync(attachmentPath(copied, ids[1] ?? ""), "utf8")).toBe("two");
-    expect(await problemsOf(join(parent, name))).toBe(0);
-  }
-  const stores = [registryFolder, (dir: string): string => appStoreFolder(dir, source.app.id)];
-  const sizes = stores.map((at) => statSync(join(at(join(parent, "copy")), "data.mdb")).size);
-  expect(sizeBytes).toBe(sizes.reduce((a, b) => a + b) + "onetwo".length);
-});
+test.runIf(isFullSize)(
+  "a backup has the contents of the attachments that its stores name, and so has a restore",
+  async () => {
+    const parent = temporaryFolder();
+    const data = join(parent, "data");
+    const source = await openFolder(data);
+    const folder = appAttachmentsFolder(data, source.app.id);
+    const ids: string[] = [];
+    for (const text of ["one", "two", ""]) ids.push(await attach(source, text));
+    // A file that no record names is not copied.
+    writeFileSync(attachmentPath(folder, `${ids[0]?.slice(0, 2)}${"x".repeat(41)}`), "stray");
+    const { sizeBytes } = await backup(data, join(parent, "copy"));
+    await closeFolder(source);
+    await restore(join(parent, "copy"), join(parent, "restored"), nodePlatform);
+    for (const name of ["copy", "restored"]) {
+      const copied = appAttachmentsFolder(join(parent, name), source.app.id);
+      expect([...fileIds(copied)].flat().toSorted()).toEqual(ids.toSorted());
+      expect(readFileSync(attachmentPath(copied, ids[1] ?? ""), "utf8")).toBe("two");
+      expect(await problemsOf(join(parent, name))).toBe(0);
+    }
+    const stores = [registryFolder, (dir: string): string => appStoreFolder(dir, source.app.id)];
+    const sizes = stores.map((at) => statSync(join(at(join(parent, "copy")), "data.mdb")).size);
+    expect(sizeBytes).toBe(sizes.reduce((a, b) => a + b) + "onetwo".length);
+  },
+);
 
 test.runIf(isFullSize)(
   "a backup beside a server that deletes attachments has a file for each record",

@@ -4,7 +4,7 @@
  */
 
 import { expect } from "vitest";
-import { histories } from "../../../protocol/test/support/test-size.ts";
+import { sized } from "../../../protocol/test/support/test-size.ts";
 import { type Check, checkHistories, type Law } from "./history.ts";
 
 const COUNT = 1000;
@@ -12,6 +12,7 @@ const COUNT = 1000;
 const COMMANDS_MIN = 10;
 
 export function expectLaw(law: Law, check: Partial<Check> = {}): void {
-  const whole = { ...check, count: histories(check.count ?? COUNT) };
+  const { count: full = COUNT } = check;
+  const whole = { ...check, count: sized(Math.ceil(full / 16), full) };
   expect(checkHistories(whole, law)).toBeGreaterThan(whole.count * COMMANDS_MIN);
 }

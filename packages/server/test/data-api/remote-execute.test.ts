@@ -6,6 +6,7 @@
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { isObject, type Value } from "@bigpeer/protocol";
 import { expect, test, vi } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import { SERVER } from "../../src/registry/audit-log.ts";
 import { type DataApi, openDataApi } from "../support/data-api.ts";
 import { readExposition } from "../support/exposition.ts";
@@ -285,7 +286,7 @@ test("[R7] more than sixteen runs of an app at a time are 503, and the next one 
   expect((await next).status).toBe(200);
 });
 
-test("[R6] rows of megabytes come out whole, in both forms", async () => {
+test.runIf(isFullSize)("[R6] rows of megabytes come out whole, in both forms", async () => {
   const peers = [await join(), await join(), await join()];
   const items = Array.from({ length: 2_000 }, (_, i) => ({ _id: i, text: "ü".repeat(200) }));
   for (const accept of ["application/json", "application/cbor"]) {

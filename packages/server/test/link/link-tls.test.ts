@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../node/test/support/temporary-folder.ts";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import type { TlsFiles } from "../../src/config.ts";
 import { LinkedServer } from "../support/linked-server.ts";
 
@@ -52,12 +53,15 @@ test("with certificates that both trust documents flow over TLS", async () => {
   await south.holds("cars", [CAR]);
 });
 
-test("without an authority of its own a server asks nobody for a certificate", async () => {
-  const { certFile, keyFile } = OWN;
-  const [, south] = await linkTwo({ certFile, keyFile }, { ...STRANGER, caFile: CERTIFICATE });
-  await south.holds("cars", [CAR]);
-  expect((await south.links()).map(({ state }) => state)).toEqual(["linked"]);
-});
+test.runIf(isFullSize)(
+  "without an authority of its own a server asks nobody for a certificate",
+  async () => {
+    const { certFile, keyFile } = OWN;
+    const [, south] = await linkTwo({ certFile, keyFile }, { ...STRANGER, caFile: CERTIFICATE });
+    await south.holds("cars", [CAR]);
+    expect((await south.links()).map(({ state }) => state)).toEqual(["linked"]);
+  },
+);
 
 test("a certificate that the authority has not signed is refused, whoever shows it", async () => {
   const [, dialling] = await linkTwo(OWN, { ...STRANGER, caFile: CERTIFICATE });
@@ -80,26 +84,29 @@ test("a certificate that is not for the name that was called is refused, whoever
   expect(await errorOf(south)).toContain("IP: 127.0.0.2 is not in the cert's list");
 });
 
-test("callers who do not finish to speak TLS give way to each other, and no link does", async () => {
-  const [north, south] = await linkTwo(OWN, OWN);
-  await south.holds("cars", [CAR]);
-  const before = await south.until("linked");
-  const { hostname: host, port } = new URL(north.server.replicationUrl ?? "");
-  const sockets: Socket[] = [];
-  for (let i = 0; i < 510; i++) {
-    const localAddress = `127.0.1.${1 + Math.floor(i / 60)}`;
-    const socket = connectPlain({ host, port: Number(port), localAddress });
-    onTestFinished(() => void socket.destroy());
-    await once(socket.on("error", () => {}).resume(), "connect");
-    sockets.push(socket);
-  }
-  const isOpen = ({ readableEnded, destroyed }: Socket): boolean => !readableEnded && !destroyed;
-  await vi.waitFor(() => expect(sockets.filter(isOpen).length).toBe(500), 5_000);
-  expect(sockets.slice(10).every(isOpen)).toBe(true);
-  await north.put("cars", { ...CAR, color: "red" });
-  await south.holds("cars", [{ ...CAR, color: "red" }]);
-  expect((await south.until("linked")).since).toBe(before.since);
-});
+test.runIf(isFullSize)(
+  "callers who do not finish to speak TLS give way to each other, and no link does",
+  async () => {
+    const [north, south] = await linkTwo(OWN, OWN);
+    await south.holds("cars", [CAR]);
+    const before = await south.until("linked");
+    const { hostname: host, port } = new URL(north.server.replicationUrl ?? "");
+    const sockets: Socket[] = [];
+    for (let i = 0; i < 510; i++) {
+      const localAddress = `127.0.1.${1 + Math.floor(i / 60)}`;
+      const socket = connectPlain({ host, port: Number(port), localAddress });
+      onTestFinished(() => void socket.destroy());
+      await once(socket.on("error", () => {}).resume(), "connect");
+      sockets.push(socket);
+    }
+    const isOpen = ({ readableEnded, destroyed }: Socket): boolean => !readableEnded && !destroyed;
+    await vi.waitFor(() => expect(sockets.filter(isOpen).length).toBe(500), 5_000);
+    expect(sockets.slice(10).every(isOpen)).toBe(true);
+    await north.put("cars", { ...CAR, color: "red" });
+    await south.holds("cars", [{ ...CAR, color: "red" }]);
+    expect((await south.until("linked")).since).toBe(before.since);
+  },
+);
 
 test("who speaks TLS and who does not are not linked, whoever dials", async () => {
   const [, plain] = await linkTwo(OWN, undefined);

@@ -144,21 +144,24 @@ test("a server that finds itself behind an address is not linked with itself", a
   }, 10_000);
 });
 
-test("[S54] whichever side is started anew, the link goes on from where it was", async () => {
-  const [north, south] = await linkTwo({}, ALL_CARS);
-  await north.put("cars", BLUE);
-  await south.holds("cars", [BLUE]);
-  await north.restart();
-  await north.put("cars", RED);
-  await south.holds("cars", [BLUE, RED]);
-  await south.close();
-  await north.put("cars", GREEN);
-  await south.open();
-  await south.holds("cars", [BLUE, RED, GREEN]);
-  const [link] = await south.links();
-  // What had come before did not come again.
-  expect(link?.pulled.documents).toBe(1);
-});
+test.runIf(isFullSize)(
+  "[S54] whichever side is started anew, the link goes on from where it was",
+  async () => {
+    const [north, south] = await linkTwo({}, ALL_CARS);
+    await north.put("cars", BLUE);
+    await south.holds("cars", [BLUE]);
+    await north.restart();
+    await north.put("cars", RED);
+    await south.holds("cars", [BLUE, RED]);
+    await south.close();
+    await north.put("cars", GREEN);
+    await south.open();
+    await south.holds("cars", [BLUE, RED, GREEN]);
+    const [link] = await south.links();
+    // What had come before did not come again.
+    expect(link?.pulled.documents).toBe(1);
+  },
+);
 
 test.runIf(isFullSize)(
   "[S53] in a ring everything comes to everybody, at rest nothing crosses, and one link may be lost",
@@ -270,21 +273,24 @@ test("[S48] an app that is not on the other side is refused like a wrong secret"
   expect(samples.get('bigpeer_replication_errors_total{app="",code="unauthorized"}')).toBe(1);
 });
 
-test("[M35] an app may have a secret of its own: it holds at once, on both sides", async () => {
-  const [north, south] = await linkTwo({}, ALL_CARS);
-  await south.until("linked");
-  await north.manage("PUT", "/app/shop/replicationSecret", { secret: "only-for-the-shop" });
-  await vi.waitFor(async () => {
-    expect((await south.links())[0]?.lastError?.code).toBe("unauthorized");
-  }, 10_000);
-  await north.put("cars", BLUE);
-  await south.manage("PUT", "/app/shop/replicationSecret", { secret: "only-for-the-shop" });
-  await south.holds("cars", [BLUE]);
-  await south.manage("DELETE", "/app/shop/replicationSecret");
-  await north.manage("DELETE", "/app/shop/replicationSecret");
-  await south.replicate("PATCH", { queriesByCollection: { cars: ["color != 'pink'"] } });
-  await south.until("linked");
-});
+test.runIf(isFullSize)(
+  "[M35] an app may have a secret of its own: it holds at once, on both sides",
+  async () => {
+    const [north, south] = await linkTwo({}, ALL_CARS);
+    await south.until("linked");
+    await north.manage("PUT", "/app/shop/replicationSecret", { secret: "only-for-the-shop" });
+    await vi.waitFor(async () => {
+      expect((await south.links())[0]?.lastError?.code).toBe("unauthorized");
+    }, 10_000);
+    await north.put("cars", BLUE);
+    await south.manage("PUT", "/app/shop/replicationSecret", { secret: "only-for-the-shop" });
+    await south.holds("cars", [BLUE]);
+    await south.manage("DELETE", "/app/shop/replicationSecret");
+    await north.manage("DELETE", "/app/shop/replicationSecret");
+    await south.replicate("PATCH", { queriesByCollection: { cars: ["color != 'pink'"] } });
+    await south.until("linked");
+  },
+);
 
 test("[M34] the replication port is open while some app has a secret, and nothing is dialled without", async () => {
   const north = await LinkedServer.start({ replicationSecret: undefined });
@@ -360,7 +366,7 @@ test("[M34] links are told of in the metrics and in system:data_sync_info", asyn
   expect(row).toEqual({ _id: partner, s: "Not Connected" });
 });
 
-test("the store of an app stays open while it has a link", async () => {
+test.runIf(isFullSize)("the store of an app stays open while it has a link", async () => {
   const north = await LinkedServer.start({ appIdleMs: 1_000 });
   const south = await LinkedServer.start({ appIdleMs: 1_000 });
   await north.replicate("POST", {});

@@ -4,6 +4,7 @@
 
 import { FULL_PERMISSIONS } from "@bigpeer/engine";
 import { expect, test } from "vitest";
+import { isFullSize } from "../../../protocol/test/support/test-size.ts";
 import type { AuditEntry } from "../../src/registry/audit-log.ts";
 import type { AuthProviders } from "../../src/registry/auth-provider.ts";
 import type { Registry } from "../../src/registry/registry.ts";
@@ -212,7 +213,7 @@ test("entries come in pages, from 1 on", async () => {
   expect(pages.flatMap(({ entries }) => entries)).toEqual(all);
 });
 
-test("the last 10,000 entries are kept", async () => {
+test.runIf(isFullSize)("the last 10,000 entries are kept", async () => {
   const { registry } = await openRegistry();
   const { store } = registry.storeFolder;
   await store.transact((transaction) => {

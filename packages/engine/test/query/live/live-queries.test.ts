@@ -1,5 +1,6 @@
 import { PeerError, type Value } from "@bigpeer/protocol";
 import { expect, test } from "vitest";
+import { isFullSize } from "../../../../protocol/test/support/test-size.ts";
 import type { KeyRange, Snapshot } from "../../../src/platform.ts";
 import { CHANGED_DOCUMENTS_MAX } from "../../../src/query/live/document-change.ts";
 import { LiveQueries } from "../../../src/query/live/live-queries.ts";
@@ -349,7 +350,7 @@ test("where the log does not reach back any more, everything is read again", asy
   expect(queries.map(({ rows }) => rows)).toEqual([[{ _id: 1 }, { _id: 2 }], [{ k: 2 }]]);
 });
 
-test("a change of very many documents is followed", async () => {
+test.runIf(isFullSize)("a change of very many documents is followed", async () => {
   const { store, follow, advance } = await openCounted(1);
   const count = await follow("SELECT count(*) AS k FROM c WHERE n < 0");
   const first = await follow("SELECT n FROM c ORDER BY n LIMIT 1");
