@@ -1,8 +1,8 @@
 /**
- * The command line: words → a command with its flags, and the usage that `--help` shows.
+ * Parser of the command line, and the help text that `--help` prints.
  *
- * `bigpeer [command] [--flag value | --flag=value]…`; without a command it is `serve`. Values are
- * checked elsewhere (config.ts); here it is decided which flags there are.
+ * `bigpeer [command] [--flag value | --flag=value]…`; the default command is `serve`. This module
+ * decides which flags a command has; config.ts checks their values.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -17,7 +17,7 @@ export type CommandLine =
   | {
       readonly kind: "command";
       readonly name: CommandName;
-      /** By flag, `--port`. A switch that is given has the value `1`. */
+      /** Values by flag, such as `--port`. A switch without a value has the value `1`. */
       readonly flags: ReadonlyMap<string, string>;
     };
 
@@ -38,33 +38,33 @@ interface Command {
 const COMMANDS: readonly Command[] = [
   {
     name: "serve",
-    meaning: "runs the server (what is done without a command)",
+    meaning: "run the server (default)",
     settings: "all",
     flags: [],
   },
   {
     name: "backup",
-    meaning: "copies a data folder, also while a server runs on it",
+    meaning: "copy a data folder; the server may be running",
     settings: ["config", "data-dir"],
     flags: [
-      { flag: "--to", argument: "FOLDER", meaning: "where to; absent or empty", isRequired: true },
+      { flag: "--to", argument: "FOLDER", meaning: "target; absent or empty", isRequired: true },
     ],
   },
   {
     name: "restore",
-    meaning: "makes a data folder from a backup; its stores begin a new history",
+    meaning: "create a data folder from a backup; its stores start a new history",
     settings: ["config", "data-dir"],
     flags: [{ flag: "--from", argument: "FOLDER", meaning: "the backup", isRequired: true }],
   },
   {
     name: "verify",
-    meaning: "reads everything in a data folder, also while a server runs on it",
+    meaning: "check every record and attachment of a data folder; the server may be running",
     settings: ["config", "data-dir"],
     flags: [],
   },
 ];
 
-/** Throws PeerError `config.invalid`, which names the flag and what was expected. */
+/** Throws PeerError `config.invalid`, which names the flag and the expected value. */
 export function parseCommandLine(words: readonly string[]): CommandLine {
   if (words.some((word) => word === "--help" || word === "-h")) return { kind: "help" };
   if (words.some((word) => word === "--version" || word === "-v")) return { kind: "version" };
@@ -79,7 +79,7 @@ export function parseCommandLine(words: readonly string[]): CommandLine {
   return { kind: "command", name: command.name, flags };
 }
 
-/** Lines of usage are no wider than a terminal is at least. */
+/** Columns of the narrowest terminal that shows the help without wrapping. */
 const WIDTH_MAX = 80;
 
 export function usage(): string {
@@ -89,11 +89,14 @@ export function usage(): string {
     lines.push(`  ${command.name.padEnd(8)} ${flags.join(" ")}`);
     lines.push(...wrap(command.meaning, " ".repeat(11)));
   }
-  lines.push("", "Settings, by flag, by variable, or by name in the JSON file of --config.");
+  lines.push(
+    "",
+    "Set a setting by flag, by environment variable, or in the JSON file of --config.",
+  );
   for (const { title, settings } of SETTING_GROUPS) {
     lines.push("", `${title}:`, ...settings.flatMap(settingLines));
   }
-  lines.push("", "  --help, --version");
+  lines.push("", "  -h, --help     show this text", "  -v, --version  show the version");
   return `${lines.join("\n")}\n`;
 }
 
@@ -160,7 +163,7 @@ function describeUnknown(command: Command, name: string, known: readonly string[
   return name.startsWith("-") ? `${name}: ${expected}` : `${expected}, found "${name}"`;
 }
 
-/** Those of a command that has all settings stand in the list of settings. */
+/** Flags in the synopsis of a command; a command that takes all settings shows `[settings]`. */
 function shownFlags(command: Command): string[] {
   if (command.settings === "all") return ["[settings]"];
   return flagsOf(command).map(({ isRequired, ...flag }) => {

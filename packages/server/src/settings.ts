@@ -1,6 +1,7 @@
 /**
- * The table of settings: what can be configured, under which names, and what holds when nothing is
- * said. Values are found and checked by config.ts; usage, documents and tests are made from here.
+ * The table of settings: name, flag, environment variable, type, default and description of each.
+ * config.ts reads and checks the values; the command line's help is generated from this table, and
+ * a test compares docs/operating.md with it.
  */
 
 export type SettingName =
@@ -37,20 +38,21 @@ export type SettingName =
   | "log-format"
   | "accept-clock";
 
-/** What a value is in a file of settings. `list` is a text as well; a `path` is of that file's folder. */
+/** Type of a value in the settings file. A `list` may also be one text; a `path` is relative to the folder of the file. */
 export type SettingType = "text" | "path" | "number" | "number or off" | "switch" | "list";
 
 export interface Setting {
-  /** Also its key in a file of settings. */
+  /** Also its key in the settings file. */
   readonly name: SettingName;
-  /** Absent where a command line must not have it: it is seen by everybody on the machine. */
+  /** Absent for secrets: every user of the machine can read a command line. */
   readonly flag?: string;
   readonly env: string;
   readonly type: SettingType;
-  /** What stands for the value in usage; a setting without one is a switch. */
+  /** Placeholder for the value in the help; a setting without one is a switch. */
   readonly argument?: string;
-  /** As a flag would give it; empty for none. */
+  /** The default as a flag would give it; empty for none. */
   readonly default: string;
+  /** Shown in the help and in docs/operating.md. */
   readonly meaning: string;
 }
 
@@ -60,7 +62,7 @@ export interface SettingGroup {
 }
 
 const IDENTITY: SettingGroup = {
-  title: "What it is",
+  title: "Server",
   settings: [
     {
       name: "config",
@@ -69,7 +71,7 @@ const IDENTITY: SettingGroup = {
       type: "path",
       argument: "FILE",
       default: "",
-      meaning: "a JSON file with settings; flags and variables win over it",
+      meaning: "JSON file with settings; flags and variables take precedence over it",
     },
     {
       name: "data-dir",
@@ -78,7 +80,7 @@ const IDENTITY: SettingGroup = {
       type: "path",
       argument: "DIR",
       default: "./data",
-      meaning: "the folder that holds everything; made when it is absent",
+      meaning: "folder that holds all data; created if it is absent",
     },
     {
       name: "namespace",
@@ -87,7 +89,7 @@ const IDENTITY: SettingGroup = {
       type: "text",
       argument: "LABEL",
       default: "default",
-      meaning: "the namespace of this Big Peer in paths of the management API",
+      meaning: "namespace of this Big Peer in paths of the management API",
     },
     {
       name: "name",
@@ -96,13 +98,13 @@ const IDENTITY: SettingGroup = {
       type: "text",
       argument: "LABEL",
       default: "big-peer",
-      meaning: "the name of this Big Peer in paths of the management API",
+      meaning: "name of this Big Peer in paths of the management API",
     },
   ],
 };
 
 const DATA_API: SettingGroup = {
-  title: "The data API",
+  title: "Data API",
   settings: [
     {
       name: "port",
@@ -111,7 +113,7 @@ const DATA_API: SettingGroup = {
       type: "number",
       argument: "N",
       default: "8080",
-      meaning: "the port of the HTTP API; 0 picks a free one",
+      meaning: "port of the data API and of sync; 0 picks a free port",
     },
     {
       name: "host",
@@ -120,7 +122,7 @@ const DATA_API: SettingGroup = {
       type: "text",
       argument: "ADDRESS",
       default: "127.0.0.1",
-      meaning: "the address to listen on; 0.0.0.0 for all",
+      meaning: "address of the data API; 0.0.0.0 for all interfaces",
     },
     {
       name: "tls-cert",
@@ -129,7 +131,8 @@ const DATA_API: SettingGroup = {
       type: "path",
       argument: "FILE",
       default: "",
-      meaning: "the certificate (PEM, with its chain) for HTTPS; together with --tls-key",
+      meaning:
+        "certificate (PEM, with its chain) for HTTPS on the data and management ports; requires --tls-key",
     },
     {
       name: "tls-key",
@@ -138,7 +141,7 @@ const DATA_API: SettingGroup = {
       type: "path",
       argument: "FILE",
       default: "",
-      meaning: "the private key (PEM) of the certificate",
+      meaning: "private key (PEM) of --tls-cert",
     },
     {
       name: "public-url",
@@ -148,7 +151,7 @@ const DATA_API: SettingGroup = {
       argument: "URL",
       default: "",
       meaning:
-        "what clients put before /api/v4, for links in answers; else taken from each request",
+        "URL that clients put before /api/v4, used for links in answers; by default derived from each request",
     },
     {
       name: "cors-origins",
@@ -157,7 +160,8 @@ const DATA_API: SettingGroup = {
       type: "list",
       argument: "LIST",
       default: "loopback",
-      meaning: "web pages that may call: origins with commas between, loopback, * for all, or none",
+      meaning:
+        "origins of web pages that may call the server, separated by commas; or loopback, none, or * for all",
     },
     {
       name: "trusted-proxies",
@@ -167,13 +171,13 @@ const DATA_API: SettingGroup = {
       argument: "LIST",
       default: "",
       meaning:
-        "proxies whose X-Forwarded-For is believed: addresses and ranges (10.0.0.0/8) with commas between",
+        "proxies whose X-Forwarded-For the server trusts: addresses and ranges (10.0.0.0/8), separated by commas",
     },
   ],
 };
 
 const MANAGEMENT: SettingGroup = {
-  title: "The management API",
+  title: "Management API",
   settings: [
     {
       name: "management-port",
@@ -183,7 +187,7 @@ const MANAGEMENT: SettingGroup = {
       argument: "N",
       default: "8081",
       meaning:
-        "the port of the management API; the one behind --port unless that is 8080; 0 picks a free one, off leaves it away",
+        "port of the management API; if --port is not 8080, the default is the port after it; 0 picks a free port; off disables it",
     },
     {
       name: "management-host",
@@ -192,7 +196,8 @@ const MANAGEMENT: SettingGroup = {
       type: "text",
       argument: "ADDRESS",
       default: "127.0.0.1",
-      meaning: "the address of the management API; any but loopback needs an admin token",
+      meaning:
+        "address of the management API; an address other than loopback requires an admin token",
     },
     {
       name: "admin-token",
@@ -200,13 +205,13 @@ const MANAGEMENT: SettingGroup = {
       type: "text",
       argument: "TEXT",
       default: "",
-      meaning: "the bearer token that the management API asks for; at least 16 characters",
+      meaning: "bearer token that the management API requires; at least 16 characters",
     },
   ],
 };
 
 const REPLICATION: SettingGroup = {
-  title: "Links to other Big Peers",
+  title: "Replication with other Big Peers",
   settings: [
     {
       name: "replication-port",
@@ -216,7 +221,7 @@ const REPLICATION: SettingGroup = {
       argument: "N",
       default: "4040",
       meaning:
-        "the port to which other Big Peers connect; the second behind --port unless that is 8080; open while there is a replication secret; 0 picks a free one, off leaves it away",
+        "port that accepts links of other Big Peers, open while a replication secret is set; if --port is not 8080, the default is the second port after it; 0 picks a free port; off disables it",
     },
     {
       name: "replication-host",
@@ -225,7 +230,7 @@ const REPLICATION: SettingGroup = {
       type: "text",
       argument: "ADDRESS",
       default: "127.0.0.1",
-      meaning: "the address of the replication port; 0.0.0.0 for all",
+      meaning: "address of the replication port; 0.0.0.0 for all interfaces",
     },
     {
       name: "replication-secret",
@@ -234,7 +239,7 @@ const REPLICATION: SettingGroup = {
       argument: "TEXT",
       default: "",
       meaning:
-        "what Big Peers prove to each other that they know, for all apps without one of their own; at least 16 characters",
+        "shared secret for replication, for apps that have none of their own; at least 16 characters",
     },
     {
       name: "replication-tls-cert",
@@ -244,7 +249,7 @@ const REPLICATION: SettingGroup = {
       argument: "FILE",
       default: "",
       meaning:
-        "the certificate (PEM, with its chain) of this Big Peer: links are encrypted; together with --replication-tls-key",
+        "certificate (PEM, with its chain) of this Big Peer, for encrypted links; requires --replication-tls-key",
     },
     {
       name: "replication-tls-key",
@@ -253,7 +258,7 @@ const REPLICATION: SettingGroup = {
       type: "path",
       argument: "FILE",
       default: "",
-      meaning: "the private key (PEM) of that certificate",
+      meaning: "private key (PEM) of --replication-tls-cert",
     },
     {
       name: "replication-tls-ca",
@@ -263,13 +268,13 @@ const REPLICATION: SettingGroup = {
       argument: "FILE",
       default: "",
       meaning:
-        "certificates (PEM) that must have signed those of other Big Peers, of who connects as well",
+        "CA bundle (PEM) that verifies other Big Peers, inbound and outbound; requires --replication-tls-cert",
     },
   ],
 };
 
 const BOUNDS: SettingGroup = {
-  title: "Apps and their bounds",
+  title: "Apps and limits",
   settings: [
     {
       name: "app-idle",
@@ -278,7 +283,7 @@ const BOUNDS: SettingGroup = {
       type: "number",
       argument: "S",
       default: "600",
-      meaning: "seconds after which the store of an app that nobody uses is closed",
+      meaning: "seconds without use after which the store of an app is closed",
     },
     {
       name: "app-grace",
@@ -287,7 +292,7 @@ const BOUNDS: SettingGroup = {
       type: "number",
       argument: "S",
       default: "604800",
-      meaning: "seconds that the data of a deleted app is kept",
+      meaning: "seconds that the data of a deleted app is kept; until then the app can be restored",
     },
     {
       name: "statement-timeout",
@@ -296,7 +301,8 @@ const BOUNDS: SettingGroup = {
       type: "number",
       argument: "MS",
       default: "30000",
-      meaning: "milliseconds that a statement may take before it is stopped with 408; up to 60000",
+      meaning:
+        "time limit of a statement in milliseconds, up to 60000; a statement over the limit returns 408",
     },
     {
       name: "transaction-wait",
@@ -306,7 +312,7 @@ const BOUNDS: SettingGroup = {
       argument: "MS",
       default: "1000",
       meaning:
-        "milliseconds that a request waits for the transaction in X-SERVICE-TXN-ID; up to 30000",
+        "milliseconds that a request waits for the transaction in X-SERVICE-TXN-ID, up to 30000",
     },
     {
       name: "webhook-timeout",
@@ -315,7 +321,8 @@ const BOUNDS: SettingGroup = {
       type: "number",
       argument: "MS",
       default: "10000",
-      meaning: "milliseconds that the webhook of an auth provider may take to answer; up to 60000",
+      meaning:
+        "time limit for the answer of an auth provider's webhook in milliseconds, up to 60000",
     },
     {
       name: "remote-timeout",
@@ -324,7 +331,7 @@ const BOUNDS: SettingGroup = {
       type: "number",
       argument: "MS",
       default: "10000",
-      meaning: "milliseconds that a statement may take on a connected peer; up to 60000",
+      meaning: "time limit of a remote statement on each device in milliseconds, up to 60000",
     },
     {
       name: "attachment-size-max",
@@ -333,7 +340,7 @@ const BOUNDS: SettingGroup = {
       type: "number",
       argument: "BYTES",
       default: "268435456",
-      meaning: "the largest attachment that may be uploaded",
+      meaning: "size of the largest attachment that clients may upload, in bytes",
     },
     {
       name: "attachment-grace",
@@ -351,13 +358,14 @@ const BOUNDS: SettingGroup = {
       type: "number",
       argument: "N",
       default: "10000",
-      meaning: "peers that may be connected at a time, over all apps; up to 1000000",
+      meaning:
+        "number of small peers that may be connected at the same time, over all apps; up to 1000000",
     },
   ],
 };
 
 const OPERATION: SettingGroup = {
-  title: "Logs and the clock",
+  title: "Logs and clock",
   settings: [
     {
       name: "log-level",
@@ -366,7 +374,7 @@ const OPERATION: SettingGroup = {
       type: "text",
       argument: "LEVEL",
       default: "info",
-      meaning: "debug (every request), info, warn or error",
+      meaning: "lowest level that is logged: debug (every request), info, warn or error",
     },
     {
       name: "log-format",
@@ -383,7 +391,7 @@ const OPERATION: SettingGroup = {
       env: "BIGPEER_ACCEPT_CLOCK",
       type: "switch",
       default: "0",
-      meaning: "confirms a wall clock that is far after the last write; give it once",
+      meaning: "confirms a wall clock that is far ahead of the last write; use it for one start",
     },
   ],
 };
