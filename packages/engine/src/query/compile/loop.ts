@@ -9,7 +9,7 @@
 import { setField } from "@bigpeer/protocol";
 import type { Evaluate, Frame, Run } from "../frame/frame.ts";
 import type { Binding, ComprehensionNode, Expression, QuantifierNode } from "../syntax/tree.ts";
-import { sortedKeys } from "../value/compare.ts";
+import { orderedKeys } from "../value/compare.ts";
 import {
   type Datum,
   Failure,
@@ -128,7 +128,7 @@ function eachElement(container: PresentDatum, isDeep: boolean, visit: Visit): bo
   if (!isDatumObject(container)) return false;
   const keys = Object.keys(container);
   spend(keys.length / KEYS_PER_STEP);
-  sortedKeys(keys);
+  orderedKeys(keys);
   for (const key of keys) {
     const element = container[key] as PresentDatum;
     if (visit(element, key) || (isDeep && eachElement(element, true, visit))) return true;
