@@ -34,6 +34,13 @@ export function* budgeted<T>(steps: Steps<T>, budget: Budget): Steps<T> {
 /** What takes less is not counted: most reads do. */
 const COUNTED_MS = 1;
 
+/**
+ * Slices that go on may have taken this before another read begins in the same pass: as much as those of
+ * two passes usually take, and less than a long row. Else whoever reads one document would wait for each
+ * slice of those who read all.
+ */
+const FURTHER_MS_MAX: number = 3 * SLICE_MS;
+
 /** Turns as those see them who take them. */
 export type TurnTaking = Pick<Turns, "take" | "wait">;
 
@@ -48,9 +55,11 @@ export class Turns {
   /** Those of each owner, in the order in which it is the owners' turn. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isGoing = false;
-  /** What first slices took since the last pause, and what the one of those that wait took. */
+  /** What first slices took in this pass of the host's loop or the one before, and what others took. */
   #firstMs = 0;
   #furtherMs = 0;
+  /** No other read begins before one has gone on. */
+  #isFull = false;
 
   /** `pause` lets everything else that waits have its turn; `elapsed` is a clock that never goes back. */
   constructor(pause: () => Promise<void>, elapsed: () => number) {
@@ -65,7 +74,7 @@ export class Turns {
   take<T>(steps: Steps<T>, budget: Budget, held: Held, owner?: string): T | Promise<T> {
     let isHeld = false;
     try {
-      if (this.#firstMs + this.#furtherMs < SLICE_MS) {
+      if (this.#mayBegin()) {
         const { done, value } = this.#slice(steps, budget, true);
         if (done === true) return value;
       }
@@ -74,6 +83,10 @@ export class Turns {
     } finally {
       if (!isHeld) held.close();
     }
+  }
+
+  #mayBegin(): boolean {
+    return !this.#isFull && this.#firstMs < SLICE_MS && this.#furtherMs < FURTHER_MS_MAX;
   }
 
   /** The same turns for one of several stores: an owner is none of the same name elsewhere. */
@@ -122,16 +135,14 @@ export class Turns {
     }
   }
 
+  /** Counts it until a whole pass of the host's loop is over: a pause may end in the one at hand. */
   #count(ms: number, isFirst: boolean): void {
-    const isCounting = this.#firstMs + this.#furtherMs > 0;
-    if (isFirst) this.#firstMs += ms;
-    else this.#furtherMs += ms;
-    if (isCounting || ms === 0) return;
-    const forget = (): void => {
-      this.#firstMs = 0;
-      this.#furtherMs = 0;
+    const add = (more: number): void => {
+      if (isFirst) this.#firstMs += more;
+      else this.#furtherMs += more;
     };
-    // A pause of the host ends in the pass of its loop in which it was asked for, where others begin.
+    add(ms);
+    const forget = (): void => add(-ms);
     this.#pause()
       .then(() => this.#pause())
       .then(forget, forget);
@@ -150,10 +161,11 @@ export class Turns {
   async #go(): Promise<void> {
     this.#isGoing = true;
     while (this.#waiting.size > 0) {
-      const isSpent = this.#firstMs >= SLICE_MS;
       await this.#pause();
-      // Those that have begun had this turn: nobody goes on in it.
-      if (isSpent || this.#firstMs >= SLICE_MS) await this.#pause();
+      // Those that have begun had this pass: nobody goes on in it, and none begins until one went on.
+      this.#isFull = this.#firstMs >= SLICE_MS;
+      while (this.#firstMs >= SLICE_MS) await this.#pause();
+      this.#isFull = false;
       this.#next()?.();
     }
     this.#isGoing = false;

@@ -148,11 +148,12 @@ test("all that begin between two pauses have one slice together; the others wait
 });
 
 /** Pauses that end when the test says so, and a clock that work moves on. */
-function paused(): {
+function paused(rowMs = 75): {
   turns: Turns;
   budget: Budget;
   row: (name: string) => Steps<string>;
-  turn: () => Promise<string[]>;
+  turn: (between?: () => void) => Promise<string[]>;
+  doneNow: () => readonly string[];
 } {
   let now = 0;
   let waiting: (() => void)[] = [];
@@ -161,26 +162,27 @@ function paused(): {
   const elapsed = (): number => now;
   const row = function* row(name: string): Steps<string> {
     for (let i = 0; i < 3; i++) {
-      now += 75;
+      now += rowMs;
       done.push(name);
       if (i < 2) yield;
     }
     return name;
   };
-  /** All pauses of this turn end; what was done in it. */
-  const turn = async (): Promise<string[]> => {
+  /** All pauses of this turn end, and what comes between two of them is done; what was done in it. */
+  const turn = async (between?: () => void): Promise<string[]> => {
     const ending = waiting;
     waiting = [];
     for (const end of ending) {
       end();
       for (let i = 0; i < 20; i++) await Promise.resolve();
+      between?.();
     }
     const before = done;
     done = [];
     return before;
   };
   const budget = new Budget({ elapsed, timeMsMax: 1_000_000, bytesMax: 1000 });
-  return { turns: new Turns(pause, elapsed), budget, row, turn };
+  return { turns: new Turns(pause, elapsed), budget, row, turn, doneNow: () => done };
 }
 
 test("a long row that begins and one that goes on are not of one turn", async () => {
@@ -206,6 +208,32 @@ test("a long row that begins before a pause and one that begins right after it a
   expect(await turn()).toHaveLength(1);
   for (let i = 0; i < 40; i++) await turn();
   expect(await Promise.all([first, second])).toEqual(["a", "b"]);
+});
+
+test("a slice that goes on for no longer than a slice lets others begin in the same pass", async () => {
+  const { turns, budget, row, turn, doneNow } = paused(10);
+  const held = { close: () => {} };
+  const long = Promise.resolve(turns.take(row("long"), budget, held));
+  for (let i = 0; i < 4 && !(await turn()).includes("long"); i++);
+  for (let i = 0; i < 4 && !(await turn()).includes("long"); i++);
+  const other = turns.take(row("other"), budget, held);
+  expect(doneNow()).toEqual(["other"]);
+  for (let i = 0; i < 20; i++) await turn();
+  expect(await Promise.all([long, other])).toEqual(["long", "other"]);
+});
+
+test("a long row is counted until a whole pass is over, whatever was counted before it", async () => {
+  const { turns, budget, row, turn } = paused();
+  const held = { close: () => {} };
+  const all: Promise<string>[] = [];
+  const begin = (): void => {
+    if (all.length < 12) all.push(Promise.resolve(turns.take(row("a"), budget, held)));
+  };
+  const doneInTurns: string[][] = [];
+  begin();
+  for (let i = 0; i < 100; i++) doneInTurns.push(await turn(begin));
+  expect(await Promise.all(all)).toHaveLength(12);
+  expect(doneInTurns.filter((done) => done.length > 1)).toEqual([]);
 });
 
 test("a row that is ended because it took too long has had the turn of the others that begin", async () => {
