@@ -6,10 +6,17 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../packages/protocol/src/error.ts";
+import type { FieldChecks } from "../packages/protocol/src/sync/field-check.ts";
+import {
+  LINK_FIELDS,
+  PEER_FIELDS,
+  SERVER_FIELDS,
+} from "../packages/protocol/src/sync/message-fields.ts";
 import { SETTINGS } from "../packages/server/src/settings.ts";
 import {
   checkErrorCodes,
   checkLinks,
+  checkMessages,
   checkRules,
   checkSettings,
   checkVariables,
@@ -42,6 +49,25 @@ test("every error code has an entry in docs/errors.md, and every entry means a c
 test("every setting has a row in docs/operating.md as the code has it, and every row means one", () => {
   expect(SETTINGS.length).toBeGreaterThan(0);
   expect(checkSettings(SETTINGS, getDocument("docs/operating.md"))).toEqual([]);
+});
+
+test("every message of sync has a table in docs/sync-protocol.md with its fields as the code has them", () => {
+  // A link adds a field to ping; its other messages are those of peers and servers.
+  const kinds: { readonly [kind: string]: FieldChecks } = {
+    ...PEER_FIELDS,
+    ...SERVER_FIELDS,
+    ...LINK_FIELDS,
+  };
+  const messages = Object.entries(kinds).map(([kind, fields]) => {
+    const names = Object.entries(fields).map(([name, check]) =>
+      "optional" in check ? `${name}?` : name,
+    );
+    return [kind, names] as const;
+  });
+  expect(messages.length).toBeGreaterThan(30);
+  expect(checkMessages(Object.fromEntries(messages), getDocument("docs/sync-protocol.md"))).toEqual(
+    [],
+  );
 });
 
 test("every relative link in a document leads somewhere", () => {
@@ -116,6 +142,17 @@ test("a setting without a row, a row that differs and a row of nothing are found
     "docs/operating.md:1: expected | port | --port N | BIGPEER_PORT | 1 | a |, " +
       "found | port | --port N | BIGPEER_PORT | 2 | a |",
     "docs/operating.md:4: there is no setting data-size",
+  ]);
+});
+
+test("a message without a table, a field that is missing and one that is not required are found", () => {
+  const rows =
+    "| field | type | required |\n| `a` | text | required |\n| `b` | text | required |\n";
+  const document = plant("docs/a.md", `#### ping\n\n${rows}\n#### pong\n\n${rows}`);
+  const messages = { ping: ["a", "b"], pong: ["a", "b?", "c"], bye: ["a"] };
+  expect(checkMessages(messages, document)).toEqual([
+    "docs/a.md:7: expected a, b?, c, found a, b",
+    "docs/a.md:1: the message bye has no table",
   ]);
 });
 

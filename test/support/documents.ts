@@ -128,6 +128,23 @@ function settingRow({ name, flag, argument, env, default: value, meaning }: Sett
   return `| ${name} | ${signature} | ${env} | ${value === "" ? "none" : value} | ${meaning} |`;
 }
 
+/** Fields of the messages of a protocol by kind; `name?` for an optional one. */
+export type MessageFieldNames = { readonly [kind: string]: readonly string[] };
+
+/** Each message has a table under a heading of its kind, whose rows are its fields in their order. */
+export function checkMessages(messages: MessageFieldNames, document: SourceFile): string[] {
+  return Object.entries(messages).flatMap(([kind, fields]) => {
+    const found = new RegExp(`^#### ${kind}$`, "m").exec(document.text);
+    if (found === null) return [`${document.path}:1: the message ${kind} has no table`];
+    const place = `${document.path}:${lineAt(document.text, found.index)}`;
+    const section = document.text.slice(found.index + found[0].length).split(/^#/m)[0] ?? "";
+    const rows = [...section.matchAll(/^\| `(\w+)` \|.*\| (required|optional) \|/gm)];
+    const names = rows.map(([, name, need]) => (need === "optional" ? `${name}?` : `${name}`));
+    if (names.join() === fields.join()) return [];
+    return [`${place}: expected ${fields.join(", ")}, found ${names.join(", ")}`];
+  });
+}
+
 /** Relative links lead to files, and their #fragments to headings. */
 export function checkLinks(
   documents: readonly SourceFile[],

@@ -76,7 +76,7 @@ test("the status of a login names the user and the end of the session", async ()
 });
 
 test.runIf(isFullSize)(
-  "[S7] a session is renewed before its end: the connection stays, and no subscription starts over",
+  "[S66] a session is renewed before its end: the connection stays, and no subscription starts over",
   {
     timeout: SESSIONS_MS,
   },

@@ -69,7 +69,7 @@ test("[S7] a token that expires ends the session of a peer within a second", asy
   expect(late).toBeLessThan(WITHIN_MS);
 });
 
-test("[S7] a key that is revoked ends the session of a peer within a second", async () => {
+test("[S67] a key that is revoked ends the session of a peer within a second", async () => {
   const server = await startRealServer();
   const { peer, name } = await connectedWith(server, reading("true"));
   await server.running.registry.keys.remove(server.content.appId, name, SERVER);

@@ -110,7 +110,7 @@ test("ten thousand addresses are remembered, then the one that failed first is f
   expect(clock.failed.retryAfterSeconds(addressOf(1))).toBe(60);
 });
 
-test("[S48] the secret of a link passes from a throttled address if it was proven there within a day", () => {
+test("[S83] the secret of a link passes from a throttled address if it was proven there within a day", () => {
   const clock = new Clock();
   expect(clock.failed.admits("10.0.0.1", "known")).toBe(true);
   clock.fail("10.0.0.1", 21);

@@ -248,7 +248,7 @@ test("[S55] who owes a piece for five minutes is left, however alive the link is
   });
 });
 
-test("[S55] a side knows from which collections the other one follows something", async () => {
+test("[S89] a side knows from which collections the other one follows something", async () => {
   const { link } = await pair(false);
   const wire = link();
   await turns();

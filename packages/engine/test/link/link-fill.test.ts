@@ -100,7 +100,7 @@ function wantedOf(wire: LinkWire): unknown[] {
 }
 
 describe("a fill that is cut", () => {
-  test("[S54] goes on behind what was merged: cut again and again, each document crosses once", async () => {
+  test("[S88] goes on behind what was merged: cut again and again, each document crosses once", async () => {
     await insert(a, 400);
     let crossed = 0;
     let cuts = 0;
@@ -123,7 +123,7 @@ describe("a fill that is cut", () => {
   });
 
   test.runIf(isFullSize)(
-    "[S54] goes on also where the follower was killed: what was under way crosses again",
+    "[S88] goes on also where the follower was killed: what was under way crosses again",
     async () => {
       await insert(a, 400);
       const limits = { batches: 2, batchDocuments: 10 };
@@ -229,7 +229,7 @@ describe("a fill that is cut", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("rule 8: puts nothing aside that it never had, however long it was cut", async () => {
+  test("[S87] puts nothing aside that it never had, however long it was cut", async () => {
     await insert(a, 60);
     await b.put("cars", { _id: "own", n: 1 });
     await b.execute("DELETE FROM cars WHERE _id = 'own'");
@@ -256,7 +256,7 @@ describe("a fill that is cut", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("[S52] [S54] does not count what was held back, nor what came behind it", async () => {
+  test("[S86] [S88] does not count what was held back, nor what came behind it", async () => {
     a = await linkedStore("a", { streams: { pieceDocuments: 10 } });
     await insert(a, 10, { n: 1, text: "x".repeat(2000) });
     await a.put("cars", ...Array.from({ length: 20 }, (_, i) => ({ _id: idOf(20 + i), n: 1 })));
@@ -299,7 +299,7 @@ describe("a first fill that is not the only one", () => {
     return wire;
   }
 
-  test("[S50] [S51] asks for what came before, where its query was removed and added again", async () => {
+  test("[S85] [S51] asks for what came before, where its query was removed and added again", async () => {
     const wire = await begun();
     wire.dial.link.configure({});
     await a.put("cars", { _id: "1", color: "red" });
@@ -311,7 +311,7 @@ describe("a first fill that is not the only one", () => {
     expect(shown(b)).toEqual(shown(a));
   });
 
-  test("[S50] [S51] asks for what came over the link before, though that is not over yet", async () => {
+  test("[S85] [S51] asks for what came over the link before, though that is not over yet", async () => {
     const first = await begun();
     first.cut();
     await a.put("cars", { _id: "1", color: "red" });
@@ -323,7 +323,7 @@ describe("a first fill that is not the only one", () => {
     expect(shown(b)).toEqual(shown(a));
   });
 
-  test("[S50] [S51] asks for what came before, where it begins anew because the log was cut", async () => {
+  test("[S85] [S51] asks for what came before, where it begins anew because the log was cut", async () => {
     const wire = await begun({ waitingBytes: 1 });
     await turns();
     await a.put("cars", { _id: "1", color: "red" });
@@ -354,7 +354,7 @@ describe("a fill that is not the first", () => {
     await a.store.maintain();
   }
 
-  test("[S54] goes on as well, though nothing changed, and makes few transactions of it", async () => {
+  test("[S88] goes on as well, though nothing changed, and makes few transactions of it", async () => {
     await lost();
     const before = b.store.txnId;
     const first = await cutAfter(3, { queries, limits: { batchDocuments: 10 } });
@@ -368,7 +368,7 @@ describe("a fill that is not the first", () => {
     expect(states(b)).toEqual({ ...rest, "0003": left });
   });
 
-  test("[S54] though nothing changed its cursor is written now and then, so it goes on after a kill", async () => {
+  test("[S88] though nothing changed its cursor is written now and then, so it goes on after a kill", async () => {
     await lost({ isChanged: false });
     const goesOn: boolean[] = [];
     let made = 0;
@@ -386,7 +386,7 @@ describe("a fill that is not the first", () => {
     expect(made).toBeLessThanOrEqual(3);
   });
 
-  test("[S50] [S54] asks again for what was not answered before the cut", async () => {
+  test("[S85] [S88] asks again for what was not answered before the cut", async () => {
     await lost();
     let pieces = 0;
     const isCut = (message: LinkMessage): boolean =>
@@ -402,7 +402,7 @@ describe("a fill that is not the first", () => {
     expect(states(b)).toEqual(states(a));
   });
 
-  test("[S50] [S54] does not ask again for what was answered", async () => {
+  test("[S85] [S88] does not ask again for what was answered", async () => {
     await lost();
     const first = follow(b, a, { queries }, { isCut: ({ t }) => t === "complete" });
     await until(() => first.isOver);

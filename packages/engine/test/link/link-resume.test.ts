@@ -93,7 +93,7 @@ describe("cursors", () => {
     );
   });
 
-  test("[S51] what stopped matching while the log was lost is asked for, and comes once more", async () => {
+  test("[S51] [S85] what stopped matching while the log was lost is asked for, and comes once more", async () => {
     const queries = { cars: ["n < 10"] };
     const first = follow(b, a, { queries });
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 }, { _id: "3", n: 1 });
@@ -257,7 +257,7 @@ describe("configuration", () => {
 });
 
 describe("clocks", () => {
-  test("[S52] what is too far ahead is held back with what follows on its stream, and comes when the clock is there", async () => {
+  test("[S86] what is too far ahead is held back with what follows on its stream, and comes when the clock is there", async () => {
     const wire = follow(b, a, { queries: { cars: ["true"], boats: ["true"] } });
     await a.put("cars", { _id: "1", n: 1 });
     await settled([a, b], [wire]);
@@ -285,7 +285,7 @@ describe("clocks", () => {
     expect(problems(b.storage)).toEqual([]);
   });
 
-  test("[S52] what came before it is merged, and other streams of the same transaction are", async () => {
+  test("[S86] what came before it is merged, and other streams of the same transaction are", async () => {
     const wire = follow(b, a, { queries: { cars: ["true"], boats: ["true"] } });
     await settled([a, b], [wire]);
     a.platform.nowMs += 3_600_000;
@@ -302,7 +302,7 @@ describe("clocks", () => {
 });
 
 describe("outages and forgotten deletes", () => {
-  test("rule 8: documents older than the horizon come over a link that is in step", async () => {
+  test("[S52] documents older than the horizon come over a link that is in step", async () => {
     await a.put("cars", { _id: "old", color: "blue" }, { _id: "gone", color: "blue" });
     await b.put("cars", { _id: "own", color: "blue" });
     await b.execute("DELETE FROM cars WHERE _id = 'own'");
@@ -320,7 +320,7 @@ describe("outages and forgotten deletes", () => {
     expect(wire.dial.link.status().pulled.stale).toBe(0);
   });
 
-  test("rule 8: after an outage longer than the horizon a delete that is forgotten is not undone", async () => {
+  test("[S87] after an outage longer than the horizon a delete that is forgotten is not undone", async () => {
     await a.put("cars", { _id: "1", n: 1 }, { _id: "2", n: 1 });
     const first = followBoth(b, a);
     await settled([a, b], [first]);
@@ -348,7 +348,7 @@ describe("outages and forgotten deletes", () => {
     for (const { storage } of [a, b]) expect(problems(storage)).toEqual([]);
   });
 
-  test("rule 8: a floor that one store has forgotten and the other has not makes no transaction", async () => {
+  test("[S52] a floor that one store has forgotten and the other has not makes no transaction", async () => {
     const b2 = await linkedStore("b", {
       store: { retention: { ...DEFAULT_RETENTION, horizonMs: 90 * DAY_MS } },
     });

@@ -188,7 +188,7 @@ describe("who is there", () => {
     }
   });
 
-  test("[S48] a wrong proof, no secret and another app are answered alike, and only after the proof where it says something", () => {
+  test("[S83] a wrong proof, no secret and another app are answered alike, and only after the proof where it says something", () => {
     const wrong = said({ t: "proof", proof: new Uint8Array(32) });
     const signed: LinkSessionEvent = { kind: "signed", side: "dial", proof: proofOf("dial") };
     const none: LinkSessionEvent = { kind: "signed", side: "dial", proof: undefined };
@@ -208,7 +208,7 @@ describe("who is there", () => {
     expect(ended(begun("dial"), ...events)).toEqual(["unauthorized", UNKNOWN]);
   });
 
-  test("[S48] another version is told, before anything is proved", () => {
+  test("[S83] another version is told, before anything is proved", () => {
     const hello = said({ ...HELLO_OF_DIAL, version: SYNC_VERSION + 1 });
     const message = `expected version ${SYNC_VERSION} of the protocol, found ${SYNC_VERSION + 1}`;
     expect(ended(begun("accept"), hello)).toEqual(["version", message]);
@@ -307,7 +307,7 @@ describe("what is followed", () => {
     expect([...(state as LinkedState).follows.keys()]).toEqual([2]);
   });
 
-  test("[S52] what is held is asked for again when the wall clock is there", () => {
+  test("[S86] what is held is asked for again when the wall clock is there", () => {
     const { state } = run(following(), EVENTS["held"] ?? tickOf());
     const early = { ...NOW, wallMs: 1_999_999 };
     expect(linkStep(state, tickOf(), early).actions).toEqual([]);
@@ -337,7 +337,7 @@ describe("what is served", () => {
     ]);
   });
 
-  test("[S10] two queries with one filter are one stream, which begins anew with the second", () => {
+  test("[S69] two queries with one filter are one stream, which begins anew with the second", () => {
     const second = said({ ...MESSAGES.subscribe, id: 2 });
     const { state, actions } = run(serving().state, second, { kind: "served", id: 2, ...STREAM });
     expect(kindsOf(actions)).toBe("send subscribed, send subscribed");
@@ -348,7 +348,7 @@ describe("what is served", () => {
     ]);
   });
 
-  test("[S9] an id that is in use is malformed, more than the bounds are too large", () => {
+  test("[S9] [S68] an id that is in use is malformed, more than the bounds are too large", () => {
     expect(byeOf(run(serving().state, said(MESSAGES.subscribe)))?.code).toBe("malformed");
     const many: LinkSessionEvent[] = Array.from({ length: 1000 }, (_, i) =>
       said({ ...MESSAGES.subscribe, id: i + 1 }),

@@ -69,7 +69,7 @@ async function putOld({ store }: LinkedStore, id: string): Promise<void> {
   );
 }
 
-test("[S51] it is looked for what is held when all that came before the piece is merged", async () => {
+test("[S85] it is looked for what is held when all that came before the piece is merged", async () => {
   const { a, b, disk } = await followedOnce();
   const wire = follow(b, a, { queries });
   await settled([a, b], [wire]);
@@ -86,7 +86,7 @@ test("[S51] it is looked for what is held when all that came before the piece is
   expect(shown(b)).toEqual(shown(a));
 });
 
-test("[S52] [S54] no cursor counts an answer that is held back", async () => {
+test("[S86] [S54] no cursor counts an answer that is held back", async () => {
   const { a, b, disk } = await followedOnce();
   a.platform.nowMs += HOUR_MS;
   await a.put("cars", { _id: "1", color: "red" });
@@ -133,7 +133,7 @@ test("[S54] no cursor counts an answer that is not durable", async () => {
   expect(shown(restarted)).toEqual(shown(a));
 });
 
-test("[S52] [S54] a link that ends writes no cursor of a query that was held meanwhile", async () => {
+test("[S86] [S54] a link that ends writes no cursor of a query that was held meanwhile", async () => {
   const { a, b, disk } = await followedOnce();
   a.platform.nowMs += HOUR_MS;
   await a.put("cars", { _id: "1", color: "red" });

@@ -68,7 +68,7 @@ test("[S48] a side without a secret neither proves anything nor believes it", as
   expect(endOf(accept.wire.dial.events)).toEqual([["unauthorized", UNKNOWN]]);
 });
 
-test("[S48] another app is answered like another secret", async () => {
+test("[S83] another app is answered like another secret", async () => {
   const { wire } = await meet({ app: "other" }, {});
   expect(endOf(wire.dial.events)).toEqual([["unauthorized", UNKNOWN]]);
   expect(endOf(wire.accept.events)).toEqual([["unauthorized", UNKNOWN]]);

@@ -166,7 +166,7 @@ test("[S29] a copy that nobody knew of shares what both had, and forks where the
   for (const { storage } of [pair, copy]) expect(problems(storage)).toEqual([]);
 });
 
-test("[S29] copies whose site is forked by another take a site each: what both had counts for each", async () => {
+test("[S75] copies whose site is forked by another take a site each: what both had counts for each", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await uploadAll(pair);
@@ -191,7 +191,7 @@ test("[S29] copies whose site is forked by another take a site each: what both h
   expect(counterAt(pair)).toBe(4 + 3 + 3);
 });
 
-test("[S29] what forks under a former site goes before what was written since, in its order", async () => {
+test("[S75] what forks under a former site goes before what was written since, in its order", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   const unknown = await copyOf(pair, { isKnown: false });
@@ -213,7 +213,7 @@ test("[S29] what forks under a former site goes before what was written since, i
   expect(problems(copy.storage)).toEqual([]);
 });
 
-test("[S33] times that were wrong are corrected under every site, with the same numbers", async () => {
+test("[S78] times that were wrong are corrected under every site, with the same numbers", async () => {
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + 48 * HOUR;
@@ -259,7 +259,7 @@ test.each([
   [true, "that knows to be one"],
   [false, "that nobody knew of"],
 ])(
-  "[S33] times that were certain stay, whatever the clock of a copy shows (%s: a copy %s; seed 503845)",
+  "[S78] times that were certain stay, whatever the clock of a copy shows (%s: a copy %s; seed 503845)",
   async (isKnown) => {
     for (const offsetMs of [24 * HOUR, -90_000, 9000 * 24 * HOUR]) {
       const pair = await peerPair();
@@ -292,7 +292,7 @@ test("[S33] a clock that is always wrong by the same is corrected as it writes, 
   expect(await copy.peer.seal(offsetMs - 300, 10)).toEqual(sealed);
 });
 
-test("[S33] what a former life wrote offline has the clock of that life: a copy on another device counts once", async () => {
+test("[S78] what a former life wrote offline has the clock of that life: a copy on another device counts once", async () => {
   const pair = await peerPair();
   await reopen(pair);
   await write(pair, insert("a"));

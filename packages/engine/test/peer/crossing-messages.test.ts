@@ -25,7 +25,7 @@ async function sendAll({ wire }: ExplainedPeer): Promise<void> {
 }
 
 test.each([{ isHeard: true }, { isHeard: false }])(
-  "[S28] [S35] a write shows on whose subscription ends when rights have changed, heard of: $isHeard",
+  "[S74] [S35] a write shows on whose subscription ends when rights have changed, heard of: $isHeard",
   async ({ isHeard }) => {
     const peer = await openExplained({ authority: READS });
     peer.sync.start();
@@ -47,7 +47,7 @@ test.each([{ isHeard: true }, { isHeard: false }])(
   },
 );
 
-test("[S13] a comparison is answered also when its subscription has ended: the next one waits for it", async () => {
+test("[S70] a comparison is answered also when its subscription has ended: the next one waits for it", async () => {
   const peer = await openExplained({ limits: { resumeTransactions: 0 } });
   await peer.put({ _id: "x", n: 1 });
   peer.sync.start();
@@ -70,7 +70,7 @@ test("[S13] a comparison is answered also when its subscription has ended: the n
   await peer.close();
 });
 
-test("[S13] the answer to a comparison that was ended does not count for the next one", async () => {
+test("[S70] the answer to a comparison that was ended does not count for the next one", async () => {
   const peer = await openExplained({});
   await peer.put({ _id: "x", n: 1 });
   peer.sync.start();
@@ -264,7 +264,7 @@ function gatedPause(): {
   };
 }
 
-test("[S21] a subscription whose filter no right has changed keeps its documents when it ends", async () => {
+test("[S71] a subscription whose filter no right has changed keeps its documents when it ends", async () => {
   for (const isQuiet of [true, false]) {
     const peer = await openExplained({ authority: READS });
     await peer.put({ _id: "x", n: 1 });

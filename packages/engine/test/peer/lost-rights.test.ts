@@ -61,7 +61,7 @@ async function refuseAll({ peer }: PeerPair): Promise<void> {
   }
 }
 
-test("[S21] what a subscription covers that is not permitted any more is let go of, and its cursor", async () => {
+test("[S71] what a subscription covers that is not permitted any more is let go of, and its cursor", async () => {
   const pair = await filled("a", "b");
   const { peer, key } = pair;
   await peer.store.transact((transaction) => transaction.apply([change("b")]));
@@ -229,7 +229,7 @@ test("[S21] the same where the store did not take that they go: then they go wit
   expect(held(pair)).toEqual([]);
 });
 
-test("[S21] a subscription that was whole under the new rights keeps its documents when it ends", async () => {
+test("[S71] a subscription that was whole under the new rights keeps its documents when it ends", async () => {
   const pair = await filled("a");
   const { peer, key, server } = pair;
   await welcome(pair, OTHER_RIGHTS);

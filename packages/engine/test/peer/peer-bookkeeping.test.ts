@@ -49,7 +49,7 @@ test("[S30] all that a restored server lacks is offered again at once", async ()
   await peer.close();
 });
 
-test("[S33] all that was written with a wrong clock is stamped anew at once", async () => {
+test("[S78] all that was written with a wrong clock is stamped anew at once", async () => {
   const peer = await openExplained();
   await writeOffline(peer, 20, 20);
   peer.platform.nowMs += 5000;

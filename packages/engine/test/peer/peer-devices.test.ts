@@ -243,7 +243,7 @@ test("[S46] the end of a connection stops what was running; the next one has the
   expect(script.sent).toEqual([{ t: "answer", id: 1, items: [], end: END }]);
 });
 
-test("[S7] a renewal that failed is tried again while the token is good", () => {
+test("[S66] a renewal that failed is tried again while the token is good", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   script.wait(540_000);
   script.hear({ t: "pong", ping: 1, now: 1 });
@@ -263,7 +263,7 @@ test("[S7] a renewal that failed is tried again while the token is good", () => 
   expect(script.take({ kind: "unrenewed" })).toEqual([]);
 });
 
-test("[S7] a renewal that failed when there is a new token already is not tried again", () => {
+test("[S66] a renewal that failed when there is a new token already is not tried again", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   script.wait(540_000);
   script.tick();

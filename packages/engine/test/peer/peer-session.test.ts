@@ -134,7 +134,7 @@ test("[S6] what was sent before a bye counts: it stays the work of the store", (
   expect(script.take({ kind: "applied", batch: {}, wants })).toEqual([]);
 });
 
-test("[S7] a token is renewed before it ends, once", () => {
+test("[S66] a token is renewed before it ends, once", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   script.wait(540_000 - 1);
   script.hear({ t: "pong", ping: 1, now: 1 });
@@ -152,7 +152,7 @@ test("[S7] a token is renewed before it ends, once", () => {
   expect(summary(script.tick())).toBe("renew, wakeAt");
 });
 
-test("[S7] a token that seems to be over already is renewed once a second, not all the time", () => {
+test("[S66] a token that seems to be over already is renewed once a second, not all the time", () => {
   const script = new SessionScript().idle({ expires: WALL + 600_000 });
   // The clock of the server was set back: by the offset that is known its tokens have ended.
   script.hear({ t: "rights", rights: RIGHTS, expires: WALL - 1 });
@@ -300,7 +300,7 @@ test("[S11] on the next connection the subscriptions go out again, with the curs
   expect(summary(script.hear(documents(FILTER, 1)))).toBe("apply");
 });
 
-test("[S13] what a comparison shows to be missing is asked for, and the last piece is marked", () => {
+test("[S13] [S70] what a comparison shows to be missing is asked for, and the last piece is marked", () => {
   const script = new SessionScript().idle().follow("tasks", 1, FILTER);
   const first = { t: "versions", filter: FILTER, list: [[1, 5]], range: { through: 1 } } as const;
   script.hear(first);
@@ -441,7 +441,7 @@ test("[S16] what is gathered is bounded: beyond it the peer comes back and resum
   ]);
 });
 
-test("[S10] subscriptions with one filter share its frames, and both are complete with it", () => {
+test("[S69] subscriptions with one filter share its frames, and both are complete with it", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.take({ kind: "subscribe", key: "same", query: "select * from tasks", args: {} });
   // The server starts the stream over for both.
@@ -509,7 +509,7 @@ test("[S20] when the rights change, what was not permitted is asked for again", 
   expect(script.of("rights").map(({ rights }) => rights)).toEqual([OTHER_FILTER]);
 });
 
-test("[S21] [S13] an ended subscription keeps its cursor; what is on its way means nothing, but that comparisons are answered", () => {
+test("[S21] [S70] an ended subscription keeps its cursor; what is on its way means nothing, but that comparisons are answered", () => {
   const script = new SessionScript().idle().followLive("tasks", 1, FILTER);
   script.hear(documents(FILTER, 1));
   script.take({ kind: "unsubscribe", key: "tasks" });

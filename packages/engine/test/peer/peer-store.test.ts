@@ -244,7 +244,7 @@ function tell({ peer }: PeerPair, entry: DocumentEntry): Promise<unknown> {
   return peer.apply({ parts: [], outcomes: [], told: [["c", entry]] });
 }
 
-test("[S28] what came for nobody any more is taken where it is held, and only there (seed 22002624)", async () => {
+test("[S74] what came for nobody any more is taken where it is held, and only there (seed 22002624)", async () => {
   const pair = await peerPair();
   await write(pair, insert("a", { n: 1 }));
   const answer = await uploadBare(pair);

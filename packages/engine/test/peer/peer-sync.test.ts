@@ -131,7 +131,7 @@ test("[S27] a refused upload is told of, its effect is gone, and the next one go
   await peer.sync.close();
 });
 
-test("[S29] after a fork the writes go out again, under the new site and from number 1", async () => {
+test("[S75] after a fork the writes go out again, under the new site and from number 1", async () => {
   const peer = await peerRig();
   await peer.runner.execute({ statement: "INSERT INTO tasks VALUES ({'_id': 'x', 'n': 1})" });
   const old = peer.store.site;
@@ -284,7 +284,7 @@ test("[S1] what is no message ends the connection with bye, and the peer comes b
   await peer.sync.close();
 });
 
-test("[S7] a token that is about to end is renewed on the connection", async () => {
+test("[S66] a token that is about to end is renewed on the connection", async () => {
   const peer = await peerRig();
   peer.tokens.push("first", "second");
   peer.sync.start();
@@ -295,7 +295,7 @@ test("[S7] a token that is about to end is renewed on the connection", async () 
   await peer.sync.close();
 });
 
-test("[S7] the token that the server has already is not sent again", async () => {
+test("[S66] the token that the server has already is not sent again", async () => {
   const peer = await peerRig();
   peer.tokens.push("only", "only", "other");
   peer.sync.start();
@@ -341,7 +341,7 @@ test.each(["permission.denied", "config.invalid"] as const)(
   },
 );
 
-test("[S7] a renewal that fails is tried again before the token ends; a refused one is not", async () => {
+test("[S66] a renewal that fails is tried again before the token ends; a refused one is not", async () => {
   const expires = START_MS + 100_000;
   for (const [fault, count] of [
     [new Error("not now"), 1],

@@ -83,7 +83,7 @@ test("[S28] outcomes are applied in one batch with the changes of their transact
   ]);
 });
 
-test("[S28] what came for a subscription that is ended then is told to the store: outcomes count on it", () => {
+test("[S74] what came for a subscription that is ended then is told to the store: outcomes count on it", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open().followLive("tasks", 1, filter);
   script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
@@ -101,7 +101,7 @@ test("[S28] what came for a subscription that is ended then is told to the store
   expect(script.of("apply")).toEqual([]);
 });
 
-test("[S28] so is what comes for one that ended before the peer heard that it began", () => {
+test("[S74] so is what comes for one that ended before the peer heard that it began", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open();
   script.take({ kind: "subscribe", key: "tasks", query: "q", args: {} });
@@ -122,7 +122,7 @@ test("[S28] so is what comes for one that ended before the peer heard that it be
   expect(script.of("apply")).toEqual([]);
 });
 
-test("[S28] [S20] so is what comes for an ended one that began anew with other rights", () => {
+test("[S74] [S20] so is what comes for an ended one that began anew with other rights", () => {
   const [filter, other] = [new Uint8Array(16), new Uint8Array(16).fill(2)];
   const script = new SessionScript().open().followLive("tasks", 1, filter);
   script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
@@ -134,7 +134,7 @@ test("[S28] [S20] so is what comes for an ended one that began anew with other r
   expect(toldBy(script)).toEqual([[["tasks", ["drop", 2]]]]);
 });
 
-test("[S28] [S21] what an ended subscription left on its way counts for nobody where no upload is in flight", () => {
+test("[S74] [S21] what an ended subscription left on its way counts for nobody where no upload is in flight", () => {
   const filter = new Uint8Array(16);
   const script = new SessionScript().open().followLive("tasks", 1, filter);
   script.take({ kind: "unsubscribe", key: "tasks" });
@@ -142,7 +142,7 @@ test("[S28] [S21] what an ended subscription left on its way counts for nobody w
   expect(script.of("apply")).toEqual([]);
 });
 
-test("[S29] a fork stops the uploads behind it; then the new site is named and they go on", () => {
+test("[S75] a fork stops the uploads behind it; then the new site is named and they go on", () => {
   const script = new SessionScript().open();
   script.take({ kind: "sealed", uploads: sealed(1, 4), isAll: true });
   script.hear({ t: "forked", site: SITE, number: 3 });
@@ -166,7 +166,7 @@ test("[S29] a fork stops the uploads behind it; then the new site is named and t
   expect(numbers(script)).toEqual([1, 2]);
 });
 
-test("[S29] what the store had sealed while a fork was found is not sent under the old site", () => {
+test("[S75] what the store had sealed while a fork was found is not sent under the old site", () => {
   const script = new SessionScript().open();
   script.take({ kind: "sealed", uploads: [upload(1)], isAll: true });
   script.take({ kind: "pending" });

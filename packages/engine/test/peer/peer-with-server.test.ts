@@ -84,7 +84,7 @@ test("[S16] what one peer writes comes to the other, and has its outcome", async
   await closeAll(wire, a, b);
 });
 
-test("[S28] [S35] a write whose subscription ends while its outcome is on its way shows on", async () => {
+test("[S74] [S35] a write whose subscription ends while its outcome is on its way shows on", async () => {
   for (let arrived = 0, isOver = false; !isOver; arrived++) {
     const { store, platform } = await openStore();
     const admission = { authority: undefined, credential: "key" };
@@ -113,7 +113,7 @@ test("[S28] [S35] a write whose subscription ends while its outcome is on its wa
 });
 
 test.each([{ isKnown: true }, { isKnown: false }])(
-  "[S28] [S35] so does one whose subscription ends before it was heard that it began (seed 22000069): $isKnown",
+  "[S74] [S35] so does one whose subscription ends before it was heard that it began (seed 22000069): $isKnown",
   async ({ isKnown }) => {
     for (let arrived = 0, isOver = false; !isOver; arrived++) {
       const { store, platform } = await openStore();

@@ -44,7 +44,7 @@ test("[S33] [K60] number, times and digest are durable when they are handed out,
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S33] times of a clock that was wrong are corrected, in order, before they are sealed", async () => {
+test("[S78] times of a clock that was wrong are corrected, in order, before they are sealed", async () => {
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + 48 * HOUR;
@@ -63,7 +63,7 @@ test("[S33] times of a clock that was wrong are corrected, in order, before they
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S33] times stay above all that the writer had seen", async () => {
+test("[S78] times stay above all that the writer had seen", async () => {
   const pair = await peerPair();
   const { key } = pair.peer.subscription(ALL);
   await serverWrite(pair, insert("a", { n: 1 }));
@@ -78,7 +78,7 @@ test("[S33] times stay above all that the writer had seen", async () => {
   expect(pair.server.read((snapshot) => snapshot.get("c", "a")?.fields)).toEqual({ n: 2 });
 });
 
-test("[S33] a clock that was set right in between leaves no time in the future", async () => {
+test("[S78] a clock that was set right in between leaves no time in the future", async () => {
   const pair = await peerPair();
   const right = pair.platform.nowMs;
   pair.platform.nowMs = right + HOUR;
@@ -93,7 +93,7 @@ test("[S33] a clock that was set right in between leaves no time in the future",
   expect(problems(pair.storage)).toEqual([]);
 });
 
-test("[S29] a fork takes a new site and numbers anew what has no outcome", async () => {
+test("[S75] a fork takes a new site and numbers anew what has no outcome", async () => {
   const pair = await peerPair();
   await write(pair, insert("a"));
   await uploadAll(pair);

@@ -154,7 +154,7 @@ test("[S21] a subscription that ended keeps its documents and its cursor", async
   expect(pair.peer.subscription(ALL).cursor).toEqual(cursor);
 });
 
-test("[S21] when rights change, what no active subscription covers is let go of, cursors too", async () => {
+test("[S71] when rights change, what no active subscription covers is let go of, cursors too", async () => {
   const pair = await filled("a", "b");
   const { peer, key } = pair;
   const some = peer.subscription(SOME, { n: 0 }).key;

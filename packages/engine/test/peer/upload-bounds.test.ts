@@ -35,7 +35,7 @@ async function uploadBytes(pair: PeerPair): Promise<string[]> {
 }
 
 test.runIf(isFullSize)(
-  "[S33] a transaction whose lists and objects no server would read is refused when it is written",
+  "[S79] a transaction whose lists and objects no server would read is refused when it is written",
   async () => {
     const pair = await peerPair();
     const before = dump(pair.storage);
@@ -52,7 +52,7 @@ test.runIf(isFullSize)(
 );
 
 test.runIf(isFullSize)(
-  "[S24] a transaction that is too large for one upload is refused, and nothing of it is written",
+  "[S79] a transaction that is too large for one upload is refused, and nothing of it is written",
   async () => {
     const pair = await peerPair();
     await write(pair, insert("before", {}));

@@ -71,7 +71,7 @@ test("[S31] a write whose time is certain has its effect once, however many copi
   expect(brokenBy([`${SITE}/1`, `${OTHER}/1`], [])).toMatch("a write has its effect once: #p.1");
 });
 
-test("[S29] what a disk had not sent goes along with a fork of the site that it was written under", () => {
+test("[S75] what a disk had not sent goes along with a fork of the site that it was written under", () => {
   const restamped = [...writes.unsent(copy, SITE, sent)];
   expect(restamped).toEqual([TAG]);
   expect([...writes.unsent(copy, OTHER, sent)]).toEqual([]);
@@ -79,13 +79,13 @@ test("[S29] what a disk had not sent goes along with a fork of the site that it 
   expect(brokenBy([`${OTHER}/1`, `${THIRD}/1`], restamped)).toBe(undefined);
 });
 
-test("[S29] what a disk had sent does not lie behind what it is told to be forked", () => {
+test("[S75] what a disk had sent does not lie behind what it is told to be forked", () => {
   send(copy);
   expect([...writes.unsent(copy, SITE, sent)]).toEqual([]);
   expect([...writes.unsent(disk, SITE, sent)]).toEqual([TAG]);
 });
 
-test("[S29] a fork gives a write as many effects as stores hold it, and no more", () => {
+test("[S75] a fork gives a write as many effects as stores hold it, and no more", () => {
   const names = [`${SITE}/1`, `${OTHER}/1`, `${THIRD}/1`];
   expect(brokenBy(names, [TAG])).toMatch("a write has its effect once: #p.1");
 });

@@ -69,7 +69,7 @@ test("[S57] each piece of a fill names the transaction as of which all up to its
   expect(subscription.isLive).toBe(false);
 });
 
-test("[S57] a fill that was cut goes on behind the last piece, and is complete at its end alone", async () => {
+test("[S72] a fill that was cut goes on behind the last piece, and is complete at its end alone", async () => {
   const cut = await cutAfter(2);
   const receiver = await comeBack(cut);
   expect(cut.subscription.mode).toBe("fill");
@@ -81,7 +81,7 @@ test("[S57] a fill that was cut goes on behind the last piece, and is complete a
   expect(Object.keys(cut.subscription.fields)).toEqual([...IDS, "g"]);
 });
 
-test("[S57] of a fill whose last piece has come only the changes since are told", async () => {
+test("[S72] of a fill whose last piece has come only the changes since are told", async () => {
   const cut = await cutAfter(4);
   expect(cut.subscription.cursor?.after).toBe(undefined);
   await cut.put("cars", car("bb"));
@@ -143,7 +143,7 @@ const AWAY: readonly (readonly [what: string, statements: readonly string[], tol
 ];
 
 test.each(AWAY)(
-  "[S57] what changed in the part that had come is told when a fill goes on: %s",
+  "[S72] what changed in the part that had come is told when a fill goes on: %s",
   async (_, statements, expected) => {
     const cut = await cutAfter(2);
     for (const statement of statements) await cut.execute(statement);
@@ -156,7 +156,7 @@ test.each(AWAY)(
   },
 );
 
-test("[S57] one that may not be read any more is dropped from the part that had come", async () => {
+test("[S72] one that may not be read any more is dropped from the part that had come", async () => {
   const mine = authorityOf({ cars: ["owner == 1"] });
   const { execute, receiver: open } = await openStreams({ limits: { pieceDocuments: 1 } });
   for (const id of ["a", "b", "c"]) {
@@ -210,7 +210,7 @@ const ANEW: readonly (readonly [
 ];
 
 test.each(ANEW)(
-  "[S57] where a fill goes on, and where all is compared or begun anew: %s",
+  "[S72] where a fill goes on, and where all is compared or begun anew: %s",
   async (what, change, mode, first) => {
     const logCount = what.includes("floor") ? 5 : DEFAULT_RETENTION.logCount;
     const retention = { ...DEFAULT_RETENTION, logCount };
@@ -230,7 +230,7 @@ test.each(ANEW)(
   },
 );
 
-test("[S57] [S10] with somebody else on its stream a fill does not go on: it begins anew for both", async () => {
+test("[S72] [S69] with somebody else on its stream a fill does not go on: it begins anew for both", async () => {
   const cut = await cutAfter(2);
   const receiver = cut.receiver();
   const other = new Subscription(RED);
@@ -242,7 +242,7 @@ test("[S57] [S10] with somebody else on its stream a fill does not go on: it beg
   expect(Object.keys(cut.subscription.fields)).toEqual(IDS);
 });
 
-test("[S57] a fill may be cut again and again, and each document is sent once", async () => {
+test("[S72] a fill may be cut again and again, and each document is sent once", async () => {
   const cut = await cutAfter(1, { limits: { pieceDocuments: 1 } });
   const sent = ["a"];
   while (!cut.subscription.isLive) {

@@ -133,7 +133,7 @@ test("[S28] outcomes that are large together come in several rounds", async () =
   expect(receiver.ofKind("committed").map(({ outcomes }) => outcomes.length)).toEqual([2, 2, 2]);
 });
 
-test("[S10] more than a few subscriptions of a session to the same documents are not taken", async () => {
+test("[S68] more than a few subscriptions of a session to the same documents are not taken", async () => {
   const { store, platform } = await openStore();
   const admit = () => ({ authority: undefined, credential: "full" });
   const server = new SyncServer({ store, platform, appId: "app", admit });

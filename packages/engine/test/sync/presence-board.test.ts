@@ -273,7 +273,7 @@ describe("watching", () => {
     expect([view.hear(former.rest()).keys, view.total]).toEqual([["b"], 1]);
   });
 
-  test("[S41] those that came first are told of, and who is behind them moves up", async () => {
+  test("[S82] those that came first are told of, and who is behind them moves up", async () => {
     const { join, tick } = await openSyncServer({ limits: { toldPeers: 3 } });
     const watcher = watching(join("w"));
     const [a] = ["a", "b", "c", "d"].map((key) => join(key));
@@ -320,7 +320,7 @@ describe("watching", () => {
     expect(view.peers.get(19)?.metadata).toEqual({ filler, isLast: true });
   });
 
-  test("[S41] nothing is queued for one that does not read; it gets the whole list when it does", async () => {
+  test("[S82] nothing is queued for one that does not read; it gets the whole list when it does", async () => {
     const { join, tick } = await openSyncServer();
     const watcher = watching(join("w"));
     tick();
@@ -342,7 +342,7 @@ describe("watching", () => {
     expect([view.keys.length, view.lists]).toEqual([6, 2]);
   });
 
-  test("[S41] lists of many watchers are sent over several ticks", async () => {
+  test("[S82] lists of many watchers are sent over several ticks", async () => {
     const { join, tick } = await openSyncServer({ limits: { listBytes: 12_000 } });
     const watchers = Array.from({ length: 10 }, (_, i) => watching(join(`w${i}`)));
     const listed = (): number =>
@@ -471,7 +471,7 @@ async function settle({ platform }: SyncBench): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await platform.pause();
 }
 
-test("[S41] news for many are sent over several ticks, and what happens meanwhile is told together", async () => {
+test("[S82] news for many are sent over several ticks, and what happens meanwhile is told together", async () => {
   const newsBytes = 100_000;
   const bench = await openSyncServer({ limits: { newsBytes } });
   const watchers = Array.from({ length: 150 }, (_, i) => watching(bench.join(`w${i}`)));
@@ -510,7 +510,7 @@ test("[S41] news for many are sent over several ticks, and what happens meanwhil
   }
 });
 
-test("[S41] what waits for watchers that do not read is bounded for all of them together", async () => {
+test("[S82] what waits for watchers that do not read is bounded for all of them together", async () => {
   const limits = {
     unreadBytes: 400_000,
     newsBytes: 100_000,

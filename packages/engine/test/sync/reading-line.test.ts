@@ -24,7 +24,7 @@ function holdsOf(client: SyncClient): boolean[] {
   return holds;
 }
 
-test("[S1] what comes behind a message that takes long to read waits for it, and no more is read", async () => {
+test("[S64] what comes behind a message that takes long to read waits for it, and no more is read", async () => {
   const { join } = await openSyncServer();
   const client = join("a");
   const other = join("b");
@@ -40,7 +40,7 @@ test("[S1] what comes behind a message that takes long to read waits for it, and
   expect(holds).toEqual([true, false, true, false]);
 });
 
-test("[S1] one that is wrong after long reading ends its connection alone", async () => {
+test("[S64] one that is wrong after long reading ends its connection alone", async () => {
   const { join, faults, server } = await openSyncServer();
   const client = join("a");
   const other = join("b");
@@ -52,7 +52,7 @@ test("[S1] one that is wrong after long reading ends its connection alone", asyn
   expect(server.figures().sessions).toBe(1);
 });
 
-test("[S1] a connection that is gone is not read to the end", async () => {
+test("[S64] a connection that is gone is not read to the end", async () => {
   const { join, platform, server, faults } = await openSyncServer();
   const client = join("a");
   const later = join("b");
@@ -64,7 +64,7 @@ test("[S1] a connection that is gone is not read to the end", async () => {
   expect([server.figures().sessions, faults]).toEqual([1, []]);
 });
 
-test("[S1] messages that take long are read one at a time, also behind one that fails", async () => {
+test("[S64] messages that take long are read one at a time, also behind one that fails", async () => {
   const seen: string[] = [];
   function* reading(name: string, turns: number): Generator<void, string> {
     for (let i = 0; i < turns; i++) {
@@ -85,7 +85,7 @@ test("[S1] messages that take long are read one at a time, also behind one that 
   expect(seen).toEqual(["one", "one", "one", "bad", "bad", "two"]);
 });
 
-test("[S1] what nobody wants any more leaves the line when something new comes, not when it is its turn", async () => {
+test("[S64] what nobody wants any more leaves the line when something new comes, not when it is its turn", async () => {
   const steps: (() => void)[] = [];
   const line = new ReadingLine(() => new Promise((resolve) => steps.push(resolve)));
   function* endless(): Generator<void, string> {

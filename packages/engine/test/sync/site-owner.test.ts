@@ -79,7 +79,7 @@ test("[S58] `welcome` and `site` tell the number of uploads to the owner of a si
   expect(bench.faults).toEqual([]);
 });
 
-test("[S58] who writes as another's site is told to take a new one; what was taken before has its outcome", async () => {
+test("[S58] [S80] who writes as another's site is told to take a new one; what was taken before has its outcome", async () => {
   const bench = await openSyncServer();
   const peer = new SiteUploads(bench.platform);
   const ann = await join(bench, "ann", peer.site);
@@ -107,7 +107,7 @@ test("[S58] a session that is of another user from now on writes as nobody else"
   expect(await client.next("forked")).toEqual({ t: "forked", site: peer.site, number: 2 });
 });
 
-test("[S59] a site of which nothing was applied is forgotten after a day: its peer takes a new one", async () => {
+test("[S81] a site of which nothing was applied is forgotten after a day: its peer takes a new one", async () => {
   const bench = await openSyncServer();
   bench.admissions.set("ann", { authority: authorityOf({}, {}), credential: "ann" });
   const peer = new SiteUploads(bench.platform);

@@ -71,7 +71,7 @@ test("[S9] only SELECT * about one document at a time can be subscribed to", asy
   );
 });
 
-test("[S9] the arguments of a subscription have a bounded number of values", async () => {
+test("[S68] the arguments of a subscription have a bounded number of values", async () => {
   const { streams } = await openStreams();
   const query = "SELECT * FROM cars WHERE a IN :list";
   const listOf = (length: number): number[] => Array.from({ length }, (_, i) => i);
@@ -267,7 +267,7 @@ test("[S13] below the floor of the log versions are compared", async () => {
   expect(subscription.isLive).toBe(true);
 });
 
-test("[S13] complete waits until the peer has asked for all that it wants", async () => {
+test("[S70] complete waits until the peer has asked for all that it wants", async () => {
   const { put, follow } = await openStreams();
   await put("cars", car("a", "red"));
   const { receiver, subscription } = await follow(RED);

@@ -20,7 +20,7 @@ import {
   wordsOf,
 } from "../support/session-steps.ts";
 
-test("[S10] subscriptions with one filter share a stream until the last has left", () => {
+test("[S69] subscriptions with one filter share a stream until the last has left", () => {
   const second = run(OPEN, say({ ...SUBSCRIBE, id: 2 }), {
     kind: "followed",
     id: 2,
@@ -76,7 +76,7 @@ test("more subscriptions than are allowed are not taken, and the session goes on
   expect(step.state.phase).toBe("open");
 });
 
-test("[S9] queries and arguments that take too much together are not taken either", () => {
+test("[S68] queries and arguments that take too much together are not taken either", () => {
   const args = { a: "x".repeat(600) };
   const half = run(OPEN, say({ ...SUBSCRIBE, id: 2, args }));
   const step = run(half.state, say({ ...SUBSCRIBE, id: 3, args }));

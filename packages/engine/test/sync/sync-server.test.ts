@@ -256,7 +256,7 @@ describe("connection", () => {
     expect(server.figures()).toMatchObject({ connections: 0, sessions: 0, groups: 0 });
   });
 
-  test("[S7] a revoked key ends its sessions", async () => {
+  test("[S67] a revoked key ends its sessions", async () => {
     const { session } = await bench();
     const client = await session("ada");
     client.connection.changeRights(undefined);
@@ -485,7 +485,7 @@ describe("uploads", () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(["applied", "applied", "applied"]);
   });
 
-  test("[S26] an upload that is ahead of the clock is not taken, and the peer starts over", async () => {
+  test("[S76] an upload that is ahead of the clock is not taken, and the peer starts over", async () => {
     const { store, session, peer } = await bench();
     const client = await session();
     client.say(messageOf(peer.at(timeOfMs(START_MS + 86_400_000), [insert("a", {})])));

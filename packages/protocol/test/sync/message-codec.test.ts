@@ -350,7 +350,7 @@ function decodeTurns(bytes: Uint8Array): { message: PeerMessage; turns: number }
   }
 }
 
-test("[S1] a message that takes long to read is read in turns, and is the same", () => {
+test("[S64] a message that takes long to read is read in turns, and is the same", () => {
   const numbers = Array.from({ length: sized(200_000, 1_000_000) }, (_, i) => i % 20);
   const answer: PeerMessage = { t: "answer", id: 1, items: numbers };
   const { message, turns } = decodeTurns(encodeMessage(answer));
@@ -358,7 +358,7 @@ test("[S1] a message that takes long to read is read in turns, and is the same",
   expect(turns).toBeGreaterThan(sized(2, 10));
 });
 
-test("[S1] many ids that are wanted are looked at in turns", () => {
+test("[S64] many ids that are wanted are looked at in turns", () => {
   const ids = Array.from({ length: 50_000 }, (_, i) => [i % 20]);
   const want: PeerMessage = { t: "want", filter: new Uint8Array(16), ids };
   const { message, turns } = decodeTurns(encodeMessage(want));
@@ -366,7 +366,7 @@ test("[S1] many ids that are wanted are looked at in turns", () => {
   expect(turns).toBeGreaterThan(50);
 });
 
-test("[S1] a message that is quickly read is read at once", () => {
+test("[S64] a message that is quickly read is read at once", () => {
   fc.assert(
     fc.property(peerMessages, (message) => {
       const bytes = encodeMessage(message);
@@ -379,7 +379,7 @@ test("[S1] a message that is quickly read is read at once", () => {
   expect(decodeTurns(encodeMessage({ t: "answer", id: 1, items })).turns).toBe(1);
 });
 
-test("[S1] what is wrong with a message is found in turns as it is at once", () => {
+test("[S64] what is wrong with a message is found in turns as it is at once", () => {
   const many = Array.from({ length: sized(300_000, 500_000) }, () => 1);
   for (const wrong of [
     { t: "answer", id: 0, items: many },
@@ -396,7 +396,7 @@ test("[S1] what is wrong with a message is found in turns as it is at once", () 
   expect(failureOf(() => decodeTurns(bytes.slice(0, -1))).code).toBe("sync.malformed");
 });
 
-test("[S1] what a peer says of itself has bounds, and is not looked at beyond half a megabyte", () => {
+test("[S61] what a peer says of itself has bounds, and is not looked at beyond half a megabyte", () => {
   const metadata = { text: "x".repeat(600_000) };
   const { message } = failureOf(() =>
     decodePeerMessage(encodeMessage({ t: "metadata", metadata })),

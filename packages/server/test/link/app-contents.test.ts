@@ -108,7 +108,7 @@ test("[M36] only so many searches are waited for", async () => {
   expect(await contents.find("one more")).toBe("missing");
 });
 
-test("[S55] on behalf of a link others are asked, not that one, nor again for a while, nor while it is looked for", async () => {
+test("[S89] on behalf of a link others are asked, not that one, nor again for a while, nor while it is looked for", async () => {
   const [asking, other] = [new SpokenLink(), new SpokenLink()];
   const { contents, clock } = await openContents(asking, other);
   await contents.relay("a", asking);

@@ -345,7 +345,7 @@ test("[S55] what was spoilt by one partner is refused at its end, and comes whol
   expect((await asked).status).toBe(200);
 });
 
-test("[S55] a link gives what a document refers to that is in a collection it follows, and nothing else", async () => {
+test("[S89] a link gives what a document refers to that is in a collection it follows, and nothing else", async () => {
   const north = await LinkedServer.start();
   await north.replicate("POST", {});
   const followed = await put(north, Buffer.from("followed"));

@@ -65,7 +65,7 @@ test("a link that has lived starts this over, one that ended within a second doe
 });
 
 test.each(["unauthorized", "version", "duplicate"])(
-  "[S49] after %s it comes back at the slowest rate, also when the link had lived",
+  "[S84] after %s it comes back at the slowest rate, also when the link had lived",
   (code) => {
     const { dialler: made } = dialler();
     vi.advanceTimersByTime(0);

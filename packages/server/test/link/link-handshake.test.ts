@@ -99,7 +99,7 @@ test("[S48] who sends back what he was sent has proved nothing", async () => {
   expect(await errorCode(await calling(address))).toMatch(/^(unauthorized|malformed)$/);
 });
 
-test("[S48] a version that the other side does not speak is told on both sides", async () => {
+test("[S83] a version that the other side does not speak is told on both sides", async () => {
   const message = "expected version 1 of the protocol, found another";
   const address = await answering(() => ({ t: "bye", code: "version", message }));
   const south = await calling(address);
@@ -142,7 +142,7 @@ test("[S49] who has proved that it knows the secret is told the history, and not
   });
 });
 
-test("[S48] many wrong proofs from one address are told to stay away, and a right one that is new there waits", async () => {
+test("[S83] many wrong proofs from one address are told to stay away, and a right one that is new there waits", async () => {
   const north = await LinkedServer.start();
   await north.replicate("POST", {});
   const url = north.server.replicationUrl ?? "";

@@ -76,7 +76,7 @@ test("[S48] who knows the secret of an app is let in, with what was said before"
   expect(listener.incomingCount).toBe(0);
 });
 
-test("[S48] a wrong secret, an app that is not here and one without a secret are answered alike", async () => {
+test("[S83] a wrong secret, an app that is not here and one without a secret are answered alike", async () => {
   const { listener, refused } = await open();
   const answers = [];
   for (const app of [APP, OTHER, "no app at all", ""]) {
@@ -120,7 +120,7 @@ test("[S48] a proof is good for one side: that of the one who accepts is none of
   expect(proven).toEqual([]);
 });
 
-test("[S48] another version is told so, whatever the app", async () => {
+test("[S83] another version is told so, whatever the app", async () => {
   const { listener } = await open();
   for (const app of [APP, OTHER]) {
     const caller = await LinkCaller.dial(listener.url);
@@ -321,7 +321,7 @@ test("who failed too often is told when to come back", async () => {
   expect(await caller.next()).toEqual(bye);
 });
 
-test("[S48] a right proof of an address that is throttled is answered as a wrong one", async () => {
+test("[S83] a right proof of an address that is throttled is answered as a wrong one", async () => {
   const { listener, proven } = await open(42_000, false);
   const caller = await LinkCaller.dial(listener.url);
   await caller.prove(APP, SECRET);

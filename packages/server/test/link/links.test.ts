@@ -109,7 +109,7 @@ test("[S56] a replication that is deleted, and an app that is, end their links",
   await vi.waitFor(async () => expect(await north.links()).toEqual([]));
 });
 
-test("[S49] two that dial each other have one link, which serves what both name", async () => {
+test("[S84] two that dial each other have one link, which serves what both name", async () => {
   const north = await LinkedServer.start();
   const south = await LinkedServer.start();
   const queriesByCollection = ALL_CARS;
@@ -224,7 +224,7 @@ test("a server that closes says so, and the other side waits for it", async () =
   }, 10_000);
 });
 
-test("[S48] another secret is refused; both sides can see it, and nothing was moved", async () => {
+test("[S83] another secret is refused; both sides can see it, and nothing was moved", async () => {
   const north = await LinkedServer.start();
   const south = await LinkedServer.start({ replicationSecret: "another-secret-than-that" });
   await north.put("cars", BLUE);
@@ -257,7 +257,7 @@ test("[S48] another secret is refused; both sides can see it, and nothing was mo
   }
 });
 
-test("[S48] an app that is not on the other side is refused like a wrong secret", async () => {
+test("[S83] an app that is not on the other side is refused like a wrong secret", async () => {
   const north = await LinkedServer.start({}, "11111111-2222-4333-8444-555555555555");
   const south = await LinkedServer.start();
   await north.replicate("POST", {});

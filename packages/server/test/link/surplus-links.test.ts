@@ -10,14 +10,14 @@ const link = (side: RivalLink["side"], partner: string, linkedMs: number): Rival
   return { side, partner, linkedMs };
 };
 
-test("[S49] of two links the one stays that the store with the smaller history has dialled", () => {
+test("[S84] of two links the one stays that the store with the smaller history has dialled", () => {
   const dialled = link("dial", "m", 2);
   const accepted = link("accept", "m", 1);
   expect(surplusLinks("a", [accepted, dialled], 3)).toEqual([accepted]);
   expect(surplusLinks("z", [accepted, dialled], 3)).toEqual([dialled]);
 });
 
-test("[S49] both sides end the same one, whichever that is", () => {
+test("[S84] both sides end the same one, whichever that is", () => {
   assert(
     property(string({ minLength: 1 }), string({ minLength: 1 }), (one, other) => {
       pre(one !== other);

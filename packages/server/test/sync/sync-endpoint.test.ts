@@ -123,7 +123,7 @@ test("[S2] a connection without a hello is ended after five seconds", async () =
   });
 });
 
-test("[S2] peers of one address without a credential are bounded, and silent ones give way", async () => {
+test("[S65] peers of one address without a credential are bounded, and silent ones give way", async () => {
   const syncConnectionsMax = SYNC_NEWCOMERS.perAddressMax + 2;
   const served = await serveSync({ syncConnectionsMax }, { isClockStopped: true });
   const { url, pass, apiKey } = served;
@@ -146,7 +146,7 @@ test("[S2] peers of one address without a credential are bounded, and silent one
   expect(samples.get('bigpeer_sync_refused_total{reason="newcomers"}')).toBeGreaterThanOrEqual(3);
 });
 
-test("[S2] peers of one credential leave room for others", async () => {
+test("[S65] peers of one credential leave room for others", async () => {
   const { url, apiKey, server, appId } = await serveSync({ syncConnectionsMax: 4 });
   const peers = [];
   for (let i = 0; i < 3; i++) {

@@ -147,7 +147,7 @@ test("[S28] an upload is answered, and seen by others", async () => {
   expect(samples.get(`bigpeer_sync_uploads_total{${app},outcome="applied"}`)).toBe(1);
 });
 
-test("[S7] the sessions of a key that is deleted end, and those of others go on", async () => {
+test("[S67] the sessions of a key that is deleted end, and those of others go on", async () => {
   const served = await serveSync();
   const key = await permit(served, "till", FULL_PERMISSIONS);
   const one = await welcomed(served, key);
@@ -166,7 +166,7 @@ test("[S7] the sessions of a key that is deleted end, and those of others go on"
   expect((await other.nextOf("pong")).ping).toBe(5);
 });
 
-test("[S7] the text of before of a rotated key has its grace, and no longer", async () => {
+test("[S67] the text of before of a rotated key has its grace, and no longer", async () => {
   const served = await serveSync();
   const key = await permit(served, "till", FULL_PERMISSIONS);
   const client = await welcomed(served, key);
@@ -237,7 +237,7 @@ test("[S20] when the permissions of a key change, what may not be read any more 
   expect(client.all.filter(({ t }) => t === "rights")).toHaveLength(1);
 });
 
-test("[S7] a session ends when its app is deleted, and the app is closed without waiting", async () => {
+test("[S67] a session ends when its app is deleted, and the app is closed without waiting", async () => {
   const served = await serveSync();
   const { registry, apps } = served.server;
   const client = await welcomed(served, served.apiKey);
@@ -279,7 +279,7 @@ test("[S7] a session ends with its token, unless the peer has sent a new one bef
   expect(long.isClosed).toBe(false);
 });
 
-test("[S7] when a provider changes, so do the rights of the users that it has named", async () => {
+test("[S67] when a provider changes, so do the rights of the users that it has named", async () => {
   const served = await serveSync();
   await provide(served, "blue");
   const client = await welcomed(served, userToken(served, "ann", 600));

@@ -106,7 +106,7 @@ const PING: Buffer = Buffer.concat([Buffer.of(0x89, 0x80 | 125, 0, 0, 0, 0), Buf
 const MEGABYTE: number = 1024 * 1024;
 
 test.runIf(isFullSize)(
-  "[S1] after the end nothing more is kept, and little is read until the client is cut",
+  "[S63] after the end nothing more is kept, and little is read until the client is cut",
   async () => {
     const maker = new ChannelMaker(64 * MEGABYTE);
     const { channel, client, events, socket } = await connectTo(maker);
@@ -124,7 +124,7 @@ test.runIf(isFullSize)(
   },
 );
 
-test("[S1] a hello in many fragments is refused before they take much memory", async () => {
+test("[S62] a hello in many fragments is refused before they take much memory", async () => {
   const maker = new ChannelMaker(64 * MEGABYTE);
   const { client, events } = await connectTo(maker);
   client.write(fragments(HELLO_PIECES_MAX + 1));
@@ -132,7 +132,7 @@ test("[S1] a hello in many fragments is refused before they take much memory", a
   expect(events).toEqual([`malformed expected a hello in at most ${HELLO_PIECES_MAX} pieces`]);
 });
 
-test("[S1] pings before hello are bounded as well, and of many at once one is answered", async () => {
+test("[S62] pings before hello are bounded as well, and of many at once one is answered", async () => {
   const maker = new ChannelMaker(64 * MEGABYTE);
   const early = await connectTo(maker);
   const empty = Buffer.of(0x89, 0x80, 0, 0, 0, 0);
@@ -151,7 +151,7 @@ test("[S1] pings before hello are bounded as well, and of many at once one is an
   expect(socket.bytesWritten - before).toBeLessThan(200);
 });
 
-test("[S1] what stands behind the end in a chunk is not given to the library", async () => {
+test("[S63] what stands behind the end in a chunk is not given to the library", async () => {
   const maker = new ChannelMaker(64 * MEGABYTE);
   const { channel, client, events, socket } = await connectTo(maker);
   channel.trust();
@@ -195,7 +195,7 @@ test("[S1] fragments take room for more than their bytes, and give it back with 
   expect([events, other.events]).toEqual([["message 5001", "message 3"], ["overfull"]]);
 });
 
-test("[S1] a message has a bounded number of fragments", async () => {
+test("[S62] a message has a bounded number of fragments", async () => {
   const maker = new ChannelMaker(64 * MEGABYTE);
   const { channel, client, events } = await connectTo(maker);
   channel.trust();

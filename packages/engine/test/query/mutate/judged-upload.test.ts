@@ -204,7 +204,7 @@ test("[S26] only contents that the session brought or may read are referred to",
   expect(await ada(OWN, OWN, edit)).toBe("applied");
 });
 
-test("[S26] a document that grew too large is refused, without its size for who may not read it", async () => {
+test("[S73] a document that grew too large is refused, without its size for who may not read it", async () => {
   const { ada, as, peer } = await bench();
   const half = "x".repeat(DOCUMENT_SIZE_MAX / 2 + 1);
   expect(await as(undefined, peer.next(set("his", "a", half)))).toBe("applied");
@@ -237,7 +237,7 @@ test("[S26] a rule that takes too long refuses the upload", async () => {
   expect(outcomeOf(answer)).toBe("refused: the permissions took too long to judge the upload");
 });
 
-test("[S26] an upload that gives a document too many fields is refused", async () => {
+test("[S73] an upload that gives a document too many fields is refused", async () => {
   const { as, peer } = await bench();
   const fields = Object.fromEntries(
     Array.from({ length: DOCUMENT_FIELDS_MAX }, (_, i) => [`f${i}`, i]),
