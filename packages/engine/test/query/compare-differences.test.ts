@@ -41,6 +41,14 @@ const EXAMPLES: Readonly<Record<string, readonly [listed: Found, other: Found]>>
     statement("SELECT value FROM t", rows({}), error("Unexpected token t")),
     statement("SELECT list FROM t", rows({}), error("Unexpected token t")),
   ],
+  "minus before constants": [
+    statement(
+      "SELECT (-({'k': 1})) AS v FROM t",
+      rows({}),
+      error("`-({'k': 1}) is not supported`"),
+    ),
+    statement("SELECT (-({'k': 1})) AS v FROM t", rows({}), error("Unexpected token (")),
+  ],
   "constant keys": [
     statement("SELECT {1: 1} AS v FROM t", error("the key of an object is a string"), rows({})),
     statement("SELECT {1: 1} AS v FROM t", error("expected an expression"), rows({})),
@@ -142,6 +150,8 @@ test("the word missing beside AND, a NaN duration and rows of ANY in a filter ar
   );
   expect(findDifference(kept)?.name).toBe("ANY goes on");
   expect(findDifference({ ...kept, ours: kept.reference, reference: kept.ours })).toBeUndefined();
+  const negated = "SELECT _id FROM t WHERE (NOT (b AND missing))";
+  expect(findDifference({ ...kept, text: negated })?.name).toBe("AND hides a failure");
   const nested = column("[(b AND missing)]", { v: [false] }, { v: [null] });
   expect(findDifference(nested)?.name).toBe("AND hides a failure");
   expect(findDifference(column("duration_format(f)", {}, { v: "NaNs" }))?.name).toBe("nanoseconds");
