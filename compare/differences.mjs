@@ -129,7 +129,7 @@ export const DIFFERENCES = [
     reason:
       "`null IN x` is null and `missing IN x` MISSING, also where `x` fails; in the reference a call that fails in `x` fails.",
     isIt: (given) =>
-      isColumn(given, /\(.* IN /) &&
+      isColumn(given, /\(.* IN [a-z_]+\(/) &&
       changes(given, ({ v = null }, reference) => v === null && isFailure(reference)),
   },
   {
@@ -160,14 +160,14 @@ export const DIFFERENCES = [
     reason:
       "A whole float is taken where an integer is asked for (`repeat('a', 2.0)`): JSON has one number, and clients send 2 for 2.0.",
     isIt: (given) =>
-      INTEGER_PLACES.test(given.text) &&
+      isColumn(given, INTEGER_PLACES) &&
       WHOLE_FLOATS.test(given.text) &&
       changes(given, (ours, reference) => !isFailure(ours) && isFailure(reference)),
   },
 ];
 
 const INTEGER_PLACES =
-  /\b(?:round|substr|substring|repeat|lpad|rpad|array_flatten|array_insert|array_replace)\(|\)\[j\]/i;
+  /(?:round|substr|substring|SUBSTRING|repeat|lpad|rpad|array_flatten|array_insert|array_replace)\(|\(.*\)\[j\]/;
 
 /** What makes floats that may be whole. */
 const WHOLE_FLOATS =

@@ -142,6 +142,12 @@ test("each listed difference explains its outcomes, and not other ones of the sa
   }
 });
 
+test("what stands inside of another call is not explained by it", () => {
+  const inner = column("upper(repeat('a', 2.0) || 1)", { v: null }, {});
+  expect(findDifference(inner)).toBeUndefined();
+  expect(findDifference(column("(n IN a[1])", { v: null }, {}))).toBeUndefined();
+});
+
 test("the word missing beside AND, a NaN duration and rows of ANY in a filter are explained", () => {
   const kept = statement(
     "SELECT _id FROM t WHERE (ANY v IN x SATISFIES v END)",
