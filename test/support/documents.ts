@@ -139,7 +139,7 @@ export function checkMessages(messages: MessageFieldNames, document: SourceFile)
     const place = `${document.path}:${lineAt(document.text, found.index)}`;
     const section = document.text.slice(found.index + found[0].length).split(/^#/m)[0] ?? "";
     const rows = [...section.matchAll(/^\| `(\w+)` \|.*\| (required|optional) \|/gm)];
-    const names = rows.map(([, name, need]) => (need === "optional" ? `${name}?` : `${name}`));
+    const names = rows.map(([, name, need]) => (need === "optional" ? `${name}?` : name));
     if (names.join() === fields.join()) return [];
     return [`${place}: expected ${fields.join(", ")}, found ${names.join(", ")}`];
   });
