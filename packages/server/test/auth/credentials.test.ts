@@ -140,7 +140,7 @@ describe("[A1] a bearer token", () => {
     for (const { id } of [ONE, TWO]) expect(setting.find(both, id)).toMatchObject({ appId: id });
   });
 
-  test("that is about several apps needs one in the path, whatever was asked before", async () => {
+  test("[A25] that is about several apps needs one in the path, whatever was asked before", async () => {
     const setting = new Setting();
     const claims = { sub: "bob", exp: NOW_S + 600 };
     const both = secretToken({ ...claims, aud: [ONE.id, TWO.id] }, SECRET);

@@ -105,7 +105,7 @@ const ANONYMOUS = {
 };
 
 describe("[A12] an anonymous login", () => {
-  test("gives a session with the permission of the provider, for its length", async () => {
+  test("[A10] gives a session with the permission of the provider, for its length", async () => {
     await provide({ guest: ANONYMOUS });
     const login = await logIn("guest", "shared-by-all-of-us");
     expect(login.status).toBe(200);
@@ -237,7 +237,7 @@ describe("a login by a webhook", () => {
     expect(host.lines.join("\n")).not.toContain("token-of-ann");
   });
 
-  test("[A17] is not asked for an address with many wrong tokens, but for one that was accepted", async () => {
+  test("[A28] is not asked for an address with many wrong tokens, but for one that was accepted", async () => {
     const webhook = await answeringServer(() => ({ body: YES }));
     await provide({ hook: { type: "tokenWebhook", webhookUrl: webhook.url } });
     expect((await logIn("hook", "token-of-ann")).status).toBe(200);
@@ -264,7 +264,7 @@ describe("a login by a webhook", () => {
   });
 });
 
-describe("[A10] the body of a login", () => {
+describe("[A27] the body of a login", () => {
   test("may be a form, which may name the app", async () => {
     await provide({ guest: ANONYMOUS });
     const headers = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
@@ -434,7 +434,7 @@ describe("[A19] a session ends with its provider", () => {
   });
 });
 
-test("[A9] tokens that cannot be verified now are 503, and count like wrong ones", async () => {
+test("[A26] tokens that cannot be verified now are 503, and count like wrong ones", async () => {
   const keys = await answeringServer(() => ({ status: 500 }));
   await provide({ partner: { type: "jwt", jwksUrl: keys.url } });
   const exp = Math.floor(platform.now() / 1000) + 60;

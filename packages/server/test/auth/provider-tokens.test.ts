@@ -208,7 +208,7 @@ describe("[A9] a key set at a URL", () => {
     expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toBeUndefined();
   });
 
-  test("whose server hangs does not stop tokens that the keys of before verify", async () => {
+  test("[A26] whose server hangs does not stop tokens that the keys of before verify", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };
@@ -241,7 +241,7 @@ describe("[A9] a key set at a URL", () => {
     expect(await tokens.verify(first.token(CLAIMS), provider, APP)).toBeUndefined();
   });
 
-  test("whose keys are more than a day old is 503", async () => {
+  test("[A26] whose keys are more than a day old is 503", async () => {
     const server = await answeringServer(() => ({ body: { keys: [first.jwk] } }));
     const provider: JwtProvider = { id: "p1", type: "jwt", keys: { jwksUrl: server.url } };
     const clock = { elapsedMs: 0 };

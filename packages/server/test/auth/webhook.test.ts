@@ -194,7 +194,7 @@ describe("[A17] a webhook that fails is 503 for the client, and a line in the lo
   });
 });
 
-describe("[A17] those who share an address share a part of the questions", () => {
+describe("[A28] those who share an address share a part of the questions", () => {
   const TOO_MANY = {
     status: 503,
     message: "too many logins from this address wait for this provider",

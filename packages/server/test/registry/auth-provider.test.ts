@@ -190,7 +190,7 @@ test("[A20] one provider is refused at the places that its request has", () => {
   expect(readOne("a", WEBHOOK)().type).toBe("tokenWebhook");
 });
 
-describe("[A19] the id of a provider", () => {
+describe("[A29] the id of a provider", () => {
   const ids = (providers: AuthProviders) => Object.values(providers).map(({ id }) => id);
 
   test("stays when another of its type takes its place, and is never shown", () => {
