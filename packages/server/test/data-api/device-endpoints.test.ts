@@ -266,7 +266,7 @@ test("[W3] a dead connection is gone after 61 seconds at the latest", async () =
   await vi.waitFor(async () => expect(await listed()).toBe(0), { timeout: 10_000 });
 });
 
-test("[W1] a list of many peers comes in pages, each going on behind the one before", async () => {
+test("[W8] a list of many peers comes in pages, each going on behind the one before", async () => {
   const served = await serveSync();
   for (const key of ["a", "b", "c"]) await connectPeer(served.url, served.apiKey, { key });
   const page = async (
@@ -301,7 +301,7 @@ test("[W1] a list of many peers comes in pages, each going on behind the one bef
 });
 
 test.runIf(isFullSize)(
-  "[W1] a page ends where its peers are large, however many were asked for",
+  "[W8] a page ends where its peers are large, however many were asked for",
   async () => {
     const served = await serveSync();
     const text = "x".repeat(15_000);

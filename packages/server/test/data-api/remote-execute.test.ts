@@ -20,7 +20,7 @@ test.each([
   "SYNC CONTEXT (PEERS) SELECT * FROM cars",
   "SYNC CONTEXT ( PEERS WHERE TRUE ) SELECT * FROM cars WHERE color = 'blue'",
   "SYNC CONTEXT (PEERS WHERE deviceName = 'Küche ☕') SELECT * FROM system:system_info",
-])("[H32] %s has an empty result while no peer is connected", async (statement) => {
+])("[H32] [R9] %s has an empty result while no peer is connected", async (statement) => {
   const { status, body } = await api.call("remote_execute", { statement });
   expect(status).toBe(200);
   expect(body).toEqual({ result: [] });
@@ -42,7 +42,7 @@ test.each([
   ["a clause alone", "SYNC CONTEXT (PEERS)", "line 1, column"],
   ["an invalid statement", "SYNC CONTEXT (PEERS) SELEC * FROM cars", "line 1, column 22"],
   ["an unknown function", "SYNC CONTEXT (PEERS) SELECT uper(a) FROM cars", "upper"],
-])("[H32] %s is 400 with a message", async (_, statement, part) => {
+])("[H32] [R9] %s is 400 with a message", async (_, statement, part) => {
   const { status, body } = await api.call("remote_execute", { statement });
   expect(status).toBe(400);
   expect(body).toEqual({ message: expect.stringContaining(part) });
@@ -186,7 +186,7 @@ test("[R4] [S46] a peer that leaves before its answer is an error of its own, an
   ]);
 });
 
-test("[R5] [S46] when the caller hangs up the peers are told to stop", async () => {
+test("[R10] [S46] when the caller hangs up the peers are told to stop", async () => {
   const peer = await join();
   const caller = new AbortController();
   const answering = fetch(`${url}/api/v4/sync/remote_execute`, {
@@ -201,7 +201,7 @@ test("[R5] [S46] when the caller hangs up the peers are told to stop", async () 
   expect(await peer.client.nextOf("cancel")).toEqual({ t: "cancel", id });
 });
 
-test("[R5] [S46] a peer that does not answer in time is not waited for, and told to stop", async () => {
+test("[R5] [R10] [S46] a peer that does not answer in time is not waited for, and told to stop", async () => {
   const short = await openDataApi({ remoteTimeoutMs: 50 });
   const { url: shortUrl } = short.server;
   const slow = await connectPeer(shortUrl, short.quickstart.apiKey, { key: "slow" });

@@ -73,7 +73,7 @@ test("[W6] a device is recorded when it came, with what it subscribes to, and st
   );
 });
 
-test("[W6] other metadata and subscriptions are recorded, not more often than every ten seconds", async () => {
+test("[W9] other metadata and subscriptions are recorded, not more often than every ten seconds", async () => {
   const served = await serveSync();
   const { client } = await connectPeer(served.url, served.apiKey, {
     key: "pk-1",
@@ -106,7 +106,7 @@ test("[W6] other metadata and subscriptions are recorded, not more often than ev
   }, SOON);
 });
 
-test("[W6] devices that come together are one transaction", async () => {
+test("[W9] devices that come together are one transaction", async () => {
   const served = await serveSync();
   const before = await txnIdOf(served);
   const keys = Array.from({ length: 20 }, (_, i) => `pk-${i}`);
@@ -124,7 +124,7 @@ test("[W6] devices that come together are one transaction", async () => {
 });
 
 test.runIf(isFullSize)(
-  "[W6] a server that closes marks everybody as left, one that was killed does so when it is back",
+  "[W10] a server that closes marks everybody as left, one that was killed does so when it is back",
   async () => {
     const dataDir = temporaryFolder();
     const first = await serveSync({ dataDir });
@@ -354,7 +354,7 @@ async function settled(records: DeviceRecords): Promise<void> {
   }
 }
 
-test("[W6] what could not be written is logged and tried again, with what has changed since", async () => {
+test("[W10] what could not be written is logged and tried again, with what has changed since", async () => {
   const { recorded: store, fail } = await failingStore();
   const { records, lines, pass, tell } = followByHand(store);
   fail(new PeerError("store.full", "no room"));
@@ -374,7 +374,7 @@ test("[W6] what could not be written is logged and tried again, with what has ch
   });
 });
 
-test("[W6] a device that cannot be recorded keeps no other out, nor do more than there may be", async () => {
+test("[W10] [W11] a device that cannot be recorded keeps no other out, nor do more than there may be", async () => {
   const { recorded: store } = await failingStore();
   const { records, lines, tell } = followByHand(store);
   tell("x".repeat(2_000), "joined");
@@ -432,7 +432,7 @@ test("[W6] who comes and goes while others are written waits for the next tick, 
   expect([statusIn(store, "pk-1"), statusIn(store, "pk-2")]).toEqual(["left", "connected"]);
 });
 
-test("[W6] a new device takes the place of the one that is gone the longest, never of one that is there", async () => {
+test("[W11] a new device takes the place of the one that is gone the longest, never of one that is there", async () => {
   const { recorded: store } = await failingStore();
   const { records, lines, tell } = followByHand(store);
   for (const key of ["a", "b"]) tell(key, "joined");
@@ -451,7 +451,7 @@ test("[W6] a new device takes the place of the one that is gone the longest, nev
   expect(lines).toEqual(["warn too many devices: new ones are not recorded"]);
 });
 
-test("[W6] made-up devices of one credential push out each other, and nobody else's", async () => {
+test("[W11] made-up devices of one credential push out each other, and nobody else's", async () => {
   const { recorded: store } = await failingStore();
   const { records, tell } = followByHand(store, 1);
   tell("mine", "joined", { credential: "me" });
@@ -467,7 +467,7 @@ test("[W6] made-up devices of one credential push out each other, and nobody els
   expect(allIn(store)).toEqual(["made-up-4 bad left", "mine me left"]);
 });
 
-test("[W6] where all records are taken the credential with the most gives one up", async () => {
+test("[W11] where all records are taken the credential with the most gives one up", async () => {
   const { recorded: store } = await failingStore();
   const { records, tell } = followByHand(store);
   for (const key of ["made-up-1", "made-up-2"]) {
@@ -489,7 +489,7 @@ test("[W6] where all records are taken the credential with the most gives one up
   expect(allIn(store)).toContain("other you connected");
 });
 
-test("[W6] a record that somebody has deleted is no room that is missing", async () => {
+test("[W11] a record that somebody has deleted is no room that is missing", async () => {
   const { recorded: store } = await failingStore();
   const { records, tell } = followByHand(store);
   for (const key of ["a", "b"]) {

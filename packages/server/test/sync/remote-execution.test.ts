@@ -115,7 +115,7 @@ test("[R8] nobody is asked before the run is recorded, nor when it cannot be", a
   expect(kindsSent(failing)).toEqual([["welcome"]]);
 });
 
-test("[R5] who leaves while it is recorded has asked nobody, later the peers are told to stop", async () => {
+test("[R10] who leaves while it is recorded has asked nobody, later the peers are told to stop", async () => {
   let isLeft = false;
   const running = await runWith(1, {
     record: async () => {
