@@ -19,6 +19,21 @@ test("a write has the ids that it changed and a commit, a read has items and non
   });
 });
 
+test("[Q1] [Q2] an answer that is empty by mistake says what was probably meant", async () => {
+  const { local } = await openLocalStore();
+  await local.execute("INSERT INTO tasks DOCUMENTS (:d)", { d: { _id: "a", status: "done" } });
+  const { warnings } = await local.execute("SELECT * FROM taks");
+  expect(warnings.map(({ description }) => description)).toEqual([
+    expect.stringMatching(/; did you mean "tasks"\?$/),
+  ]);
+  await local.transaction(async (transaction) => {
+    const inside = await transaction.execute("SELECT * FROM tasks WHERE status = done");
+    expect(inside.warnings.map(({ description }) => description)).toEqual([
+      expect.stringMatching(/; did you mean 'done'\?$/),
+    ]);
+  });
+});
+
 test("statements that follow each other without a pause leave others their turn", async () => {
   const { local } = await openLocalStore();
   const turns: string[] = [];

@@ -71,6 +71,7 @@ import type {
 import { type Choosing, toldChoosing } from "./run/choose.ts";
 import type { Choices } from "./run/early-choice.ts";
 import { type Execution, Warnings } from "./run/execution.ts";
+import { Lookout } from "./run/lookout.ts";
 import { budgeted, Turns, type TurnTaking } from "./run/turns.ts";
 import type { FilterQuery, PreparedFind, PreparedTarget } from "./statement/find.ts";
 import type { PreparedStatement } from "./statement/prepare.ts";
@@ -493,6 +494,7 @@ export class StatementRunner {
         transaction,
         choices,
         warnings: new Warnings(),
+        lookout: task.requestType === "execute" ? new Lookout() : undefined,
         system: {
           view,
           store: isNarrowed ? undefined : whole,

@@ -76,8 +76,13 @@ test("apps do not see each other's documents, and a key opens its own alone", as
     queryType: "select",
     items: [],
     mutatedDocumentIds: [],
-    warnings: [],
-    totalWarningsCount: 0,
+    // Of the collection of that name in the other app it is told nothing.
+    warnings: [
+      {
+        description: 'unknown collection "cars" at line 1, column 15: no document was ever in it',
+      },
+    ],
+    totalWarningsCount: 1,
     transactionId: 0,
     error: {},
   });

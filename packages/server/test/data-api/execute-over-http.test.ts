@@ -135,6 +135,24 @@ test("[H7] a mutation that finds nothing succeeds and changes nothing", async ()
   expect(body).toMatchObject({ queryType: "mutation", mutatedDocumentIds: [], transactionId: 0 });
 });
 
+test("[H9] [Q1] [Q2] an answer that is empty by mistake says what was probably meant", async () => {
+  const client = await start();
+  await client.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c1', 'color': 'blue'})");
+  const unknown = await client.execute("SELECT * FROM crs");
+  expect([unknown.status, unknown.body.items, unknown.body["totalWarningsCount"]]).toEqual([
+    200,
+    [],
+    1,
+  ]);
+  expect(unknown.body["warnings"]).toEqual([
+    { description: expect.stringMatching(/^unknown collection "crs" .*; did you mean "cars"\?$/) },
+  ]);
+  const bare = await client.execute("DELETE FROM cars WHERE color = blue");
+  expect(bare.body["warnings"]).toEqual([
+    { description: expect.stringMatching(/; did you mean 'blue'\?$/) },
+  ]);
+});
+
 test("[H9] of many warnings ten are listed, with their documents, and all are counted", async () => {
   const client = await start();
   const documents = Array.from({ length: 25 }, (_, i) => ({ _id: `c${i}`, doors: 0 }));

@@ -3,12 +3,10 @@
  * is most likely a mistake. What is known is a matter of the state that is read.
  */
 
-import { NAME_SIZE_MAX, nearest, PeerError } from "@bigpeer/protocol";
-import { type DocumentView, present } from "../frame/document-view.ts";
+import { NAME_SIZE_MAX, PeerError } from "@bigpeer/protocol";
+import type { DocumentView } from "../frame/document-view.ts";
+import { nearestCollection } from "../frame/near-collection.ts";
 import { cutName } from "../unknown-name.ts";
-
-/** Of so many names the nearest is suggested: a hint must not cost more than the request. */
-const NAMES_COMPARED = 1000;
 
 /** Refuses a name that no collection can have: the storage has no key for it. */
 export function checkCollectionName(name: string, at: string): void {
@@ -22,7 +20,7 @@ export function refuseUnknown(view: DocumentView, name: string, at?: string): vo
 }
 
 function unknownCollection(view: DocumentView, name: string, at: string | undefined): PeerError {
-  const near = nearest(name, [...present(view.collections(NAMES_COMPARED))]);
+  const near = nearestCollection(view, name);
   const hint = near === undefined ? undefined : `did you mean ${quoted(near)}?`;
   const message = `unknown collection ${quoted(name)}`;
   return new PeerError("query.collection", message, { ...(at !== undefined && { at }), hint });

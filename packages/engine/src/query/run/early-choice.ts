@@ -19,6 +19,7 @@ import type { Transaction } from "../../store/transaction.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import { ChangedView } from "./changed-view.ts";
 import type { Execution } from "./execution.ts";
+import type { Lookout } from "./lookout.ts";
 
 /** How a write finds what it is about. */
 export interface Chooser<T> {
@@ -82,10 +83,14 @@ export class QuickChoices implements Choices {
 interface Chosen {
   readonly items: readonly unknown[];
   readonly bytes: number;
+  /** What was seen of mistakes while it was chosen. */
+  readonly lookout?: Lookout | undefined;
 }
 
 /** In the place of what is not chosen early. */
 const NOTHING: Chosen = { items: [], bytes: 0 };
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** Choices that are made now, on the snapshot of this transaction. */
 export class ChoosingEarly implements Choices {
@@ -108,7 +113,7 @@ export class ChoosingEarly implements Choices {
     const { budget } = execution.run;
     const before = budget.taken;
     const items = yield* chooser.choose(execution);
-    this.#chosen.push({ items, bytes: budget.taken - before });
+    this.#chosen.push({ items, bytes: budget.taken - before, lookout: execution.lookout });
     return items;
   }
 
@@ -144,9 +149,11 @@ class EarlyChoices implements Choices {
       if (transaction.isChangedSince(collection, this.#txnId)) throw CHOOSE_EARLY;
     }
     const items = chosen.items as readonly T[];
-    if (each === undefined) return items;
-    const changed = yield* this.#changed(transaction, each);
-    if (changed.size === 0) return items;
+    const changed = each === undefined ? NONE : yield* this.#changed(transaction, each);
+    if (each === undefined || changed.size === 0) {
+      if (chosen.lookout !== undefined) execution.lookout?.adopt(chosen.lookout);
+      return items;
+    }
     const view = new ChangedView(execution.view, each, changed);
     const matched = yield* chooser.choose({ ...execution, view });
     return (yield* mergedChoice(

@@ -13,6 +13,7 @@ import type { Judge } from "../permission/judge.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import type { Failure } from "../value/datum.ts";
 import type { Choices } from "./early-choice.ts";
+import type { Lookout } from "./lookout.ts";
 import type { Profile } from "./profile.ts";
 
 export interface Warning {
@@ -27,6 +28,7 @@ const WARNINGS_LISTED = 10;
 export class Warnings implements RowWarnings {
   readonly list: Warning[] = [];
   total = 0;
+  #ahead = 0;
 
   mark(): number {
     return this.total;
@@ -47,6 +49,19 @@ export class Warnings implements RowWarnings {
   /** Whether the next one would only be counted: then its text need not be made. */
   get isFull(): boolean {
     return this.list.length >= WARNINGS_LISTED;
+  }
+
+  /** One about the statement as a whole: it stands before those about single rows. */
+  addAhead(description: string): void {
+    this.total++;
+    if (this.#ahead >= WARNINGS_LISTED) return;
+    this.list.splice(this.#ahead++, 0, { description });
+    if (this.list.length > WARNINGS_LISTED) this.list.pop();
+  }
+
+  /** Whether the next one ahead would only be counted. */
+  get isFullAhead(): boolean {
+    return this.#ahead >= WARNINGS_LISTED;
   }
 
   add(description: string, id?: Value): void {
@@ -70,6 +85,8 @@ export interface Execution {
   readonly transaction: Transaction | undefined;
   readonly warnings: Warnings;
   readonly system: SystemContext;
+  /** Looks out for mistakes; undefined where nobody is told of them. */
+  readonly lookout?: Lookout | undefined;
   /** Where a mutation gets from what it chooses; undefined: it chooses where it stands. */
   readonly choices?: Choices | undefined;
   /** Only for PROFILE. */
@@ -100,7 +117,8 @@ export function warnOf(execution: Execution, failure: Failure, slot: Slot): void
   execution.warnings.add(failure.reason + place, document?.id);
 }
 
-function describeOffset(text: string, offset: number): string {
+/** A place in the text of a statement, as warnings name it. */
+export function describeOffset(text: string, offset: number): string {
   const { line, column } = placeOf(text, offset);
   return `line ${line}, column ${column}`;
 }

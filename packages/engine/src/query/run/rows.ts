@@ -11,12 +11,14 @@ import { assert, documentId, type Types, type Value } from "@bigpeer/protocol";
 import type { Needed, StoredDocument } from "../../store/view.ts";
 import { compile } from "../compile/expression.ts";
 import type { Found } from "../frame/document-view.ts";
-import type { Evaluate, Frame, Slot } from "../frame/frame.ts";
+import type { Frame, Slot } from "../frame/frame.ts";
 import { WORK_PER_PAUSE } from "../frame/pace.ts";
 import type { Steps } from "../frame/steps.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
 import type { Access, Chosen, IdsAccess } from "../plan/access.ts";
 import type { RowsPlan, SourcePlan } from "../plan/plan.ts";
+import { suspectsOf } from "../plan/suspect.ts";
+import type { Expression } from "../syntax/tree.ts";
 import type { SystemCollection } from "../system/system-collections.ts";
 import { Failure } from "../value/datum.ts";
 import { chooseFor, neededOf } from "./choose.ts";
@@ -65,9 +67,9 @@ export type DocumentReader = (
   reading: Reading,
 ) => Found<RowDocument>;
 
-export function compileRows({ source, joins, where, wish }: RowsPlan): RowSource {
-  const stages =
-    where === undefined ? [] : [profiled(where, filterStage(compile(where), source.slot))];
+export function compileRows(plan: RowsPlan): RowSource {
+  const { source, joins, where, wish } = plan;
+  const stages = where === undefined ? [] : [profiled(where, filterStage(where, plan))];
   const documents = compileReader(source);
   const steps = joins.map((join) =>
     join.type === "unnest" ? compileUnnest(join) : compileJoin(join, compileReader(join.source)),
@@ -120,16 +122,24 @@ class DocumentPull implements Iterator<boolean> {
   }
 }
 
-function filterStage(condition: Evaluate, slot: number): Stage {
-  return (execution, next) => ({
-    row(frame) {
+function filterStage(where: Expression, plan: RowsPlan): Stage {
+  const condition = compile(where);
+  const suspects = suspectsOf(plan);
+  const { slot } = plan.source;
+  return (execution, next) => {
+    const watch = suspects && execution.lookout?.watch(suspects);
+    const row = (frame: Frame): boolean => {
       const outcome = condition(frame);
-      if (outcome === true) return next.row(frame);
+      if (outcome === true) {
+        if (watch !== undefined) watch.isMatched = true;
+        return next.row(frame);
+      }
+      watch?.look(frame.slots);
       if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
       return true;
-    },
-    end: () => next.end(),
-  });
+    };
+    return { row, end: () => next.end() };
+  };
 }
 
 /** Rows after which a run may be paused; see also WORK_PER_PAUSE. */

@@ -40,6 +40,7 @@ import { compileConstant, compileOutcome } from "./constant.ts";
 import { compileCreateIndex, compileDropIndex } from "./definition.ts";
 import { explainPrepared, profilePrepared } from "./explain.ts";
 import { explainSyncPrepared } from "./explain-sync.ts";
+import { withMistakeWarnings } from "./mistake-warnings.ts";
 import { type CompiledMutation, compileInsert, compileRemove, compileUpdate } from "./mutation.ts";
 import { compileResult } from "./select.ts";
 import { runAlterSystem, runShow } from "./setting.ts";
@@ -81,7 +82,11 @@ export function* prepareParsedInSteps(
   parseMs: number = 0,
 ): Steps<PreparedStatement> {
   const options = { joinsMax: joinsMaxOf(directives), elapsed, parseMs };
-  const plain = yield* prepare(statement, options);
+  const made = yield* prepare(statement, options);
+  yield;
+  const plain = WARNED.has(statement.kind)
+    ? { ...made, work: yield* withMistakeWarnings(made.work, statement) }
+    : made;
   yield;
   const isHosted = yield* hasSubqueries(statement);
   const prepared = isHosted ? { ...plain, work: hostedWork(plain.work) } : plain;
@@ -90,6 +95,9 @@ export function* prepareParsedInSteps(
   yield;
   return { ...prepared, kind: statement.kind, parameters, access: yield* usesInSteps(statement) };
 }
+
+/** Statements that find documents, and whose answer can be empty by mistake. */
+const WARNED: ReadonlySet<string> = new Set(["select", "union", "insert", "update", "remove"]);
 
 /** Also in the statement that it is about. */
 function* hasSubqueries(statement: Statement): Steps<boolean> {

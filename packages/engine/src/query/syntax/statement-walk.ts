@@ -5,6 +5,7 @@
 import { unreachable } from "@bigpeer/protocol";
 import { finish, type Steps } from "../../steps.ts";
 import type {
+  CollectionRef,
   Expression,
   ParameterNode,
   Projection,
@@ -227,6 +228,17 @@ export function namedParameters(statement: Statement): ParameterNode[] {
   for (const query of subqueriesOf(statement)) found.push(...namedParameters(query));
   if ("statement" in statement) found.push(...namedParameters(statement.statement));
   return found;
+}
+
+/** The collections that a statement reads, those of queries inside of it as well. */
+export function* sourcesInSteps(statement: Statement): Steps<CollectionRef[]> {
+  const terms = selectsOf(statement).flatMap(termsOf);
+  const own = "term" in statement ? [statement.term] : terms;
+  const refs = own.flatMap((term) => (isQueryTerm(term) ? [] : term.collection));
+  for (const query of yield* subqueriesInSteps(statement)) {
+    refs.push(...(yield* sourcesInSteps(query)));
+  }
+  return refs;
 }
 
 function selectsOf(statement: Statement): readonly SelectStatement[] {

@@ -1,0 +1,169 @@
+/**
+ * Mistake warnings: what a statement is told whose answer is empty, most likely by mistake (Q1 to Q4).
+ *
+ * Hints rest on what the statement itself looked at, on names of collections that the caller may read, and
+ * on the fields of a few of the documents that were looked at.
+ */
+
+import { getField, isArray, nearest } from "@bigpeer/protocol";
+import { nearestCollection } from "../frame/near-collection.ts";
+import type { Steps } from "../frame/steps.ts";
+import { isAggregate } from "../functions/aggregate.ts";
+import type { FieldSuspect } from "../plan/suspect.ts";
+import { describeOffset, type Execution } from "../run/execution.ts";
+import type { SuspectWatch } from "../run/lookout.ts";
+import { printPath } from "../syntax/print.ts";
+import { sourcesInSteps } from "../syntax/statement-walk.ts";
+import type { CollectionRef, Projection, Statement } from "../syntax/tree.ts";
+import { eachNode } from "../syntax/tree-walk.ts";
+import { cutName } from "../unknown-name.ts";
+import type { StatementOutput, Work } from "./work.ts";
+
+/** Names of fields that are compared for a hint. */
+const FIELDS_COMPARED = 1000;
+
+/** The same work, which warns of mistakes when it is done. */
+export function* withMistakeWarnings(work: Work, statement: Statement): Steps<Work> {
+  const sources = storedSources(yield* sourcesInSteps(statement));
+  // One collection that has no document leaves nothing behind but a count of 0.
+  const isAlwaysAsked = sources.length > 1 || isCount(statement);
+  const { run } = work;
+  return {
+    ...work,
+    *run(execution) {
+      const output = yield* run(execution);
+      const { lookout } = execution;
+      if (lookout === undefined) return output;
+      if (isAlwaysAsked || isEmpty(output)) yield* warnOfCollections(sources, execution);
+      for (const watch of lookout.unmatched()) yield* warnOfCondition(watch, execution);
+      return output;
+    },
+  };
+}
+
+function isEmpty({ items, ids }: StatementOutput): boolean {
+  return items.length === 0 && ids.length === 0;
+}
+
+/** The collections of documents among them, each once. */
+function storedSources(refs: readonly CollectionRef[]): readonly CollectionRef[] {
+  const byName = new Map<string, CollectionRef>();
+  for (const ref of refs) {
+    const { namespace = "default", name } = ref;
+    if (namespace === "default" && !byName.has(name)) byName.set(name, ref);
+  }
+  return [...byName.values()];
+}
+
+/** Whether it has a row also where nothing is found. */
+function isCount(statement: Statement): boolean {
+  if (statement.kind !== "select" || statement.groupBy !== undefined) return false;
+  return statement.projections.some(hasAggregate);
+}
+
+function hasAggregate(projection: Projection): boolean {
+  let isFound = false;
+  if (projection.kind !== "column") return false;
+  eachNode(projection.expression, (node) => {
+    isFound ||= node.kind === "call" && isAggregate(node.name);
+  });
+  return isFound;
+}
+
+/** What there is a rule for counts as known (P7). */
+function* warnOfCollections(sources: readonly CollectionRef[], execution: Execution): Steps<void> {
+  const { view, warnings, text } = execution;
+  for (const { name, at } of sources) {
+    if (view.collectionNumber(name) !== undefined) continue;
+    if (warnings.isFullAhead) {
+      warnings.total++;
+      continue;
+    }
+    const near = nearestCollection(view, name);
+    const what = `unknown collection "${cutName(name)}" at ${describeOffset(text, at)}`;
+    warnings.addAhead(`${what}: no document was ever in it${hintOf(near && `"${cutName(near)}"`)}`);
+    yield;
+  }
+}
+
+function* warnOfCondition(watch: SuspectWatch, execution: Execution): Steps<void> {
+  const { warnings, text, run } = execution;
+  const { lists, texts } = watch.suspects;
+  for (const { parameter, at } of lists) {
+    if (!isArray(getField(run.args, parameter))) continue;
+    const name = `:${cutName(parameter)}`;
+    const place = describeOffset(text, at);
+    warnings.addAhead(
+      `(${name}) at ${place} is a list that holds the list ${name}${hintOf(`IN ${name}`)}`,
+    );
+  }
+  for (const { text: name, at } of texts) {
+    if (text[at] !== '"' || name === "") continue;
+    const what = `"${cutName(name)}" at ${describeOffset(text, at)} is a text, not a field`;
+    const meant = printPath([cutName(name)]);
+    warnings.addAhead(`${what}: a name stands without quotes or in backticks${hintOf(meant)}`);
+  }
+  yield;
+  yield* warnOfFields(watch, execution);
+}
+
+function* warnOfFields(watch: SuspectWatch, execution: Execution): Steps<void> {
+  const known = new Map<number, ReadonlySet<string>>();
+  for (const suspect of watch.absent) {
+    const { slot, name, at } = suspect;
+    const names = known.get(slot) ?? (yield* knownFields(watch, slot, execution));
+    known.set(slot, names);
+    // Only the statement did not see it: it declares other types, or strict mode does.
+    if (names.has(name)) continue;
+    const meaning = meaningOf(suspect, execution.text, names);
+    if (meaning === undefined) continue;
+    const what = `no document that was looked at has the field ${printPath([cutName(name)])}`;
+    execution.warnings.addAhead(`${what} at ${describeOffset(execution.text, at)}${meaning}`);
+    yield;
+  }
+}
+
+/** What was probably meant, if anything. */
+function meaningOf(
+  suspect: FieldSuspect,
+  text: string,
+  names: Iterable<string>,
+): string | undefined {
+  const { name, role } = suspect;
+  const isText = role !== "field" && isBareWord(suspect, text);
+  const near = role === "value" && isText ? undefined : nearest(name, names);
+  if (near !== undefined) return hintOf(printPath([near]));
+  if (!isText) return undefined;
+  const reason = "a word without quotes is read as a field, text needs single quotes";
+  return `: ${reason}${hintOf(`'${cutName(name)}'`)}`;
+}
+
+/** Whether it is written as a single word, without quotes and without the alias of its term. */
+function isBareWord({ name, at }: FieldSuspect, text: string): boolean {
+  return text.startsWith(name, at) && text[at + name.length] !== ".";
+}
+
+/** The fields of the first documents that were looked at. */
+function* knownFields(
+  watch: SuspectWatch,
+  slot: number,
+  { view, run }: Execution,
+): Steps<ReadonlySet<string>> {
+  const names = new Set<string>();
+  const collection = watch.suspects.collections.get(slot);
+  if (collection === undefined) return names;
+  for (const id of watch.sampleOf(slot)) {
+    run.budget.step();
+    const document = view.get(collection, id);
+    for (const name in document?.fields) {
+      if (names.size >= FIELDS_COMPARED) return names;
+      names.add(name);
+    }
+    yield;
+  }
+  return names;
+}
+
+function hintOf(meant: string | undefined): string {
+  return meant === undefined ? "" : `; did you mean ${meant}?`;
+}
