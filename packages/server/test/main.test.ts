@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { bundleScript, type Script } from "../../node/test/support/script.ts";
@@ -199,6 +199,58 @@ test.runIf(isFullSize)(
       body: '{"statement":"SELECT * FROM cars"}',
     });
     expect(await read.json()).toMatchObject({ items: [{ _id: "c1" }], transactionId: 1 });
+  },
+);
+
+/** Listens on a port until the test ends or it is closed; 0: a free one. */
+async function listenOn(port: number): Promise<Server> {
+  const listener = createServer();
+  onTestFinished(() => void listener.close());
+  listener.listen(port, "127.0.0.1");
+  await once(listener, "listening");
+  return listener;
+}
+
+/** The first of three ports that are free, at least now. */
+async function threeFreePorts(): Promise<number> {
+  for (let tries = 0; tries < 100; tries++) {
+    const first = await listenOn(0);
+    const { port } = first.address() as AddressInfo;
+    const others = await Promise.allSettled([listenOn(port + 1), listenOn(port + 2)]);
+    const found = others.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+    for (const listener of [first, ...found]) listener.close();
+    if (found.length === 2) return port;
+  }
+  throw new Error("expected three free ports in a row");
+}
+
+test.runIf(isFullSize)(
+  "with --port N management is at N+1 and links at N+2; with 0 all are free ones, and all are printed",
+  async () => {
+    const env = {
+      // As if it were not set: the environment of these tests has it.
+      BIGPEER_MANAGEMENT_PORT: "",
+      BIGPEER_REPLICATION_SECRET: "a-secret-of-all-big-peers",
+    };
+    for (const isFree of [false, true]) {
+      const port = isFree ? 0 : await threeFreePorts();
+      const server = run(["--data-dir", temporaryFolder(), "--port", String(port)], env);
+      const data = new URL(await server.url());
+      const manage = new URL(/^ {2}manage (\S+)$/m.exec(server.stdout)?.[1] ?? "");
+      const links = new URL(/^ {2}links {2}(\S+)$/m.exec(server.stdout)?.[1] ?? "");
+      const ports = [data, manage, links].map((url) => Number(url.port));
+      if (isFree) expect(new Set(ports).size).toBe(3);
+      else expect(ports).toEqual([port, port + 1, port + 2]);
+      expect((await fetch(new URL("/health/ready", data))).status).toBe(200);
+      const managed = await fetch(new URL("/api/v4/store/execute", manage), { method: "POST" });
+      const where = `this is the management API; the data API is at ${data.origin}`;
+      expect([managed.status, await managed.text()]).toEqual([404, expect.stringContaining(where)]);
+      const socket = connect(Number(links.port), links.hostname);
+      onTestFinished(() => void socket.destroy());
+      await once(socket, "connect");
+      server.kill("SIGTERM");
+      expect((await server.ended).code).toBe(0);
+    }
   },
 );
 
