@@ -121,16 +121,20 @@ export class Turns {
     // A pause is between two rows, and the time of others is not the time of a row.
     budget.endPiece();
     const start = this.#elapsed();
+    let end: number | undefined;
     try {
       return underMeter(budget, () => {
         // One step may be a row that takes as long as it may: then the slice is over.
-        let result = steps.next();
-        while (result.done !== true && this.#elapsed() < start + SLICE_MS) result = steps.next();
-        return result;
+        for (;;) {
+          end = undefined;
+          const result = steps.next();
+          end = this.#elapsed();
+          if (result.done === true || end >= start + SLICE_MS) return result;
+        }
       });
     } finally {
       // Also of a read that was ended: a row that took too long took its time from everybody.
-      const ms = this.#elapsed() - start;
+      const ms = (end ?? this.#elapsed()) - start;
       if (ms >= COUNTED_MS) this.#count(ms, isFirst);
     }
   }
