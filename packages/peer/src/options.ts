@@ -7,6 +7,7 @@ import {
   canonicalBytes,
   checkValue,
   isObject,
+  nearest,
   PeerError,
   SYNC_METADATA_BYTES_MAX,
   SYNC_NAME_SIZE_MAX,
@@ -105,6 +106,10 @@ const NAMES: { readonly [Name in keyof Required<PeerOptions>]: true } = {
   remote: true,
 };
 
+/** The path of an operation behind the address of a server, which may have a prefix of a proxy. */
+const OPERATION_PATH =
+  /(\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?\/api\/v[45](\/.*)?$|\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/(sync|auth\/login)$/i;
+
 const APP_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Throws a PeerError with the code `config.invalid` that names the option. */
@@ -135,7 +140,9 @@ function checkNames(options: object): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(NAMES, name));
   if (unknown === undefined) return;
   const message = `expected one of ${Object.keys(NAMES).join(", ")} as an option`;
-  throw new PeerError("config.invalid", `${message}, found ${toldOf(unknown)}`);
+  const near = nearest(unknown, Object.keys(NAMES));
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  throw new PeerError("config.invalid", `${message}, found ${toldOf(unknown)}${hint}`);
 }
 
 function isName(name: string): boolean {
@@ -153,7 +160,13 @@ function checkUrl(url: unknown): string {
     const message = "expected a URL without credentials, query or fragment as url";
     throw new PeerError("config.invalid", message);
   }
-  return `http${secure}://${parsed.host}${parsed.pathname.replace(/\/+$/, "")}`;
+  const baseUrl = `http${secure}://${parsed.host}`;
+  const path = parsed.pathname.replace(/\/+$/, "");
+  const surplus = OPERATION_PATH.exec(path)?.[0];
+  if (surplus === undefined) return `${baseUrl}${path}`;
+  const meant = `${baseUrl}${path.slice(0, -surplus.length)}`;
+  const message = `expected the address of the server as url, found ${toldOf(url)}`;
+  throw new PeerError("config.invalid", `${message}; use "${meant}", without ${surplus}`);
 }
 
 function checkPlace({ folder, memory }: PeerOptions): string | undefined {

@@ -30,7 +30,8 @@ import { type CheckedOptions, checkOptions, type PeerOptions } from "./options.t
 import { openPlace, type PeerPlace } from "./peer-folder.ts";
 import { type PeerPresences, Presence, type RemotePeerPresence } from "./presence.ts";
 import { Remote, type RemoteRun } from "./remote.ts";
-import { SessionToken } from "./session-token.ts";
+import { ReportedFaults } from "./reported-faults.ts";
+import { LoginFailure, SessionToken } from "./session-token.ts";
 import { type PeerConnection, Sync, type SyncStatus } from "./sync.ts";
 import { VERSION } from "./version.ts";
 import { dialWebSocket } from "./web-socket.ts";
@@ -96,8 +97,8 @@ export class Peer {
   readonly #maintenance: NodeJS.Timeout;
   /** As it was told last. */
   #status: SyncStatus = { state: "stopped", pendingCount: 0 };
-  /** Why the server does not let this peer in, as it was told last. */
-  #refusal: string | undefined;
+  /** What keeps this peer away from its server. */
+  readonly #faults = new ReportedFaults();
   /** What the last token was not given with; undefined when there was one. */
   #tokenFault: unknown;
   #closing: Promise<void> | undefined;
@@ -228,7 +229,7 @@ export class Peer {
       platform: nodePlatform,
       appId,
       description,
-      dial: (handlers) => dialWebSocket(url, handlers),
+      dial: (handlers) => dialWebSocket(url, handlers, (reason) => this.#misplaced(reason)),
       wakeIn: (ms, wake) => {
         const timer = setTimeout(wake, ms).unref();
         return () => clearTimeout(timer);
@@ -242,7 +243,7 @@ export class Peer {
   #heard(event: PeerSyncEvent): void {
     switch (event.kind) {
       case "connected":
-        this.#refusal = undefined;
+        this.#faults.clear();
         this.#sync.admit();
         this.#auth.accept();
         this.#sync.note(undefined);
@@ -325,6 +326,8 @@ export class Peer {
     } catch (error) {
       this.#tokenFault = error;
       if (error instanceof PeerError) this.#failOnce(error);
+      // While the session lasts, there is time to try again.
+      else if (error instanceof LoginFailure && !isRenewal) this.#report(error);
       throw error;
     }
   }
@@ -332,9 +335,16 @@ export class Peer {
   /** What keeps the peer out is told once, not at every try: somebody has to do something. */
   #failOnce(error: PeerError): void {
     this.#sync.exclude(error);
-    if (error.message === this.#refusal) return;
-    this.#refusal = error.message;
-    this.#fail(error);
+    this.#report(error);
+  }
+
+  /** There is something else where the server should be. It may come: what waits goes on waiting. */
+  #misplaced(reason: string): void {
+    this.#report(new PeerError("config.invalid", reason));
+  }
+
+  #report(error: Error): void {
+    if (!this.isClosed && this.#faults.add(error.message)) this.#fail(error);
   }
 
   /** An error that nobody listens for is shown where Node shows warnings. */

@@ -4,12 +4,21 @@
  */
 
 import { isObject, PeerError, type Value } from "@bigpeer/protocol";
+import { faultOfError } from "./connection-fault.ts";
 import type { CheckedOptions, LoginDetails } from "./options.ts";
 
 const LOGIN_MS_MAX = 15_000;
 
 /** Clocks that differ by less are taken for equal: a server tells its own in whole seconds. */
 const CLOCK_MS = 2000;
+
+/**
+ * A login that failed before the server judged it, for a reason that somebody should hear of: the
+ * function of the app threw, or the address is wrong. The peer tries again, as after a lost connection.
+ */
+export class LoginFailure extends Error {
+  override readonly name = "LoginFailure";
+}
 
 export interface Session {
   readonly token: string;
@@ -65,7 +74,7 @@ export class SessionToken {
 
   async #login(login: () => LoginDetails | Promise<LoginDetails>): Promise<string> {
     const forgotten = this.#forgotten;
-    const session = await this.#ask(checkDetails(await login()));
+    const session = await this.#ask(checkDetails(await detailsFrom(login)));
     if (forgotten === this.#forgotten) this.#session = session;
     return session.token;
   }
@@ -77,10 +86,12 @@ export class SessionToken {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ provider, token }),
       signal: AbortSignal.timeout(LOGIN_MS_MAX),
-    }).catch(fetchFailed);
+    }).catch((error: unknown) => fetchFailed(error, baseUrl));
     const answer = await readAnswer(response);
     if (!response.ok) {
-      const message = typeof answer["message"] === "string" ? answer["message"] : "no reason given";
+      // The data API gives a message; the management API, whose address was not meant, a detail.
+      const said = answer["message"] ?? answer["detail"];
+      const message = typeof said === "string" ? said : "no reason given";
       const told = `(${response.status}): ${message}`;
       if (isTemporary(response.status)) throw new Error(`the login failed ${told}`);
       throw new PeerError("permission.denied", `the login was refused ${told}`);
@@ -95,6 +106,17 @@ export class SessionToken {
   }
 }
 
+async function detailsFrom(login: () => LoginDetails | Promise<LoginDetails>): Promise<unknown> {
+  try {
+    return await login();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new LoginFailure(`failed to log in: the login function threw: ${message}`, {
+      cause: error,
+    });
+  }
+}
+
 function checkDetails(details: unknown): LoginDetails {
   const { provider, token } = (details ?? {}) as { provider?: unknown; token?: unknown };
   if (typeof provider === "string" && typeof token === "string") return { provider, token };
@@ -103,11 +125,15 @@ function checkDetails(details: unknown): LoginDetails {
 }
 
 /** What `fetch` rejects with says nothing; its cause does. */
-function fetchFailed(error: unknown): never {
+function fetchFailed(error: unknown, url: string): never {
   const { cause } = error as { cause?: unknown };
-  const reason = cause instanceof Error && cause.message !== "" ? cause : error;
-  const message = reason instanceof Error ? reason.message : String(reason);
-  throw new Error(`the login failed: ${message}`, { cause: error });
+  const failure = cause instanceof Error && cause.message !== "" ? cause : error;
+  if (!(failure instanceof Error)) throw new Error(`the login failed: ${String(failure)}`);
+  const { reason, isLasting } = faultOfError(failure, url);
+  const message = `the login failed: ${reason}`;
+  throw isLasting
+    ? new LoginFailure(message, { cause: error })
+    : new Error(message, { cause: error });
 }
 
 /** Too many at once, or a fault of the server: nothing is said about the token. */

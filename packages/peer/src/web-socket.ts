@@ -2,17 +2,27 @@
  * WebSocket: the connection of a peer to its server.
  */
 
+import type { IncomingMessage } from "node:http";
 import type { Channel, DialHandle, DialHandlers } from "@bigpeer/engine";
 import { SYNC_MESSAGE_BYTES_MAX } from "@bigpeer/protocol";
 import { WebSocket } from "ws";
+import { type ConnectionFault, faultOfAnswer, faultOfError } from "./connection-fault.ts";
 
 const HANDSHAKE_MS_MAX = 10_000;
 
 /** A server that does not answer the end of a connection is not waited for. */
 const CLOSE_MS_MAX = 1_000;
 
-/** Begins a connection. */
-export function dialWebSocket(url: string, handlers: DialHandlers): DialHandle {
+/** What an unknown server answers is read for so long, and so much of it. */
+const ANSWER_MS_MAX = 1_000;
+const ANSWER_SIZE_MAX = 4_096;
+
+/** Begins a connection. `onLasting` is called with a fault that somebody has to correct. */
+export function dialWebSocket(
+  url: string,
+  handlers: DialHandlers,
+  onLasting: (reason: string) => void = ignore,
+): DialHandle {
   const socket = new WebSocket(url, {
     perMessageDeflate: false,
     maxPayload: SYNC_MESSAGE_BYTES_MAX,
@@ -46,14 +56,20 @@ export function dialWebSocket(url: string, handlers: DialHandlers): DialHandle {
       socket.terminate();
     }
   });
-  socket.on("unexpected-response", (_request, { statusCode }) => {
-    reason ??= wordsOfStatus(statusCode, url);
-    socket.terminate();
+  const note = (fault: ConnectionFault): void => {
+    if (reason !== undefined) return;
+    reason = fault.reason;
+    if (fault.isLasting && closing === undefined) onLasting(reason);
+  };
+  socket.on("unexpected-response", (_request, response) => {
+    const { statusCode: status, headers } = response;
+    readStart(response, (body) => {
+      note(faultOfAnswer({ status, location: headers.location, body }, url));
+      socket.terminate();
+    });
   });
   // It is followed by `close`.
-  socket.on("error", (error) => {
-    reason ??= wordsOf(error, url);
-  });
+  socket.on("error", (error) => note(faultOfError(error, url)));
   socket.on("close", () => {
     clearTimeout(closing);
     handlers.closed(reason ?? "the connection was lost");
@@ -61,19 +77,22 @@ export function dialWebSocket(url: string, handlers: DialHandlers): DialHandle {
   return { close, pause: () => socket.pause(), resume: () => socket.resume() };
 }
 
-/** What asks for an upgrade after we did was not told so: something in between left it out. */
-function wordsOfStatus(status: number | undefined, url: string): string {
-  const reason = `expected a Big Peer at ${url}, found HTTP status ${status}`;
-  if (status !== UPGRADE_REQUIRED) return reason;
-  return `${reason}; does a proxy in between pass on WebSockets (the headers Upgrade and Connection)?`;
-}
-
-const UPGRADE_REQUIRED = 426;
-
-function wordsOf(error: NodeJS.ErrnoException, url: string): string {
-  // The text of the TLS library says where in its source that was noticed.
-  if (error.code === "EPROTO") return `expected TLS at ${url}, found something else`;
-  return error.message === "" ? error.name : error.message;
+/** Calls `done` once, with the beginning of the body: when it is whole, long enough, or late. */
+function readStart(response: IncomingMessage, done: (body: string) => void): void {
+  let body = "";
+  let isDone = false;
+  const finish = (): void => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    done(body);
+  };
+  const timer = setTimeout(finish, ANSWER_MS_MAX);
+  response.setEncoding("utf8").on("data", (text: string) => {
+    body += text;
+    if (body.length >= ANSWER_SIZE_MAX) finish();
+  });
+  for (const end of ["end", "close", "error"]) response.on(end, finish);
 }
 
 function ignore(): void {}

@@ -13,6 +13,8 @@ test.each([
   ["https://example.org/", "https://example.org"],
   ["ws://10.0.0.1:80", "http://10.0.0.1"],
   ["wss://example.org/big/peer//", "https://example.org/big/peer"],
+  ["https://example.org/sync", "https://example.org/sync"],
+  ["https://example.org/api", "https://example.org/api"],
 ])("the server at %s is asked at %s", (url, baseUrl) => {
   expect(checkOptions({ ...GOOD, url }).baseUrl).toBe(baseUrl);
 });
@@ -36,7 +38,25 @@ test.each<[string, object, string]>([
     "an option that is misspelt",
     { remot: "off" },
     "expected one of appId, url, folder, memory, token, login, deviceName, metadata, remote as an option, " +
-      'found "remot"',
+      'found "remot"; did you mean remote?',
+  ],
+  ["an option in another letter case", { appID: APP }, 'found "appID"; did you mean appId?'],
+  ["an option that is near none", { colour: 1 }, 'found "colour"'],
+  [
+    "the path of the data API",
+    { url: "http://localhost:8080/api/v4" },
+    'expected the address of the server as url, found "http://localhost:8080/api/v4"; ' +
+      'use "http://localhost:8080", without /api/v4',
+  ],
+  [
+    "the path of an operation behind a prefix",
+    { url: `wss://example.org/big/${APP}/api/v5/store/execute/` },
+    `; use "https://example.org/big", without /${APP}/api/v5/store/execute`,
+  ],
+  [
+    "the path of the sync",
+    { url: `ws://localhost:8080/${APP}/sync` },
+    `; use "http://localhost:8080", without /${APP}/sync`,
   ],
   ["no credential", { token: undefined }, "expected token or login, found neither"],
   ["two credentials", { login: () => ({}) }, "expected token or login, found both"],

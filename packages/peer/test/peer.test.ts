@@ -4,6 +4,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { readPermissions } from "@bigpeer/engine";
+import type { PeerError } from "@bigpeer/protocol";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
@@ -338,6 +339,92 @@ test("a login that is refused is the reason, and an error once", async () => {
   expect(errors.map(({ message }) => message)).toEqual([
     "the login was refused (401): the app, the provider or the token is not known",
   ]);
+});
+
+test("a login function that throws is an error once for each reason, and is called again", async () => {
+  const server = await startRealServer();
+  const { developmentToken: token = "" } = server.content;
+  const outages = [new Error("no identity provider"), new Error("no identity provider"), "away"];
+  const login = (): LoginDetails => {
+    const outage = outages.shift();
+    if (outage !== undefined) throw outage;
+    return { provider: "development", token };
+  };
+  const peer = await server.peer({ login });
+  const errors: Error[] = [];
+  peer.on("error", (error) => errors.push(error));
+  const ready = peer.sync.registerSubscription("SELECT * FROM tasks").whenReady();
+  for (const reason of ["no identity provider", "no identity provider", "away"]) {
+    peer.sync.start();
+    await whenStatus(peer, ({ state }) => state === "offline");
+    expect(peer.sync.status.reason).toContain(`the login function threw: ${reason}`);
+    await peer.sync.stop();
+  }
+  expect(errors.map(({ message }) => message)).toEqual([
+    "failed to log in: the login function threw: no identity provider",
+    "failed to log in: the login function threw: away",
+  ]);
+  expect(errors[0]?.cause).toEqual(new Error("no identity provider"));
+  // It may come back: what waits goes on waiting.
+  peer.sync.start();
+  await ready;
+});
+
+test("a login function that throws another text each time is not an error for ever", async () => {
+  const server = await startRealServer();
+  let logins = 0;
+  const login = (): LoginDetails => {
+    throw new Error(`outage ${logins++}`);
+  };
+  const peer = await server.peer({ login });
+  const errors: Error[] = [];
+  peer.on("error", (error) => errors.push(error));
+  for (let tries = 0; tries < 20; tries++) {
+    peer.sync.start();
+    await whenStatus(peer, ({ state }) => state === "offline");
+    await peer.sync.stop();
+  }
+  expect(errors).toHaveLength(10);
+});
+
+test("the address of the management API is an error once, which names the data API", async () => {
+  const server = await startRealServer({ managementPort: 0 });
+  const url = server.running.managementUrl ?? "";
+  const { appId, developmentToken: token = "" } = server.content;
+  const login = (): LoginDetails => ({ provider: "development", token });
+  const hint = `this is the management API; the data API is at ${server.running.url}`;
+  for (const options of [{ url }, { url, login }]) {
+    const peer = await server.peer(options);
+    const errors: PeerError[] = [];
+    peer.on("error", (error) => errors.push(error as PeerError));
+    for (let tries = 0; tries < 2; tries++) {
+      peer.sync.start();
+      await whenStatus(peer, ({ state }) => state === "offline");
+      expect(peer.sync.status.reason).toContain(hint);
+      await peer.sync.stop();
+    }
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.message).toContain(`there is nothing at /${appId}/`);
+    expect(errors[0]?.message).toContain(hint);
+  }
+});
+
+test("https to a server that speaks http is an error once, with and without a login", async () => {
+  const server = await startRealServer();
+  const url = server.running.url.replace("http:", "https:");
+  const login = (): LoginDetails => ({ provider: "development", token: "x" });
+  for (const options of [{ url }, { url, login }]) {
+    const peer = await server.peer(options);
+    const errors: Error[] = [];
+    peer.on("error", (error) => errors.push(error));
+    for (let tries = 0; tries < 2; tries++) {
+      peer.sync.start();
+      await whenStatus(peer, ({ state }) => state === "offline");
+      await peer.sync.stop();
+    }
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.message).toContain("if the server speaks http, not https");
+  }
 });
 
 test("a subscription that the server does not take is refused and told as an error", async () => {

@@ -7,8 +7,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { dialWebSocket } from "../src/web-socket.ts";
 
 /** A web server without WebSockets. */
-async function listen(status = 404): Promise<number> {
-  const server = createServer((_request, response) => response.writeHead(status).end("none here"));
+async function listen(status = 404, headers = {}, body = "none here"): Promise<number> {
+  const server = createServer((_request, response) =>
+    response.writeHead(status, headers).end(body),
+  );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.close();
@@ -17,17 +19,60 @@ async function listen(status = 404): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function reasonOf(url: string): Promise<string> {
+/** Why there is no connection; `lasting` gets what somebody has to correct. */
+function reasonOf(url: string, lasting: string[] = []): Promise<string> {
   return new Promise((resolve, reject) => {
     const opened = (): void => reject(new Error("expected no connection"));
-    dialWebSocket(url, { opened, message: opened, closed: resolve });
+    const handlers = { opened, message: opened, closed: resolve };
+    dialWebSocket(url, handlers, (reason) => lasting.push(reason));
   });
 }
 
 test("a place without a Big Peer is told by its answer", async () => {
   const url = `ws://127.0.0.1:${await listen()}/sync`;
-  expect(await reasonOf(url)).toBe(`expected a Big Peer at ${url}, found HTTP status 404`);
+  const lasting: string[] = [];
+  const reason = await reasonOf(url, lasting);
+  expect(reason).toBe(
+    `expected a Big Peer at ${url}, found HTTP status 404; check the url: it is the address of the data API, without a path such as /api/v4`,
+  );
+  expect(lasting).toEqual([reason]);
 });
+
+test("a redirect names where it leads", async () => {
+  const url = `ws://127.0.0.1:${await listen(301, { location: "https://example.org/x" })}/sync`;
+  expect(await reasonOf(url)).toBe(
+    `expected a Big Peer at ${url}, found HTTP status 301; the server redirects to https://example.org/x, and a peer does not follow`,
+  );
+});
+
+test("of an answer without an end, only the beginning is read", async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(404);
+    const more = (): boolean => response.write("x".repeat(1000));
+    response.on("drain", more);
+    while (more());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/sync`;
+  expect(await reasonOf(url)).toContain("found HTTP status 404; check the url");
+});
+
+test.each([429, 500, 503])(
+  "status %d may pass: it is a reason, nothing to correct",
+  async (status) => {
+    const lasting: string[] = [];
+    const body = JSON.stringify({ message: "too many connections" });
+    const url = `ws://127.0.0.1:${await listen(status, {}, body)}/sync`;
+    expect(await reasonOf(url, lasting)).toBe(
+      `expected a Big Peer at ${url}, found HTTP status ${status} (too many connections)`,
+    );
+    expect(lasting).toEqual([]);
+  },
+);
 
 test("status 426 asks about a proxy: the upgrade that we asked for did not get there", async () => {
   const url = `ws://127.0.0.1:${await listen(426)}/sync`;
@@ -38,9 +83,17 @@ test("status 426 asks about a proxy: the upgrade that we asked for did not get t
 
 test("a server that does not speak TLS is told in words", async () => {
   const url = `wss://127.0.0.1:${await listen()}/sync`;
-  expect(await reasonOf(url)).toBe(`expected TLS at ${url}, found something else`);
+  const lasting: string[] = [];
+  const reason = await reasonOf(url, lasting);
+  expect(reason).toBe(
+    `expected TLS at ${url}, found something else; if the server speaks http, not https, open the peer with an http URL`,
+  );
+  expect(lasting).toEqual([reason]);
 });
 
 test("a server that is not there is told as the system tells it", async () => {
-  expect(await reasonOf("ws://127.0.0.1:9/sync")).toBe("connect ECONNREFUSED 127.0.0.1:9");
+  const lasting: string[] = [];
+  const reason = await reasonOf("ws://127.0.0.1:9/sync", lasting);
+  expect(reason).toBe("connect ECONNREFUSED 127.0.0.1:9");
+  expect(lasting).toEqual([]);
 });
