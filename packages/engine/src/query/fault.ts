@@ -47,6 +47,11 @@ export function evaluationFault(reason: string, offset?: number, hint?: string):
   return new Fault("query.evaluation", reason, offset, { hint });
 }
 
+/** The same fault with another hint. */
+export function withHint({ code, reason, offset, expected }: Fault, hint: string): Fault {
+  return new Fault(code, reason, offset, { expected, hint });
+}
+
 const NEAR_LENGTH_MAX = 24;
 
 /** The error for the caller: any Fault gets its place, everything else is returned as it is. */

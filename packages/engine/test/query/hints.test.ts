@@ -4,6 +4,7 @@
 import { expect, test } from "vitest";
 import { located } from "../../src/query/fault.ts";
 import { prepareCondition, prepareLive } from "../../src/query/live/live-statement.ts";
+import { readPermissions } from "../../src/query/permission/permissions.ts";
 import { openStatements } from "../support/run-statements.ts";
 
 const PARAMETER = "a parameter is written :name, and its value is the field name of the arguments";
@@ -34,6 +35,114 @@ test.each([
   const { failure } = await openStatements();
   const { message } = await failure(statement);
   expect(message.endsWith(end), message).toBe(true);
+});
+
+const EXISTS = "a collection exists from its first document on";
+const ATOMIC =
+  "each statement is atomic by itself; several changes are atomic in one request of /store/write, or in store.transaction of the SDK";
+const CONFLICT = "write ON ID CONFLICT, then DO UPDATE, DO MERGE, DO NOTHING or FAIL";
+const UPSERT = "write INSERT INTO collection DOCUMENTS (:document) ON ID CONFLICT DO UPDATE";
+
+test.each([
+  ["SELECT * FROM c WHERE a = 1 && b = 2", "column 29, near `&& b = 2`; write AND"],
+  ["SELECT * FROM c WHERE (a = 1 && b = 2)", "column 30, near `&& b = 2)`; write AND"],
+  ["SELECT * FROM c WHERE !a", "column 23, near `!a`; write NOT"],
+  [
+    "INSERT INTO tasks (n COUNTER) DOCUMENTS ({'n': 1})",
+    "column 19, near `(n COUNTER) DOCUMENTS ({`; write INSERT INTO COLLECTION tasks (n COUNTER)",
+  ],
+  [
+    "INSERT INTO `my-tasks` (`my-n` PN_COUNTER, b MAP) DOCUMENTS ({})",
+    "; write INSERT INTO COLLECTION `my-tasks` (`my-n` PN_COUNTER, …)",
+  ],
+  ["UPDATE tasks (n COUNTER) APPLY n INCREMENT BY 1", "; write COLLECTION tasks (n COUNTER)"],
+  ["SELECT * FROM tasks (n counter)", "; write COLLECTION tasks (n COUNTER)"],
+  ["UPSERT INTO c DOCUMENTS ({})", `column 1, near \`UPSERT INTO c DOCUMENTS \`; ${UPSERT}`],
+  ["REPLACE INTO c VALUES ({})", `; ${UPSERT}`],
+  ["REMOVE FROM c", "near `REMOVE FROM c`; write DELETE FROM collection"],
+  ["TRUNCATE c", "near `TRUNCATE c`; write DELETE FROM collection"],
+  ["BEGIN", `near \`BEGIN\`; ${ATOMIC}`],
+  ["begin transaction", `near \`begin transaction\`; ${ATOMIC}`],
+  ["COMMIT", `near \`COMMIT\`; ${ATOMIC}`],
+  ["DELETE FROM c; COMMIT", `near \`COMMIT\`; ${ATOMIC}`],
+  ["INSERT INTO c DOCUMENTS ({}) ON CONFLICT DO NOTHING", `DO NOTHING\`; ${CONFLICT}`],
+  ["INSERT INTO c DOCUMENTS ({}) ON DUPLICATE KEY UPDATE", `KEY UPDATE\`; ${CONFLICT}`],
+  ["CREATE TABLE c (a INT)", `; ${EXISTS}: INSERT INTO collection DOCUMENTS (:document)`],
+  ["CREATE COLLECTION c", `; ${EXISTS}: INSERT INTO collection DOCUMENTS (:document)`],
+  ["DROP TABLE c", `; ${EXISTS}; DELETE FROM collection removes its documents`],
+  ["DROP COLLECTION c", `; ${EXISTS}; DELETE FROM collection removes its documents`],
+  ["ALTER TABLE c ADD x INT", "; a collection has no columns: any document may have any field"],
+  [
+    "UPDATE c SET n INCREMENT BY 1",
+    "column 16, near `INCREMENT BY 1`; write APPLY n INCREMENT BY 1",
+  ],
+  ["UPDATE c SET a.b PN_INCREMENT BY 2", "; write APPLY a.b PN_INCREMENT BY 1"],
+  ["UPDATE c SET n RESTART", "; write APPLY n RESTART"],
+  ["UPDATE c SET n += 1", "; write SET n = n + 1, or APPLY n INCREMENT BY 1 for a counter"],
+  ["SELECT * FROM c LIMIT 5, 10", "column 24, near `, 10`; write LIMIT 10 OFFSET 5"],
+  ["SELECT * FROM c LIMIT :a, :b", "; write LIMIT count OFFSET start"],
+  ["SELECT title, COUNT(*) FROM c", "near `title, COUNT(*) FROM c`; add GROUP BY title"],
+  ["SELECT a.b, c, sum(d) AS s FROM c", "; add GROUP BY a.b, c"],
+])("a habit of another language gets a hint: %s", async (statement, end) => {
+  const { failure } = await openStatements();
+  const { message } = await failure(statement);
+  expect(message.endsWith(end), message).toBe(true);
+});
+
+test.each([
+  ["SELECT * FROM c WHERE && a"],
+  ["INSERT INTO c (a, b) SELECT * FROM d"],
+  ["SELECT * FROM c LIMIT 5 10"],
+  ["UPDATE c SET n 1"],
+  ["SELECT title, COUNT(*) FROM c GROUP BY color"],
+  ["DELETE FROM c RETURNING title, COUNT(*)"],
+])("a mistake of another kind has no such hint: %s", async (statement) => {
+  const { failure } = await openStatements();
+  const { message } = await failure(statement);
+  expect(message).not.toMatch(/; (write|add) /);
+});
+
+test("a word with a hint is a name wherever it can be one", async () => {
+  const { execute } = await openStatements();
+  await execute(
+    "INSERT INTO upsert DOCUMENTS ({'_id': 1, 'begin': 1, 'table': 2, 'increment': 3})",
+  );
+  await execute("UPDATE upsert SET increment = begin + table");
+  const statement = "SELECT begin, increment, table remove FROM upsert conflict";
+  const { items } = await execute(statement);
+  expect(items).toEqual([{ begin: 1, increment: 3, remove: 2 }]);
+});
+
+const FILTER = "a filter is only the condition, such as color == 'blue'";
+
+test.each([
+  ["SELECT * FROM cars", "near `cars`"],
+  ["select _id, color FROM cars WHERE color = 'blue'", "near `_id, color FROM cars WHE`"],
+  ["SELECT *, a FROM cars", "near `, a FROM cars`"],
+  ["WHERE color == 'blue'", "near `color == 'blue'`"],
+  ["DELETE FROM cars", "near `FROM cars`"],
+])("a statement in the place of a filter gets a hint: %s", async (query, near) => {
+  const { runner } = await openStatements();
+  const end = `${near}; ${FILTER}`;
+  await expect(runner.find({ collection: "cars", query })).rejects.toThrow(end);
+  const read = { queriesByCollection: { cars: [query] } };
+  expect(() => readPermissions({ read })).toThrow(end);
+  expect(() => readPermissions({ read }, "permissions", { isOfUsers: true })).toThrow(end);
+});
+
+test.each(["select * 2 == 4", "delete == 1", "update"])(
+  "%s is a filter about a field",
+  async (query) => {
+    const { runner } = await openStatements();
+    const { documents } = await runner.find({ collection: "cars", query });
+    expect(documents).toEqual([]);
+  },
+);
+
+test("a mistake in a filter about a field that is named as a statement has no such hint", async () => {
+  const { runner } = await openStatements();
+  const found = runner.find({ collection: "cars", query: "update == 1 2" });
+  await expect(found).rejects.not.toThrow(FILTER);
 });
 
 test("a minus where something can be subtracted, or after a blank, is no name", async () => {

@@ -9,6 +9,7 @@
 import { TERMS_MAX } from "../../limits.ts";
 import { Fault, semanticFault } from "../fault.ts";
 import { ExpressionIds } from "../syntax/expression-ids.ts";
+import { printExpression } from "../syntax/print.ts";
 import type {
   ColumnProjection,
   Expression,
@@ -18,6 +19,7 @@ import type {
   SlotNode,
 } from "../syntax/tree.ts";
 import { mapChildren } from "../syntax/tree-walk.ts";
+import { cutName } from "../unknown-name.ts";
 import {
   Aggregates,
   type BoundAggregate,
@@ -89,7 +91,7 @@ export function bindOutput(clauses: OutputClauses, scope: Scope): Output {
   if (!isGroupedAlready && aggregates.all.length === 0) return output;
   const isWhole = clauses.groupBy === undefined;
   const all = aggregates.all;
-  return reduceOutput(output, { keys, aggregates: all, having, isWhole }, clauses.projections);
+  return reduceOutput(output, { keys, aggregates: all, having, isWhole }, clauses);
 }
 
 function checkCount(clause: string, terms: readonly Expression[]): void {
@@ -102,10 +104,11 @@ function checkCount(clause: string, terms: readonly Expression[]): void {
 function reduceOutput(
   output: Output,
   grouping: Grouping,
-  projections: readonly Projection[],
+  { projections, orderBy }: OutputClauses,
 ): Output {
-  const { keys, having } = grouping;
-  const known = new KeysById(keys);
+  const { keys, having, isWhole } = grouping;
+  // RETURNING has neither an order nor groups.
+  const known = new KeysById(keys, isWhole && orderBy !== undefined ? projections : []);
   const reduce = (expression: Expression): Expression => reduceToKeys(expression, known);
   const reduced = <T extends { readonly expression: Expression }>(term: T): T => ({
     ...term,
@@ -269,7 +272,7 @@ function reduceToKeys(expression: Expression, keys: KeysById): Expression {
   }
   if (expression.kind === "slot" && isOfRow(expression.holds)) {
     const message = "expected only group keys and aggregates, found a field of the document";
-    throw semanticFault(message, expression.at);
+    throw semanticFault(message, expression.at, keys.hint());
   }
   if (expression.kind === "subquery" && expression.bound?.imports.some((i) => isOfRow(i.holds))) {
     const message =
@@ -284,13 +287,25 @@ function isOfRow(holds: SlotNode["holds"]): boolean {
   return holds === "document" || holds === "element";
 }
 
+/** `a` or `a.b`. */
+function isNamed(expression: Expression): boolean {
+  const root = expression.kind === "field" ? expression.of : expression;
+  return root.kind === "name";
+}
+
+/** Columns that a hint names: it is read by people. */
+const HINTED_MAX = 8;
+
 /** Group keys by what they mean: every part of every column is looked for among them. */
 class KeysById {
   readonly #ids = new ExpressionIds();
   readonly #keys = new Map<number, GroupKey>();
   readonly #kinds: ReadonlySet<Expression["kind"]>;
+  readonly #ungrouped: readonly Projection[];
 
-  constructor(keys: readonly GroupKey[]) {
+  /** With the columns of a statement that has no GROUP BY, for a hint. */
+  constructor(keys: readonly GroupKey[], ungrouped: readonly Projection[]) {
+    this.#ungrouped = ungrouped;
     for (const key of keys.toReversed()) this.#keys.set(this.#ids.idOf(key.expression), key);
     this.#kinds = new Set(keys.map(({ expression }) => expression.kind));
   }
@@ -298,5 +313,14 @@ class KeysById {
   find(expression: Expression): GroupKey | undefined {
     if (!this.#kinds.has(expression.kind)) return undefined;
     return this.#keys.get(this.#ids.idOf(expression));
+  }
+
+  /** The columns that are paths, as keys of the GROUP BY that is not there. */
+  hint(): string | undefined {
+    const paths = this.#ungrouped.slice(0, HINTED_MAX).flatMap((projection) => {
+      const isPath = projection.kind === "column" && isNamed(projection.expression);
+      return isPath ? [cutName(printExpression(projection.expression))] : [];
+    });
+    return paths.length === 0 ? undefined : `add GROUP BY ${paths.join(", ")}`;
   }
 }

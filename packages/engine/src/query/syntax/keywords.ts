@@ -121,3 +121,12 @@ export const STATEMENT_WORDS: readonly string[] = [
   "ALTER",
   "SYNC",
 ];
+
+/** Types of fields in a declaration. */
+export const TYPE_WORDS: ReadonlySet<string> = new Set([
+  "REGISTER",
+  "COUNTER",
+  "PN_COUNTER",
+  "ATTACHMENT",
+  "MAP",
+]);

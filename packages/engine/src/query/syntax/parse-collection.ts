@@ -4,6 +4,8 @@
 
 import { type MutableObject, setField, type TypeMark, type Types } from "@bigpeer/protocol";
 import { semanticFault } from "../fault.ts";
+import { typesHint } from "./habit-hints.ts";
+import { TYPE_WORDS } from "./keywords.ts";
 import { parseExpression } from "./parse-expression.ts";
 import { parseQueryTerm } from "./parse-subquery.ts";
 import type { TokenCursor } from "./token-cursor.ts";
@@ -12,9 +14,16 @@ import type { CollectionRef, Expression, FromTerm, SourceTerm, Use } from "./tre
 /** `collection [[AS] alias] [USE …]`. */
 export function parseTerm(cursor: TokenCursor): FromTerm {
   const collection = parseCollection(cursor);
+  if (cursor.token.type === "(") refuseTypes(cursor, collection);
   const alias = cursor.acceptAlias();
   const use = cursor.acceptWord("USE") ? parseUse(cursor) : undefined;
   return { collection, ...(alias !== undefined && { alias }), ...(use && { use }) };
+}
+
+/** Types behind a name without COLLECTION; any other parenthesis is left to whoever expects more. */
+function refuseTypes(cursor: TokenCursor, { name }: CollectionRef): void {
+  const hint = typesHint(name, cursor.ahead(4));
+  if (hint !== undefined) throw cursor.hintedFault("an alias", `write ${hint}`);
 }
 
 /** A term of SELECT, which may also be a query. */
@@ -63,14 +72,6 @@ function parseTypes(cursor: TokenCursor): Types {
   cursor.leave();
   return types as Types;
 }
-
-const TYPE_WORDS: ReadonlySet<string> = new Set([
-  "REGISTER",
-  "COUNTER",
-  "PN_COUNTER",
-  "ATTACHMENT",
-  "MAP",
-]);
 
 function parseFieldType(cursor: TokenCursor, types: MutableObject): void {
   const { at } = cursor.token;

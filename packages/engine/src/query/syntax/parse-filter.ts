@@ -16,8 +16,9 @@
  *   `ends_with`. All else is called by its name in the statement language.
  */
 
-import { semanticFault } from "../fault.ts";
-import { CLAUSE_WORDS, OPERATOR_WORDS } from "./keywords.ts";
+import { Fault, semanticFault, withHint } from "../fault.ts";
+import { FILTER_HINT } from "./habit-hints.ts";
+import { CLAUSE_WORDS, OPERATOR_WORDS, STATEMENT_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
 import { parseCall as parseCallForm } from "./parse-call.ts";
 import {
@@ -38,10 +39,24 @@ import { checkDepth, joinConditions } from "./tree-shape.ts";
 /** Throws a Fault with the offset of what is wrong. */
 export function parseFilter(text: string): Expression {
   const cursor = openText(text);
-  const filter = parse(cursor);
-  cursor.expectEnd("the end of the filter");
-  checkDepth(filter, cursor.passed);
-  return filter;
+  const isStatement = startsStatement(cursor);
+  try {
+    const filter = parse(cursor);
+    cursor.expectEnd("the end of the filter");
+    checkDepth(filter, cursor.passed);
+    return filter;
+  } catch (error) {
+    if (!isStatement || !(error instanceof Fault) || error.code !== "query.syntax") throw error;
+    throw withHint(error, FILTER_HINT);
+  }
+}
+
+/** Whether it begins as a statement does, or as its condition; it may be a filter all the same. */
+function startsStatement(cursor: TokenCursor): boolean {
+  const { word } = cursor.token;
+  if (word !== "WHERE" && !STATEMENT_WORDS.includes(word)) return false;
+  const { type, word: next } = cursor.peek();
+  return type === "*" || type === "quoted" || (type === "word" && !OPERATOR_WORDS.has(next));
 }
 
 /** A path by itself, as filters write it: `a.b`, `a['x-y']`, `a[0]`. */

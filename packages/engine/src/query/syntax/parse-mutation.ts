@@ -5,6 +5,7 @@
 import { DEPTH_MAX } from "@bigpeer/protocol";
 import type { Steps } from "../../steps.ts";
 import { Fault } from "../fault.ts";
+import { COLUMNS_HINT, setHint, typesHint } from "./habit-hints.ts";
 import { parseCollection, parseTerm } from "./parse-collection.ts";
 import { parseExpression, parseFieldName, parseParameter } from "./parse-expression.ts";
 import {
@@ -36,7 +37,7 @@ export function* parseInsert(cursor: TokenCursor): Steps<InsertStatement> {
   cursor.expectWord("INTO");
   const into = parseCollection(cursor, SOURCE_WORDS);
   const isInitial = cursor.acceptWord("INITIAL");
-  const source = yield* parseSource(cursor, isInitial);
+  const source = yield* parseSource(cursor, into.name, isInitial);
   // INITIAL has a policy of its own.
   const conflict = isInitial ? "fail" : parseConflict(cursor);
   const returning = parseReturning(cursor);
@@ -45,19 +46,22 @@ export function* parseInsert(cursor: TokenCursor): Steps<InsertStatement> {
 
 const SOURCE_WORDS: ReadonlySet<string> = new Set(["DOCUMENTS", "VALUES", "INITIAL", "SELECT"]);
 
-function* parseSource(cursor: TokenCursor, isInitial: boolean): Steps<InsertStatement["source"]> {
+function* parseSource(
+  cursor: TokenCursor,
+  collection: string,
+  isInitial: boolean,
+): Steps<InsertStatement["source"]> {
   if (cursor.acceptWord("DOCUMENTS") || cursor.acceptWord("VALUES")) {
     return yield* parseDocuments(cursor);
   }
   if (isInitial) throw cursor.fault("DOCUMENTS");
-  if (cursor.token.type === "(") throw cursor.hintedFault("SELECT", COLUMNS_HINT);
+  if (cursor.token.type === "(") {
+    const types = typesHint(collection, cursor.ahead(4));
+    throw cursor.hintedFault("SELECT", types ? `write INSERT INTO ${types}` : COLUMNS_HINT);
+  }
   if (cursor.token.word !== "SELECT") throw cursor.fault("SELECT");
   return parseQuery(cursor);
 }
-
-/** For those who name columns, and give the values of a row. */
-const COLUMNS_HINT =
-  "a document is one object: INSERT INTO collection DOCUMENTS ({'name': 'Ada', 'age': 36}), or (:document)";
 
 /** Tokens of documents that are read between two pauses. */
 const TOKENS_PER_PAUSE = 1024;
@@ -139,7 +143,8 @@ export function parsePath(cursor: TokenCursor, followers?: ReadonlySet<string>):
 
 function parseSetItem(cursor: TokenCursor): SetItem {
   const { at, path } = parseTarget(cursor);
-  cursor.expect("=");
+  if (cursor.token.type !== "=") throw cursor.hintedFault('"="', setHint(path, cursor.token));
+  cursor.advance();
   return { at, path, value: parseExpression(cursor) };
 }
 

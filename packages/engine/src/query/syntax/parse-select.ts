@@ -2,6 +2,8 @@
  * Parser of SELECT, and of the clauses that other statements share with it.
  */
 
+import type { Fault } from "../fault.ts";
+import { limitHint } from "./habit-hints.ts";
 import { NO_ALIAS } from "./keywords.ts";
 import { parseSource } from "./parse-collection.ts";
 import { parseExpression, parseParameter } from "./parse-expression.ts";
@@ -196,12 +198,19 @@ export function parseBounds(cursor: TokenCursor): Bounds {
   for (;;) {
     if (bounds.limit === undefined && cursor.acceptWord("LIMIT")) {
       bounds.limit = parseBound(cursor);
+      if (cursor.token.type === ",") throw commaFault(cursor, bounds.limit);
     } else if (bounds.offset === undefined && cursor.acceptWord("OFFSET")) {
       bounds.offset = parseBound(cursor);
     } else {
       return bounds;
     }
   }
+}
+
+/** `LIMIT start, count`, as other languages have it. */
+function commaFault(cursor: TokenCursor, limit: Expression): Fault {
+  const start = limit.kind === "literal" ? limit.value : undefined;
+  return cursor.hintedFault("OFFSET", limitHint(start, cursor.peek()));
 }
 
 /** No expression: what it is must be known before the first row. */

@@ -7,7 +7,8 @@
 
 import { nearest } from "@bigpeer/protocol";
 import { NESTING_MAX, SUBQUERIES_MAX, SUBQUERY_DEPTH_MAX, TOKENS_MAX } from "../../limits.ts";
-import { Fault, syntaxFault } from "../fault.ts";
+import { Fault, syntaxFault, withHint } from "../fault.ts";
+import { habitHint } from "./habit-hints.ts";
 import { CLAUSE_WORDS, NO_ALIAS, OPERATOR_WORDS } from "./keywords.ts";
 import { Lexer, shorten, type Token, type TokenType } from "./lexer.ts";
 import type { LiteralNode, Query } from "./tree.ts";
@@ -63,6 +64,12 @@ export class TokenCursor {
   peek(): Token {
     this.#ahead ??= this.#lexer.next();
     return this.#ahead;
+  }
+
+  /** The next token and those behind it, for a fault: they are read anew. */
+  ahead(count: number): readonly Token[] {
+    const lexer = new Lexer(this.#text.slice(this.token.at));
+    return Array.from({ length: count }, () => lexer.next());
   }
 
   /** Passes the next token and returns it. */
@@ -186,9 +193,9 @@ export class TokenCursor {
   }
 
   /** The same with what helps, which whoever reads this place knows. */
-  hintedFault(expected: string, hint: string): Fault {
-    const { reason, offset, expected: wanted } = this.fault(expected);
-    return new Fault("query.syntax", reason, offset, { expected: wanted, hint });
+  hintedFault(expected: string, hint: string | undefined): Fault {
+    const fault = this.fault(expected);
+    return hint === undefined ? fault : withHint(fault, hint);
   }
 
   enter(): void {
@@ -239,6 +246,8 @@ export class TokenCursor {
     }
     if (this.#isForeignParameter()) return PARAMETER_HINT;
     if (type === "-") return this.#dashHint();
+    const habit = habitHint(this.token, previous, wanted);
+    if (habit !== undefined) return habit;
     const near = nearKeyword(word, wanted);
     if (near !== undefined) return wanted.length > 1 ? `did you mean ${near}?` : undefined;
     const guessed = this.#guessed;
