@@ -49,6 +49,7 @@ function refuse(error: unknown): never {
 /** What may be left out is null for some clients; the engine knows only that it is not there. */
 function engineCommand(command: WriteCommand, index: number): EngineCommand {
   if (command.method !== "upsert") return command;
+  if (command.id === undefined && Object.hasOwn(command, "_id")) throw misplacedId(index);
   if (command.valueTypeOverrides === undefined) return command as EngineCommand;
   const { valueTypeOverrides, ...rest } = command;
   // To a schema, binary without content is an object without fields.
@@ -57,6 +58,15 @@ function engineCommand(command: WriteCommand, index: number): EngineCommand {
     throw new PeerError("value.invalid", "expected an object, found binary", { at });
   }
   return valueTypeOverrides ? { ...rest, valueTypeOverrides } : rest;
+}
+
+/** Ignored like other unknown fields, it would make a document with an id that nobody knows. */
+function misplacedId(index: number): PeerError {
+  const message = "expected the id of the document in `id`, found `_id`";
+  return new PeerError("value.invalid", message, {
+    at: `commands[${index}]`,
+    hint: "did you mean id?",
+  });
 }
 
 function resultValue(result: EngineResult, transactionId: number): Value {

@@ -191,6 +191,18 @@ test("[H27] upsert: _id inside value is the id, and must agree with id", async (
   expect(told).toEqual(expect.stringContaining("commands[0]"));
 });
 
+test("[H27] upsert: _id beside value is no id: 400 with what was meant, and nothing is written", async () => {
+  const beside = { method: "upsert", collection: "beside", _id: "zz", value: { n: 1 } };
+  expect(await message(upsert("beside", "first", {}), beside)).toBe(
+    "expected the id of the document in `id`, found `_id` at commands[1]; did you mean id? (value.invalid)",
+  );
+  expect(await message({ ...beside, value: { _id: "zz" } })).toContain("did you mean id?");
+  // With an id, or inside the value, it is clear what was meant.
+  await results({ ...beside, id: "zz" }, upsert("beside", "a", { n: 2, _id: "a" }));
+  expect(await read("beside", "zz")).toEqual({ n: 1 });
+  expect(await read("beside", "first")).toBeNull();
+});
+
 test("[H27] upsert merges: other fields stay, objects merge deeply, arrays and scalars are replaced", async () => {
   await results(upsert("merged", 1, { a: 1, map: { x: 1, y: 1 }, list: [1, 2] }));
   await results(upsert("merged", 1, { map: { y: 2 }, list: [3], b: true }));
@@ -300,6 +312,21 @@ test("[H30] increment: adds to a counter, makes one of an absent field, counts i
   });
   // A document that cannot take an update is left whole.
   expect(await read("incs", "number")).toEqual({ n: 5, other: 1 });
+});
+
+test("[H30] set hides a counter under a plain value, which increment counts in error; replaceWithCounter sets it", async () => {
+  await results(upsert("hidden", "a", { n: 10 }, { valueTypeOverrides: { n: "counter" } }));
+  const change = (method: string, value: number): object =>
+    update("hidden", "_id == 'a'", { method, path: "n", value });
+  // The fields of the answer are those of the interface: there is no place for a warning.
+  expect(await results(change("set", 5))).toEqual([{ ...UPDATED, updated: 1 }]);
+  expect(await read("hidden", "a", true)).toEqual({ n: { register: { value: 5 } } });
+  expect(await results(change("increment", 1))).toEqual([{ ...UPDATED, updated: 0, error: 1 }]);
+  expect(await results(change("replaceWithCounter", 5), change("increment", 1))).toEqual([
+    { ...UPDATED, updated: 1 },
+    { ...UPDATED, updated: 1 },
+  ]);
+  expect(await read("hidden", "a", true)).toEqual({ n: { counter: { value: 6 } } });
 });
 
 test("[H30] replaceWithCounter: starts at value, or at the current number when value is null", async () => {
