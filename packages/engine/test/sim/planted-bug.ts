@@ -41,7 +41,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "the site of a merged change is lost",
-    shows: ["the server is what its operations make"],
+    shows: ["the server is what its operations make", "[S35] what was applied still shows"],
     plant: () =>
       replace(
         Transaction.prototype,
@@ -71,6 +71,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "what changed before a fill goes on is not told",
     shows: [
+      "[S35] what was applied still shows",
       "[S36] what no subscription covers is let go of",
       "who follows a document has it as the server has it",
     ],
