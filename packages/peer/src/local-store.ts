@@ -13,7 +13,7 @@ import {
   type Warning,
 } from "@bigpeer/engine";
 import { PeerError } from "@bigpeer/protocol";
-import { checkStatement, kindOf, toldOf } from "./argument-check.ts";
+import { checkQuery, checkStatement, explainUndefined, kindOf, toldOf } from "./argument-check.ts";
 import { within } from "./deadline.ts";
 import type { ObserverCallback, StoreObserver } from "./observer.ts";
 import { Observers } from "./observers.ts";
@@ -47,6 +47,11 @@ const TRANSACTION_MS_MAX = 60_000;
 
 /** How long statements may follow each other before others have their turn. */
 const TURN_MS = 10;
+
+const OBSERVER_HINT = "call registerObserver(query, args, callback)";
+
+const NESTED_HINT =
+  "a retry would fail, too: use execute of the open transaction, or begin the other one after it";
 
 export interface LocalStoreOptions extends StatementRunnerOptions {
   readonly refused: () => readonly RefusedUpload[];
@@ -83,7 +88,7 @@ export class LocalStore {
   /** Resolves when what it wrote is durable on this peer. Rejects with a PeerError. */
   async execute<T = PlainObject>(statement: string, args?: Arguments): Promise<QueryResult<T>> {
     this.#checkOpen();
-    const result = await this.runner.execute(requestOf(statement, args));
+    const result = await this.#run(statement, args);
     await this.#takeTurn();
     const isWrite = result.queryType === "mutation";
     return { ...told<T>(result), commitId: isWrite ? result.transactionId : undefined };
@@ -104,11 +109,20 @@ export class LocalStore {
     second: Arguments | ObserverCallback<never> | undefined,
     third?: ObserverCallback<never>,
   ): StoreObserver {
+    if (typeof second === "function" && third !== undefined) {
+      const message = `expected the callback as the last argument, found ${kindOf(third)} after it`;
+      throw new PeerError("query.arguments", message, { hint: OBSERVER_HINT });
+    }
     const [args, callback] = typeof second === "function" ? [undefined, second] : [second, third];
     if (typeof callback !== "function") {
-      throw new PeerError("query.arguments", `expected a callback, found ${typeof callback}`);
+      const message = `expected a callback, found ${kindOf(callback)}`;
+      throw new PeerError("query.arguments", message, { hint: OBSERVER_HINT });
     }
-    return this.#observers.register(checkStatement(query), ownCopy(args), callback);
+    try {
+      return this.#observers.register(checkQuery(query), ownCopy(args), callback);
+    } catch (error) {
+      throw explainUndefined(error, args);
+    }
   }
 
   get observers(): StoreObserver[] {
@@ -128,7 +142,7 @@ export class LocalStore {
     }
     if (this.#inside.getStore()?.isOpen === true) {
       const message = "expected statements inside of a transaction, found another transaction";
-      throw new PeerError("store.busy", message);
+      throw new PeerError("store.busy", message, { hint: NESTED_HINT });
     }
     const run = (): Promise<T> => this.#repeat(scope);
     const done = this.#last.then(run, run);
@@ -157,13 +171,26 @@ export class LocalStore {
     this.#observers.close();
   }
 
+  async #run(statement: unknown, args: Arguments | undefined): Promise<StatementResult> {
+    try {
+      return await this.runner.execute(requestOf(statement, args));
+    } catch (error) {
+      throw explainUndefined(error, args);
+    }
+  }
+
   async #repeat<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const open = this.runner.open();
       const context = { isOpen: true };
       try {
-        const execute = async <Row>(statement: string, args?: Arguments) =>
-          told<Row>(open.execute(requestOf(statement, args)));
+        const execute = async <Row>(statement: string, args?: Arguments) => {
+          try {
+            return told<Row>(open.execute(requestOf(statement, args)));
+          } catch (error) {
+            throw explainUndefined(error, args);
+          }
+        };
         const work = (): Promise<T> => this.#inside.run(context, async () => scope({ execute }));
         const result = await within(this.#transactionMsMax, work, () => this.#late());
         context.isOpen = false;

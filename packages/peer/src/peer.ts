@@ -138,6 +138,7 @@ export class Peer {
       sync: this.#engine,
       pendingCount: () => peerStore.pendingCount,
       onStatus: () => this.#tellStatus(),
+      onWarning: (message) => this.#warn(message),
     });
     this.sync = this.#sync;
     const checkOpen = (): void => this.#checkOpen();
@@ -345,6 +346,10 @@ export class Peer {
 
   #report(error: Error): void {
     if (!this.isClosed && this.#faults.add(error.message)) this.#fail(error);
+  }
+
+  #warn(message: string): void {
+    if (!this.#events.emit("warning", message)) process.emitWarning(message);
   }
 
   /** An error that nobody listens for is shown where Node shows warnings. */

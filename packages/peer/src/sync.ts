@@ -16,7 +16,7 @@ import {
   PeerError,
   type ValueObject,
 } from "@bigpeer/protocol";
-import { checkStatement } from "./argument-check.ts";
+import { checkQuery, explainUndefined } from "./argument-check.ts";
 import type { Arguments } from "./local-store.ts";
 import { ownCopy } from "./plain-value.ts";
 
@@ -55,6 +55,12 @@ export interface SyncSubscription {
   cancel(): void;
 }
 
+/** How long a subscription that is waited for may be without a start before the app is warned. */
+export const START_MS_MAX = 2_000;
+
+const NOT_STARTED =
+  "a subscription is waited for, but sync was not started: call peer.sync.start()";
+
 /** Nothing happens then: any time would do. */
 const ALIVE_MS = 3_600_000;
 
@@ -63,6 +69,7 @@ export interface SyncOptions {
   readonly sync: PeerSync;
   readonly pendingCount: () => number;
   readonly onStatus: () => void;
+  readonly onWarning: (message: string) => void;
 }
 
 /** What an app has of it. */
@@ -78,6 +85,10 @@ export class Sync {
   /** Keeps the process alive while there is something to come, also when there is no connection. */
   #alive: NodeJS.Timeout | undefined;
 
+  #hasStarted = false;
+  /** Of the warning. It keeps the process alive: without a start nothing else might, and it ended in silence. */
+  #unstarted: NodeJS.Timeout | undefined;
+
   constructor(options: SyncOptions) {
     this.#options = options;
   }
@@ -85,6 +96,8 @@ export class Sync {
   /** Looks for the server, and comes back to it whenever it was lost. May be called again. */
   start(): void {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
+    this.#hasStarted = true;
+    clearTimeout(this.#unstarted);
     if (this.#away?.code === "stopped") this.#away = undefined;
     if (!this.isActive) this.#options.sync.admit();
     this.#options.sync.start();
@@ -121,7 +134,7 @@ export class Sync {
    */
   registerSubscription(query: string, args: Arguments = {}): SyncSubscription {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
-    const held = this.#options.sync.subscribe(checkStatement(query), valuesOf(args));
+    const held = this.#subscribe(query, args);
     const subscription: SyncSubscription = {
       query,
       get isCancelled() {
@@ -130,7 +143,10 @@ export class Sync {
       get status() {
         return held.status;
       },
-      whenReady: () => held.whenReady(),
+      whenReady: () => {
+        if (held.status === "waiting") this.#expectStart();
+        return held.whenReady();
+      },
       cancel: () => this.#cancel(subscription, held),
     };
     this.#subscriptions.add(subscription);
@@ -155,10 +171,25 @@ export class Sync {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#unstarted);
     this.#subscriptions.clear();
     await this.#options.sync.close();
     this.#keepAlive();
     this.#last = { state: "stopped", pendingCount: this.#options.pendingCount() };
+  }
+
+  #subscribe(query: string, args: Arguments): PeerSubscription {
+    try {
+      return this.#options.sync.subscribe(checkQuery(query), valuesOf(args));
+    } catch (error) {
+      throw explainUndefined(error, args);
+    }
+  }
+
+  /** A program may wait first and start soon after; one that never does is warned, once. */
+  #expectStart(): void {
+    if (this.#hasStarted || this.#isClosed) return;
+    this.#unstarted ??= setTimeout(() => this.#options.onWarning(NOT_STARTED), START_MS_MAX);
   }
 
   #keepAlive(): void {

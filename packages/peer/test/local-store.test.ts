@@ -174,7 +174,9 @@ test("a transaction that always finds something else gives up and writes nothing
 test("a transaction inside of another is refused instead of waited for", async () => {
   const { local } = await openLocalStore();
   const nested = local.transaction(() => local.transaction(async () => 1));
-  await expect(nested).rejects.toThrow("found another transaction");
+  await expect(nested).rejects.toThrow(
+    "found another transaction; a retry would fail, too: use execute of the open transaction",
+  );
   expect(await local.transaction(async () => 2)).toBe(2);
 });
 
@@ -223,6 +225,51 @@ test.each([
     expect(() => local.registerObserver(text, () => undefined)).toThrow(message);
   },
 );
+
+test("an observer with its arguments in another order is refused with the right one", async () => {
+  const { local } = await openLocalStore();
+  const register =
+    (...given: unknown[]) =>
+    (): unknown =>
+      local.registerObserver(...(given as Parameters<typeof local.registerObserver>));
+  const query = "SELECT * FROM c WHERE n = :n";
+  const hint = "; call registerObserver(query, args, callback)";
+  expect(register(query, () => undefined, { n: 1 })).toThrow(
+    `expected the callback as the last argument, found object after it${hint}`,
+  );
+  expect(register(query, { n: 1 })).toThrow(`expected a callback, found undefined${hint}`);
+  expect(register("c", () => undefined)).toThrow(
+    'expected a SELECT, found "c"; did you mean SELECT * FROM c?',
+  );
+});
+
+test("a parameter that is undefined is told as undefined, one that is absent as absent", async () => {
+  const { local } = await openLocalStore();
+  const query = "SELECT * FROM c WHERE n = :n";
+  const message = "expected a value for parameter n, found undefined at line 1, column 27";
+  await expect(local.execute(query, { n: undefined })).rejects.toThrow(message);
+  const inside = local.transaction((tx) => tx.execute(query, { n: undefined }));
+  await expect(inside).rejects.toThrow(message);
+  expect(() => local.registerObserver(query, { n: undefined }, () => undefined)).toThrow(message);
+  await expect(local.execute(query, { m: 1 })).rejects.toThrow("parameter n was not provided");
+  // One that the statement does not need is left out, as before.
+  await local.execute("SELECT * FROM c", { n: undefined });
+});
+
+test("an object that is no value is told by its class", async () => {
+  const { local } = await openLocalStore();
+  class Money {
+    readonly cents = 5;
+  }
+  for (const [value, found] of [
+    [new Map(), "found a Map: give a plain object (Object.fromEntries(map)) at args.d.v"],
+    [new Set(), "found a Set: give an array ([...set]) at args.d.v"],
+    [new Money(), "expected a plain object, found an object of the class Money at args.d.v"],
+  ] as const) {
+    const write = local.execute("INSERT INTO c DOCUMENTS (:d)", { d: { v: value } });
+    await expect(write).rejects.toThrow(found);
+  }
+});
 
 test("a transaction that is no function is refused in words", async () => {
   const { local } = await openLocalStore();

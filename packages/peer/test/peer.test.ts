@@ -5,7 +5,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { readPermissions } from "@bigpeer/engine";
 import type { PeerError } from "@bigpeer/protocol";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../node/test/support/temporary-folder.ts";
 import { SERVER } from "../../server/src/registry/audit-log.ts";
 import {
@@ -15,6 +15,7 @@ import {
   type PeerOptions,
   type SyncStatus,
 } from "../src/index.ts";
+import { START_MS_MAX } from "../src/sync.ts";
 import { idsOf, insert, TASKS, whenStatus, whenTasks } from "./support/peer-status.ts";
 import { type RealServer, startRealServer } from "./support/real-server.ts";
 import { until } from "./support/turns.ts";
@@ -130,6 +131,38 @@ test.each([
   const peer = await openAlone();
   expect(() => peer.sync.registerSubscription(query)).toThrow(message);
   expect(peer.sync.subscriptions).toEqual([]);
+});
+
+test("the name of a collection is no subscription, and the SELECT that was meant is told", async () => {
+  const peer = await openAlone();
+  const message = 'expected a SELECT, found "tasks"; did you mean SELECT * FROM tasks?';
+  expect(() => peer.sync.registerSubscription("tasks")).toThrow(message);
+});
+
+test("a parameter of a subscription that is undefined is told as undefined", async () => {
+  const peer = await openAlone();
+  const register = (): unknown =>
+    peer.sync.registerSubscription("SELECT * FROM tasks WHERE owner = :me", { me: undefined });
+  expect(register).toThrow("expected a value for parameter me, found undefined at line 1");
+});
+
+test("whoever waits for a subscription and never starts the sync is warned, once", async () => {
+  const peers = [await openAlone(), await openAlone(), await openAlone()];
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const warnings = peers.map((peer) => {
+    const told: string[] = [];
+    peer.on("warning", (warning) => told.push(warning));
+    const subscription = peer.sync.registerSubscription("SELECT * FROM tasks");
+    for (let i = 0; i < 2; i++) subscription.whenReady().catch(() => undefined);
+    return told;
+  });
+  // Waiting first and starting after is fine, and so is closing.
+  peers[1]?.sync.start();
+  await peers[2]?.close();
+  vi.advanceTimersByTime(START_MS_MAX);
+  const warning = "a subscription is waited for, but sync was not started: call peer.sync.start()";
+  expect(warnings).toEqual([[warning], [], []]);
 });
 
 test("what one peer wrote offline comes to another that asked for it", async () => {

@@ -213,10 +213,23 @@ function checkContainer(input: object, at: string, depth: number): Value {
   return checkObject(input as Record<string, unknown>, at, depth);
 }
 
-/** What most people try first is told with the way out. */
+/** What to give instead of the objects that most people try first. */
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ["[object Date]", "a Date: give a text (toISOString()) or a number (getTime())"],
+  ["[object Map]", "a Map: give a plain object (Object.fromEntries(map))"],
+  ["[object Set]", "a Set: give an array ([...set])"],
+]);
+
+/** How much of the name of a class is repeated. */
+const CLASS_SIZE_MAX = 64;
+
 function objectFault(input: object): string {
-  if (Object.prototype.toString.call(input) !== "[object Date]") return "expected a plain object";
-  return "expected a value, found a Date: give a text (toISOString()) or a number (getTime())";
+  const instead = INSTEAD.get(Object.prototype.toString.call(input));
+  if (instead !== undefined) return `expected a value, found ${instead}`;
+  const name: unknown = input.constructor?.name;
+  if (typeof name !== "string" || name === "") return "expected a plain object";
+  const shown = name.slice(0, CLASS_SIZE_MAX).toWellFormed();
+  return `expected a plain object, found an object of the class ${shown}`;
 }
 
 function checkArray(input: unknown[], at: string, depth: number): Value {
