@@ -123,8 +123,8 @@ test("a server that does not answer is a reason to be offline, not an error", as
 
 test.each([
   ["SELECT", "line 1"],
-  ["DELETE FROM tasks", "expected a SELECT to follow, found DELETE"],
-  ["EVICT FROM tasks", "expected a SELECT to follow, found EVICT"],
+  ["DELETE FROM tasks", "expected a SELECT, found DELETE"],
+  ["EVICT FROM tasks", "expected a SELECT, found EVICT"],
   ["SELECT title FROM tasks", "expected SELECT * FROM a collection"],
   ["SELECT * FROM tasks WHERE owner = :me", "me"],
 ])("%s is no subscription, and that is told at once", async (query, message) => {

@@ -111,7 +111,7 @@ export class Filters {
 
 function prepareStatement(text: string): StreamStatement {
   const parsed = parseStatement(text, SUBSCRIPTION_TOKENS_MAX);
-  const condition = prepareParsedCondition(parsed);
+  const condition = prepareParsedCondition(parsed, text);
   const { statement } = parsed;
   if (statement.kind !== "select" || isQueryTerm(statement.from)) {
     throw semanticFault("expected SELECT * FROM a collection", statement.at);

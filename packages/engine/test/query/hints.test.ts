@@ -154,14 +154,16 @@ const CHOICE =
   "a subscription chooses documents, as they are; what execute and observers read may have more";
 
 test.each([
-  ["SELECT * FROM c ORDER BY n", "found ORDER BY at line 1, column 26"],
-  ["SELECT * FROM c LIMIT 5", "found LIMIT at line 1, column 23"],
-  ["SELECT * FROM c OFFSET 5", "found OFFSET at line 1, column 24"],
-  ["SELECT a FROM c", "found columns at line 1"],
-  ["SELECT DISTINCT * FROM c", "found DISTINCT at line 1"],
-  ["SELECT * FROM c GROUP BY a", "found GROUP BY at line 1"],
-  ["SELECT * FROM c JOIN d ON c._id = d._id", "found a join at line 1"],
-  ["SELECT * FROM c UNION SELECT * FROM d", "found UNION at line 1"],
+  ["SELECT * FROM c ORDER BY n", "found ORDER BY at line 1, column 17"],
+  ["SELECT * FROM c LIMIT 5", "found LIMIT at line 1, column 17"],
+  ["SELECT * FROM c OFFSET 5", "found OFFSET at line 1, column 17"],
+  ["SELECT a FROM c", "found columns at line 1, column 8"],
+  ["SELECT *, a FROM c", "found columns at line 1, column 11"],
+  ["SELECT * FROM c ORDER BY (`order`)", "found ORDER BY at line 1, column 17"],
+  ["SELECT DISTINCT * FROM c", "found DISTINCT at line 1, column 8"],
+  ["SELECT * FROM c GROUP BY a", "found GROUP BY at line 1, column 17"],
+  ["SELECT * FROM c JOIN d ON c._id = d._id", "found a join at line 1, column 17"],
+  ["SELECT * FROM c UNION SELECT * FROM d", "found UNION at line 1, column 17"],
 ])("a subscription says which clause is too much: %s", (text, found) => {
   const prepare = (): unknown => located(text, () => prepareCondition(text));
   expect(prepare).toThrow(`expected SELECT * FROM a collection, with WHERE or without, ${found}`);
@@ -172,5 +174,17 @@ test("now() in a query that is followed: its value is an argument", () => {
   const text = "SELECT * FROM c WHERE due < now()";
   expect(() => located(text, () => prepareLive(text, () => 0))).toThrow(
     /at line 1, column 29, .*; give the value of now\(\) as an argument, and register the query again when it changes$/,
+  );
+});
+
+test("only a SELECT over documents can be subscribed to or observed", () => {
+  const prepare = (text: string): (() => unknown) => {
+    return () => located(text, () => prepareLive(text, () => 0));
+  };
+  expect(prepare("UPDATE c SET n = 1")).toThrow(
+    /^expected a SELECT, found UPDATE at line 1, .*; only a SELECT can be subscribed to or observed$/,
+  );
+  expect(prepare("SELECT * FROM system:indexes")).toThrow(
+    /^expected a collection of documents, found system:indexes at line 1, column 15/,
   );
 });

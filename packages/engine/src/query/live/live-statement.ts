@@ -20,6 +20,7 @@ import { joinsMaxOf } from "../plan/directive.ts";
 import { planQuery } from "../plan/select-plan.ts";
 import { prepareParsed } from "../statement/prepare.ts";
 import type { RunWork } from "../statement/work.ts";
+import { Lexer } from "../syntax/lexer.ts";
 import { parseStatement } from "../syntax/parse-statement.ts";
 import {
   armsOf,
@@ -67,7 +68,7 @@ export function prepareLive(text: string, elapsed: () => number): LiveStatement 
   const parsed = parseStatement(text);
   const query = followable(parsed);
   const { parameters, access, work } = prepareParsed(parsed, elapsed);
-  if (work.kind !== "read") throw semanticFault("expected a SELECT to follow", query.at);
+  if (work.kind !== "read") throw semanticFault("expected a SELECT", query.at, SELECT_HINT);
   const collections = collectionsOf(access).map(anyDocumentOf);
   const conditions = conditionsOf(query, parsed) ?? collections;
   const kept = keptOf(query, parsed);
@@ -76,14 +77,14 @@ export function prepareLive(text: string, elapsed: () => number): LiveStatement 
 
 /** The condition of `SELECT * FROM c [WHERE …]`; throws a Fault for everything else. */
 export function prepareCondition(text: string): PreparedCondition {
-  return prepareParsedCondition(parseStatement(text, SUBSCRIPTION_TOKENS_MAX));
+  return prepareParsedCondition(parseStatement(text, SUBSCRIPTION_TOKENS_MAX), text);
 }
 
 /** The same for a text that was read already. */
-export function prepareParsedCondition(parsed: ParsedStatement): PreparedCondition {
+export function prepareParsedCondition(parsed: ParsedStatement, text: string): PreparedCondition {
   const query = followable(parsed);
   const [plan] = (isWhole(query) && conditionsOf(query, parsed)) || [];
-  if (plan === undefined) throw notWhole(query);
+  if (plan === undefined) throw notWhole(query, text);
   const { parameters, access } = prepareParsed(parsed, () => 0);
   return { plan, parameters, access };
 }
@@ -103,27 +104,41 @@ const WHOLE_HINT =
   "a subscription chooses documents, as they are; what execute and observers read may have more";
 
 /** The fault of a query that is more than a choice of documents: the first clause that makes it so. */
-function notWhole(query: Query): Fault {
-  const [found, at] = surplusOf(query);
+function notWhole(query: Query, text: string): Fault {
+  const [found, at] = surplusOf(query, text);
   const what = found === undefined ? "" : `, found ${found}`;
   return semanticFault(`expected ${WHOLE}${what}`, at, WHOLE_HINT);
 }
 
-function surplusOf(query: Query): [found: string | undefined, at: number] {
-  if (query.kind !== "select") return ["UNION", query.at];
+function surplusOf(query: Query, text: string): [found: string | undefined, at: number] {
+  const clause = (word: string, before = query.at): number => clauseAt(text, word, before);
+  if (query.kind !== "select") return ["UNION", clause("UNION", query.others[0]?.select.at)];
   const { isDistinct, projections, from, joins, groupBy, having, orderBy, limit, offset } = query;
   const [projection] = projections;
-  if (isDistinct) return ["DISTINCT", query.at];
-  if (projections.length !== 1 || projection?.kind !== "all") return ["columns", query.at];
+  if (isDistinct) return ["DISTINCT", clause("DISTINCT", projection?.at)];
+  const column = projections.find(({ kind }) => kind !== "all") ?? projections[1];
+  if (column !== undefined) return ["columns", column.at];
   if (isQueryTerm(from)) return ["a query after FROM", query.at];
-  if (joins.length > 0) return ["a join", query.at];
-  if (groupBy !== undefined) return ["GROUP BY", query.at];
-  if (having !== undefined) return ["HAVING", having.at];
-  if (orderBy[0] !== undefined) return ["ORDER BY", orderBy[0].expression.at];
-  if (limit !== undefined) return ["LIMIT", limit.at];
-  if (offset !== undefined) return ["OFFSET", offset.at];
+  if (joins[0] !== undefined) return ["a join", joins[0].at];
+  if (groupBy !== undefined) return ["GROUP BY", clause("GROUP", groupBy[0]?.at)];
+  if (having !== undefined) return ["HAVING", clause("HAVING", having.at)];
+  if (orderBy[0] !== undefined) return ["ORDER BY", clause("ORDER", orderBy[0].expression.at)];
+  if (limit !== undefined) return ["LIMIT", clause("LIMIT", limit.at)];
+  if (offset !== undefined) return ["OFFSET", clause("OFFSET", offset.at)];
   return [undefined, query.at];
 }
+
+/** The place of the word that begins a clause: the last one before what stands in the clause. */
+function clauseAt(text: string, word: string, before: number): number {
+  const lexer = new Lexer(text);
+  let at = before;
+  for (let token = lexer.next(); token.at < before; token = lexer.next()) {
+    if (token.word === word) at = token.at;
+  }
+  return at;
+}
+
+const SELECT_HINT = "only a SELECT can be subscribed to or observed";
 
 /** The query of a statement that can be followed; throws for all others. */
 function followable({ statement }: ParsedStatement): Query {
@@ -131,7 +146,7 @@ function followable({ statement }: ParsedStatement): Query {
     // As it is written: DELETE, EVICT and TOMBSTONE are of one kind.
     const kind = statement.kind === "remove" ? statement.method : statement.kind;
     const found = kind.replaceAll("_", " ").toUpperCase();
-    throw semanticFault(`expected a SELECT to follow, found ${found}`, statement.at);
+    throw semanticFault(`expected a SELECT, found ${found}`, statement.at, SELECT_HINT);
   }
   checkSteady(statement);
   return statement;
@@ -142,7 +157,11 @@ function checkSteady(query: Query): void {
     if (isQueryTerm(term)) continue;
     const { namespace, name, at } = term.collection;
     if (namespace === undefined || namespace === "default") continue;
-    throw semanticFault(`expected a collection to follow, found ${namespace}:${name}`, at);
+    throw semanticFault(
+      `expected a collection of documents, found ${namespace}:${name}`,
+      at,
+      "execute reads a system collection; it can be neither subscribed to nor observed",
+    );
   }
   for (const expression of expressionsOf(query)) eachNode(expression, refuseUnsteady);
   for (const inner of subqueriesOf(query)) checkSteady(inner);

@@ -4,6 +4,7 @@
 
 import { PeerError } from "@bigpeer/protocol";
 import { Fault, locate, semanticFault } from "../fault.ts";
+import { refuseBareCaller } from "./bare-caller.ts";
 import { withPlaceholders } from "./caller.ts";
 import { permissionFilter } from "./permission-filter.ts";
 import type { PermissionSource } from "./permissions.ts";
@@ -14,6 +15,7 @@ export function checkFilter(text: string, at: string, source: PermissionSource =
     const isTemplate = source.isOfUsers === true && text.includes(":");
     const filled = isTemplate ? withPlaceholders(text) : text;
     const { isAlways, isConstant } = permissionFilter(filled);
+    if (source.isSaved === true && source.isOfUsers === true) refuseBareCaller(text);
     if (source.isSaved === true && filled === text && isConstant && !isAlways) throw neverTrue();
   } catch (error) {
     const inText = locate(error, text);

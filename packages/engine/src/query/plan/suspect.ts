@@ -5,7 +5,7 @@
  * one was a mistake shows when the statement has run and no row has matched (run/lookout.ts).
  */
 
-import type { Expression, FieldNode, InNode } from "../syntax/tree.ts";
+import type { BinaryNode, Expression, FieldNode, InNode } from "../syntax/tree.ts";
 import { eachChild } from "../syntax/tree-walk.ts";
 import type { RowsPlan } from "./plan.ts";
 
@@ -30,10 +30,17 @@ export interface TextSuspect {
   readonly at: number;
 }
 
+/** `||` where a condition is combined: it joins texts. By the offsets of its operands. */
+export interface JoinSuspect {
+  readonly left: number;
+  readonly right: number;
+}
+
 export interface Suspects {
   readonly fields: readonly FieldSuspect[];
   readonly lists: readonly ListSuspect[];
   readonly texts: readonly TextSuspect[];
+  readonly joins: readonly JoinSuspect[];
   /** The collection of each term by its slot. */
   readonly collections: ReadonlyMap<number, string>;
 }
@@ -52,15 +59,17 @@ export function suspectsOf({ source, joins, where }: RowsPlan): Suspects | undef
   }
   const finder = new Finder(collections);
   finder.visit(where, "field");
-  const { fields, lists, texts } = finder;
-  if (fields.length + lists.length + texts.length === 0) return undefined;
-  return { fields, lists, texts, collections };
+  finder.combine(where);
+  const { fields, lists, texts, joins: signs } = finder;
+  if (fields.length + lists.length + texts.length + signs.length === 0) return undefined;
+  return { fields, lists, texts, joins: signs, collections };
 }
 
 class Finder {
   readonly fields: FieldSuspect[] = [];
   readonly lists: ListSuspect[] = [];
   readonly texts: TextSuspect[] = [];
+  readonly joins: JoinSuspect[] = [];
   readonly #collections: ReadonlyMap<number, string>;
 
   constructor(collections: ReadonlyMap<number, string>) {
@@ -92,6 +101,30 @@ class Finder {
       default:
         this.#visitChildren(node);
     }
+  }
+
+  /** A condition, or one of those that AND, OR and NOT combine. */
+  combine(node: Expression): void {
+    if (node.kind === "unary") this.combine(node.operand);
+    else if (node.kind === "like") this.#combineLast(node.operand);
+    else if (node.kind !== "binary") return;
+    else if (node.operator === "||") this.#addJoin(node);
+    else if (COMPARISONS.has(node.operator)) this.#combineLast(node.left);
+    else if (node.operator === "and" || node.operator === "or") {
+      this.combine(node.left);
+      this.combine(node.right);
+    }
+  }
+
+  /** `a = 1 || b = 2` is `(a = (1 || b)) = 2`: here is what stands before the last sign. */
+  #combineLast(node: Expression): void {
+    const isComparison = node.kind === "binary" && COMPARISONS.has(node.operator);
+    const last = isComparison ? node.right : node.kind === "like" ? node.pattern : undefined;
+    if (last?.kind === "binary" && last.operator === "||") this.#addJoin(last);
+  }
+
+  #addJoin({ left, right }: BinaryNode): void {
+    if (this.joins.length < SUSPECTS_MAX) this.joins.push({ left: left.at, right: right.at });
   }
 
   #visitChildren(node: Expression): void {

@@ -1,5 +1,5 @@
 /**
- * Mistake warnings: what a statement is told whose answer is empty, most likely by mistake (Q1 to Q4).
+ * Mistake warnings: what a statement is told whose answer is empty, most likely by mistake (Q1 to Q5).
  *
  * Hints rest on what the statement itself looked at, on names of collections that the caller may read, and
  * on the fields of a few of the documents that were looked at.
@@ -88,7 +88,12 @@ function* warnOfCollections(sources: readonly CollectionRef[], execution: Execut
 
 function* warnOfCondition(watch: SuspectWatch, execution: Execution): Steps<void> {
   const { warnings, text, run } = execution;
-  const { lists, texts } = watch.suspects;
+  const { lists, texts, joins } = watch.suspects;
+  for (const { left, right } of joins) {
+    const sign = text.lastIndexOf("||", right);
+    const place = describeOffset(text, sign > left ? sign : left);
+    warnings.addAhead(`|| at ${place} joins texts${hintOf("OR")}`);
+  }
   for (const { parameter, at } of lists) {
     if (!isArray(getField(run.args, parameter))) continue;
     const name = `:${cutName(parameter)}`;
@@ -130,6 +135,7 @@ function meaningOf(
   names: Iterable<string>,
 ): string | undefined {
   const { name, role } = suspect;
+  if (name.toLowerCase() === "id") return hintOf("_id");
   const isText = role !== "field" && isBareWord(suspect, text);
   const near = role === "value" && isText ? undefined : nearest(name, names);
   if (near !== undefined) return hintOf(printPath([near]));

@@ -17,6 +17,7 @@
  */
 
 import { Fault, semanticFault, withHint } from "../fault.ts";
+import { cutName } from "../unknown-name.ts";
 import { FILTER_HINT } from "./habit-hints.ts";
 import { CLAUSE_WORDS, OPERATOR_WORDS, STATEMENT_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
@@ -299,7 +300,11 @@ function parseParenthesis(cursor: TokenCursor): Expression {
 /** `$args.name` or `$args['name']`. */
 function parseArgument(cursor: TokenCursor): Expression {
   const { at } = cursor.advance();
-  if (cursor.token.text !== "args") throw cursor.fault("args");
+  const { type, text } = cursor.token;
+  if (text !== "args") {
+    const hint = type === "word" ? `did you mean :${cutName(text)}?` : undefined;
+    throw cursor.hintedFault("args", hint);
+  }
   cursor.advance();
   if (cursor.accept(".")) return { kind: "parameter", at, name: parseFieldName(cursor) };
   cursor.expect("[");

@@ -131,3 +131,50 @@ test("[P23] true, and what names a field or the caller, is kept", () => {
     expect(readPermissions({ read }, "permissions", source).read).toMatchObject(read);
   }
 });
+
+const SAVED_OF_USERS = { isSaved: true, isOfUsers: true };
+
+function saved(query: string): () => unknown {
+  const read = { queriesByCollection: { notes: [query] } };
+  return () => readPermissions({ read }, "permissions", SAVED_OF_USERS);
+}
+
+test.each([
+  ["owner == userId", "userId", ":userId"],
+  ["team == 'red' && userId = owner", "userId", ":userId"],
+  ["team == claims.team", "claims.team", ":claims.team"],
+  ["team IN claims.org.teams", "claims.org.teams", ":claims.org.teams"],
+  ["contains(members, userId)", "userId", ":userId"],
+])(
+  "[P24] a field that is compared with a bare caller is refused when it is kept: %s",
+  (query, field, meant) => {
+    expect(saved(query)).toThrow(
+      `expected a value or the caller, found the field ${field} at permissions.read`,
+    );
+    expect(saved(query)).toThrow(
+      `; did you mean ${meant}? a field of that name stands in backticks`,
+    );
+    // What was kept before, and what a token or a webhook says, is taken as it is.
+    const read = { queriesByCollection: { notes: [query] } };
+    expect(readPermissions({ read }, "permissions", USERS).read).toMatchObject(read);
+  },
+);
+
+test.each([
+  "userId == :userId",
+  "userId == 'ada'",
+  "owner == `userId`",
+  "claims.state == 'open'",
+  "userId != null",
+])("[P24] a field that is named as the caller may be compared with something else: %s", (query) => {
+  expect(saved(query)).not.toThrow();
+});
+
+test("[P24] an API key has no caller: userId is a field", () => {
+  const read = { queriesByCollection: { notes: ["owner == userId"] } };
+  expect(readPermissions({ read }, "permissions", { isSaved: true }).read).toMatchObject(read);
+});
+
+test("[P22] $userId is not how the caller is written", () => {
+  expect(saved("owner == $userId")).toThrow("; did you mean :userId?");
+});

@@ -274,3 +274,42 @@ test("observers and find are not looked after", async () => {
     documents: [],
   });
 });
+
+test.each([
+  ["SELECT * FROM tasks WHERE id = 't1'", 27],
+  ["SELECT * FROM tasks WHERE ID = 't1'", 27],
+  ["UPDATE tasks SET n = 1 WHERE id = 't1'", 30],
+  ["DELETE FROM tasks WHERE id IN ('t1')", 25],
+])("[Q2] id is told apart from _id: %s", async (text, column) => {
+  const { warned } = await opened();
+  const [warning, ...others] = await warned(text);
+  expect(warning).toContain(`at line 1, column ${column}; did you mean _id?`);
+  expect(others).toEqual([]);
+});
+
+test("[Q2] a collection whose documents have a field id has no such warning", async () => {
+  const { execute, warned } = await opened();
+  await execute("INSERT INTO tasks DOCUMENTS ({'_id': 't3', 'id': 7})");
+  expect(await warned("SELECT * FROM tasks WHERE id = 't1'")).toEqual([]);
+});
+
+test.each([
+  ["SELECT * FROM tasks WHERE prio = 1 || prio = 2", 36],
+  ["SELECT * FROM tasks WHERE status = 'x' || status = 'y'", 40],
+  ["SELECT * FROM tasks WHERE (prio = 1) || (prio = 2)", 38],
+  ["SELECT * FROM tasks WHERE prio > 0 AND (status LIKE 'x%' || status LIKE 'y%')", 58],
+  ["SELECT * FROM tasks WHERE status || status", 34],
+])("[Q5] || between conditions: %s", async (text, column) => {
+  const { warned } = await opened();
+  const place = `line 1, column ${column}`;
+  expect(await warned(text)).toEqual([`|| at ${place} joins texts; did you mean OR?`]);
+});
+
+test.each([
+  "SELECT * FROM tasks WHERE status || 'x' = 'y'",
+  "SELECT * FROM tasks WHERE status = 'x' || status",
+  "SELECT * FROM tasks WHERE status LIKE 'x' || '%'",
+])("[Q5] || that joins texts has no warning: %s", async (text) => {
+  const { warned } = await opened();
+  expect(await warned(text)).toEqual([]);
+});
