@@ -179,7 +179,8 @@ const HISTORY_LENGTH = 176;
 /** Runs one history. Throws where a peer holds or hears what it should not. */
 async function runHistory(seed: number, options: HistoryOptions): Promise<HistoryReport> {
   const random = seededRandom(seed);
-  const history = new History(random, await openHistory(random), options);
+  const opened = await openHistory(random, seededRandom(-seed));
+  const history = new History(random, opened, options);
   await history.run(HISTORY_LENGTH);
   return history.report;
 }
@@ -219,8 +220,11 @@ interface OpenHistory extends OpenStreams {
   readonly clock: HistoryClock;
 }
 
-/** Small bounds, so that all of them are met; a clock that cuts the work anywhere. */
-async function openHistory(random: Random): Promise<OpenHistory> {
+/**
+ * Small bounds, so that all of them are met; a clock that cuts the work anywhere.
+ * The clock has random numbers of its own: how often it is read does not change what peers do.
+ */
+async function openHistory(random: Random, ticks: Random): Promise<OpenHistory> {
   const clock: HistoryClock = { nowMs: 0 };
   const limits = {
     queueBytes: 3000,
@@ -245,7 +249,7 @@ async function openHistory(random: Random): Promise<OpenHistory> {
     answerMs: 86_400_000,
     siteMs: 86_400_000,
   };
-  const elapsed = (): number => (clock.nowMs += random.below(9));
+  const elapsed = (): number => (clock.nowMs += ticks.below(9));
   const opened = await openStreams({ limits, store: { retention }, platform: { elapsed } });
   if (random.chance(0.5)) await opened.execute("CREATE INDEX by_owner ON cars (owner)");
   return { ...opened, clock };
@@ -256,7 +260,7 @@ class History {
   readonly #opened: OpenHistory;
   readonly #past: Past;
   readonly #peers: Peer[] = [];
-  readonly #isForgetful: boolean;
+  #isForgetful: boolean;
   readonly report: HistoryReport = { whole: 0, entries: {}, modes: {}, goneOn: 0, falls: 0 };
 
   constructor(random: Random, opened: OpenHistory, { isForgetful = false }: HistoryOptions) {
@@ -270,6 +274,9 @@ class History {
     this.#past.note();
     for (let i = 0; i < 4; i++) this.#peers.push(this.#newPeer());
     for (let i = 0; i < length; i++) {
+      // In the second half whoever was cut comes to follow changes.
+      if (i > length / 2) this.#isForgetful = false;
+      if (this.#isForgetful && this.#random.chance(0.1)) this.#cutFills();
       await this.#act();
       this.#checkFaults();
       // Fills that are to be cut must not be over before.
@@ -327,6 +334,16 @@ class History {
     this.#opened.platform.nowMs += this.#random.below(2 * 86_400_000);
     await this.#opened.store.maintain();
     this.#past.note();
+  }
+
+  /** Whoever is being filled loses its connection and comes back at once. */
+  #cutFills(): void {
+    for (const peer of this.#peers) {
+      const isFilling = [...peer.wishes.keys()].some((subscription) => subscription.isFilling);
+      if (!isFilling || !peer.isConnected) continue;
+      peer.receiver.disconnect();
+      this.#connect(peer);
+    }
   }
 
   async #write(): Promise<void> {
