@@ -5,6 +5,7 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -40,6 +41,63 @@ test("the snippets of docs/sdk.md run one after the other", async () => {
     "[ { _id: 't1', title: 'Tea', cups: 2, isDone: false } ]\nopen: 1\n[]\n" +
       "{ isAuthenticated: true }\n",
   );
+});
+
+function pageOf(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+/** The blocks of a page in one language. */
+function blocksOf(path: string, language: string): string[] {
+  const blocks = pageOf(path).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"));
+  return Array.from(blocks, ([, block = ""]) => block);
+}
+
+async function createProvider(managementUrl: string, body: string): Promise<void> {
+  const path = "/namespace/default/bigPeer/big-peer/app/default/provider";
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(managementUrl + path, { method: "POST", headers, body });
+  expect([response.status, await response.text()]).toEqual([200, expect.anything()]);
+}
+
+/** Runs a program of a page in a folder with the quickstart file of the server. */
+async function runBlock(block: string, content: object, folder: string): Promise<string> {
+  mkdirSync(join(folder, "data"), { recursive: true });
+  writeFileSync(join(folder, "data", "quickstart.json"), JSON.stringify(content));
+  const entry = join(root, "packages", "peer", "src", "index.ts");
+  writeFileSync(
+    join(folder, "program.mjs"),
+    block.replace('"@bigpeer/peer"', JSON.stringify(entry)),
+  );
+  return run(join(folder, "program.mjs"), folder);
+}
+
+test("[P22] the guide of docs/authentication.md logs a user in, whose rules hold", async () => {
+  const server = await startRealServer({ managementPort: 0 });
+  const managementUrl = server.running.managementUrl ?? "";
+  const [curl = ""] = blocksOf("docs/authentication.md", "sh");
+  await createProvider(managementUrl, /-d '(.*)'/s.exec(curl)?.[1] ?? "");
+  const program = blocksOf("docs/authentication.md", "js").find((b) => b.includes("signToken"));
+  const printed = await runBlock(program ?? "", server.content, temporaryFolder());
+  expect(pageOf("docs/authentication.md")).toContain(`\`\`\`\n${printed}\`\`\``);
+  const [provider = ""] = blocksOf("docs/permissions.md", "json").filter((b) =>
+    b.includes(":claims"),
+  );
+  await createProvider(managementUrl, provider);
+});
+
+test("the first peer of the README prints what stands there, and the same tasks again", async () => {
+  const server = await startRealServer();
+  const plants = await server.peer();
+  await plants.store.execute("INSERT INTO tasks DOCUMENTS ({'title': 'Water the plants'})");
+  plants.sync.start();
+  while (plants.sync.status.pendingCount > 0) await setImmediate();
+  const program = blocksOf("README.md", "js").find((block) => block.includes("openPeer")) ?? "";
+  const folder = temporaryFolder();
+  const printed = await runBlock(program, server.content, folder);
+  expect(pageOf("README.md")).toContain(`$ node first-peer.mjs\n${printed}\`\`\``);
+  const again = await runBlock(program, server.content, folder);
+  expect(again).toContain("synced: [ { title: 'Buy milk' }, { title: 'Water the plants' } ]\n");
 });
 
 test("the example with two peers shows what it says", async () => {

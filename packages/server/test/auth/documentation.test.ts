@@ -45,7 +45,8 @@ test("every request of the page is answered as the page says", async () => {
 
 /** What the example of the page, run by Node, says of each [header, body, secret]. */
 function verified(asked: readonly (readonly [string, string, string])[]): unknown {
-  const example = /^```js\n([\s\S]*?)^```$/m.exec(text)?.[1] ?? "";
+  const examples = Array.from(text.matchAll(/^```js\n([\s\S]*?)^```$/gm), ([, code = ""]) => code);
+  const example = examples.find((code) => code.includes("isSigned")) ?? "";
   const asking = `${JSON.stringify(asked)}.map((one) => isSigned(...one))`;
   const code = `${example}\nconsole.log(JSON.stringify(${asking}));`;
   const words = ["--input-type=module", "--eval", code];
