@@ -157,10 +157,28 @@ function describeUnknown(command: Command, name: string, known: readonly string[
     const places = `in the variable ${secret.env} or in the file of --config`;
     return `${name}: expected it ${places}; a command line is seen by others`;
   }
-  const hint = suggest(name, known);
+  const hint = suggestByStart(name, known) || suggest(name, known);
   if (hint !== "") return `${name}: expected a flag of ${command.name}${hint}`;
   const expected = `expected a flag of ${command.name} (${known.join(", ")})`;
   return name.startsWith("-") ? `${name}: ${expected}` : `${expected}, found "${name}"`;
+}
+
+/** What other servers call a flag in one letter. */
+const SHORT_FLAGS: ReadonlyMap<string, string> = new Map([
+  ["-c", "--config"],
+  ["-d", "--data-dir"],
+  ["-p", "--port"],
+]);
+
+/** Flags that are named when several begin alike. */
+const ALIKE_MAX = 3;
+
+/** `; did you mean …?` for a short form or the first words of flags, else nothing. */
+function suggestByStart(name: string, known: readonly string[]): string {
+  const long = SHORT_FLAGS.get(name);
+  const meant = known.filter((flag) => flag === long || flag.startsWith(`${name}-`));
+  if (meant.length === 0 || meant.length > ALIKE_MAX || name === "-") return "";
+  return `; did you mean ${meant.join(" or ")}?`;
 }
 
 /** Flags in the synopsis of a command; a command that takes all settings shows `[settings]`. */

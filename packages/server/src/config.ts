@@ -440,7 +440,9 @@ function checkSwitch(given: Given): boolean {
   throw invalid(given, "1 or 0");
 }
 
-function invalid({ text, source, isHidden }: Given, expected: string, found = text): PeerError {
-  const shown = isHidden === true ? "another value" : `"${found}"`;
+function invalid(given: Given, expected: string, found = given.text): PeerError {
+  const { source, isHidden, isDefault } = given;
+  const isNone = isDefault === true && found === "";
+  const shown = isHidden === true ? "another value" : isNone ? "none" : `"${found}"`;
   return new PeerError("config.invalid", `${source}: expected ${expected}, found ${shown}`);
 }

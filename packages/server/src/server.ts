@@ -387,7 +387,7 @@ export class RunningServer {
     try {
       await work();
     } catch (error) {
-      this.#host.log("error", `expected ${what}: ${describeError(error)}`);
+      this.#host.log("error", `failed ${what} (closing continues): ${describeError(error)}`);
     }
   }
 }

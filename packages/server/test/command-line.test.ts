@@ -40,7 +40,11 @@ test("a switch takes no word, but may be given a value", () => {
 
 test.each([
   ["--prot 1", /^--prot: expected a flag of serve; did you mean --port\?$/],
-  ["-p 1", /^-p: expected a flag of serve \(--config, --data-dir, .*--port, .*--accept-clock\)$/],
+  ["-p 1", /^-p: expected a flag of serve; did you mean --port\?$/],
+  ["--data x", /^--data: expected a flag of serve; did you mean --data-dir\?$/],
+  ["--tls x", /^--tls: expected a flag of serve; did you mean --tls-cert or --tls-key\?$/],
+  ["-x 1", /^-x: expected a flag of serve \(--config, --data-dir, .*--port, .*--accept-clock\)$/],
+  ["verify -p 1", /^-p: expected a flag of verify \(--config, --data-dir\)$/],
   ["--port", /^--port: expected a value, --port N$/],
   ["--port 1 --port 2", /^--port: expected it once$/],
   ["sreve", /^expected a command \(serve, backup, restore, verify\), found "sreve"$/],

@@ -246,12 +246,14 @@ export class OpenApps {
     try {
       await this.#endUses(held, waitMs);
     } catch (error) {
-      this.#options.host.log("error", `expected to end the uses of ${id}: ${describeError(error)}`);
+      const what = `failed to end the requests of the app ${id} (it is closed all the same)`;
+      this.#options.host.log("error", `${what}: ${describeError(error)}`);
     }
     try {
       await held.app.close();
     } catch (error) {
-      this.#options.host.log("error", `expected to close the app ${id}: ${describeError(error)}`);
+      const what = `failed to close the app ${id} (committed data is safe)`;
+      this.#options.host.log("error", `${what}: ${describeError(error)}`);
     }
   }
 

@@ -452,7 +452,7 @@ export class HttpServer {
         response.end();
       } else if (!incoming.complete) dropUnread(incoming);
     } catch (error) {
-      this.#options.log("error", `expected an answer for a request: ${describeError(error)}`);
+      this.#options.log("error", `failed to answer a request: ${describeError(error)}`);
       incoming.socket.destroy();
     }
   }
@@ -495,7 +495,7 @@ export class HttpServer {
     } catch (error) {
       response.destroy();
       if (hasLeft(error)) return;
-      this.#options.log("error", `expected the whole of an answer: ${describeError(error)}`);
+      this.#options.log("error", `failed to send the whole of an answer: ${describeError(error)}`);
     }
   }
 

@@ -223,7 +223,8 @@ export class LinkHost {
     try {
       this.#follow(this.#source);
     } catch (error) {
-      this.#options.log("error", `expected to follow the replications: ${describeError(error)}`);
+      const what = "failed to apply the replications of the apps (links stay as they are)";
+      this.#options.log("error", `${what}: ${describeError(error)}`);
     }
     void this.#keepPort();
   }

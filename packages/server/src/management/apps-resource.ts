@@ -68,7 +68,7 @@ async function deleteApp(call: ManagementCall): Promise<Value> {
   const { apps, log } = call.host;
   const { id } = await call.registry.apps.remove(call.parameter("app"), call.author);
   void apps.closeApp(id).catch((error: unknown) => {
-    log("error", `expected to close the deleted app ${id}: ${describeError(error)}`);
+    log("error", `failed to close the deleted app ${id}: ${describeError(error)}`);
   });
   return null;
 }

@@ -112,7 +112,8 @@ export class Apps {
       try {
         return this.get(id) ?? [];
       } catch (error) {
-        this.#host.log("error", `expected to read the app ${id}: ${describeError(error)}`);
+        const what = `failed to read the app ${id} (run bigpeer verify)`;
+        this.#host.log("error", `${what}: ${describeError(error)}`);
         return [];
       }
     });
@@ -138,7 +139,7 @@ export class Apps {
 
   /** As find; throws AppNotFound. */
   named(name: string): App {
-    return this.find(name) ?? refuseName(name);
+    return this.find(name) ?? this.#store.read((view) => refuseName(view, name));
   }
 
   async create(given: NewApp, author: Author): Promise<App> {
@@ -357,11 +358,14 @@ function idOfApp(view: View, name: string): string | undefined {
 function appNamed(view: View, name: string): App {
   const id = idOfApp(view, name);
   const document = id === undefined ? undefined : view.get(APPS, id);
-  return document === undefined ? refuseName(name) : appOf(document);
+  return document === undefined ? refuseName(view, name) : appOf(document);
 }
 
-function refuseName(name: string): never {
-  throw new RegistryFault("AppNotFound", `there is no app named ${shown(name)}`);
+/** Names are what paths have; an id in their place says which name is meant. */
+function refuseName(view: View, name: string): never {
+  const meant = isAppId(name) ? nameOfApp(view, name) : undefined;
+  const hint = meant && `; the path takes the name: the app with this id is ${meant}`;
+  throw new RegistryFault("AppNotFound", `there is no app named ${shown(name)}${hint ?? ""}`);
 }
 
 /** Undefined when there is no such app. */

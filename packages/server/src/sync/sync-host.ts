@@ -267,7 +267,7 @@ export class SyncHost implements ConnectionHost {
   }
 
   failed(error: unknown): void {
-    this.#options.log("error", `expected to let a peer in: ${describeError(error)}`);
+    this.#options.log("error", `failed to admit a peer (it may retry): ${describeError(error)}`);
   }
 
   #tell({ place, peer, startMs }: SyncConnection, message: string): void {
@@ -329,7 +329,8 @@ export class SyncHost implements ConnectionHost {
         await this.#reviewChanged();
       }
     } catch (error) {
-      this.#options.log("error", `expected to look at credentials: ${describeError(error)}`);
+      const what = "failed to check the credentials of connected peers after a change";
+      this.#options.log("error", `${what}: ${describeError(error)}`);
     } finally {
       this.#isReviewing = false;
     }

@@ -254,7 +254,7 @@ describe("an app that is open, and then something else fails", () => {
     if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
     expect(host.lines).toEqual([
       expect.stringContaining(
-        `error expected to end the uses of ${ONE}: Error: nobody was watching`,
+        `error failed to end the requests of the app ${ONE} (it is closed all the same): Error: nobody was watching`,
       ),
     ]);
   });

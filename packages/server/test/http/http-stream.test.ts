@@ -90,7 +90,7 @@ test.each([
   socket.write(GET);
   await once(socket, "close");
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toMatch(/^error expected the whole of an answer: /);
+  expect(lines[0]).toMatch(/^error failed to send the whole of an answer: /);
 });
 
 test("[H14] closing lets a stream finish that has begun", async () => {

@@ -81,6 +81,14 @@ test("[M10] in a path what is no name is the name of nothing", async () => {
     status: 404,
     body: { title: "AppNotFound", detail: 'there is no app named "none"' },
   });
+  const { id } = api.registry.apps.named("default");
+  const hint = "the path takes the name: the app with this id is default";
+  for (const path of [`/app/${id}`, `/app/${id}/apiKey/till`]) {
+    expect(told(await api.ask("GET", path))).toEqual({
+      status: 404,
+      body: { title: "AppNotFound", detail: `there is no app named "${id}"; ${hint}` },
+    });
+  }
 });
 
 test("[M10] a name may have one character, and 63", async () => {
