@@ -6,6 +6,8 @@
  * goes before one with them, and of several with them the first one that fits is taken.
  */
 
+import { nearest } from "@bigpeer/protocol";
+
 /** What stands for each `{name}` in a path, decoded. */
 export interface PathParameters {
   readonly [name: string]: string;
@@ -56,6 +58,30 @@ export class PathTable<T extends { readonly path: string }> {
     if (above === undefined) return undefined;
     return { entry: above.entry, isExact: false, parameters: NO_PARAMETERS };
   }
+
+  /** The path of an entry that differs in misspelt parts and slashes at the end alone. */
+  near(path: string): string | undefined {
+    const given = path.replace(/\/{1,8}$/, "").split("/");
+    for (const { parts } of this.#all) {
+      const meant = meantBy(parts, given);
+      if (meant !== undefined && meant !== path) return meant;
+    }
+    return undefined;
+  }
+}
+
+function meantBy(parts: readonly PatternPart[], given: readonly string[]): string | undefined {
+  if (given.length !== parts.length) return undefined;
+  const meant: string[] = [];
+  for (const [i, { text, parameter }] of parts.entries()) {
+    const part = given[i] ?? "";
+    const isFitting = parameter === undefined ? part === text : part !== "";
+    if (!isFitting && (parameter !== undefined || nearest(part, [text]) === undefined)) {
+      return undefined;
+    }
+    meant.push(parameter === undefined ? text : part);
+  }
+  return meant.join("/");
 }
 
 function patternParts(path: string): PatternPart[] {

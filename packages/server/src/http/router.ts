@@ -131,7 +131,20 @@ export class Router {
   #absent(path: string): Refusal {
     const message = `there is nothing at ${path.slice(0, PATH_SHOWN_MAX)}`;
     const elsewhere = this.#elsewhere(path);
-    return new Refusal(404, elsewhere === undefined ? message : `${message}: ${elsewhere}`);
+    if (elsewhere !== undefined) return new Refusal(404, `${message}: ${elsewhere}`);
+    const near = path.length > PATH_SHOWN_MAX ? undefined : this.#near(path);
+    return new Refusal(404, near === undefined ? message : `${message}; did you mean ${near}?`);
+  }
+
+  /** The path of an endpoint that was probably meant. */
+  #near(path: string): string | undefined {
+    const [, , , local] = DATA_PATH.exec(path) ?? [];
+    if (local === undefined) {
+      const isLocal = this.#dataEndpoints.find(path)?.isExact === true;
+      return isLocal ? `/api/v4${path}` : this.#endpoints.near(path);
+    }
+    const near = this.#dataEndpoints.near(local);
+    return near && path.slice(0, path.length - local.length) + near;
   }
 
   async #refuse(

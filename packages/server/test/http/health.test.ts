@@ -35,17 +35,21 @@ test("a query does not change the path", async () => {
   });
 });
 
-test.each([
-  "/",
-  "/health",
-  "/health/ready/",
-  "/health/readyx",
-  "//health/ready",
-  "/a?/health/live",
-])("%s is 404 with a message", async (target) => {
-  const message = `there is nothing at ${target.split("?")[0]}`;
-  expect(await ask("ready", target)).toEqual({ status: 404, body: { message } });
-});
+test.each(["/", "/health", "//health/ready", "/a?/health/live"])(
+  "%s is 404 with a message",
+  async (target) => {
+    const message = `there is nothing at ${target.split("?")[0]}`;
+    expect(await ask("ready", target)).toEqual({ status: 404, body: { message } });
+  },
+);
+
+test.each(["/health/ready/", "/health/readyx"])(
+  "%s is 404 with the path that was meant",
+  async (target) => {
+    const message = `there is nothing at ${target}; did you mean /health/ready?`;
+    expect(await ask("ready", target)).toEqual({ status: 404, body: { message } });
+  },
+);
 
 test.each(["POST", "PUT", "DELETE", "OPTIONS"])(
   "%s on health is 405 and says what is allowed",

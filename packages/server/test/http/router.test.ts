@@ -148,11 +148,9 @@ test("an answer says which endpoint gave it, also when it is a refusal", async (
 
 test.each([
   "/",
-  "/store/echo",
   "/api/v3/store/echo",
   "/api/v4",
   "/api/v4/store",
-  "/api/v4/store/echoes",
   "/a/b/api/v4/store/echo",
   "//api/v4/store/echo",
   "/API/v4/store/echo",
@@ -163,7 +161,22 @@ test.each([
   expect(await ask("POST", target)).toMatchObject({ status: 404, body: { message } });
 });
 
-test.each(["/api/v4/store/echo/", "/api/v5/store/echo/more", "/app/api/v4/store/echo/x/y"])(
+test.each([
+  ["/store/echo", "/api/v4/store/echo"],
+  ["/api/v4/store/echoes", "/api/v4/store/echo"],
+  ["/app/api/v5/stroe/echo", "/app/api/v5/store/echo"],
+  ["/plian", "/plain"],
+])("[H12] %s is 404 and names the path that was probably meant", async (target, meant) => {
+  const message = `there is nothing at ${target}; did you mean ${meant}?`;
+  expect(await ask("POST", target)).toMatchObject({ status: 404, body: { message } });
+});
+
+test("[H12] a slash at the end is 404 in the form of its endpoint, with the path without it", async () => {
+  const wrong = "there is nothing at /api/v4/store/echo/; did you mean /api/v4/store/echo?";
+  expect(await ask("POST", "/api/v4/store/echo/")).toMatchObject({ status: 404, body: { wrong } });
+});
+
+test.each(["/api/v5/store/echo/more", "/app/api/v4/store/echo/x/y"])(
   "[H12] %s is 404 in the form of the endpoint that it lies under",
   async (target) => {
     const wrong = `there is nothing at ${target}`;

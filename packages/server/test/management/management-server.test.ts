@@ -256,13 +256,22 @@ test.each([
   expect(await api.fail("GET", "/app/a")).toBe("404 AppNotFound");
 });
 
-test.each(["/", "/app", "/namespace", BIG_PEER, `${BIG_PEER}/app/`, `${BIG_PEER}/x`, "/x"])(
+test.each(["/", "/app", "/namespace", BIG_PEER, `${BIG_PEER}/x`, "/x"])(
   "[M8] %s is 404 with a title",
   async (path) => {
     expect(told(await api.send("GET", path))).toEqual({
       status: 404,
       body: { title: "NotFound", detail: `there is nothing at ${path}` },
     });
+  },
+);
+
+test.each([`${BIG_PEER}/app/`, `${BIG_PEER}/apps`])(
+  "[M8] %s is 404 with the path that was probably meant",
+  async (path) => {
+    const detail = `there is nothing at ${path}; did you mean ${BIG_PEER}/app?`;
+    const body = { title: "NotFound", detail };
+    expect(told(await api.send("GET", path))).toEqual({ status: 404, body });
   },
 );
 
