@@ -145,7 +145,9 @@ test("an app that cannot be read is told to those who ask for it, and breaks no 
   expect(lines).toEqual([]);
   expect(apps.list().map(({ name }) => name)).toEqual(["default"]);
   expect(lines).toEqual([
-    expect.stringContaining(`error failed to read the app ${id} (run bigpeer verify): expected auth providers in the`),
+    expect.stringContaining(
+      `error failed to read the app ${id} (run bigpeer verify): expected auth providers in the`,
+    ),
   ]);
   await apps.create({ name: "shop" }, AUTHOR);
   expect(apps.count).toBe(3);
