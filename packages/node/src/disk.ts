@@ -133,7 +133,10 @@ export function reserveFile(path: string, size: number): void {
   if (found !== undefined && found.size > 0) return accessSync(path, R_OK | W_OK);
   if (writeZeros(path, size)) return;
   rmSync(path, { force: true });
-  throw new PeerError("store.full", `expected room for ${size} bytes at ${path}`);
+  throw new PeerError(
+    "store.full",
+    `disk full: ${path} needs ${size} more bytes; free space and retry`,
+  );
 }
 
 /** False when the disk is full. */
@@ -194,8 +197,12 @@ export async function placeCopy(
     const isFull = isFullError(cause) || !hasRoom(partial, name);
     rmSync(partial, { recursive: true, force: true });
     throw isFull
-      ? new PeerError("store.full", `expected room for a copy in ${folder}`, { cause })
-      : new PeerError("store.write_failed", `expected to write a copy to ${folder}`, { cause });
+      ? new PeerError(
+          "store.full",
+          `disk full: the copy in ${folder} is not whole; free space and retry`,
+          { cause },
+        )
+      : new PeerError("store.write_failed", `failed to write a copy to ${folder}`, { cause });
   }
 }
 

@@ -95,7 +95,7 @@ export class FolderLock {
       mkdirSync(this.#prepared, { mode: 0o700 });
       await withShortPath(this.#prepared, this.#socketName, (path) => this.#bind(path));
     } catch (cause) {
-      const message = `expected to make a Unix socket in ${this.#prepared}`;
+      const message = `failed to make a Unix socket in ${this.#prepared}`;
       throw new PeerError("store.write_failed", message, { cause });
     }
   }

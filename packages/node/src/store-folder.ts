@@ -68,7 +68,7 @@ export class StoreFolder {
     } catch (error) {
       // The record of before still holds, it is only less sharp; a full disk must not stop more.
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log("warn", `expected to write life.json in ${this.folder}: ${reason}`);
+      this.#log("warn", `failed to write life.json in ${this.folder}: ${reason}`);
     }
   }
 

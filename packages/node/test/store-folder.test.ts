@@ -160,7 +160,7 @@ test("a record of life that cannot be written is a warning, and the old one hold
   await opened.close();
   expect(host.lines).toHaveLength(2);
   for (const line of host.lines) {
-    expect(line).toContain(`warn expected to write life.json in ${folder}: EISDIR`);
+    expect(line).toContain(`warn failed to write life.json in ${folder}: EISDIR`);
   }
 });
 

@@ -126,7 +126,7 @@ function foundInstead(cause: unknown): string {
 /** What the system says of a file of ours names neither the folder nor what it is for. */
 function told(folder: string, error: unknown): unknown {
   if (error instanceof PeerError || systemCode(error) === undefined) return error;
-  const message = `expected to use the folder ${folder}: ${messageOf(error)}`;
+  const message = `failed to use the folder ${folder}: ${messageOf(error)}`;
   const code = isFullError(error) ? "store.full" : "config.invalid";
   return new PeerError(code, message, { cause: error });
 }

@@ -180,7 +180,7 @@ export class Remote {
   }
 }
 
-const CANCELLED = "whoever asked for the statement does not wait any more";
+const CANCELLED = "the caller does not wait for the statement any more";
 
 function refused(message: string): PeerError {
   return new PeerError("remote.refused", message);

@@ -117,5 +117,5 @@ test("a file of the store that is something else is told with its path", async (
   mkdirSync(join(folder, "life.json"));
   const opening = open(folder);
   await expect(opening).rejects.toBeInstanceOf(PeerError);
-  await expect(opening).rejects.toThrow(/^expected to use the folder .+: EISDIR/);
+  await expect(opening).rejects.toThrow(/^failed to use the folder .+: EISDIR/);
 });

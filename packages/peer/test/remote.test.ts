@@ -248,7 +248,7 @@ test("[S46] a statement that nobody waits for any more is stopped, and answers n
   expect(pieces).toEqual([]);
   expect(asked.told[0]?.error).toEqual({
     code: "query.timeout",
-    message: "whoever asked for the statement does not wait any more",
+    message: "the caller does not wait for the statement any more",
   });
   const history = "SELECT state FROM system:request_history WHERE text LIKE 'SELECT count%'";
   expect((await asked.local.execute(history)).items).toEqual([{ state: "cancelled" }]);

@@ -152,6 +152,7 @@ export {
   type UploadMessage,
   type UploadStepMessage,
   type Versions,
+  versionMismatch,
   type Want,
   type Watch,
   type Welcome,

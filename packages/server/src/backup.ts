@@ -183,7 +183,7 @@ function moveFolder(from: string, to: string): void {
     syncFolder(dirname(to));
   } catch (cause) {
     const message =
-      `expected to give the copy the name ${to}; ` +
+      `failed to rename the copy to ${to}; ` +
       "a mount point cannot be replaced, but a folder in it can be made";
     throw new PeerError("store.write_failed", message, { cause });
   }

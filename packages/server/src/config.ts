@@ -133,9 +133,9 @@ export function checkServable(config: Config): void {
   if (!isOpen || isLoopbackHost(managementHost)) return;
   throw new PeerError(
     "config.invalid",
-    `the management API would be open to everybody who reaches ${managementHost}: set ` +
-      "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or leave it on this machine " +
-      "with --management-host 127.0.0.1, or away with --management-port off",
+    `anyone who reaches ${managementHost} could use the management API: set ` +
+      "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or keep it on this machine " +
+      "with --management-host 127.0.0.1, or turn it off with --management-port off",
   );
 }
 

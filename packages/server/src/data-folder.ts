@@ -68,7 +68,7 @@ export function prepareDataFolder(dataDir: string): void {
     makeFolder(dataDir);
   } catch (cause) {
     if (isErrorOf(cause, "EEXIST", "ENOTDIR")) throw notFolder(dataDir);
-    throw new PeerError("store.write_failed", `expected to make the folder ${dataDir}`, { cause });
+    throw new PeerError("store.write_failed", `failed to make the folder ${dataDir}`, { cause });
   }
   if (readFormat(dataDir) === undefined) refuseForeign(dataDir);
 }

@@ -113,7 +113,7 @@ export class Maintenance {
       // Why it could not be opened is in the log already, and one that is gone needs nothing.
       const isGone = this.#isStopped || registry.apps.get(id) === undefined;
       if (isGone || apps.hasFailed(id)) return;
-      log("error", `maintenance of app ${id} failed: ${describeError(error)}`);
+      log("error", `failed to maintain the app ${id}: ${describeError(error)}`);
     }
   }
 
@@ -124,7 +124,7 @@ export class Maintenance {
       if (!isStopped()) opened.recordLife();
     } catch (error) {
       if (isStopped() && error instanceof PeerError && error.code === "store.closed") return;
-      this.#host.log("error", `maintenance of ${opened.folder} failed: ${describeError(error)}`);
+      this.#host.log("error", `failed to maintain ${opened.folder}: ${describeError(error)}`);
     }
   }
 }

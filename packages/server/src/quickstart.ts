@@ -135,7 +135,7 @@ function refreshFile(path: string, { registry, url, managementUrl, log }: Quicks
   else writeJsonFile(path, withAddresses(content, url, managementUrl));
   const apiKey = getField(content, "apiKey");
   if (typeof apiKey === "string" && registry.keys.opens(apiKey)) return true;
-  log("info", `the key in ${path} opens nothing any more: it, or its app, is gone`);
+  log("info", `the key in ${path} is not valid any more: the key or its app was deleted`);
   return false;
 }
 

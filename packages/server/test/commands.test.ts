@@ -56,7 +56,7 @@ test("a server that everybody could manage is not started; a backup needs no adm
   };
   expect(await runCommand(["serve", "--data-dir", folder], host)).toBe(2);
   expect(printed).toMatch(
-    /^bigpeer: the management API would be open to everybody who reaches 0\.0\.0\.0: set BIGPEER_/,
+    /^bigpeer: anyone who reaches 0\.0\.0\.0 could use the management API: set BIGPEER_/,
   );
   expect(existsSync(folder)).toBe(false);
   printed = "";

@@ -307,9 +307,9 @@ test.each([
   expect(() => checkServable(read(flags))).toThrow(
     new PeerError(
       "config.invalid",
-      `the management API would be open to everybody who reaches ${host}: set ` +
-        "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or leave it on this machine " +
-        "with --management-host 127.0.0.1, or away with --management-port off",
+      `anyone who reaches ${host} could use the management API: set ` +
+        "BIGPEER_ADMIN_TOKEN, or admin-token in the file of --config; or keep it on this machine " +
+        "with --management-host 127.0.0.1, or turn it off with --management-port off",
     ),
   );
   checkServable(read(flags, { BIGPEER_ADMIN_TOKEN: "0123456789abcdef" }));

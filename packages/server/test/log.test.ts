@@ -144,8 +144,8 @@ test("a field that has no JSON does not stop the event", () => {
 
 test("what the world did is a sentence with its cause and no stack", () => {
   const cause = new Error("no space left");
-  const error = new PeerError("store.full", "expected room for a commit", { cause });
-  expect(describeError(error)).toBe("expected room for a commit: no space left");
+  const error = new PeerError("store.full", "disk full: the write was not committed", { cause });
+  expect(describeError(error)).toBe("disk full: the write was not committed: no space left");
   const denied = Object.assign(new Error("EACCES: denied, mkdir '/x'"), { syscall: "mkdir" });
   expect(describeError(denied)).toBe("EACCES: denied, mkdir '/x'");
 });

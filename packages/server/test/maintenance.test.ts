@@ -71,7 +71,7 @@ test("what fails is logged and tried again", async () => {
   };
   folder.maintain({ everyMs: 20 });
   await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(1));
-  expect(host.lines[0]).toContain(`error maintenance of ${app.storeFolder.folder} failed`);
+  expect(host.lines[0]).toContain(`error failed to maintain ${app.storeFolder.folder}`);
   expect(host.lines[0]).toContain("the clock does not answer");
   platform.now = () => platform.nowMs;
   await vi.waitFor(() => expect(floorOf(app)).toBeGreaterThan(0));
@@ -124,7 +124,7 @@ test("an app that cannot be opened does not keep the others from their visit", a
   folder.maintain({ everyMs: 5 });
   await vi.waitFor(() => expect(openings).toEqual([other]));
   await vi.waitFor(() => expect(apps.open).toEqual([]));
-  expect(host.lines).toEqual([expect.stringContaining(`error app ${broken} could not be opened`)]);
+  expect(host.lines).toEqual([expect.stringContaining(`error failed to open the app ${broken}`)]);
 });
 
 test("a visit for which there is no room now is told in the log", async () => {
@@ -138,7 +138,7 @@ test("a visit for which there is no room now is told in the log", async () => {
   folder.maintain({ everyMs: 5, apps });
   await vi.waitFor(() => expect(host.lines.length).toBeGreaterThan(0));
   expect(host.lines[0]).toBe(
-    `error maintenance of app ${id} failed: expected at most 1 apps in use at a time`,
+    `error failed to maintain the app ${id}: expected at most 1 apps in use at a time`,
   );
 });
 

@@ -133,7 +133,7 @@ test("[H16] a file that was deleted stays so, and its key works on", async () =>
 test("[H16] a file whose key opens nothing any more is not pointed to, and the log says so", async () => {
   const { path, registry, host, prepare } = await openFolder();
   await prepare();
-  const said = `info the key in ${path} opens nothing any more: it, or its app, is gone`;
+  const said = `info the key in ${path} is not valid any more: the key or its app was deleted`;
   const { id } = registry.apps.named("default");
   const text = await registry.keys.rotate(id, "quickstart", {}, SERVER);
   expect(await prepare(URL_TWO)).toBeUndefined();

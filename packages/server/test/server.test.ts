@@ -112,7 +112,7 @@ test("an app whose store is broken fails its own callers; the server starts and 
   expect(await statusFor(apiKey)).toBe(500);
   expect(await statusFor(second)).toBe(200);
   expect((await fetch(`${server.url}/health/ready`)).status).toBe(200);
-  expect(host.lines[0]).toContain(`error app ${appId} could not be opened`);
+  expect(host.lines[0]).toContain(`error failed to open the app ${appId}`);
   await server.close();
 });
 

@@ -17,6 +17,7 @@ import {
   type LinkPing,
   SYNC_VERSION,
   unreachable,
+  versionMismatch,
 } from "@bigpeer/protocol";
 import { type LinkSide, linkProofBytes } from "./link-proof.ts";
 import {
@@ -168,13 +169,17 @@ function greetingStep(state: Greeting, event: LinkSessionEvent, now: LinkMoment)
   return message.t === "link" ? greet(state, message) : unexpected(message, "link first");
 }
 
+const DIALING = "the dialing Big Peer";
+const ACCEPTING = "the accepting Big Peer";
+
 function greeting({ app, nonce }: LinkFacts): LinkAction {
   return send({ t: "link", version: SYNC_VERSION, app, nonce });
 }
 
 function greet({ facts, sinceMs, wanted, hasGreeted }: Greeting, hello: LinkHello): LinkStep {
   if (hello.version !== SYNC_VERSION) {
-    const message = `expected version ${SYNC_VERSION} of the protocol, found ${hello.version}`;
+    const [own, other] = facts.side === "dial" ? [DIALING, ACCEPTING] : [ACCEPTING, DIALING];
+    const message = versionMismatch(own, other, hello.version);
     return endWith("version", message);
   }
   if (hello.app !== facts.app) return endWith("unauthorized", UNAUTHORIZED);

@@ -13,6 +13,7 @@ import {
   SYNC_MESSAGE_BYTES_MAX,
   SYNC_VERSION,
   unreachable,
+  versionMismatch,
   type Welcome,
 } from "@bigpeer/protocol";
 import { type End, failuresAfter, nextChance, waitOf } from "./back-off.ts";
@@ -306,8 +307,8 @@ function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
   if (phase.name !== "greeting") return state;
   const { version, app, history, rights } = message;
   if (version !== SYNC_VERSION) {
-    sayBye("version", `this peer speaks version ${SYNC_VERSION}`, turn);
-    const end = `expected version ${SYNC_VERSION} of the protocol, found ${version}`;
+    const end = versionMismatch("the peer", "the server", version);
+    sayBye("version", end, turn);
     return lose(state, { code: "version", message: end, isSlow: true }, turn);
   }
   if (app !== state.appId) return leaveForeign(state, app, turn);

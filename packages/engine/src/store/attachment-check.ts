@@ -71,10 +71,10 @@ export class AttachmentCheck {
       this.#report(key, "expected no time in the record of an attachment that is referred to");
     }
     if (!isInUse && orphanedAt === undefined) {
-      this.#report(key, "expected the time since when nobody refers to the attachment");
+      this.#report(key, "expected the time since when no document refers to the attachment");
     }
     if (orphanedAt !== undefined && !this.#reader.has(orphanKey(orphanedAt, id))) {
-      this.#report(key, "expected an entry among those that nobody refers to");
+      this.#report(key, "expected an entry among the unreferenced attachments");
     }
   }
 
@@ -84,7 +84,7 @@ export class AttachmentCheck {
     const record = this.#reader.get(attachmentKey(attachment));
     const isOrphan = isObject(record) && (record as AttachmentRecord).orphanedAt === time;
     if (!isOrphan || orphanKey(time, attachment) !== key) {
-      this.#report(key, "expected an attachment that nobody has referred to since then");
+      this.#report(key, "expected an attachment without a reference since then");
     }
   }
 

@@ -93,7 +93,7 @@ export class MemoryDisk {
       this.#sync(commit);
       commit.acknowledge();
     } else {
-      const message = "expected to write, found a disk that was told to fail";
+      const message = "failed to write: the disk was set to fail";
       commit.refuse(new PeerError(commit.failure, message));
     }
     return true;

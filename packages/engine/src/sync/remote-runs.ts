@@ -100,7 +100,10 @@ const AT_ONCE = 50;
 
 const LOST: RunFault = { code: "remote.lost", message: "the peer left before it answered" };
 const LATE: RunFault = { code: "query.timeout", message: "the peer did not answer in time" };
-const CANCELLED: RunFault = { code: "query.timeout", message: "nobody waits for the answer" };
+const CANCELLED: RunFault = {
+  code: "query.timeout",
+  message: "the caller does not wait for the answer any more",
+};
 const BUSY: RunFault = {
   code: "query.busy",
   message: "too much waits on the way to the peer: it was not asked",

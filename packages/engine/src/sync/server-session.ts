@@ -17,6 +17,7 @@ import {
   type ServerMessage,
   SYNC_VERSION,
   unreachable,
+  versionMismatch,
 } from "@bigpeer/protocol";
 import { askRun, cancelRun, takeAnswer } from "./awaited-runs.ts";
 import type { Grant, Moment, SessionAction, SessionEvent } from "./session-event.ts";
@@ -150,7 +151,7 @@ function beforeHello(message: PeerMessage): ServerStep {
 
 function greet({ facts }: GreetingSession, hello: Hello, now: Moment): ServerStep {
   if (hello.version !== SYNC_VERSION) {
-    const message = `expected version ${SYNC_VERSION} of the protocol, found ${hello.version}`;
+    const message = versionMismatch("the server", "the peer", hello.version);
     return endWith("version", message);
   }
   if (hello.app !== undefined && hello.app !== facts.app) return sendAway();

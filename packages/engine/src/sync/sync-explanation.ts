@@ -305,7 +305,7 @@ class Explanation {
   #stillTold(looked: readonly Looked[]): string {
     const { version } = this.#document;
     const isBehind = looked.some(({ sentUpTo = 0 }) => sentUpTo < version);
-    return isBehind ? "; the peer was not told of that yet, and may hold what was before" : "";
+    return isBehind ? "; the peer has not received that yet and may hold the earlier state" : "";
   }
 }
 

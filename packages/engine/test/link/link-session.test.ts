@@ -209,8 +209,9 @@ describe("who is there", () => {
   });
 
   test("[S83] another version is told, before anything is proved", () => {
-    const hello = said({ ...HELLO_OF_DIAL, version: SYNC_VERSION + 1 });
-    const message = `expected version ${SYNC_VERSION} of the protocol, found ${SYNC_VERSION + 1}`;
+    const hello = said({ ...HELLO_OF_DIAL, version: SYNC_VERSION - 1 });
+    const versions = "the accepting Big Peer speaks protocol 2, the dialing Big Peer speaks 1";
+    const message = `${versions}: upgrade the dialing Big Peer`;
     expect(ended(begun("accept"), hello)).toEqual(["version", message]);
   });
 

@@ -45,7 +45,7 @@ const STALL_MS_MAX = 30_000;
 
 const LOST = "the peer left before it answered";
 const LATE = "the peer did not answer in time";
-const CANCELLED = "nobody waits for the answer";
+const CANCELLED = "the caller does not wait for the answer any more";
 const FULL = "too much waits on the way to the peer: it was not asked";
 const ALL_TOO_LARGE = "the answers of all peers together are too large";
 const PEER_BUSY = `expected at most ${LAST_RUNS} statements at a time`;

@@ -181,7 +181,7 @@ async function orphanTime(): Promise<number> {
 
 test("[K30] [K46] a token without its reference and a reference without its token are found", async () => {
   expect(await problemsAfter([USED, undefined])).toEqual([
-    "b expected the time since when nobody refers to the attachment",
+    "b expected the time since when no document refers to the attachment",
     "m expected a reference to the attachment used",
   ]);
   const none = "r expected a document with this attachment";
@@ -195,9 +195,9 @@ test("[K30] [K46] a token without its reference and a reference without its toke
 
 test("[K30] [K47] an orphan that is none, and none for an orphan, is found", async () => {
   const time = await orphanTime();
-  const none = "o expected an attachment that nobody has referred to since then";
+  const none = "o expected an attachment without a reference since then";
   expect(await problemsAfter([orphanKey(time, "orphan"), undefined])).toEqual([
-    "b expected an entry among those that nobody refers to",
+    "b expected an entry among the unreferenced attachments",
   ]);
   expect(await problemsAfter([orphanKey(time, "used"), true])).toEqual([none]);
   expect(await problemsAfter([orphanKey(time + 1, "orphan"), true])).toEqual([none]);

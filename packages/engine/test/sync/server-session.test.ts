@@ -225,11 +225,11 @@ describe("connection", () => {
   });
 
   test("[S2] another version is answered with the one that is spoken", () => {
-    const step = run(GREETING, say({ ...HELLO, version: SYNC_VERSION + 1 }));
+    const step = run(GREETING, say({ ...HELLO, version: SYNC_VERSION - 1 }));
     expect(byeOf(step)).toEqual({
       t: "bye",
       code: "version",
-      message: `expected version ${SYNC_VERSION} of the protocol, found ${SYNC_VERSION + 1}`,
+      message: "the server speaks protocol 2, the peer speaks 1: upgrade the peer",
     });
   });
 

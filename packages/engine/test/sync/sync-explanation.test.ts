@@ -197,7 +197,7 @@ describe("verdicts", () => {
     const early = rig.explain("a");
     expect(early.verdict).toBe("not_subscribed");
     expect(early.reason).toContain(
-      "; the peer was not told of that yet, and may hold what was before",
+      "; the peer has not received that yet and may hold the earlier state",
     );
     await turns();
     expect(rig.explain("a").reason).not.toContain("not told");

@@ -52,7 +52,10 @@ export class CommitRoom {
     const sizeWanted = Math.ceil((sizeMin + step) / pageSize) * pageSize;
     const size = await this.#reserve.grow(sizeMin, sizeWanted);
     if (size === undefined) {
-      throw new PeerError("store.full", `expected room for ${sizeMin} bytes in the data file`);
+      throw new PeerError(
+        "store.full",
+        `disk full: the data file needs ${sizeMin} more bytes; free space and retry`,
+      );
     }
     this.#known = known;
     this.#sparePages = Math.floor((size - sizeMin) / pageSize);

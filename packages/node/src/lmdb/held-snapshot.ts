@@ -203,5 +203,7 @@ class HeldIterator<T> implements Iterator<T> {
 }
 
 function corruptError(cause: unknown): PeerError {
-  return new PeerError("store.corrupt", "expected to read what was stored", { cause });
+  return new PeerError("store.corrupt", "failed to read a stored record; run bigpeer verify", {
+    cause,
+  });
 }

@@ -94,7 +94,7 @@ export function openDatabases(folder: string, options: OpenOptions): Environment
     void root?.close();
     if (cause instanceof PeerError) throw cause;
     const code = isFullError(cause) ? "store.full" : "store.write_failed";
-    throw new PeerError(code, `expected to open the storage in ${folder}`, { cause });
+    throw new PeerError(code, `failed to open the store in ${folder}`, { cause });
   }
 }
 
@@ -135,7 +135,10 @@ function prepareFiles(
 ): void {
   if (!create) accessSync(join(folder, DATA_FILE), readOnly ? R_OK : R_OK | W_OK);
   if (create && !hasRoom(folder, DATA_FILE)) {
-    throw new PeerError("store.full", `expected room for a new storage in ${folder}`);
+    throw new PeerError(
+      "store.full",
+      `disk full: no store was made in ${folder}; free space and retry`,
+    );
   }
   try {
     // lmdb writes to the lock file through memory. Where the disk has no room for that the process

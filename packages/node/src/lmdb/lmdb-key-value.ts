@@ -331,8 +331,12 @@ export class LmdbKeyValue implements KeyValue {
     const number = errorNumber(cause);
     const isShortWrite = number === constants.errno.EIO && !hasRoom(this.#folder, DATA_FILE);
     return isFullError(cause) || number === MAP_FULL || isShortWrite
-      ? new PeerError("store.full", "expected room for a commit", { cause })
-      : new PeerError("store.write_failed", "expected to write a commit", { cause });
+      ? new PeerError(
+          "store.full",
+          "disk full: the write was not committed; free space and retry",
+          { cause },
+        )
+      : new PeerError("store.write_failed", "failed to commit a write", { cause });
   }
 
   async #closeEnvironment(reason: EndReason): Promise<void> {

@@ -16,6 +16,12 @@ import type { Value, ValueObject } from "../value.ts";
  */
 export const SYNC_VERSION = 2;
 
+/** Describes a refused version, and says which side must be upgraded. */
+export function versionMismatch(own: string, other: string, found: number): string {
+  const behind = found < SYNC_VERSION ? other : own;
+  return `${own} speaks protocol ${SYNC_VERSION}, ${other} speaks ${found}: upgrade ${behind}`;
+}
+
 /** The hash of the shape of this version; a test compares it with that of message-fields.ts. */
 export const SYNC_SHAPE = "66dd64874ea9a8a5b8d38b058428e0187de0d6d0ca580c108930a18a40b99d08";
 
@@ -260,7 +266,7 @@ export interface MetadataMessage {
   readonly metadata: ValueObject;
 }
 
-/** Whether the peer wants to be told of other peers (S41). */
+/** Whether the peer wants to see other peers (S41). */
 export interface Watch {
   readonly t: "watch";
   readonly isOn: boolean;

@@ -97,7 +97,7 @@ export class DeletedApps {
     try {
       return this.#host.registry.apps.deleted();
     } catch (error) {
-      this.#logUnlessClosed("expected to read the deleted apps", error);
+      this.#logUnlessClosed("failed to read the deleted apps", error);
       return [];
     }
   }
@@ -115,7 +115,7 @@ export class DeletedApps {
       log("info", "the data of a deleted app was removed", { appId: id });
       return true;
     } catch (error) {
-      this.#logUnlessClosed(`the data of the deleted app ${id} is not gone`, error);
+      this.#logUnlessClosed(`failed to delete the data of the deleted app ${id}`, error);
       return false;
     }
   }

@@ -212,7 +212,7 @@ export class OpenApps {
       }
     } catch (error) {
       this.#failures.set(id, { error, atMs: host.platform.elapsed() });
-      host.log("error", `app ${id} could not be opened: ${describeError(error)}`);
+      host.log("error", `failed to open the app ${id}: ${describeError(error)}`);
       throw error;
     }
   }

@@ -39,10 +39,13 @@ export async function collectAttachments(
     const orphans = await removeOrphans(app, options, isStopped);
     const count = orphans + (await removeStrays(app, options, isStopped));
     if (count === 0) return;
-    log("info", "attachments that nobody refers to were deleted", { appId: app.id, count });
+    log("info", "deleted unreferenced attachments", { appId: app.id, count });
   } catch (error) {
     if (isStopped() && error instanceof PeerError && error.code === "store.closed") return;
-    log("error", `attachments of app ${app.id} were not collected: ${describeError(error)}`);
+    log(
+      "error",
+      `failed to collect unused attachments of the app ${app.id}: ${describeError(error)}`,
+    );
   }
 }
 

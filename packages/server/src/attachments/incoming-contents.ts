@@ -80,7 +80,7 @@ export class IncomingContents {
     } catch (error) {
       await this.#drop(id).catch(() => {});
       if (!isFullError(error)) throw error;
-      const message = `expected room for an attachment in ${this.#folder}`;
+      const message = `disk full: the attachment was not stored in ${this.#folder}; free space and retry`;
       throw new PeerError("store.full", message, { cause: error });
     }
   }

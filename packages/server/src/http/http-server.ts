@@ -212,7 +212,9 @@ export class HttpServer {
       throw listenError(error, host, port);
     });
     // A connection that cannot be accepted is no reason to end.
-    this.#server.on("error", (error) => log("error", `HTTP listener: ${describeError(error)}`));
+    this.#server.on("error", (error) =>
+      log("error", `the HTTP listener failed: ${describeError(error)}`),
+    );
     const scheme = tls === undefined ? "http" : "https";
     this.#url = `${scheme}://${hostOf(this.#server.address() as AddressInfo)}`;
   }
@@ -225,7 +227,10 @@ export class HttpServer {
       this.#secureServer?.setSecureContext(readTls(tls));
       log("info", "the certificate and key of HTTPS were read again");
     } catch (error) {
-      log("error", `HTTPS goes on with the certificate before: ${describeError(error)}`);
+      log(
+        "error",
+        `failed to load the new certificate, the old one stays in use: ${describeError(error)}`,
+      );
     }
   }
 

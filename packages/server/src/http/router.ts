@@ -203,7 +203,7 @@ export class Router {
   }
 
   #unexpected(error: unknown, requestId: string): Refusal {
-    this.#log("error", `a request failed: ${describeError(error)}`, { requestId });
+    this.#log("error", `failed to answer a request: ${describeError(error)}`, { requestId });
     return new Refusal(500, `${whatFailed(error)}; its log has more about request ${requestId}`);
   }
 }

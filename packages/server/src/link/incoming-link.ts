@@ -16,6 +16,7 @@ import {
   type LinkMessage,
   PeerError,
   SYNC_VERSION,
+  versionMismatch,
 } from "@bigpeer/protocol";
 import type { ChannelListener } from "../sync/channel-listener.ts";
 import type { WebSocketChannel } from "../sync/web-socket.ts";
@@ -137,7 +138,11 @@ export class IncomingLink implements ChannelListener {
   #greet(hello: LinkHello, bytes: Uint8Array): void {
     this.#hello = hello;
     if (hello.version !== SYNC_VERSION) {
-      const message = `expected version ${SYNC_VERSION} of the protocol, found ${hello.version}`;
+      const message = versionMismatch(
+        "the accepting Big Peer",
+        "the dialing Big Peer",
+        hello.version,
+      );
       return this.dismiss({ code: "version", message });
     }
     this.#nonce = this.#host.random(NONCE_SIZE);

@@ -276,7 +276,7 @@ export class LinkHost {
         await listener.close();
       }
     } catch (error) {
-      log("error", `the replication port could not be opened: ${describeError(error)}`);
+      log("error", `failed to open the replication port: ${describeError(error)}`);
     }
   }
 
@@ -317,7 +317,10 @@ export class LinkHost {
     const fail = (error: unknown): void => {
       this.#calls.delete(attempt);
       const message = error instanceof Error ? error.message : String(error);
-      attempt.failed({ code: "unreachable", message: message || "nobody answers" });
+      attempt.failed({
+        code: "unreachable",
+        message: message || "the other Big Peer does not answer",
+      });
     };
     try {
       const giveUp = this.#channels.dial(
@@ -490,7 +493,7 @@ export class LinkHost {
   }
 
   #fault(appId: string, error: unknown): void {
-    this.#options.log("error", `links of the app ${appId}: ${describeError(error)}`);
+    this.#options.log("error", `failed to replicate the app ${appId}: ${describeError(error)}`);
   }
 
   #acceptedCount(): number {

@@ -19,6 +19,7 @@ import type { LinkReport } from "../link/link-report.ts";
 import type { Log } from "../log.ts";
 import type { Author } from "../registry/audit-log.ts";
 import type { Registry } from "../registry/registry.ts";
+import { shown } from "../registry/registry-fault.ts";
 import type { Replication } from "../registry/replications.ts";
 import type { Check } from "../schema.ts";
 import type { ManagementGate } from "./management-gate.ts";
@@ -133,8 +134,10 @@ export class ManagementCall {
 
   checkBigPeer(): void {
     const { namespace, name } = this.host.config;
-    if (this.parameter("namespace") === namespace && this.parameter("bigPeer") === name) return;
-    const detail = `expected the Big Peer ${name} in the namespace ${namespace}: there is no other here`;
+    const given = { namespace: this.parameter("namespace"), name: this.parameter("bigPeer") };
+    if (given.namespace === namespace && given.name === name) return;
+    const asked = `there is no Big Peer named ${shown(given.name)} in the namespace ${shown(given.namespace)}`;
+    const detail = `${asked}: this is ${name} in the namespace ${namespace}`;
     throw new Problem("BigPeerNotFound", detail);
   }
 

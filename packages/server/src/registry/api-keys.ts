@@ -274,7 +274,8 @@ function contentValue({ permissions, expiresAt, description }: ApiKeyContent): V
 function keyNamed(view: View, appId: string, name: string): StoredKey {
   const [document] = isName(name) ? documentsBy(view, KEYS_BY_NAME, appId, name) : [];
   if (document !== undefined) return keyOf(document);
-  const message = `expected the name of an API key of the app, found ${shown(name)}`;
+  const app = shown(nameOfApp(view, appId) ?? appId);
+  const message = `there is no API key named ${shown(name)} in the app ${app}`;
   throw new RegistryFault("ApiKeyNotFound", message);
 }
 

@@ -16,6 +16,7 @@ import {
   PeerError,
   SYNC_VERSION,
   stringifyJson,
+  versionMismatch,
 } from "@bigpeer/protocol";
 import type { AppUse } from "../apps/open-apps.ts";
 import { ownerOf } from "../auth/credential.ts";
@@ -296,8 +297,8 @@ function readHello(bytes: Uint8Array): Hello | SyncRefusal | undefined {
       return new SyncRefusal("malformed", `expected hello first, found ${message.t}`);
     }
     if (message.version === SYNC_VERSION) return message;
-    const expected = `expected version ${SYNC_VERSION} of the protocol`;
-    return new SyncRefusal("version", `${expected}, found ${message.version}`);
+    const mismatch = versionMismatch("the server", "the peer", message.version);
+    return new SyncRefusal("version", mismatch);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
     return new SyncRefusal("malformed", error.message);

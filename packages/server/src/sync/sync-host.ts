@@ -319,7 +319,7 @@ export class SyncHost implements ConnectionHost {
   #fault(appId: string, error: unknown): void {
     // What a peer was told is nobody's fault here.
     if (error instanceof SyncRefusal) return;
-    this.#options.log("error", `sync of the app ${appId}: ${describeError(error)}`);
+    this.#options.log("error", `failed to sync the app ${appId}: ${describeError(error)}`);
   }
 
   /** Never rejects. */

@@ -93,7 +93,9 @@ test("a wall clock that leaps removes nothing: that is refused like every write"
   expect(existsSync(appFolder(dataDir, id))).toBe(true);
   expect(registry.storeFolder.store.txnId).toBe(txnId);
   expect(host.lines).toEqual([
-    expect.stringContaining(`error the data of the deleted app ${id} is not gone: the wall clock`),
+    expect.stringContaining(
+      `error failed to delete the data of the deleted app ${id}: the wall clock`,
+    ),
   ]);
   platform.nowMs -= 40 * DAY_MS;
   expect((await registry.apps.restore(id, SERVER)).name).toBe("gone");
@@ -142,7 +144,7 @@ test("what cannot be removed is logged and stays to be done", async () => {
   writeFileSync(apps, "a file where the folder should be");
   await deleted.deletedApps.removeDue();
   expect(host.lines).toEqual([
-    expect.stringContaining(`error the data of the deleted app ${id} is not gone: `),
+    expect.stringContaining(`error failed to delete the data of the deleted app ${id}: `),
   ]);
   expect(registry.apps.deleted()).toHaveLength(1);
 });

@@ -195,7 +195,7 @@ describe("a store that cannot be opened", () => {
     nowMs = 4_999;
     await expect(apps.use(ONE)).rejects.toMatchObject({ code: "store.foreign" });
     expect(folders.host.lines).toHaveLength(1);
-    expect(folders.host.lines[0]).toContain(`error app ${ONE} could not be opened: expected`);
+    expect(folders.host.lines[0]).toContain(`error failed to open the app ${ONE}: expected`);
     nowMs = 5_000;
     await expect(apps.use(ONE)).rejects.toMatchObject({ code: "store.foreign" });
     expect(folders.host.lines).toHaveLength(2);
@@ -234,7 +234,7 @@ describe("an app that is open, and then something else fails", () => {
     if (hasOpenFiles) expect(openFilesIn(dataDir)).toEqual([]);
     expect(apps.hasFailed(ONE)).toBe(true);
     expect(host.lines).toEqual([
-      expect.stringContaining(`error app ${ONE} could not be opened: Error: nobody can watch it`),
+      expect.stringContaining(`error failed to open the app ${ONE}: Error: nobody can watch it`),
     ]);
     isBroken = false;
     (await apps.use(TWO)).release();

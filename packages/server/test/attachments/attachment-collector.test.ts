@@ -59,7 +59,7 @@ describe("[H40] a server", () => {
     expect((await download(second, idOf(OTHER))).status).toBe(404);
     expect((await download(second, idOf(PHOTO))).bytes).toHaveLength(PHOTO.length);
     await vi.waitFor(() => expect(host.lines).toHaveLength(1));
-    expect(host.lines).toEqual(["info attachments that nobody refers to were deleted"]);
+    expect(host.lines).toEqual(["info deleted unreferenced attachments"]);
     await second.execute("DELETE FROM cars");
     await second.server.close();
 
@@ -137,7 +137,7 @@ describe("[H40] the collector", () => {
     platform.nowMs += 2 * HOUR_MS;
     const late = await add(OTHER);
     await collect();
-    expect(host.lines).toEqual(["info attachments that nobody refers to were deleted"]);
+    expect(host.lines).toEqual(["info deleted unreferenced attachments"]);
     expect(paths.filter((path) => existsSync(path))).toEqual([]);
     expect(existsSync(late)).toBe(true);
     expect(app.store.read((view) => [...view.attachments()])).toEqual([
@@ -154,7 +154,9 @@ describe("[H40] the collector", () => {
     await collect({ attachmentGraceMs: 0, now });
     expect(existsSync(path)).toBe(true);
     expect(host.lines).toEqual([
-      expect.stringContaining("error attachments of app app were not collected: Error: the clock"),
+      expect.stringContaining(
+        "error failed to collect unused attachments of the app app: Error: the clock",
+      ),
     ]);
     await collect({ attachmentGraceMs: 0 });
     expect(existsSync(path)).toBe(false);

@@ -185,9 +185,9 @@ test("[H37] a record whose file is lost or cut is 500, and the log says which fi
   expect((await download(own, lost)).status).toBe(500);
   rmSync(path);
   expect((await download(own, lost)).status).toBe(500);
-  const errors = host.lines.filter((line) => line.startsWith("error a request failed"));
+  const errors = host.lines.filter((line) => line.startsWith("error failed to answer a request"));
   expect(errors).toEqual([
-    `error a request failed: expected 10 bytes of the attachment ${lost}, found 3 at ${path}`,
+    `error failed to answer a request: expected 10 bytes of the attachment ${lost}, found 3 at ${path}`,
     expect.stringContaining(`expected the content of the attachment ${lost} at ${path}: ENOENT`),
   ]);
   // Uploading it again makes it whole.

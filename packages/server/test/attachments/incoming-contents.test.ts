@@ -69,7 +69,10 @@ test("[S55] where keeping fails nothing of the content is left, and it can come 
   const full = Object.assign(new Error("no space"), { errno: -constants.errno.ENOSPC });
   const filled = incoming.take(ID, piece, () => Promise.reject(full));
   await expect(filled).rejects.toThrow(
-    new PeerError("store.full", `expected room for an attachment in ${folder}`),
+    new PeerError(
+      "store.full",
+      `disk full: the attachment was not stored in ${folder}; free space and retry`,
+    ),
   );
   expect(await take(0, 10)).toBe("kept");
 });

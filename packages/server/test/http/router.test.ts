@@ -233,13 +233,13 @@ test.each([
     expect(told.lines).toHaveLength(1);
     const text = error instanceof Error ? error.message : error;
     expect(told.lines[0]).toContain(text);
-    expect(told.lines[0]).toContain("error request-1 a request failed: ");
+    expect(told.lines[0]).toContain("error request-1 failed to answer a request: ");
   },
 );
 
 test("[H13] damaged data is 500 with its code, and the log has what is damaged", async () => {
   const cause = new Error("expected the record that was written, at d:01");
-  const error = new PeerError("store.corrupt", "expected to read what was stored", { cause });
+  const error = new PeerError("store.corrupt", "failed to read a stored record", { cause });
   const told = await ask("POST", "/api/v4/store/echo", failing(error));
   expect(told).toMatchObject({
     status: 500,
@@ -271,7 +271,7 @@ test("[H13] a failure that cannot be written as text is an unexpected error in i
   const wrong = "an unexpected error of the server; its log has more about request request-1";
   expect({ status, body }).toEqual({ status: 500, body: { wrong } });
   expect(lines).toHaveLength(1);
-  expect(lines[0]).toContain("error request-1 a request failed: ");
+  expect(lines[0]).toContain("error request-1 failed to answer a request: ");
 });
 
 test("answers and refusals are CBOR for a client that prefers it, unless the endpoint is JSON only", async () => {

@@ -101,7 +101,7 @@ test("bad new files are told in the log, and those before stay in use", async ()
   expect(await ask(server.url)).toEqual({ status: 200, serial: "01" });
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain(
-    `error HTTPS goes on with the certificate before: ${tls.certFile}: expected a certificate in PEM`,
+    `error failed to load the new certificate, the old one stays in use: ${tls.certFile}: expected a certificate in PEM`,
   );
 });
 

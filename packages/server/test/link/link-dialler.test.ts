@@ -26,7 +26,7 @@ function dialler(chance = 0.5): Calls {
   return { dialler: made, times };
 }
 
-const UNREACHABLE = { code: "unreachable", message: "nobody answers" };
+const UNREACHABLE = { code: "unreachable", message: "the other Big Peer does not answer" };
 
 /** Lets it fail `count` times, each at once, and returns the waits between. */
 function waitsOf({ dialler: made, times }: Calls, count: number): number[] {

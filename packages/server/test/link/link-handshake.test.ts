@@ -100,7 +100,7 @@ test("[S48] who sends back what he was sent has proved nothing", async () => {
 });
 
 test("[S83] a version that the other side does not speak is told on both sides", async () => {
-  const message = "expected version 1 of the protocol, found another";
+  const message = "the accepting Big Peer speaks protocol 1: upgrade it";
   const address = await answering(() => ({ t: "bye", code: "version", message }));
   const south = await calling(address);
   expect(await errorCode(south)).toBe("version");

@@ -125,7 +125,8 @@ test("[S83] another version is told so, whatever the app", async () => {
   for (const app of [APP, OTHER]) {
     const caller = await LinkCaller.dial(listener.url);
     caller.greet(app, { version: SYNC_VERSION + 1 });
-    const message = `expected version ${SYNC_VERSION} of the protocol, found ${SYNC_VERSION + 1}`;
+    const versions = "the accepting Big Peer speaks protocol 2, the dialing Big Peer speaks 3";
+    const message = `${versions}: upgrade the accepting Big Peer`;
     expect(await caller.next()).toEqual({ t: "bye", code: "version", message });
   }
 });

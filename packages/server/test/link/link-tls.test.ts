@@ -144,7 +144,7 @@ test("files that were changed are read again on demand, and bad ones are not tak
   south.server.reloadTls();
   expect(south.log.filter(({ level }) => level === "error").map(({ message }) => message)).toEqual([
     expect.stringContaining("links go on with the certificate before"),
-    expect.stringContaining("HTTPS goes on with the certificate before"),
+    expect.stringContaining("failed to load the new certificate, the old one stays in use"),
   ]);
   copyFileSync(OWN.keyFile, files.keyFile);
   south.server.reloadTls();

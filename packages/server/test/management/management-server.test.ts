@@ -165,7 +165,9 @@ test.each([
     status: 404,
     body: {
       title: "BigPeerNotFound",
-      detail: "expected the Big Peer big-peer in the namespace default: there is no other here",
+      detail: expect.stringMatching(
+        /^there is no Big Peer named "[\w-]+" in the namespace "\w+": this is big-peer in the namespace default$/,
+      ),
     },
   });
 });

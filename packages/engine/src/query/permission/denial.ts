@@ -24,7 +24,7 @@ export function peersDenied(): Fault {
 }
 
 export function otherPeersDenied(): Fault {
-  return denied("to be told of other peers");
+  return denied("to see other peers");
 }
 
 /** Indexes and settings concern all documents. */

@@ -135,7 +135,7 @@ describe("permission", () => {
     const authority = authorityOf({ c: ["true"] });
     for (const text of [statement, `PROFILE ${statement}`]) {
       const error = await failureOf(runner, { statement: text, authority });
-      const message = "the credential has no permission to be told of other peers";
+      const message = "the credential has no permission to see other peers";
       expect([error.code, error.message]).toEqual(["permission.denied", message]);
     }
   });
