@@ -144,7 +144,7 @@ test("only a set of an object may do without a path: it sets each of the fields"
   expect(checkUpload(update(...apart), "x")).toEqual(update(...apart));
 });
 
-test("a path that is written twice in one operation is refused: one tick cannot order them (A13)", () => {
+test("a path that is written twice in one operation is refused: one tick cannot order them", () => {
   const twice = [
     [
       { kind: "set", path: ["a", "b"], value: 1 },

@@ -35,7 +35,7 @@ test("[D2] a clock follows the wall clock when that is ahead, else it counts", (
   expect(nextTime(timeOfMs(NOW_MS) + 7, NOW_MS - DAY_MS)).toBe(timeOfMs(NOW_MS) + 8);
 });
 
-test("[D2] a clock starts at 1 at the least, also in 1970 (A17)", () => {
+test("[D2] a clock starts at 1 at the least, also in 1970", () => {
   expect(nextTime(0, 0)).toBe(1);
   expect(nextTime(0, EPOCH_MS)).toBe(1);
   expect(nextTime(5, -1)).toBe(6);
@@ -66,7 +66,7 @@ test("[D2] a stamp from elsewhere may be at most the drift bound ahead, and as o
   );
 });
 
-test("[D2] a wall clock that leapt further than a store may rest is refused (A17)", () => {
+test("[D2] a wall clock that leapt further than a store may rest is refused", () => {
   const last = timeOfMs(NOW_MS);
   const after = (ms: number) => () => checkWallClock(last, NOW_MS + ms, LIMITS);
   expect(after(LIMITS.restMsMax + LIMITS.driftMsMax)).not.toThrow();

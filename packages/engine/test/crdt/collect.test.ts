@@ -33,7 +33,7 @@ test("[D23] what shows does not change by collection when writes newer than the 
   expectLaw(collectsBeforeLateWrites, { count: 2000 });
 });
 
-test("[D23] deletes at or below the horizon are forgotten, and the document with them (A8)", () => {
+test("[D23] deletes at or below the horizon are forgotten, and the document with them", () => {
   const { state } = peerAfter(insert({ a: 1 }), remove());
   expect(collect(state, 1)).toBe(state);
   expect(collect(state, 2)).toBe(EMPTY_STATE);
@@ -106,7 +106,7 @@ test("[D23] the UNSET of a field itself goes, whatever variants the field has, b
   );
 });
 
-test("[D24] the tombstone of a document that was ever alive by INITIAL is never forgotten (A5)", () => {
+test("[D24] the tombstone of a document that was ever alive by INITIAL is never forgotten", () => {
   const { state } = peerAfter(initial({ a: 1 }), remove());
   expect(collect(state, Number.MAX_SAFE_INTEGER)).toBe(state);
   expect(oldestGrave(state)).toBeUndefined();

@@ -75,7 +75,7 @@ function nanKids(peer: Peer): typeof peer.state.root {
   return new Map([["k", { ...node, pn: { ...node.pn, adds } }]]);
 }
 
-test("[D18] values that differ at one stamp are a difference (A3)", () => {
+test("[D18] values that differ at one stamp are a difference", () => {
   const [one, two] = [new Peer(1), new Peer(1)];
   one.write(insert({ a: { x: [1] }, b: 0, c: 2n ** 60n }, { a: "register" }));
   two.write(insert({ a: { x: [2] }, b: -0, c: 1 }, { a: "register" }));
@@ -122,7 +122,7 @@ test("[D18] leaving out any entry of a whole state leaves out something", () => 
     expect(stateToBytes(merge(EMPTY_STATE, part))).not.toEqual(stateToBytes(state));
 });
 
-test("[D21] a delta over a base that does not have the insert shows no document (A11)", () => {
+test("[D21] a delta over a base that does not have the insert shows no document", () => {
   const peer = peerAfter(insert({ a: 1, b: 1 }));
   const before = peer.state;
   peer.write(set("a", 2));
@@ -131,7 +131,7 @@ test("[D21] a delta over a base that does not have the insert shows no document 
   expect(stateToBytes(merge(evicted, peer.state))).toEqual(stateToBytes(peer.state));
 });
 
-test("[D21] a delta over an older base has holes, and the whole state fills them (A11)", () => {
+test("[D21] a delta over an older base has holes, and the whole state fills them", () => {
   const peer = peerAfter(insert({ a: 1 }));
   const first = peer.state;
   peer.write(set("b", 1));

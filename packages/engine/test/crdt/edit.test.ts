@@ -77,9 +77,9 @@ const SEQUENCES: readonly (readonly [rule: string, intents: readonly Intent[], s
       [insert({ a: 1 }), increment("k", 5), remove(), insert({ b: 2 })],
       { b: 2 },
     ],
-    ["[D5] INITIAL shows (A5)", [initial({ a: 1 })], { a: 1 }],
+    ["[D5] INITIAL shows", [initial({ a: 1 })], { a: 1 }],
     [
-      "[D5] INITIAL after a delete does nothing (A5)",
+      "[D5] INITIAL after a delete does nothing",
       [initial({ a: 1 }), remove(), initial({ a: 1 })],
       undefined,
     ],
@@ -118,7 +118,7 @@ test("[D6] increments of two sites add up", () => {
   expect(shownTogether(one, two)).toEqual({ k: 2 });
 });
 
-test("[D6] increments of two first inserts add up, though their births differ (A6)", () => {
+test("[D6] increments of two first inserts add up, though their births differ", () => {
   const [one, two] = [new Peer(2), new Peer(3)];
   one.write(insert({}));
   one.write(increment("k", 1));
@@ -152,7 +152,7 @@ test("[D3] an insert makes the document alive and sets every field at one tick",
   );
 });
 
-test("[D3] an insert over a tombstone ends all that is older, also what arrives later (A4)", () => {
+test("[D3] an insert over a tombstone ends all that is older, also what arrives later", () => {
   const first = new Peer(1);
   first.write(insert({ a: 1 }), 10);
   const other = first.fork(2);
@@ -164,7 +164,7 @@ test("[D3] an insert over a tombstone ends all that is older, also what arrives 
   expect(shownTogether(late ?? EMPTY_STATE, first)).toEqual({ y: 1 });
 });
 
-test("[D3] an insert over hidden entries without a tombstone starts clean too (A4)", () => {
+test("[D3] an insert over hidden entries without a tombstone starts clean too", () => {
   const other = peerAfter(insert({ a: 1 }));
   const delta = other.write(set("x", 1), 30);
   const peer = new Peer(3).take(delta ?? EMPTY_STATE);
@@ -256,7 +256,7 @@ test("[D6] the birth of an increment is the newest of insert, UNSET on its path,
   expect(birthAfter(insert({}), remove(), insert({}))).toBe(3);
 });
 
-test("[D6] a peer that does not know the tombstone counts from its own insert (A6)", () => {
+test("[D6] a peer that does not know the tombstone counts from its own insert", () => {
   const known = new Peer(1);
   known.write(insert({}), 10);
   known.write(increment("k", 9));
@@ -312,7 +312,7 @@ test("[D6] an increment that had not seen the restart, UNSET or re-insert is end
   }
 });
 
-test("[D6] an increment may name its birth, but none after itself (A26)", () => {
+test("[D6] an increment may name its birth, but none after itself", () => {
   const view = peerAfter(insert({}), restart("k", 3)).state;
   const operation = (birth: readonly [number, string]): StateOperation => ({
     kind: "update",
@@ -486,7 +486,7 @@ test("[D9] updates and deletes of a document that does not show write nothing", 
   }
 });
 
-test("[D2] all that a statement writes has its one tick (A13)", () => {
+test("[D2] all that a statement writes has its one tick", () => {
   const peer = peerAfter(insert({ a: 1, b: 1 }));
   peer.write(update(set("a", 2), unset("b"), increment("k", 1), set("m.x", 1)), 9);
   expect(describeState(peer.state)).toBe(
@@ -495,7 +495,7 @@ test("[D2] all that a statement writes has its one tick (A13)", () => {
   );
 });
 
-test("[D2] what one batch does twice has two ticks, so the later wins (A13)", () => {
+test("[D2] what one batch does twice has two ticks, so the later wins", () => {
   expect(shownAfter(insert({ x: 1 }), remove(), insert({ x: 2 }))).toEqual({ x: 2 });
   expect(shownAfter(insert({}), set("a", 9), set("a", 1))).toEqual({ a: 1 });
   expect(shownAfter(insert({ x: 1 }), insert({ y: 1 }), remove())).toBeUndefined();

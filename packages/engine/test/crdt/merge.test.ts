@@ -62,11 +62,11 @@ test("[D10] the engine is the model of the definition, entry by entry, and shows
   expectLaw(agreesWithModel);
 });
 
-test("[D11] the engine is the model where stamps meet twice, as in copied stores (A3)", () => {
+test("[D11] the engine is the model where stamps meet twice, as in copied stores", () => {
   expectLaw(agreesWithModel, { hasClone: true });
 });
 
-test("[D16] the engine is the model where sums leave 64 bits and floats round (A40)", () => {
+test("[D16] the engine is the model where sums leave 64 bits and floats round", () => {
   expectLaw(agreesWithModel, { isLarge: true, isInexact: true });
 });
 
@@ -106,7 +106,7 @@ test("[D11] between two entries the larger stamp wins, in whatever order they co
   expect(shownTogether(high, low)).toEqual({ a: "high" });
 });
 
-test("[D11] at equal stamps the larger canonical bytes win, in whatever order they come (A3)", () => {
+test("[D11] at equal stamps the larger canonical bytes win, in whatever order they come", () => {
   const stamp = stampAt(5, 1);
   // Each of these pairs looks the same to one careless comparison or another.
   const pairs: readonly (readonly [larger: Value, smaller: Value])[] = [
@@ -133,7 +133,7 @@ test("[D11] at equal stamps the larger canonical bytes win, in whatever order th
   }
 });
 
-test("[D11] at equal stamps restarts and sums are decided by bytes too, also outside 64 bits (A3)", () => {
+test("[D11] at equal stamps restarts and sums are decided by bytes too, also outside 64 bits", () => {
   const stamp = stampAt(5, 1);
   const amounts: readonly (number | bigint)[] = [
     0,
@@ -209,7 +209,7 @@ test("[D12] the normal form drops what is at or below a floor and nothing else",
   expect(describeState(merge(EMPTY_STATE, state))).toBe(describeState(normalize(state)));
 });
 
-test("[D12] what is above the delete of a dead document stays, hidden (A7)", () => {
+test("[D12] what is above the delete of a dead document stays, hidden", () => {
   const writer = new Peer(1);
   writer.write(insert({ a: 1 }), 10);
   const updating = writer.fork(2).write(set("x", 1), 30) ?? EMPTY_STATE;
@@ -338,7 +338,7 @@ test("[D13] corner: an increment goes with the count that its writer saw", () =>
   expect(shownTogether(writer, other)).toEqual({ k: 3 });
 });
 
-test("[D20] equal states have equal bytes, in whatever order their maps were filled (A40)", () => {
+test("[D20] equal states have equal bytes, in whatever order their maps were filled", () => {
   const [one, two] = [
     peerAfter(insert({ a: 1, b: { x: 1, y: 2 } })),
     peerAfter(insert({ b: { y: 2, x: 1 }, a: 1 })),

@@ -151,7 +151,7 @@ test("[D16] sums go through the limits of JS numbers exactly and come back in on
   );
 });
 
-test("[D16] PN-counters are floats, added in the order of birth and site (A40)", () => {
+test("[D16] PN-counters are floats, added in the order of birth and site", () => {
   const writer = peerAfter(insert({ k: 0.1 }, { k: "pn_counter" }));
   const peers = [3, 2, 4].map((site) => writer.fork(site));
   for (const [i, by] of [1e16, 0.2, -1e16].entries())

@@ -28,7 +28,7 @@ test("[D23] without a horizon nothing is stale", () => {
   expect(sift(state, undefined, 0)).toEqual({ delta: state, isStale: false });
 });
 
-test("[D23] a write at or below the horizon for a document that is not held is stale (A8)", () => {
+test("[D23] a write at or below the horizon for a document that is not held is stale", () => {
   const writer = new Peer(1);
   writer.write(insert({ a: 1 }), HORIZON);
   const sifted = sift(writer.state, undefined, HORIZON);
@@ -71,7 +71,7 @@ test("[D23] a late write for a path that is not held is stale, for one that is h
   expect(sift(late, held, 19)).toEqual({ delta: late, isStale: false });
 });
 
-test("[D23] a collected UNSET does not let the older value back in (A8)", () => {
+test("[D23] a collected UNSET does not let the older value back in", () => {
   const writer = peerAfter(insert({ a: 1 }));
   const late = writer.fork(2).write(set("b", 1), 15) ?? EMPTY_STATE;
   writer.write(set("b", 0), 12);

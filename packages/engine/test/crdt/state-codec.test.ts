@@ -137,7 +137,7 @@ test("[K14] hidden variants keep their values in the metadata, and come back", (
   }
 });
 
-test("[K12] the bytes depend on the state alone, not on how it came about (A40)", () => {
+test("[K12] the bytes depend on the state alone, not on how it came about", () => {
   const writer = peerAfter(insert({ b: 1, a: { y: 1, x: 1 } }));
   const [one, two] = [writer.fork(2), writer.fork(3)];
   for (const intent of [set("a.z", 1), increment("k", 1), unset("b")]) one.write(intent);

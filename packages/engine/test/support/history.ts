@@ -40,7 +40,7 @@ export type Command =
   | { readonly kind: "deliver"; readonly write: number; readonly to: number };
 
 export interface HistoryOptions {
-  /** The last replica has the site of the first: a store that was copied (A3). */
+  /** The last replica has the site of the first: a store that was copied. */
   readonly hasClone?: boolean;
   /** PN-counters take amounts whose sum depends on the order of addition. */
   readonly isInexact?: boolean;
