@@ -1,5 +1,6 @@
 /**
- * Calls of functions: arguments, null behaviour and place of failures in one wrapper for all.
+ * compileCall: compiles function calls. One wrapper for all functions evaluates the arguments,
+ * handles null and MISSING, counts the cost, and gives failures their position.
  */
 
 import { assert } from "@bigpeer/protocol";
@@ -18,12 +19,12 @@ export function compileCall(node: CallNode, compile: (node: Expression) => Evalu
   return callOf(spec, node.args.map(compile), node.at);
 }
 
-/** The call of a function, as all statements make it. */
+/** The closure of a call, the same for all statements. */
 export function callOf(spec: FunctionSpec, args: readonly Evaluate[], at: number): Evaluate {
   return spec.nulls === "pass" ? passingCall(spec, args, at) : seeingCall(spec, args, at);
 }
 
-/** A failure comes first; then the arguments are judged as their function has it. */
+/** A failed argument is the result. With a null or MISSING argument the function is not called. */
 function passingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): Evaluate {
   const place = placer(at);
   const { apply, checks } = spec;
@@ -60,11 +61,11 @@ function seeingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): 
   };
 }
 
-/** What a call counts, whatever its function does. */
+/** Cost of a call, whatever its function does. */
 const CALL_STEPS = 0.25;
 const ARGUMENTS_PER_STEP = 16;
 
-/** Elements of an argument that count as a step: a function goes through them all. */
+/** Elements of an argument that count as a step: functions visit them all. */
 const ELEMENTS_PER_STEP = 16;
 
 function countArgument(value: Datum): void {
@@ -74,7 +75,7 @@ function countArgument(value: Datum): void {
   }
 }
 
-/** Text that is larger than documents are; what is smaller is garbage soon enough. */
+/** Length of a text that counts as memory; smaller ones soon are garbage. */
 const LARGE_LENGTH = 32 * 1024;
 
 function counted(outcome: Outcome): Outcome {

@@ -1,9 +1,9 @@
 /**
- * Compile: a bound expression becomes a closure, once, which is then called for every row.
+ * compile: compiles a bound expression, once, into a closure that is called for every row.
  *
- * A closure takes the frame of a row and gives a value, MISSING or a Failure. What operators do with
- * values is in value/, what functions do in functions/; a Failure gets its place from placer.ts, once
- * for each place and not for each row.
+ * A closure takes the frame of a row and returns a value, MISSING or a Failure. The operators are
+ * implemented in value/, the functions in functions/. placer.ts gives a Failure its position, once
+ * per position and not once per row.
  */
 
 import {
@@ -51,15 +51,15 @@ import { compileBetween, compileBinary, compileIn, compileIs, compileUnary } fro
 import { placer } from "./placer.ts";
 import { compileSubquery } from "./subquery.ts";
 
-/** Nodes of all expressions that were compiled so far. */
+/** Number of nodes compiled so far, in all expressions. */
 let compiledNodes = 0;
 
-/** Nodes of an expression that count as a step each time it is evaluated. */
+/** Nodes of an expression that count as one step per evaluation. */
 const NODES_PER_STEP = 32;
 
 /**
- * An expression that is evaluated again and again, for a row or for an element: a large one counts by
- * its size, for most nodes count nothing by themselves.
+ * Compiles an expression that is evaluated for each row or element. A large one is charged by its
+ * size, since most nodes charge nothing themselves.
  */
 export function compile(node: Expression): Evaluate {
   const before = compiledNodes;
@@ -146,7 +146,7 @@ function compileSlot({ slot, holds, isColumn }: SlotNode): Evaluate {
   };
 }
 
-/** Names that every JS object answers to; all others may be read without asking whose they are. */
+/** Names that every JS object inherits; all other names are read without a check of ownership. */
 const INHERITED = new Set(Object.getOwnPropertyNames(Object.prototype));
 
 function fieldReader(name: string): (object: ValueObject) => Value | undefined {
@@ -180,20 +180,20 @@ function compileDocumentField(slot: number, name: string): Evaluate {
       return document === undefined ? MISSING : getField(document.fields, name);
     };
   }
-  // Without a call more: most of what is read of documents is read here.
+  // Inlined without a further call: most field reads happen here.
   return ({ slots }) => {
     const document = slots[slot] as RowDocument | undefined;
     return document === undefined ? MISSING : document.fields[name];
   };
 }
 
-/** Whether what an expression gives comes straight out of a document: no Float or Failure can be in it. */
+/** Whether a value comes directly from a document, so that it contains no Float or Failure. */
 export function isStored(node: Expression): boolean {
   if (node.kind === "field") return isStored(node.of);
   return node.kind === "slot" && node.holds === "document";
 }
 
-/** Positions from 0; what is no position of the array is MISSING. */
+/** Positions start at 0; an index that is no position of the array gives MISSING. */
 function compileElement({ of, index }: ElementNode): Evaluate {
   const base = compileNode(of);
   const position = compileNode(index);
@@ -222,15 +222,17 @@ function compileArray({ elements }: ArrayNode): Evaluate {
   };
 }
 
-/** What it counts to set a field. */
+/** Cost of setting a field. */
 const FIELD_STEPS = 0.25;
 
-/** Rough bytes of an element and a field, and how many of them are worth counting. */
+/** Approximate bytes of an element and of a field, and how many parts are worth counting. */
 const ELEMENT_BYTES = 16;
 const FIELD_BYTES = 32;
 const MANY_PARTS = 1024;
 
-/** A pair without a name (null, MISSING) or a value is left out; a name of another type makes it null. */
+/**
+ * Omits pairs with a null or MISSING name or a MISSING value; any other non-text name gives null.
+ */
 function compileObject({ entries }: ObjectNode): Evaluate {
   const parts = entries.map(({ key, value }) => ({
     key: compileNode(key),

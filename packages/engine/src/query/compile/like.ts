@@ -1,6 +1,6 @@
 /**
- * LIKE, ILIKE and SIMILAR TO as closures. A pattern that is written in the statement is made ready
- * once; one that comes from a parameter or a field is made ready when it changes.
+ * compileLikeNode: compiles LIKE, ILIKE and SIMILAR TO. The matcher of the last pattern is cached,
+ * so a literal pattern is compiled once, and one from a parameter or a field when it changes.
  */
 
 import type { Evaluate, Run } from "../frame/frame.ts";
@@ -37,13 +37,13 @@ export function compileLikeNode(node: LikeNode, compile: (node: Expression) => E
   };
 }
 
-/** What the result is when there is nothing to match. */
+/** The result when an operand is not text. */
 function withoutText(text: Datum, source: Datum): Outcome {
   if (text === MISSING || source === MISSING) return MISSING;
   return text === null || source === null ? null : MISSING;
 }
 
-/** Keeps the last matcher: in nearly all statements there is only one. */
+/** Caches the last matcher: nearly all statements have only one. */
 function lastMatcher(
   node: LikeNode,
 ): (source: string, escape: Datum, run: Run) => Matcher | Failure {

@@ -1,9 +1,9 @@
 /**
- * Quantifiers and comprehensions: expressions with a loop and a variable of their own.
+ * Quantifiers and comprehensions: compiles expressions with a loop and variables of their own.
  *
- * The variables live in slots of the frame. What is no array and no object has nothing to go
- * through: null for a scalar, MISSING for MISSING. A comprehension leaves out elements whose value is
- * MISSING or fails.
+ * The variables live in slots of the frame. A source that is no array and no object has no
+ * elements: the result is null for a scalar, MISSING for MISSING. A comprehension omits elements
+ * whose value is MISSING or fails.
  */
 
 import { setField } from "@bigpeer/protocol";
@@ -25,7 +25,7 @@ import { memorySize } from "../value/memory-size.ts";
 
 type Compile = (node: Expression) => Evaluate;
 
-/** Calls `visit` for each element until it returns true; the answer where there is no loop. */
+/** Calls `visit` for each element until it returns true; else the result without elements. */
 type Loop = (frame: Frame, visit: () => boolean) => Outcome | typeof LOOPED;
 
 const LOOPED: unique symbol = Symbol("looped");
@@ -76,7 +76,7 @@ export function compileComprehension(node: ComprehensionNode, compile: Compile):
   };
 }
 
-/** A small result is garbage when its row is done; only a large one counts. What is left to count. */
+/** Charges a large result (a small one soon is garbage). Returns the bytes not charged yet. */
 function charged(bytes: number, run: Run): number {
   if (bytes < LARGE_BYTES) return bytes;
   run.budget.borrow(bytes);
@@ -85,10 +85,10 @@ function charged(bytes: number, run: Run): number {
 
 const LARGE_BYTES = 64 * 1024;
 
-/** What it counts to set a field of an object that grows. */
+/** Cost of setting a field of a growing object. */
 const SET_STEPS = 0.75;
 
-/** Listing the keys of an object costs before the first is visited. */
+/** Listing the keys of an object costs before the first one is visited. */
 const KEYS_PER_STEP = 16;
 
 function compileLoop(binding: Binding, compile: Compile): Loop {
@@ -114,8 +114,8 @@ function compileLoop(binding: Binding, compile: Compile): Loop {
 type Visit = (value: PresentDatum, position: Datum) => boolean;
 
 /**
- * True when a visit ended it. WITHIN goes into each element after visiting it. Fields come in the order of
- * their names.
+ * Visits elements; true when a visit ended the loop. WITHIN descends into each element after
+ * visiting it. Fields come in the order of their names.
  */
 function eachElement(container: PresentDatum, isDeep: boolean, visit: Visit): boolean {
   if (isDatumArray(container)) {

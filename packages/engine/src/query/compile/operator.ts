@@ -1,9 +1,9 @@
 /**
- * Operators as closures: arithmetic, comparison, logic, IS, IN, BETWEEN.
+ * Operators: compiles arithmetic, comparison, logic, IS, IN and BETWEEN into closures.
  *
- * Logic has four values. AND: false decides, then MISSING, then null; OR: true decides, then null,
- * then MISSING. What is no boolean fails, unless the other side decides. A failure on the left of
- * OR fails; elsewhere the deciding side hides it.
+ * Logic has four values. In AND, false decides, then MISSING, then null; in OR, true decides, then
+ * null, then MISSING. A side that is not boolean fails, unless the other side decides. A failure on
+ * the left of OR is the result; elsewhere the deciding side hides it.
  */
 
 import { unreachable } from "@bigpeer/protocol";
@@ -49,7 +49,7 @@ export function compileUnary({ operator, operand, at }: UnaryNode, compile: Comp
   }
 }
 
-/** Null, MISSING or a failure: nothing more can be said than that. */
+/** Null, MISSING or a failure: the value decides nothing. */
 function isOpen(outcome: Outcome): outcome is null | undefined | Failure {
   return outcome === null || outcome === MISSING || outcome instanceof Failure;
 }
@@ -78,7 +78,7 @@ export function compileBinary(node: BinaryNode, compile: Compile): Evaluate {
   }
 }
 
-/** Joined text is as long as both: what is large counts. */
+/** Concatenates; a large result is charged. */
 function joinTexts(a: Outcome, b: Outcome): Outcome {
   if (typeof a === "string" && typeof b === "string") {
     const length = a.length + b.length;
@@ -140,7 +140,7 @@ function disjunction({ left, right, at }: BinaryNode, compile: Compile): Evaluat
   };
 }
 
-/** The failure that a side of AND or OR is: its own, or that it is no boolean. */
+/** The failure of a side of AND or OR: its own, or that it is not a boolean. */
 function failureOf(side: Outcome): Failure | undefined {
   if (side instanceof Failure) return side;
   if (typeof side === "boolean" || side === null || side === MISSING) return undefined;
@@ -148,8 +148,8 @@ function failureOf(side: Outcome): Failure | undefined {
 }
 
 /**
- * Null and MISSING that are written in the statement, and a null that is given as a parameter, compare with
- * nothing: the result is MISSING, whatever the other side is.
+ * Compares two sides. A null or MISSING literal, or a null parameter, compares with nothing: the
+ * result is MISSING, whatever the other side is.
  */
 function comparison(
   { left, right }: BinaryNode,
@@ -179,7 +179,7 @@ function isWrittenNothing(node: Expression): boolean {
 type Compare = (a: Datum, b: Datum) => boolean | null | undefined;
 
 const COMPARISONS: Readonly<Record<ComparisonOperator, Compare>> = {
-  // NaN is the one number that is not itself: it goes by the rules.
+  // NaN does not equal itself: it takes the general comparison.
   "=": (a, b) => (typeof a === "number" && a === b ? true : equalComparable(a, b)),
   "!=": (a, b) => {
     const isEqual = equalComparable(a, b);
@@ -209,8 +209,8 @@ export function compileIs({ operand, what, isNegated }: IsNode, compile: Compile
 }
 
 /**
- * x BETWEEN low AND high. MISSING if one of them is. Otherwise the lower bound decides unless x is not
- * below it: a null, or what cannot be compared, is the result; the same goes for the upper one.
+ * x BETWEEN low AND high. MISSING if one of them is. The lower bound is compared first: x below it
+ * decides, and a null or MISSING comparison is the result. Then the same for the upper bound.
  */
 export function compileBetween(node: BetweenNode, compile: Compile): Evaluate {
   const value = compile(node.operand);
@@ -260,7 +260,7 @@ function once(evaluate: Evaluate): Evaluate {
   return (frame) => (known ??= evaluate(frame));
 }
 
-/** As with a list that is written; a table of the members only makes it quicker. */
+/** As with a literal list; a hash table of the members only makes it faster. */
 function compileInQuery(
   { operand, isNegated, at }: InNode,
   list: SubqueryNode,
@@ -279,7 +279,7 @@ function compileInQuery(
   };
 }
 
-/** One member of another type fails, also where another one matches: the list makes no sense. */
+/** A member of another type is a failure, even if another member matches. */
 function isMember(x: Datum, array: readonly Datum[]): boolean | null | Failure {
   spend(array.length);
   let isFound = false;

@@ -1,10 +1,10 @@
 /**
- * Placer: gives failures their place in the statement.
+ * placer: gives a Failure its position in the statement text.
  */
 
 import { Failure, type Outcome } from "../value/datum.ts";
 
-/** Gives a Failure that a function made the place of its call; one object for each reason. */
+/** Adds the position of a call to a Failure without one; creates one object per reason. */
 export function placer(at: number): (outcome: Outcome) => Outcome {
   const placed = new Map<string, Failure>();
   return (outcome) => {

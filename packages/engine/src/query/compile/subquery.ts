@@ -1,5 +1,5 @@
 /**
- * Queries inside of expressions: EXISTS, and the list of IN. Whoever runs the statement runs them.
+ * compileSubquery: compiles EXISTS and the subquery of IN; `Run.subqueries` executes them.
  */
 
 import { assert } from "@bigpeer/protocol";

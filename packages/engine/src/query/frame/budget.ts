@@ -1,13 +1,14 @@
 /**
- * Budget: what one statement may use of time and memory.
+ * Budget: time and memory quota of one statement; exceeding it stops the statement.
  *
- * Every loop whose length comes from outside calls `step`, everything that grows calls `take`, or
- * `borrow` when it is garbage after its row.
- * Looking at the clock costs more than a step, so it is looked at once for many of them. So it is with
- * the memory that all statements share: it is asked for in pieces, and not at all by small statements.
+ * Every loop whose length comes from outside calls `step`. Everything that grows calls `take`, or
+ * `borrow` for memory that is garbage after its row. Reading the clock costs more than a step, so
+ * the budget reads it once per many steps. It takes memory of the shared pool in pieces; small
+ * statements do not touch the pool.
  *
- * The evaluation of one row cannot be paused, so it has a time of its own. Whoever evaluates says
- * where a row begins and where only the statement as a whole counts, as for a sort or a large write.
+ * The evaluation of one row cannot be paused, so it has a time limit of its own. The evaluator
+ * marks where a row begins and where only the statement's limit counts, as for a sort or a large
+ * write.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -16,39 +17,39 @@ import type { MemoryPool } from "./memory-pool.ts";
 
 const STEPS_PER_LOOK = 512;
 
-/** Memory that a statement has without asking the pool: there may be many statements at once. */
+/** Memory that each statement has without the pool, so that many small ones can run at once. */
 export const OWN_BYTES: number = 64 * 1024;
 
-/** What is taken from the pool at once, at least. */
+/** Least number of bytes taken from the pool at once. */
 export const PIECE_BYTES: number = 16 * 1024;
 
-/** Ends of the time of a row: there is none, or it begins with the next look at the clock. */
+/** Deadlines of a row: no row is being evaluated, or its time begins at the next clock reading. */
 const NO_ROW = Infinity;
 const NEW_ROW = -Infinity;
 
 export interface BudgetOptions {
-  /** A clock that never goes back, in milliseconds. */
+  /** Monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   readonly timeMsMax: number;
   readonly bytesMax: number;
-  /** What all statements together may use; undefined when nobody counts it. */
+  /** Memory shared by all statements; undefined when it is not limited. */
   readonly pool?: MemoryPool | undefined;
 }
 
-/** A row that is not done yet. */
+/** An unfinished row whose evaluation is suspended. */
 export interface HeldRow {
   readonly bytes: number;
   readonly endMs: number;
-  /** Steps that it has taken so far. */
+  /** Steps of the row so far. */
   readonly steps: number;
 }
 
-/** Whether a budget has ended the work because of its time. */
+/** Whether an error is a timeout of a budget. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof PeerError && error.code === "query.timeout";
 }
 
-/** Undefined for what ran out of time. */
+/** Runs `work`; undefined if it times out. */
 export function inTime<T>(work: () => T): T | undefined {
   try {
     return work();
@@ -61,7 +62,7 @@ export function inTime<T>(work: () => T): T | undefined {
 export class Budget {
   readonly #elapsed: () => number;
   readonly #timeMsMax: number;
-  /** When it began, by its clock. */
+  /** Start of the statement on its clock, in milliseconds. */
   readonly startMs: number;
   readonly #endMs: number;
   #rowEndMs: number = NO_ROW;
@@ -69,9 +70,9 @@ export class Budget {
   #rowStart = 0;
   readonly #bytesMax: number;
   #pool: MemoryPool | undefined;
-  /** Taken from the pool. */
+  /** Bytes taken from the pool. */
   #pooled = 0;
-  /** Memory that may be used before anybody must be asked. */
+  /** Bytes that may be used before the pool or the limit is checked again. */
   #room: number;
   #bytes = 0;
   #borrowed = 0;
@@ -94,7 +95,7 @@ export class Budget {
     return this.#work;
   }
 
-  /** Counts a piece of work, about as much as looking at one document. */
+  /** Counts steps of work; one step is about as much as looking at one document. */
   step(steps: number = 1): void {
     this.#work += steps;
     this.#steps += steps;
@@ -115,56 +116,56 @@ export class Budget {
     throw new PeerError("query.timeout", `${what} and was stopped`);
   }
 
-  /** Whether the row has done so little that only a machine that stalls can have taken its time. */
+  /** Whether the row has done so little work that only a stalled machine explains its time. */
   #isRowShort(): boolean {
     return this.#work - this.#rowStart <= ROW_STEPS_FREE;
   }
 
-  /** Counts memory that stays taken until the statement ends. */
+  /** Counts memory that stays in use until the statement ends. */
   take(bytes: number): void {
     this.#bytes += bytes;
     this.#checkBytes();
   }
 
-  /** Counts memory that is free again when the row at hand is done. */
+  /** Counts memory that is free again when the current row is done. */
   borrow(bytes: number): void {
     this.#borrowed += bytes;
     this.#checkBytes();
   }
 
-  /** The next row is at hand: what the one before borrowed is garbage. */
+  /** Starts the next row; memory borrowed by the row before is free. */
   startRow(): void {
     this.#borrowed = 0;
     this.startPiece();
   }
 
   /**
-   * Something else begins that is evaluated in one piece, and has the time of a row. It costs no look
-   * at the clock: the time begins with the next one that there is.
+   * Starts something else that is evaluated without pauses and has the time limit of a row. It does
+   * not read the clock: the time begins at the next reading.
    */
   startPiece(): void {
     this.#rowEndMs = NEW_ROW;
     this.#rowStart = this.#work;
   }
 
-  /** No row is at hand: only the time of the whole statement counts. */
+  /** Ends the current row: only the time limit of the whole statement counts. */
   endPiece(): void {
     this.#rowEndMs = NO_ROW;
   }
 
-  /** Memory that was taken, without what is borrowed. */
+  /** Bytes in use, without borrowed ones. */
   get taken(): number {
     return this.#bytes;
   }
 
-  /** Memory that was taken and is free again. */
+  /** Returns memory that `take` counted. */
   give(bytes: number): void {
     this.#bytes -= bytes;
   }
 
   /**
-   * Rows of another kind are at work before the row at hand is done: what it borrowed stays counted.
-   * Answers with what `resume` needs.
+   * Suspends the current row while rows of another kind are evaluated. Its borrowed memory stays
+   * counted. Returns the argument of `resume`.
    */
   hold(): HeldRow {
     const steps = this.#work - this.#rowStart;
@@ -175,7 +176,7 @@ export class Budget {
     return held;
   }
 
-  /** Goes on with the row that was held, and with its time. */
+  /** Continues a suspended row with the rest of its time. */
   resume({ bytes, endMs, steps }: HeldRow): void {
     this.#bytes -= bytes;
     this.#borrowed = bytes;
@@ -189,7 +190,7 @@ export class Budget {
     this.#grow(bytes);
   }
 
-  /** Makes room for so many bytes, or refuses them. */
+  /** Raises the allowance to so many bytes, or throws. */
   #grow(bytes: number): void {
     if (bytes > this.#bytesMax) {
       const message = `the statement needs more than ${this.#bytesMax} bytes of memory; narrow it with WHERE or LIMIT`;
@@ -201,7 +202,7 @@ export class Budget {
     this.#room = Math.min(this.#room + more, this.#bytesMax);
   }
 
-  /** What was taken is free again: the statement begins anew. The time goes on. */
+  /** Frees all memory, so that the statement can start again. Its time continues. */
   release(): void {
     this.#bytes = 0;
     this.#borrowed = 0;
@@ -212,10 +213,10 @@ export class Budget {
     this.#room = this.#firstRoom();
   }
 
-  /** The statement is over and nothing of it is held any more. May be called again. */
+  /** Frees all memory for good at the end of the statement. Idempotent. */
   end(): void {
     this.release();
-    // A straggler may still count; what it takes would never be given back.
+    // Late callers may still count; the pool would never get back what they take.
     this.#pool = undefined;
     this.#room = this.#bytesMax;
   }

@@ -1,5 +1,5 @@
 /**
- * Run: what stays the same while one statement runs, and Frame: what changes from row to row.
+ * Run and Frame: evaluation context of a statement, and the variables of its current row.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -14,7 +14,7 @@ import type { RowDocument } from "./whole-document.ts";
 export interface RequestInfo {
   readonly id: string;
   readonly appId: string;
-  /** Wall clock in milliseconds since 1970: one reading for the whole statement. */
+  /** Wall clock in milliseconds since 1970, read once for the whole statement. */
   readonly startMs: number;
 }
 
@@ -23,25 +23,25 @@ export interface Run {
   readonly platform: Platform;
   readonly budget: Budget;
   readonly request: RequestInfo;
-  /** Only where the statement holds queries. */
+  /** Present only if the statement contains subqueries. */
   readonly subqueries?: Subqueries;
 }
 
-/** Runs the queries inside of a statement. `frame` is that of the row around the query. */
+/** Runs the subqueries of a statement. `frame` is the frame of the row around the subquery. */
 export interface Subqueries {
   exists(query: BoundQuery, frame: Frame): boolean;
   members(query: BoundQuery, frame: Frame): Members;
-  /** The rows of a query in FROM. */
+  /** The rows of a subquery in FROM. */
   documents(query: BoundQuery): Found<RowDocument>;
   /**
-   * Evaluates something about one row. A query in it that takes long is gone on with in pauses;
-   * then `work` is called again. So it must change nothing before it has evaluated everything;
-   * its warnings are taken back.
+   * Evaluates `work` about one row. If a subquery in it takes long, it continues in pauses and
+   * `work` is called again. So `work` must have no effect before it has evaluated everything; its
+   * warnings are rolled back.
    */
   attempt<T>(work: () => T, warnings: RowWarnings): Generator<void, T, void>;
 }
 
-/** Warnings about rows, which can be taken back. */
+/** Warnings about rows, with rollback to a mark. */
 export interface RowWarnings {
   mark(): number;
   rewind(mark: number): void;
@@ -58,7 +58,7 @@ export interface Frame {
 /** A compiled expression. */
 export type Evaluate = (frame: Frame) => Outcome;
 
-/** A frame with room for so many slots, all of them MISSING. */
+/** A frame of `count` slots, all of them MISSING. */
 export function newFrame(run: Run, count: number): Frame {
   const slots: Slot[] = [];
   for (let i = 0; i < count; i++) slots.push(undefined);

@@ -1,8 +1,8 @@
 /**
- * MemoryPool: the memory that all statements of a process share.
+ * MemoryPool: limit on the memory that all statements of a process use together.
  *
- * A bound for each statement alone would let many of them together take all there is. Whoever needs
- * more than is left is refused and may try again; those that have their share go on.
+ * Limits per statement alone would let many statements together exhaust the memory. A statement
+ * that needs more than is left is refused and may be retried; running statements keep their share.
  */
 
 import { assert, PeerError } from "@bigpeer/protocol";
@@ -15,12 +15,12 @@ export class MemoryPool {
     this.#bytesMax = bytesMax;
   }
 
-  /** What is taken now. */
+  /** Bytes in use. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Takes all of it or, with `query.busy`, nothing. */
+  /** Takes all of it, or throws `query.busy` and takes nothing. */
   take(bytes: number): void {
     if (this.#bytes + bytes > this.#bytesMax) {
       const message = `all statements together need more than ${this.#bytesMax} bytes of memory; try again later`;

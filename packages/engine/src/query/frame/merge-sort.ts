@@ -1,32 +1,32 @@
 /**
- * A sort that can pause: by merging, in pieces of some thousand rows. What is sorted are places; who
- * asks for it knows what stands at them.
+ * mergeSorted: stable merge sort that pauses every few thousand rows. It sorts positions; the
+ * caller knows the rows at them and compares them.
  */
 
 import type { Budget } from "./budget.ts";
 import { WORK_PER_PAUSE } from "./pace.ts";
 import type { Steps } from "./steps.ts";
 
-/** Whether the row at one place comes before that at another one. */
+/** Whether the row at one position comes before the row at another. */
 export type ComesBefore = (a: number, b: number) => boolean;
 
-/** Rows that are put in order by insertion: as quick for few. */
+/** Rows of a block that is sorted by insertion, which is as fast for so few. */
 const BLOCK_ROWS = 16;
 
-/** Rows after which a pause is offered. */
+/** Rows after which the sort offers a pause. */
 const PIECE_ROWS = 4096;
 
-/** Rows that are merged before it is asked how much work that was. */
+/** Rows merged between two checks of the work done. */
 const MERGED_ROWS = 64;
 
-/** Places of which neither comes before the other stay as they are. May use `places` for its work. */
+/** Sorts positions by `before`. The sort is stable and may overwrite `places`. */
 export function* mergeSorted(
   places: Uint32Array,
   before: ComesBefore,
   budget: Budget,
 ): Steps<Uint32Array> {
   const { length } = places;
-  // Long keys take long to compare: that counts as work.
+  // Comparing long keys takes long: that counts as work.
   let paused = budget.work;
   for (let start = 0; start < length; start += BLOCK_ROWS) {
     insertionSort(places.subarray(start, start + BLOCK_ROWS), before);
@@ -70,7 +70,7 @@ function insertionSort(places: Uint32Array, before: ComesBefore): void {
   }
 }
 
-/** Two neighbours, each in order, on their way to one: what comes next of both, and of the result. */
+/** A merge of two sorted neighbours in progress: next position of each, and of the result. */
 interface Merge {
   left: number;
   readonly middle: number;
@@ -91,7 +91,7 @@ interface Lists {
   readonly before: ComesBefore;
 }
 
-/** Merges so many rows or all there are; answers with how many it were. */
+/** Merges up to so many rows; returns how many it merged. */
 function goOn(merge: Merge, { from, to, before }: Lists, rows: number): number {
   const { middle, end } = merge;
   let { left, right, next } = merge;

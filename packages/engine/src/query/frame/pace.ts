@@ -1,11 +1,11 @@
 /**
- * Pace: says when a pause is due while much is looked at and little is found. Whoever looks offers the
- * pause; whether it is taken is decided by who runs the statement.
+ * Pace: counter that says when a long search with few results should offer a pause. The search
+ * offers the pause; the code that runs the statement decides whether to take it.
  */
 
 import type { Budget } from "./budget.ts";
 
-/** Looks after which a pause is due, and steps of work, should few of them take so many. */
+/** Documents after which a pause is due, and steps of work if fewer documents take so many. */
 const LOOKS_PER_PAUSE = 64;
 export const WORK_PER_PAUSE = 4096;
 
@@ -19,7 +19,7 @@ export class Pace {
     this.#paused = budget.work;
   }
 
-  /** To be asked once for each document, or pair of them, that was looked at. */
+  /** Call once for each document, or pair of documents, that was examined. */
   isPauseDue(): boolean {
     const { work } = this.#budget;
     this.#looks++;

@@ -1,5 +1,5 @@
 /**
- * Steps, for statements: the same as everywhere in the engine.
+ * Steps: the engine's type for work that can pause, exported again for the query folders.
  */
 
 export { finish, type Steps } from "../../steps.ts";
