@@ -1,9 +1,9 @@
 /**
- * Conditions: which documents of one collection a SELECT is about, ready to be asked about one
- * document, and what can be told of them without asking.
+ * ConditionPlan: predicate of a SELECT on one collection, compiled to test single documents, with
+ * the equalities by which an index of conditions can find it.
  *
- * A condition that holds `path = constant`, or `path IN constants`, can be true only for documents
- * with one of these values there. That is all that is used of it: it is evaluated as a whole
+ * A condition with `path = constant` or `path IN constants` can be true only for documents with one
+ * of these values there. The equality only preselects: the condition is evaluated as a whole
  * whenever it could be true.
  */
 
@@ -22,9 +22,9 @@ import { type Datum, Failure, Float, isDatumArray, type Outcome } from "../value
 
 export interface ConditionPlan {
   readonly collection: string;
-  /** Undefined where every document is meant. */
+  /** Undefined if the condition includes every document. */
   readonly evaluate: Evaluate | undefined;
-  /** The place of the document in a frame, and how many places there are. */
+  /** The slot of the document in a frame, and the number of slots. */
   readonly slot: number;
   readonly slots: number;
   readonly equalities: readonly Equality[];
@@ -33,20 +33,20 @@ export interface ConditionPlan {
 /** A part of a condition: the path must hold one of the values. */
 export interface Equality {
   readonly path: readonly string[];
-  /** The values as keys; undefined where there is a value that has no short key, or too many. */
+  /** The values as keys; undefined if a value has no short key, or if there are too many. */
   readonly keys: (frame: Frame) => ReadonlySet<string> | undefined;
-  /** Whether the values come with the arguments: then they are likely to differ from query to query. */
+  /** Whether the values are arguments, which probably differ from query to query. */
   readonly isGiven: boolean;
 }
 
-/** Every document of a collection, whatever it is read as. */
+/** Every document of a collection, with any declared types. */
 export function anyDocumentOf(collection: string): ConditionPlan {
   return { collection, evaluate: undefined, slot: 0, slots: 1, equalities: [] };
 }
 
 /**
- * The condition of a SELECT without queries inside; undefined where one document alone does not tell
- * whether it matters: with joins, and where fields are read as other types than they show.
+ * The condition of a SELECT without subqueries. Undefined if one document alone does not decide
+ * whether it matters: with joins, and with declared types.
  */
 export function conditionOf(plan: SelectPlan, select: SelectStatement): ConditionPlan | undefined {
   const { source, joins, where } = plan.rows;
@@ -131,10 +131,10 @@ function hasParameter(node: Expression): boolean {
   return isFound;
 }
 
-/** More members of IN than these are not worth a place for each. */
+/** Limit on members of IN that each get an index entry. */
 const KEYS_MAX = 1024;
 
-/** A null, MISSING or a failure is equal to nothing: it has no key and needs none. */
+/** Null, MISSING and a failure equal nothing, so they need no key. */
 function keysOf(outcomes: readonly Outcome[], isId: boolean): ReadonlySet<string> | undefined {
   if (outcomes.length > KEYS_MAX) return undefined;
   const keys = new Set<string>();
@@ -151,10 +151,10 @@ function isNothing(outcome: Outcome): boolean {
   return outcome === undefined || outcome === null || outcome instanceof Failure;
 }
 
-/** Longer text is rare where things are told apart by it, and would have to be gone through. */
+/** Limit on text keys: longer text rarely identifies anything, and hashing it costs. */
 const KEY_LENGTH_MAX = 256;
 
-/** The same for equal values, undefined for those that are not found by a key; ids all are. */
+/** The same for equal values; undefined for values without a key. Ids always have one. */
 function keyOf(value: Outcome, isId: boolean): string | undefined {
   switch (typeof value) {
     case "string":
@@ -170,7 +170,7 @@ function keyOf(value: Outcome, isId: boolean): string | undefined {
   }
 }
 
-/** The key of what a document holds at a path; undefined where no equality is found by it. */
+/** The key of the value at a path of a document; undefined if no equality can find it. */
 export function keyAt({ id, fields }: RowDocument, path: readonly string[]): string | undefined {
   const [first = "", ...others] = path;
   let value: Value | undefined = first === "_id" ? id : getField(fields, first);

@@ -1,9 +1,10 @@
 /**
- * Document changes: what several transactions did to each document, as one change.
+ * DocumentChange: net change of one document over several transactions, with its before-image and
+ * after-image.
  *
- * The log knows of each change what it took away. So from what shows now one goes back, change by
- * change, to what showed before the first of them. What a peer or an observer is told is always about
- * a durable state; the transactions between two of them may be many, and only the difference counts.
+ * The change log holds what each change removed. So the image before the first change is rebuilt
+ * from the current document, one change after the other. Peers and observers always see durable
+ * states; of the transactions between two of them only the difference counts.
  */
 
 import {
@@ -26,42 +27,42 @@ import type { StoreSnapshot } from "../../store/store.ts";
 import type { StoredDocument } from "../../store/view.ts";
 import type { Steps } from "../frame/steps.ts";
 
-/** What happened to one document between two states of the store. */
+/** The change of one document between two states of the store. */
 export interface DocumentChange {
   readonly collection: string;
   readonly id: Value;
-  /** The id as a key: in its order documents come without ORDER BY. */
+  /** The id as a key: without ORDER BY, documents come in this order. */
   readonly idKey: string;
-  /** The transaction that changed it last. */
+  /** The last transaction that changed it. */
   readonly txnId: number;
-  /** What showed before, without the marks of types; undefined when nothing did. */
+  /** The document before, without type marks; undefined if there was none. */
   readonly before: StoredDocument | undefined;
-  /** What shows now. */
+  /** The current document. */
   readonly after: StoredDocument | undefined;
 }
 
-/** A document that was changed, with what each change took away. */
+/** A changed document, with what each change removed. */
 export interface GatheredChange {
   readonly collection: string;
   readonly id: Value;
   readonly idKey: string;
   readonly txnId: number;
-  /** Null where nothing showed before. */
+  /** Null if the document did not exist before. */
   readonly befores: readonly (Before | null)[];
 }
 
-/** More than these are not gathered: whoever wanted them reads everything again. */
+/** Limit on changes: if there are more, the caller reads everything again. */
 export const CHANGED_DOCUMENTS_MAX = 10_000;
 
-/** Approximate bytes of the transactions that they may come from. */
+/** Limit on the approximate bytes of their transactions. */
 const CHANGED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Changes after which a pause is offered. */
 const CHANGES_PER_PAUSE = 64;
 
 /**
- * The documents that were changed after a cursor, in the order of their first change; undefined when
- * the log does not reach back so far or when they are too many. Only of collections that are wanted.
+ * The documents changed after a cursor, in the order of their first change. Undefined if the log
+ * does not reach back so far, or if they are too many. Only wanted collections.
  */
 export function* changedDocuments(
   snapshot: StoreSnapshot,
@@ -103,7 +104,7 @@ interface Gathering extends GatheredChange {
 class Gathered {
   readonly documents: Gathering[] = [];
   readonly #byCollection = new Map<string, Map<string, Gathering>>();
-  /** Of changes, not of documents: each holds what it took away. */
+  /** Number of changes, not of documents: each holds what it removed. */
   count = 0;
 
   add(txnId: number, { collection, id: named }: DocumentOperation, before: Before | null): void {
@@ -131,7 +132,7 @@ class Gathered {
   }
 }
 
-/** What showed before and what shows now. `snapshot` is the one that the changes were read from. */
+/** The images before and after. `snapshot` is the one that the changes were read from. */
 export function changeOf(changed: GatheredChange, snapshot: StoreSnapshot): DocumentChange {
   const { collection, id, idKey, txnId, befores } = changed;
   const after = snapshot.get(collection, id);

@@ -1,16 +1,16 @@
 /**
- * HeldMemory: what live queries hold between commits, counted.
+ * HeldMemory: limits on the memory that live queries hold between commits.
  *
- * Unlike the memory of a statement it stays taken, so it has bounds of its own: one for a query and
- * one for all of a store. Whoever would hold more is refused.
+ * Unlike the memory of a statement it stays in use, so it has limits of its own: one for a query
+ * and one for all queries of a store. A query that would exceed one is refused.
  */
 
 import { PeerError } from "@bigpeer/protocol";
 
 export interface HeldLimits {
-  /** What one query may hold. */
+  /** Limit for one query. */
   readonly queryBytes: number;
-  /** What all of them may hold. */
+  /** Limit for all queries together. */
   readonly bytes: number;
 }
 
@@ -22,12 +22,14 @@ export class HeldMemory {
     this.#limits = limits;
   }
 
-  /** What is held now. */
+  /** Bytes in use. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** A query that held `from` bytes holds `to` now, or is refused and holds what it held. */
+  /**
+   * Changes the bytes of a query from `from` to `to`; throws and changes nothing beyond a limit.
+   */
   resize(from: number, to: number): void {
     const { queryBytes, bytes } = this.#limits;
     if (to > queryBytes) {

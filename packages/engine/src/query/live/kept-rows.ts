@@ -1,10 +1,10 @@
 /**
- * KeptRows: the rows of a SELECT each of whose rows comes from one document, kept row by row.
+ * KeptRows: incrementally maintained result of a SELECT in which each row comes from one document.
  *
- * A changed document takes its old row out and puts its new one in; where it stands is known from
- * what ORDER BY says of it and its id. Rows are projected when they are given back, not before. Of a
- * LIMIT only the first rows are held, with a reserve behind them (row-window.ts); when that is used
- * up the statement runs again.
+ * A changed document removes its old row and inserts its new one; the sort keys and the id give the
+ * position. Rows are projected only when they are returned. With LIMIT only the first rows are
+ * held, with a reserve behind them (row-window.ts); when the reserve is used up, the statement runs
+ * again.
  */
 
 import { assert, documentId, equalValues, type Value } from "@bigpeer/protocol";
@@ -31,7 +31,7 @@ import type { MatchEntry, MatchIndex } from "./match-index.ts";
 import type { RowKeeper } from "./row-keeper.ts";
 import { type CompareKeys, type HeldRow, RowWindow } from "./row-window.ts";
 
-/** A SELECT, compiled to be kept. The same for all who follow it. */
+/** A SELECT compiled for incremental maintenance, shared by all its followers. */
 export interface KeptPlan {
   readonly collection: string;
   readonly slot: number;
@@ -80,13 +80,13 @@ function compareBy(comparisons: readonly Comparison[]): CompareKeys {
   };
 }
 
-/** Rough bytes of a row, without what is in it. */
+/** Approximate bytes of a row without its contents. */
 const ROW_BYTES = 160;
 
-/** A row whose document was written anew and that stands where it stood. */
+/** A row whose document was rewritten and which keeps its position. */
 interface Renewed {
   readonly row: HeldRow;
-  /** What was given back for it. */
+  /** Its item in the last result. */
   readonly was: Value | undefined;
 }
 
@@ -94,10 +94,10 @@ export class KeptRows implements RowKeeper {
   readonly #plan: KeptPlan;
   readonly #window: RowWindow;
   #isFilled = false;
-  /** Whether rows that are given back came, went or moved. */
+  /** Whether rows of the result were inserted, removed or moved. */
   #isMoved = false;
   #renewed: Renewed[] = [];
-  /** Rows whose documents are at hand, until the next time rows are asked for. */
+  /** Rows that hold their documents until the next settle. */
   #open: HeldRow[] = [];
 
   constructor(plan: KeptPlan, cut: Window) {
@@ -126,7 +126,7 @@ export class KeptRows implements RowKeeper {
     const gathering = new Gathering(this.#plan, this.#window, execution);
     gathering.isInOrder = !hasOrder || isOrdered;
     if (this.#window.capacity > 0) {
-      // One more than there is room for tells that there are more.
+      // One row more than the capacity shows that there are others.
       const wanted = gathering.isInOrder ? this.#window.capacity + 1 : Infinity;
       const frame = newFrame(execution.run, slots);
       yield* driveRows({ source, reading: { access, wanted } }, execution, frame, gathering);
@@ -156,7 +156,7 @@ export class KeptRows implements RowKeeper {
     return first < Infinity;
   }
 
-  /** The document was written anew, and its row stands where it stood. */
+  /** Rewrites the document of a row that keeps its position. */
   #renew(row: HeldRow, { document, bytes }: HeldRow): void {
     this.#renewed.push({ row, was: row.item });
     this.#open.push(row);
@@ -180,7 +180,7 @@ export class KeptRows implements RowKeeper {
     return underMeter(run.budget, () => rowOf(this.#plan, document, idKey, frame));
   }
 
-  /** Whether one of the rows that stayed in their place gives something else now. */
+  /** Whether the item of a row that kept its position differs. */
   #isRenewed(execution: Execution): boolean {
     let isDifferent = false;
     for (const { row, was } of this.#renewed) {
@@ -216,7 +216,7 @@ export class KeptRows implements RowKeeper {
   }
 }
 
-/** `frame` is one that may be used up. */
+/** `frame` may be overwritten. */
 function rowOf(plan: KeptPlan, document: StoredDocument, idKey: string, frame: Frame): HeldRow {
   frame.slots[plan.slot] = document;
   plan.share(frame);
@@ -226,7 +226,7 @@ function rowOf(plan: KeptPlan, document: StoredDocument, idKey: string, frame: F
   return { id: document.id, idKey, keys, document, item: undefined, bytes };
 }
 
-/** The rows of a run: the first of them in the order of the result, as many as the window takes. */
+/** Collects the rows of a run: the first ones of the result, as many as the window takes. */
 class Gathering {
   readonly #plan: KeptPlan;
   readonly #window: RowWindow;
@@ -251,7 +251,7 @@ class Gathering {
     if (this.#isBounded) {
       budget.take(row.bytes + memorySize(document.fields));
     } else {
-      // It is given back for sure: then only that is held.
+      // The row is certainly returned: then only its item is held.
       row.item = this.#plan.project(frame, this.#execution);
       row.document = undefined;
       row.bytes += memorySize(row.item);
@@ -262,7 +262,7 @@ class Gathering {
       if (this.#rows.length >= 2 * this.#window.capacity) this.#cut();
       return true;
     }
-    // Enough is enough.
+    // Enough rows.
     this.#isWhole = this.#rows.length <= this.#window.capacity;
     return this.#isWhole;
   }

@@ -1,20 +1,22 @@
 /**
- * LiveQueries: the queries of one store that are followed, and what commits change in their rows.
+ * LiveQueries: the live queries of one store, updated incrementally after commits.
  *
  * The contract:
- * - `register` gives the rows of a query as of a durable state. What became durable while it was
- *   read comes with the next `advance`: whoever had to wait for a registration calls it then.
- * - `advance` brings all queries to the newest durable state and names those whose rows differ from
- *   what they were; their rows are then what the statement gives when it is run on that state, the
- *   same rows in the same order. Transactions that became durable together, or while nobody asked,
- *   count as one: only the difference of the two states is told. Warnings are not.
- * - It costs what is touched: a query that no changed document has to do with is not looked at.
+ * - `register` gives the rows of a query as of a durable state. Transactions that became durable
+ *   during the read come with the next `advance`: call it after a registration that returned a
+ *   promise.
+ * - `advance` brings all queries to the newest durable state and names those whose rows differ.
+ *   Their rows are then those that the statement gives on that state, in the same order.
+ *   Transactions that became durable since the last call count as one: only the difference of the
+ *   two states is reported, without warnings.
+ * - The cost depends on the changes: a query that no changed document affects is not evaluated.
  *   Without a query nothing is read.
  * - Queries with equal text, arguments and permissions are one, evaluated once.
- * - A query that fails (too long, too large) is named once with its failure and is over. When the
- *   store itself fails, `advance` does, and the next one reads everything again.
- * - What is held is counted: see LIVE_QUERY_BYTES_MAX and LIVE_BYTES_MAX.
- * Long work takes turns; what is done in one slice is done without a promise.
+ * - A query that fails (too long, too large) is named once with its failure and ends. If the store
+ *   fails, `advance` fails, and the next one reads everything again.
+ * - The memory in use is limited by LIVE_QUERY_BYTES_MAX and LIVE_BYTES_MAX.
+ *
+ * Long work runs in time slices; work that ends within one slice returns no promise.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -42,10 +44,10 @@ import { type LiveStatement, prepareLive } from "./live-statement.ts";
 import { type MatchEntry, MatchIndex } from "./match-index.ts";
 
 export interface LiveLimits {
-  /** How long one run of a query may take, and the memory that it may use meanwhile. */
+  /** Time that one run of a query may take, and memory that it may use. */
   readonly timeMs: number;
   readonly bytes: number;
-  /** What one query may hold, and all of them together. */
+  /** Memory that one query may hold, and all of them together. */
   readonly queryBytes: number;
   readonly heldBytes: number;
 }
@@ -55,7 +57,7 @@ export interface LiveQueriesOptions {
   readonly platform: Platform;
   readonly appId: string;
   readonly limits?: Partial<LiveLimits>;
-  /** What all statements of the process share while they run; undefined when nobody counts it. */
+  /** Memory shared by all running statements of the process; undefined if it is not limited. */
   readonly memory?: MemoryPool;
 }
 
@@ -63,36 +65,36 @@ export interface LiveRequest {
   readonly statement: string;
   /** An object with a value for each parameter. */
   readonly args?: unknown;
-  /** What the caller may do; everything when it is absent. */
+  /** Permissions of the caller; absent means everything. */
   readonly authority?: Authority | undefined;
-  /** Strict mode, for as long as the query is followed. */
+  /** Strict mode, for the lifetime of the query. */
   readonly isStrict?: boolean;
 }
 
-/** One who follows a query; several may follow the same. */
+/** One follower of a query, which may have several. */
 export interface Registration {
   readonly query: LiveQuery;
-  /** Follows it no longer. May be called again. */
+  /** Ends the registration. Idempotent. */
   readonly close: () => void;
 }
 
 export interface Advance {
-  /** The transaction that all queries show the state of. */
+  /** The transaction whose state all queries show. */
   readonly txnId: number;
-  /** Those whose rows differ, and those that failed. Each once. */
+  /** The queries whose rows differ, and those that failed. Each once. */
   readonly changed: readonly LiveQuery[];
 }
 
-/** What is followed under one key: a query with rows, or one that is being read for the first time. */
+/** The query under one key, or a promise of it during its first read. */
 type Group = FollowedQuery | Promise<FollowedQuery>;
 
-/** A part of an advance: changes since one state, for the queries that show it. */
+/** A part of an advance: changes since one state, for the queries at that state. */
 interface Pass {
   readonly since: number | undefined;
   readonly txnId: number;
 }
 
-/** More queries that are at different states than this are read again instead. */
+/** Limit on different states of queries; queries at further states are read again. */
 const PASSES_MAX = 8;
 
 export class LiveQueries {
@@ -102,14 +104,14 @@ export class LiveQueries {
   readonly #host: LiveHost;
   readonly #statements = new StatementCache<LiveStatement>();
   readonly #groups = new Map<string, Group>();
-  /** All that have rows. */
+  /** All queries that have rows. */
   readonly #queries = new Set<FollowedQuery>();
   /** Those of them that show another state than `#txnId`. */
   readonly #apart = new Set<FollowedQuery>();
   #txnId = 0;
   #going: Promise<unknown> | undefined;
   #next: Promise<Advance> | undefined;
-  /** An advance broke off: nobody knows which queries show what. */
+  /** An advance failed: the states of the queries are unknown. */
   #isLost = false;
 
   constructor({ store, platform, appId, limits = {}, memory }: LiveQueriesOptions) {
@@ -129,17 +131,17 @@ export class LiveQueries {
     };
   }
 
-  /** How many queries are followed, equal ones counted once. */
+  /** Number of queries, equal ones counted once. */
   get count(): number {
     return this.#queries.size;
   }
 
-  /** Bytes that are held for all of them. */
+  /** Bytes held for all queries. */
   get heldBytes(): number {
     return this.#host.memory.bytes;
   }
 
-  /** Throws, or rejects with, a PeerError: what the statement would be refused with, or too large. */
+  /** Throws, or rejects with, a PeerError: that of the statement, or a memory limit. */
   register(request: LiveRequest): Registration | Promise<Registration> {
     const { statement: text, authority, isStrict = false } = request;
     const statement = this.#statements.get(text, (missing) =>
@@ -159,8 +161,8 @@ export class LiveQueries {
   }
 
   /**
-   * Brings all queries to the newest durable state. Calls while one is under way become one more, which
-   * begins when that ends.
+   * Brings all queries to the newest durable state. Calls during an advance share one more, which
+   * starts after it.
    */
   advance(): Advance | Promise<Advance> {
     if (this.#going !== undefined) return (this.#next ??= this.#after(this.#going));
@@ -180,7 +182,7 @@ export class LiveQueries {
   }
 
   async #after(going: Promise<unknown>): Promise<Advance> {
-    // Whoever asked for that one is told how it ended.
+    // Its own caller gets the error.
     await going.catch(() => undefined);
     this.#next = undefined;
     return this.advance();
@@ -212,7 +214,7 @@ export class LiveQueries {
     }
   }
 
-  /** From here on changes after `txnId` are its own. */
+  /** From now on, changes after `txnId` apply to the query. */
   #start(query: FollowedQuery, txnId: number): FollowedQuery {
     if (this.#queries.size === 0 && this.#going === undefined) this.#txnId = txnId;
     query.follow();
@@ -262,7 +264,7 @@ export class LiveQueries {
         yield;
       }
       this.#arrive(txnId, apart);
-      // Those that were being read since before this began, and have come meanwhile.
+      // Queries whose first read began before this advance and ended during it.
       apart = [...this.#apart].filter(({ since = 0 }) => since < txnId);
     }
     this.#isLost = false;
@@ -276,7 +278,7 @@ export class LiveQueries {
     }
   }
 
-  /** Hands every change to the queries that have to do with it. */
+  /** Passes every change to the queries that it may affect. */
   *#takeAll(
     snapshot: StoreSnapshot,
     apart: readonly FollowedQuery[],
@@ -305,7 +307,7 @@ export class LiveQueries {
     }
   }
 
-  /** One for each state that queries are at. Those at too many different ones are read again. */
+  /** One pass for each state of queries. Queries at too many different states are read again. */
   #passes(apart: readonly FollowedQuery[], touched: Set<FollowedQuery>): Pass[] {
     const passes: Pass[] = [];
     if (this.#queries.size > apart.length) passes.push({ since: undefined, txnId: this.#txnId });
@@ -345,7 +347,7 @@ export class LiveQueries {
     }
   }
 
-  /** What is not the fault of the query ends the advance: the next one reads everything again. */
+  /** An error that is not the query's ends the advance: the next one reads everything again. */
   #fail(query: FollowedQuery, error: unknown, changed: Set<LiveQuery>): void {
     if (!isOfQuery(error)) throw error;
     if (query.isOver) return;
@@ -354,7 +356,7 @@ export class LiveQueries {
     changed.add(query);
   }
 
-  /** All that were taken along show one state now. */
+  /** All updated queries now show the same state. */
   #arrive(txnId: number, apart: readonly FollowedQuery[]): void {
     this.#txnId = txnId;
     for (const query of apart) {
@@ -373,7 +375,7 @@ function isOfQuery(error: unknown): boolean {
   return error instanceof Fault || (error instanceof PeerError && error.code.startsWith("query."));
 }
 
-/** Whether a query shows the state that a pass begins with. */
+/** Whether a query is at the state that a pass starts from. */
 function isOf(query: FollowedQuery, { since }: Pass): boolean {
   return !query.isOver && query.since === since;
 }
@@ -383,7 +385,9 @@ function again(query: FollowedQuery, touched: Set<FollowedQuery>): void {
   touched.add(query);
 }
 
-/** The same for queries that give the same rows: permissions count, whose they are does not. */
+/**
+ * The same for queries with the same rows: permissions count, the identity of the caller does not.
+ */
 function keyOf({ text, args, authority, isStrict }: LiveInput): string {
   const isNarrowed = authority !== undefined && !authority.isReadingAll;
   const permissions = isNarrowed ? dataKey(authority.value) : "";

@@ -1,5 +1,5 @@
 /**
- * LiveQuery: a query that is followed, with its rows as of a durable state.
+ * FollowedQuery: one live query with its current rows as of a durable state.
  */
 
 import { equalValues, type Value } from "@bigpeer/protocol";
@@ -19,19 +19,19 @@ import type { MatchEntry, MatchIndex } from "./match-index.ts";
 import { RerunRows } from "./rerun-rows.ts";
 import type { RowKeeper } from "./row-keeper.ts";
 
-/** What whoever follows a query sees of it. */
+/** The interface of a live query for its followers. */
 export interface LiveQuery {
   readonly text: string;
-  /** In their order. A new array for each result that differs; none is ever written to. */
+  /** In order. Each differing result is a new array, which is never modified. */
   readonly rows: readonly Value[];
-  /** Why the query is over: it could not be evaluated, or would hold too much. */
+  /** Why the query ended: it could not be evaluated, or would hold too much memory. */
   readonly failure: unknown;
 }
 
-/** Rough bytes of a query without its arguments, text and rows. */
+/** Approximate bytes of a query without its arguments, text and rows. */
 const QUERY_BYTES = 1024;
 
-/** What all queries of a store share. */
+/** Resources shared by all queries of a store. */
 export interface LiveHost {
   readonly runs: LiveRuns;
   readonly memory: HeldMemory;
@@ -39,23 +39,23 @@ export interface LiveHost {
 }
 
 export class FollowedQuery implements LiveQuery {
-  /** The same for queries that give the same rows. */
+  /** The same for queries with the same rows. */
   readonly key: string;
   readonly #statement: LiveStatement;
   readonly #input: LiveInput;
   readonly #host: LiveHost;
-  /** Made with the first run, which says what LIMIT is. */
+  /** Created by the first run, which evaluates LIMIT. */
   #keeper: RowKeeper | undefined;
   #entries: readonly MatchEntry<FollowedQuery>[] = [];
-  /** What it takes without its rows. */
+  /** Bytes without the rows. */
   readonly #ownBytes: number;
   #held = 0;
   #rows: readonly Value[] = [];
   failure: unknown;
   isOver = false;
-  /** How many follow it. */
+  /** Number of followers. */
   holders = 0;
-  /** The transaction whose state it shows; undefined when it is that of all others. */
+  /** The transaction whose state it shows; undefined if it is the common one. */
   since: number | undefined;
 
   constructor(key: string, statement: LiveStatement, input: LiveInput, host: LiveHost) {
@@ -74,14 +74,14 @@ export class FollowedQuery implements LiveQuery {
     return this.#rows;
   }
 
-  /** From now on the index names it. */
+  /** Adds the query to the index of conditions. */
   follow(): void {
     const { conditions, collections } = this.#statement;
     const plans = this.#input.isStrict ? collections : conditions;
     this.#entries = plans.map((plan) => this.#host.index.add(plan, this.#input, this));
   }
 
-  /** Gives everything back. May be called again. */
+  /** Releases everything. Idempotent. */
   end(): void {
     this.isOver = true;
     for (const entry of this.#entries) this.#host.index.remove(entry);
@@ -91,18 +91,18 @@ export class FollowedQuery implements LiveQuery {
     this.#held = 0;
   }
 
-  /** It could not be evaluated: it is over, and shows what it showed last. */
+  /** Ends the query with a failure; it keeps its last rows. */
   fail(error: unknown): void {
     this.failure = locate(error, this.text);
     this.end();
   }
 
-  /** Its rows must be read again. */
+  /** Requires that its rows are read again. */
   invalidate(): void {
     this.#keeper?.invalidate();
   }
 
-  /** Takes a change that an entry of it may have to do with; false when it has not. */
+  /** Takes a change that may affect one of its entries; false if it does not. */
   take(entry: MatchEntry<FollowedQuery>, change: DocumentChange): boolean {
     return this.#keeper?.take(entry, change, this.#host.index) ?? false;
   }
@@ -119,7 +119,7 @@ export class FollowedQuery implements LiveQuery {
     try {
       const keeper = (this.#keeper ??= this.#newKeeper(execution));
       yield* metered(keeper.fill(execution), budget);
-      // Nobody may follow it any more: then nothing is held for it.
+      // The last follower may have left: then nothing is held for it.
       return !this.isOver && this.#update(keeper, execution);
     } finally {
       budget.end();

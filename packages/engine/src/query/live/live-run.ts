@@ -1,5 +1,6 @@
 /**
- * Live runs: what a live query is evaluated with, on one state of the store.
+ * LiveRuns: creates the execution contexts in which live queries are evaluated on one state of a
+ * store.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -18,7 +19,7 @@ import { Settings } from "../system/settings.ts";
 import type { SystemContext } from "../system/system-collections.ts";
 import { underMeter } from "../value/effort.ts";
 
-/** What a query was registered with. */
+/** The input that a query was registered with. */
 export interface LiveInput {
   readonly text: string;
   readonly args: ValueObject;
@@ -29,19 +30,19 @@ export interface LiveInput {
 export interface LiveRunsOptions {
   readonly platform: Platform;
   readonly appId: string;
-  /** How long one run may take, and the memory that it may use. */
+  /** Time that one run may take, and memory that it may use. */
   readonly timeMs: number;
   readonly bytes: number;
-  /** What all statements of the process share; undefined when nobody counts it. */
+  /** Memory shared by all statements of the process; undefined if it is not limited. */
   readonly memory: MemoryPool | undefined;
 }
 
 export class LiveRuns {
   readonly #options: LiveRunsOptions;
   readonly #elapsed: () => number;
-  /** For work on single rows: it is done for each commit, and a budget costs as much as a row. */
+  /** For work on single rows, which each commit does: a budget would cost as much as a row. */
   readonly #rowBudget: Budget;
-  /** Only to be complete: no live query reads a system collection. */
+  /** Only for completeness: no live query reads a system collection. */
   readonly #system: Omit<SystemContext, "view">;
 
   constructor(options: LiveRunsOptions) {
@@ -55,19 +56,19 @@ export class LiveRuns {
     this.#system = { store: undefined, isFull: false, settings, requests, appId, nowMs: 0 };
   }
 
-  /** For what goes on as long as there are queries: each of them has a budget of its own. */
+  /** For work without an end; each query in it has a budget of its own. */
   endlessBudget(): Budget {
     return new Budget({ elapsed: this.#elapsed, timeMsMax: Infinity, bytesMax: Infinity });
   }
 
-  /** A run of the whole statement. Whoever begins it ends its budget. */
+  /** A run of the whole statement. The caller must end its budget. */
   begin(whole: View, input: LiveInput): Execution {
     const { timeMs, bytes, memory } = this.#options;
     const limits = { timeMsMax: timeMs, bytesMax: bytes, pool: memory };
     return this.#execution(whole, input, new Budget({ elapsed: this.#elapsed, ...limits }));
   }
 
-  /** Work on single rows, done at once. */
+  /** Work on single rows, without pauses. */
   beginRows(whole: View, input: LiveInput): Execution {
     this.#rowBudget.release();
     return this.#execution(whole, input, this.#rowBudget);
@@ -86,10 +87,10 @@ export class LiveRuns {
   }
 }
 
-/** The same steps, whose effort counts against a budget of their own. */
+/** The same steps, whose cost counts against a budget of their own. */
 export function* metered<T>(steps: Steps<T>, budget: Budget): Steps<T> {
   for (;;) {
-    // A pause is between two rows, and the time of others is not the time of a row.
+    // A pause is between two rows: the time of other work does not count as time of a row.
     budget.endPiece();
     const step = underMeter(budget, () => steps.next());
     if (step.done === true) return step.value;

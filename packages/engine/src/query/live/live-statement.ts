@@ -1,15 +1,15 @@
 /**
- * Live statements: what can be followed, and how.
+ * prepareLive: prepares a statement as a live query, and decides how its result is maintained.
  *
- * Followed is what gives the same rows for the same documents: SELECT and UNION over collections of
- * the store. Refused with `query.semantic` is what has no rows of documents (EXPLAIN, SHOW, …), what
- * reads a system collection, and what calls a function that reads the clock, chance or the request.
+ * A live query must give the same rows for the same documents: a SELECT or UNION over stored
+ * collections. `query.semantic` refuses other statements (EXPLAIN, SHOW, …), system collections,
+ * and functions that read the clock, random numbers or the request.
  *
- * A SELECT of one collection without groups, DISTINCT, USE IDS, UNNEST or queries inside is kept:
- * each of its rows comes from one document, so a changed document changes one row. Everything else
- * is run again, and only when a change could matter: for one collection, and for a UNION of such,
- * when WHERE was or is true for the document; else when the document is of a collection that is
- * named anywhere in it.
+ * A SELECT of one collection without groups, DISTINCT, USE IDS, UNNEST or subqueries is maintained
+ * incrementally: each row comes from one document, so a changed document changes one row. Every
+ * other statement runs again, only when a change could matter. For one collection, and for a UNION
+ * of such, that is when WHERE was or is true for the document; otherwise when any collection of the
+ * statement holds the document.
  */
 
 import { SUBSCRIPTION_TOKENS_MAX } from "../../limits.ts";
@@ -42,28 +42,28 @@ import { compileKept, type KeptPlan } from "./kept-rows.ts";
 
 export interface LiveStatement {
   readonly text: string;
-  /** Those that must be given. */
+  /** The parameters that must be given. */
   readonly parameters: readonly ParameterNode[];
   /** The collections that it names. */
   readonly access: readonly CollectionUse[];
   /** The statement as a whole. */
   readonly run: RunWork;
-  /** Only where its rows can be kept. */
+  /** Present only if its rows can be maintained incrementally. */
   readonly kept: KeptPlan | undefined;
-  /** A change that none of them has to do with leaves the rows as they are. */
+  /** A change that affects none of them leaves the rows as they are. */
   readonly conditions: readonly ConditionPlan[];
-  /** The same for strict mode, in which fields are read as other types than they show. */
+  /** The same for strict mode, which may show other variants of fields. */
   readonly collections: readonly ConditionPlan[];
 }
 
-/** A SELECT about the documents of one collection, as a subscription has it. */
+/** A SELECT of whole documents of one collection, as in a subscription. */
 export interface PreparedCondition {
   readonly plan: ConditionPlan;
   readonly parameters: readonly ParameterNode[];
   readonly access: readonly CollectionUse[];
 }
 
-/** Throws a Fault; `elapsed` is a clock that never goes back. */
+/** Throws a Fault; `elapsed` is a monotonic clock. */
 export function prepareLive(text: string, elapsed: () => number): LiveStatement {
   const parsed = parseStatement(text);
   const query = followable(parsed);
@@ -80,7 +80,7 @@ export function prepareCondition(text: string): PreparedCondition {
   return prepareParsedCondition(parseStatement(text, SUBSCRIPTION_TOKENS_MAX), text);
 }
 
-/** The same for a text that was read already. */
+/** The same for a parsed statement. */
 export function prepareParsedCondition(parsed: ParsedStatement, text: string): PreparedCondition {
   const query = followable(parsed);
   const [plan] = (isWhole(query) && conditionsOf(query, parsed)) || [];
@@ -89,7 +89,7 @@ export function prepareParsedCondition(parsed: ParsedStatement, text: string): P
   return { plan, parameters, access };
 }
 
-/** Whether its rows are the documents that its condition chooses. */
+/** Whether its rows are whole documents selected by WHERE alone. */
 function isWhole(query: Query): query is SelectStatement {
   if (query.kind !== "select" || query.isDistinct || query.groupBy !== undefined) return false;
   const { projections, having, orderBy, limit, offset } = query;
@@ -103,7 +103,7 @@ const WHOLE = "SELECT * FROM a collection, with WHERE or without";
 const WHOLE_HINT =
   "a subscription chooses documents, as they are; what execute and observers read may have more";
 
-/** The fault of a query that is more than a choice of documents: the first clause that makes it so. */
+/** The fault of a query that is more than a filter of documents: its first surplus clause. */
 function notWhole(query: Query, text: string): Fault {
   const [found, at] = surplusOf(query, text);
   const what = found === undefined ? "" : `, found ${found}`;
@@ -128,7 +128,7 @@ function surplusOf(query: Query, text: string): [found: string | undefined, at: 
   return [undefined, query.at];
 }
 
-/** The place of the word that begins a clause: the last one before what stands in the clause. */
+/** Position of the keyword of a clause: the last one before the contents of the clause. */
 function clauseAt(text: string, word: string, before: number): number {
   const lexer = new Lexer(text);
   let at = before;
@@ -140,7 +140,7 @@ function clauseAt(text: string, word: string, before: number): number {
 
 const SELECT_HINT = "only a SELECT can be subscribed to or observed";
 
-/** The query of a statement that can be followed; throws for all others. */
+/** The query of a statement that can be live; throws for all others. */
 function followable({ statement }: ParsedStatement): Query {
   if (statement.kind !== "select" && statement.kind !== "union") {
     // As it is written: DELETE, EVICT and TOMBSTONE are of one kind.
@@ -178,7 +178,7 @@ function collectionsOf(access: readonly CollectionUse[]): string[] {
   return [...new Set(access.flatMap((use) => (use.kind === "read" ? [use.collection] : [])))];
 }
 
-/** One for each arm; undefined where a document alone does not tell. */
+/** One for each arm; undefined if a document alone does not decide. */
 function conditionsOf(query: Query, { directives }: ParsedStatement): ConditionPlan[] | undefined {
   if (subqueriesOf(query).length > 0) return undefined;
   const plan = planQuery(query, joinsMaxOf(directives));
@@ -205,7 +205,7 @@ function keptOf(query: Query, { directives }: ParsedStatement): KeptPlan | undef
   return namesIds(query) ? undefined : compileKept(plan, collection.name);
 }
 
-/** USE IDS: rows in the order in which the ids were named, also twice. */
+/** USE IDS: rows in the order of the named ids, repeated ones included. */
 function namesIds({ from }: SelectStatement): boolean {
   if (isQueryTerm(from)) return false;
   return from.use?.kind === "ids" || from.use?.kind === "id_list";

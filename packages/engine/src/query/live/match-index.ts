@@ -1,15 +1,15 @@
 /**
- * MatchIndex: many conditions, and which of them a changed document has to do with.
+ * MatchIndex: index of many conditions, which finds those that a changed document may affect.
  *
  * The contract, for a change of one document:
- * - every condition that matched before or matches now is among those that `touched` names;
- * - what else it names is evaluated for nothing, which costs time and no more: a condition with an
- *   equality is found by the value that it asks for, in the document as it was or as it is, all
- *   others of the collection are named always;
- * - `match` says of each condition that matched before or matches now which of the two, or that it
- *   could not be evaluated.
- * A condition matches a document that its caller may read and for which WHERE is true. What fails is
- * not true. Equal values are what `=` takes for equal.
+ * - `touched` names every condition that matched before or matches now.
+ * - It may name others, which costs only an evaluation. A condition with an equality is found by
+ *   its value in the old or new document; conditions without one are always named.
+ * - `match` gives, for each condition that matched before or matches now, which of the two, or that
+ *   the evaluation failed.
+ *
+ * A condition matches a document that its caller may read and for which WHERE is true. A failure is
+ * not true. Equal values are those that `=` considers equal.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -24,20 +24,20 @@ import { underMeter } from "../value/effort.ts";
 import { type ConditionPlan, keyAt } from "./condition.ts";
 import type { DocumentChange } from "./document-change.ts";
 
-/** What a condition is asked with. */
+/** Arguments and permissions of a condition. */
 export interface Given {
   readonly args: ValueObject;
-  /** Whoever asks; undefined for one who may read everything. */
+  /** Permissions of the caller; undefined for one who may read everything. */
   readonly authority: Authority | undefined;
 }
 
-/** A condition in the index. `owner` is whoever wants to know. */
+/** A condition in the index. `owner` is the subscriber of its matches. */
 export interface MatchEntry<T> {
   readonly owner: T;
   readonly plan: ConditionPlan;
   readonly run: Run;
   readonly judge: Judge | undefined;
-  /** Where it is kept; undefined for those that are always named. */
+  /** Its index entry; undefined for conditions that are always named. */
   readonly place: Place | undefined;
 }
 
@@ -45,7 +45,7 @@ interface Place {
   /** The path as one text. */
   readonly name: string;
   readonly path: readonly string[];
-  /** None where the condition never matches: then it is found by nothing. */
+  /** Empty if the condition never matches: then no value finds it. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -56,7 +56,7 @@ export type Match<T> =
 
 export type MatchedChange = Pick<DocumentChange, "collection" | "before" | "after">;
 
-/** What the evaluation for one document may use: far more than any sensible condition. */
+/** Memory for the evaluation on one document: far more than any sensible condition needs. */
 const MATCH_BYTES_MAX = 16 * 1024 * 1024;
 
 interface PathIndex<T> {
@@ -65,7 +65,7 @@ interface PathIndex<T> {
 }
 
 class CollectionIndex<T> {
-  /** Those without an equality. */
+  /** Conditions without an equality. */
   readonly loose = new Set<MatchEntry<T>>();
   readonly paths = new Map<string, PathIndex<T>>();
 }
@@ -73,7 +73,7 @@ class CollectionIndex<T> {
 export class MatchIndex<T> {
   readonly #platform: Platform;
   readonly #appId: string;
-  /** One for all evaluations: each document has the time of a row, and the whole has no end. */
+  /** Shared by all evaluations: each document has the time of a row, the whole has no limit. */
   readonly #budget: Budget;
   readonly #judges = new WeakMap<Authority, Judge>();
   readonly #collections = new Map<string, CollectionIndex<T>>();
@@ -86,12 +86,12 @@ export class MatchIndex<T> {
     this.#budget = new Budget({ elapsed, timeMsMax: Infinity, bytesMax: MATCH_BYTES_MAX });
   }
 
-  /** Steps that the conditions have taken so far, without the judgements on what may be read. */
+  /** Steps of all conditions so far, without permission checks. */
   get work(): number {
     return this.#work;
   }
 
-  /** Whether a condition is about this collection. */
+  /** Whether the index has a condition on this collection. */
   has(collection: string): boolean {
     return this.#collections.has(collection);
   }
@@ -119,7 +119,7 @@ export class MatchIndex<T> {
     }
   }
 
-  /** Those that matched before, match now, or may have. Each once. */
+  /** The conditions that matched before, match now, or may have. Each once. */
   *touched({ collection, before, after }: MatchedChange): Iterable<MatchEntry<T>> {
     const index = this.#collections.get(collection);
     if (index === undefined) return;
@@ -129,13 +129,13 @@ export class MatchIndex<T> {
       const olds = oldKey === undefined ? undefined : byKey.get(oldKey);
       if (olds !== undefined) yield* olds;
       if (newKey === undefined || newKey === oldKey) continue;
-      // The keys of IN may be both of them.
+      // IN may have both keys.
       for (const entry of byKey.get(newKey) ?? []) if (olds?.has(entry) !== true) yield entry;
     }
     yield* index.loose;
   }
 
-  /** Throws what ends an evaluation that takes too long or too much. */
+  /** Throws if the evaluation takes too long or too much memory. */
   matches({ plan, run, judge }: MatchEntry<T>, document: StoredDocument): boolean {
     if (judge !== undefined && !judge.mayRead(plan.collection, document)) return false;
     const { evaluate } = plan;
@@ -145,7 +145,7 @@ export class MatchIndex<T> {
     return this.#evaluated(() => evaluate(frame) === true);
   }
 
-  /** One evaluation. Its time ends with it: the next look at the clock may be for something else. */
+  /** One evaluation. Its time ends with it: the next clock reading may be for other work. */
   #evaluated<V>(work: () => V): V {
     const before = this.#budget.work;
     this.#budget.startRow();
@@ -157,7 +157,7 @@ export class MatchIndex<T> {
     }
   }
 
-  /** What became of the document for each condition that it has to do with. */
+  /** The effect of a change on each condition that it affects. */
   *match(change: MatchedChange): Iterable<Match<T>> {
     for (const entry of this.touched(change)) {
       const match = this.matchOf(entry, change);
@@ -165,7 +165,7 @@ export class MatchIndex<T> {
     }
   }
 
-  /** Undefined where the condition matched neither before nor now. */
+  /** Undefined if the condition matched neither before nor now. */
   matchOf(entry: MatchEntry<T>, { before, after }: MatchedChange): Match<T> | undefined {
     try {
       const was = before !== undefined && this.matches(entry, before);
@@ -193,7 +193,7 @@ export class MatchIndex<T> {
     return index;
   }
 
-  /** The equality by which the fewest are found in vain. */
+  /** The equality that finds the fewest documents in vain. */
   #place(plan: ConditionPlan, run: Run, index: CollectionIndex<T>): Place | undefined {
     let best: Place | undefined;
     let least = Infinity;
@@ -210,8 +210,8 @@ export class MatchIndex<T> {
 }
 
 /**
- * How many share the values already, and first of all what is known: an id is of one document, and
- * what asks for no value at all never matches. A boolean tells little, however few ask for it now.
+ * How many entries share the values already. Preferred are conditions without values, which never
+ * match, and ids, which are unique. A boolean is a poor key, however few entries have it now.
  */
 function costOf(
   path: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * RerunRows: the rows of a statement that is run again whenever a change could matter.
+ * RerunRows: result of a live query that runs its statement again whenever a change could matter.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -13,7 +13,7 @@ import type { RowKeeper } from "./row-keeper.ts";
 
 export class RerunRows implements RowKeeper {
   readonly #run: RunWork;
-  /** Undefined when they have been handed on. */
+  /** Undefined after they were returned. */
   #rows: readonly Value[] | undefined;
   #bytes = 0;
   #isStale = true;

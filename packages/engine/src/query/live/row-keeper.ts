@@ -1,6 +1,6 @@
 /**
- * RowKeeper: keeps the rows of one live query, in one of two ways: row by row (kept-rows.ts), or by
- * running the statement again (rerun-rows.ts).
+ * RowKeeper: maintains the result of one live query, either row by row (kept-rows.ts) or by running
+ * the statement again (rerun-rows.ts).
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -10,19 +10,19 @@ import type { DocumentChange } from "./document-change.ts";
 import type { MatchEntry, MatchIndex } from "./match-index.ts";
 
 export interface RowKeeper {
-  /** What it holds, in bytes. */
+  /** Memory in use, in bytes. */
   readonly bytes: number;
-  /** Whether it must be filled before its rows are asked for. */
+  /** Whether it must be filled before its rows are read. */
   readonly isStale: boolean;
-  /** What it holds is of no use any more. */
+  /** Discards its rows. */
   invalidate(): void;
-  /** Reads everything from the state that the execution works on. */
+  /** Reads everything from the state of the execution. */
   fill(execution: Execution): Steps<void>;
   /**
-   * Takes a change that the entry of this query may have to do with. False when the rows stay as they
-   * are. Throws what ends the evaluation.
+   * Takes a change that may affect the entry of this query. False if the rows stay as they are.
+   * Throws if the evaluation ends with an error.
    */
   take<T>(entry: MatchEntry<T>, change: DocumentChange, index: MatchIndex<T>): boolean;
-  /** The rows after all that was taken or filled; undefined when they are known to be as before. */
+  /** The rows after all changes and fills; undefined when they are known to be as before. */
   settle(execution: Execution): readonly Value[] | undefined;
 }

@@ -1,14 +1,12 @@
 /**
- * RowWindow: the rows of an ordered result from the first one on, as far as they are needed, and some
- * behind them.
+ * RowWindow: the leading rows of an ordered result with a reserve behind them, for LIMIT in live
+ * queries.
  *
- * The rows behind what is needed are a reserve: when one of the needed ones goes, the next moves up,
- * and nothing has to be read. When the reserve is used up and there may be more, the window is
- * short, and whoever keeps it must fill it again.
+ * When a needed row is removed, the next one of the reserve moves up without a read. When the
+ * reserve is used up and there may be more rows, the window is short and must be filled again.
  *
- * What always holds: of all rows of the result, in their order, the window has the first so many,
- * without a gap. Either it has all of them, or there is a bound: every row up to it is here, and
- * nothing is known of those behind it.
+ * Invariant: the window holds a prefix of the result without a gap. Either it holds all rows, or
+ * there is a bound: every row up to the bound is in the window, and the rows behind it are unknown.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -20,31 +18,31 @@ import type { Datum } from "../value/datum.ts";
 export interface HeldRow {
   readonly id: Value;
   readonly idKey: string;
-  /** What it is ordered by. */
+  /** Its sort keys. */
   readonly keys: readonly Datum[];
-  /** What it is made from, as long as it is at hand. */
+  /** Its document, while it is needed. */
   document: StoredDocument | undefined;
-  /** What is given back for it; made when the row is needed. */
+  /** Its projection; computed when the row is returned. */
   item: Value | undefined;
-  /** Memory that it takes, with the item when there is one. */
+  /** Memory in use, including the item if there is one. */
   bytes: number;
 }
 
 export type CompareKeys = (a: readonly Datum[], b: readonly Datum[]) => number;
 
-/** How many rows are kept behind those that are needed: as many again, but not too many. */
+/** Size of the reserve: as many rows as are needed, within these limits. */
 const RESERVE_MIN = 16;
 const RESERVE_MAX = 1024;
 
 export class RowWindow {
   readonly #compare: CompareKeys;
   readonly #offset: number;
-  /** Rows from the first one on that are needed. */
+  /** Number of rows needed from the first one on. */
   readonly needed: number;
   readonly capacity: number;
   #rows: HeldRow[] = [];
   readonly #byKey = new Map<string, HeldRow>();
-  /** Undefined when all rows of the result are here. */
+  /** Undefined when the window holds all rows of the result. */
   #bound: HeldRow | undefined;
   #bytes = 0;
 
@@ -60,28 +58,28 @@ export class RowWindow {
     return this.#rows.length;
   }
 
-  /** Memory that all rows take. */
+  /** Memory of all rows. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** A row that is here has grown. */
+  /** Counts the growth of a row of the window. */
   charge(row: HeldRow, bytes: number): void {
     row.bytes += bytes;
     this.#bytes += bytes;
   }
 
-  /** Whether a row that is needed may be missing. */
+  /** Whether a needed row may be missing. */
   get isShort(): boolean {
     return this.#bound !== undefined && this.#rows.length < this.needed;
   }
 
-  /** The rows that are given back. */
+  /** The rows of the result. */
   get given(): readonly HeldRow[] {
     return this.#rows.slice(this.#offset, this.needed);
   }
 
-  /** The order of the result: by the keys, those of equal keys by id. */
+  /** The order of the result: by the keys, then by id. */
   readonly order = (a: HeldRow, b: HeldRow): number => {
     const order = this.#compare(a.keys, b.keys);
     if (order !== 0) return order;
@@ -96,7 +94,7 @@ export class RowWindow {
     this.#bytes = 0;
   }
 
-  /** `rows` are the first ones of the result, in their order; `isWhole`: there are no others. */
+  /** `rows` are the first ones of the result in order; `isWhole`: there are no others. */
   fill(rows: readonly HeldRow[], isWhole: boolean): void {
     this.clear();
     this.#rows = rows.slice(0, this.capacity);
@@ -108,18 +106,18 @@ export class RowWindow {
     this.#bound = isAll ? undefined : this.#rows.at(-1);
   }
 
-  /** The row of a document; undefined when it is not here. */
+  /** The row of a document; undefined when it is not in the window. */
   find(idKey: string): HeldRow | undefined {
     return this.#byKey.get(idKey);
   }
 
-  /** Whether a row that is here is given back. */
+  /** Whether a row of the window is in the result. */
   isGiven(row: HeldRow): boolean {
     const at = this.#placeOf(row);
     return at >= this.#offset && at < this.needed;
   }
 
-  /** Takes a row that is here out, and tells where it was. */
+  /** Removes a row of the window; returns its position. */
   remove(row: HeldRow): number {
     const at = this.#placeOf(row);
     this.#rows.splice(at, 1);
@@ -128,7 +126,7 @@ export class RowWindow {
     return at;
   }
 
-  /** Puts a row where it belongs and tells where that is; undefined when it is behind the bound. */
+  /** Inserts a row; returns its position, or undefined if it is behind the bound. */
   add(row: HeldRow): number | undefined {
     if (this.capacity === 0) return undefined;
     if (this.#bound !== undefined && this.order(row, this.#bound) > 0) return undefined;
@@ -153,7 +151,7 @@ export class RowWindow {
     this.#bound = this.#rows.at(-1);
   }
 
-  /** The first place whose row does not come before this one. */
+  /** The first position whose row does not come before this one. */
   #placeOf(row: HeldRow): number {
     let low = 0;
     let high = this.#rows.length;

@@ -1,8 +1,8 @@
 /**
- * Authority: what one caller may do, for all his requests.
+ * Authority: the permissions of one caller, compiled, for all requests of the caller.
  *
- * It is cheap to make, because a token may bring one with each session: the rule of a collection is
- * compiled when a request first names it.
+ * It is cheap to create, because a token may bring one with each session: the rule of a collection
+ * is compiled when a request first names it.
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
@@ -14,10 +14,10 @@ import { joinKeys, type RuleKey } from "./rule-key.ts";
 
 /** The rule of one collection. */
 export interface CollectionRule {
-  /** Every document is allowed, and none has to be looked at. */
+  /** Every document is allowed, without an evaluation. */
   readonly isWhole: boolean;
   readonly filters: readonly PermissionFilter[];
-  /** The values by which all of its filters choose; undefined when they choose in other ways. */
+  /** The values that all of its filters select by; undefined if they use more than equality. */
   readonly key?: RuleKey | undefined;
 }
 
@@ -38,7 +38,7 @@ class RuleBook {
     return this.#rule.everything;
   }
 
-  /** Whether there is a rule for the collection, be it one that allows nothing. */
+  /** Whether there is a rule for the collection, even one that allows nothing. */
   has(collection: string): boolean {
     return this.#queriesOf(collection) !== undefined;
   }
@@ -48,7 +48,7 @@ class RuleBook {
     const known = this.#compiled.get(collection);
     if (known !== undefined) return known;
     const rule = compileRule(this.#queriesOf(collection));
-    // Only what there is a rule for: names come from outside, and this lives as long as a session.
+    // Only existing rules: names come from outside, and the cache lives as long as a session.
     if (rule !== NO_RULE) this.#compiled.set(collection, rule);
     return rule;
   }
@@ -70,7 +70,7 @@ function compileRule(queries: readonly string[] | undefined): CollectionRule {
 }
 
 export class Authority {
-  /** Names the caller: requests and attachments are known as his by it. */
+  /** Identifies the caller as the owner of requests and attachments. */
   readonly credential: string;
   readonly #permissions: Permissions;
   readonly #read: RuleBook;
@@ -91,7 +91,7 @@ export class Authority {
     return this.#write.isEverything;
   }
 
-  /** Nothing has to be judged. */
+  /** No permission checks are needed. */
   get isFull(): boolean {
     return this.isReadingAll && this.isWritingAll;
   }
@@ -113,12 +113,12 @@ export class Authority {
     return this.#write.of(collection);
   }
 
-  /** Whether a rule says anything about reading the collection. */
+  /** Whether there is a read rule for the collection. */
   hasReadRule(collection: string): boolean {
     return this.#read.has(collection);
   }
 
-  /** Refuses what names a collection that there is no rule for, whether it exists or not. */
+  /** Throws for a collection without a rule, whether it exists or not. */
   require(uses: readonly CollectionUse[]): void {
     for (const use of uses) {
       if (use.kind === "everything") {

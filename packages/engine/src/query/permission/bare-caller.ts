@@ -1,8 +1,9 @@
 /**
- * Bare caller: `owner == userId` in a permission query, where `owner == :userId` was probably meant (P24).
+ * refuseBareCaller: refuses `owner == userId` in a permission query, where `owner == :userId` was
+ * probably meant (P24).
  *
- * Without the colon the query compares two fields of the document, whoever the caller is. A field that
- * has the name all the same stands in backticks.
+ * Without the colon the query compares two fields of the document, for every caller. Backticks mark
+ * a field that really has this name.
  */
 
 import { semanticFault } from "../fault.ts";
@@ -27,7 +28,7 @@ export function refuseBareCaller(query: string): void {
   });
 }
 
-/** What a node compares; nothing for most of them. */
+/** The operands of a comparison; empty for other nodes. */
 function sidesOf(node: Expression): readonly Expression[] {
   if (node.kind === "binary") return COMPARISONS.has(node.operator) ? [node.left, node.right] : [];
   if (node.kind === "in") return [node.operand, node.list];

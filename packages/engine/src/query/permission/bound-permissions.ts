@@ -1,5 +1,5 @@
 /**
- * Bound permissions: those of a provider, a token or a webhook, for the one caller whom they let in (P22).
+ * bindPermissions: fills the caller into the permissions of a provider, a token or a webhook (P22).
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -19,7 +19,7 @@ export function bindPermissions(permissions: Permissions, caller: Caller): Permi
   throw new PeerError("value.invalid", message);
 }
 
-/** The same rule where no query names the caller. */
+/** Returns the same rule if no query names the caller. */
 function bindRule(rule: AccessRule, caller: Caller): AccessRule {
   if (rule.everything) return rule;
   let isChanged = false;

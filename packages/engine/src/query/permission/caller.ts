@@ -1,8 +1,10 @@
 /**
- * The caller in permission queries: `:userId` and `:claims.team` stand for whoever asks (P22).
+ * bindQuery: replaces `:userId` and `:claims.team` in permission queries by values of the caller
+ * (P22).
  *
- * They are filled in as literals when somebody is let in. So whatever judges documents, chooses indexes,
- * filters subscriptions or names rights knows no parameters, and other claims are other permissions.
+ * They become literals when the caller logs in. So permission checks, index choice, subscription
+ * filters and listings of rights know no parameters, and different claims are different
+ * permissions.
  */
 
 import { stringifyJson } from "@bigpeer/protocol";
@@ -14,18 +16,21 @@ import type { ParameterNode } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";
 import { nameHint } from "../unknown-name.ts";
 
-/** Who asks, as the provider that let him in says. */
+/** The caller as the provider authenticated them. */
 export interface Caller {
   readonly userId: string;
-  /** Of the token, or what a webhook says of him beside who he is. */
+  /** Claims of the token, or further properties from a webhook. */
   readonly claims: { readonly [name: string]: unknown };
 }
 
-/** Elements of a claim that is a list, and characters of a claim: a longer one counts as absent. */
+/**
+ * Limits on the elements of a list claim and the characters of a claim: longer ones count as
+ * absent.
+ */
 const ELEMENTS_MAX = 1000;
 const LITERAL_LENGTH_MAX = 16_384;
 
-/** What a query says when a claim that it names is not there. */
+/** Replaces a query that names an absent claim. */
 const NOTHING = "false";
 
 /** A query in parts: texts, and between them paths into the caller. */
@@ -38,7 +43,7 @@ const KEPT_COUNT = 1024;
 const KEPT_LENGTH_MAX = 2048;
 const kept = new BoundedCache<string, Template>(KEPT_COUNT);
 
-/** The query for this caller: itself where it does not name him. */
+/** The query for this caller; unchanged if it does not name the caller. */
 export function bindQuery(query: string, caller: Caller): string {
   if (!query.includes(":")) return query;
   const { texts, paths } = templateOf(query);
@@ -51,7 +56,7 @@ export function bindQuery(query: string, caller: Caller): string {
   return bound;
 }
 
-/** The query with a text in the place of each parameter, to be compiled. Throws a Fault. */
+/** The query with a text in the place of each parameter, for compilation. Throws a Fault. */
 export function withPlaceholders(query: string): string {
   return templateOf(query).texts.join(' "" ');
 }
@@ -108,7 +113,7 @@ function valueAt({ userId, claims }: Caller, [root, ...names]: readonly string[]
   return value;
 }
 
-/** As the language writes it; undefined for what a document cannot be compared with. */
+/** The value as a literal of the language; undefined if a document cannot be compared with it. */
 function literalOf(value: unknown): string | undefined {
   const text = Array.isArray(value) ? listOf(value) : scalarOf(value);
   return text !== undefined && text.length <= LITERAL_LENGTH_MAX ? text : undefined;
@@ -127,7 +132,7 @@ function scalarOf(value: unknown): string | undefined {
     case "number":
     case "bigint":
       if (typeof value === "number" && !Number.isFinite(value)) return undefined;
-      // A sign could go together with one before it.
+      // A sign could merge with one before it.
       return value < 0 ? `(${value})` : String(value);
     case "boolean":
       return String(value);

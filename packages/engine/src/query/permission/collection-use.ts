@@ -1,6 +1,6 @@
 /**
- * Collection uses: which collections a statement names, and what for. Known from its text alone, so
- * that it can be refused before anything is looked at.
+ * usesOf: lists the collections that a statement reads and writes, from its text alone, so that it
+ * can be refused before any data is read.
  */
 
 import { unreachable } from "@bigpeer/protocol";
@@ -12,15 +12,15 @@ export type CollectionUse =
   | {
       readonly kind: "read" | "write";
       readonly collection: string;
-      /** Where the name stands in a request of several parts. */
+      /** Position of the name in a request of several parts. */
       readonly at?: string;
     }
-  /** What concerns the store as a whole. */
+  /** Affects the store as a whole. */
   | { readonly kind: "everything" }
-  /** What tells of other peers: for those who may read everything. */
+  /** Describes other peers: for callers who may read everything. */
   | { readonly kind: "peers" };
 
-/** System collections are not among them: they are free, and show each caller what is his. */
+/** Omits system collections: every caller may read them, and sees only permitted rows. */
 export function usesOf(statement: Statement): readonly CollectionUse[] {
   return finish(usesInSteps(statement));
 }
@@ -30,7 +30,7 @@ export function* usesInSteps(statement: Statement): Steps<CollectionUse[]> {
   return [...ownUsesOf(statement), ...subqueries.flatMap(usesOf)];
 }
 
-/** Those of queries inside of it are not among them. */
+/** Without those of its subqueries. */
 function ownUsesOf(statement: Statement): readonly CollectionUse[] {
   switch (statement.kind) {
     case "select":

@@ -1,6 +1,6 @@
 /**
- * Denials: what a caller is told who may not do something. They name only what he named himself, and
- * are the same for what exists and for what does not.
+ * Denials: the errors for missing permissions. They name only what the caller named, and are the
+ * same whether it exists or not.
  */
 
 import { Fault } from "../fault.ts";
@@ -10,7 +10,7 @@ export function collectionDenied(name: string): Fault {
   return denied(`for the collection ${cutName(name)}`);
 }
 
-/** The same words whatever the document is, or whether there is one. */
+/** The same words for any document, existing or not. */
 export function documentDenied(collection: string): Fault {
   return denied(`to write this document of the collection ${cutName(collection)}`);
 }
@@ -27,7 +27,7 @@ export function otherPeersDenied(): Fault {
   return denied("to see other peers");
 }
 
-/** Indexes and settings concern all documents. */
+/** Indexes and settings affect all documents. */
 export function wholeDenied(): Fault {
   return denied("for the store as a whole");
 }

@@ -1,5 +1,5 @@
 /**
- * Filter check: whether a text is a query that permissions may hold, said when they come in.
+ * checkFilter: validates a permission query when permissions are saved or received.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -9,7 +9,7 @@ import { withPlaceholders } from "./caller.ts";
 import { permissionFilter } from "./permission-filter.ts";
 import type { PermissionSource } from "./permissions.ts";
 
-/** Throws a PeerError at `at` unless the text is a query that a permission of this source may hold. */
+/** Throws a PeerError at `at` unless the text is a valid permission query for this source. */
 export function checkFilter(text: string, at: string, source: PermissionSource = {}): void {
   try {
     const isTemplate = source.isOfUsers === true && text.includes(":");

@@ -1,8 +1,8 @@
 /**
- * Judge: one statement of a caller who may not do everything, and its judgements on documents.
+ * PermissionChecker: evaluates the permissions of one caller on documents, for one statement.
  *
- * A judgement has an account of its own for memory, so that it comes out the same whatever the
- * statement has used before; its work and time are the statement's. It has the time of a row.
+ * A check has a memory limit of its own, so that its result does not depend on what the statement
+ * has used before. Its work and time count for the statement. It has the time limit of a row.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -16,7 +16,7 @@ import { finish, type Steps } from "../frame/steps.ts";
 import { underMeter } from "../value/effort.ts";
 import { type Authority, type CollectionRule, NO_RULE } from "./authority.ts";
 
-/** What the judgement on one document may use: far more than any sensible rule. */
+/** Memory for the check of one document: far more than any sensible rule needs. */
 const JUDGEMENT_BYTES_MAX = 16 * 1024 * 1024;
 
 export class Judge {
@@ -25,9 +25,9 @@ export class Judge {
   readonly #budget: Budget;
   readonly #run: Run;
   #frame: Frame;
-  /** Steps of judgements that the statement has counted. */
+  /** Steps of checks that the statement has counted. */
   #charged = 0;
-  /** What is judged now; the closure below is made once instead of for each document. */
+  /** The current check; the closure below is created once instead of for each document. */
   #rule: CollectionRule = NO_RULE;
   #document: StoredDocument | undefined;
   readonly #judgement = (): boolean => this.#matchesAny();
@@ -36,7 +36,7 @@ export class Judge {
     this.authority = authority;
     const statement = run.budget;
     this.#statement = statement;
-    // It has no clock of its own: each look is one at the statement's, which ends both.
+    // It has no clock of its own: each reading is one of the statement's, which ends both.
     let isJudging = false;
     const elapsed = (): number => {
       if (isJudging) this.#charge();
@@ -58,25 +58,25 @@ export class Judge {
     return this.#allows(this.authority.writeRule(collection), document);
   }
 
-  /** Steps so far, of the whole statement. */
+  /** Steps of the whole statement so far. */
   get work(): number {
     return this.#statement.work;
   }
 
-  /** The same as judgeAttachment, without a pause, and therefore only for so many documents. */
+  /** The same as checkAttachment without pauses, and therefore limited to so many documents. */
   mayReadAttachment(id: string, view: View): boolean {
     return finish(this.judgeAttachment(id, view, REFERENCES_JUDGED_MAX));
   }
 
   /**
-   * Whether he uploaded the content, or may read a document with a token of it. The documents of
-   * others must not be told by how long it takes: what is not found in time is not found.
+   * Whether the caller uploaded the content, or may read a document with a token of it. The time of
+   * the check must not reveal documents of others: a timeout means no.
    */
   *judgeAttachment(id: string, view: View, judgedMax: number = Infinity): Steps<boolean> {
     const { authority } = this;
     if (authority.isReadingAll) return true;
     if (view.attachment(id)?.by.includes(authority.credential) === true) return true;
-    // What ends the request whatever it asks for is told as such.
+    // A timeout of the request itself is reported as such.
     this.#statement.look();
     try {
       return yield* this.#judgeReferring(id, view, judgedMax);
@@ -115,7 +115,7 @@ export class Judge {
     }
   }
 
-  /** The statement counts what was done since the last time, and so many steps more. */
+  /** Counts the steps since the last call, and `more`, for the statement. */
   #charge(more: number = 0): void {
     const { work } = this.#budget;
     const steps = work - this.#charged;
@@ -133,7 +133,7 @@ export class Judge {
   }
 }
 
-/** What fails for a document does not allow it. Only the end of the statement itself passes. */
+/** A failure does not allow the document. Only the end of the statement is thrown on. */
 function isTrue(evaluate: Evaluate, frame: Frame): boolean {
   try {
     return evaluate(frame) === true;

@@ -1,15 +1,15 @@
 /**
- * NarrowedView: the documents that a caller may read, and nothing of the others.
+ * NarrowedView: read view of only those documents that a caller may read (row-level security).
  *
- * It is the one barrier between a narrowed caller and the store. Whatever runs on it, operators,
- * joins, aggregates, counts, warnings, system collections, sees only what passed. Each document is
- * judged as it shows, before an expression of the caller sees it, and each judgement counts against
- * the budget of the statement.
+ * It is the only barrier between a restricted caller and the store: operators, joins, aggregates,
+ * counts, warnings and system collections see only what passes it. Each document is checked with
+ * its visible values before an expression of the caller sees it. Each check counts against the
+ * statement's budget.
  *
- * An index tells values of documents without reading them. So the document of each entry is fetched
- * and judged as `scan` does it, also where the index alone could answer. And how long a lookup takes
- * tells how many documents lie in a range, whoever may read them: an index is walked only in the
- * ranges that the rule itself names, where it leads to no hidden document (P21).
+ * An index reveals values without a read of documents. So the document of each entry is fetched and
+ * checked, even if the index is covering. The time of a lookup reveals how many documents are in a
+ * range, readable or not. So an index is read only in the ranges that the rule itself names, which
+ * contain no hidden document (P21).
  */
 
 import { assert, getField, type MutableObject, setField, type Value } from "@bigpeer/protocol";
@@ -23,7 +23,7 @@ import { allowedRanges, keyedTuples, knownValuesOf } from "./rule-key.ts";
 
 const NEVER_HELD: VersionedState = { state: EMPTY_STATE, version: 0 };
 
-/** Numbers of collections begin at 1. Whoever has no number cannot read around this view with it. */
+/** Collection numbers begin at 1. Without the number, a caller cannot bypass this view. */
 const NO_NUMBER = 0;
 
 export class NarrowedView implements DocumentView {
@@ -43,7 +43,7 @@ export class NarrowedView implements DocumentView {
     return this.#readable(collection, this.#view.getByKey(collection, idKey), needed);
   }
 
-  /** Rules may read what the statement does not: what it does not need is left out afterwards. */
+  /** Rules may read fields that the statement does not: these are removed afterwards. */
   #readable(
     collection: string,
     document: StoredDocument | undefined,
@@ -68,7 +68,7 @@ export class NarrowedView implements DocumentView {
     }
   }
 
-  /** The number that the store keeps is that of all documents. */
+  /** The stored count includes hidden documents. */
   count(collection: string): number | undefined {
     const { isWhole } = this.#judge.authority.readRule(collection);
     return isWhole ? this.#view.count(collection) : undefined;
@@ -79,12 +79,14 @@ export class NarrowedView implements DocumentView {
     return document === undefined ? NEVER_HELD : this.#view.state(collection, id);
   }
 
-  /** What there is a rule for is always known: else the caller would learn whether it exists. */
+  /**
+   * A collection with a rule counts as known: otherwise the caller would learn whether it exists.
+   */
   collectionNumber(name: string): number | undefined {
     return this.#judge.authority.hasReadRule(name) ? NO_NUMBER : undefined;
   }
 
-  /** Those with a document that may be read. */
+  /** The collections with a readable document. */
   *collections(limit: number = Number.POSITIVE_INFINITY): Found<string> {
     let given = 0;
     for (const name of this.#view.collections()) {
@@ -107,7 +109,9 @@ export class NarrowedView implements DocumentView {
     }
   }
 
-  /** Those in which the rule says where to look. Whoever has no rule finds no documents anyway. */
+  /**
+   * The indexes that the rule narrows to ranges. Without a rule there are no readable documents.
+   */
   indexesOf(collection: string): readonly IndexDefinition[] {
     const { authority } = this.#judge;
     if (!authority.hasReadRule(collection)) return [];
@@ -142,7 +146,7 @@ export class NarrowedView implements DocumentView {
   }
 }
 
-/** What a caller without rules would be given: the rest would count against his memory. */
+/** Only the fields that are read, so that others do not count against the caller's memory. */
 function partOf(document: StoredDocument, fields: Needed["fields"]): StoredDocument {
   if (fields === undefined) return document;
   const part: MutableObject = {};

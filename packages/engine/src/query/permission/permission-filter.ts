@@ -1,9 +1,9 @@
 /**
- * Permission filters: a query of a permission, ready to judge one document.
+ * PermissionFilter: one query of a permission, compiled to test a document.
  *
- * It is a filter as `find` takes it, but its answer may depend on nothing but the document: no
- * parameters, no clock, nothing of the request. So a document is allowed or not, whoever looks and
- * whenever, until it changes.
+ * It is a filter as `find` takes it, but depends on nothing but the document: no parameters, no
+ * clock, nothing of the request. So its result for a document stays the same until the document
+ * changes.
  */
 
 import { assert } from "@bigpeer/protocol";
@@ -18,14 +18,14 @@ import { eachNode } from "../syntax/tree-walk.ts";
 import { type RuleKey, ruleKeyOf } from "./rule-key.ts";
 
 export interface PermissionFilter {
-  /** Literally true: it needs no look at the document. */
+  /** Literally true: it needs no document. */
   readonly isAlways: boolean;
-  /** It names no field, and so is the same for all documents. */
+  /** It names no field, so it is the same for all documents. */
   readonly isConstant: boolean;
-  /** The document stands in the first slot. */
+  /** Reads the document from the first slot. */
   readonly evaluate: Evaluate;
   readonly slots: number;
-  /** The values by which it chooses its documents; undefined when it chooses in another way. */
+  /** The values that it selects documents by; undefined if it uses more than equality. */
   readonly key: RuleKey | undefined;
 }
 
@@ -37,10 +37,10 @@ export const UNSTEADY_FUNCTIONS: ReadonlySet<string> = new Set([
   "uuid",
 ]);
 
-/** A session brings its rules with each request; those of many sessions are the same. */
+/** Each request of a session brings its rules; many sessions have the same ones. */
 const KEPT_COUNT = 2048;
 
-/** Longer ones are rare, and would make the bound above meaningless. */
+/** Longer texts are rare, and would make the bound above meaningless. */
 const KEPT_LENGTH_MAX = 2048;
 
 const kept = new BoundedCache<string, PermissionFilter>(KEPT_COUNT);

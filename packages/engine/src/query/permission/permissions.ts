@@ -1,8 +1,9 @@
 /**
- * Permissions: what a credential may read and write, as a key, a token or a provider brings it.
+ * Permissions: what a credential may read and write, as an API key, a token or a provider states
+ * it.
  *
- * They are checked as a whole when they come in, each query included, so that nothing can be wrong
- * with them when a request is judged.
+ * They are validated as a whole when they arrive, each query included, so that a permission check
+ * finds nothing invalid.
  */
 
 import {
@@ -23,11 +24,11 @@ import { checkFilter } from "./filter-check.ts";
 export interface Permissions {
   readonly read: AccessRule;
   readonly write: AccessRule;
-  /** Whether other peers may be asked; it needs all of `read` as well. */
+  /** Whether the caller may query other peers; that also needs all of `read`. */
   readonly remoteQuery: boolean;
 }
 
-/** A document is allowed when any of the queries of its collection chooses it. */
+/** A document is allowed when any query of its collection matches it. */
 export type AccessRule =
   | { readonly everything: true }
   | {
@@ -44,15 +45,15 @@ export const FULL_PERMISSIONS: Permissions = {
 const FIELDS = ["qlVersion", "remoteQuery", "read", "write"];
 const RULE_FIELDS = ["everything", "queriesByCollection"];
 
-/** Where permissions come from decides what their queries may be. */
+/** The source of permissions decides which queries are valid. */
 export interface PermissionSource {
-  /** They are of users, whom a provider lets in: queries may name the caller (P22). */
+  /** For users of a provider: queries may name the caller (P22). */
   readonly isOfUsers?: boolean;
-  /** They are to be kept: a query that can never be true is a mistake (P23). */
+  /** Permissions that are saved: a query that is never true is refused (P23). */
   readonly isSaved?: boolean;
 }
 
-/** What may be left out may also be null. Throws a PeerError that says where in `value` what is wrong. */
+/** An optional field may also be null. Throws a PeerError with the position in `value`. */
 export function readPermissions(
   value: unknown,
   at: string = "permissions",
@@ -85,7 +86,7 @@ function readRule(given: Value | undefined, at: string): AccessRule {
   for (const name of Object.keys(queries)) {
     setField(queriesByCollection, name, textsAt(getField(queries, name), `${place}.${name}`));
   }
-  // What stands beside `everything: true` must be well formed, but means nothing.
+  // Fields beside `everything: true` must be well-formed, but have no effect.
   return flagAt(rule, "everything", at)
     ? { everything: true }
     : { everything: false, queriesByCollection };
@@ -118,7 +119,7 @@ function invalid(expected: string, found: Value | undefined, at: string): PeerEr
   return new PeerError("value.invalid", message, { at });
 }
 
-/** Characters of a rule: it is compiled, and comes with each request in a token. */
+/** Characters of a rule, which is compiled and comes with each request in a token. */
 export function lengthOf(rule: AccessRule): number {
   if (rule.everything) return 0;
   let length = 0;

@@ -1,10 +1,10 @@
 /**
- * Rule key: the values by which a permission rule chooses its documents, where it does so by equality
- * alone: `owner == 'ada'`, `team IN ('red', 'blue')`, or both with AND.
+ * RuleKey: the values that a permission rule selects documents by, if it uses equality alone:
+ * `owner == 'ada'`, `team IN ('red', 'blue')`, or both with AND.
  *
- * An index whose first keys are these paths has all documents that the rule allows in a few ranges,
- * and no others in them. So a lookup in these ranges takes the same time whatever the documents hold
- * that the caller may not read (P21).
+ * An index whose first keys are these paths has all allowed documents in a few ranges, and no
+ * others in them. So the time of a lookup in these ranges does not depend on documents that the
+ * caller may not read (P21).
  */
 
 import { compareValues, type Path, type Value } from "@bigpeer/protocol";
@@ -21,11 +21,11 @@ export interface RuleKey {
   readonly tuples: readonly (readonly Value[])[];
 }
 
-/** Tuples of one rule, and characters in each: its positions in an index must not be cut (K44). */
+/** Limits on the tuples of a rule and their characters: index positions must not be cut (K44). */
 const TUPLES_MAX = 64;
 const TUPLE_LENGTH_MAX = 128;
 
-/** The key of a bound condition whose document is in the first slot; undefined when it says more. */
+/** The key of a bound condition on the document in the first slot; undefined if it says more. */
 export function ruleKeyOf(condition: Expression): RuleKey | undefined {
   const paths: Path[] = [];
   let tuples: Value[][] = [[]];
@@ -39,7 +39,7 @@ export function ruleKeyOf(condition: Expression): RuleKey | undefined {
   return paths.length === 0 || tuples.some(isLong) ? undefined : { paths, tuples };
 }
 
-/** The key of a rule with several queries, of which any allows a document. */
+/** The key of a rule with several queries, any of which allows a document. */
 export function joinKeys(keys: readonly (RuleKey | undefined)[]): RuleKey | undefined {
   const [first] = keys;
   if (first === undefined) return undefined;
@@ -79,7 +79,7 @@ function equality(operand: Expression, nodes: readonly Expression[]): Equality |
   return { path, values };
 }
 
-/** What is equal in an index exactly where it is equal in a condition. */
+/** Values that are equal in an index exactly where they are equal in a condition. */
 function isPlain(value: unknown): value is string | number | boolean {
   if (typeof value === "string") return value.isWellFormed();
   return typeof value === "boolean" || Number.isSafeInteger(value);
@@ -94,13 +94,13 @@ function isSamePath(a: Path, b: Path): boolean {
   return a.length === b.length && a.every((name, i) => name === b[i]);
 }
 
-/** Where each of the wanted paths stands among others; undefined unless they are the same. */
+/** Positions of the wanted paths among others; undefined unless they are the same paths. */
 function orderOf(wanted: readonly Path[], paths: readonly Path[]): number[] | undefined {
   const order = wanted.map((path) => paths.findIndex((other) => isSamePath(path, other)));
   return wanted.length === paths.length && !order.includes(-1) ? order : undefined;
 }
 
-/** The values that the first keys of an index have in documents that the rule allows. */
+/** The values of the first keys of an index in allowed documents. */
 export function keyedTuples(
   { paths, tuples }: RuleKey,
   { keys }: Pick<IndexDefinition, "keys">,
@@ -110,7 +110,7 @@ export function keyedTuples(
   return order && tuples.map((tuple) => order.map((place) => tuple[place] as Value));
 }
 
-/** What of a range the rule allows, in the order of the index. */
+/** The allowed parts of a range, in the order of the index. */
 export function allowedRanges(
   tuples: readonly (readonly Value[])[],
   { keys }: Pick<IndexDefinition, "keys">,
@@ -119,7 +119,7 @@ export function allowedRanges(
   const { equal = [], reverse } = range;
   const found = tuples.filter((tuple) => isInRange(tuple, range));
   const isWhole = equal.length >= (tuples[0]?.length ?? 0);
-  // All of them have the values that the range names: one is enough.
+  // All of them have the values that the range names: one range is enough.
   if (isWhole) return found.length > 0 ? [range] : [];
   const side = reverse === true ? -1 : 1;
   const ordered = found.toSorted((a, b) => side * compareTuples(a, b, keys));
@@ -154,15 +154,15 @@ function isInRange(tuple: readonly Value[], range: IndexRange): boolean {
   return true;
 }
 
-/** Whether a value is on the right side of a bound; `side` is 1 for low ones. */
+/** Whether a value is inside a bound; `side` is 1 for lower bounds. */
 function isAbove(value: Value, bound: Bound | undefined, side: 1 | -1): boolean {
   if (bound === undefined) return true;
-  // MISSING is the greatest of all.
+  // MISSING is the greatest value.
   const compared = bound.value === undefined ? -1 : compareValues(value, bound.value);
   return compared === 0 ? bound.isIncluded : compared * side > 0;
 }
 
-/** What the value at each path is in all documents that the rule allows: one of these. */
+/** The possible values at each path in allowed documents. */
 export function knownValuesOf({ paths, tuples }: RuleKey): readonly KnownValues[] {
   return paths.map((path, place) => {
     const values: Value[] = [];

@@ -1,11 +1,11 @@
 /**
- * Access: the way to the documents of one term, chosen from what conditions and order ask for and
- * from the indexes that there are.
+ * Access: access path to the documents of one FROM term, chosen from its conditions, its order and
+ * the existing indexes.
  *
- * Whatever the way, the rows are the same and in the same order: that of the ids, or that of ORDER BY.
- * So a way can be slow, but never wrong. The choice goes by rules: more keys that are known, then a
- * range, then an order that saves the sorting. How many documents a way finds is only known when
- * it is walked; who walks it turns back when it finds too many (run/index-walk.ts).
+ * Every path gives the same rows in the same order: that of ids, or that of ORDER BY. So a path can
+ * be slow but never wrong. The choice follows rules: more known keys first, then a range, then an
+ * order that saves a sort. The number of documents of a path is known only during the read, which
+ * falls back to a scan when there are too many (run/index-walk.ts).
  */
 
 import type { IndexKey, Path } from "@bigpeer/protocol";
@@ -16,14 +16,14 @@ import { pathOf } from "./reads.ts";
 
 export type Access = ScanAccess | IdsAccess | IndexAccess | UnionAccess | IntersectAccess;
 
-/** The documents in the order of their ids, or of a range of ids. */
+/** Scan of all documents, or of a range of ids, in the order of ids. */
 export interface ScanAccess {
   readonly kind: "scan";
   readonly bounds?: readonly RangeTest[];
   readonly isReversed?: boolean;
 }
 
-/** Ids that are known before a row is read. USE IDS gives a row for each, also for repeated ones. */
+/** Ids known before a row is read. USE IDS gives a row for each, also for repeated ones. */
 export interface IdsAccess {
   readonly kind: "ids";
   readonly ids: NamedIds;
@@ -36,20 +36,20 @@ export type NamedIds = Extract<Use, { kind: "ids" | "id_list" }>;
 export interface IndexAccess {
   readonly kind: "index";
   readonly index: IndexDefinition;
-  /** What the first keys must be. */
+  /** Tests of the first keys. */
   readonly points: readonly PointTest[];
-  /** What the key after them must be. */
+  /** Tests of the key after them. */
   readonly bounds: readonly RangeTest[];
-  /** Whether the entries hold all that is read of the documents. */
+  /** Whether the entries contain every field that is read (covering index). */
   readonly isCovering: boolean;
-  /** How entries are walked for ORDER BY; undefined where the order is that of the ids. */
+  /** How entries are read for ORDER BY; undefined where the order is that of ids. */
   readonly walk: Walk | undefined;
-  /** Whether rows come in the order that was wished for: by the walk, or because it is that of ids. */
+  /** Whether rows come in the order of ORDER BY: by the walk, or because it is that of ids. */
   readonly isOrdered: boolean;
 }
 
 export interface Walk {
-  /** What the entries are in order by, apart from ids. */
+  /** The order of the entries, apart from ids. */
   readonly order: readonly OrderPath[];
   readonly isReversed: boolean;
   /** Entries that agree in so many keys are equal for ORDER BY. */
@@ -58,21 +58,21 @@ export interface Walk {
   readonly areIdsDescending: boolean;
 }
 
-/** What any of the ways finds. */
+/** Documents that any of the paths finds. */
 export interface UnionAccess {
   readonly kind: "union";
   readonly arms: readonly Access[];
 }
 
-/** What all of the ways find. */
+/** Documents that all of the paths find. */
 export interface IntersectAccess {
   readonly kind: "intersect";
   readonly arms: readonly IndexAccess[];
 }
 
-/** What the statement wants of the rows of a term, apart from its conditions. */
+/** What a statement wants of the rows of a term, apart from its conditions. */
 export interface Wish {
-  /** The order, when it is one of paths of the first term. */
+  /** ORDER BY, if it consists of paths of the first term. */
   readonly order: readonly OrderPath[] | undefined;
   /** Whether a part of the rows may be enough. */
   readonly hasLimit: boolean;
@@ -85,14 +85,14 @@ export interface OrderPath {
 
 export interface Chosen {
   readonly access: Access;
-  /** Whether rows come in the order that was wished for. */
+  /** Whether rows come in the wanted order. */
   readonly isOrdered: boolean;
 }
 
-/** What a term lets choose from. */
+/** The properties of a term that the choice depends on. */
 export interface AccessTerm {
   readonly probe: Probe | undefined;
-  /** What is read of its documents; undefined for the whole of them. */
+  /** The paths that are read of its documents; undefined for whole documents. */
   readonly reads: readonly Path[] | undefined;
   /** The names of the indexes that may be used; undefined for all. */
   readonly hint: readonly string[] | undefined;
@@ -101,8 +101,8 @@ export interface AccessTerm {
 export const SCAN: ScanAccess = { kind: "scan" };
 
 /**
- * ORDER BY as paths of one term; undefined when it is more than that, or asks for nothing.
- * `isAlone`: no other term gives a document several rows.
+ * ORDER BY as paths of one term; undefined if it has other expressions or is empty. `isAlone`: no
+ * other term gives a document several rows.
  */
 export function orderPaths(
   order: readonly OrderTerm[],
@@ -113,12 +113,12 @@ export function orderPaths(
   let isDecided = false;
   for (const { expression, isDescending, nulls } of order) {
     const path = pathOf(expression, slot);
-    // Null and MISSING are the greatest of all values in an index.
+    // Null and MISSING are the greatest values in an index.
     const isNatural = nulls === undefined || (nulls === "first") === isDescending;
     if (path === undefined || !(isNatural || isDecided)) return undefined;
     if (isDecided) continue;
     paths.push({ path, isDescending });
-    // Ids differ: what else is of the document decides nothing behind them.
+    // Ids are unique: a field of the document after an id decides nothing.
     isDecided = isIdPath(path);
     if (isDecided && isAlone) break;
   }
@@ -132,7 +132,7 @@ export function chooseAccess(
 ): Chosen {
   const [first] = wish.order ?? [];
   if (first !== undefined && isIdPath(first.path) && !first.isDescending) {
-    // The order of rows whatever the way.
+    // The order of rows on every path.
     const { access } = chooseAccess(term, { ...wish, order: undefined }, indexes);
     return { access, isOrdered: true };
   }
@@ -145,7 +145,7 @@ export function chooseAccess(
   );
 }
 
-/** Those that are complete, and of them those that were asked for, if there are any. */
+/** Complete indexes; of these the hinted ones, if there are any. */
 function usableIndexes(
   indexes: readonly IndexDefinition[],
   hint: readonly string[] | undefined,
@@ -156,7 +156,7 @@ function usableIndexes(
   return asked.length > 0 || hint.length === 0 ? asked : complete;
 }
 
-/** The best way that a condition opens. */
+/** The best path that serves a condition. */
 function chooseFiltering(
   term: AccessTerm,
   wish: Wish,
@@ -167,7 +167,7 @@ function chooseFiltering(
   const tests = testsOf(probe);
   const found: IndexAccess[] = [];
   for (const index of indexes) {
-    // Without a test of its first key it opens no way. There may be many indexes and conditions.
+    // An index needs a test of its first key. There may be many indexes and conditions.
     if (!tests.has(pathName(index.keys[0]?.path ?? []))) continue;
     const access = matchIndex(index, tests, { term, wish });
     if (isUseful(access)) found.push(access);
@@ -186,22 +186,22 @@ function isUseful({ points, bounds }: IndexAccess): boolean {
   return points.length > 0 || bounds.length > 0;
 }
 
-/** Of two that do as much the one with fewer keys. */
+/** Of two equal ones the index with fewer keys ranks higher. */
 function rankOf(access: IndexAccess): number {
   return meritOf(access) - access.index.keys.length / 1024;
 }
 
-/** The more of what is asked for an index does, the higher. */
+/** Higher the more an index contributes to the statement. */
 export function meritOf({ points, bounds, isOrdered, isCovering }: IndexAccess): number {
   const order = isOrdered ? 2 : 0;
   const range = bounds.length > 0 ? 4 : 0;
   return 8 * points.length + range + order + (isCovering ? 1 : 0);
 }
 
-/** Ways that are walked together at most. */
+/** Limit on the paths of an intersection. */
 const ARMS_MAX = 3;
 
-/** The best, and others that know of paths that those before do not. */
+/** The best, and others that test paths which those before do not. */
 function intersecting(found: readonly IndexAccess[]): readonly IndexAccess[] {
   const known = new Set<string>();
   const arms: IndexAccess[] = [];
@@ -220,7 +220,7 @@ function usedPaths({ index, points, bounds }: IndexAccess): string[] {
   return index.keys.slice(0, count).map(({ path }) => pathName(path));
 }
 
-/** Each side of an OR by its own way. */
+/** A path of its own for each side of an OR. */
 function chooseUnion(probe: Probe, indexes: readonly IndexDefinition[]): Chosen | undefined {
   const choices = probe.kind === "all" ? probe.parts : [probe];
   for (const choice of choices) {
@@ -243,7 +243,7 @@ function armOf(probe: Probe, indexes: readonly IndexDefinition[]): Access | unde
   return access.kind === "scan" && access.bounds === undefined ? undefined : access;
 }
 
-/** The documents of ids that a condition names. */
+/** The ids that a condition names. */
 export function idsAccess(probe: Probe | undefined): IdsAccess | undefined {
   if (probe === undefined) return undefined;
   for (const test of testsOf(probe).get(ID_NAME) ?? []) {
@@ -264,14 +264,14 @@ function scanOf({ probe }: Pick<AccessTerm, "probe">): ScanAccess {
   return bounds.length === 0 ? SCAN : { kind: "scan", bounds };
 }
 
-/** ORDER BY _id DESC is the order of a scan from its end. */
+/** ORDER BY _id DESC is a reverse scan. */
 function reversedScan(term: AccessTerm, { order }: Wish): Chosen | undefined {
   const [first] = order ?? [];
   if (first === undefined || !isIdPath(first.path)) return undefined;
   return { access: { ...scanOf(term), isReversed: true }, isOrdered: true };
 }
 
-/** An index that is walked only for its order: worth it where the rest of it is not needed. */
+/** An index used only for its order: worth it with LIMIT or as a covering index. */
 function chooseOrdering(
   term: AccessTerm,
   wish: Wish,
@@ -291,7 +291,7 @@ type Tests = ReadonlyMap<string, readonly Test[]>;
 
 const NO_TESTS: Tests = new Map();
 
-/** The tests that must all hold, by the names of their paths. */
+/** The tests that must all hold, by the name of their path. */
 function testsOf(probe: Probe): Tests {
   const tests = new Map<string, Test[]>();
   const parts = probe.kind === "all" ? probe.parts : [probe];
@@ -310,7 +310,7 @@ interface Asked {
   readonly wish: Wish;
 }
 
-/** What an index can do: points for its first keys, a range of the next, an order. */
+/** What an index contributes: points for its first keys, a range of the next, an order. */
 function matchIndex(index: IndexDefinition, tests: Tests, { term, wish }: Asked): IndexAccess {
   const points: PointTest[] = [];
   for (const { path } of index.keys) {
@@ -325,7 +325,7 @@ function matchIndex(index: IndexDefinition, tests: Tests, { term, wish }: Asked)
   return { kind: "index", index, points, bounds, isCovering, ...ordering };
 }
 
-/** One value before a list of them. */
+/** A single value before a list. */
 function comparePoints(a: PointTest, b: PointTest): number {
   return (a.kind === "member" ? 1 : 0) - (b.kind === "member" ? 1 : 0);
 }
@@ -344,14 +344,14 @@ type Ordering = Pick<IndexAccess, "walk" | "isOrdered">;
 
 const NO_ORDER: Ordering = { walk: undefined, isOrdered: false };
 
-/** How an index is walked so that its entries come in an order, if that can be. */
+/** How to read an index so that its entries come in the wanted order, if possible. */
 function orderingOf(
   keys: readonly IndexKey[],
   points: readonly PointTest[],
   order: readonly OrderPath[] | undefined,
 ): Ordering {
   if (order === undefined || points.some(({ kind }) => kind === "member")) return NO_ORDER;
-  // What is the same in all rows decides nothing about their order.
+  // A value that is the same in all rows does not affect their order.
   const fixed = new Set(keys.slice(0, points.length).map(({ path }) => pathName(path)));
   const terms = order.filter(({ path }) => !fixed.has(pathName(path)));
   const last = terms.at(-1);
@@ -360,7 +360,7 @@ function orderingOf(
   const areIdsDescending = id?.isDescending === true;
   if (asked.length === 0) {
     if (!areIdsDescending) return { walk: undefined, isOrdered: true };
-    // All entries would have to be at hand before the first row.
+    // All entries would be needed before the first row.
     if (points.length < keys.length) return NO_ORDER;
   }
   let isReversed: boolean | undefined;

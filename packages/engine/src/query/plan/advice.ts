@@ -1,8 +1,8 @@
 /**
- * Advice: the index that would help a statement.
+ * adviseTerm: suggests an index that would make a statement faster.
  *
- * Keys stand in the order in which an index can use them: what is known, then what rows are ordered by,
- * then what is bounded. An index is advised when it would be chosen over all that there are.
+ * Keys are listed in the order in which an index can use them: equality, then order, then range. An
+ * index is suggested only if it would be chosen over all existing ones.
  */
 
 import { INDEX_KEYS_MAX, type IndexKey, NAME_SIZE_MAX, type Path } from "@bigpeer/protocol";
@@ -19,7 +19,7 @@ import {
 import type { QueryPlan, SourcePlan } from "./plan.ts";
 import { isPointTest, type Probe, type ProbeTerm } from "./probe.ts";
 
-/** A term of a statement that an index could help. */
+/** A FROM term that an index could help. */
 export interface AdvisedTerm {
   readonly source: SourcePlan;
   readonly wish: Wish;
@@ -33,12 +33,12 @@ export interface SuggestedIndex {
 }
 
 export interface TermAdvice {
-  /** Those that the term uses as it is. */
+  /** The indexes that the term uses already. */
   readonly existing: readonly IndexDefinition[];
   readonly suggested: readonly SuggestedIndex[];
 }
 
-/** The terms of a query that read a collection and do not name their ids. */
+/** The terms of a query that read a collection and name no ids. */
 export function advisedTerms(plan: QueryPlan): AdvisedTerm[] {
   const selects = plan.kind === "select" ? [plan] : plan.arms;
   return selects.flatMap(({ rows }) => {
@@ -66,7 +66,7 @@ export function adviseTerm(
   if (collection.kind !== "stored") return { existing, suggested: [] };
   const suggested: SuggestedIndex[] = [];
   for (const probe of partsOf(source.probe)) {
-    // Of an order only one index can be walked: not when several are read for one term.
+    // Only one index can serve an order: not when several are read for one term.
     const partWish = probe === source.probe ? wish : NO_WISH;
     const index = suggestion(collection.name, probe, partWish);
     if (index !== undefined && isBetter(index, { source, probe, wish: partWish }, indexes))
@@ -75,7 +75,7 @@ export function adviseTerm(
   return { existing, suggested };
 }
 
-/** Each side of an OR is found by itself. */
+/** Each side of an OR is looked up separately. */
 function partsOf(probe: Probe | undefined): readonly (Probe | undefined)[] {
   return probe?.kind === "any" ? probe.parts : [probe];
 }
@@ -98,7 +98,7 @@ function suggestion(
   const fixed = new Set(points.map((path) => JSON.stringify(path)));
   const isFixed = (path: Path): boolean => fixed.has(JSON.stringify(path));
   const ordered = order.filter(({ path }) => !isIdPath(path) && !isFixed(path));
-  // An order alone saves nothing where all rows are wanted.
+  // An order alone saves nothing if all rows are wanted.
   const isFiltering = points.length > 0 || ranges.length > 0;
   const walked = isFiltering || hasLimit ? ordered : [];
   const bounded = ranges.filter((path) => !walked.some((each) => isSamePath(each.path, path)));
@@ -111,7 +111,7 @@ function suggestion(
 
 function nameOf(collection: string, keys: readonly IndexKey[]): string {
   const name = ["adv", collection, ...keys.map(({ path }) => path.join("_"))].join("_");
-  // A pair that is cut in two is no text.
+  // Cutting a surrogate pair leaves malformed text.
   return name.length <= NAME_SIZE_MAX ? name : name.slice(0, NAME_SIZE_MAX).toWellFormed();
 }
 
@@ -168,14 +168,14 @@ interface Better {
   readonly wish: Wish;
 }
 
-/** Whether it would be used, and does more than all that are there. */
+/** Whether it would be used and contributes more than every existing index. */
 function isBetter(
   { collection, name, keys }: SuggestedIndex,
   { source, probe, wish }: Better,
   indexes: readonly IndexDefinition[],
 ): boolean {
   const candidate: IndexDefinition = { collection, name, keys, number: 0 };
-  // What it covers is no merit: it was not made for that.
+  // Covering counts for nothing: the suggestion is not made for it.
   const term = { ...source, probe, reads: undefined };
   const meritWith = (known: readonly IndexDefinition[]): number =>
     bestMerit(chooseAccess(term, wish, known).access);

@@ -1,5 +1,5 @@
 /**
- * Collections in a statement: what a name with its namespace stands for, and whether it may be used so.
+ * resolveCollection: resolves a collection name with its namespace, and checks its use.
  */
 
 import { assert, NAME_SIZE_MAX } from "@bigpeer/protocol";
@@ -16,10 +16,10 @@ export type ResolvedCollection =
   | { readonly kind: "stored"; readonly name: string }
   | { readonly kind: "system"; readonly collection: SystemCollection };
 
-/** `write`: everything that changes documents or indexes, but DELETE. */
+/** `write`: everything that changes documents or indexes, except DELETE. */
 export type CollectionPurpose = "read" | "write" | "delete";
 
-/** What a collection in a statement stands for; throws when it may not be used so. */
+/** Resolves a collection; throws if it may not be used for the purpose. */
 export function resolveCollection(
   ref: CollectionRef,
   purpose: CollectionPurpose,
@@ -43,7 +43,7 @@ export function resolveCollection(
   return { kind: "system", collection };
 }
 
-/** A name that no collection can have: the storage has no key for it. */
+/** Refuses a name that no collection can have, since the storage has no key for it. */
 function checkStoredName({ name, at }: CollectionRef, purpose: CollectionPurpose): void {
   if (name !== "" && name.length <= NAME_SIZE_MAX && name.isWellFormed()) return;
   const message =
@@ -53,7 +53,7 @@ function checkStoredName({ name, at }: CollectionRef, purpose: CollectionPurpose
   throw new Fault(purpose === "read" ? "query.store" : "query.evaluation", message, at);
 }
 
-/** The name of a collection that is kept in the store; nothing else can be written to. */
+/** The name of a stored collection; nothing else can be written to. */
 export function storedName(ref: CollectionRef): string {
   const resolved = resolveCollection(ref, "write");
   assert(resolved.kind === "stored", "only what is stored can be written to");

@@ -1,6 +1,6 @@
 /**
- * Directives: hints of a statement in JSON, in a comment that begins with a plus, or behind a term
- * after USE DIRECTIVES.
+ * Directives: optimizer hints of a statement in JSON, in a comment that begins with a plus or after
+ * USE DIRECTIVES of a term.
  */
 
 import { isArray, isObject, PeerError, parseJson, type ValueObject } from "@bigpeer/protocol";
@@ -8,7 +8,7 @@ import { DIRECTIVE_LENGTH_MAX, JOINS_LIMIT, JOINS_MAX } from "../../limits.ts";
 import { semanticFault } from "../fault.ts";
 import type { Use } from "../syntax/tree.ts";
 
-/** Directives that are not known are for other engines; those that are known must make sense. */
+/** Ignores unknown directives, which are for other engines; known ones must be valid. */
 export function joinsMaxOf(directives: readonly string[]): number {
   let joinsMax = JOINS_MAX;
   for (const text of directives) {
@@ -22,7 +22,7 @@ export function joinsMaxOf(directives: readonly string[]): number {
   return joinsMax;
 }
 
-/** The indexes that a term may use: none of them for an empty list, all when undefined. */
+/** The indexes that a term may use: none for an empty list, all if undefined. */
 export function indexHintOf(use: Use | undefined): readonly string[] | undefined {
   if (use?.kind === "index") return use.names.filter((name) => name !== "");
   if (use?.kind !== "directives") return undefined;

@@ -1,5 +1,5 @@
 /**
- * EXPLAIN of the way to the documents of one term.
+ * explainAccess: describes the access path of one FROM term, for EXPLAIN.
  */
 
 import { unreachable, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -12,7 +12,7 @@ export function operator(name: string, details: ValueObject): ValueObject {
   return { "#operator": name, ...details };
 }
 
-/** `where` says which collection it is about. */
+/** `where` names the collection. */
 export function explainAccess(access: Access, where: ValueObject): ValueObject {
   switch (access.kind) {
     case "scan": {
@@ -66,7 +66,7 @@ function explainPoint(point: PointTest): ValueObject {
   }
 }
 
-/** Several bounds of one side are told as a list. */
+/** Several bounds of one side are shown as a list. */
 function explainBounds(tests: readonly RangeTest[]): ValueObject {
   const low: ValueObject[] = [];
   const high: ValueObject[] = [];

@@ -1,8 +1,7 @@
 /**
- * EXPLAIN: a plan as rows for people. Operators stand in the order in which a row passes them.
+ * EXPLAIN: describes a plan as rows for people, operators in the order in which a row passes them.
  *
- * A plan says only what a way to the documents may be chosen by; which one it is depends on the
- * indexes, so whoever asks brings the choice along.
+ * A plan has no access paths, since they depend on the indexes: the caller passes the choice.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -23,17 +22,17 @@ import type {
 } from "./plan.ts";
 import { countedOf } from "./plan.ts";
 
-/** What is known beside the plan. */
+/** Information that is not in the plan. */
 export interface Explaining {
-  /** The way to the documents of a term. */
+  /** The access path of a term. */
   readonly choose: (source: SourcePlan, wish: Wish) => Chosen;
-  /** What an operator did, by the part of the plan that it is made of; after the statement ran. */
+  /** Statistics of an operator by its plan node; present after the statement ran. */
   readonly told?: (node: object) => ValueObject | undefined;
-  /** The same for the walk through an index, by its number. */
+  /** The same for an index, by its number. */
   readonly toldEntries?: (index: number) => ValueObject | undefined;
 }
 
-/** The operator, with what it did when that is known. */
+/** The operator, with its statistics if they are known. */
 function withStats(step: ValueObject, stats: ValueObject | undefined): ValueObject {
   return stats === undefined ? step : { ...step, "#stats": stats };
 }
@@ -55,7 +54,7 @@ function explainUnion(plan: UnionPlan, how: Explaining): ValueObject[] {
   return [...steps, ...explainWindow(limit, offset)];
 }
 
-/** The plans of the queries inside of expressions. */
+/** The plans of the subqueries in expressions. */
 function explainSubqueries(
   expressions: readonly (Expression | undefined)[],
   how: Explaining,
@@ -93,14 +92,14 @@ function explainSelect(plan: SelectPlan, how: Explaining): ValueObject[] {
   return steps;
 }
 
-/** The number that the store keeps. */
+/** The document count that the store keeps. */
 export function explainCount(collection: string): ValueObject {
   return operator("countScan", { collection, datasource: "default" });
 }
 
 export interface ExplainedRows {
   readonly steps: ValueObject[];
-  /** Whether rows come in the order that was wished for: then nothing is sorted. */
+  /** Whether rows come in the wanted order: then nothing is sorted. */
   readonly isOrdered: boolean;
 }
 
@@ -117,7 +116,7 @@ export function explainRows(
   return { steps, isOrdered: chosen.isOrdered };
 }
 
-/** The documents of a choice, in their order and window. */
+/** The documents that a write selects, in their order and window. */
 export function explainChoice(choice: ExplainableChoice, how: Explaining): ValueObject[] {
   const { steps, isOrdered } = explainRows(choice.plan, how);
   if (choice.order.length > 0 && !isOrdered) steps.push(explainOrder(choice.order, how));

@@ -1,9 +1,8 @@
 /**
- * Output: what a statement gives back, bound: columns, groups, order.
+ * bindOutput: binds the result of a SELECT or RETURNING: columns, groups, order.
  *
- * The same for SELECT and for RETURNING. Once there is a group, an aggregate or a HAVING, everything
- * that is given back must be made of group keys and aggregates: equal expressions are recognised
- * after binding, so `kind` and `x.kind` are one key.
+ * With a GROUP BY, an aggregate or a HAVING, all results must consist of group keys and aggregates.
+ * Equal expressions are recognised after binding, so `kind` and `x.kind` are one key.
  */
 
 import { TERMS_MAX } from "../../limits.ts";
@@ -45,7 +44,7 @@ export interface Grouping {
   readonly keys: readonly GroupKey[];
   readonly aggregates: readonly BoundAggregate[];
   readonly having: Expression | undefined;
-  /** No GROUP BY: one group, also when there is no row. */
+  /** No GROUP BY: one group, even without a row. */
   readonly isWhole: boolean;
 }
 
@@ -100,7 +99,7 @@ function checkCount(clause: string, terms: readonly Expression[]): void {
   throw new Fault("query.too_large", message, terms[TERMS_MAX]?.at);
 }
 
-/** Everything in terms of group keys and aggregates. */
+/** Expresses everything by group keys and aggregates. */
 function reduceOutput(
   output: Output,
   grouping: Grouping,
@@ -176,7 +175,7 @@ function checkRaw(columns: readonly OutputColumn[], projections: readonly Projec
   throw semanticFault(message, projections[0]?.at);
 }
 
-/** The columns by the names that they were given, and which of them ORDER BY has asked for. */
+/** The columns by their aliases, and which of them ORDER BY uses. */
 class ColumnNames {
   readonly #columns: OutputColumn[];
   readonly #byName = new Map<string, number>();
@@ -192,7 +191,7 @@ class ColumnNames {
     }
   }
 
-  /** A column that is asked for by name reads its value from the slot as well. */
+  /** A column that ORDER BY names also reads its value from the slot. */
   get columns(): readonly OutputColumn[] {
     return this.#columns;
   }
@@ -201,7 +200,7 @@ class ColumnNames {
     return [...this.#shared.values()];
   }
 
-  /** What a name stands for: the slot that will hold the column. */
+  /** Resolves a name to the slot that will hold the column. */
   find(name: string, at: number): Expression | undefined {
     const index = this.#byName.get(name);
     const column = index === undefined ? undefined : this.#columns[index];
@@ -224,8 +223,8 @@ interface OrderNames {
 }
 
 /**
- * ORDER BY sees the names of columns first, before fields and aliases of FROM. Only the `_id` of a
- * document goes before a column of that name.
+ * In ORDER BY, column names take precedence over fields and aliases of FROM. Only the `_id` of a
+ * document takes precedence over a column of that name.
  */
 function bindOrder(
   terms: readonly OrderTerm[],
@@ -246,7 +245,7 @@ function bindOrder(
   }));
 }
 
-/** The field where the document has it, else what the column of that name holds. */
+/** The field if the document has it, else the column of that name. */
 function fieldOr(field: Expression, named: Expression): Expression {
   const { at } = field;
   const when: Expression = { kind: "is", what: "missing", isNegated: true, operand: field, at };
@@ -264,7 +263,7 @@ function reduceColumn(
   return { ...column, expression: reduce(column.expression) };
 }
 
-/** Replaces group keys by their slots; what still reads a document then has no one value. */
+/** Replaces group keys by their slots; a remaining field of a document is ambiguous in a group. */
 function reduceToKeys(expression: Expression, keys: KeysById): Expression {
   const key = keys.find(expression);
   if (key !== undefined) {
@@ -282,7 +281,7 @@ function reduceToKeys(expression: Expression, keys: KeysById): Expression {
   return mapChildren(expression, (child) => reduceToKeys(child, keys));
 }
 
-/** Whether a slot holds a part of the row itself rather than what was computed from it. */
+/** Whether a slot holds a part of the row itself rather than a computed value. */
 function isOfRow(holds: SlotNode["holds"]): boolean {
   return holds === "document" || holds === "element";
 }
@@ -293,17 +292,17 @@ function isNamed(expression: Expression): boolean {
   return root.kind === "name";
 }
 
-/** Columns that a hint names: it is read by people. */
+/** Limit on the columns in a hint, which people read. */
 const HINTED_MAX = 8;
 
-/** Group keys by what they mean: every part of every column is looked for among them. */
+/** Group keys by their meaning: every part of every column is looked up among them. */
 class KeysById {
   readonly #ids = new ExpressionIds();
   readonly #keys = new Map<number, GroupKey>();
   readonly #kinds: ReadonlySet<Expression["kind"]>;
   readonly #ungrouped: readonly Projection[];
 
-  /** With the columns of a statement that has no GROUP BY, for a hint. */
+  /** `ungrouped`: the columns of a statement without GROUP BY, for a hint. */
   constructor(keys: readonly GroupKey[], ungrouped: readonly Projection[]) {
     this.#ungrouped = ungrouped;
     for (const key of keys.toReversed()) this.#keys.set(this.#ids.idOf(key.expression), key);
@@ -315,7 +314,7 @@ class KeysById {
     return this.#keys.get(this.#ids.idOf(expression));
   }
 
-  /** The columns that are paths, as keys of the GROUP BY that is not there. */
+  /** The columns that are paths, as keys of the missing GROUP BY. */
   hint(): string | undefined {
     const paths = this.#ungrouped.slice(0, HINTED_MAX).flatMap((projection) => {
       const isPath = projection.kind === "column" && isNamed(projection.expression);

@@ -1,5 +1,5 @@
 /**
- * Parameters: which ones a statement needs, and the check of those that were given.
+ * Parameters: finds the parameters that a statement needs, and validates the arguments.
  */
 
 import {
@@ -18,7 +18,7 @@ import { eachPart, expressionsOf } from "../syntax/statement-walk.ts";
 import type { Expression, ParameterNode, Statement } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";
 
-/** Checks what came as arguments. `query.arguments` when it is not an object of values. */
+/** Validates the arguments; throws `query.arguments` unless they are an object of values. */
 export function checkArguments(input: unknown): ValueObject {
   if (input === undefined || input === null) return {};
   const args = checked(input);
@@ -41,7 +41,7 @@ function refusal(message: string): PeerError {
   return new PeerError("query.arguments", message);
 }
 
-/** NaN and the infinities are no arguments: JSON has none, so they can only be a mistake. */
+/** NaN and the infinities are not valid: JSON has none, so they can only be a mistake. */
 function isBounded(value: Value): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return true;
@@ -50,13 +50,13 @@ function isBounded(value: Value): boolean {
   return true;
 }
 
-/** Where the first of them stands. Only for whoever is told so: the places are made on the way. */
+/** Position of the first of them. Only for the message: building positions costs. */
 function findUnbounded(value: Value, at: string): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : at;
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return undefined;
   if (isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      // The place is put together only where one stands.
+      // The position is built only where one is found.
       if (isBounded(value[i] as Value)) continue;
       return findUnbounded(value[i] as Value, `${at}[${i}]`);
     }
@@ -78,8 +78,8 @@ export function requireParameters(needed: readonly ParameterNode[], args: ValueO
 }
 
 /**
- * The parameters that must be there before a statement begins. Those on the right sides of SET are
- * asked for only when there is a document to update.
+ * The parameters that must be present before a statement starts. Those on the right sides of SET
+ * are required only when there is a document to update.
  */
 export function parametersOf(statement: Statement): ParameterNode[] {
   return finish(parametersInSteps(statement));

@@ -1,12 +1,11 @@
 /**
- * Plan: how the rows of a statement are found, as inert data that EXPLAIN shows and the executor
- * follows.
+ * Plan: query plan of a statement, as inert data that EXPLAIN shows and the executor follows.
  *
- * A plan depends on the text alone. So it says what a way to the documents may be chosen by (the
- * ids that the statement names, what its conditions say, what it reads, which order it wants), and
- * the way is chosen when the statement runs and the indexes are known (access.ts). Joins: by id
- * where the condition gives one, by equal keys where it holds an equality, else every pair. All
- * conditions are checked again, so a choice can be slow but never wrong.
+ * A plan depends on the text alone. It holds the inputs for the choice of an access path: the ids
+ * that the statement names, its conditions, the fields that it reads and its order. The path is
+ * chosen when the statement runs and the indexes are known (access.ts). A join is by id if its
+ * condition gives one, by hash if it holds an equality, else a nested loop. All conditions are
+ * evaluated again, so a choice can be slow but never wrong.
  */
 
 import type { Types } from "@bigpeer/protocol";
@@ -44,7 +43,7 @@ import {
   type Slots,
 } from "./scope.ts";
 
-/** A query in FROM: its rows take the place of documents. */
+/** A subquery in FROM: its rows take the place of documents. */
 export interface QuerySource {
   readonly kind: "query";
   readonly plan: QueryPlan;
@@ -55,14 +54,14 @@ export interface SourcePlan extends AccessTerm {
   readonly types: Types | undefined;
   readonly alias: string;
   readonly slot: number;
-  /** Ids that the statement names; undefined where the way is chosen when it runs. */
+  /** Ids that the statement names; undefined if the access path is chosen at run time. */
   readonly ids: IdsAccess | undefined;
 }
 
 export type JoinMethod =
-  /** `id` is made of what stands on the left: one lookup for each row. */
+  /** The left side gives `id`: one lookup for each row. */
   | { readonly kind: "by_id"; readonly id: Expression }
-  /** Equal keys on both sides: a table of the right side, or lookups in an index of it. */
+  /** Equal keys on both sides: a hash table of the right side, or lookups in an index of it. */
   | {
       readonly kind: "hash";
       readonly left: readonly Expression[];
@@ -74,7 +73,7 @@ export interface JoinPlan {
   readonly type: "inner" | "left";
   readonly source: SourcePlan;
   readonly method: JoinMethod;
-  /** Conditions on the joined document alone: checked before it is joined. */
+  /** Conditions on the joined document alone, evaluated before the join. */
   readonly filter: readonly Expression[];
   readonly on: Expression;
 }
@@ -82,7 +81,7 @@ export interface JoinPlan {
 /** A row for each element of an array. */
 export interface UnnestPlan {
   readonly type: "unnest";
-  /** Also a row where there is no element. */
+  /** Also a row if there is no element. */
   readonly isOuter: boolean;
   readonly alias: string;
   readonly slot: number;
@@ -96,7 +95,7 @@ export interface RowsPlan {
   readonly wish: Wish;
 }
 
-/** The plan of a SELECT: its rows, what is given back of them, and the window. */
+/** The plan of a SELECT: its rows, its output and its window. */
 export interface SelectPlan extends BoundQuery {
   readonly kind: "select";
   readonly rows: RowsPlan;
@@ -105,16 +104,16 @@ export interface SelectPlan extends BoundQuery {
   readonly isDistinct: boolean;
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
-  /** Places of a frame. */
+  /** Number of slots of a frame. */
   readonly slots: number;
 }
 
 export interface UnionPlan extends BoundQuery {
   readonly kind: "union";
   readonly arms: readonly SelectPlan[];
-  /** The rows of so many arms, the first ones, all differ. */
+  /** Number of leading arms whose rows must be distinct. */
   readonly distinctCount: number;
-  /** Each row stands in the first slot, as documents do. */
+  /** Each row is in the first slot, as documents are. */
   readonly order: readonly OrderTerm[];
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
@@ -123,10 +122,7 @@ export interface UnionPlan extends BoundQuery {
 
 export type QueryPlan = SelectPlan | UnionPlan;
 
-/**
- * The collection all of whose documents a SELECT counts and does nothing else with; undefined when
- * it does more.
- */
+/** The collection whose documents a SELECT counts, if it does nothing else; otherwise undefined. */
 export function countedOf({ rows, output }: SelectPlan): string | undefined {
   const { source, joins, where } = rows;
   const { grouping } = output;
@@ -144,7 +140,7 @@ export function isAlways(where: Expression | undefined): boolean {
 
 export interface RowsClauses {
   readonly from: SourceTerm;
-  /** What is done with the rows of the first term. */
+  /** Use of the rows of the first term. */
   readonly purpose?: CollectionPurpose;
   readonly joins?: readonly (Join | Unnest)[];
   readonly where?: Expression;
@@ -152,10 +148,10 @@ export interface RowsClauses {
 
 export interface RowsOptions {
   readonly joinsMax?: number;
-  /** How queries in FROM are planned; undefined where there can be none. */
+  /** Plans subqueries in FROM; undefined where none are allowed. */
   readonly planSource?: (query: Query) => QueryPlan;
   readonly bindQuery?: BindQuery;
-  /** What stands around the query that the rows are of. */
+  /** The names around the query that the rows belong to. */
   readonly outer?: OuterNames | undefined;
 }
 
@@ -190,7 +186,7 @@ interface Joins {
   readonly joins: readonly (Join | Unnest)[];
 }
 
-/** A RIGHT JOIN is a LEFT JOIN from the other side. */
+/** A RIGHT JOIN is a LEFT JOIN with the sides swapped. */
 function swapRight(clauses: RowsClauses): Joins {
   const [first, ...others] = clauses.joins ?? [];
   const later = others.find(({ type }) => type === "right");
@@ -237,7 +233,7 @@ function checkAlias(alias: string, terms: readonly ScopeTerm[], at: number): voi
   throw semanticFault(`two terms are named ${alias}: give one another alias`, at);
 }
 
-/** It knows nothing of what stands around it. */
+/** A subquery in FROM cannot refer to anything around it. */
 function planQueryTerm({ query, at }: QueryTerm, { planSource }: SourceOptions): QuerySource {
   if (planSource === undefined) throw semanticFault("a SELECT cannot be used here", at);
   const plan = planSource(query);
@@ -288,7 +284,7 @@ function usedIds(use: Use | undefined): IdsAccess | undefined {
   return undefined;
 }
 
-/** What the condition of a statement says of the first term. */
+/** Adds the probe of the WHERE condition to the first term. */
 function withCondition(
   source: SourcePlan,
   where: Expression | undefined,
@@ -301,7 +297,7 @@ function withCondition(
   return { ...source, probe, ids: source.ids ?? idsAccess(probe) };
 }
 
-/** The other side of an equality, one of whose sides is what is looked for. */
+/** The other side of an equality whose one side is wanted. */
 function equalTo(
   condition: Expression,
   isWanted: (side: Expression) => boolean,
@@ -326,7 +322,7 @@ function planJoin(join: Join, scope: Scope, options: RowsOptions): PlannedJoin<J
   const { source, term } = addSource(join.term, scope, { ...options, purpose: "read" });
   const terms = [...scope.terms, term];
   const on = bindExpression(join.on, { ...scope, terms });
-  // What a query in the condition takes may have to wait, which only the condition itself can do.
+  // A subquery may have to pause, which is possible only in the ON condition itself.
   const conditions = conjuncts(on).filter((condition) => !hasSubquery(condition));
   const isOwn = readsOnly(new Set([source.slot]), terms);
   const filter = conditions.filter(isOwn);
@@ -337,7 +333,7 @@ function planJoin(join: Join, scope: Scope, options: RowsOptions): PlannedJoin<J
   return { plan: { type, source: { ...source, probe }, method, filter, on }, term };
 }
 
-/** What the conditions of a join say of the joined document, once there is a left row. */
+/** The probe of the join conditions on the joined document, given a left row. */
 function joinProbe(
   conditions: readonly Expression[],
   { slot, collection }: SourcePlan,
@@ -350,7 +346,7 @@ function joinProbe(
   return parts.length === 0 ? undefined : { kind: "all", parts };
 }
 
-/** Whether of all documents only those of `allowed` are read. Variables do not count. */
+/** Whether an expression reads only the documents of `allowed`. Variables do not count. */
 function readsOnly(
   allowed: ReadonlySet<number>,
   terms: readonly ScopeTerm[],
@@ -392,7 +388,7 @@ function pairOf(
   return isLeft(b) && isRight(a) ? { left: b, right: a } : undefined;
 }
 
-/** Reads the one document and nothing that another expression put into the frame. */
+/** Reads the one document and no other slot. */
 function isOnly(node: Expression, slot: number): boolean {
   return readsSlot(node, (read) => read === slot) && !readsSlot(node, (read) => read !== slot);
 }

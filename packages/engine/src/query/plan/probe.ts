@@ -1,8 +1,8 @@
 /**
- * Probe: what a condition says of one document in a form that an index can answer.
+ * Probe: the part of a condition on one document that an index can answer (sargable predicate).
  *
- * A probe holds for every document for which the condition is true, and perhaps for others: the
- * condition itself is always evaluated, so a probe may say too little but never too much.
+ * A probe holds for every document for which the condition is true, and perhaps for others. The
+ * condition itself is always evaluated, so a probe may be too wide but never too narrow.
  */
 
 import type { Path } from "@bigpeer/protocol";
@@ -22,7 +22,7 @@ export type Probe =
   | { readonly kind: "all"; readonly parts: readonly Probe[] }
   | { readonly kind: "any"; readonly parts: readonly Probe[] };
 
-/** What the value at a path must be. */
+/** A test of the value at a path. */
 export interface ProbeTerm {
   readonly kind: "term";
   readonly path: Path;
@@ -31,7 +31,7 @@ export interface ProbeTerm {
 
 export type Test = PointTest | RangeTest;
 
-/** Values that are known one by one. */
+/** Tests with known single values. */
 export type PointTest =
   | { readonly kind: "equal"; readonly value: Expression }
   | { readonly kind: "member"; readonly list: Expression }
@@ -40,7 +40,7 @@ export type PointTest =
 
 export type RangeTest =
   | { readonly kind: "compare"; readonly operator: OrderOperator; readonly value: Expression }
-  /** Begins as the pattern does. */
+  /** Matches the prefix of the pattern. */
   | { readonly kind: "like"; readonly pattern: Expression; readonly escape?: Expression }
   /** IS NOT MISSING. */
   | { readonly kind: "present" };
@@ -48,9 +48,9 @@ export type RangeTest =
 export type OrderOperator = "<" | "<=" | ">" | ">=";
 
 export interface ProbeOptions {
-  /** The place of the document. */
+  /** The slot of the document. */
   readonly slot: number;
-  /** Whether an expression has one value for all documents, which is known before the first. */
+  /** Whether an expression has one value for all documents, known before the first. */
   readonly isKnown: (node: Expression) => boolean;
 }
 
@@ -58,7 +58,7 @@ export function isPointTest(test: Test): test is PointTest {
   return test.kind !== "compare" && test.kind !== "like" && test.kind !== "present";
 }
 
-/** Undefined when the condition says nothing that an index could answer. */
+/** Undefined when no part of the condition can be answered by an index. */
 export function probeOf(
   condition: Expression | undefined,
   options: ProbeOptions,
@@ -102,7 +102,7 @@ function term(operand: Expression, { slot }: ProbeOptions, test: Test): Probe | 
   return path && { kind: "term", path, test };
 }
 
-/** Every side must be one that an index can answer: a document may be found by any of them. */
+/** An index must be able to answer every side: a document may match any of them. */
 function probeOfChoice(node: BinaryNode, options: ProbeOptions): Probe | undefined {
   const parts: Probe[] = [];
   for (const side of alternatives(node)) {
@@ -114,7 +114,7 @@ function probeOfChoice(node: BinaryNode, options: ProbeOptions): Probe | undefin
   return { kind: "any", parts };
 }
 
-/** The sides of a chain of OR. With a stack of its own: chains may be long. */
+/** The sides of a chain of OR. Uses an explicit stack, since chains may be long. */
 function alternatives(node: BinaryNode): Expression[] {
   const sides: Expression[] = [];
   const waiting: Expression[] = [node];
@@ -179,7 +179,7 @@ function probeOfIs(node: IsNode, options: ProbeOptions): Probe | undefined {
   return what === "missing" ? term(operand, options, { kind: "present" }) : undefined;
 }
 
-/** Whether an expression gives the same each time that it is evaluated. */
+/** Whether an expression gives the same value in each evaluation. */
 export function isSteady(node: Expression): boolean {
   let isSteadyNode = true;
   eachNode(node, (each) => {

@@ -1,13 +1,13 @@
 /**
- * Reads: what a statement reads of the documents of a term, as paths. Whoever gets a document can
- * leave out the rest; an index that has all the paths can stand in for the document.
+ * readsOf: collects the paths that a statement reads of the documents of a term. The store can then
+ * skip other fields, and an index that has all the paths can replace the document.
  */
 
 import type { Path } from "@bigpeer/protocol";
 import type { Expression } from "../syntax/tree.ts";
 import { eachChild } from "../syntax/tree-walk.ts";
 
-/** The path that an expression reads of a document, when it is nothing but a path. */
+/** The path that an expression reads of a document, if the expression is nothing but a path. */
 export function pathOf(node: Expression, slot: number): Path | undefined {
   if (node.kind !== "field") return undefined;
   const names: string[] = [];
@@ -38,14 +38,14 @@ export function readsOf(
   return isWhole ? undefined : [...paths.values()];
 }
 
-/** A query inside reads what it likes of the row around it. */
+/** A subquery may read anything of the row around it. */
 function readsWhole(node: Expression, slot: number): boolean {
   if (node.kind === "slot") return node.holds === "document" && node.slot === slot;
   if (node.kind !== "subquery") return false;
   return node.bound?.imports.some(({ outer }) => outer === slot) ?? false;
 }
 
-/** The fields that the paths begin with; `_id` is no field. */
+/** The first fields of the paths; `_id` is not a field. */
 export function fieldsOf(reads: readonly Path[]): readonly string[] {
   const fields = new Set(reads.map(([first]) => first as string));
   fields.delete("_id");

@@ -1,11 +1,10 @@
 /**
- * Scope: what the names of an expression stand for, and binding: the replacement of names by slots.
+ * Scope: name resolution of expressions; binding replaces each name by a slot.
  *
- * A name is a range variable, else the alias of a FROM term, else a field of the one FROM term.
- * With several terms a field must say whose it is. A query inside of an expression also sees the
- * variables and aliases around it, which go before fields. What binding refuses is wrong for every
- * document: unknown functions, wrong numbers of arguments, aggregates where there is nothing to
- * aggregate.
+ * A name is a range variable, else the alias of a FROM term, else a field of the only FROM term.
+ * With several terms a field must be qualified. A subquery in an expression also sees the variables
+ * and aliases around it, which take precedence over fields. Binding refuses what is wrong for every
+ * document: unknown functions, wrong numbers of arguments, aggregates where they are not allowed.
  */
 
 import { type Fault, semanticFault } from "../fault.ts";
@@ -31,19 +30,19 @@ import { nameHint, quoteName } from "../unknown-name.ts";
 export interface ScopeTerm {
   readonly alias: string;
   readonly slot: number;
-  /** Every name is a field of its documents, also one that is spelt as the alias. */
+  /** Every name is a field of its documents, even one that equals the alias. */
   readonly isUnnamed?: boolean;
-  /** An element of UNNEST: a value of any kind, whose fields are written with the alias. */
+  /** An element of UNNEST: a value of any type, whose fields are qualified with the alias. */
   readonly isElement?: boolean;
 }
 
-/** An aggregate of a statement, and the slot that holds its result. */
+/** An aggregate of a statement, and the slot of its result. */
 export interface BoundAggregate {
   readonly call: CallNode;
   readonly slot: number;
 }
 
-/** Hands out the places of a frame. */
+/** Allocates the slots of a frame. */
 export class Slots {
   #next = 0;
 
@@ -78,14 +77,14 @@ export class Aggregates {
   }
 }
 
-/** Plans a query that stands inside of the scope. */
+/** Plans a subquery inside the scope. */
 export type BindQuery = (
   query: Query,
   purpose: SubqueryNode["purpose"],
   around: Scope,
 ) => BoundQuery;
 
-/** What a query inside of an expression reads of the row around it, and where it keeps that. */
+/** The values of the outer row that a subquery in an expression reads, with their slots. */
 export class OuterNames {
   readonly #around: Scope;
   readonly #slots: Slots;
@@ -100,7 +99,7 @@ export class OuterNames {
     return [...this.#imports.values()];
   }
 
-  /** Whether all that an expression reads is known before the first row. */
+  /** Whether everything that an expression reads is known before the first row. */
   isKnown(node: Expression): boolean {
     const known = new Set(this.imports.map(({ inner }) => inner));
     return !readsSlot(node, (slot) => !known.has(slot));
@@ -120,17 +119,17 @@ export interface Scope {
   readonly slots: Slots;
   readonly terms: readonly ScopeTerm[];
   readonly variables: readonly ScopeTerm[];
-  /** Where aggregates are allowed. */
+  /** Present where aggregates are allowed. */
   readonly aggregates?: Aggregates;
-  /** What a name stands for before anything else is tried: the aliases of ORDER BY. */
+  /** Resolves a name before all else: the aliases in ORDER BY. */
   readonly resolve?: (node: NameNode) => Expression | undefined;
-  /** Undefined where no query can be. */
+  /** Undefined where subqueries are not allowed. */
   readonly bindQuery?: BindQuery;
-  /** Only inside of a query that stands in an expression. */
+  /** Present only inside a subquery of an expression. */
   readonly outer?: OuterNames | undefined;
 }
 
-/** The scope of an expression that may read no document. */
+/** The scope of an expression that may not read documents. */
 export function constantScope(slots: Slots = new Slots()): Scope {
   return { slots, terms: [], variables: [] };
 }
@@ -167,7 +166,7 @@ function findTerm(name: string, { terms }: Scope): ScopeTerm | undefined {
   return terms.find(({ alias, isUnnamed }) => alias === name && isUnnamed !== true);
 }
 
-/** What a name stands for by itself, in a scope or around it. */
+/** Resolves a name as a variable or alias, in a scope or around it. */
 function findNamed(node: NameNode, scope: Scope): SlotNode | undefined {
   const { name, at } = node;
   const variable = scope.variables.find(({ alias }) => alias === name);
@@ -176,7 +175,7 @@ function findNamed(node: NameNode, scope: Scope): SlotNode | undefined {
   return term === undefined ? scope.outer?.find(node) : termNode(term, at);
 }
 
-/** A name as a FROM term or a field of it. */
+/** Resolves a name as a FROM term or a field of it. */
 export function bindField(node: NameNode, scope: Scope): Expression {
   const { name, at } = node;
   const term = findTerm(name, scope);
@@ -192,7 +191,7 @@ export function bindField(node: NameNode, scope: Scope): Expression {
     );
   if (others.length === 0) return fieldNode(only, name, at);
   if (name !== "_id") throw ambiguous(name, terms, at);
-  // The id of a joined row is the ids of all that it was joined from.
+  // The id of a joined row consists of the ids of all joined documents.
   const entries = terms.map((each) => ({
     key: { kind: "literal" as const, value: each.alias, at },
     value: fieldNode(each, "_id", at),
@@ -241,14 +240,14 @@ function bindAggregate(node: CallNode, scope: Scope): Expression {
   else if (node.name !== "count") {
     throw semanticFault(`${node.name} expects an expression, found *`, node.at);
   }
-  // Names of columns mean aggregates themselves; inside one they would go round in a circle.
+  // Column names may stand for aggregates; inside an aggregate they would be circular.
   const { aggregates: _, resolve: __, ...inner } = scope;
   const args = node.args.map((arg) => bindExpression(arg, inner));
   for (const arg of args) refuseVariables(arg, new Set(scope.variables.map(({ slot }) => slot)));
   return aggregates.add({ ...node, args });
 }
 
-/** While rows are aggregated there is no loop around: its variable has no value. */
+/** An aggregate is computed outside of the loop, where its variable has no value. */
 function refuseVariables(arg: Expression, slots: ReadonlySet<number>): void {
   eachNode(arg, (node) => {
     if (node.kind === "slot" && slots.has(node.slot)) {
@@ -293,7 +292,7 @@ function bindComprehension(node: ComprehensionNode, scope: Scope): Expression {
   };
 }
 
-/** The variables of a binding get slots, which only its own expressions see. */
+/** The variables of a binding get slots that only its own expressions see. */
 function bindBinding(binding: Binding, scope: Scope): { binding: Binding; inner: Scope } {
   const source = bindExpression(binding.source, scope);
   const value: ScopeTerm = { alias: binding.value, slot: scope.slots.take() };

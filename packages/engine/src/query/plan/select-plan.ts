@@ -1,8 +1,8 @@
 /**
- * Plans of queries: SELECT, UNION, and those inside of other statements.
+ * planQuery: plans SELECT and UNION, including subqueries of other statements.
  *
- * Each SELECT has a frame of its own. What one inside of an expression reads of the row around it is
- * copied into its frame before it runs. One in FROM reads nothing of what stands around it.
+ * Each SELECT has a frame of its own. What a subquery in an expression reads of the outer row is
+ * copied into its frame before it runs. A subquery in FROM reads nothing of the outer row.
  */
 
 import { assert } from "@bigpeer/protocol";
@@ -27,14 +27,14 @@ import {
 } from "./scope.ts";
 import { rowsForOutput } from "./wish.ts";
 
-/** `around`: the scope of the expression that the query stands in. */
+/** `around`: the scope of the expression that contains the query. */
 export function planQuery(query: Query, joinsMax?: number, around?: Scope): QueryPlan {
   return query.kind === "select"
     ? planSelect(query, joinsMax, around)
     : planUnion(query, joinsMax, around);
 }
 
-/** How queries inside of a statement are planned. */
+/** How the subqueries of a statement are planned. */
 export function queryOptions(
   joinsMax?: number,
 ): Required<Pick<RowsOptions, "planSource" | "bindQuery">> {
@@ -80,7 +80,7 @@ function planUnion(
   const slots = new Slots();
   const slot = slots.take();
   assert(slot === 0, "the row in the first slot");
-  // Names are those of the columns of the rows.
+  // Names refer to the columns of the rows.
   const terms: ScopeTerm[] = [{ alias: "", slot, isUnnamed: true }];
   const scope: Scope = { slots, terms, variables: [] };
   const order = orderBy.map((term) => ({
@@ -99,13 +99,13 @@ function planUnion(
   };
 }
 
-/** A UNION without ALL concerns all that stands before it. */
+/** A UNION without ALL applies to all arms before it. */
 function distinctCountOf(others: UnionStatement["others"]): number {
   const last = others.findLastIndex(({ isAll }) => !isAll);
   return last < 0 ? 0 : last + 2;
 }
 
-/** One value in each row, so that it is clear what is looked for among them. */
+/** Requires one column, so that it is clear what IN compares with. */
 function checkMembers(plan: QueryPlan, query: Query): void {
   const outputs = plan.kind === "select" ? [plan.output] : plan.arms.map(({ output }) => output);
   const isRaw = outputs[0]?.isRaw;
@@ -117,7 +117,7 @@ function isOneColumn({ columns }: Output): boolean {
   return columns.length === 1 && columns[0]?.kind === "column";
 }
 
-/** Binds a clause that may read no document. */
+/** Binds a clause that may not read documents. */
 export function bindConstant(node: Expression | undefined): Expression | undefined {
   return node && bindExpression(node, constantScope());
 }

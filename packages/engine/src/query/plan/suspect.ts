@@ -1,8 +1,8 @@
 /**
- * Suspects: the parts of a condition that leave an answer empty when they are written by mistake.
+ * Suspects: parts of a condition that, if written by mistake, leave a result empty.
  *
- * They are found in the bound condition alone, so they are known when a statement is prepared. Whether
- * one was a mistake shows when the statement has run and no row has matched (run/lookout.ts).
+ * They are found in the bound condition when a statement is prepared. Whether one is a mistake is
+ * known after the statement has run without a matching row (run/lookout.ts).
  */
 
 import type { BinaryNode, Expression, FieldNode, InNode } from "../syntax/tree.ts";
@@ -13,24 +13,24 @@ import type { RowsPlan } from "./plan.ts";
 export interface FieldSuspect {
   readonly slot: number;
   readonly name: string;
-  /** `value`: it stands where a value is expected; `either`: it is compared with another field. */
+  /** `value`: used where a value is expected; `either`: compared with another field. */
   readonly role: "field" | "value" | "either";
   readonly at: number;
 }
 
-/** `IN (:name)`: a list with one parameter in it. */
+/** `IN (:name)`: a list with a single parameter. */
 export interface ListSuspect {
   readonly parameter: string;
   readonly at: number;
 }
 
-/** A text that is compared with constants: the same for every document. */
+/** A text compared with constants: the result is the same for every document. */
 export interface TextSuspect {
   readonly text: string;
   readonly at: number;
 }
 
-/** `||` where a condition is combined: it joins texts. By the offsets of its operands. */
+/** `||` between conditions, where it concatenates texts. By the offsets of its operands. */
 export interface JoinSuspect {
   readonly left: number;
   readonly right: number;
@@ -45,7 +45,7 @@ export interface Suspects {
   readonly collections: ReadonlyMap<number, string>;
 }
 
-/** Suspects of one condition: more hints than an answer lists help nobody. */
+/** Limit on the suspects of one condition: an answer lists few hints. */
 const SUSPECTS_MAX = 16;
 
 const COMPARISONS: ReadonlySet<string> = new Set(["=", "!=", "<", "<=", ">", ">="]);
@@ -103,7 +103,7 @@ class Finder {
     }
   }
 
-  /** A condition, or one of those that AND, OR and NOT combine. */
+  /** A condition, or an operand of AND, OR or NOT. */
   combine(node: Expression): void {
     if (node.kind === "unary") this.combine(node.operand);
     else if (node.kind === "like") this.#combineLast(node.operand);
@@ -116,7 +116,7 @@ class Finder {
     }
   }
 
-  /** `a = 1 || b = 2` is `(a = (1 || b)) = 2`: here is what stands before the last sign. */
+  /** `a = 1 || b = 2` is `(a = (1 || b)) = 2`: finds the `||` before the last operator. */
   #combineLast(node: Expression): void {
     const isComparison = node.kind === "binary" && COMPARISONS.has(node.operator);
     const last = isComparison ? node.right : node.kind === "like" ? node.pattern : undefined;
@@ -163,7 +163,7 @@ class Finder {
     this.fields.push({ slot, name, role, at });
   }
 
-  /** The slot of the documents whose top-level field it is. */
+  /** The slot of the documents that have the top-level field. */
   #slotOf(node: Expression): number | undefined {
     if (node.kind !== "field" || node.of.kind !== "slot") return undefined;
     const { slot, holds } = node.of;

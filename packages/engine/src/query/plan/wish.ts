@@ -1,6 +1,6 @@
 /**
- * What the rest of a statement wants of its rows: which parts of the documents, in which order, and
- * whether a part of them may be enough.
+ * rowsForOutput: adds to a plan what the rest of the statement wants of its rows: which fields, in
+ * which order, and whether a part of the rows may be enough.
  */
 
 import type { Expression, OrderTerm } from "../syntax/tree.ts";
@@ -17,7 +17,7 @@ export function rowsForOutput(rows: RowsPlan, output: Output, hasLimit: boolean)
   return withReads({ ...rows, wish }, isWhole ? undefined : expressions);
 }
 
-/** The rows of a choice: of the documents all is wanted, or nothing but their ids. */
+/** The rows that a write selects: whole documents, or only their ids. */
 export function rowsForChoice(
   rows: RowsPlan,
   order: readonly OrderTerm[],
@@ -33,7 +33,7 @@ function wishOf(order: readonly OrderTerm[], hasLimit: boolean, rows: RowsPlan):
   return { order: orderPaths(order, source.slot, joins.length === 0), hasLimit };
 }
 
-/** `expressions`: all that read documents; undefined when they are read as a whole. */
+/** `expressions`: all that read documents; undefined when documents are read as a whole. */
 function withReads(
   rows: RowsPlan,
   expressions: readonly (Expression | undefined)[] | undefined,
@@ -53,7 +53,7 @@ function expressionsOf({ where, joins }: RowsPlan): (Expression | undefined)[] {
   return [where, ...joins.map(conditionOf)];
 }
 
-/** What a join is made by stands in its condition as well. */
+/** The condition also contains what the join method uses. */
 function conditionOf(join: JoinPlan | UnnestPlan): Expression {
   return join.type === "unnest" ? join.of : join.on;
 }

@@ -1,6 +1,6 @@
 /**
- * Attempt: an expression about one row, evaluated where rows are pulled. Queries in it may take long,
- * so that it may pause.
+ * attempt: evaluates an expression about one row. A subquery in it may take long, so the evaluation
+ * can pause.
  */
 
 import type { Evaluate, Frame } from "../frame/frame.ts";
@@ -8,7 +8,7 @@ import type { Steps } from "../frame/steps.ts";
 import type { Outcome } from "../value/datum.ts";
 import type { Execution } from "./execution.ts";
 
-/** The same for what changes nothing before it has evaluated all that it evaluates about a row. */
+/** The same for `work` that has no effect before it has evaluated everything about its row. */
 export function* attempted<T>(
   work: () => T,
   { run, warnings }: Pick<Execution, "run" | "warnings">,
@@ -16,7 +16,7 @@ export function* attempted<T>(
   return run.subqueries === undefined ? work() : yield* run.subqueries.attempt(work, warnings);
 }
 
-/** Yields false for each pause, as rows that are pulled do. */
+/** Yields false for each pause, as a Pull of rows does. */
 export function* attempt(
   evaluate: Evaluate,
   frame: Frame,

@@ -1,6 +1,6 @@
 /**
- * ChangedView: of one collection only some documents, of everything else all. A choice that runs on
- * it matches just these documents, exactly as it would find them among all.
+ * ChangedView: a view with only some documents of one collection and all of every other. A
+ * condition that runs on it matches these documents just as it would among all.
  */
 
 import { documentId, type Value } from "@bigpeer/protocol";
@@ -17,7 +17,7 @@ import type { DocumentView, Found } from "../frame/document-view.ts";
 export class ChangedView implements DocumentView {
   readonly #view: DocumentView;
   readonly #collection: string;
-  /** Of their ids, in their order. */
+  /** Keys of the ids, in order. */
   readonly #keys: ReadonlySet<string>;
 
   constructor(view: DocumentView, collection: string, keys: ReadonlySet<string>) {
@@ -43,7 +43,7 @@ export class ChangedView implements DocumentView {
     }
     const keys = [...this.#keys];
     if (range.reverse === true) keys.reverse();
-    // Undefined where there is none is a pause, which does no harm.
+    // Undefined, for a missing document, is a pause and does no harm.
     for (const key of keys) {
       if (isInScan(range, key)) yield this.#view.getByKey(collection, key, range);
     }
@@ -69,7 +69,7 @@ export class ChangedView implements DocumentView {
     return this.#view.indexes();
   }
 
-  /** They would find the others as well. */
+  /** An index would also find the other documents. */
   indexesOf(collection: string): readonly IndexDefinition[] {
     return collection === this.#collection ? [] : this.#view.indexesOf(collection);
   }

@@ -1,5 +1,5 @@
 /**
- * The way to the documents of a term, chosen when a statement runs: only then the indexes are known.
+ * chooseFor: chooses the access path of a FROM term at run time, when the indexes are known.
  */
 
 import type { IndexDefinition } from "../../store/index-entry.ts";
@@ -15,15 +15,15 @@ import type { Expression } from "../syntax/tree.ts";
 import type { Execution } from "./execution.ts";
 import type { Profile } from "./profile.ts";
 
-/** What of an execution a way is chosen by. */
+/** The part of an execution that the choice depends on. */
 export interface Choosing {
   readonly isStrict: boolean;
   readonly view: Pick<DocumentView, "indexesOf" | "knownValuesOf">;
-  /** What was done, for PROFILE. */
+  /** Statistics for PROFILE. */
   readonly profile?: Profile;
 }
 
-/** The way to the documents of a term. What is declared or strict is in no index. */
+/** The access path of a term. Reads with declared types or in strict mode use no index. */
 export function chooseFor(source: SourcePlan, wish: Wish, { isStrict, view }: Choosing): Chosen {
   const { ids, collection, types } = source;
   if (ids !== undefined) return { access: ids, isOrdered: false };
@@ -34,7 +34,7 @@ export function chooseFor(source: SourcePlan, wish: Wish, { isStrict, view }: Ch
   return chooseAccess(known.length === 0 ? source : withKnown(source, known), wish, indexes);
 }
 
-/** The same condition, with what is known of all documents that the caller may read. */
+/** The condition of the term AND the values known for all documents that the caller may read. */
 function withKnown(source: SourcePlan, known: readonly KnownValues[]): AccessTerm {
   const { probe, reads, hint } = source;
   const asked = probe?.kind === "all" ? probe.parts : probe === undefined ? [] : [probe];
@@ -54,7 +54,7 @@ function knownTerm({ path, values }: KnownValues): ProbeTerm {
   return { kind: "term", path, test };
 }
 
-/** What of the documents is needed. Declared and strict reads look at types. */
+/** The fields that are read. Declared and strict reads need the whole document with its types. */
 export function neededOf({ reads, types }: SourcePlan, isStrict: boolean): Needed {
   if (reads === undefined || types !== undefined || isStrict) return {};
   return { fields: fieldsOf(reads) };
@@ -65,8 +65,8 @@ function couldUseIndex({ probe }: SourcePlan, { order }: Wish): boolean {
 }
 
 /**
- * The same with the indexes that the caller may be told of: those of collections in which he sees a
- * document. They are found with pauses, because somebody may have to look at many documents for it.
+ * The same with the indexes that the caller may know of: those of collections in which the caller
+ * may read a document. Finding them may take many documents, so it pauses.
  */
 export function* toldChoosing(execution: Execution): Steps<Choosing> {
   const { isStrict, profile, view } = execution;
@@ -82,7 +82,7 @@ export function* toldChoosing(execution: Execution): Steps<Choosing> {
   return { isStrict, view: { indexesOf, knownValuesOf }, ...(profile && { profile }) };
 }
 
-/** The choices that EXPLAIN tells of. */
+/** The choices that EXPLAIN shows. */
 export function explaining(choosing: Choosing): Explaining {
   const { profile } = choosing;
   return {

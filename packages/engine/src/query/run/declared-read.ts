@@ -1,9 +1,10 @@
 /**
- * Declared read: what a statement sees of a document.
+ * readDocument: shows a document with the field types that a statement declares.
  *
- * A declared field shows only its own variant, be it hidden behind a newer one. In strict mode what
- * is not declared is a register, on every level. A document that already shows what was asked for
- * comes back as the same object; only where a variant differs the replicated state is read.
+ * A declared field shows only its variant of that type, even if a newer one of another type hides
+ * it. In strict mode an undeclared field is a register, on every level. A document that already
+ * agrees is returned as the same object; only a differing variant requires a read of the document
+ * state.
  */
 
 import {
@@ -20,13 +21,13 @@ import type { StoredDocument } from "../../store/view.ts";
 import type { DocumentView } from "../frame/document-view.ts";
 import type { Typing } from "./execution.ts";
 
-/** Where documents are kept. */
+/** The collection that a document is in. */
 export interface DocumentPlace {
   readonly view: DocumentView;
   readonly collection: string;
 }
 
-/** A document of the store, as a statement sees it. */
+/** A stored document with the declared types. */
 export function getDocument(
   id: Value,
   typing: Typing,
@@ -46,13 +47,13 @@ export function readDocument(
   if (agrees(document, declared, typing.isStrict)) return document;
   const { state } = place.view.state(place.collection, document.id);
   const shown = show(state, typing.isStrict ? completed(state.root, declared) : declared);
-  // What is not in the store (a row of a system collection) has no variants to choose from.
+  // A document outside the store (a row of a system collection) has no variants.
   return shown === undefined ? document : { id: document.id, ...shown };
 }
 
 type Marked = Pick<StoredDocument, "fields" | "types">;
 
-/** Whether all fields show as the type that they are read as. */
+/** Whether all fields already show the type that they are read as. */
 function agrees({ fields, types }: Marked, declared: Types, isStrict: boolean): boolean {
   for (const name of Object.keys(isStrict ? fields : declared)) {
     const value = getField(fields, name);
@@ -75,7 +76,7 @@ function shownType(value: Value, mark: TypeMark | undefined): string {
 
 const NO_KIDS: Kids = new Map();
 
-/** The declaration with every field in it: strict mode takes the others for registers. */
+/** The declaration with every field: in strict mode the undeclared ones are registers. */
 function completed(kids: Kids, declared: Types): Types {
   const types: { [field: string]: TypeMark } = {};
   for (const [name, kid] of kids) {

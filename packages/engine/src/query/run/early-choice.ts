@@ -1,15 +1,14 @@
 /**
- * Early choice: a write that has much to look at chooses its documents before its transaction, on a
- * snapshot, in turns with reads; so the queue of the store is not held for it.
+ * Early choice: a long write selects its documents before its transaction, on a snapshot and in
+ * time slices with reads, so that it does not block the commit queue.
  *
- * Inside of the transaction the choice is made good. Documents that changed since, chosen or not, are
- * matched again, one by one, as they are there; they are found by the change index, in which also
- * what is not flushed and what the transaction itself wrote has its place. Where more than the document
- * itself decides, another collection, an order or a window, any change there makes the choice void, and
- * it is made again on a newer snapshot. So what is chosen is what the transaction would have chosen
- * (K35).
+ * The transaction then validates the selection. Documents that changed since, selected or not, are
+ * matched again one by one; the change index finds them, including unflushed writes and those of
+ * the transaction itself. If other documents also decide (another collection, an order or a
+ * window), any change there voids the selection, and it is made again on a newer snapshot. So the
+ * result is what the transaction itself would have selected (K35).
  *
- *   first try in the queue ──over after a slice──> early choice ──void──> early choice ─ … ─> in the queue, in slices
+ *   try in the queue ──after a slice──> early choice ──void──> early choice ─ … ─> in the queue
  */
 
 import { assert, documentId } from "@bigpeer/protocol";
@@ -21,33 +20,33 @@ import { ChangedView } from "./changed-view.ts";
 import type { Execution } from "./execution.ts";
 import type { Lookout } from "./lookout.ts";
 
-/** How a write finds what it is about. */
+/** How a write selects its documents. */
 export interface Chooser<T> {
-  /** Collections of which any document may decide; undefined when it reads what is in no collection. */
+  /** Collections whose documents may decide; undefined if it reads outside of collections. */
   readonly reads: readonly string[] | undefined;
-  /** The collection whose documents decide each for itself alone; then they are what is chosen. */
+  /** The collection whose documents each decide only for themselves; these are what is selected. */
   readonly each: string | undefined;
   readonly choose: (execution: Execution) => Steps<readonly T[]>;
 }
 
-/** Where a write gets from what it chooses. */
+/** Source of the selections of one write. */
 export interface Choices {
-  /** An evaluation begins. */
+  /** Starts an evaluation. */
   begin(): void;
-  /** The next choice of the write, in the order in which it makes them. */
+  /** The next selection of the write, in the order in which it makes them. */
   take<T>(chooser: Chooser<T>, execution: Execution): Steps<readonly T[]>;
 }
 
-/** Thrown to leave a transaction without a trace: its choices are to be made early, or once more. */
+/** Thrown to leave a transaction without effect: it must select early, or once more. */
 export const CHOOSE_EARLY: unique symbol = Symbol("choose early");
 
-/** Early choices of one write before it holds the queue while it chooses. */
+/** Early choices of one write before it selects inside the queue. */
 export const EARLY_CHOICES_MAX = 3;
 
-/** Changed documents that are matched again; with more of them choosing again is better. */
+/** Changed documents that are matched again; with more of them a new selection is cheaper. */
 const CHANGED_MAX = 10_000;
 
-/** What is chosen by id or on little is chosen at once; what takes longer than a slice is left. */
+/** Selects inside the transaction what fits into one time slice; throws CHOOSE_EARLY after that. */
 export class QuickChoices implements Choices {
   readonly #elapsed: () => number;
   #endMs: number | undefined;
@@ -79,20 +78,20 @@ export class QuickChoices implements Choices {
   }
 }
 
-/** What was chosen on a snapshot. */
+/** A selection made on a snapshot. */
 interface Chosen {
   readonly items: readonly unknown[];
   readonly bytes: number;
-  /** What was seen of mistakes while it was chosen. */
+  /** Probable mistakes seen during the selection. */
   readonly lookout?: Lookout | undefined;
 }
 
-/** In the place of what is not chosen early. */
+/** Placeholder of a selection that is not made early. */
 const NOTHING: Chosen = { items: [], bytes: 0 };
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Choices that are made now, on the snapshot of this transaction. */
+/** Makes the selections, on the snapshot of this transaction. */
 export class ChoosingEarly implements Choices {
   readonly #txnId: number;
   readonly #chosen: Chosen[] = [];
@@ -122,7 +121,7 @@ export class ChoosingEarly implements Choices {
   }
 }
 
-/** Choices that were made on a snapshot. */
+/** Validates inside a transaction the selections made on a snapshot. */
 class EarlyChoices implements Choices {
   readonly #txnId: number;
   readonly #chosen: readonly Chosen[];
@@ -142,7 +141,7 @@ class EarlyChoices implements Choices {
     const { transaction, run } = execution;
     const { reads, each } = chooser;
     assert(chosen !== undefined && transaction !== undefined, "a choice that was made early");
-    // It names its documents, or reads what is in no collection: it is made where it counts.
+    // A choice by id, or outside of collections, is made in the transaction.
     if (reads === undefined) return yield* chooser.choose(execution);
     run.budget.take(chosen.bytes);
     for (const collection of reads) {
@@ -163,7 +162,7 @@ class EarlyChoices implements Choices {
     )) as readonly T[];
   }
 
-  /** The keys of the ids of changed documents, in their order. */
+  /** Keys of the ids of changed documents, in order. */
   *#changed(transaction: Transaction, collection: string): Steps<ReadonlySet<string>> {
     if (transaction.isForgottenSince(collection, this.#txnId)) throw CHOOSE_EARLY;
     const keys: string[] = [];
@@ -175,7 +174,7 @@ class EarlyChoices implements Choices {
   }
 }
 
-/** What was chosen and did not change, and what changed and matches, in the order of ids. */
+/** Selected documents that did not change, and changed ones that match, in the order of ids. */
 function* mergedChoice(
   chosen: readonly StoredDocument[],
   changed: ReadonlySet<string>,

@@ -1,5 +1,5 @@
 /**
- * Execution: one statement at work on one state of the store.
+ * Execution: context of a running statement: its view, permissions, transaction and warnings.
  */
 
 import type { Types, Value } from "@bigpeer/protocol";
@@ -17,7 +17,7 @@ import type { Lookout } from "./lookout.ts";
 import type { Profile } from "./profile.ts";
 
 export interface Warning {
-  /** The document that it is about. */
+  /** The document that the warning is about. */
   readonly _id?: Value;
   readonly description: string;
 }
@@ -34,24 +34,24 @@ export class Warnings implements RowWarnings {
     return this.total;
   }
 
-  /** Forgets all warnings since the mark. */
+  /** Removes all warnings since the mark. */
   rewind(mark: number): void {
     this.total = mark;
     if (this.list.length > mark) this.list.length = mark;
   }
 
-  /** Those of a part of the statement, behind what is there. */
+  /** Appends the warnings of a part of the statement. */
   absorb({ list, total }: Warnings): void {
     for (const warning of list) if (!this.isFull) this.list.push(warning);
     this.total += total;
   }
 
-  /** Whether the next one would only be counted: then its text need not be made. */
+  /** Whether the next warning is only counted, so that its text is not needed. */
   get isFull(): boolean {
     return this.list.length >= WARNINGS_LISTED;
   }
 
-  /** One about the statement as a whole: it stands before those about single rows. */
+  /** Adds a warning about the whole statement, ahead of those about single rows. */
   addAhead(description: string): void {
     this.total++;
     if (this.#ahead >= WARNINGS_LISTED) return;
@@ -59,7 +59,7 @@ export class Warnings implements RowWarnings {
     if (this.list.length > WARNINGS_LISTED) this.list.pop();
   }
 
-  /** Whether the next one ahead would only be counted. */
+  /** Whether the next warning ahead is only counted. */
   get isFullAhead(): boolean {
     return this.#ahead >= WARNINGS_LISTED;
   }
@@ -73,40 +73,40 @@ export class Warnings implements RowWarnings {
 
 export interface Execution {
   readonly run: Run;
-  /** The text of the statement, for places in warnings. */
+  /** The text of the statement, for positions in warnings. */
   readonly text: string;
   /** Whether strict mode is on for this statement. */
   readonly isStrict: boolean;
-  /** What the caller may read. */
+  /** The documents that the caller may read. */
   readonly view: DocumentView;
-  /** What else he may do; undefined when he may do everything. */
+  /** Checks the other permissions of the caller; undefined when the caller may do everything. */
   readonly judge: Judge | undefined;
-  /** Only while a mutation runs. */
+  /** Present only while a mutation runs. */
   readonly transaction: Transaction | undefined;
   readonly warnings: Warnings;
   readonly system: SystemContext;
-  /** Looks out for mistakes; undefined where nobody is told of them. */
+  /** Watches for probable mistakes; undefined when they are not reported. */
   readonly lookout?: Lookout | undefined;
-  /** Where a mutation gets from what it chooses; undefined: it chooses where it stands. */
+  /** Source of the selections of a mutation; undefined: it selects in its transaction. */
   readonly choices?: Choices | undefined;
-  /** Only for PROFILE. */
+  /** Present only for PROFILE. */
   readonly profile?: Profile;
 }
 
-/** How the fields of a collection are read and written in one statement. */
+/** How a statement reads and writes the fields of a collection. */
 export interface Typing {
-  /** Strict mode: what is not declared is a register. */
+  /** Strict mode: an undeclared field is a register. */
   readonly isStrict: boolean;
   readonly types: Types | undefined;
 }
 
-/** What a mutation did; `documents` are those that RETURNING projects. */
+/** Result of a mutation; RETURNING projects `documents`. */
 export interface MutationOutcome {
   readonly ids: readonly Value[];
   readonly documents: readonly StoredDocument[];
 }
 
-/** Warns that an expression failed for a row; the row is known by the document of its first term. */
+/** Warns that an expression failed for a row; the first term's document identifies the row. */
 export function warnOf(execution: Execution, failure: Failure, slot: Slot): void {
   if (execution.warnings.isFull) {
     execution.warnings.total++;
@@ -117,7 +117,7 @@ export function warnOf(execution: Execution, failure: Failure, slot: Slot): void
   execution.warnings.add(failure.reason + place, document?.id);
 }
 
-/** A place in the text of a statement, as warnings name it. */
+/** A position in the text of a statement, as warnings show it. */
 export function describeOffset(text: string, offset: number): string {
   const { line, column } = placeOf(text, offset);
   return `line ${line}, column ${column}`;

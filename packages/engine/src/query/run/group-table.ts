@@ -1,6 +1,6 @@
 /**
- * GroupTable: finds what belongs to equal keys. Most often there is one key, a text or a number: then
- * it is looked up by itself, and no text is made of it.
+ * GroupTable: hash table from the keys of GROUP BY to groups. A single key that is a text or a
+ * number, the most frequent case, is looked up without being serialized.
  */
 
 import { normalInteger } from "@bigpeer/protocol";
@@ -8,14 +8,14 @@ import { dataKey, joinKeys } from "../value/compare.ts";
 import { type Datum, Float } from "../value/datum.ts";
 import { spendLength } from "../value/effort.ts";
 
-/** Rough bytes of a key that is a number. */
+/** Approximate bytes of a number key. */
 const NUMBER_BYTES = 32;
 
 export class GroupTable<T> {
-  /** In the order in which they were added. */
+  /** All entries in insertion order. */
   readonly all: T[] = [];
   readonly #byText = new Map<string, T>();
-  /** By number, and all others by a text that tells them apart. */
+  /** By number; any other key by its unique text. */
   readonly #byKey = new Map<string | number, T>();
 
   find(keys: readonly Datum[]): T | undefined {
@@ -26,7 +26,7 @@ export class GroupTable<T> {
     return this.#byText.get(only);
   }
 
-  /** For keys of which nothing was found. */
+  /** Adds an entry for keys that `find` did not find. */
   add(keys: readonly Datum[], added: T): void {
     const [only] = keys;
     if (keys.length === 1 && typeof only === "string") this.#byText.set(only, added);
@@ -35,7 +35,7 @@ export class GroupTable<T> {
   }
 }
 
-/** Bytes of memory that the table takes for keys. */
+/** Bytes of memory that the table uses for keys. */
 export function sizeInTable(keys: readonly Datum[]): number {
   const [only] = keys;
   if (keys.length === 1 && typeof only === "string") return 2 * only.length;
@@ -48,7 +48,7 @@ function nameOf(keys: readonly Datum[]): string | number {
   const [only] = keys;
   const unboxed = only instanceof Float ? only.value : only;
   const key = typeof unboxed === "bigint" ? normalInteger(unboxed) : unboxed;
-  // Beyond that a number may be an integer that others have as a bigint; NaN is none either.
+  // A larger number may equal an integer stored as a bigint; NaN is excluded too.
   const isPlain = typeof key === "number" && Math.abs(key) <= Number.MAX_SAFE_INTEGER;
   return isPlain ? key : dataKey(key);
 }

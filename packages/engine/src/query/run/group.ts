@@ -1,7 +1,7 @@
 /**
- * Groups: rows with equal keys come together, and aggregates say what each group comes to.
+ * GROUP BY: collects rows with equal keys into groups and computes the aggregates of each group.
  *
- * Null and MISSING are keys of their own; 1 and 1.0 are one. A key that fails counts as MISSING.
+ * Null and MISSING are keys of their own; 1 and 1.0 are equal. A key that fails counts as MISSING.
  */
 
 import { compile } from "../compile/expression.ts";
@@ -18,14 +18,14 @@ interface Group {
   readonly accumulators: readonly Accumulator[];
 }
 
-/** Rough bytes of a group without its keys, and of each aggregate in it. */
+/** Approximate bytes of a group without its keys, and of each aggregate in it. */
 const GROUP_BYTES = 256;
 const ACCUMULATOR_BYTES = 96;
 
-/** As a stage. `count`: how many rows there are, when that is all that is asked for and none will come. */
+/** A stage. `count`: the row count, if the statement asks for nothing else; then no rows come. */
 export type GroupStage = (execution: Execution, next: Sink, count?: number) => Sink;
 
-/** Hands on one row for each group, with keys and aggregates in their slots. */
+/** Emits one row for each group, with keys and aggregates in their slots. */
 export function compileGroups(grouping: Grouping, slot: number): GroupStage {
   const keys = grouping.keys.map(({ expression }) => compile(expression));
   const args = grouping.aggregates.map(compileArgument);
@@ -35,7 +35,7 @@ export function compileGroups(grouping: Grouping, slot: number): GroupStage {
     const groups = new GroupTable<Group>();
     const { run } = execution;
     const frame: Frame = { run, slots: [] };
-    /** Keys and arguments of one row: a row may be tried again until all of them are there. */
+    /** Keys and arguments of one row, which may be evaluated again until all are known. */
     const values: Datum[] = keys.map(() => MISSING);
     const given: Outcome[] = args.map(() => MISSING);
     const pass = (): boolean => {

@@ -1,6 +1,6 @@
 /**
- * Held rows: what the projection of a row reads, taken out of the frame that serves all rows, so that
- * a row is projected only when it is known that it is given back.
+ * RowHolder: copies the slots that a projection reads out of the shared frame, so that a row is
+ * projected only once it is known to be in the result.
  */
 
 import type { Frame, Slot } from "../frame/frame.ts";
@@ -12,7 +12,7 @@ import { eachNode } from "../syntax/tree-walk.ts";
 import type { Datum } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 
-/** In the order of the places that they were taken from. */
+/** In the order of the slots that they were copied from. */
 export type HeldSlots = readonly Slot[];
 
 export interface RowHolder {
@@ -22,7 +22,7 @@ export interface RowHolder {
   readonly restore: (frame: Frame, held: HeldSlots) => void;
 }
 
-/** Rough bytes of a row that is held, without what is in it. */
+/** Approximate bytes of a held row without its contents. */
 const HELD_BYTES = 64;
 
 export function compileHolder(output: Output, terms: readonly ScopeTerm[]): RowHolder {
@@ -46,8 +46,8 @@ export function compileHolder(output: Output, terms: readonly ScopeTerm[]): RowH
 }
 
 /**
- * The places that the projection reads, and whether they hold documents. Variables of loops are left
- * out: they are garbage when the loop is over.
+ * The slots that the projection reads, and whether they hold documents. Loop variables are not
+ * among them: they are garbage after the loop.
  */
 function placesRead(output: Output, terms: readonly ScopeTerm[]): Map<number, boolean> {
   const places = new Map<number, boolean>();
@@ -56,7 +56,7 @@ function placesRead(output: Output, terms: readonly ScopeTerm[]): Map<number, bo
   };
   const addTerm = ({ slot, isElement }: ScopeTerm): void =>
     add(slot, isElement === true ? "element" : "document");
-  // Of groups no document is left; else the first one is named by warnings.
+  // A group holds no document; otherwise warnings name the first one.
   const [first] = terms;
   if (output.grouping === undefined && first !== undefined) addTerm(first);
   for (const column of output.columns) {

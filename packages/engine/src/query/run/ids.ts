@@ -1,5 +1,5 @@
 /**
- * Ids that a statement names: evaluated, checked, each as the id of a document.
+ * compileIds: evaluates the ids that a statement names and validates each as a document id.
  */
 
 import { type DocumentId, documentId, PeerError, type Value } from "@bigpeer/protocol";
@@ -11,12 +11,12 @@ import type { Steps } from "../frame/steps.ts";
 import type { IdsAccess, NamedIds } from "../plan/access.ts";
 import { Failure, isDatumArray, MISSING, type Outcome, toValue } from "../value/datum.ts";
 
-/** At once, or with pauses where they are many. */
+/** Synchronous for few ids, with pauses for many. */
 export type NamedIdValues = readonly Value[] | Steps<readonly Value[]>;
 
 export type Ids = (frame: Frame) => NamedIdValues;
 
-/** So many are looked at in one piece. */
+/** Ids processed without a pause. */
 const IDS_AT_ONCE = 1024;
 
 export function compileIds({ ids, keepsRepeats }: IdsAccess): Ids {
@@ -32,7 +32,7 @@ export function compileIds({ ids, keepsRepeats }: IdsAccess): Ids {
   };
 }
 
-/** All of them, with the pauses that they need. */
+/** All ids, with the pauses that they need. */
 export function* idsIn(named: NamedIdValues): Generator<undefined, readonly Value[], void> {
   if (!("next" in named)) return named;
   for (;;) {
@@ -63,7 +63,7 @@ function validIds(values: readonly Outcome[]): Value[] {
   return ids;
 }
 
-/** The same as `validIds` or `distinct`, in pieces. */
+/** The same as `validIds` or `distinct`, with pauses. */
 function* inSteps(
   values: readonly Outcome[],
   keepsRepeats: boolean,
@@ -89,7 +89,7 @@ function* inSteps(
   return ids;
 }
 
-/** Each once, in the order in which a scan would find them. */
+/** Each id once, in the order of a scan. */
 function distinct(values: readonly Outcome[]): Value[] {
   const byKey = new Map<string, Value>();
   for (const value of values) {
@@ -100,7 +100,7 @@ function distinct(values: readonly Outcome[]): Value[] {
   return keys.map((key) => byKey.get(key) as Value);
 }
 
-/** Undefined for what can be the id of no document. */
+/** Undefined for a value that cannot be a document id. */
 export function toId(outcome: Outcome): DocumentId | undefined {
   if (outcome === MISSING || outcome === null || outcome instanceof Failure) return undefined;
   try {

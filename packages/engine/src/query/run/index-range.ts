@@ -1,10 +1,10 @@
 /**
- * From tests to ranges: what the tests of a probe mean for an index, or for ids, once the values in
- * them are known.
+ * indexRanges: turns the tests of a probe into ranges of an index or of ids, once their values are
+ * known.
  *
- * What compares with nothing (null, MISSING, a failure) finds nothing. A comparison is only ever true
- * among values of one kind, so a range ends where its kind does. Arrays and objects are not in the
- * order of an index when operators compare them: for those the range is all of their kind.
+ * A value that compares with nothing (null, MISSING, a failure) gives no range. A comparison is
+ * true only among values of one kind, so a range ends where its kind does. Operators order arrays
+ * and objects differently than an index does: for those the range is their whole kind.
  */
 
 import { compareValues, type Value } from "@bigpeer/protocol";
@@ -18,7 +18,7 @@ import type { Expression } from "../syntax/tree.ts";
 import { Failure, isDatumArray, MISSING, type Outcome, toValue } from "../value/datum.ts";
 import { likePrefix } from "../value/like.ts";
 
-/** What was compiled before; a plan lives as long as its statement is kept ready. */
+/** Cache of compiled expressions; a plan lives as long as its prepared statement. */
 const compiled = new WeakMap<Expression, Evaluate>();
 
 function valueOf(node: Expression, frame: Frame): Outcome {
@@ -30,22 +30,22 @@ function valueOf(node: Expression, frame: Frame): Outcome {
   return evaluate(frame);
 }
 
-/** Ranges at most, where several lists together make them; of one list there may be more. */
+/** Limit on ranges that several lists make together; one list may make more. */
 const RANGES_MAX = 4096;
 
-/** Members of one list at most: they are put in order in one piece. */
+/** Limit on the members of one list, which are sorted without a pause. */
 const MEMBERS_MAX = 16_384;
 
 /**
- * The ranges of an index that an access reads, no two of them the same; none when nothing fits.
- * Undefined when a list names so much that a scan is as good.
+ * The distinct ranges of an index that an access reads; empty when nothing fits. Undefined when a
+ * list names so much that a scan is as good.
  */
 export function indexRanges(access: IndexAccess, frame: Frame): IndexRange[] | undefined {
   let equal: (Value | undefined)[][] = [[]];
   for (const [i, point] of access.points.entries()) {
     const values = pointValues(point, frame);
     if (values === undefined) return i === 0 ? undefined : equal.map((each) => ({ equal: each }));
-    // Fewer keys find more, and what is too much is left out by the condition itself.
+    // Fewer keys find more documents; the condition itself removes the excess.
     if (i > 0 && equal.length * values.length > RANGES_MAX)
       return equal.map((each) => ({ equal: each }));
     equal = equal.flatMap((each) => values.map((value) => [...each, value]));
@@ -72,7 +72,7 @@ function pointValues(test: PointTest, frame: Frame): readonly (Value | undefined
   }
 }
 
-/** Those that can be equal to something. */
+/** The values that can equal something. */
 function comparable(outcomes: readonly Outcome[]): Value[] {
   const values: Value[] = [];
   for (const outcome of outcomes) {
@@ -88,10 +88,10 @@ function distinct(values: Value[]): readonly Value[] {
   return values.filter((value, i) => i === 0 || compareValues(values[i - 1] as Value, value) !== 0);
 }
 
-/** Bounds of values, or what text begins with. */
+/** Bounds of values, or a prefix of text. */
 export type Span = Pick<IndexRange, "low" | "high" | "startsWith">;
 
-/** What all of the tests leave; undefined when that is nothing. */
+/** The intersection of all tests; undefined when it is empty. */
 export function spanOf(tests: readonly RangeTest[], frame: Frame): Span | undefined {
   let low: Bound | undefined;
   let high: Bound | undefined;
@@ -103,7 +103,7 @@ export function spanOf(tests: readonly RangeTest[], frame: Frame): Span | undefi
     low = tighter(low, span.low, 1);
     high = tighter(high, span.high, -1);
   }
-  // One of the two is enough, and the beginning says more.
+  // One of the two is enough, and a prefix is narrower.
   if (startsWith !== undefined) return { startsWith };
   if (isEmpty(low, high)) return undefined;
   return { ...(low && { low }), ...(high && { high }) };
@@ -151,7 +151,7 @@ function before(value: Value): Bound {
   return { value, isIncluded: false };
 }
 
-/** All values that compare with a value. */
+/** The range of all values that compare with a value. */
 function kindOf(value: Value): Span {
   switch (typeof value) {
     case "boolean":
@@ -169,7 +169,7 @@ function kindOf(value: Value): Span {
   }
 }
 
-/** The one of two bounds that leaves less; `side` is 1 for low ones. */
+/** The tighter of two bounds; `side` is 1 for lower bounds. */
 function tighter(a: Bound | undefined, b: Bound | undefined, side: 1 | -1): Bound | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   const order = compareValues(a.value, b.value) * side;

@@ -1,10 +1,10 @@
 /**
- * Index walk: the documents that a way through indexes finds, in the order of their ids or in that of
- * ORDER BY.
+ * findDocuments: reads the documents of an access path through indexes, ordered by id or by ORDER
+ * BY.
  *
- * Nobody knows before how many documents a way finds. So the ids are collected first; when they are so
- * many that reading the collection from beginning to end takes less, that is done instead. Documents
- * are fetched in the order of ids, which is how they lie in the store.
+ * The number of documents of a path is not known in advance. So the ids are collected first; if
+ * they are so many that a scan of the collection is cheaper, the scan runs instead. Documents are
+ * fetched in the order of ids, which is their order in the store.
  */
 
 import { documentId, isArray, type MutableObject, setField, type Value } from "@bigpeer/protocol";
@@ -22,19 +22,19 @@ import type { Execution } from "./execution.ts";
 import { compileIds, idsIn, type NamedIdValues } from "./ids.ts";
 import { indexRanges, spanOf } from "./index-range.ts";
 
-/** Where documents are looked for, and for whom. */
+/** A lookup in one collection, with its limits. */
 export interface Search {
   readonly execution: Execution;
-  /** The row around, which values may be of. */
+  /** The surrounding row, whose values the path may use. */
   readonly frame: Frame;
   readonly collection: string;
-  /** How many documents are enough, as far as it is known. */
+  /** How many documents are enough, as far as known. */
   readonly wanted: number;
-  /** What of each of them is needed. */
+  /** The fields that are read of each document. */
   readonly needed: Needed;
 }
 
-/** A way whose values are known. */
+/** An access path whose values are known. */
 type Way = ScanWay | KeysWay | IndexWay | JoinedWays;
 
 interface ScanWay {
@@ -59,17 +59,17 @@ interface JoinedWays {
   readonly arms: readonly Way[];
 }
 
-/** Ids or entries on the way, with pauses. Undefined: they are too many. */
+/** Ids or entries, collected with pauses. Undefined: they are too many. */
 type Collecting<T> = Paused<readonly T[] | undefined>;
 
 type Paused<T> = Generator<undefined, T, void>;
 
-/** A search that holds what it has found so far. */
+/** A search that holds its results so far. */
 interface Gathering extends Search {
   readonly held: HeldBytes;
 }
 
-/** Counts what is held on one way. There may be many ways in a statement, so it is given back. */
+/** Memory held by one access path; it is given back, since a statement may have many paths. */
 class HeldBytes {
   readonly #budget: Budget;
   #bytes = 0;
@@ -89,7 +89,7 @@ class HeldBytes {
   }
 }
 
-/** Evaluates what it needs to know at once, and looks when documents are asked for. */
+/** Evaluates the values of the path at once, and reads documents lazily. */
 export function findDocuments(access: Access, search: Search): Found<StoredDocument> {
   const { frame, execution, collection } = search;
   const { budget } = frame.run;
@@ -114,7 +114,7 @@ function wayOf(access: Access, frame: Frame): Way {
       return { kind: "keys", ids: compileIds(access)(frame) };
     case "index": {
       const ranges = indexRanges(access, frame);
-      // Rows are the same, and come in the order of ids: where there are lists no other is walked.
+      // The rows are the same, in the order of ids: a path with lists is never used for ORDER BY.
       return ranges === undefined ? { kind: "scan", range: {} } : { kind: "index", access, ranges };
     }
     default:
@@ -133,14 +133,13 @@ function scanRange({ bounds, isReversed }: ScanAccess, frame: Frame): ScanRange 
   };
 }
 
-/** So many documents are always looked up rather than searched for. */
+/** So many documents are always looked up rather than scanned for. */
 const LOOKUPS_MIN = 1024;
 
 /**
- * How many documents may be collected before a scan of all is the better way. To fetch a document
- * is taken to last four times as long as to pass it in a scan: an estimate. Where some are enough, a
- * scan is expected to have met them after passing `wanted` times the share of those that fit: both ways end soonest where
- * they meet.
+ * How many ids may be collected before a scan is cheaper. Estimate: a fetch costs as much as four
+ * documents of a scan. If `wanted` documents are enough, a scan passes `wanted * count / matches`
+ * documents to find them; the limit lies where the two costs meet.
  */
 function roomFor({ execution, collection, wanted }: Search): number {
   const count = execution.view.count(collection);
@@ -168,7 +167,7 @@ function* findEntries(way: IndexWay, search: Search): Found<StoredDocument> {
   yield* scanAll(search);
 }
 
-/** Whether entries of equal values are all that there is: those lie in the order of ids. */
+/** Whether the path reads one range of entries with equal values: these are in the order of ids. */
 function isInIdOrder({ access, ranges }: IndexWay): boolean {
   return ranges.length < 2 && access.points.length === access.index.keys.length;
 }
@@ -180,7 +179,7 @@ function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEn
   for (const range of ranges) {
     for (const entry of view.scanIndex(access.index, { ...range, ...reverse })) {
       run.budget.step();
-      // A pause tells of what the caller may not know of.
+      // A pause stands for an entry that the caller may not know of.
       if (entry !== undefined) profile?.countEntry(access.index.number);
       if (pace.isPauseDue()) yield undefined;
       yield entry;
@@ -190,12 +189,12 @@ function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEn
   }
 }
 
-/** Rough bytes of an entry that is kept. */
+/** Approximate bytes of a kept entry. */
 const ENTRY_BYTES = 160;
 
 /** Each document once, in the order of ids. */
 function* collectEntries(way: IndexWay, search: Gathering, room: number): Collecting<IndexEntry> {
-  // To look into a range takes as long as to fetch a document, also where there is nothing in it.
+  // Opening a range costs as much as fetching a document, even if the range is empty.
   if (way.ranges.length > room) return undefined;
   const entries: IndexEntry[] = [];
   for (const entry of entriesOf(way, search)) {
@@ -215,7 +214,7 @@ function isIdBefore(a: IndexEntry, b: IndexEntry): boolean {
   return a.idKey < b.idKey;
 }
 
-/** With pauses: they may be many. Those of which neither comes before the other stay as they are. */
+/** Stable sort with pauses, for many items. */
 function* inOrder<T>(
   items: readonly T[],
   isBefore: (a: T, b: T) => boolean,
@@ -249,7 +248,7 @@ function scanAll({ execution, collection, needed }: Search): Found<StoredDocumen
   return execution.view.scan(collection, needed);
 }
 
-/** The keys of ids, each once, in their order. */
+/** The keys of ids, each once, in order. */
 function* collectKeys(way: Way, search: Gathering, room: number): Collecting<string> {
   switch (way.kind) {
     case "keys":
@@ -303,10 +302,10 @@ function* collectUnion({ arms }: JoinedWays, search: Gathering, room: number): C
   return yield* inOrder([...keys], (a, b) => a < b, search);
 }
 
-/** So few documents are fetched rather than looked for in another index. */
+/** So few documents are fetched rather than looked up in another index. */
 const FEW = 64;
 
-/** Each further way is walked as long as it may leave out more than it costs. */
+/** Reads a further arm only while it may exclude more than it costs. */
 function* collectIntersection(
   { arms }: JoinedWays,
   search: Gathering,
@@ -327,7 +326,7 @@ function* collectIntersection(
   return keys;
 }
 
-/** In the order of ORDER BY: entries that are equal for it in the order of ids. */
+/** In the order of ORDER BY; entries that are equal in it come in the order of ids. */
 function* walkEntries(way: IndexWay, search: Search): Found<StoredDocument> {
   const { walk, index } = way.access;
   if (walk === undefined) return;
@@ -368,7 +367,7 @@ interface Tied {
   readonly way: IndexWay;
   readonly walk: Walk;
   readonly search: Gathering;
-  /** Whether the entries are equal for ORDER BY, or only begin alike. */
+  /** Whether the entries are equal for ORDER BY, or only share a prefix. */
   readonly isExact: boolean;
 }
 
@@ -409,7 +408,7 @@ function compareKeys(a: Keys, b: Keys, order: readonly OrderPath[]): number {
   return 0;
 }
 
-/** From the entry alone when it holds all that is read, else from the store. */
+/** From the entry alone when the index covers all fields that are read, else from the store. */
 function documentOf(
   entry: IndexEntry,
   { access: { index, isCovering } }: IndexWay,
@@ -427,7 +426,7 @@ function documentOf(
   return { id: entry.id, fields, types: undefined };
 }
 
-/** An index has no -0, be it inside of another value. */
+/** An index does not keep -0, not even inside another value. */
 function isAsStored(value: Value | undefined): boolean {
   if (value === 0) return false;
   return typeof value !== "object" || value === null || value instanceof Uint8Array;
@@ -444,7 +443,7 @@ function setAt(fields: MutableObject, path: readonly string[], value: Value): vo
   setField(at, path.at(-1) as string, value);
 }
 
-/** An object that is being made here: no value of an entry is one. */
+/** An object created here: entries contain none. */
 function isOpen(value: Value | undefined): value is MutableObject {
   return typeof value === "object" && value !== null && !isArray(value);
 }

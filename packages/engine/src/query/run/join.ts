@@ -1,11 +1,14 @@
 /**
- * Joins: each row of the left side with the documents of the right side for which ON is true.
+ * Joins: pairs each row of the left side with the documents of the right side for which ON is true.
  *
- * By id: one lookup for each left row. Hash: the right side is read once into a table by its key.
- * Pairs: the right side is read once into a list. Where an index answers the condition, each left
- * row is looked up in it, until so much was looked up that the other way would have taken less. ON
- * is checked for every candidate, and candidates come in the order of ids, so the method
- * decides only how many of them there are.
+ * - By id: one lookup for each left row.
+ * - Hash: the right side is read once into a hash table by its key.
+ * - Nested loop: the right side is read once into a list.
+ * - Index: if an index answers the condition, each left row is looked up in it, until the lookups
+ *   have cost more than reading the right side would.
+ *
+ * ON is evaluated for every candidate, and candidates come in the order of ids. So the method
+ * decides only how many candidates there are.
  */
 
 import { assert } from "@bigpeer/protocol";
@@ -30,7 +33,7 @@ import type { DocumentReader, Pull } from "./rows.ts";
 /** The documents that may join a row. */
 interface Candidates {
   readonly of: (frame: Frame) => Found<RowDocument>;
-  /** Whether the right side should rather have been read as a whole; never when it was. */
+  /** Whether reading the whole right side is cheaper by now; absent when it was read. */
   readonly isTooMuch?: (lookups: number, found: number) => boolean;
 }
 
@@ -83,14 +86,14 @@ export function compileJoin(plan: JoinPlan, right: DocumentReader): JoinStep {
   };
 }
 
-/** To look something up in an index takes about as long as to pass so many documents in a scan. */
+/** An index lookup costs about as much as so many documents of a scan. */
 const PASSED_PER_LOOKUP = 8;
-/** The same for each document that is fetched then. */
+/** The same for each document fetched after it. */
 const PASSED_PER_FOUND = 4;
-/** Of smaller collections so much is looked up as well. */
+/** Cost in documents that lookups may reach even in smaller collections. */
 const PASSED_MIN = 512;
 
-/** Lookups in an index of the right side; undefined when none answers the condition. */
+/** Lookups in an index of the right side; undefined when no index answers the condition. */
 function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | undefined {
   const { source, method } = plan;
   const { collection } = source;
@@ -105,7 +108,7 @@ function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | und
   const known = execution.view.count(name);
   if (known === undefined) return { of };
   const count = Math.max(PASSED_MIN, known);
-  // Where keys are equal the right side is passed once; else all of it is tried with each left row.
+  // A hash join passes the right side once; a nested loop passes it for each left row.
   const countPerRow = method.kind === "hash" ? 0 : count;
   const isTooMuch = (lookups: number, found: number): boolean => {
     const passed = PASSED_PER_LOOKUP * lookups + PASSED_PER_FOUND * found;
@@ -114,7 +117,7 @@ function indexCandidates(plan: JoinPlan, execution: Execution): Candidates | und
   return { of, isTooMuch };
 }
 
-/** Work on the way to something, with pauses. */
+/** A computation with pauses. */
 type Paused<T> = Generator<false, T, void>;
 
 type Start = (execution: Execution, frame: Frame) => Paused<Candidates>;
@@ -166,7 +169,7 @@ interface Right {
 
 type ReadRight = (execution: Execution, frame: Frame) => Found<RowDocument>;
 
-/** The right side, to be held in memory, without what its own conditions leave out. */
+/** The documents of the right side that pass its own conditions, counted as held in memory. */
 function* readRight(execution: Execution, frame: Frame, side: Right): Found<RowDocument> {
   const { budget } = execution.run;
   const pace = new Pace(budget);
@@ -187,7 +190,7 @@ function hashStart(method: Extract<JoinMethod, { kind: "hash" }>, read: ReadRigh
   const leftKey = compileKey(method.left.map(compile));
   const rightKey = compileKey(method.right.map(compile));
   return function* table(execution, frame) {
-    // The frame at hand holds a left row; the right side is read beside it.
+    // The current frame holds a left row; the right side uses a copy.
     const beside: Frame = { ...frame, slots: [...frame.slots] };
     const byKey = new Map<string, RowDocument[]>();
     for (const document of read(execution, beside)) {
@@ -195,7 +198,7 @@ function hashStart(method: Extract<JoinMethod, { kind: "hash" }>, read: ReadRigh
         yield false;
         continue;
       }
-      // It stands in the frame beside already.
+      // The document is already in the copied frame.
       const key = rightKey(beside);
       if (key === undefined) continue;
       const bucket = byKey.get(key);
@@ -210,7 +213,7 @@ function hashStart(method: Extract<JoinMethod, { kind: "hash" }>, read: ReadRigh
   };
 }
 
-/** Undefined where one part is null, MISSING or failed: nothing is equal to that. */
+/** Undefined if a part is null, MISSING or failed: nothing equals that. */
 function compileKey(parts: readonly Evaluate[]): (frame: Frame) => string | undefined {
   return (frame) => {
     const keys: string[] = [];

@@ -1,8 +1,9 @@
 /**
- * Lookout: watches the suspects of the conditions of one statement while it runs.
+ * Lookout: watches a running statement for probable mistakes in its conditions, such as a field
+ * that no document has.
  *
- * It looks at nothing by itself: it sees the rows that a condition refuses, and those are of documents
- * that the caller may read. So it costs no scan, and what is told of it says nothing of hidden documents.
+ * It reads nothing itself: it sees the rows that a condition rejects, and these are of documents
+ * that the caller may read. So it costs no scan and reveals nothing about hidden documents.
  */
 
 import { getField, type Value } from "@bigpeer/protocol";
@@ -10,17 +11,17 @@ import type { Slot } from "../frame/frame.ts";
 import type { RowDocument } from "../frame/whole-document.ts";
 import type { FieldSuspect, Suspects } from "../plan/suspect.ts";
 
-/** Documents of a term that are remembered, for the names of their fields. */
+/** Documents of a term whose ids are kept, for suggestions from their field names. */
 const SAMPLE_MAX = 4;
 
-/** What was seen of the suspects of one condition. */
+/** Observations about the suspects of one condition. */
 export class SuspectWatch {
   readonly suspects: Suspects;
-  /** Whether a row has matched: then nothing was a mistake. */
+  /** Whether a row matched: then nothing was a mistake. */
   isMatched = false;
   /** Fields that no document had so far. */
   #unseen: readonly FieldSuspect[];
-  /** The ids of the first documents that were looked at, by the slot of their term. */
+  /** Ids of the first documents examined, by the slot of their term. */
   readonly #samples = new Map<number, Value[]>();
 
   constructor(suspects: Suspects) {
@@ -28,7 +29,7 @@ export class SuspectWatch {
     this.#unseen = suspects.fields;
   }
 
-  /** A row that did not match. */
+  /** Examines a row that did not match. */
   look(slots: readonly Slot[]): void {
     if (this.isMatched || this.#unseen.length === 0) return;
     for (const { slot } of this.#unseen) this.#remember(slot, slots[slot]);
@@ -45,7 +46,7 @@ export class SuspectWatch {
     else if (sample.length < SAMPLE_MAX && sample.at(-1) !== id) sample.push(id);
   }
 
-  /** Fields that none of the documents had; where no document was looked at nobody knows. */
+  /** Fields that no examined document had; none if no document was examined. */
   get absent(): readonly FieldSuspect[] {
     return this.#unseen.filter(({ slot }) => this.#samples.has(slot));
   }
@@ -60,11 +61,11 @@ function isPresent({ slot, name }: FieldSuspect, slots: readonly Slot[]): boolea
   return document !== undefined && getField(document.fields, name) !== undefined;
 }
 
-/** All conditions of a statement, those of queries inside of it as well. */
+/** The watches of all conditions of a statement, including those of its subqueries. */
 export class Lookout {
   readonly #watches = new Map<Suspects, SuspectWatch>();
 
-  /** A condition begins; it may do so once for each row around it. */
+  /** Starts a condition, which a subquery does once for each outer row. */
   watch(suspects: Suspects): SuspectWatch {
     let watch = this.#watches.get(suspects);
     if (watch === undefined) {
@@ -74,7 +75,7 @@ export class Lookout {
     return watch;
   }
 
-  /** Takes over what was seen when the documents were chosen before. */
+  /** Takes over the observations of an early choice. */
   adopt(earlier: Lookout): void {
     for (const [suspects, watch] of earlier.#watches) this.#watches.set(suspects, watch);
   }

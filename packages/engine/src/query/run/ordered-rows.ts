@@ -1,12 +1,11 @@
 /**
- * OrderedRows: the rows of ORDER BY while they come, all of them or only those that can still be
- * among the first so many.
+ * OrderedRows: buffer of ORDER BY, which keeps all rows, or with LIMIT only the first N (top-N
+ * heap).
  *
- * When no more than so many are wanted, a heap holds the best of those that came, the last one in
- * front: a row that comes behind it is forgotten at once, and one that comes before it takes its
- * place. Rows with equal keys stay in the order in which they came, so each has a number. Only what
- * is kept counts against the budget. Each row has a place in some lists, rather than an object: there
- * may be many of them.
+ * The heap holds the best N rows so far with the last of them at its root. A row behind the root is
+ * dropped at once; a row before it replaces it. Rows with equal keys keep their order of arrival,
+ * so each has a number. Only kept rows count against the budget. Parallel arrays hold the rows,
+ * rather than one object each, since there may be many.
  */
 
 import { assert } from "@bigpeer/protocol";
@@ -24,24 +23,24 @@ export class OrderedRows<T> {
   readonly #budget: Budget;
   readonly #countMax: number;
   readonly #rows: T[] = [];
-  /** The keys: a list for each term of ORDER BY. */
+  /** The keys: one array for each term of ORDER BY. */
   readonly #keys: readonly Datum[][];
   readonly #sizes: number[] = [];
-  /** The later a row came, the higher. */
+  /** Order of arrival. */
   readonly #numbers: number[] = [];
   #numbered = 0;
   #bytes = 0;
-  /** Places, the last row in front; undefined as long as there are fewer than are wanted. */
+  /** Positions, the last row at the root; undefined while there are fewer rows than `countMax`. */
   #heap: number[] | undefined;
-  /** Where a place stands in the heap. */
+  /** Index of a position in the heap. */
   readonly #heights: number[] = [];
-  /** The keys of the last of them. */
+  /** The keys of the last row. */
   #last: readonly Datum[] | undefined;
-  /** Only for rows that must differ. */
+  /** Only for DISTINCT. */
   readonly #names: string[] = [];
   readonly #byName = new Map<string, number>();
 
-  /** No more than the first `countMax` rows are wanted; at least one is. */
+  /** Keeps the first `countMax` rows, at least one. */
   constructor(sorter: Sorter, budget: Budget, countMax: number) {
     this.#sorter = sorter;
     this.#budget = budget;
@@ -49,19 +48,19 @@ export class OrderedRows<T> {
     this.#keys = sorter.comparisons.map(() => []);
   }
 
-  /** What all that is kept was counted with. */
+  /** Bytes counted for all kept rows. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The keys of a row; undefined when it comes too late to be wanted. It is not kept yet. */
+  /** The keys of a row; undefined when it is behind the last wanted one. Does not keep the row. */
   keysOf(frame: Frame): readonly Datum[] | undefined {
     return this.#last === undefined
       ? this.#sorter.keysOf(frame)
       : this.#sorter.keysBefore(frame, this.#last);
   }
 
-  /** Keeps a row whose keys were given; `bytes` are those of the row without its keys. */
+  /** Keeps a row with its keys; `bytes` are those of the row without its keys. */
   keep(keys: readonly Datum[], row: T, bytes: number): void {
     const all = bytes + sizeOfKeys(keys);
     if (this.#heap === undefined) {
@@ -76,7 +75,7 @@ export class OrderedRows<T> {
     this.#sink(0);
   }
 
-  /** The same where of all rows of one name only the first in the order is kept. */
+  /** The same for DISTINCT: of all rows of one name it keeps the first in the order. */
   keepDistinct(keys: readonly Datum[], row: T, bytes: number, name: string): void {
     const all = bytes + 2 * name.length;
     const known = this.#byName.get(name);
@@ -95,7 +94,7 @@ export class OrderedRows<T> {
     }
   }
 
-  /** The places of all that were kept, in the order of their rows. Nothing is kept from then on. */
+  /** The positions of all kept rows in order. No row may be added after it. */
   *inOrder(): Steps<Uint32Array> {
     const places = new Uint32Array(this.#rows.length);
     for (let i = 0; i < places.length; i++) places[i] = i;
@@ -106,7 +105,7 @@ export class OrderedRows<T> {
     return this.#rows[place] as T;
   }
 
-  /** What the row was counted with. */
+  /** Bytes counted for the row. */
   sizeAt(place: number): number {
     return this.#sizes[place] as number;
   }
@@ -133,7 +132,7 @@ export class OrderedRows<T> {
     return 0;
   }
 
-  /** Compares two rows from the term `from` on. Never 0 for two of them. */
+  /** Compares two rows from the term `from` on. Never 0 for two different rows. */
   #compare(a: number, b: number, from: number = 0): number {
     const { comparisons } = this.#sorter;
     for (let i = from; i < comparisons.length; i++) {
@@ -144,7 +143,7 @@ export class OrderedRows<T> {
     return (this.#numbers[a] as number) - (this.#numbers[b] as number);
   }
 
-  /** Where all first keys are numbers, or texts, most rows are put in order by these alone. */
+  /** If all first keys are numbers, or all texts, they alone order most rows. */
   #comesBefore(): ComesBefore {
     const { isDescending } = this.#sorter;
     const first = this.#keys[0] ?? [];
@@ -171,7 +170,7 @@ export class OrderedRows<T> {
     for (let at = this.#heap.length >> 1; at >= 0; at--) this.#sink(at);
   }
 
-  /** Moves a place down in the heap until all below come before it. */
+  /** Sifts a position down in the heap until all below come before it. */
   #sink(from: number): void {
     const heap = this.#heap;
     assert(heap !== undefined, "as many rows as are wanted");
@@ -199,7 +198,7 @@ function sizeOfKeys(keys: readonly Datum[]): number {
   return size;
 }
 
-/** Such that the lesser one comes first; undefined unless all are numbers that have an order. */
+/** Keys negated for DESC; undefined unless all are numbers other than NaN. */
 function numbersOf(keys: readonly Datum[], isDescending: boolean): Float64Array | undefined {
   const numbers = new Float64Array(keys.length);
   for (let i = 0; i < keys.length; i++) {

@@ -1,6 +1,6 @@
 /**
- * Profile: what each operator of a statement did, for PROFILE: rows that came out of it and time that
- * it took by itself. Statements that nobody profiles pay one look for each operator, not for each row.
+ * Profile: statistics of each operator of a statement, for PROFILE: rows that it emitted and its
+ * own time. Other statements pay one check per operator, not one per row.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -9,19 +9,19 @@ import { nanoseconds } from "../system/requests.ts";
 import type { Execution } from "./execution.ts";
 import type { Pull, Sink, Stage } from "./rows.ts";
 
-/** Of one operator. */
+/** Statistics of one operator. */
 interface Figures {
-  /** Rows that came out. */
+  /** Rows emitted. */
   rows: number;
-  /** With all that it hands rows to, or pulls them from. */
+  /** Time including the operators that it sends rows to or pulls them from. */
   ms: number;
-  /** Of that, the others. */
+  /** The part of `ms` spent in other operators. */
   othersMs: number;
 }
 
 export class Profile {
   readonly #elapsed: () => number;
-  /** By the part of the plan that the operator was made of. */
+  /** By the plan node of the operator. */
   readonly #figures = new Map<object, Figures>();
   readonly #entries = new Map<number, number>();
 
@@ -29,7 +29,7 @@ export class Profile {
     this.#elapsed = elapsed;
   }
 
-  /** What is told of an operator; undefined when it did nothing. */
+  /** Statistics of an operator; undefined when it did not run. */
   told(node: object): ValueObject | undefined {
     const figures = this.#figures.get(node);
     if (figures === undefined) return undefined;
@@ -37,7 +37,7 @@ export class Profile {
     return { rows, time: nanoseconds(Math.max(0, ms - othersMs)) };
   }
 
-  /** What is told of the walk through an index, by its number. */
+  /** Statistics of an index, by its number. */
   toldEntries(index: number): ValueObject | undefined {
     const rows = this.#entries.get(index);
     return rows === undefined ? undefined : { rows };
@@ -47,7 +47,7 @@ export class Profile {
     this.#entries.set(index, (this.#entries.get(index) ?? 0) + 1);
   }
 
-  /** The same rows, counted. `left` is what they are pulled from. */
+  /** The same rows, counted. `left` is the operator that they are pulled from. */
   *pull(node: object, rows: Pull, left?: object): Pull {
     const figures = this.#of(node);
     const others = left === undefined ? undefined : this.#of(left);
@@ -77,7 +77,7 @@ export class Profile {
     const counted: Sink = {
       row: (frame) => {
         const goesOn = behind.row(frame);
-        // Only now: a row that has to wait for a query is tried again.
+        // Only now: a row that waits for a subquery is tried again.
         figures.rows++;
         return goesOn;
       },
@@ -88,7 +88,7 @@ export class Profile {
     });
   }
 
-  /** The last stage, counted; `items` are what it gives back in the end. */
+  /** The last stage, counted; `items` is its result. */
   last(node: object, sink: Sink, items: readonly unknown[]): Sink {
     const figures = this.#of(node);
     return this.#timed(sink, (ms) => {
@@ -145,7 +145,7 @@ export class Profile {
   }
 }
 
-/** A stage that is counted where somebody profiles the statement. */
+/** A stage that is counted if the statement is profiled. */
 export function profiled(node: object, stage: Stage): Stage {
   return (execution, next) =>
     execution.profile === undefined

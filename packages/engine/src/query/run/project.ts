@@ -1,5 +1,5 @@
 /**
- * Projection: from the frame of a row to what the statement gives back for it.
+ * compileProjection: computes the result row of a statement from the frame of a row.
  */
 
 import {
@@ -27,7 +27,7 @@ export function compileProjection(output: Output, terms: readonly ScopeTerm[]): 
     const settle = isStored(first.expression) ? (datum: PresentDatum) => datum as Value : toValue;
     return (frame) => {
       const datum = evaluate(frame);
-      // The side of an outer join that found nothing.
+      // The side of an outer join without a match.
       return datum === MISSING || datum instanceof Failure ? null : settle(datum);
     };
   }
@@ -40,7 +40,7 @@ export function compileProjection(output: Output, terms: readonly ScopeTerm[]): 
   };
 }
 
-/** The document itself, or with several terms an object with one for each alias. */
+/** The document itself, or with several terms an object with one field for each alias. */
 function wholeRow(terms: readonly ScopeTerm[]): Project {
   const [only, ...others] = terms;
   if (only !== undefined && others.length === 0) {
@@ -79,7 +79,7 @@ function compileColumn(column: OutputColumn, slot: number): Put {
       setField(row, name, settle(outcome));
       return;
     }
-    // `c.*, MISSING f` leaves a field out of what stands before it, and so does what fails.
+    // `c.*, MISSING f` removes a field set before it, and so does a failure.
     delete row[name];
     if (outcome instanceof Failure) warnOf(execution, outcome, frame.slots[slot]);
   };

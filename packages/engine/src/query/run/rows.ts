@@ -1,10 +1,10 @@
 /**
- * Rows: follows a plan and hands each row on as a frame.
+ * compileRows: executes the FROM, JOIN and WHERE of a plan and hands each row on as a frame.
  *
- * Documents and joins are pulled by whoever runs the statement; so a long one can be interrupted, or
- * paused, between any two of them. Everything behind is pushed: filter and groups are sinks that
- * hand rows on to the next. One frame serves all rows: whoever keeps something of a row takes it
- * out. Each document looked at counts against the budget.
+ * The runner pulls documents and joins, so a statement can pause or stop between any two of them.
+ * The stages behind are pushed: filters and groups are sinks that hand rows on to the next. All
+ * rows share one frame: a stage that keeps a part of a row copies it. Each document counts against
+ * the budget.
  */
 
 import { assert, documentId, type Types, type Value } from "@bigpeer/protocol";
@@ -31,23 +31,23 @@ import { profiled } from "./profile.ts";
 import { compileUnnest } from "./unnest.ts";
 
 export interface Sink {
-  /** Takes a row; false when it wants no more. */
+  /** Takes a row; false when no more are wanted. */
   row(frame: Frame): boolean;
-  /** All rows were given, or no more are wanted. Called once; offers pauses. */
+  /** Ends the rows, at their end or when no more are wanted. Called once; offers pauses. */
   end(): Iterable<void>;
 }
 
-/** A part of the way of a row: takes rows and hands others to the next sink. */
+/** A pipeline operator: takes rows and hands others to the next sink. */
 export type Stage = (execution: Execution, next: Sink) => Sink;
 
 /**
- * Rows that are being pulled: true when the next one stands in the frame, false where nothing was
- * found yet and a pause would do no harm.
+ * Rows that are pulled: true when the next one is in the frame, false where nothing was found yet
+ * and the caller may pause.
  */
 export type Pull = Iterable<boolean>;
 
 export interface RowSource {
-  /** The way to the documents of the first term, by the indexes that there are. */
+  /** The access path of the first term, given the current indexes. */
   choose(execution: Execution): Chosen;
   pull(execution: Execution, frame: Frame, reading: Reading): Pull;
   readonly stages: readonly Stage[];
@@ -56,11 +56,11 @@ export interface RowSource {
 /** How the documents of a term are read. */
 export interface Reading {
   readonly access: Access;
-  /** How many of them are enough, as far as it is known. */
+  /** How many documents are enough, as far as known. */
   readonly wanted: number;
 }
 
-/** The documents of one term, as the statement sees them. */
+/** Reads the documents of one term, with the types that the statement declares. */
 export type DocumentReader = (
   execution: Execution,
   frame: Frame,
@@ -95,7 +95,7 @@ const ROW: IteratorResult<boolean> = { done: false, value: true };
 const PAUSE: IteratorResult<boolean> = { done: false, value: false };
 const END: IteratorResult<boolean> = { done: true, value: undefined };
 
-/** As a generator would do it, without an object for each row. */
+/** Works as a generator would, without an object for each row. */
 class DocumentPull implements Iterator<boolean> {
   readonly #documents: Iterator<RowDocument | undefined>;
   readonly #slot: number;
@@ -115,7 +115,7 @@ class DocumentPull implements Iterator<boolean> {
     return ROW;
   }
 
-  /** No more rows are wanted. */
+  /** Stops: no more rows are wanted. */
   return(): IteratorResult<boolean> {
     this.#documents.return?.();
     return END;
@@ -142,10 +142,10 @@ function filterStage(where: Expression, plan: RowsPlan): Stage {
   };
 }
 
-/** Rows after which a run may be paused; see also WORK_PER_PAUSE. */
+/** Rows after which a run may pause; see also WORK_PER_PAUSE. */
 const ROWS_PER_PAUSE = 16;
 
-/** Drives all rows through the stages into the last sink. Pauses now and then; see `Platform.pause`. */
+/** Drives all rows through the stages into the last sink, with pauses (`Platform.pause`). */
 export function* driveRows(
   { source, reading }: { readonly source: RowSource; readonly reading: Reading },
   execution: Execution,
@@ -225,7 +225,7 @@ function compileLookUp(
     const wanted = ids(frame);
     if (!isFew(wanted)) return lookUp(wanted, (id) => getDocument(id, typing, place));
     const [only] = wanted;
-    // What most statements ask for, without a generator.
+    // The most frequent case, without a generator.
     const document = only === undefined ? undefined : getDocument(only, typing, place);
     return document === undefined ? [] : [document];
   };
@@ -241,7 +241,7 @@ function* mapped(
 /** Ids without a document after which a pause is offered. */
 const ABSENT_PER_PAUSE = 64;
 
-/** None or one. */
+/** At most one id. */
 function isFew(named: NamedIdValues): named is readonly Value[] {
   return Array.isArray(named) && named.length < 2;
 }
@@ -257,7 +257,7 @@ function* lookUp(
   }
 }
 
-/** Rows of a system collection by id: they are in no store that could be asked. */
+/** Rows of a system collection by id: no store can look them up. */
 function* pick(documents: Found<StoredDocument>, named: NamedIdValues): Found<StoredDocument> {
   const byKey = new Map<string, StoredDocument>();
   for (const document of documents) {

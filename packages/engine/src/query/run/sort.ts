@@ -1,5 +1,5 @@
 /**
- * The order of rows, and the window that LIMIT and OFFSET cut out of them.
+ * compileSorter, compileWindow: sort keys of ORDER BY, and the window of LIMIT and OFFSET.
  */
 
 import { compile } from "../compile/expression.ts";
@@ -9,11 +9,11 @@ import type { Expression, OrderTerm } from "../syntax/tree.ts";
 import { compareData } from "../value/compare.ts";
 import { type Datum, Failure, isInteger, MISSING, type Outcome } from "../value/datum.ts";
 
-/** What ORDER BY asks for, of one key of two rows: below 0 when the first row comes first. */
+/** Order of one key of two rows: below 0 when the first row comes first. */
 export type Comparison = (a: Datum, b: Datum) => number;
 
 export interface Sorter {
-  /** For each term; where all of them give 0, rows stay in the order in which they came. */
+  /** One for each term; where all give 0, rows keep their order of arrival. */
   readonly comparisons: readonly Comparison[];
   /** Whether the first term is DESC. */
   readonly isDescending: boolean;
@@ -41,7 +41,7 @@ function compileKeys(keys: readonly Evaluate[]): Sorter["keysOf"] {
   return (frame) => keys.map((key) => settled(key(frame)));
 }
 
-/** Keys behind the one that decides against a row are not even computed. */
+/** Keys after the one that rejects a row are not computed. */
 function compileBefore(
   keys: readonly Evaluate[],
   comparisons: readonly Comparison[],
@@ -63,7 +63,7 @@ function compileBefore(
   };
 }
 
-/** Null and MISSING go where they were asked to; among themselves the direction decides. */
+/** NULLS FIRST or LAST places null and MISSING; among themselves the direction decides. */
 export function comparisonOf({ isDescending, nulls }: OrderTerm): Comparison {
   const directed: Comparison = isDescending ? (a, b) => compareData(b, a) : compareData;
   if (nulls === undefined) return directed;
@@ -85,7 +85,7 @@ export interface Window {
   readonly limit: number;
 }
 
-/** How many rows, from the first one on, have to be known for what is given back. */
+/** How many rows, from the first one on, must be known for the result. */
 export function rowsWanted({ offset, limit }: Window): number {
   return limit === 0 ? 0 : offset + limit;
 }

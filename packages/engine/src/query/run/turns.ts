@@ -1,10 +1,11 @@
 /**
- * Turns: reads that are at work at the same time go one after the other, a slice each, and everything
- * else has its turn between any two slices.
+ * TimeSlicer: cooperative scheduler of long reads. Concurrent reads run in slices of time, and all
+ * other work of the process runs between two slices.
  *
- * Owners take turns, and so do the reads of each: who has many of them gets no more than who has one.
- * A read begins at once, so that a short one waits for nobody; but all that begin between two pauses
- * have one slice together, and none with one that goes on. All stores of a process share them.
+ * Round robin is over owners, then over the reads of an owner: an owner with many reads gets no
+ * more time than one with a single read. A read starts at once, so that a short one does not wait.
+ * Reads that start between two pauses share one slice. All stores of a process share one time
+ * slicer.
  */
 
 import { SLICE_MS } from "../../limits.ts";
@@ -13,8 +14,8 @@ import type { Steps } from "../frame/steps.ts";
 import { underMeter } from "../value/effort.ts";
 
 /**
- * The same steps, each counted against the budget, for whoever takes them and knows of none. A pause
- * is between two rows, and the time of others is not the time of a row.
+ * The same steps, each counted against the budget, for a caller without a time slicer. A pause is
+ * between two rows, so the time of other work does not count as time of a row.
  */
 export function* budgeted<T>(steps: Steps<T>, budget: Budget): Steps<T> {
   const step = (): IteratorResult<void, T> => steps.next();
@@ -26,25 +27,25 @@ export function* budgeted<T>(steps: Steps<T>, budget: Budget): Steps<T> {
       yield;
     }
   } finally {
-    // Whoever takes no more steps is done with all of it.
+    // A caller that stops early releases the rest.
     steps.return(undefined as T);
   }
 }
 
-/** What takes less is not counted: most reads do. */
+/** Slices shorter than this are not counted: most reads are. */
 const COUNTED_MS = 1;
 
 /**
- * Slices that go on may have taken this before another read begins in the same pass: as much as those of
- * two passes usually take, and less than a long row. Else whoever reads one document would wait for each
- * slice of those who read all.
+ * Time that continued slices may have used in a pass before another read may still start in it:
+ * about that of two passes, and less than a long row. Otherwise a read of one document would wait
+ * for each slice of reads of everything.
  */
 const FURTHER_MS_MAX: number = 3 * SLICE_MS;
 
-/** Turns as those see them who take them. */
+/** The part of the interface that reads use. */
 export type TurnTaking = Pick<Turns, "take" | "wait">;
 
-/** What a read holds until it is over. */
+/** A resource that a read holds until it ends. */
 interface Held {
   close(): void;
 }
@@ -52,24 +53,24 @@ interface Held {
 export class Turns {
   readonly #pause: () => Promise<void>;
   readonly #elapsed: () => number;
-  /** Those of each owner, in the order in which it is the owners' turn. */
+  /** Waiting reads of each owner, in the order of the owners' turns. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isGoing = false;
-  /** What first slices took in this pass of the host's loop or the one before, and what others took. */
+  /** Time of first and of further slices in this and the previous pass of the event loop. */
   #firstMs = 0;
   #furtherMs = 0;
-  /** No other read begins before one has gone on. */
+  /** No read starts before another one has continued. */
   #isFull = false;
 
-  /** `pause` lets everything else that waits have its turn; `elapsed` is a clock that never goes back. */
+  /** `pause` lets other work of the process run; `elapsed` is a monotonic clock. */
   constructor(pause: () => Promise<void>, elapsed: () => number) {
     this.#pause = pause;
     this.#elapsed = elapsed;
   }
 
   /**
-   * Takes all steps, a slice of time after the other, and closes what is held for them, be it after an
-   * error. A promise only when one slice is not enough.
+   * Runs all steps in slices, then closes `held`, also after an error. Returns a promise only if
+   * one slice is not enough.
    */
   take<T>(steps: Steps<T>, budget: Budget, held: Held, owner?: string): T | Promise<T> {
     let isHeld = false;
@@ -89,7 +90,7 @@ export class Turns {
     return !this.#isFull && this.#firstMs < SLICE_MS && this.#furtherMs < FURTHER_MS_MAX;
   }
 
-  /** The same turns for one of several stores: an owner is none of the same name elsewhere. */
+  /** The same slicer for one of several stores; each store has its own owners. */
   of(store: string): TurnTaking {
     const nameOf = (owner = ""): string => `${store} ${owner}`;
     return {
@@ -98,7 +99,7 @@ export class Turns {
     };
   }
 
-  /** Lets others have their turn before each further slice. */
+  /** Lets others run before each further slice. */
   async #takeOn<T>(
     steps: Steps<T>,
     budget: Budget,
@@ -116,15 +117,15 @@ export class Turns {
     }
   }
 
-  /** Goes on until all is done, or for a slice of time. */
+  /** Runs until all is done or the slice is over. */
   #slice<T>(steps: Steps<T>, budget: Budget, isFirst = false): IteratorResult<void, T> {
-    // A pause is between two rows, and the time of others is not the time of a row.
+    // A pause is between two rows: the time of other work does not count as time of a row.
     budget.endPiece();
     const start = this.#elapsed();
     let end: number | undefined;
     try {
       return underMeter(budget, () => {
-        // One step may be a row that takes as long as it may: then the slice is over.
+        // One step may be a row of the longest allowed time: then the slice is over.
         for (;;) {
           end = undefined;
           const result = steps.next();
@@ -133,13 +134,13 @@ export class Turns {
         }
       });
     } finally {
-      // Also of a read that was ended: a row that took too long took its time from everybody.
+      // Also for a read that failed: a row that took too long delayed all others.
       const ms = (end ?? this.#elapsed()) - start;
       if (ms >= COUNTED_MS) this.#count(ms, isFirst);
     }
   }
 
-  /** Counts it until a whole pass of the host's loop is over: a pause may end in the one at hand. */
+  /** Counts it for one whole pass of the event loop: a pause may end in the current pass. */
   #count(ms: number, isFirst: boolean): void {
     const add = (more: number): void => {
       if (isFirst) this.#firstMs += more;
@@ -152,7 +153,7 @@ export class Turns {
       .then(forget, forget);
   }
 
-  /** Resolves when the next slice of `owner` may begin. */
+  /** Resolves when the next slice of `owner` may start. */
   wait(owner = ""): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(owner);
@@ -166,7 +167,7 @@ export class Turns {
     this.#isGoing = true;
     while (this.#waiting.size > 0) {
       await this.#pause();
-      // Those that have begun had this pass: nobody goes on in it, and none begins until one went on.
+      // Reads that started used this pass: none continues in it, none starts until one continued.
       this.#isFull = this.#firstMs >= SLICE_MS;
       while (this.#firstMs >= SLICE_MS) await this.#pause();
       this.#isFull = false;
@@ -175,7 +176,7 @@ export class Turns {
     this.#isGoing = false;
   }
 
-  /** The first one of the owner whose turn it is, who goes to the end. */
+  /** The first read of the owner whose turn it is; the owner moves to the end. */
   #next(): (() => void) | undefined {
     for (const [owner, waiting] of this.#waiting) {
       this.#waiting.delete(owner);

@@ -1,5 +1,5 @@
 /**
- * UNNEST: each row once for every element of an array in it. What is no array has no elements.
+ * UNNEST: emits each row once per element of an array in it; other values have no elements.
  */
 
 import { compile } from "../compile/expression.ts";
