@@ -1,11 +1,11 @@
 /**
- * BoundedCache: what was computed lately, by key. When it is full, what was not used for the longest
- * time is forgotten.
+ * BoundedCache: LRU cache of computed values. When it is full, it removes the least recently used
+ * one.
  */
 
 export class BoundedCache<K, V> {
   readonly #countMax: number;
-  /** A Map keeps the order in which keys were set; the first is the one to forget. */
+  /** A Map keeps insertion order; the first key is the least recently used. */
   readonly #values = new Map<K, V>();
 
   constructor(countMax: number) {
@@ -16,7 +16,7 @@ export class BoundedCache<K, V> {
     return this.#values.size;
   }
 
-  /** The kept value, or the one that `make` returns, which is kept from now on. */
+  /** The cached value, or the one that `make` returns, which is then cached. */
   obtain(key: K, make: (key: K) => V): V {
     const isKept = this.#values.has(key);
     const value = isKept ? (this.#values.get(key) as V) : make(key);

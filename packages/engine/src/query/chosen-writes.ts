@@ -1,7 +1,6 @@
 /**
- * Chosen writes: writes that choose documents by a condition, on their way into the store. What they
- * choose quickly they choose in their transaction; what takes longer, before it (see
- * run/early-choice.ts).
+ * ChosenWrites: submits writes that select documents by a condition. A quick selection happens
+ * inside the transaction; a longer one before it (run/early-choice.ts).
  */
 
 import type { Committed } from "../store/commit-queue.ts";
@@ -18,15 +17,15 @@ import type { Execution } from "./run/execution.ts";
 import type { TurnTaking } from "./run/turns.ts";
 import type { Begin } from "./statement-transaction.ts";
 
-/** Submits a write that gets from `choices` what it chooses; undefined: it chooses for itself. */
+/** Submits a write that takes its selections from `choices`; undefined: it selects itself. */
 export type Submit<T> = (choices: Choices | undefined) => Promise<Committed<T>>;
 
-/** A write that chooses. */
+/** A write that selects documents. */
 export interface ChoosingWrite {
-  /** Makes its choices and does nothing else. */
+  /** Makes the selections and nothing else. */
   readonly choose: (execution: Execution) => Steps<unknown>;
   readonly begin: Begin;
-  /** Whose turns it takes. */
+  /** The owner whose time slices it uses. */
   readonly owner: string | undefined;
 }
 
@@ -48,7 +47,7 @@ export class ChosenWrites {
     });
   }
 
-  /** Chooses before the transaction; when others keep changing what it chose by, inside of it. */
+  /** Selects before the transaction; if others keep changing the documents, inside it. */
   async #submitChosen<T>(write: ChoosingWrite, submit: Submit<T>): Promise<Committed<T>> {
     for (let tries = 0; tries < EARLY_CHOICES_MAX; tries++) {
       const choices = await this.#chooseEarly(write);
@@ -62,9 +61,9 @@ export class ChosenWrites {
     return submit(undefined);
   }
 
-  /** Undefined when there were warnings: they are of rows that may not be the same in the end. */
+  /** Undefined if there were warnings: their rows may differ in the end. */
   async #chooseEarly({ choose, begin, owner }: ChoosingWrite): Promise<Choices | undefined> {
-    // It had a slice already.
+    // It has used a slice already.
     await this.#turns.wait(owner);
     const snapshot = this.#store.snapshot();
     const choosing = new ChoosingEarly(snapshot.txnId);

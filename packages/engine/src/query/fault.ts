@@ -1,8 +1,8 @@
 /**
- * Faults of a statement: what is wrong, and where in its text.
+ * Fault: error of a statement with its offset in the text.
  *
- * Every stage throws with the offset it knows; whoever has the text calls
- * `locate`, which turns the offset into line, column and the text near it.
+ * Every stage throws with the offset it knows. `locate` then turns the offset into line, column and
+ * nearby text, where the text is known.
  */
 
 import { type ErrorCode, PeerError, type TextPlace } from "@bigpeer/protocol";
@@ -13,14 +13,14 @@ export interface FaultDetails {
   readonly hint?: string | undefined;
 }
 
-/** A fault of which only the offset is known yet. */
+/** A fault of which only the offset is known so far. */
 export class Fault extends Error {
   readonly code: ErrorCode;
   readonly offset: number | undefined;
   readonly expected: string | undefined;
-  /** What is wrong, without the hint: the place stands between the two. */
+  /** The reason without the hint: messages put the position between the two. */
   readonly reason: string;
-  /** What was probably meant, or what helps. */
+  /** The probable intention, or advice. */
   readonly hint: string | undefined;
 
   constructor(code: ErrorCode, reason: string, offset?: number, details: FaultDetails = {}) {
@@ -54,7 +54,7 @@ export function withHint({ code, reason, offset, expected }: Fault, hint: string
 
 const NEAR_LENGTH_MAX = 24;
 
-/** The error for the caller: any Fault gets its place, everything else is returned as it is. */
+/** The error for the caller: a Fault gets its position, any other error is returned unchanged. */
 export function locate(error: unknown, text: string): unknown {
   if (!(error instanceof Fault)) return error;
   const { code, reason, offset, expected, hint } = error;
@@ -62,7 +62,7 @@ export function locate(error: unknown, text: string): unknown {
   return new PeerError(code, reason, { place: placeOf(text, offset), expected, hint });
 }
 
-/** Runs a stage that knows no more of its text than offsets. */
+/** Runs a stage that throws Faults with offsets. */
 export function located<T>(text: string, stage: () => T): T {
   try {
     return stage();
@@ -71,7 +71,7 @@ export function located<T>(text: string, stage: () => T): T {
   }
 }
 
-/** The same for one with pauses. */
+/** The same for a stage with pauses. */
 export function* locatedSteps<T>(text: string, stage: Steps<T>): Steps<T> {
   try {
     return yield* stage;
@@ -83,7 +83,7 @@ export function* locatedSteps<T>(text: string, stage: Steps<T>): Steps<T> {
 export function placeOf(text: string, offset: number): TextPlace {
   let line = 1;
   let column = 1;
-  // Without a copy of what stands before: it may be the whole of a long text.
+  // Without copying the text before, which may be long.
   for (let i = 0; i < Math.min(offset, text.length); i++) {
     const code = text.charCodeAt(i);
     if (code === NEWLINE) {
@@ -97,7 +97,7 @@ export function placeOf(text: string, offset: number): TextPlace {
 
 const NEWLINE = 0x0a;
 
-/** Whether the second half of a surrogate pair stands here, which is no column of its own. */
+/** Whether this is the second half of a surrogate pair, which is not a column of its own. */
 function isSecondHalf(text: string, at: number): boolean {
   if (at === 0 || (text.charCodeAt(at) & 0xfc00) !== 0xdc00) return false;
   return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;

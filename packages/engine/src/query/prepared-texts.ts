@@ -1,8 +1,8 @@
 /**
- * PreparedTexts: statements and filters of one store that are ready to run, kept by their texts.
+ * PreparedTexts: cache of prepared statements and filters of one store, by text.
  *
- * A short text is prepared at once. A long one takes its turns with everything else, and what is made
- * of it counts as memory of its statement.
+ * A short text is prepared at once. A long one is prepared in time slices, and its tree counts as
+ * memory of its statement.
  */
 
 import { locatedSteps } from "./fault.ts";
@@ -23,19 +23,19 @@ import type { SystemRow } from "./system/system-collections.ts";
 /** Characters of a text that is prepared at once: it has hardly more than a thousand tokens. */
 const SHORT_LENGTH = 2048;
 
-/** Rough bytes of what is made of a character of a long text, until the statement ends. */
+/** Approximate bytes of the tree per character of a long text, until the statement ends. */
 const BYTES_PER_CHARACTER = 64;
 
-/** What a text takes when it is prepared. Short ones are not worth counting. */
+/** Memory of the preparation of a text. Short texts are not counted. */
 export function preparedBytes(text: string): number {
   return text.length <= SHORT_LENGTH ? 0 : BYTES_PER_CHARACTER * text.length;
 }
 
-/** Whose turns a text is prepared in, and what it counts against. */
+/** The owner whose time slices the preparation uses, and the budget that it counts against. */
 export interface PrepareOptions {
   readonly budget: Budget;
   readonly owner: string | undefined;
-  /** Nobody can wait for it. */
+  /** Prepare without time slices, for a synchronous caller. */
   readonly isAtOnce?: boolean;
 }
 
@@ -46,7 +46,7 @@ export class PreparedTexts {
   readonly #finds = new StatementCache<PreparedFind>();
   readonly #targets = new StatementCache<PreparedTarget>();
 
-  /** `elapsed` is a clock that never goes back. */
+  /** `elapsed` is a monotonic clock. */
   constructor(turns: TurnTaking, elapsed: () => number) {
     this.#turns = turns;
     this.#elapsed = elapsed;
@@ -82,7 +82,7 @@ export class PreparedTexts {
     );
   }
 
-  /** The statements that are kept, for `system:shared_statements`. */
+  /** The cached statements, for `system:shared_statements`. */
   rows(): Iterable<SystemRow> {
     return this.#statements.rows();
   }

@@ -1,5 +1,5 @@
 /**
- * What a StatementRunner is asked, and what it answers.
+ * Requests and results of StatementRunner.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -11,21 +11,21 @@ import type { Warning } from "./run/execution.ts";
 import type { FilterQuery } from "./statement/find.ts";
 import type { QueryType } from "./statement/work.ts";
 
-/** What all requests that take time may bring. */
+/** Options of all requests with a deadline. */
 export interface RequestOptions {
   /** A shorter deadline than the runner's own. */
   readonly timeoutMs?: number;
-  /** Kept in the change log with what the request wrote, and in the history of requests. */
+  /** Stored in the change log with the writes of the request, and in the request history. */
   readonly requestId?: string;
-  /** What the caller may do; everything when it is absent. */
+  /** Permissions of the caller; absent means everything. */
   readonly authority?: Authority | undefined;
-  /** Who shares the time of this request with all other requests of his; one of nobody if left out. */
+  /** The owner whose requests share time slices; absent means one shared owner. */
   readonly owner?: string | undefined;
 }
 
-/** What those that write may bring. */
+/** Options of writes. */
 export interface WriteOptions extends RequestOptions {
-  /** The same request under the same name is told again what it was told first. */
+  /** A second request with the same key gets the first answer again. */
   readonly repeat?: RepeatKey | undefined;
 }
 
@@ -44,9 +44,9 @@ export interface StatementResult {
   /** The first few; `totalWarningsCount` counts all. */
   readonly warnings: readonly Warning[];
   readonly totalWarningsCount: number;
-  /** The state that was read, or the transaction that was made. */
+  /** The state that was read, or the transaction that was committed. */
   readonly transactionId: number;
-  /** Present when this was told before, under the same name. */
+  /** Present when this is a replay of an earlier answer, under the same idempotency key. */
   readonly isRepeated?: true;
 }
 
@@ -54,7 +54,7 @@ export interface CountRequest extends RequestOptions {
   readonly collection: string;
   readonly query: string;
   readonly args?: unknown;
-  /** Whether a collection that is not known is an error rather than empty. */
+  /** Whether an unknown collection is an error rather than empty. */
   readonly isUnknownRefused?: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface FindRequest extends CountRequest, FilterQuery {
 
 export interface FindResult {
   readonly documents: readonly StoredDocument[];
-  /** How the documents were found, if wanted. */
+  /** The plan, if wanted. */
   readonly plan?: ValueObject;
   readonly transactionId: number;
 }
@@ -84,7 +84,7 @@ export interface FindByIdRequest {
 }
 
 export interface FindByIdResult {
-  /** In its canonical form. */
+  /** In canonical form. */
   readonly id: Value;
   readonly document: StoredDocument | undefined;
   readonly transactionId: number;
@@ -92,18 +92,18 @@ export interface FindByIdResult {
 
 export interface WriteRequest extends WriteOptions {
   readonly commands: readonly WriteCommand[];
-  /** Whether update and remove refuse a collection that is not known. */
+  /** Whether update and remove refuse an unknown collection. */
   readonly isUnknownRefused?: boolean;
 }
 
 export interface BatchResult {
-  /** One for each command, in their order. */
+  /** One for each command, in order. */
   readonly results: readonly WriteResult[];
   readonly transactionId: number;
   readonly isRepeated: boolean;
 }
 
-/** The deadline is for the choice of the peers alone. */
+/** The deadline applies only to the choice of the peers. */
 export interface RemoteRequest extends RequestOptions {
   readonly statement: string;
   readonly args?: unknown;

@@ -2,9 +2,9 @@
  * StatementRunner: runs statements, and the operations of the data API, on one store, from text to
  * result.
  *
- * Reads work on a snapshot and let others have their turn while they are at it. Writes are evaluated
- * inside a transaction and answered when it is durable. Every statement has a deadline and a bound on
- * memory, and leaves a trace in `system:request_history`.
+ * Reads use a snapshot and run in time slices with other work. Writes are evaluated inside a
+ * transaction and answered when it is durable. Every statement has a deadline and a memory limit,
+ * and is recorded in `system:request_history`.
  */
 
 import { assert, PeerError, type ValueObject } from "@bigpeer/protocol";
@@ -93,20 +93,20 @@ export interface StatementRunnerOptions {
   readonly platform: Platform;
   readonly appId: string;
   readonly limits?: Partial<StatementLimits>;
-  /** What all statements of the process share; undefined when nobody counts it. */
+  /** Memory shared by all statements of the process; undefined if it is not limited. */
   readonly memory?: MemoryPool;
-  /** In which all statements of the process take their slices; its own if left out. */
+  /** The time slicer of all statements of the process; default is one of its own. */
   readonly turns?: Turns;
   readonly facts?: SystemFacts;
-  /** What the settings are unless a statement changes them, by name. */
+  /** Default settings by name, unless a statement changes them. */
   readonly settings?: ValueObject;
-  /** Told of each request that took longer than DQL_SLOW_REQUEST_WARN_SECONDS. */
+  /** Called for each request that took longer than DQL_SLOW_REQUEST_WARN_SECONDS. */
   readonly onSlow?: (request: StoredDocument) => void;
 }
 
 type FilterRequest = CountRequest & FilterQuery;
 
-/** What is done with the documents that a filter chooses. */
+/** The processing of the documents that a filter selects. */
 type Filtering<T> = (prepared: PreparedFind, execution: Execution) => Steps<T>;
 
 type Read<T> = Work<T>["run"];
@@ -149,20 +149,20 @@ export class StatementRunner {
     };
   }
 
-  /** Rejects with a PeerError; its code says whose fault it is, its place where it lies. */
+  /** Rejects with a PeerError; its code gives the cause, its place the position in the text. */
   async execute(request: StatementRequest): Promise<StatementResult> {
     return this.start(request);
   }
 
   /**
-   * As execute, without a promise when there is nothing to wait for: most reads end in their first
-   * slice. What execute rejects with may then be thrown.
+   * The same as execute, without a promise when there is nothing to wait for: most reads end in
+   * their first slice. Errors may then be thrown.
    */
   start(request: StatementRequest): StatementResult | Promise<StatementResult> {
     return this.#start(request, undefined);
   }
 
-  /** Statements that take effect together, or not at all. It must be closed, or committed. */
+  /** A transaction of several statements, atomic. The caller must close or commit it. */
   open(): StatementTransaction {
     return new StatementTransaction(this.#store, (request, play) => {
       const result = this.#start(request, play);
@@ -186,7 +186,7 @@ export class StatementRunner {
       const made = this.#texts.takeStatement(statement, onParsed, { budget, owner, isAtOnce });
       return made instanceof Promise ? made.then(typed) : typed(made);
     };
-    // Spelt out: a spread costs more than all else that a repeated statement passes here.
+    // Written out: a spread costs more than everything else that a cached statement does here.
     const task: Task<StatementOutput> = {
       text: statement,
       label: statement,
@@ -206,7 +206,7 @@ export class StatementRunner {
       : resultOf(done, queryType);
   }
 
-  /** The documents that a filter of the data API chooses. */
+  /** The documents that a filter of the data API selects. */
   async find(request: FindRequest): Promise<FindResult> {
     const { offset = 0, limit = Infinity, isPlanWanted } = request;
     const window = { offset, limit };
@@ -221,14 +221,14 @@ export class StatementRunner {
     return plan === undefined ? found : { ...found, plan };
   }
 
-  /** How many documents a filter of the data API chooses. */
+  /** The number of documents that a filter of the data API selects. */
   async count(request: CountRequest): Promise<CountResult> {
     const task = this.#filterTask("count", request, countAll);
     const { result, txnId } = await this.#perform(task, () => 1);
     return { count: result, transactionId: txnId };
   }
 
-  /** One document by its id. Nothing in it takes time, so it has no deadline and leaves no trace. */
+  /** One document by its id. It is so fast that it has no deadline and is not recorded. */
   findById({ collection, id, isUnknownRefused, authority }: FindByIdRequest): FindByIdResult {
     checkCollectionName(collection, "collection");
     if (authority !== undefined) {
@@ -255,7 +255,7 @@ export class StatementRunner {
     const snapshot = this.#store.snapshot();
     try {
       const view = new NarrowedView(snapshot, judge);
-      // An error would tell that there is a document.
+      // An error would reveal that there is a document.
       const document = inTime(() => view.get(collection, wanted.id));
       return { id: wanted.id, document, transactionId: snapshot.txnId };
     } finally {
@@ -264,8 +264,8 @@ export class StatementRunner {
   }
 
   /**
-   * Whether the caller uploaded the content, or may read a document that refers to it. A promise only
-   * when there are many of them to judge.
+   * Whether the caller uploaded the content, or may read a document that refers to it. A promise
+   * only when there are many documents to check.
    */
   mayReadAttachment(id: string, authority: Authority | undefined): boolean | Promise<boolean> {
     if (authority === undefined || authority.isReadingAll) return true;
@@ -275,7 +275,7 @@ export class StatementRunner {
     return this.#turns.take(steps, budget, snapshot, authority.credential);
   }
 
-  /** A judge for what leaves no trace. */
+  /** A permission checker for operations that are not recorded. */
   #judging(authority: Authority): { judge: Judge; budget: Budget } {
     const { timeMs, bytes } = this.#limits;
     const budget = new Budget({ elapsed: this.#elapsed, timeMsMax: timeMs, bytesMax: bytes });
@@ -316,7 +316,7 @@ export class StatementRunner {
     return { results: result, transactionId: txnId, isRepeated };
   }
 
-  /** Throws unless the statement is one for other peers, could run there, and has its arguments. */
+  /** Throws unless the statement is a valid remote statement with its arguments. */
   checkRemote({ statement, args, authority }: RemoteRequest): void {
     located(statement, () => {
       authority?.requirePeers();
@@ -325,8 +325,8 @@ export class StatementRunner {
   }
 
   /**
-   * Reads a statement for other peers as checkRemote does, and chooses among `rows`, one for each peer,
-   * those that it is for. In turns with everything else: there may be thousands.
+   * Parses a remote statement as checkRemote does, and selects from `rows`, one for each peer, the
+   * peers that it is for. Runs in time slices: there may be thousands of peers.
    */
   async selectPeers(request: RemoteRequest, rows: Iterable<SystemRow>): Promise<ChosenPeers> {
     const { statement, args, authority, owner, timeoutMs, requestId } = request;
@@ -357,12 +357,12 @@ export class StatementRunner {
     return result;
   }
 
-  /** Stops a running request at its next look at its budget. False when there is none. */
+  /** Stops a running request at its next budget check. False when there is none. */
   cancel(requestId: string, reason: string): boolean {
     return this.requests.cancel(requestId, reason);
   }
 
-  /** The statement, ready to run; also the check that a text is a statement at all. */
+  /** The prepared statement; also validates that a text is a statement. */
   prepare(text: string, onParsed?: () => void): PreparedStatement {
     return this.#texts.statement(text, onParsed);
   }
@@ -431,7 +431,7 @@ export class StatementRunner {
     const { kind, plan, parameters, work, text } = ready;
     if (text !== undefined) active.setText(text);
     active.setQueryType(kind);
-    // Before anything is looked at: what there is no rule for may exist or not.
+    // Before any data is read: a collection without a rule may exist or not.
     task.authority?.require(ready.access);
     if (plan !== undefined) active.setPlan(() => plan(this.#choosing(task)));
     const args = checkArguments(task.args);
@@ -448,9 +448,9 @@ export class StatementRunner {
     return done instanceof Promise ? completeLater(done, trace) : complete(done, trace);
   }
 
-  /** The choice by the indexes of now: the plan of a request may be told when it is over. */
+  /** The choice by the current indexes: the plan may be shown after the request has ended. */
   #choosing(task: Task<unknown>): Choosing {
-    // A narrowed caller may not be told of all indexes, and to find out of which takes too long here.
+    // A restricted caller may not know all indexes; finding the permitted ones takes too long.
     const isNarrowed = task.authority?.isReadingAll === false;
     const indexesOf = (collection: string): readonly IndexDefinition[] => {
       if (isNarrowed) return [];
@@ -517,7 +517,7 @@ export class StatementRunner {
       const { txnId } = snapshot;
       const execution = begin(snapshot);
       const steps = run(execution);
-      // From here on the snapshot is closed with the last step.
+      // From here on the last step closes the snapshot.
       isHeld = true;
       const result = this.#turns.take(steps, execution.run.budget, snapshot, owner);
       return result instanceof Promise
@@ -543,7 +543,7 @@ export class StatementRunner {
     ): Steps<Answer<T>> {
       choices?.begin();
       const execution = begin(transaction.view, transaction, choices);
-      // A write is evaluated once more when a commit before it failed.
+      // A write is evaluated again when a commit before it failed.
       const { budget } = execution.run;
       budget.release();
       budget.take(preparedBytes(text));

@@ -1,12 +1,12 @@
 /**
- * StatementTransaction: several statements that take effect together or not at all, with time in
- * between for whoever decides what comes next.
+ * StatementTransaction: interactive transaction of several statements, with optimistic concurrency
+ * control.
  *
- * Each statement runs at once on a draft: a durable state and what the statements before it wrote.
- * With the commit all of them run again, inside one transaction of the store, with the same
- * arguments, the same clock and the same chance. Where each gives what it gave before, whoever chose
- * them would choose the same again; so all is as if it had happened in that one moment. Where one
- * gives something else nothing is written, and whoever chose has to look again.
+ * Each statement runs at once on a draft: a durable state plus the writes of the statements before
+ * it. The commit runs all of them again inside one transaction of the store, with the same
+ * arguments, time and random numbers. If each gives its earlier result, the caller would have
+ * issued the same statements, so the transaction is serializable. If one gives another result,
+ * nothing is written and the caller must try again.
  */
 
 import { equalValues, PeerError } from "@bigpeer/protocol";
@@ -28,7 +28,7 @@ import type { StatementOutput, Work } from "./statement/work.ts";
 
 export type Begin = (view: View, transaction?: Transaction, choices?: Choices) => Execution;
 
-/** A statement with all that it needs to run, as often as necessary. */
+/** A statement with everything needed to run it, any number of times. */
 export interface ReadyStatement<T = StatementOutput> {
   readonly kind: string;
   readonly work: Work<T>;
@@ -42,10 +42,10 @@ export interface ReadyStatement<T = StatementOutput> {
 
 export type PlayStatement<T = StatementOutput> = (ready: ReadyStatement<T>) => Answer<T>;
 
-/** Hands a request to `play` when it is ready. Throws what the statement is refused with. */
+/** Passes a request to `play` when it is ready. Throws if the statement is refused. */
 export type Ask = (request: StatementRequest, play: PlayStatement) => StatementResult;
 
-/** What a statement came to, as whoever chose it saw it. */
+/** The result of a statement as the caller saw it. */
 type Seen =
   | { readonly kind: "done"; readonly output: StatementOutput }
   | { readonly kind: "failed"; readonly message: string };
@@ -58,7 +58,7 @@ interface Played {
 
 const KINDS: ReadonlySet<string> = new Set(["select", "union", "insert", "update", "remove"]);
 
-/** Thrown to leave a transaction of the store without a trace. */
+/** Thrown to leave a transaction of the store without effect. */
 const CHANGED: unique symbol = Symbol("changed");
 
 export class StatementTransaction {
@@ -68,7 +68,7 @@ export class StatementTransaction {
   readonly #played: Played[] = [];
   #isWriting = false;
   #isOver = false;
-  /** Something failed half-way: what the draft shows is not what would be. */
+  /** A statement failed after a write: the draft no longer shows a valid state. */
   #failure: unknown;
 
   constructor(store: Store, ask: Ask) {
@@ -77,7 +77,7 @@ export class StatementTransaction {
     this.#draft = store.draft();
   }
 
-  /** Runs a statement on what the ones before it made. Throws what it is refused with. */
+  /** Runs a statement on the results of those before it. Throws if it is refused. */
   execute(request: StatementRequest): StatementResult {
     if (this.#isOver) throw new PeerError("store.closed", "the transaction has ended");
     if (this.#failure !== undefined) throw this.#failure;
@@ -86,8 +86,8 @@ export class StatementTransaction {
   }
 
   /**
-   * Makes all of it durable, and ends. The transaction, or for one that wrote nothing the state that
-   * it read; undefined when others have changed what it was decided by.
+   * Makes everything durable, and ends. Returns the transaction, or the state that was read if
+   * nothing was written; undefined when another write has changed an earlier result.
    */
   async commit(): Promise<number | undefined> {
     if (this.#isOver) throw new PeerError("store.closed", "the transaction has ended");
@@ -107,7 +107,7 @@ export class StatementTransaction {
     }
   }
 
-  /** Ends it; without a commit nothing has happened. May be called again. */
+  /** Ends the transaction; without a commit it has no effect. Idempotent. */
   close(): void {
     this.#isOver = true;
     this.#draft.close();
@@ -132,7 +132,7 @@ export class StatementTransaction {
       const { list, total } = execution.warnings;
       return { result: output, warnings: list, totalWarnings: total };
     } catch (error) {
-      // What failed before it wrote has had no effect, and whoever chose it may go on.
+      // A failure before any write has no effect, and the caller may continue.
       if (written > 0) this.#failure = error;
       else this.#played.push({ ready, draws, seen: { kind: "failed", message: messageOf(error) } });
       throw error;
@@ -140,7 +140,7 @@ export class StatementTransaction {
   }
 }
 
-/** Requests that are over can be deleted too, but not undone. */
+/** DELETE of finished requests cannot be rolled back, so it is refused. */
 function checkKind({ kind, work }: ReadyStatement): void {
   if (KINDS.has(kind) && (kind !== "remove" || work.kind === "write")) return;
   const expected = "SELECT, INSERT, UPDATE, DELETE, EVICT or TOMBSTONE";
@@ -162,7 +162,7 @@ function perform(
   return budgeted(work.run(execution), budget);
 }
 
-/** Throws CHANGED when it does not come to what it came to before. */
+/** Throws CHANGED when the result differs from the earlier one. */
 function* playAgain({ ready, draws, seen }: Played, transaction: Transaction): Steps<void> {
   const { run, work } = ready;
   const budget = ready.again();
@@ -176,7 +176,7 @@ function* playAgain({ ready, draws, seen }: Played, transaction: Transaction): S
     const execution = ready.begin({ ...run, platform, budget })(transaction.view, transaction);
     const output = yield* perform(work, execution, transaction, () => written++);
     const isSame = seen.kind === "done" && isEqual(output, seen.output);
-    // What the host tells is another thing at each moment.
+    // Data of the host, outside of collections, may change at any time.
     if (!isSame && ready.access.length > 0) throw CHANGED;
   } catch (error) {
     const isSame = seen.kind === "failed" && messageOf(error) === seen.message;
@@ -191,7 +191,7 @@ function isEqual(a: StatementOutput, b: StatementOutput): boolean {
   return equalValues([...a.items], [...b.items]) && equalValues([...a.ids], [...b.ids]);
 }
 
-/** Whether an error comes from what the documents are, and not from the time or memory that is left. */
+/** Whether an error is caused by the documents, not by the time or memory that is left. */
 function isOfDocuments(error: unknown): boolean {
   if (error instanceof Fault) return true;
   return error instanceof PeerError && /^(operation|value|id)\./.test(error.code);

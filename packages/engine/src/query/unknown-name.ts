@@ -1,10 +1,10 @@
 /**
- * Names from outside in error messages: cut, quoted, and with the known name that was probably meant.
+ * unknownName: formats an untrusted name for error messages, with the probable known name.
  */
 
 import { nearest } from "@bigpeer/protocol";
 
-/** The name comes from outside and may be as long as a request. */
+/** Limit on an untrusted name, which may be as long as a request. */
 const LENGTH_MAX = 64;
 
 /** `'x'; did you mean y?`, or the quoted name alone when no known one is near. */

@@ -1,5 +1,5 @@
 /**
- * UUIDs of version 4, for request ids and for documents that come without an id.
+ * uuidOf: generates UUIDs of version 4, for request ids and for documents without an id.
  */
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) =>

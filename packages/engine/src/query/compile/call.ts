@@ -24,7 +24,7 @@ export function callOf(spec: FunctionSpec, args: readonly Evaluate[], at: number
   return spec.nulls === "pass" ? passingCall(spec, args, at) : seeingCall(spec, args, at);
 }
 
-/** A failed argument is the result. With a null or MISSING argument the function is not called. */
+/** A failed argument is the result; with a null or MISSING one, `checks` decide without a call. */
 function passingCall(spec: FunctionSpec, args: readonly Evaluate[], at: number): Evaluate {
   const place = placer(at);
   const { apply, checks } = spec;

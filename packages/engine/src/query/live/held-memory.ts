@@ -27,9 +27,7 @@ export class HeldMemory {
     return this.#bytes;
   }
 
-  /**
-   * Changes the bytes of a query from `from` to `to`; throws and changes nothing beyond a limit.
-   */
+  /** Changes the bytes of a query; beyond a limit it throws and changes nothing. */
   resize(from: number, to: number): void {
     const { queryBytes, bytes } = this.#limits;
     if (to > queryBytes) {

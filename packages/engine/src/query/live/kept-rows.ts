@@ -94,7 +94,7 @@ export class KeptRows implements RowKeeper {
   readonly #plan: KeptPlan;
   readonly #window: RowWindow;
   #isFilled = false;
-  /** Whether rows of the result were inserted, removed or moved. */
+  /** Whether returned rows were inserted, removed or moved. */
   #isMoved = false;
   #renewed: Renewed[] = [];
   /** Rows that hold their documents until the next settle. */

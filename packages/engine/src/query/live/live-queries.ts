@@ -385,9 +385,7 @@ function again(query: FollowedQuery, touched: Set<FollowedQuery>): void {
   touched.add(query);
 }
 
-/**
- * The same for queries with the same rows: permissions count, the identity of the caller does not.
- */
+/** The same for queries with the same rows: permissions count, the caller does not. */
 function keyOf({ text, args, authority, isStrict }: LiveInput): string {
   const isNarrowed = authority !== undefined && !authority.isReadingAll;
   const permissions = isNarrowed ? dataKey(authority.value) : "";

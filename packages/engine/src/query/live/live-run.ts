@@ -1,6 +1,5 @@
 /**
- * LiveRuns: creates the execution contexts in which live queries are evaluated on one state of a
- * store.
+ * LiveRuns: creates the execution contexts for evaluating live queries on one state of a store.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";

@@ -4,7 +4,7 @@
  * The contract, for a change of one document:
  * - `touched` names every condition that matched before or matches now.
  * - It may name others, which costs only an evaluation. A condition with an equality is found by
- *   its value in the old or new document; conditions without one are always named.
+ *   its value in the old or new document; the others of the collection are always named.
  * - `match` gives, for each condition that matched before or matches now, which of the two, or that
  *   the evaluation failed.
  *

@@ -74,7 +74,7 @@ export class RowWindow {
     return this.#bound !== undefined && this.#rows.length < this.needed;
   }
 
-  /** The rows of the result. */
+  /** The rows to return, those inside OFFSET and LIMIT. */
   get given(): readonly HeldRow[] {
     return this.#rows.slice(this.#offset, this.needed);
   }
@@ -111,7 +111,7 @@ export class RowWindow {
     return this.#byKey.get(idKey);
   }
 
-  /** Whether a row of the window is in the result. */
+  /** Whether a row of the window is returned. */
   isGiven(row: HeldRow): boolean {
     const at = this.#placeOf(row);
     return at >= this.#offset && at < this.needed;

@@ -1,8 +1,8 @@
 /**
- * Application: the operations of one statement on their way into the transaction.
+ * applyWrites: checks the operations of one statement and applies them to its transaction.
  *
- * All of them go in one call, so they share one tick; what is wrong with any is found before the
- * first has an effect. What the caller may not write is refused here, whatever it came from.
+ * All operations go in one call, so they share one tick, and an invalid one is found before the
+ * first has an effect. Writes without permission are refused here, for every kind of request.
  */
 
 import { assert, type DocumentOperation, PeerError, type Value } from "@bigpeer/protocol";
@@ -24,7 +24,7 @@ import {
 } from "./document-size.ts";
 import { applyJudged } from "./judged-write.ts";
 
-/** What a mutation needs of an execution. */
+/** The parts of an execution that a mutation needs. */
 export interface MutationContext
   extends Pick<Execution, "run" | "view" | "judge" | "transaction" | "warnings"> {
   readonly system: { readonly settings: DocumentSettings };
@@ -43,7 +43,7 @@ export function sizeLimitsOf({ system }: MutationContext): SizeLimits {
   return { soft, hard };
 }
 
-/** Applies writes whose size matters. */
+/** Applies writes after a check of document sizes. */
 export function* applyWrites(
   writes: readonly Write[],
   execution: MutationContext,
@@ -88,7 +88,7 @@ export function* applyOperations(
   }
 }
 
-/** The same for several ticks; the caller is judged by what the last of them leaves. */
+/** The same for several ticks; permissions are checked on the result of the last one. */
 export function* applyRounds(
   rounds: readonly (readonly DocumentOperation[])[],
   execution: MutationContext,
@@ -119,13 +119,13 @@ const CONTENT_CODES: ReadonlySet<string> = new Set([
   "operation.invalid",
 ]);
 
-/** What is wrong with an operation is here a fault of the statement that it came from. */
+/** Turns an invalid operation into a fault of its statement. */
 function ofStatement(error: unknown, at: number | undefined): unknown {
   if (!(error instanceof PeerError) || !CONTENT_CODES.has(error.code)) return error;
   return evaluationFault(error.message, at);
 }
 
-/** Documents as the statement sees them after its writes; those that do not show are left out. */
+/** Documents as the statement sees them after its writes; invisible ones are omitted. */
 export function* readBack(
   ids: readonly Value[],
   typing: Typing,

@@ -1,9 +1,10 @@
 /**
- * Counter mistakes: a plain value written over a counter, and an INCREMENT of a plain value.
+ * checkCounters: detects a plain value written over a counter, and an INCREMENT of a plain value.
  *
- * A field holds its counter and its plain value side by side, and the newest shows. So `SET n = 5` does not
- * change the counter, and INCREMENT does not go on from a plain 5: both are allowed and hardly ever
- * meant. In strict mode they are refused, else there is a warning with what was probably meant.
+ * A field holds its counter and its plain value side by side, and the newest is visible. So `SET n
+ * = 5` does not change the counter, and INCREMENT does not continue from a plain 5. Both are valid
+ * and rarely intended: strict mode refuses them, otherwise there is a warning with the probable
+ * intention.
  */
 
 import {
@@ -28,14 +29,14 @@ interface CounterMistake {
 export interface CounterCheck {
   readonly isStrict: boolean;
   readonly warnings: Warnings;
-  /** Where the statement says it. */
+  /** Position in the statement. */
   readonly at: number | undefined;
 }
 
-/** Values that are longer are not repeated. */
+/** Longer values are not repeated in messages. */
 const VALUE_SHOWN_MAX = 40;
 
-/** Looks at the edits of a document that was `before`; throws in strict mode. */
+/** Checks the edits of a document that was `before`; throws in strict mode. */
 export function checkCounters(
   edits: readonly Edit[],
   before: StoredDocument,
@@ -56,7 +57,7 @@ function mistakeOf(edit: Edit, { fields, types }: StoredDocument): CounterMistak
     case "increment":
       return incrementMistake(edit, shownAt(fields, types, edit.path));
     case "set":
-      // Most documents have no counters: then there is nothing to look for.
+      // Most documents have no counters: nothing to check.
       if (types === undefined) return undefined;
       return setMistake(edit.path, edit.value, edit.types, shownAt(fields, types, edit.path).mark);
     default:
@@ -93,7 +94,7 @@ function incrementMistake(
   if (typeof value !== "number" && typeof value !== "bigint") {
     return { reason, hint: `to start the counter write APPLY ${name} RESTART` };
   }
-  // A counter of the older kind cannot be started anew.
+  // A PN_COUNTER cannot be restarted.
   const sum = Number(value) + Number(by);
   const plain = `SET ${name} = ${name} + ${shown(by)}`;
   const isStartable = counter !== "pn_counter" && Number.isSafeInteger(sum);
@@ -102,7 +103,7 @@ function incrementMistake(
   return { reason, hint: isStartable ? `${start}; ${keep}` : keep };
 }
 
-/** `written`: as what the value is written; `mark`: what shows there now. */
+/** `written`: the type that the value is written as; `mark`: the visible type. */
 function setMistake(
   path: readonly string[],
   value: Value,
@@ -116,7 +117,7 @@ function setMistake(
     const amount = Number.isSafeInteger(value) ? shown(value) : "0";
     return { reason, hint: `to set the counter write APPLY ${name} RESTART WITH ${amount}` };
   }
-  // A map is written field by field: only where it has a counter and the value says something of it.
+  // A map is written field by field: only counters in it that the value sets matter.
   if (typeof mark !== "object" || !isObject(value) || written === "register") return undefined;
   for (const name of Object.keys(mark)) {
     const inner = getField(value, name);

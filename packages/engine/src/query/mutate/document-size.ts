@@ -1,9 +1,9 @@
 /**
- * Document size: how large a document would be after a write, and whether that is allowed.
+ * checkDocumentSize: computes how large a document would be after a write, and enforces the limits.
  *
- * The size is that of the visible fields with the id, in bytes of CBOR. Most writes are far from any
- * limit, as the sum of what is there and what is written shows; only for the others the write is
- * tried out on a copy of the state.
+ * The size is that of the visible fields with the id, in bytes of CBOR. Most writes are far from
+ * every limit, as the sum of old and added bytes shows. Only the others are tried on a copy of the
+ * state.
  */
 
 import {
@@ -30,7 +30,7 @@ import type { DocumentView } from "../frame/document-view.ts";
 import type { Warnings } from "../run/execution.ts";
 import { byteLength } from "../value/text-length.ts";
 
-/** An operation of a statement, with the document that it finds. */
+/** An operation of a statement, with the document before it. */
 export interface Write {
   readonly operation: StateOperation;
   readonly before: StoredDocument | undefined;
@@ -39,35 +39,35 @@ export interface Write {
 /** Later than every other write. */
 export const LAST: Stamp = { time: TIME_MAX, site: "ffffffffffffffff" };
 
-/** Sizes in bytes: beyond `soft` a write is warned of, beyond `hard` it is refused. */
+/** Sizes in bytes: above `soft` a write causes a warning, above `hard` it is refused. */
 export interface SizeLimits {
   readonly soft: number;
   readonly hard: number;
 }
 
-/** What a document is made of; see limits.ts. */
+/** Number of fields and values of a document; see limits.ts. */
 export interface Parts {
   readonly fields: number;
   readonly values: number;
 }
 
-/** The size of the fields of a document, and what it is made of where that may be too much. */
+/** The size of the fields of a document, and their number if it may be too large. */
 export interface Extent {
   readonly size: number;
   readonly parts: Parts;
 }
 
-/** A value takes a byte at least, a field two: a document of this size has room for all of them. */
+/** A value takes at least one byte, a field two: a smaller document cannot exceed the counts. */
 const SIZE_WITHOUT_COUNT = Math.min(DOCUMENT_VALUES_MAX, DOCUMENT_FIELDS_MAX * 2);
 
 const FEW: Parts = { fields: 0, values: 0 };
 
-/** About how many bytes an operation holds. */
+/** Approximate bytes of an operation. */
 export function sizeOfWrite({ operation }: Write): number {
   return encodedSize(operation.id) + operationSize(operation);
 }
 
-/** Whether a write that holds `added` bytes leaves a document that is far from all limits. */
+/** Whether a write of `added` bytes leaves a document far from all limits. */
 export function isFarFromLimits({ before }: Write, added: number, limits: SizeLimits): boolean {
   const room = Math.min(limits.soft, limits.hard, SIZE_WITHOUT_COUNT) - added;
   return room >= 0 && (before === undefined || encodedSize(before.fields) <= room);
@@ -96,7 +96,7 @@ export function* checkDocumentSize(
   checkExtentChange({ id: operation.id, before: found, after }, limits, warnings);
 }
 
-/** What a check of sizes works with. */
+/** Context of a size check. */
 export interface SizeContext {
   readonly transaction: Pick<Transaction, "view" | "expectLarge">;
   readonly warnings: Warnings;
@@ -111,14 +111,14 @@ export interface ExtentChange {
   readonly after: Extent;
 }
 
-/** The same for a write whose outcome is known already. */
+/** The same for a write whose result is known. */
 export function checkExtentChange(
   { id, before, after }: ExtentChange,
   limits: SizeLimits,
   warnings: Warnings,
 ): void {
   const size = after.size + encodedSize(id);
-  // What came too large from elsewhere may still be made smaller.
+  // A document that arrived too large may still be made smaller.
   if (size > limits.hard && after.size > before.size) {
     const limit = `its size is ${size} bytes and exceeds limit of ${limits.hard} bytes`;
     throw tooLarge(id, limit);
@@ -137,7 +137,7 @@ export function checkExtentChange(
   }
 }
 
-/** Refuses what left too much of a document that does not show. To be called after it is applied. */
+/** Refuses a write that leaves too much invisible state in a document. Call it after the write. */
 export function checkStamps({ outgrown }: Pick<Transaction, "outgrown">): void {
   if (outgrown === undefined) return;
   const what = "fields and counts of sites in a document, those included that were removed lately";
@@ -175,7 +175,7 @@ function sum(a: Parts, b: Parts): Parts {
   return { fields: a.fields + b.fields, values: a.values + b.values };
 }
 
-/** At most what an operation adds; `size` is that of the operation. */
+/** Upper bound of the parts that an operation adds; `size` is that of the operation. */
 function operationParts(operation: StateOperation, size: number): Parts {
   if (size <= SIZE_WITHOUT_COUNT / 2) return { fields: size / 2, values: size };
   switch (operation.kind) {
@@ -205,7 +205,7 @@ function partsOf(fields: ValueObject): Parts {
   return { fields: fieldsOf(fields), values: valuesOf(fields) };
 }
 
-/** Fields of maps: an array is one value to whoever merges it, with all that is inside. */
+/** Fields of maps: an array with all its contents merges as one value. */
 function fieldsOf(value: ValueObject): number {
   let count = 0;
   for (const name in value) {
@@ -215,10 +215,10 @@ function fieldsOf(value: ValueObject): number {
   return count;
 }
 
-/** So many texts, numbers and the like in an array count as one value: going over them is fast. */
+/** So many scalars in an array count as one value: processing them is fast. */
 const ELEMENTS_PER_VALUE = 10;
 
-/** Values inside of a value. */
+/** Values inside a value. */
 function valuesOf(value: Value): number {
   return elementsOf(value) / ELEMENTS_PER_VALUE;
 }
@@ -271,7 +271,7 @@ function pathSize(path: Path): number {
   return path.reduce((size, name) => size + encodedSize(name) + 1, 0);
 }
 
-/** Bytes of a value in CBOR; a float counts as the longest one. */
+/** Bytes of a value in CBOR; every float counts as the longest one. */
 export function encodedSize(value: Value): number {
   switch (typeof value) {
     case "boolean":

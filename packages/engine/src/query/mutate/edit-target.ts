@@ -1,8 +1,8 @@
 /**
- * Edit targets: which paths of one UPDATE may be written together.
+ * checkTargets: checks which paths one UPDATE may write together.
  *
- * One tick cannot order two writes of one place. A path may stand once in a statement; below the path
- * of a SET another may stand only when that SET writes a map that says nothing of it.
+ * One tick cannot order two writes of the same place. A path may occur once in a statement. A path
+ * below that of a SET is valid only if that SET writes a map that does not contain it.
  */
 
 import type { TypeMark, Value } from "@bigpeer/protocol";
@@ -18,13 +18,13 @@ export interface EditTarget {
   readonly at: number;
 }
 
-/** Two targets of which the first is above the second. */
+/** Two targets, the first above the second. */
 export interface Overlap<T extends EditTarget> {
   readonly above: T;
   readonly below: T;
 }
 
-/** Checks the paths as they are written; returns those whose values must be looked at. */
+/** Checks the paths as written; returns the pairs whose values must be checked too. */
 export function checkTargets<T extends EditTarget>(targets: readonly T[]): Overlap<T>[] {
   const byPath = new Map<string, T>();
   for (const target of targets) {
@@ -50,7 +50,7 @@ export function writtenTwice(target: EditTarget): Fault {
   return evaluationFault(message, target.at);
 }
 
-/** Whether a value that is written at a path says something of a place below it. */
+/** Whether a value written at a path also writes a place below it. */
 export function covers(
   value: Value,
   mark: TypeMark | undefined,

@@ -1,8 +1,8 @@
 /**
- * INSERT: from evaluated documents to operations.
+ * INSERT: turns evaluated documents into operations.
  *
- * First everything is checked that the statement alone can get wrong: shapes, ids, types. Then each
- * document meets what is here, and the policy decides. Nothing is written before all is decided.
+ * First it checks what depends on the statement alone: shapes, ids, types. Then it looks up each
+ * document, and the conflict policy decides. Nothing is written before everything is decided.
  */
 
 import {
@@ -51,18 +51,18 @@ export interface InsertPlan {
   readonly typing: Typing;
   readonly isInitial: boolean;
   readonly conflict: ConflictPolicy;
-  /** Whether somebody looks at the documents afterwards; they are not read back otherwise. */
+  /** Whether RETURNING reads the documents back. */
   readonly isReturning: boolean;
   /** See Writer. */
   readonly isTokenInferred?: boolean;
   readonly at: number;
 }
 
-/** A document that a statement or a command brings. */
+/** A document of a statement or a command. */
 export interface Given {
   readonly id: Value;
   readonly key: string;
-  /** The id was made here: nobody else has it. */
+  /** The id was generated here: no other document has it. */
   readonly isNew: boolean;
   readonly fields: ValueObject;
   readonly types: Types | undefined;
@@ -97,7 +97,7 @@ export function* writeGiven(
       warnOfWholeFloat(document.whole, execution.warnings, document.id);
       isWarned = true;
     }
-    // An update without edits writes nothing, but the document counts as written all the same.
+    // An update without edits writes nothing, but the document counts as written.
     if (hasEffect(write)) writes = added(writes, write);
   }
   yield* checkCountersOf(writes ?? [], plan, execution);
@@ -109,13 +109,13 @@ export function* writeGiven(
   return { ids, documents };
 }
 
-/** After all documents were judged: what is wrong with one of them says nothing of the others. */
+/** After the permission checks of all documents: a mistake in one must not reveal others. */
 function* checkCountersOf(
   writes: readonly Write[],
   { typing: { isStrict }, isTokenInferred, at }: InsertPlan,
   { warnings }: MutationContext,
 ): Steps<void> {
-  // Commands have no warnings in their answers, and other ways to speak of counters.
+  // Commands return no warnings, and have their own syntax for counters.
   if (isTokenInferred === false) return;
   for (const [i, { operation, before }] of writes.entries()) {
     if (i > 0) yield;
@@ -149,7 +149,7 @@ function* checkRows(
   return given;
 }
 
-/** The documents of the rows; an array stands for several. */
+/** The documents of the rows; an array contains several. */
 function* documentsOf(rows: readonly Outcome[], at: number): Iterable<DatumObject> {
   for (const row of rows) {
     if (row instanceof Failure) {
@@ -175,7 +175,7 @@ function checkDocument(datum: DatumObject, plan: InsertPlan, execution: Mutation
   return givenDocument(id, id === undefined ? datum : withoutId(datum), plan, execution);
 }
 
-/** A document to be written; without an id one is made. */
+/** A document to write; generates an id if there is none. */
 export function givenDocument(
   known: DocumentId | undefined,
   fields: DatumObject,
@@ -211,14 +211,14 @@ export function withoutId(datum: DatumObject): DatumObject {
   return fields;
 }
 
-/** What becomes of a document that is given; undefined when it is passed over. */
+/** The write of a given document; undefined when it is skipped. */
 function decide(given: Given, plan: InsertPlan, execution: MutationContext): Write | undefined {
   const transaction = transactionOf(execution);
   const { collection } = plan;
   const { id, fields } = given;
   const before = given.isNew ? undefined : transaction.get(collection, id);
   if (before !== undefined) {
-    // First, whatever the policy: who may not write it is not told that it is here.
+    // First, for every policy: without write permission the caller must not learn that it exists.
     requireWritable(collection, before, execution);
     return plan.isInitial ? undefined : meet(given, before, plan, execution);
   }
@@ -231,7 +231,7 @@ function decide(given: Given, plan: InsertPlan, execution: MutationContext): Wri
   return { operation, before };
 }
 
-/** The document is here already. */
+/** Resolves a conflict with an existing document. */
 function meet(
   given: Given,
   before: StoredDocument,
@@ -263,7 +263,7 @@ function meet(
   }
 }
 
-/** An upsert of a document that shows is an update: a delete that nobody here knew of wins. */
+/** An upsert of a visible document is an update: a concurrent delete unknown here wins. */
 function setEdits({ fields, types }: Given): SetEdit[] {
   return Object.keys(fields).length === 0 ? [] : [setEdit([], fields, types)];
 }

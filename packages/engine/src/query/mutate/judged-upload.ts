@@ -1,10 +1,10 @@
 /**
- * Judged uploads: the operations of a small peer, held to what its session may write.
+ * uploadChecker: checks the uploads of a small peer against the permissions of its session.
  *
- * Each operation is judged like the statement that it stands for, on the state of the server when it
- * is applied. Its writer has not seen that state, so an operation may lose to what is newer. It is
- * judged by what it leaves, and also as if it were the newest: else who may not write a document
- * could try until a write wins (P10 to P13, P17).
+ * Each operation is checked like the equivalent statement, on the state of the server when it is
+ * applied. Its writer has not seen that state, so the operation may lose to a newer write. It is
+ * checked by its result, and also as if it were the newest write: otherwise a writer without
+ * permission could retry until a write wins (P10 to P13, P17).
  */
 
 import {
@@ -45,14 +45,14 @@ import { checkMetaSizes, metaSizes, UploadEffort } from "./upload-effort.ts";
 export interface UploadJudgeOptions {
   readonly platform: Platform;
   readonly appId: string;
-  /** What the session may do when the upload is applied; everything when it is undefined. */
+  /** Permissions of the session when the upload is applied; undefined means everything. */
   readonly authority: () => Authority | undefined;
 }
 
-/** What judges the uploads of one session. */
+/** Creates the check of the uploads of one session. */
 export function uploadJudge(options: UploadJudgeOptions): JudgeUpload {
   return () => {
-    // Who has many pauses on the way is not refused for it.
+    // Pauses do not count against the time limit.
     const clock = new StepClock(() => options.platform.elapsed());
     const judge = judgeOf(options, clock);
     const effort = new UploadEffort();
@@ -94,7 +94,7 @@ function judgeOf(
 
 const SIZE_LIMITS: SizeLimits = { soft: DOCUMENT_SIZE_MAX, hard: DOCUMENT_SIZE_MAX };
 
-/** No write changes an id, and no statement can say so. */
+/** No write changes an id, and no statement can express it. */
 function refuseId(operation: UploadOperation): void {
   if (operation.kind === "delete" || !writesId(operation)) return;
   throw new PeerError("operation.invalid", "expected fields without _id");
@@ -140,11 +140,11 @@ function* judgeBefore({ transaction, operations }: JudgedStep, judge: Judge): St
       throw documentDenied(collection);
     }
     requireWritten(imageAsLast(operation, view, judge), collection, judge);
-    // Not earlier: how large a document is, is nothing for who may not read it.
+    // Not earlier: the size of a document is hidden from callers who may not read it.
     yield* checkSize(operation, before, transaction);
     if (!judge.authority.isReadingAll) addTokens(operation, tokens);
   }
-  // Before they are written: then the document itself would be one that refers to them.
+  // Before the write: after it, the document itself would refer to them.
   for (const token of tokens) {
     yield;
     if (!judge.mayReadAttachment(token, view)) throw attachmentDenied();
@@ -158,13 +158,13 @@ function* judgeAfter(
 ): Steps<void> {
   for (const [i, { kind, collection, id }] of operations.entries()) {
     yield;
-    // In the same words as for what he may not read.
+    // In the same words as for an unreadable document.
     if (kind === "update" && outcomes[i] === "missing") throw documentDenied(collection);
     requireWritten(transaction.view.get(collection, id), collection, judge);
   }
 }
 
-/** P6: what is changed or deleted must be seen first. */
+/** Updates and deletes also read their collection (P6). */
 function usesOf({ kind, collection }: UploadOperation): readonly CollectionUse[] {
   const write: CollectionUse = { kind: "write", collection };
   const isNew = kind === "insert" || kind === "initial";
@@ -175,7 +175,7 @@ function requireWritten(image: StoredDocument | undefined, collection: string, j
   if (image !== undefined && !judge.mayWrite(collection, image)) throw documentDenied(collection);
 }
 
-/** The document as the operation would leave it if nothing were newer; undefined for none. */
+/** The document as the operation would leave it if it were the newest; undefined for none. */
 function imageAsLast(
   operation: UploadOperation,
   view: View,
@@ -199,7 +199,7 @@ function imageAsLast(
   }
 }
 
-/** What an upload is refused with, once and for all; everything else is no matter of its content. */
+/** The permanent refusal of an upload; other errors are not caused by its content. */
 function refusalOf(error: unknown): unknown {
   if (error instanceof Fault) {
     const isDenied = error.code === "permission.denied";

@@ -1,9 +1,9 @@
 /**
- * Judged writes: the operations of a caller who may not do everything.
+ * applyChecked: applies operations with permission checks before and after.
  *
- * Each document is judged as it is, and as it has become inside the transaction. A denial ends the
- * request, and with it the transaction: nothing of it is applied. Every mutation passes here, be it of
- * a statement or of a command.
+ * Each document is checked as it was, and as it is afterwards inside the transaction. A denial ends
+ * the request and rolls back its transaction. Every mutation of a restricted caller passes here,
+ * from a statement or a command.
  */
 
 import {
@@ -31,7 +31,7 @@ function viewOf({ transaction }: WriteContext): View {
   return transaction.view;
 }
 
-/** Refuses to write over a document that the caller may not read or may not write. */
+/** Throws unless the caller may read and write the existing document. */
 export function requireWritable(
   collection: string,
   before: StoredDocument,
@@ -41,19 +41,19 @@ export function requireWritable(
   throw documentDenied(collection);
 }
 
-/** Whether the caller may write over a document. */
+/** Whether the caller may overwrite a document. */
 export function isWritable(collection: string, before: StoredDocument, judge: Judge): boolean {
   return judge.mayRead(collection, before) && judge.mayWrite(collection, before);
 }
 
-/** Refuses a token of content that the caller neither brought nor may read. */
+/** Throws for a token of content that the caller neither uploaded nor may read. */
 export function requireAttachment(id: string, execution: WriteContext): void {
   const { judge } = execution;
   if (judge === undefined) return;
   if (!judge.mayReadAttachment(id, viewOf(execution))) throw attachmentDenied();
 }
 
-/** Calls `apply`, which must apply the operations, between both judgements. */
+/** Calls `apply`, which must apply the operations, between both checks. */
 export function* applyJudged<T>(
   operations: readonly DocumentOperation[],
   judge: Judge,
@@ -72,7 +72,7 @@ export function* applyJudged<T>(
     if (!judge.authority.isReadingAll) addTokens(operation, tokens);
     yield;
   }
-  // Before they are written: then the document itself would be one that refers to them.
+  // Before the write: after it, the document itself would refer to them.
   for (const token of tokens) {
     requireAttachment(token, execution);
     yield;
@@ -87,7 +87,7 @@ export function* applyJudged<T>(
   return result;
 }
 
-/** What shows now; what was to show when something older or newer hides it. */
+/** The visible document; if other writes hide it, the one that the operation intended. */
 function imageAfter(operation: DocumentOperation, view: View): StoredDocument | undefined {
   const { kind, collection, id } = operation;
   switch (kind) {
@@ -108,7 +108,7 @@ function imageAfter(operation: DocumentOperation, view: View): StoredDocument | 
   }
 }
 
-/** Adds the contents that an operation refers to. */
+/** Adds the attachments that an operation refers to. */
 export function addTokens(operation: DocumentOperation, ids: Set<string>): void {
   if (operation.kind === "insert" || operation.kind === "initial") {
     addMarked(operation.fields, operation.types, ids);
@@ -119,7 +119,7 @@ export function addTokens(operation: DocumentOperation, ids: Set<string>): void 
   }
 }
 
-/** Tokens are always marked: by its shape alone an object is a map. */
+/** Tokens are always marked: an unmarked object is a map. */
 function addMarked(value: Value | undefined, mark: TypeMark | undefined, ids: Set<string>): void {
   if (mark === undefined || !isObject(value)) return;
   if (mark === "attachment") {

@@ -1,8 +1,9 @@
 /**
- * Local diff: the part of a document that differs from what is here already.
+ * localDiff: computes edits for only those fields of a given document that differ from the existing
+ * one.
  *
- * Compared is what the statement sees: a field that shows the same value is left alone, also when it
- * is another type of field. Where both sides are maps only what differs below is written.
+ * It compares values as the statement sees them: a field with an equal value is not written, even
+ * if its type differs. If both sides are maps, only the differing fields below are written.
  */
 
 import {
@@ -63,7 +64,7 @@ export function setEdit(
     : { kind: "set", path, value, types: mark };
 }
 
-/** Whether a value with its mark is a map, be it written or shown. */
+/** Whether a written or visible value with its mark is a map. */
 export function isMap(value: Value | undefined, mark: TypeMark | undefined): value is ValueObject {
   return isObject(value) && (mark === undefined || mark === "map" || typeof mark === "object");
 }

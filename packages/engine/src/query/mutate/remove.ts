@@ -1,6 +1,6 @@
 /**
- * DELETE (also TOMBSTONE) and EVICT: from chosen documents to operations. A delete leaves a tombstone that other
- * peers learn of; an eviction forgets the document here alone.
+ * DELETE, TOMBSTONE and EVICT: turns selected documents into operations. A delete leaves a
+ * tombstone that replicates to other peers; an eviction removes the document only from this store.
  */
 
 import { documentId } from "@bigpeer/protocol";
@@ -13,7 +13,7 @@ import { applyOperations, type MutationContext, transactionOf } from "./applicat
 
 export interface RemovePlan {
   readonly collection: string;
-  /** The place of the document in the slots of a row. */
+  /** The slot of the document in a row. */
   readonly slot: number;
   readonly method: RemoveStatement["method"];
 }
@@ -31,7 +31,7 @@ export function* removeDocuments(
     execution.run.budget.step();
     const document = row.slots[plan.slot] as StoredDocument;
     const { key } = documentId(document.id);
-    // The removal rests on what was read; a document may stand twice in the rows.
+    // Reads the document, since the removal depends on it; rows may repeat a document.
     if (transaction.get(collection, document.id) !== undefined) removed.set(key, document);
   }
   const documents = [...removed.values()];

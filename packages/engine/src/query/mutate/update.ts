@@ -1,9 +1,9 @@
 /**
- * UPDATE: from chosen documents to edits.
+ * UPDATE: turns selected documents into edits.
  *
- * Right sides see the row as it was. What is wrong with the statement itself, a path twice or the id,
- * is said only when there is a document to update: a statement that finds none changes nothing and
- * is no error.
+ * Right sides see the row before the update. Mistakes in the statement itself, such as a repeated
+ * path or an edit of the id, are reported only if there is a document to update: a statement that
+ * selects none is no error.
  */
 
 import {
@@ -58,13 +58,13 @@ export interface SetTarget extends EditTarget {
 
 export interface UpdatePlan {
   readonly collection: string;
-  /** The place of the document in the slots of a row. */
+  /** The slot of the document in a row. */
   readonly slot: number;
   readonly typing: Typing;
   readonly apply: readonly ApplyEdit[];
   readonly set: readonly SetTarget[];
   readonly unset: readonly EditTarget[];
-  /** Whether somebody looks at the documents afterwards; they are not read back otherwise. */
+  /** Whether RETURNING reads the documents back. */
   readonly isReturning: boolean;
 }
 
@@ -87,7 +87,7 @@ export function* updateDocuments(
     budget.step();
     const { id } = row.slots[plan.slot] as StoredDocument;
     const { key } = documentId(id);
-    // The write rests on what was read; a document that stands twice in the rows is written once.
+    // Reads the document, since the write depends on it; a repeated document is written once.
     const before = transaction.get(collection, id);
     if (before === undefined || writes.has(key)) continue;
     budget.startPiece();
@@ -108,10 +108,10 @@ export function* updateDocuments(
   return { ids, documents };
 }
 
-/** The plan with what holds for all rows. */
+/** The plan with the checks that are the same for all rows. */
 interface CheckedUpdate {
   readonly plan: UpdatePlan;
-  /** The declared type of each target of SET, in their order. */
+  /** The declared type of each target of SET, in order. */
   readonly setTypes: readonly (TypeMark | undefined)[];
   readonly overlaps: readonly Overlap<EditTarget>[];
   readonly at: number | undefined;
@@ -177,7 +177,7 @@ function editsOf(
   return { edits, whole };
 }
 
-/** The right side of an item: a value, or a fault that names the field. */
+/** The value of the right side; throws a fault that names the field. */
 function present(evaluate: Evaluate, row: Frame, { path, at }: EditTarget): PresentDatum {
   const datum = evaluate(row);
   if (datum instanceof Failure) {
@@ -231,7 +231,7 @@ function unsetEdits(plan: UpdatePlan, before: StoredDocument): Edit[] {
   return edits;
 }
 
-/** Through maps that are all declared UNSET reaches the hidden variant, as SET does. */
+/** Through maps that are all declared, UNSET reaches the hidden variant, as SET does. */
 function unsetEdit(path: readonly string[], { types }: Typing): Edit {
   let declared: TypeMark | undefined = types;
   for (const name of path.slice(0, -1)) {
@@ -242,8 +242,8 @@ function unsetEdit(path: readonly string[], { types }: Typing): Edit {
 }
 
 /**
- * The first object on the way that is a register. Like a SET below it, an UNSET below it takes it for
- * a map from then on; an operation alone writes nothing there.
+ * The first object on the path that is a register. Like a SET below it, an UNSET below it turns it
+ * into a map; an unset operation alone has no effect there.
  */
 function registerAbove(
   path: readonly string[],

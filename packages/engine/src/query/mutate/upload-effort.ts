@@ -1,9 +1,9 @@
 /**
- * Upload effort: what an upload costs the writer of the store, beyond its own size.
+ * UploadCost: limits what an upload costs the store beyond its own size.
  *
- * Each write to a document costs as much as the whole of it. So an upload of many small steps on one
- * large document could hold up everybody for hours; and one that names many births or removes many
- * fields could make of a small document one that no message has room for.
+ * Each write costs as much as the whole document. So many small steps on one large document could
+ * block all other writes for hours. An upload that names many births or removes many fields could
+ * make a small document too large for any message.
  */
 
 import { documentId, PeerError } from "@bigpeer/protocol";
@@ -14,12 +14,12 @@ import { encodedSize } from "./document-size.ts";
 
 type Applied = Pick<JudgedStep, "transaction" | "operations">;
 
-/** Counts the writes of one upload to documents that it has written to before. */
+/** Counts the writes of one upload to documents that it has already written. */
 export class UploadEffort {
   readonly #written = new Map<string, Set<string>>();
   #sum = 0;
 
-  /** To be called before a step is applied. Refuses one that is too much. */
+  /** Call it before a step is applied. Throws beyond the limit. */
   *spend({ transaction, operations }: Applied): Steps<void> {
     const { view } = transaction;
     for (const { collection, id } of operations) {
@@ -45,7 +45,7 @@ export class UploadEffort {
   }
 }
 
-/** What is held of the documents of a step beside what shows of them, in its order. */
+/** Bytes of the invisible state of the documents of a step, in its order. */
 export function* metaSizes({ transaction, operations }: Applied): Steps<readonly number[]> {
   const sizes: number[] = [];
   for (const { collection, id } of operations) {
@@ -55,10 +55,10 @@ export function* metaSizes({ transaction, operations }: Applied): Steps<readonly
   return sizes;
 }
 
-/** To be called after a step was applied, with the sizes of before. */
+/** Call it after a step was applied, with the sizes before it. */
 export function* checkMetaSizes(step: Applied, before: readonly number[]): Steps<void> {
   for (const [i, size] of (yield* metaSizes(step)).entries()) {
-    // What came too large from elsewhere may still be made smaller.
+    // A document that arrived too large may still be made smaller.
     if (size <= DOCUMENT_META_SIZE_MAX || size <= (before[i] ?? 0)) continue;
     const limit = `it would have more than ${DOCUMENT_META_SIZE_MAX} bytes`;
     throw new PeerError("operation.refused", `the history of the document is too large: ${limit}`);

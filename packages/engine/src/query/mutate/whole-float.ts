@@ -1,8 +1,9 @@
 /**
- * Whole floats in writes: a float without a fraction is stored as an integer (rule V2).
+ * findWholeFloat: finds a float without a fraction, which is stored as an integer (V2), for a
+ * warning.
  *
- * An integer divided by an integer is an integer, so a stored `2.5 * 2` gives 2 when it is divided by 2. A
- * statement that stores such a float warns of the first one.
+ * An integer divided by an integer is an integer, so a stored `2.5 * 2` gives 2 when it is divided
+ * by 2. A statement that stores such floats warns of the first one.
  */
 
 import { normalNumber, type Value } from "@bigpeer/protocol";
@@ -11,15 +12,15 @@ import { printPath } from "../syntax/print.ts";
 import { Float, isDatumArray, type PresentDatum } from "../value/datum.ts";
 import { spend } from "../value/effort.ts";
 
-/** A float that is stored as an integer, and where: names of fields and places in arrays. */
+/** A float that is stored as an integer, with its path of field names and array positions. */
 export interface WholeFloat {
   readonly path: readonly (string | number)[];
   readonly value: number;
 }
 
 /**
- * The first float in the datum of a field that is stored as an integer. Costs nothing where there is none:
- * then the datum is stored as it is.
+ * The first float in the datum of a field that is stored as an integer. Costs nothing if there is
+ * none: then the stored value is the same object.
  */
 export function findWholeFloat(
   datum: PresentDatum,
@@ -43,7 +44,7 @@ function search(datum: PresentDatum, path: (string | number)[]): WholeFloat | un
   return undefined;
 }
 
-/** Longer names are not repeated. */
+/** Longer names are not repeated in messages. */
 const NAME_SHOWN_MAX = 100;
 
 export function warnOfWholeFloat({ path, value }: WholeFloat, warnings: Warnings, id: Value): void {

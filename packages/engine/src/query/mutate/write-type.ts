@@ -1,10 +1,9 @@
 /**
- * Write type: as what a value is written, by its shape and by the declaration of its field.
+ * writeMark: decides the type that a value is written as, by its shape and its declaration.
  *
- * An object is a map, in strict mode a register; arrays and scalars are registers; an attachment
- * token in a statement is known by its shape. A declaration decides instead, and refuses a value that cannot be of
- * its type. Marks are made only where an operation would otherwise take the value for something
- * else.
+ * An object is a map, in strict mode a register. Arrays and scalars are registers. In statements an
+ * attachment token is recognised by its shape. A declaration takes precedence, and refuses a value
+ * that cannot have its type. Marks are added only where the shape alone would give another type.
  */
 
 import { setField, type TypeMark, type Types, unreachable } from "@bigpeer/protocol";
@@ -15,17 +14,17 @@ import { printPath } from "../syntax/print.ts";
 import { type DatumObject, isDatumObject, isInteger, type PresentDatum } from "../value/datum.ts";
 import { describeType } from "../value/mismatch.ts";
 
-/** A statement or a command that writes: INSERT may start a counter, SET may not. */
+/** A statement or command that writes: INSERT may start a counter, SET may not. */
 export interface Writer {
   readonly typing: Typing;
   readonly clause: "insert" | "set";
-  /** False for commands, which have other ways to say that an object is a token; else true. */
+  /** False for commands, which mark tokens explicitly; default true. */
   readonly isTokenInferred?: boolean;
-  /** Where its text begins. */
+  /** Start of its text. */
   readonly at: number;
 }
 
-/** The mark for a value at a path; undefined where its shape says it all. */
+/** The mark of a value at a path; undefined if its shape is enough. */
 export function writeMark(
   value: PresentDatum,
   declared: TypeMark | undefined,
@@ -52,7 +51,7 @@ export function writeMark(
   }
 }
 
-/** Marks for the fields of a map or of a document; undefined when there are none. */
+/** Marks of the fields of a map or document; undefined when there are none. */
 export function writeMarks(
   fields: DatumObject,
   declared: Types,
@@ -117,7 +116,7 @@ function checkCounter(
   }
 }
 
-/** A token as the upload of an attachment answers it, with or without metadata, and nothing else. */
+/** A token as an attachment upload returns it, with or without metadata, and nothing else. */
 export function isToken(value: PresentDatum): boolean {
   if (!isDatumObject(value)) return false;
   const { id, len, metadata } = value;
@@ -144,7 +143,7 @@ function fault(message: string, writer: Writer): Fault {
     : evaluationFault(message, writer.at);
 }
 
-/** The declared type at a path; undefined where there is none. */
+/** The declared type at a path; undefined if there is none. */
 function declaredAt(path: readonly string[], types: Types | undefined): TypeMark | undefined {
   let mark: TypeMark | undefined = types;
   for (const name of path) mark = typeof mark === "object" ? markOf(mark, name) : undefined;

@@ -1,6 +1,5 @@
 /**
- * refuseBareCaller: refuses `owner == userId` in a permission query, where `owner == :userId` was
- * probably meant (P24).
+ * refuseBareCaller: refuses `owner == userId` in permission queries; `:userId` was meant (P24).
  *
  * Without the colon the query compares two fields of the document, for every caller. Backticks mark
  * a field that really has this name.

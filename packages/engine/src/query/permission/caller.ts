@@ -1,10 +1,8 @@
 /**
- * bindQuery: replaces `:userId` and `:claims.team` in permission queries by values of the caller
- * (P22).
+ * bindQuery: fills `:userId` and `:claims.team` of the caller into permission queries (P22).
  *
- * They become literals when the caller logs in. So permission checks, index choice, subscription
- * filters and listings of rights know no parameters, and different claims are different
- * permissions.
+ * They become literals when the caller logs in. So permission checks, index choice, subscriptions
+ * and listings of rights know no parameters, and different claims are different permissions.
  */
 
 import { stringifyJson } from "@bigpeer/protocol";
@@ -16,17 +14,14 @@ import type { ParameterNode } from "../syntax/tree.ts";
 import { eachNode } from "../syntax/tree-walk.ts";
 import { nameHint } from "../unknown-name.ts";
 
-/** The caller as the provider authenticated them. */
+/** The caller, as authenticated by the provider. */
 export interface Caller {
   readonly userId: string;
   /** Claims of the token, or further properties from a webhook. */
   readonly claims: { readonly [name: string]: unknown };
 }
 
-/**
- * Limits on the elements of a list claim and the characters of a claim: longer ones count as
- * absent.
- */
+/** Limits on list elements and characters of a claim; a longer claim counts as absent. */
 const ELEMENTS_MAX = 1000;
 const LITERAL_LENGTH_MAX = 16_384;
 

@@ -79,9 +79,7 @@ export class NarrowedView implements DocumentView {
     return document === undefined ? NEVER_HELD : this.#view.state(collection, id);
   }
 
-  /**
-   * A collection with a rule counts as known: otherwise the caller would learn whether it exists.
-   */
+  /** A collection with a rule counts as known: the caller must not learn whether it exists. */
   collectionNumber(name: string): number | undefined {
     return this.#judge.authority.hasReadRule(name) ? NO_NUMBER : undefined;
   }
@@ -109,9 +107,7 @@ export class NarrowedView implements DocumentView {
     }
   }
 
-  /**
-   * The indexes that the rule narrows to ranges. Without a rule there are no readable documents.
-   */
+  /** The indexes that the rule narrows to ranges; without a rule nothing is readable. */
   indexesOf(collection: string): readonly IndexDefinition[] {
     const { authority } = this.#judge;
     if (!authority.hasReadRule(collection)) return [];

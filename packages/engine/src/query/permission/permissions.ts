@@ -2,8 +2,8 @@
  * Permissions: what a credential may read and write, as an API key, a token or a provider states
  * it.
  *
- * They are validated as a whole when they arrive, each query included, so that a permission check
- * finds nothing invalid.
+ * They are validated when they arrive, each query included, so that permission checks find none
+ * invalid.
  */
 
 import {

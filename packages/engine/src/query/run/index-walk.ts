@@ -179,7 +179,7 @@ function* entriesOf({ access, ranges }: IndexWay, search: Search): Found<IndexEn
   for (const range of ranges) {
     for (const entry of view.scanIndex(access.index, { ...range, ...reverse })) {
       run.budget.step();
-      // A pause stands for an entry that the caller may not know of.
+      // A pause may stand for entries that the caller may not read: it is not counted.
       if (entry !== undefined) profile?.countEntry(access.index.number);
       if (pace.isPauseDue()) yield undefined;
       yield entry;

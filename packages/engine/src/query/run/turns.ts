@@ -4,8 +4,8 @@
  *
  * Round robin is over owners, then over the reads of an owner: an owner with many reads gets no
  * more time than one with a single read. A read starts at once, so that a short one does not wait.
- * Reads that start between two pauses share one slice. All stores of a process share one time
- * slicer.
+ * Reads that start between two pauses share one slice; when it is used up, no other read continues
+ * in that pass. All stores of a process share one time slicer.
  */
 
 import { SLICE_MS } from "../../limits.ts";
