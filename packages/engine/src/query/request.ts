@@ -1,5 +1,5 @@
 /**
- * Requests and results of StatementRunner.
+ * Request and result types of StatementRunner: statements, find, count, findById, writes.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";

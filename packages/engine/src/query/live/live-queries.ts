@@ -12,7 +12,7 @@
  * - The cost depends on the changes: a query that no changed document affects is not evaluated.
  *   Without a query nothing is read.
  * - Queries with equal text, arguments and permissions are one, evaluated once.
- * - A query that fails (too long, too large) is named once with its failure and ends. If the store
+ * - A query that fails (too slow, too large) is named once with its failure and ends. If the store
  *   fails, `advance` fails, and the next one reads everything again.
  * - The memory in use is limited by LIVE_QUERY_BYTES_MAX and LIVE_BYTES_MAX.
  *

@@ -1,10 +1,10 @@
 /**
  * checkCounters: detects a plain value written over a counter, and an INCREMENT of a plain value.
  *
- * A field holds its counter and its plain value side by side, and the newest is visible. So `SET n
- * = 5` does not change the counter, and INCREMENT does not continue from a plain 5. Both are valid
- * and rarely intended: strict mode refuses them, otherwise there is a warning with the probable
- * intention.
+ * A field holds its counter and its plain value side by side, and the newest is visible. So
+ * `SET n = 5` does not change the counter, and INCREMENT does not continue from a plain 5. Both are
+ * valid and rarely intended: strict mode refuses them, otherwise there is a warning with the
+ * probable intention.
  */
 
 import {

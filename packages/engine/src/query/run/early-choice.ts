@@ -1,6 +1,6 @@
 /**
- * Early choice: a long write selects its documents before its transaction, on a snapshot and in
- * time slices with reads, so that it does not block the commit queue.
+ * Early choice: optimistic selection of documents for a long write. It runs on a snapshot before
+ * the transaction, in time slices with reads, so that it does not block the commit queue.
  *
  * The transaction then validates the selection. Documents that changed since, selected or not, are
  * matched again one by one; the change index finds them, including unflushed writes and those of
