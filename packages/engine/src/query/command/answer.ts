@@ -1,8 +1,8 @@
 /**
- * Answer: what a write is told, made once for each name that its caller gave it.
+ * Answer: the result of a write request, stored under its idempotency key.
  *
- * The same request under the same name is told again what it was told first, and writes nothing. The
- * answer is remembered in the transaction that it tells of.
+ * A replay (the same key, the same request) gets the first answer again and writes nothing. The
+ * answer is stored in the transaction that it describes, so both are durable or neither is.
  */
 
 import { canonicalBytes, compareBytes, type Value } from "@bigpeer/protocol";
@@ -13,28 +13,28 @@ import type { Authority } from "../permission/authority.ts";
 import type { Warning } from "../run/execution.ts";
 
 export interface Answer<T> {
-  /** Values, in arrays and plain objects. */
+  /** Consists of values, arrays and plain objects. */
   readonly result: T;
-  /** The first few; `totalWarnings` counts all. */
+  /** The first few warnings; `totalWarnings` counts all. */
   readonly warnings: readonly Warning[];
   readonly totalWarnings: number;
-  /** The transaction, in an answer that is remembered. */
+  /** Id of the transaction; set in a stored answer only. */
   readonly txnId?: number;
-  /** The digest of what the caller was allowed then, unless it was everything. */
+  /** Digest of the caller's permissions at that time; undefined for full access. */
   readonly permissions?: Uint8Array;
 }
 
-/** A request, its name, and what its caller may do. */
+/** A request with an idempotency key, and a digest of its caller's permissions. */
 export interface Repeatable {
   readonly key: RepeatKey;
   /** See `permissionDigest`. */
   readonly permissions: Uint8Array | undefined;
 }
 
-/** Bytes of a digest: nobody gains from one that is the same by chance. */
+/** Bytes kept of a digest: a chance collision gains an attacker nothing. */
 const DIGEST_BYTES = 16;
 
-/** Tells permissions from others; undefined for a caller who may do everything. */
+/** Digest that identifies a set of permissions; undefined for a caller with full access. */
 export function permissionDigest(
   authority: Authority | undefined,
   platform: Pick<Platform, "sha256">,
@@ -44,8 +44,8 @@ export function permissionDigest(
 }
 
 /**
- * What an earlier request of the same name and content was told. Rows are left out when the caller
- * may see other documents now than he might then.
+ * The stored answer of an earlier request with the same key and content, or undefined. Its rows are
+ * left out when the caller's permissions have changed since: they may show other documents.
  */
 export function recalled<T>(
   transaction: Transaction,
@@ -61,13 +61,13 @@ function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   return compareBytes(a, b) === 0;
 }
 
-/** Only statements have rows. */
+/** Only answers of statements have rows. */
 function withoutRows<T>(result: T): T {
   if (typeof result !== "object" || result === null || !("items" in result)) return result;
   return { ...result, items: [] };
 }
 
-/** Remembers an answer; this is a change, so that the transaction has an id in any case. */
+/** Stores an answer. This is itself a change, so the transaction always gets an id. */
 export function remember<T>(
   transaction: Transaction,
   { key, permissions }: Repeatable,

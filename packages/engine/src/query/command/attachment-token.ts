@@ -1,5 +1,6 @@
 /**
- * Attachment tokens in commands: a document may only refer to content that is here.
+ * Attachment tokens in write commands: checks that a token is well formed and that its content was
+ * uploaded. A document may only refer to content that this store has.
  */
 
 import { isObject, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -12,11 +13,11 @@ import { describeType } from "../value/mismatch.ts";
 export interface AttachmentToken {
   /** `{id, len, metadata}` */
   readonly value: ValueObject;
-  /** Where it stands in the request. */
+  /** Position in the request, for errors. */
   readonly at: string;
 }
 
-/** A token as an upload answers it; without metadata, or with null, it gets none. */
+/** Checks the shape of a token as an upload returns it. Absent or null metadata becomes `{}`. */
 export function attachmentToken(value: Value, at: string): AttachmentToken {
   const token = isObject(value) ? { ...value, metadata: value["metadata"] ?? {} } : value;
   if (!isObject(token) || !isToken(token)) {
@@ -27,11 +28,11 @@ export function attachmentToken(value: Value, at: string): AttachmentToken {
   return { value: token, at };
 }
 
-/** Refuses a token of content that was not uploaded, or that is of another length. */
+/** Throws if the content was not uploaded or has another length. */
 export function checkUploaded({ value, at }: AttachmentToken, execution: Execution): void {
   const { id, len } = value as { readonly id: string; readonly len: number | bigint };
   const { view } = transactionOf(execution);
-  // First: who may not refer to it is not told whether it is here.
+  // Checked first: a caller without permission must not learn whether the content exists.
   requireAttachment(id, execution);
   const known = view.attachment(id);
   if (known === undefined) {

@@ -1,8 +1,8 @@
 /**
- * Batch: commands that are written together, in one transaction and in their order.
+ * Batch: write commands of the data API that run in one transaction, in order.
  *
- * All that the commands alone can get wrong is found before the first of them runs. Then each sees
- * what those before it wrote.
+ * Everything that depends on the commands alone is validated before the first of them runs. Each
+ * command sees what the earlier ones wrote.
  */
 
 import { unreachable } from "@bigpeer/protocol";
@@ -26,7 +26,7 @@ interface PlacedCommand {
   readonly command: PreparedCommand;
 }
 
-/** Throws a PeerError with the place of what is wrong. */
+/** Validates and compiles all commands. Throws a PeerError with the position of the error. */
 export function* prepareBatch(
   commands: readonly WriteCommand[],
   context: BatchContext,
@@ -51,7 +51,7 @@ export function* prepareBatch(
   };
 }
 
-/** The choices of all commands, each as if it were the first. */
+/** Selects the documents of all commands ahead of the write, each as if its command ran first. */
 function* chooseForBatch(prepared: readonly PlacedCommand[], execution: Execution): Steps<void> {
   for (const { at, command } of prepared) {
     if (command.choose !== undefined) yield* withinSteps(at, command.choose(execution));
@@ -82,7 +82,7 @@ function prepareCommand(command: WriteCommand, context: CommandContext): Prepare
   }
 }
 
-/** Which collections the commands name, and what for. */
+/** The collections that the commands read and write, for the permission check. */
 export function usesOfCommands(commands: readonly WriteCommand[]): CollectionUse[] {
   return commands.flatMap(({ method, collection }, i): CollectionUse[] => {
     const at = `commands[${i}]`;
@@ -91,22 +91,22 @@ export function usesOfCommands(commands: readonly WriteCommand[]): CollectionUse
   });
 }
 
-/** Commands that a label names. */
+/** Number of commands that a label lists. */
 const NAMED_MAX = 8;
 
 /** Characters of the name of a collection in a label. */
 const NAME_SHOWN_MAX = 64;
 
-/** The label of the last command that came alone. */
+/** Label of the last batch of one command, kept for reuse. */
 let lastLabel = { method: "", collection: "", label: "" };
 
-/** The batch in a few words, for the history of requests. */
+/** Short description of the batch for the request history. */
 export function labelOf(commands: readonly WriteCommand[]): string {
   const [first] = commands;
   if (first === undefined || commands.length > 1) return labelOfAll(commands);
   const { method, collection } = first;
   if (collection.length > NAME_SHOWN_MAX) return labelOfAll(commands);
-  // One text for many requests: the history keeps thousands, and each would hold one of its own.
+  // One string for many requests: the history keeps thousands, and each would hold its own copy.
   if (method !== lastLabel.method || collection !== lastLabel.collection) {
     lastLabel = { method, collection, label: labelOfAll(commands) };
   }
@@ -122,7 +122,7 @@ function labelOfAll(commands: readonly WriteCommand[]): string {
   return label;
 }
 
-/** How many documents a batch changed. */
+/** Number of documents that a batch changed. */
 export function documentsOf(results: readonly WriteResult[]): number {
   return results.reduce((sum, result) => sum + documentsOfResult(result), 0);
 }

@@ -1,23 +1,23 @@
 /**
- * Commands: what the data API writes without a statement, and what it answers for each.
+ * Write commands of the data API: the types of upsert, update and remove, and of their results.
  */
 
 import type { Value } from "@bigpeer/protocol";
 
-/** As what a field is stored when its shape does not say it. */
+/** CRDT type of a field, where the shape of its value does not determine it. */
 export type TypeOverride = "counter" | "register" | "attachment";
 
-/** Makes a document, or merges fields into the one that is there. */
+/** Inserts a document, or merges its fields into the existing one. */
 export interface UpsertCommand {
   readonly method: "upsert";
   readonly collection: string;
   readonly value: Value;
-  /** Else `_id` in `value`, else one is made. */
+  /** Id of the document. Default: `_id` in `value`, or a generated id. */
   readonly id?: Value;
   readonly valueTypeOverrides?: { readonly [field: string]: TypeOverride };
 }
 
-/** Changes every document that a filter chooses. */
+/** Changes every document that matches a filter. */
 export interface UpdateCommand extends Target {
   readonly method: "update";
   readonly commands: readonly FieldCommand[];
@@ -25,17 +25,17 @@ export interface UpdateCommand extends Target {
 
 export interface FieldCommand {
   readonly method: "set" | "setAttachment" | "increment" | "replaceWithCounter";
-  /** `a.b`, `a['x-y']`: names of fields only. */
+  /** Path of field names only: `a.b`, `a['x-y']`. */
   readonly path: string;
   readonly value: Value;
 }
 
-/** Deletes every document that a filter chooses. */
+/** Deletes every document that matches a filter. */
 export interface RemoveCommand extends Target {
   readonly method: "remove";
 }
 
-/** Documents by a filter. */
+/** The documents of a collection that match a filter. */
 export interface Target {
   readonly collection: string;
   readonly query: string;
@@ -49,11 +49,11 @@ export interface UpsertResult {
   readonly id: Value;
 }
 
-/** Each document that was chosen is counted once. */
+/** Counts each matching document once. */
 export interface UpdateResult {
   readonly method: "update";
   readonly updated: number;
-  /** Those that could not take the update, and were left as they are. */
+  /** Documents that the update does not fit; they stay unchanged. */
   readonly error: number;
   readonly internalError: number;
   readonly permissionDenied: number;

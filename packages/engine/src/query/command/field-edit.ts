@@ -1,9 +1,9 @@
 /**
- * Field edits: the commands inside an update, checked once, then turned into an edit for each
- * document by what it shows.
+ * Field edits: the field commands of an update, validated once and then turned into edits for each
+ * document by its current values.
  *
- * A value that cannot be right for any document is a fault of the request. One that does not fit a
- * document concerns that document alone.
+ * A value that fits no document is an error of the request. A value that does not fit one document
+ * leaves only that document unchanged.
  */
 
 import {
@@ -29,7 +29,7 @@ import type { FieldCommand } from "./command.ts";
 import { within } from "./place.ts";
 
 export type FieldEdit =
-  /** The same for every document. */
+  /** The same edit for every document. */
   | {
       readonly kind: "fixed";
       readonly path: Path;
@@ -40,10 +40,10 @@ export type FieldEdit =
       readonly kind: "increment";
       readonly path: Path;
       readonly by: number | bigint;
-      /** Where the amount stands in the request. */
+      /** Position of the amount in the request, for errors. */
       readonly at: string;
     }
-  /** Makes a counter of the number that is there. */
+  /** Turns the current number into a counter. */
   | { readonly kind: "convert"; readonly path: Path };
 
 export type IncrementField = Extract<FieldEdit, { kind: "increment" }>;
@@ -75,7 +75,7 @@ export function fieldEdit({ method, path: text, value }: FieldCommand, at: strin
   }
 }
 
-/** An object is a map, also when it looks like a token: for those there is `setAttachment`. */
+/** `set` stores an object as a map even if it looks like a token: `setAttachment` stores tokens. */
 const SET: Writer = {
   typing: { isStrict: false, types: undefined },
   clause: "set",
@@ -112,7 +112,7 @@ function checkLevels(path: Path, value: Value, at: string): void {
 const COUNTER_MIN = -(2n ** 63n);
 const COUNTER_MAX = 2n ** 63n - 1n;
 
-/** An amount that a counter can hold. */
+/** Checks that a value is an integer of 64 bits, the range of a counter. */
 export function counterAmount(value: Value, at: string): number | bigint {
   const checked = checkValue(value, at);
   const amount = amountOf(checked);
@@ -121,12 +121,12 @@ export function counterAmount(value: Value, at: string): number | bigint {
   throw invalid(`expected an integer from -2^63 to 2^63-1, found ${found}`, at);
 }
 
-/** Increments of one path, as the one that has the same effect. */
+/** Merges two increments of one path into one with the same effect. */
 export function sumOf(earlier: IncrementField, later: IncrementField): IncrementField {
   return { ...later, by: addAmounts(earlier.by, later.by) };
 }
 
-/** Refuses a sum that no counter can hold; it may leave 64 bits on the way to it. */
+/** Throws if a sum is outside 64 bits; intermediate sums may be. */
 export function checkSum({ by, at }: IncrementField): void {
   if (amountOf(by) !== undefined) return;
   const expected = "increments of one path that add up to an integer from -2^63 to 2^63-1";
@@ -137,7 +137,7 @@ function amountOf(value: Value): number | bigint | undefined {
   if (typeof value === "bigint") {
     return value >= COUNTER_MIN && value <= COUNTER_MAX ? value : undefined;
   }
-  // -0 is no integer of its own.
+  // Adding 0 turns -0 into 0.
   return typeof value === "number" && Number.isSafeInteger(value) ? value + 0 : undefined;
 }
 
@@ -145,7 +145,7 @@ function invalid(message: string, at: string): PeerError {
   return new PeerError("value.invalid", message, { at });
 }
 
-/** The edits of one tick for a document that shows `shown`; undefined when it cannot take them. */
+/** The edits of one round for a document with the values `shown`; undefined if one does not fit. */
 export function editsFor(round: readonly FieldEdit[], shown: MarkedFields): Edit[] | undefined {
   const edits: Edit[] = [];
   for (const field of round) {
@@ -169,7 +169,7 @@ function editFor(field: FieldEdit, shown: MarkedFields): Edit | "nothing" | "ref
   }
 }
 
-/** Nothing that holds a value is written over: neither the field nor a parent that is no map. */
+/** An increment overwrites no value: neither the field nor a parent that is not a map. */
 function incrementFor(path: Path, by: number | bigint, shown: MarkedFields): Edit | "refused" {
   const found = fieldAt(path, shown);
   if (found === "absent") return { kind: "increment", path, by, counter: "counter" };
@@ -179,7 +179,7 @@ function incrementFor(path: Path, by: number | bigint, shown: MarkedFields): Edi
   return { kind: "increment", path, by: mark === "counter" ? by : Number(by), counter: mark };
 }
 
-/** What is a counter already stays the one that it is: a restart would end increments of others. */
+/** An existing counter stays as it is: a restart would discard concurrent increments. */
 function convertFor(path: Path, shown: MarkedFields): Edit | "nothing" | "refused" {
   const found = fieldAt(path, shown);
   if (typeof found === "string") return "refused";
@@ -193,7 +193,7 @@ interface FoundField {
   readonly mark: TypeMark | undefined;
 }
 
-/** `blocked`: on the way stands a value that is no map. */
+/** `blocked`: a parent on the path is not a map. */
 function fieldAt(path: Path, shown: MarkedFields): FoundField | "absent" | "blocked" {
   let value: Value = shown.fields;
   let mark: TypeMark | undefined = shown.types;

@@ -1,6 +1,7 @@
 /**
- * Known collections: the data API refuses a name that never had a document or an index, because it
- * is most likely a mistake. What is known is a matter of the state that is read.
+ * Known collections: the data API rejects the name of a collection that never had a document or an
+ * index, because it is most likely a typo. A collection is known as of the state that the request
+ * reads.
  */
 
 import { NAME_SIZE_MAX, PeerError } from "@bigpeer/protocol";
@@ -8,7 +9,7 @@ import type { DocumentView } from "../frame/document-view.ts";
 import { nearestCollection } from "../frame/near-collection.ts";
 import { cutName } from "../unknown-name.ts";
 
-/** Refuses a name that no collection can have: the storage has no key for it. */
+/** Throws for a name that no collection can have: it does not fit into a storage key. */
 export function checkCollectionName(name: string, at: string): void {
   if (name !== "" && name.length <= NAME_SIZE_MAX && name.isWellFormed()) return;
   const expected = `the name of a collection, text of at most ${NAME_SIZE_MAX} characters`;

@@ -1,5 +1,5 @@
 /**
- * Places in a request: every fault of a command says which part of which command is wrong.
+ * Error positions in a request: adds to an error the command and the part of it that is wrong.
  */
 
 import { assert, type DocumentId, documentId, PeerError } from "@bigpeer/protocol";
@@ -7,8 +7,8 @@ import { Fault, locate } from "../fault.ts";
 import type { Steps } from "../frame/steps.ts";
 
 /**
- * Does what concerns the part of a request at `at`. A fault gets that place; when the part is a text
- * that was parsed, the line and the column in it as well.
+ * Runs `work` for the part of a request at `at` and adds that position to its errors. If the part
+ * was parsed, they also get the line and column in its text.
  */
 export function within<T>(at: string, work: () => T, text?: string): T {
   try {
@@ -18,7 +18,7 @@ export function within<T>(at: string, work: () => T, text?: string): T {
   }
 }
 
-/** The same for work with pauses. */
+/** Like `within`, for work that runs in steps. */
 export function* withinSteps<T>(at: string, work: Steps<T>, text?: string): Steps<T> {
   try {
     return yield* work;
@@ -33,7 +33,7 @@ function placed(error: unknown, at: string, text: string | undefined): unknown {
   }
   if (!(error instanceof Fault)) return error;
   const { code, reason, expected, hint } = error;
-  // It is about the command as a whole: what stands in it may be right for another caller.
+  // A denial concerns the whole command: its parts may be right for another caller.
   if (code === "permission.denied") return new PeerError(code, reason, { at: commandOf(at) });
   if (text === undefined) return new PeerError(code, reason, { at, expected, hint });
   const inText = locate(error, text);
@@ -47,7 +47,7 @@ function commandOf(at: string): string {
   return at.replace(/^(commands\[\d+\]).*$/s, "$1");
 }
 
-/** The canonical form of the id that stands at `at`. */
+/** Canonical form of the document id at `at`. */
 export function idAt(input: unknown, at: string): DocumentId {
   try {
     return documentId(input);

@@ -1,6 +1,6 @@
 /**
- * Remote statements: `SYNC CONTEXT ( PEERS [WHERE …] ) statement`, a text that is meant for other
- * peers. Here it is read and checked, and the peers are chosen; whoever knows them sends the rest on.
+ * Remote statements: parses `SYNC CONTEXT ( PEERS [WHERE …] ) statement`, validates the inner
+ * statement and selects the peers that it is for. The server sends the statement to them.
  */
 
 import { getField, type MutableObject, setField, type ValueObject } from "@bigpeer/protocol";
@@ -23,29 +23,29 @@ import type { Expression, ParameterNode, Statement } from "../syntax/tree.ts";
 import type { SystemRow } from "../system/system-collections.ts";
 import { Failure } from "../value/datum.ts";
 
-/** What the peers get, and who they are. */
+/** The selected peers, and the statement and arguments to send to them. */
 export interface ChosenPeers {
   readonly selected: readonly SystemRow[];
-  /** The text for the peers, with its directives. */
+  /** Text of the inner statement, with its directives. */
   readonly statement: string;
-  /** Those that it names. */
+  /** The arguments that the inner statement names. */
   readonly args: ValueObject;
-  /** Whether it changes something on the peer. */
+  /** Whether the statement writes on the peer. */
   readonly isWrite: boolean;
 }
 
 export interface PreparedRemote {
-  /** All that must be given, for the choice and for the statement. */
+  /** All required parameters, of the peer condition and of the inner statement. */
   readonly parameters: readonly ParameterNode[];
   readonly choose: (rows: Iterable<SystemRow>, execution: Execution) => Steps<ChosenPeers>;
 }
 
-/** Throws a Fault, or a PeerError when the arguments are none. */
+/** Validates a remote statement. Throws a Fault for the text, a PeerError for invalid arguments. */
 export function checkRemoteStatement(text: string, args: unknown): void {
   requireParameters(finish(prepareRemote(text)).parameters, checkArguments(args));
 }
 
-/** Throws a Fault. */
+/** Parses and compiles a remote statement. Throws a Fault for an invalid text. */
 export function* prepareRemote(text: string): Steps<PreparedRemote> {
   const { statement, directives } = yield* parseInSteps(text);
   yield;
@@ -83,7 +83,7 @@ export function* prepareRemote(text: string): Steps<PreparedRemote> {
 
 type Condition = (row: SystemRow, execution: Execution) => boolean;
 
-/** The condition reads what is known of one peer. Where it fails it is not true. */
+/** Compiles the condition on the row of one peer. A failed evaluation counts as false. */
 function compileCondition(where: Expression): Condition {
   const slots = new Slots();
   const slot = slots.take();
@@ -101,7 +101,7 @@ function compileCondition(where: Expression): Condition {
   };
 }
 
-/** The inner statement as it is written. Directives before it are for the peers too. */
+/** The text of the inner statement. Directives before it are for the peers too. */
 function* textFrom(text: string, inner: Statement, directives: readonly string[]): Steps<string> {
   const own = text.slice(inner.at).trimEnd();
   const { directives: within } = yield* parseInSteps(own);
@@ -109,7 +109,7 @@ function* textFrom(text: string, inner: Statement, directives: readonly string[]
   return [...before.map(directiveComment), own].join(" ");
 }
 
-/** One that holds the end of a comment can only have stood on a line of its own. */
+/** A directive that contains the end of a comment must have stood on a line of its own. */
 function directiveComment(directive: string): string {
   return directive.includes("*/") ? `--+ ${directive}\n` : `/*+ ${directive} */`;
 }

@@ -1,5 +1,6 @@
 /**
- * The remove command: deletes every document that a filter chooses.
+ * The remove command of the data API: deletes every document that matches a filter and that the
+ * caller may write.
  */
 
 import type { StoredDocument } from "../../store/view.ts";
@@ -22,7 +23,7 @@ export function prepareRemove(
     const mayRemove = (row: Frame): boolean => {
       if (judge === undefined || judge.authority.isWritingAll) return true;
       const { id } = row.slots[slot] as StoredDocument;
-      // The row keeps the id alone. The decision rests on what is read here.
+      // The row holds the id only. This read guards the document.
       const before = transactionOf(execution).get(collection, id);
       return before === undefined || judge.mayWrite(collection, before);
     };

@@ -1,5 +1,6 @@
 /**
- * Selection: the documents that an update or a remove is about, by its filter and its arguments.
+ * Selection: the documents that match the filter of an update or remove command, with the arguments
+ * of that command.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -12,26 +13,26 @@ import type { Target, WriteResult } from "./command.ts";
 import { checkCollectionName, refuseUnknown } from "./known-collection.ts";
 import { within, withinSteps } from "./place.ts";
 
-/** What commands are prepared with. */
+/** Context in which commands are prepared. */
 export interface CommandContext {
-  /** Where the command stands in the request. */
+  /** Position of the command in the request, for errors. */
   readonly at: string;
-  /** Whether update and remove refuse a collection that is not known. */
+  /** Whether update and remove reject an unknown collection. */
   readonly isUnknownRefused: boolean;
   readonly prepareTarget: (collection: string, query: string) => PreparedTarget;
 }
 
-/** A command that is ready to run. */
+/** A validated command, ready to run. */
 export interface PreparedCommand<T = WriteResult> {
   readonly run: (execution: Execution) => Steps<T>;
-  /** Chooses its documents and does nothing; undefined for a command that chooses none. */
+  /** Selects its documents and writes nothing; undefined if it selects none. */
   readonly choose?: (execution: Execution) => Steps<unknown>;
 }
 
 export interface Selection {
   readonly collection: string;
   readonly slot: number;
-  /** Refuses a collection that nobody knows. */
+  /** Throws for an unknown collection, if the context rejects those. */
   readonly check: (execution: Execution) => void;
   readonly rows: (execution: Execution) => Steps<Frame[]>;
 }
@@ -57,7 +58,7 @@ export function prepareSelection(target: Target, context: CommandContext): Selec
   };
 }
 
-/** Arguments are those of the command: others of the same batch have their own. */
+/** The arguments of this command; other commands of the batch have their own. */
 function executionOf(execution: Execution, text: string, args: ValueObject): Execution {
   return { ...execution, text, run: { ...execution.run, args } };
 }

@@ -1,5 +1,6 @@
 /**
- * Task: anything that runs under a budget and leaves a trace: a statement, a filter, a batch.
+ * Task: a unit of work that runs under a budget and is recorded in the request history: a
+ * statement, a filter or a batch.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -16,9 +17,9 @@ import type { ActiveRequest } from "../system/requests.ts";
 import type { Answer } from "./answer.ts";
 
 export interface Task<T> {
-  /** What its faults have their places in. */
+  /** Text that positions of errors refer to. */
   readonly text: string;
-  /** What the trace shows. */
+  /** Text that the request history shows. */
   readonly label: string;
   readonly requestType: string;
   readonly args: unknown;
@@ -28,17 +29,17 @@ export interface Task<T> {
   readonly owner: string | undefined;
   readonly authority: Authority | undefined;
   readonly repeat: RepeatKey | undefined;
-  /** `onParsed` is called when the text was read and is planned now. A promise when it takes long. */
+  /** Parses and plans, with `onParsed` called in between. Returns a promise if it takes long. */
   readonly prepare: (onParsed: () => void, budget: Budget) => Ready<T> | Promise<Ready<T>>;
 }
 
 export interface Ready<T> {
-  /** What the trace shows, as it is kept for the next time; undefined when it is not. */
+  /** Text for the request history, as the statement cache holds it; undefined if not cached. */
   readonly text?: string;
   readonly kind: string;
   readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
   readonly parameters: readonly ParameterNode[];
-  /** The collections that it names. */
+  /** The collections that it reads and writes. */
   readonly access: readonly CollectionUse[];
   readonly work: Work<T>;
 }
@@ -48,9 +49,9 @@ export interface Done<T> extends Answer<T> {
   readonly isRepeated: boolean;
 }
 
-/** What is left to do when a task is over, be it with an error. */
+/** What the end of a task needs, also after an error. */
 export interface Trace<T> {
-  /** What its faults have their places in. */
+  /** Text that positions of errors refer to. */
   readonly text: string;
   readonly active: ActiveRequest;
   readonly budget: Budget;
@@ -72,7 +73,7 @@ export function completeLater<T>(done: Promise<Done<T>>, trace: Trace<T>): Promi
   );
 }
 
-/** What the caller is told of an error. */
+/** Records the error, ends the budget and returns the error for the caller. */
 export function failed<T>(error: unknown, { text, active, budget }: Trace<T>): unknown {
   const placed = locate(error, text);
   active.finish({ error: placed });
@@ -84,13 +85,13 @@ export function answerOf<T>(result: T, { warnings }: Execution): Answer<T> {
   return { result, warnings: warnings.list, totalWarnings: warnings.total };
 }
 
-/** Spelt out: a spread costs more than all else that a repeated statement passes here. */
+/** Copies field by field: a spread costs more than all else that a cached statement does here. */
 export function doneWith<T>(answer: Answer<T>, txnId: number, isRepeated: boolean): Done<T> {
   const { result, warnings, totalWarnings } = answer;
   return { result, warnings, totalWarnings, txnId, isRepeated };
 }
 
-/** Rows that were given, or documents that were changed. */
+/** Number of rows returned or documents changed. */
 export function countOfResult({ items, ids }: StatementOutput): number {
   return Math.max(items.length, ids.length);
 }

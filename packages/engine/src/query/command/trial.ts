@@ -1,8 +1,9 @@
 /**
- * Trial: whether a document can take an update, found out before anything of it is written.
+ * Trial: dry run of an update on one document, which finds out whether the document can take all
+ * edits before any is written.
  *
- * With one round what the document shows says it all. With several, each round is tried out on a
- * copy of the state, because it depends on what the rounds before it left.
+ * With one round the current values decide. With several rounds each one is applied to a copy of
+ * the document state, because it depends on the rounds before it.
  */
 
 import { type Edit, TIME_MAX } from "@bigpeer/protocol";
@@ -24,14 +25,14 @@ import {
 import type { MarkedFields } from "../mutate/local-diff.ts";
 import { editsFor, type FieldEdit } from "./field-edit.ts";
 
-/** An update of documents of one collection, round by round. */
+/** An update of documents of one collection, as rounds of field edits. */
 export interface Trial {
   readonly collection: string;
   readonly rounds: readonly (readonly FieldEdit[])[];
   readonly execution: MutationContext;
 }
 
-/** The edits of each round; undefined when the document cannot take them all. */
+/** The edits of each round; undefined if the document cannot take all of them. */
 export function* tryUpdate(trial: Trial, before: StoredDocument): Steps<Edit[][] | undefined> {
   const [first = [], ...others] = trial.rounds;
   const edits = editsFor(first, before);
@@ -57,7 +58,7 @@ function* takeOne(
   execution.run.budget.take(size);
 }
 
-/** Whether a document is not too large after an update. */
+/** Whether the size check passes. */
 function* fits(check: Steps<void>): Steps<boolean> {
   try {
     yield* check;
@@ -68,10 +69,10 @@ function* fits(check: Steps<void>): Steps<boolean> {
   }
 }
 
-/** The rounds are tried out at the end of time, so that each is later than all that is there. */
+/** Site of the dry run. At the last times that exist, its writes are later than all others. */
 const LAST_SITE = "ffffffffffffffff";
 
-/** Bytes of a document that are about as much work as a step. */
+/** Bytes of a document that cost about as much as one step. */
 const BYTES_PER_STEP = 256;
 
 function* tryRounds(trial: Trial, before: StoredDocument): Steps<Edit[][] | undefined> {
@@ -106,7 +107,7 @@ function* takeAll({ rounds, execution }: Trial, change: ExtentChange): Steps<voi
   execution.run.budget.take(change.after.size + rounds.length * ROUND_BYTES);
 }
 
-/** The document as the edits would leave it. */
+/** The document after the edits, for the permission check. */
 export function* triedImage(
   { collection, execution }: Trial,
   before: StoredDocument,
@@ -125,5 +126,5 @@ export function* triedImage(
   return shown === undefined ? before : { id, ...shown };
 }
 
-/** Rough bytes of the operation of a round, without the values in it. */
+/** Approximate bytes of the operation of a round, without its values. */
 const ROUND_BYTES = 64;

@@ -1,41 +1,42 @@
 /**
- * Update rounds: which field edits of an update are written in one tick.
+ * Update rounds: groups the field edits of an update into rounds; each round is written with one
+ * stamp.
  *
- * One tick cannot order two writes of one place, and a later edit must see what an earlier one left.
- * So an edit comes a round after every earlier one at its path, above it or below it.
+ * One stamp cannot order two writes of one path, and a later edit must see the result of an earlier
+ * one. So an edit comes a round after every earlier edit at its path, above it or below it.
  *
- * An edit that depends on the document also looks whether everything above it is a map. What makes a
- * map of it is an edit of fixed value anywhere below, also beside the path: the first of these comes
- * before a later look, and none of them before an earlier one. An increment or a conversion beside
- * the path decides nothing: it is refused itself unless there is a map.
+ * An edit that depends on the document also checks that everything above its path is a map. A fixed
+ * edit anywhere below turns a field into a map, also beside the path. The first such edit comes
+ * before a later check, and none of them before an earlier one. Increments and conversions beside
+ * the path do not matter: they are refused themselves unless there is a map.
  *
- * Increments of one path with nothing in between that meets it are one increment by their sum. A
- * PN_COUNTER then rounds once instead of each time.
+ * Increments of one path with no edit between them that touches the path become one increment by
+ * their sum. A PN_COUNTER then rounds once instead of at each increment.
  */
 
 import { checkSum, type FieldEdit, type IncrementField, sumOf } from "./field-edit.ts";
 
-/** What happened at a path and below it, as numbers of rounds; -1 for never. */
+/** The rounds of the edits at a path and below it; -1 for none. */
 interface PathNode {
-  /** The last edit at the path, and the last one there or below. */
+  /** Round of the last edit at the path, and of the last one there or below. */
   at: number;
   below: number;
-  /** The first edit below, since the last one at the path, that makes a map of whatever is here. */
+  /** Round of the first fixed edit below, since the last one at the path: it makes a map here. */
   mapped: number;
-  /** The last edit below that had to look here before it was known to be a map. */
+  /** Round of the last edit below that checked for a map before one was certain. */
   looked: number;
-  /** Where the edit at the path stands, while it is an increment that another may join. */
+  /** The increment at the path, while later ones can be added to it. */
   increment: Slot | undefined;
   readonly kids: Map<string, PathNode>;
 }
 
-/** A place in the rounds. */
+/** Position of an edit in the rounds. */
 interface Slot {
   readonly round: FieldEdit[];
   readonly index: number;
 }
 
-/** Throws a PeerError when increments add up to more than a counter can hold. */
+/** Assigns edits to rounds. Throws a PeerError if increments add up to more than 64 bits. */
 export function roundsOf(fields: readonly FieldEdit[]): FieldEdit[][] {
   const root = newNode();
   const rounds: FieldEdit[][] = [];
@@ -68,7 +69,7 @@ function walk(root: PathNode, path: readonly string[]): Walk {
   return { above, node };
 }
 
-/** Adds an increment to the one that stands in the slot. */
+/** Adds an increment to the one in the slot, if there is one. */
 function joins(slot: Slot | undefined, field: IncrementField): boolean {
   const earlier = slot?.round[slot.index];
   if (slot === undefined || earlier?.kind !== "increment") return false;
@@ -76,11 +77,11 @@ function joins(slot: Slot | undefined, field: IncrementField): boolean {
   return true;
 }
 
-/** The first round behind all that the edit depends on; it is noted along the path. */
+/** The first round after all that the edit depends on. Records that round along the path. */
 function takeRound(above: readonly PathNode[], node: PathNode, isFixed: boolean): number {
   let round = Math.max(node.at, node.below) + 1;
   for (const { at, mapped, looked } of above) {
-    // What is written in the round of a look comes behind it.
+    // A write in the same round as a check comes after that check.
     round = Math.max(round, at + 1, isFixed ? looked : mapped + 1);
   }
   for (const each of above) {
@@ -93,7 +94,7 @@ function takeRound(above: readonly PathNode[], node: PathNode, isFixed: boolean)
   return round;
 }
 
-/** All that was below comes before this round, and all that will be behind it. */
+/** Forgets the edits below: they come before this round, and all later ones after it. */
 function startAnew(node: PathNode, round: number): void {
   node.at = round;
   node.below = round;

@@ -1,7 +1,7 @@
 /**
- * The update command: field edits on every document that a filter chooses.
+ * The update command of the data API: applies field edits to every document that matches a filter.
  *
- * A document takes all of them or none: for each it is decided before the first is written.
+ * A document takes all edits or none: a dry run decides before the first edit is written.
  */
 
 import { type Edit, PeerError, type UpdateOperation } from "@bigpeer/protocol";
@@ -37,7 +37,7 @@ export function prepareUpdate(
     for (const [i, row] of (yield* selection.rows(execution)).entries()) {
       if (i > 0) yield;
       execution.run.budget.step(fields.length);
-      // The write rests on what was read.
+      // This read guards the document: the write holds only while it is unchanged.
       const before = transaction.get(collection, (row.slots[slot] as StoredDocument).id);
       if (before === undefined) continue;
       const edits = yield* decide({ collection, rounds, execution }, before);
@@ -57,7 +57,7 @@ export function prepareUpdate(
   return fields.length === 0 ? { run } : { run, choose: selection.rows };
 }
 
-/** The edits of each round, or why the document is left as it is. */
+/** The edits of each round, or the reason why the document stays unchanged. */
 function* decide(trial: Trial, before: StoredDocument): Steps<Edit[][] | keyof LeftWhole> {
   const { collection, execution } = trial;
   const { judge } = execution;
@@ -76,7 +76,7 @@ function checkRounds(count: number, at: string): void {
   throw new PeerError("value.invalid", `expected ${expected}, found ${count}; ${hint}`, { at });
 }
 
-/** How many documents were left as they are, by the reason. */
+/** Number of documents that stay unchanged, by reason. */
 interface LeftWhole {
   readonly error: number;
   readonly denied: number;

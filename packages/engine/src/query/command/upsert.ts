@@ -1,7 +1,9 @@
 /**
- * The upsert command: INSERT … ON ID CONFLICT DO UPDATE of one document, without a statement. The
- * overrides are the declarations that such a statement would have. Without one an object is a map,
- * also when it looks like a token.
+ * The upsert command of the data API: inserts one document or merges it into the existing one, as
+ * INSERT … ON ID CONFLICT DO UPDATE does.
+ *
+ * `valueTypeOverrides` take the place of the type declarations of such a statement. Without an
+ * override an object is stored as a map, even if it looks like an attachment token.
  */
 
 import {
@@ -67,7 +69,7 @@ export function prepareUpsert(
   return { run };
 }
 
-/** The id beside the document or in it, if there is one. */
+/** The id given beside the document or in it, if any. */
 function idOf(value: ValueObject, id: Value | undefined, at: string): DocumentId | undefined {
   const inside = getField(value, "_id");
   const own = inside === undefined ? undefined : idAt(inside, `${at}.value._id`);
@@ -84,7 +86,7 @@ interface Overridden {
   readonly tokens: readonly AttachmentToken[];
 }
 
-/** The overrides, each of them checked against its value. */
+/** Applies the type overrides after checking each against its value. */
 function overridden(
   value: ValueObject,
   { valueTypeOverrides: overrides = {} }: UpsertCommand,

@@ -1,8 +1,10 @@
 /**
- * The calendar: days counted from 1970-01-01, and the years, months and days that people write.
+ * Calendar: converts between day numbers, counted from 1970-01-01, and dates of year, month and
+ * day.
  *
- * It is the Gregorian calendar for all time, also before it was decreed; the year before 1 is 0. All
- * is integer arithmetic, exact for every year whose days are a safe integer.
+ * It is the proleptic Gregorian calendar: the same rules hold before the calendar was introduced,
+ * and the year before 1 is 0. The arithmetic is on integers, and exact for every year whose day
+ * numbers are safe integers.
  */
 
 export interface CivilDate {
@@ -15,7 +17,7 @@ export interface CivilDate {
 
 export const DAY_MS = 86_400_000;
 
-/** After this many years the calendar repeats, weekdays included. */
+/** The calendar repeats after this many years, weekdays included. */
 const CYCLE_YEARS = 400;
 const CYCLE_DAYS = 146_097;
 
@@ -32,7 +34,7 @@ export function daysInMonth(year: number, month: number): number {
   return month === 2 && isLeapYear(year) ? 29 : (MONTH_LENGTHS[month - 1] ?? 0);
 }
 
-/** Days from 1970-01-01 to the date. */
+/** Day number of a date: days since 1970-01-01. */
 export function daysOfDate({ year, month, day }: CivilDate): number {
   // A year that begins in March has its leap day last, so no month length depends on it.
   const shifted = month > 2 ? year : year - 1;
@@ -68,13 +70,13 @@ function daysBeforeMonth(monthFromMarch: number): number {
   return Math.floor((153 * monthFromMarch + 2) / 5);
 }
 
-/** Monday is 1, Sunday is 7. */
+/** ISO weekday of a day number: Monday is 1, Sunday is 7. */
 export function weekdayOf(days: number): number {
   // 1970-01-01 was a Thursday.
   return modulo(days + 3, 7) + 1;
 }
 
-/** 1 January is 1. */
+/** Day of the year of a day number: 1 January is 1. */
 export function dayOfYear(days: number): number {
   const { year } = dateOfDays(days);
   return days - daysOfDate({ year, month: 1, day: 1 }) + 1;
@@ -93,7 +95,7 @@ export function isoWeekOf(days: number): IsoWeek {
   return { year, week: Math.floor((dayOfYear(thursday) - 1) / 7) + 1 };
 }
 
-/** The remainder that is never negative. */
+/** Remainder that is never negative. */
 export function modulo(dividend: number, divisor: number): number {
   const rest = dividend % divisor;
   return rest < 0 ? rest + divisor : rest + 0;

@@ -1,7 +1,9 @@
 /**
- * Date formats: how a moment becomes text. There are two languages: percent signs (strftime.ts), and
- * letters such as `YYYY-MM-DD hh:mm:ss.sss TZD`. A format with a percent sign in it is of the first
- * kind. In the second, what is not one of its words stands for itself. An empty format is RFC 3339.
+ * Date formats: compile a format text and format a moment as text with it.
+ *
+ * There are two format languages: percent directives (strftime.ts) and words such as `YYYY-MM-DD
+ * hh:mm:ss.sss TZD`. A format that contains a percent sign is of the first kind. In the second
+ * kind, other characters stand for themselves. An empty format is RFC 3339.
  */
 
 import { unreachable } from "@bigpeer/protocol";
@@ -31,10 +33,10 @@ const FORMAT_LENGTH_MAX = 1000;
 
 const WORD = /YYYY|YY|MM|DD|hh|mm|ss|\.sss|TZD|TZN/g;
 
-/** The formats of letters that are RFC 3339, as an empty one is. */
+/** Formats of words that mean RFC 3339, as an empty format does. */
 const ISO_WORDS = /^YYYY-MM-DD[T ]hh:mm:ss\.sssTZD$/;
 
-/** Formats of letters in which a fraction is shown as far as there is one. */
+/** Formats of words that show a fraction only as far as there is one. */
 const TIME_WORDS = /^(?:YYYY-MM-DD[T ])?hh:mm:ss\.sss$/;
 
 const WORDS: Readonly<Record<string, DateItem>> = {
@@ -54,7 +56,7 @@ const NEEDED_FRACTION: DateItem = { kind: "fraction", hasPoint: true };
 
 const kept = new BoundedCache<string, DateFormat | undefined>(FORMATS_KEPT);
 
-/** The format that a text stands for, or undefined when it has a directive that is not known. */
+/** Compiles a format, with a cache; undefined if a directive is unknown or the text is too long. */
 export function findDateFormat(text: string): DateFormat | undefined {
   if (text.length > FORMAT_LENGTH_MAX) return undefined;
   return kept.obtain(text, compileDateFormat);
@@ -80,7 +82,7 @@ function compileWords(text: string): DateFormat {
   return items;
 }
 
-/** RFC 3339; a year beyond four digits gets a sign. */
+/** Formats a moment as RFC 3339; a year beyond four digits gets a sign. */
 export function formatIso(moment: Moment): string {
   return formatDate(ISO_FORMAT, moment);
 }

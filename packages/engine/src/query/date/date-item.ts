@@ -1,5 +1,5 @@
 /**
- * Date items: what a date format consists of, whichever of the two languages it was written in.
+ * Date items: the elements of a compiled date format, the same for both format languages.
  */
 
 export type NumberField =
@@ -41,7 +41,7 @@ export interface NumberItem {
   readonly field: NumberField;
   readonly width: number;
   readonly pad: "0" | " " | "";
-  /** Whether a text must have all the digits, or may leave out the leading ones. */
+  /** Whether a parsed text must have all digits; else it may omit leading zeros. */
   readonly isExact: boolean;
 }
 
@@ -57,10 +57,10 @@ export interface HalfItem {
   readonly isLower: boolean;
 }
 
-/** What comes after the whole second. */
+/** Fraction of a second. */
 export interface FractionItem {
   readonly kind: "fraction";
-  /** Absent: as many as needed of 0, 3, 6 and 9. */
+  /** Number of digits. Default: the fewest of 0, 3, 6 and 9 that lose nothing. */
   readonly digits?: number;
   readonly hasPoint: boolean;
 }
@@ -70,7 +70,7 @@ export interface OffsetItem {
   readonly form: "+hh:mm" | "+hhmm" | "+hh" | "+hh:mm:ss";
 }
 
-/** The name of the zone, or the offset where no zone was named. */
+/** Name of the time zone, or the offset if no zone was named. */
 export interface ZoneItem {
   readonly kind: "zone";
 }
@@ -102,24 +102,24 @@ export const WEEKDAYS: readonly string[] = [
   "Sunday",
 ];
 
-/** So many letters of a name are its short form. */
+/** Number of letters of the short form of a name. */
 export const SHORT_NAME_LENGTH = 3;
 
 export function literal(text: string): LiteralItem {
   return { kind: "literal", text };
 }
 
-/** Digits that a text must have in full, as in `07`. */
+/** Number with leading zeros that a parsed text must have, as in `07`. */
 export function exactNumber(field: NumberField, width: number): NumberItem {
   return { kind: "number", field, width, pad: "0", isExact: true };
 }
 
-/** Digits that are written in full; a text may leave out the leading zeros. */
+/** Number with leading zeros that a parsed text may omit. */
 export function paddedNumber(field: NumberField, width: number): NumberItem {
   return { kind: "number", field, width, pad: "0", isExact: false };
 }
 
-/** RFC 3339, with as much of a fraction as there is. */
+/** RFC 3339, with a fraction as long as needed. */
 export const ISO_FORMAT: DateFormat = [
   exactNumber("year", 4),
   literal("-"),

@@ -1,8 +1,9 @@
 /**
- * Reading dates: text to moment, as RFC 3339 or as a format says.
+ * Date parser: reads a moment from text, as RFC 3339 or by a compiled format.
  *
- * What a format does not name is as in 1970-01-01T00:00:00Z. A text that names a day or a time that
- * does not exist, says two different things, or goes on after the format ends is not a date.
+ * Parts that the format does not name are those of 1970-01-01T00:00:00Z. A text is not a date if
+ * its day or time does not exist, if its parts contradict each other, or if it goes on after the
+ * format ends.
  */
 
 import { unreachable } from "@bigpeer/protocol";
@@ -28,17 +29,17 @@ import {
 } from "./moment.ts";
 import { findZone, msOfLocal, parseOffset, type Zone } from "./zone.ts";
 
-/** Each part can be matched in one way only, so no text takes more than one pass. */
+/** Each part matches in one way only, so the pattern never backtracks. */
 const ISO =
   /^(\d{4}|[+-]\d{4,6})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:?\d\d)$/;
 
-/** A longer text is not looked at: no date has so many characters, even with many digits. */
+/** Longer texts are rejected unread: no date has so many characters. */
 const TEXT_LENGTH_MAX = 1000;
 
 const OFFSET = /[Zz]|[+-]\d\d(?::?\d\d)?/y;
 const ZONE = /[A-Za-z][\w+/-]*|[+-]\d\d(?::?\d\d)?/y;
 
-/** Years of two digits from here on are of the last century. */
+/** Years of two digits from here on are in the 1900s. */
 const CENTURY_PIVOT = 70;
 
 interface Found extends Partial<Record<NumberField, number>> {
@@ -48,7 +49,7 @@ interface Found extends Partial<Record<NumberField, number>> {
   zone?: Zone;
 }
 
-/** RFC 3339: a date, a time and an offset. */
+/** Parses RFC 3339: a date, a time and an offset. */
 export function parseIso(text: string): Moment | undefined {
   if (text.length > TEXT_LENGTH_MAX) return undefined;
   const parts = ISO.exec(text);
@@ -81,7 +82,7 @@ export function parseDate(format: DateFormat, text: string): Moment | undefined 
   return position === text.length ? momentOf(found) : undefined;
 }
 
-/** Reads one item at the position and returns where it ends, or undefined where it is not. */
+/** Reads one item at the position. Returns where it ends, or undefined if it does not match. */
 function readItem(
   item: DateItem,
   text: string,
@@ -121,7 +122,7 @@ function readItem(
   }
 }
 
-/** False when the same was said before, and differently. */
+/** Stores a part of the date; false if an earlier part has the same field and another value. */
 function note<K extends keyof Found>(found: Found, key: K, value: Found[K]): boolean {
   const before = found[key];
   found[key] = value;
@@ -163,7 +164,7 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** The full name or its short form, whichever the format has: `%b` reads March too. */
+/** Reads a full or short name, whichever of the two the format has: `%b` reads March too. */
 function readName(
   { field }: NameItem,
   text: string,
@@ -187,7 +188,7 @@ function readFraction(
   position: number,
   found: Found,
 ): number | undefined {
-  // Behind a point there are as many digits as there are, or neither.
+  // A point and the digits after it may both be absent; their number is free.
   if (hasPoint && text[position] !== ".") return position;
   const start = hasPoint ? position + 1 : position;
   const count = countDigits(text, start, hasPoint ? TEXT_LENGTH_MAX : (digits ?? TEXT_LENGTH_MAX));
@@ -196,7 +197,7 @@ function readFraction(
   return note(found, "nanosOfSecond", nanos) ? start + count : undefined;
 }
 
-/** What is finer than a nanosecond is cut off. */
+/** Cuts off digits below a nanosecond. */
 function nanosOfDigits(digits: string): number {
   return Number(digits.slice(0, 9).padEnd(9, "0"));
 }
@@ -212,7 +213,7 @@ function momentOf(found: Found): Moment | undefined {
   return zone === undefined ? { ms, nanos, offset } : { ms, nanos, offset, zone: zone.name };
 }
 
-/** An offset is exact and wins over a zone. */
+/** Milliseconds of the parts. An offset is exact and takes precedence over a zone. */
 function msOfCivil(found: Found): number | undefined {
   const time = civilOf(found);
   if (time === undefined) return undefined;
@@ -222,7 +223,7 @@ function msOfCivil(found: Found): number | undefined {
   return msOfLocal(localMs, zone);
 }
 
-/** The date and time of what was found, to the second. */
+/** Date and time of the parts, to the second. */
 function civilOf(found: Found): CivilTime | undefined {
   if (hasUnreadable(found)) return undefined;
   const date = dateOf(found);
@@ -233,7 +234,7 @@ function civilOf(found: Found): CivilTime | undefined {
   return isCivilTime(time) && isWeekday(found, time) ? time : undefined;
 }
 
-/** Weeks are shown but not read: no format says which day of the week is meant without a date. */
+/** Week numbers are formatted but not parsed: no format gives the day of the week with them. */
 function hasUnreadable(found: Found): boolean {
   const weeks = [found.week_from_sunday, found.week_from_monday, found.iso_week];
   const years = [found.iso_year, found.iso_year_of_century];
@@ -257,7 +258,7 @@ function yearOf({ year, century, year_of_century: short }: Found): number {
   return short + (short < CENTURY_PIVOT ? 2000 : 1900);
 }
 
-/** A clock of twelve hours needs to say which half of the day it is. */
+/** Hour of the day. A 12-hour clock needs AM or PM. */
 function hourOf({ hour, hour_of_half: ofHalf, isAfternoon }: Found): number | undefined {
   if (hour !== undefined) return hour;
   if (ofHalf === undefined) return 0;

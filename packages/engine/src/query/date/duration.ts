@@ -1,9 +1,10 @@
 /**
- * Durations: lengths of time as people write them, such as `1h30m`, counted in nanoseconds.
+ * Durations: parses and formats lengths of time such as `1h30m`, in nanoseconds.
  *
- * A text has hours, minutes and seconds in this order, each at most once; only seconds may have a
- * fraction, or no unit. Behind a larger unit there are fewer than 60 of the next, and none is passed
- * over. What is written has no unit above hours, for days are not all of one length on a calendar.
+ * A text has hours, minutes and seconds in this order, each at most once. Only seconds may have a
+ * fraction, or no unit. After a larger unit there are fewer than 60 of the next, and no unit in
+ * between is skipped. Formatted text has no unit above hours, because days on a calendar differ in
+ * length.
  */
 
 const HOUR = 3_600_000_000_000n;
@@ -14,7 +15,7 @@ const TEXT = /^[+-]?(?:(\d{1,18})h)?(?:(\d{1,18})m)?(?:(\d{1,18})(?:\.(\d{1,18})
 
 const TEXT_LENGTH_MAX = 100;
 
-/** What numbers of a duration may count. */
+/** Units in which a duration can be given as a number. */
 const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
   ["sec", SECOND],
   ["second", SECOND],
@@ -36,12 +37,12 @@ const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
 export const SECOND_NANOS: bigint = SECOND;
 export const MILLISECOND_NANOS: bigint = 1_000_000n;
 
-/** The nanoseconds of a unit, however it is written. */
+/** Nanoseconds of a unit, in any case. */
 export function findDurationUnit(name: string): bigint | undefined {
   return UNIT_NANOS.get(name.toLowerCase());
 }
 
-/** The nanoseconds of a duration, or undefined for what is none. What is finer is cut off. */
+/** Parses nanoseconds; undefined for invalid text. Finer digits are cut off. */
 export function parseDuration(text: string): bigint | undefined {
   const found = text.length > TEXT_LENGTH_MAX ? null : TEXT.exec(text);
   if (found === null) return undefined;
@@ -57,7 +58,7 @@ export function parseDuration(text: string): bigint | undefined {
   return text.startsWith("-") ? -nanos : nanos;
 }
 
-/** `1h30m0s`; the seconds have as many decimals as there are. */
+/** Formats nanoseconds as `1h30m0s`; seconds have as many decimals as needed. */
 export function formatDuration(nanos: bigint): string {
   if (nanos < 0n) return `-${formatDuration(-nanos)}`;
   const hours = nanos >= HOUR ? `${nanos / HOUR}h` : "";
@@ -65,7 +66,7 @@ export function formatDuration(nanos: bigint): string {
   return `${hours}${minutes}${inSeconds(nanos % MINUTE)}s`;
 }
 
-/** With all decimals and no zero too many. */
+/** Seconds with all decimals and no trailing zeros. */
 function inSeconds(nanos: bigint): string {
   const rest = nanos % SECOND;
   if (rest === 0n) return String(nanos / SECOND);

@@ -1,8 +1,8 @@
 /**
- * Moment: a point in time and the offset at which it is shown, with its arithmetic.
+ * Moment: a point in time with the UTC offset at which it is shown, and arithmetic on it.
  *
- * Years and months are counted on the calendar at the moment's own offset, everything shorter is a
- * fixed length of time. A result outside the range of time is undefined, never a wrong date.
+ * Years and months are counted on the calendar at the moment's own offset; shorter units have a
+ * fixed length. A result outside the supported range is undefined, never a wrong date.
  */
 
 import { type CivilDate, DAY_MS, dateOfDays, daysInMonth, daysOfDate, modulo } from "./calendar.ts";
@@ -10,15 +10,15 @@ import { type CivilDate, DAY_MS, dateOfDays, daysInMonth, daysOfDate, modulo } f
 export interface Moment {
   /** Milliseconds since 1970-01-01T00:00:00Z, whole. */
   readonly ms: number;
-  /** What comes after the milliseconds: 0 to 999,999. */
+  /** Nanoseconds after the milliseconds: 0 to 999,999. */
   readonly nanos: number;
   /** Minutes east of UTC. */
   readonly offset: number;
-  /** The zone that the offset comes from, when it has a name. */
+  /** Name of the time zone that the offset comes from, if any. */
   readonly zone?: string;
 }
 
-/** What a calendar and a clock beside it show. */
+/** Date and time of day as a calendar and a clock show them. */
 export interface CivilTime extends CivilDate {
   readonly hour: number;
   readonly minute: number;
@@ -59,13 +59,13 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ["milliseconds", "millisecond"],
 ]);
 
-/** As far as the host knows time zones: the years -271,821 to 275,760. */
+/** Range of `Date`: the years -271,821 to 275,760. */
 const MS_MAX = 8.64e15;
 
-/** More months than the range of time has; fewer lose no digit. */
+/** More months than the range has; smaller numbers stay exact. */
 const MONTHS_MAX = 12_000_000;
 
-/** Names are in lower case only. */
+/** Unit of a name in lower case. */
 export function findUnit(name: string): Unit | undefined {
   return UNITS.get(name);
 }
@@ -74,7 +74,7 @@ export function isInTime(ms: number): boolean {
   return Number.isInteger(ms) && Math.abs(ms) <= MS_MAX;
 }
 
-/** The moment as it is shown at its offset. */
+/** Date and time of a moment at its offset. */
 export function civilOf({ ms, offset }: Moment): CivilTime {
   const localMs = ms + offset * UNIT_MS.minute;
   const days = Math.floor(localMs / DAY_MS);
@@ -92,25 +92,25 @@ export function civilOf({ ms, offset }: Moment): CivilTime {
   };
 }
 
-/** Days from 1970-01-01 to the date that is shown at the moment's offset. */
+/** Day number of the date at the moment's offset. */
 export function daysOf({ ms, offset }: Moment): number {
   return Math.floor((ms + offset * UNIT_MS.minute) / DAY_MS);
 }
 
-/** As if the civil time were at UTC. */
+/** Milliseconds since 1970 of a civil time, taken as UTC. */
 export function localMsOf(time: CivilTime): number {
   const { hour, minute, second, millisecond } = time;
   const msOfDay = ((hour * 60 + minute) * 60 + second) * 1000 + millisecond;
   return daysOfDate(time) * DAY_MS + msOfDay;
 }
 
-/** Whether there is such a day and such a time of day. Leap seconds are not known here. */
+/** Whether the day and the time of day exist. Leap seconds are not supported. */
 export function isCivilTime({ year, month, day, hour, minute, second }: CivilTime): boolean {
   const isDate = month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month);
   return isDate && hour <= 23 && minute <= 59 && second <= 59;
 }
 
-/** The moment `count` units later. A day that its month does not have becomes the month's last. */
+/** Adds `count` units. A day that the month does not have becomes its last day. */
 export function shift(moment: Moment, unit: Unit, count: number): Moment | undefined {
   if (unit === "year") return shiftMonths(moment, count * 12);
   if (unit === "month") return shiftMonths(moment, count);
@@ -127,7 +127,7 @@ function shiftMonths(moment: Moment, count: number): Moment | undefined {
   return withLocalMs(moment, localMsOf({ ...time, year, month, day }));
 }
 
-/** The beginning of the unit that the moment lies in. */
+/** Start of the unit that contains the moment. */
 export function truncate(moment: Moment, unit: Unit): Moment | undefined {
   const whole = { ...moment, nanos: 0 };
   if (unit === "year" || unit === "month") {
@@ -140,9 +140,9 @@ export function truncate(moment: Moment, unit: Unit): Moment | undefined {
 }
 
 /**
- * How many units lie between, whole ones, negative when `a` is earlier. Years and months are told by
- * the calendar alone: from 31 January to 1 February is one month. Both are read at UTC, so that the
- * same moment written twice is never a month apart.
+ * Number of whole units from `b` to `a`, negative if `a` is earlier. Years and months follow the
+ * calendar alone: from 31 January to 1 February is one month. Both moments are read at UTC, so the
+ * same moment at two offsets is never a month apart.
  */
 export function difference(a: Moment, b: Moment, unit: Unit): number {
   if (unit !== "year" && unit !== "month") return wholeUnits(a, b, UNIT_MS[unit]);
@@ -156,11 +156,11 @@ function wholeUnits(a: Moment, b: Moment, unitMs: number): number {
   let ms = a.ms - b.ms;
   if (ms > 0 && a.nanos < b.nanos) ms -= 1;
   if (ms < 0 && a.nanos > b.nanos) ms += 1;
-  // Adding 0 makes -0 an integer like others.
+  // Adding 0 turns -0 into 0.
   return Math.trunc(ms / unitMs) + 0;
 }
 
-/** Whether `a` comes before `b`, whatever their offsets. */
+/** Whether `a` is earlier than `b`, at any offsets. */
 export function isBefore(a: Moment, b: Moment): boolean {
   return a.ms < b.ms || (a.ms === b.ms && a.nanos < b.nanos);
 }

@@ -1,8 +1,8 @@
 /**
- * The date formats with percent signs, as C's strftime has them: `%d/%m/%Y`.
+ * Strftime formats: compiles date formats with percent directives, as in C: `%d/%m/%Y`.
  *
- * Between the sign and the letter may stand how a number is padded (`-` not at all, `_` with blanks,
- * `0` with zeros), colons before `z`, and a point or a number of digits before `f`.
+ * Between the sign and the letter may stand the padding of a number (`-` none, `_` blanks, `0`
+ * zeros), colons before `z`, and a point or a number of digits before `f`.
  */
 
 import {
@@ -43,7 +43,7 @@ const NUMBERS: Numbers = {
   s: ["epoch", 1],
 };
 
-/** Padded with blanks unless told otherwise. */
+/** Directives that pad with blanks by default. */
 const BLANK_PADDED = "ekl";
 
 const OTHERS: Readonly<Record<string, DateItem>> = {
@@ -60,7 +60,7 @@ const OTHERS: Readonly<Record<string, DateItem>> = {
   "%": literal("%"),
 };
 
-/** Formats that have a letter of their own. */
+/** Directives that stand for a whole format. */
 const COMPOUNDS: Readonly<Record<string, string>> = {
   D: "%m/%d/%y",
   x: "%m/%d/%y",
@@ -77,7 +77,7 @@ const OFFSET_FORMS: readonly OffsetItem["form"][] = ["+hhmm", "+hh:mm", "+hh:mm:
 
 const PADS: Readonly<Record<string, NumberItem["pad"]>> = { "-": "", _: " ", "0": "0" };
 
-/** The items of the format, or undefined when a directive in it is not known. */
+/** Compiles a format; undefined if a directive is unknown. */
 export function compileStrftime(text: string): DateFormat | undefined {
   const items: DateItem[] = [];
   let position = 0;
@@ -130,6 +130,6 @@ function fractionItem(fraction: string): DateItem {
   const hasPoint = fraction.startsWith(".");
   const digits = fraction.slice(hasPoint ? 1 : 0);
   if (digits !== "") return { kind: "fraction", digits: Number(digits), hasPoint };
-  // `%f` alone is all nine digits; with a point it is as many as there are.
+  // `%f` alone has nine digits; with a point it has as many as needed.
   return hasPoint ? { kind: "fraction", hasPoint } : { kind: "fraction", digits: 9, hasPoint };
 }

@@ -1,9 +1,9 @@
 /**
- * Time zones: the offset of a place at a moment, and the moment that a clock there shows.
+ * Time zones: find the UTC offset of a zone at a moment, and the moment of a local time.
  *
- * A zone is an offset (`+02:00`, `Z`) or a name that the host's tables know (`Europe/Paris`). Offsets
- * are whole minutes, as in the text of a date. Those of old local times, which had seconds, are
- * rounded, so that a text and the moment it stands for always agree.
+ * A zone is an offset (`+02:00`, `Z`) or a name that the JavaScript runtime knows (`Europe/Paris`).
+ * Offsets are whole minutes, as in the text of a date. Historical offsets with seconds are rounded,
+ * so that a text and its moment always agree.
  */
 
 import { BoundedCache } from "../bounded-cache.ts";
@@ -13,7 +13,7 @@ import { isInTime, type Moment, UNIT_MS } from "./moment.ts";
 
 export interface Zone {
   readonly name: string;
-  /** Minutes east of UTC at a moment, given in milliseconds since 1970. */
+  /** Minutes east of UTC at a time in milliseconds since 1970. */
   offsetAt(ms: number): number;
 }
 
@@ -22,12 +22,12 @@ const NAME_LENGTH_MAX = 64;
 
 const OFFSET = /^([+-])(\d\d)(?::?(\d\d))?$/;
 const NAME = /^[A-Za-z][\w+/-]*$/;
-/** How the host shows an offset; nothing after GMT is zero. */
+/** How the runtime prints an offset; GMT alone is zero. */
 const SHOWN_OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
 const kept = new BoundedCache<string, Zone | undefined>(ZONES_KEPT);
 
-/** The zone of an offset or a name. */
+/** Finds the zone of an offset or a name. */
 export function findZone(text: string): Zone | undefined {
   if (text.length > NAME_LENGTH_MAX) return undefined;
   const offset = parseOffset(text);
@@ -35,7 +35,7 @@ export function findZone(text: string): Zone | undefined {
   return NAME.test(text) ? kept.obtain(text, namedZone) : undefined;
 }
 
-/** The zone of minutes east of UTC, fewer than a day. */
+/** Zone at a fixed offset: minutes east of UTC, less than a day. */
 export function offsetZone(minutes: number): Zone | undefined {
   if (Math.abs(minutes) >= MINUTES_OF_DAY) return undefined;
   return { name: formatOffset(minutes), offsetAt: () => minutes };
@@ -43,7 +43,7 @@ export function offsetZone(minutes: number): Zone | undefined {
 
 const MINUTES_OF_DAY = 24 * 60;
 
-/** The minutes of `Z`, `+02:00`, `+0200` or `+02`. */
+/** Parses minutes from `Z`, `+02:00`, `+0200` or `+02`. */
 export function parseOffset(text: string): number | undefined {
   if (text === "Z" || text === "z") return 0;
   const found = OFFSET.exec(text);
@@ -67,9 +67,9 @@ export function atZone(moment: Moment, zone: Zone): Moment {
 }
 
 /**
- * The moment at which clocks of the zone show this time, given as if it were at UTC. A time that is
- * shown twice, when clocks go back, means the first of the two. A time that is skipped, when clocks
- * go forward, means what the clock would have shown without the change: so much later.
+ * Converts a local time of the zone, given as if it were UTC, to UTC. A time that occurs twice,
+ * when clocks go back, means the first. A skipped time, when clocks go forward, is read with the
+ * offset before the change, so it is later by the skipped time.
  */
 export function msOfLocal(localMs: number, zone: Zone): number | undefined {
   // No zone changes twice in two days, so one of these two offsets is right.
@@ -87,7 +87,7 @@ function offsetNear(ms: number, zone: Zone): number {
   return isInTime(ms) ? zone.offsetAt(ms) : 0;
 }
 
-/** What it counts to make a zone ready. */
+/** Cost of creating a named zone, in steps. */
 const MAKING_STEPS = 256;
 
 function namedZone(name: string): Zone | undefined {
@@ -96,7 +96,7 @@ function namedZone(name: string): Zone | undefined {
   if (format === undefined) return undefined;
   const known = format.resolvedOptions().timeZone;
   return {
-    // Another spelling of the name is put right, another name of the place is kept.
+    // Corrects the case of the name, but keeps an alias of the place.
     name: known.toLowerCase() === name.toLowerCase() ? known : name,
     offsetAt: (ms) => shownOffset(format.format(ms)),
   };
@@ -106,7 +106,7 @@ function offsetFormat(timeZone: string): Intl.DateTimeFormat | undefined {
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset" });
   } catch (error) {
-    // The one way to ask whether a name is known.
+    // The only way to find out whether the runtime knows a name.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
@@ -118,7 +118,7 @@ function shownOffset(text: string): number {
   return signed(sign, Math.round(exact));
 }
 
-/** Never -0, which is no offset. */
+/** Applies the sign; never returns -0. */
 function signed(sign: string | undefined, minutes: number): number {
   return sign === "-" ? 0 - minutes : minutes;
 }
