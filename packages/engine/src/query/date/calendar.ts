@@ -2,9 +2,8 @@
  * Calendar: converts between day numbers, counted from 1970-01-01, and dates of year, month and
  * day.
  *
- * It is the proleptic Gregorian calendar: the same rules hold before the calendar was introduced,
- * and the year before 1 is 0. The arithmetic is on integers, and exact for every year whose day
- * numbers are safe integers.
+ * It is the proleptic Gregorian calendar; the year before 1 is 0. The arithmetic is on integers,
+ * exact for every year whose day numbers are safe integers.
  */
 
 export interface CivilDate {

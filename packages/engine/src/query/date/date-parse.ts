@@ -29,7 +29,7 @@ import {
 } from "./moment.ts";
 import { findZone, msOfLocal, parseOffset, type Zone } from "./zone.ts";
 
-/** Each part matches in one way only, so the pattern never backtracks. */
+/** Each part matches in one way only, so matching takes linear time. */
 const ISO =
   /^(\d{4}|[+-]\d{4,6})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:?\d\d)$/;
 

@@ -37,7 +37,7 @@ const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
 export const SECOND_NANOS: bigint = SECOND;
 export const MILLISECOND_NANOS: bigint = 1_000_000n;
 
-/** Nanoseconds of a unit, in any case. */
+/** Nanoseconds of a unit, in any letter case. */
 export function findDurationUnit(name: string): bigint | undefined {
   return UNIT_NANOS.get(name.toLowerCase());
 }

@@ -1,6 +1,6 @@
 /**
- * ADVISE: names the indexes that would help a statement, and those that it uses already. AND PROVISION
- * creates them.
+ * ADVISE statement: suggests indexes for a statement and lists the existing ones that it uses. AND
+ * PROVISION creates the suggested indexes.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -51,7 +51,7 @@ export function advisePrepared(advise: AdviseStatement, inner: Prepared): Prepar
   return { queryType: "select", work: { kind: "write", run }, plan: undefined };
 }
 
-/** Why a collection can have no index of this name; undefined when it can. */
+/** Reason why the collection cannot have an index of this name; undefined if it can. */
 function refusalOf(known: readonly IndexDefinition[], name: string): string | undefined {
   if (known.some((index) => index.name === name)) return `has an index named ${name} already`;
   return known.length < INDEXES_MAX ? undefined : `has ${INDEXES_MAX} indexes, which is all it may`;

@@ -1,6 +1,6 @@
 /**
- * Choice: the documents of one collection that a condition, an order and a window choose. For
- * mutations, and for whoever wants documents rather than rows.
+ * Choice: compiled selection of documents of one collection by condition, ORDER BY, LIMIT and
+ * OFFSET. Mutations use it, and callers that need documents instead of projected rows.
  */
 
 import { AT_ONCE, finish, type Steps } from "../../steps.ts";
@@ -28,22 +28,22 @@ export interface Choice {
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
   /**
-   * The rows of the documents that were chosen, each with a frame of its own. `window` is for those
-   * who have it in numbers instead of in the statement.
+   * One row with a frame of its own for each selected document. `window` replaces the LIMIT and
+   * OFFSET of the statement, for callers that have them as numbers.
    */
   readonly rows: (execution: Execution, window?: Window) => Steps<Frame[]>;
-  /** How many documents the condition chooses; none of them is kept. */
+  /** Number of documents that match the condition; keeps none of them. */
   readonly count: (execution: Execution) => Steps<number>;
 }
 
-/** Rough bytes of a frame that is kept, without what it holds. */
+/** Approximate bytes of a kept frame, without its contents. */
 const FRAME_BYTES = 128;
 
 export interface ChoiceOptions {
   readonly purpose: CollectionPurpose;
-  /** Whether the ids are enough: then nothing else of the documents is kept. */
+  /** Whether the caller needs ids only: then the fields are dropped. */
   readonly isIdsOnly?: boolean;
-  /** Whether there will be a window, be it in numbers. */
+  /** Whether a limit will apply, also one that is given as a number. */
   readonly hasLimit?: boolean;
 }
 
@@ -51,7 +51,7 @@ export function compileChoice(selection: Selection, options: ChoiceOptions): Cho
   return finish(compileChoiceInSteps(selection, options));
 }
 
-/** The same with pauses, for a long condition. */
+/** Like `compileChoice`, in steps, for a long condition. */
 export function* compileChoiceInSteps(selection: Selection, options: ChoiceOptions): Steps<Choice> {
   const { purpose, isIdsOnly = false } = options;
   const slots = new Slots();
@@ -105,12 +105,14 @@ export function* compileChoiceInSteps(selection: Selection, options: ChoiceOptio
     return frames;
   };
   yield;
-  // Nothing is kept of what is only counted, and no order is asked for.
+  // Counting keeps no documents and needs no order.
   const count = compileCount(rowsForChoice(bound, [], { hasLimit: false, isIdsOnly: true }), slots);
   return { plan, source: plan.source, scope, order, limit, offset, rows, count };
 }
 
-/** What a choice rests on. One that names its documents is quick wherever it is made. */
+/**
+ * The collections that a selection depends on; none by id, which is fast without an early choice.
+ */
 function chooserOf(
   { where, orderBy, offset }: Selection,
   { collection, ids }: SourcePlan,
@@ -126,11 +128,11 @@ function chooserOf(
 }
 
 interface Keeper {
-  /** The place of the document in a row, and what is kept of it. */
+  /** Slot of the document in a row. */
   readonly slot: number;
   readonly keep: (document: StoredDocument) => StoredDocument;
   readonly run: Run;
-  /** No more than so many are wanted. */
+  /** Maximum number of documents to keep. */
   readonly wanted: number;
 }
 
@@ -179,7 +181,7 @@ function compileCount(plan: RowsPlan, slots: Slots): Choice["count"] {
     isAlways(plan.where) && collection.kind === "stored" ? collection.name : undefined;
   const source = compileRows(plan);
   return function* count(execution) {
-    // The store keeps the number; a caller to whom it would tell too much has to count.
+    // The store keeps a total; it is undefined if the caller may not see all documents.
     const known = counted === undefined ? undefined : execution.view.count(counted);
     if (known !== undefined) return known;
     let found = 0;

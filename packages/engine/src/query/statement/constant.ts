@@ -1,5 +1,6 @@
 /**
- * Constants: expressions that read no document, known as soon as the arguments are.
+ * Constant expressions: compiles an expression that reads no document, so its value depends only on
+ * the arguments.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -10,7 +11,7 @@ import type { Execution } from "../run/execution.ts";
 import type { Expression } from "../syntax/tree.ts";
 import { Failure, MISSING, toValue } from "../value/datum.ts";
 
-/** A failure counts as MISSING. */
+/** Compiles a constant expression; a failed evaluation is MISSING. */
 export function compileConstant(node: Expression): (execution: Execution) => Value | undefined {
   const evaluate = compileOutcome(node);
   return (execution) => {

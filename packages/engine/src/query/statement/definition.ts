@@ -1,5 +1,6 @@
 /**
- * CREATE INDEX and DROP INDEX. What they do not do at once is done in the background.
+ * CREATE INDEX and DROP INDEX: write the first piece of the index change in the transaction. The
+ * background index builder does the rest.
  */
 
 import { FIRST_PIECE } from "../../store/index-builder.ts";

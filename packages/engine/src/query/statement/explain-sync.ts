@@ -1,6 +1,6 @@
 /**
- * EXPLAIN SYNC: why a document is on a peer or is not. Only the host of the store knows: whoever runs
- * the statement tells him which document and which peer.
+ * EXPLAIN SYNC: explains why a document is on a peer or is not. This module evaluates the document
+ * id and the peer key; the server that the peer syncs with gives the answer.
  */
 
 import { semanticFault } from "../fault.ts";

@@ -1,5 +1,6 @@
 /**
- * EXPLAIN and PROFILE: statements about another statement.
+ * EXPLAIN and PROFILE: return the plan of a statement; PROFILE also runs the statement and adds
+ * timings.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -18,21 +19,21 @@ export function explainPrepared({ statement, at }: ExplainStatement, inner: Prep
   });
 }
 
-/** Milliseconds, and the clock that they are of. */
+/** Times of parsing and planning in milliseconds, and the clock that measures them. */
 export interface PrepareTimes {
   readonly parseMs: number;
   readonly planMs: number;
   readonly elapsed: () => number;
 }
 
-/** Runs the statement; the rows are followed by one about the run. */
+/** Runs the statement and appends a row with its profile to the rows. */
 export function profilePrepared(prepared: Prepared, times: PrepareTimes): Prepared {
   const { work } = prepared;
   const { elapsed } = times;
   const run: RunWork = function* run(plain) {
     const execution = { ...plain, profile: new Profile(elapsed) };
     const isWrite = work.kind === "write";
-    // Before it changes what the caller may be told of.
+    // Taken before the write, which may change which indexes the caller can see.
     const before = isWrite ? yield* toldChoosing(execution) : undefined;
     const begin = elapsed();
     const { items, ids } = yield* work.run(execution);

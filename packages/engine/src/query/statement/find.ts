@@ -1,8 +1,9 @@
 /**
- * Find: the documents of a collection that a filter of the data API chooses.
+ * Find: compiles a filter of the data API (`find`, `count`, and the target of `update` and
+ * `remove`) into a selection of documents.
  *
- * The filter is written in the language of `query`; it becomes the same expressions as a condition
- * of the statement language, so planning and running are those of statements.
+ * The filter has a language of its own. It parses to the same expressions as the condition of a
+ * statement, so planning and execution are shared.
  */
 
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
@@ -26,7 +27,7 @@ export interface FilterQuery {
 }
 
 export interface SortKey {
-  /** A path: `a.b`, `a[0]`. */
+  /** Path of a field: `a.b`, `a[0]`. */
   readonly property: string;
   readonly isDescending: boolean;
 }
@@ -38,7 +39,7 @@ export interface PreparedFind {
   readonly count: (execution: Execution) => Steps<number>;
 }
 
-/** Throws a Fault when the filter cannot be read, a PeerError when a path of the order cannot. */
+/** Throws a Fault for an invalid filter, a PeerError for an invalid sort path. */
 export function* prepareFind(filter: FilterQuery): Steps<PreparedFind> {
   const { parameters, choice } = yield* prepareFilter(filter, { purpose: "read", hasLimit: true });
   const { slot } = choice.source;
@@ -51,15 +52,15 @@ export function* prepareFind(filter: FilterQuery): Steps<PreparedFind> {
   return { parameters, plan, documents, count: choice.count };
 }
 
-/** The documents that a command changes: only their ids are kept, it reads them when their turn comes. */
+/** The documents that a command changes. Only ids are kept: the command reads each one in turn. */
 export interface PreparedTarget {
   readonly parameters: readonly ParameterNode[];
-  /** The place of the document in the slots of a row. */
+  /** Slot of the document in a row. */
   readonly slot: number;
   readonly rows: (execution: Execution) => Steps<Frame[]>;
 }
 
-/** Throws a Fault when the filter cannot be read. */
+/** Throws a Fault for an invalid filter. */
 export function prepareTarget(collection: string, query: string): PreparedTarget {
   const options = { purpose: "write", isIdsOnly: true } as const;
   const { parameters, choice } = finish(prepareFilter({ collection, query }, options));
@@ -86,7 +87,7 @@ function* prepareFilter(filter: FilterQuery, options: ChoiceOptions): Steps<Prep
   return { parameters: parametersIn(where), choice };
 }
 
-/** A fault says which key it is about: its place in the text alone would be taken for the filter's. */
+/** Parses a sort path. Errors name the sort key: an offset alone would point into the filter. */
 function parseSortPath(property: string, at: string): Expression {
   try {
     return parseFilterPath(property);

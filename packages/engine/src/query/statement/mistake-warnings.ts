@@ -1,8 +1,8 @@
 /**
- * Mistake warnings: what a statement is told whose answer is empty, most likely by mistake (Q1 to Q5).
+ * Mistake warnings: warn about likely typos in a statement that finds nothing (Q1 to Q5).
  *
- * Hints rest on what the statement itself looked at, on names of collections that the caller may read, and
- * on the fields of a few of the documents that were looked at.
+ * Hints use only what the statement itself read, names of collections that the caller may read, and
+ * the fields of a few of the documents that were read.
  */
 
 import { getField, isArray, nearest } from "@bigpeer/protocol";
@@ -19,13 +19,13 @@ import { eachNode } from "../syntax/tree-walk.ts";
 import { cutName } from "../unknown-name.ts";
 import type { StatementOutput, Work } from "./work.ts";
 
-/** Names of fields that are compared for a hint. */
+/** Maximum number of field names that are compared for a hint. */
 const FIELDS_COMPARED = 1000;
 
-/** The same work, which warns of mistakes when it is done. */
+/** Wraps work so that it adds mistake warnings when it is done. */
 export function* withMistakeWarnings(work: Work, statement: Statement): Steps<Work> {
   const sources = storedSources(yield* sourcesInSteps(statement));
-  // One collection that has no document leaves nothing behind but a count of 0.
+  // A single unknown collection gives an empty result, or a count of 0.
   const isAlwaysAsked = sources.length > 1 || isCount(statement);
   const { run } = work;
   return {
@@ -45,7 +45,7 @@ function isEmpty({ items, ids }: StatementOutput): boolean {
   return items.length === 0 && ids.length === 0;
 }
 
-/** The collections of documents among them, each once. */
+/** The stored collections among the references, each once. */
 function storedSources(refs: readonly CollectionRef[]): readonly CollectionRef[] {
   const byName = new Map<string, CollectionRef>();
   for (const ref of refs) {
@@ -55,7 +55,7 @@ function storedSources(refs: readonly CollectionRef[]): readonly CollectionRef[]
   return [...byName.values()];
 }
 
-/** Whether it has a row also where nothing is found. */
+/** Whether the statement returns a row even if no document matches. */
 function isCount(statement: Statement): boolean {
   if (statement.kind !== "select" || statement.groupBy !== undefined) return false;
   return statement.projections.some(hasAggregate);
@@ -70,7 +70,7 @@ function hasAggregate(projection: Projection): boolean {
   return isFound;
 }
 
-/** What there is a rule for counts as known (P7). */
+/** Warns of unknown collections. A collection with a read rule counts as known (P7). */
 function* warnOfCollections(sources: readonly CollectionRef[], execution: Execution): Steps<void> {
   const { view, warnings, text } = execution;
   for (const { name, at } of sources) {
@@ -118,7 +118,7 @@ function* warnOfFields(watch: SuspectWatch, execution: Execution): Steps<void> {
     const { slot, name, at } = suspect;
     const names = known.get(slot) ?? (yield* knownFields(watch, slot, execution));
     known.set(slot, names);
-    // Only the statement did not see it: it declares other types, or strict mode does.
+    // The field exists, but the statement hides it by type declarations or strict mode.
     if (names.has(name)) continue;
     const meaning = meaningOf(suspect, execution.text, names);
     if (meaning === undefined) continue;
@@ -128,7 +128,7 @@ function* warnOfFields(watch: SuspectWatch, execution: Execution): Steps<void> {
   }
 }
 
-/** What was probably meant, if anything. */
+/** Hint at the probable meaning, if there is one. */
 function meaningOf(
   suspect: FieldSuspect,
   text: string,
@@ -144,12 +144,12 @@ function meaningOf(
   return `: ${reason}${hintOf(`'${cutName(name)}'`)}`;
 }
 
-/** Whether it is written as a single word, without quotes and without the alias of its term. */
+/** Whether the field is a single word without quotes and without the alias of its term. */
 function isBareWord({ name, at }: FieldSuspect, text: string): boolean {
   return text.startsWith(name, at) && text[at + name.length] !== ".";
 }
 
-/** The fields of the first documents that were looked at. */
+/** Field names of the first documents that the statement read. */
 function* knownFields(
   watch: SuspectWatch,
   slot: number,

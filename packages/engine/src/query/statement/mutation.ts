@@ -1,6 +1,6 @@
 /**
- * INSERT, UPDATE, DELETE, EVICT, TOMBSTONE: bound and compiled. What they do with the documents that
- * were chosen is in mutate/.
+ * Compiles INSERT, UPDATE, DELETE, EVICT and TOMBSTONE: binds expressions, selects documents,
+ * evaluates RETURNING. The modules of mutate/ write the selected documents.
  */
 
 import { assert, type Value } from "@bigpeer/protocol";
@@ -35,7 +35,7 @@ import type { RunWork, StatementOutput, Work } from "./work.ts";
 
 export interface CompiledInsert {
   readonly work: Work;
-  /** Where the documents come from, when it is a SELECT. */
+  /** Plan of the source, if it is a SELECT. */
   readonly select: QueryPlan | undefined;
 }
 
@@ -44,7 +44,7 @@ export function* compileInsert(
   joinsMax: number,
 ): Steps<CompiledInsert> {
   const { into, isInitial, conflict, source } = statement;
-  // What is wrong with a document is told where documents begin.
+  // Errors in a document get the position of the first document.
   const at = (source.kind === "documents" ? source.documents[0]?.at : source.at) ?? statement.at;
   const collection = storedName(into);
   const { rows, select } = yield* compileInsertSource(statement, joinsMax);
@@ -99,7 +99,7 @@ function* compileInsertSource({ source }: InsertStatement, joinsMax: number): St
 
 export interface CompiledMutation {
   readonly work: Work;
-  /** How the documents are chosen. */
+  /** Selection of the documents. */
   readonly choice: Choice;
 }
 
@@ -125,7 +125,7 @@ export function* compileUpdate(statement: UpdateStatement): Steps<CompiledMutati
   return { work: { kind: "write", run, choose: chosen.rows }, choice: chosen };
 }
 
-/** What is wrong with a value to be written is wrong with the writing. */
+/** Binds a value to write. Its errors count as evaluation errors of the write. */
 function bindValue(value: Expression, scope: Scope): Expression {
   try {
     return bindExpression(value, scope);
@@ -144,7 +144,7 @@ export function* compileRemove(statement: RemoveStatement): Steps<CompiledMutati
   const { collection, slot } = source;
   const returning = compileReturning(statement.returning, source.alias);
   if (collection.kind === "system") {
-    // What is in no store needs no transaction, and must not be done again with one.
+    // System rows need no transaction, and a retry of one must not remove them again.
     const run: RunWork = function* run(execution) {
       const rows = yield* chosen.rows(execution);
       const outcome = removeSystemRows(collection.collection, documentsAt(rows, slot), execution);

@@ -1,11 +1,11 @@
 /**
- * Prepare: from the text of a statement to something that runs.
+ * Prepare: turns the text of a statement into a prepared statement: parse, bind, plan, compile.
  *
- * Parsed, bound, planned and compiled once; nothing in it depends on arguments, settings or data, so
- * it may be kept and run again.
+ * The result depends on the text alone, not on arguments, settings or data, so it can be cached and
+ * run again.
  *
- * Reading, planning and compiling are one piece of work each, with a pause in between; the literal
- * documents of an INSERT may be many more, and are pieces of their own.
+ * Parsing, planning and compiling each run without a pause. The documents of an INSERT can be many,
+ * so there is a pause after each.
  */
 
 import { unreachable, type ValueObject } from "@bigpeer/protocol";
@@ -48,16 +48,16 @@ import { hostSubqueries } from "./subquery-host.ts";
 import { type Prepared, quickRead, type RunWork, type Work } from "./work.ts";
 
 export interface PreparedStatement extends Prepared {
-  /** What it was made from; undefined for a part of another one. */
+  /** Text of the statement; undefined for a part of another one. */
   readonly text?: string;
   readonly kind: Statement["kind"];
-  /** Those that must be given. */
+  /** The required parameters. */
   readonly parameters: readonly ParameterNode[];
-  /** The collections that it names. */
+  /** The collections that it reads and writes. */
   readonly access: readonly CollectionUse[];
 }
 
-/** Throws a Fault; `elapsed` is a clock that never goes back. */
+/** Prepares a statement. Throws a Fault for invalid text; `elapsed` is a monotonic clock. */
 export function* prepareStatement(
   text: string,
   elapsed: () => number,
@@ -71,7 +71,7 @@ export function* prepareStatement(
   return { ...(yield* prepareParsedInSteps(parsed, elapsed, parseMs)), text };
 }
 
-/** The same for a statement that was read already, be it a part of another one. */
+/** Prepares a parsed statement, also one inside another statement. */
 export function prepareParsed(parsed: ParsedStatement, elapsed: () => number): PreparedStatement {
   return finish(prepareParsedInSteps(parsed, elapsed));
 }
@@ -96,16 +96,16 @@ export function* prepareParsedInSteps(
   return { ...prepared, kind: statement.kind, parameters, access: yield* usesInSteps(statement) };
 }
 
-/** Statements that find documents, and whose answer can be empty by mistake. */
+/** Statements that select documents and can find none by mistake. */
 const WARNED: ReadonlySet<string> = new Set(["select", "union", "insert", "update", "remove"]);
 
-/** Also in the statement that it is about. */
+/** Also looks into the inner statement, as of EXPLAIN. */
 function* hasSubqueries(statement: Statement): Steps<boolean> {
   if ((yield* subqueriesInSteps(statement)).length > 0) return true;
   return "statement" in statement && (yield* hasSubqueries(statement.statement));
 }
 
-/** Work of a statement that holds queries. */
+/** Work of a statement that contains subqueries. */
 function hostedWork({ kind, run, choose }: Work): Work {
   return { kind, run: hosting(run), choose: choose && hosting(choose) };
 }
@@ -122,7 +122,7 @@ function hosting<T>(work: (execution: Execution) => Steps<T>): (execution: Execu
 interface Options {
   readonly joinsMax: number;
   readonly elapsed: () => number;
-  /** How long it took to read the text. */
+  /** Time that parsing took. */
   readonly parseMs: number;
 }
 
@@ -223,7 +223,7 @@ function prepareCall({ call }: ExecuteFunctionStatement): Prepared {
   });
 }
 
-/** The settings of now change when the transaction is durable: see StatementRunner. */
+/** The current settings change when the transaction is durable: see StatementRunner. */
 function prepareAlterSystem(statement: AlterSystemStatement): Prepared {
   const { value } = statement;
   const evaluate = value === undefined ? () => MISSING : compileConstant(value);

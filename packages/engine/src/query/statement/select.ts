@@ -1,5 +1,6 @@
 /**
- * SELECT and UNION: a plan compiled and run: rows, groups, projection, DISTINCT, order, window.
+ * SELECT and UNION: compiles and runs a query plan: rows, grouping, projection, DISTINCT, ORDER BY,
+ * LIMIT.
  */
 
 import { getField, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -24,20 +25,20 @@ import { dataKey, firstOfEquals } from "../value/compare.ts";
 import { memorySize } from "../value/memory-size.ts";
 
 export interface QueryOptions {
-  /** The row around a query in an expression. */
+  /** Row of the outer query, for a subquery. */
   readonly around?: Frame;
-  /** How many rows are wanted at most. */
+  /** Maximum number of rows to return. */
   readonly rowsMax?: number;
 }
 
 export type RunQuery<T = Value[]> = (execution: Execution, options?: QueryOptions) => Steps<T>;
 
-/** `give` makes of the rows what is given back. */
+/** Compiles a plan; `give` converts the rows into the result. */
 export function compileResult<T>(plan: QueryPlan, give: (rows: Value[]) => T): RunQuery<T> {
   return plan.kind === "select" ? compileSelect(plan, give) : compileUnion(plan, give);
 }
 
-/** The rows themselves. */
+/** Compiles a plan that returns its rows. */
 export function compileQuery(plan: QueryPlan): RunQuery {
   return compileResult(plan, (rows) => rows);
 }
@@ -70,7 +71,7 @@ function narrowed(window: Window, rowsMax: number = Infinity): Window {
   return rowsMax < limit ? { offset, limit: rowsMax } : window;
 }
 
-/** Rows after which a pause is offered. */
+/** Number of rows between two pauses. */
 const ROWS_PER_PAUSE = 256;
 
 function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<T> {
@@ -103,7 +104,7 @@ function compileUnion<T>(plan: UnionPlan, give: (rows: Value[]) => T): RunQuery<
         }
         frame.slots[0] = rowDocument(row);
         const keys = ordered.keysOf(frame);
-        // The row itself is counted by its arm.
+        // The arm has already charged the memory of the row.
         if (keys !== undefined) ordered.keep(keys, row, 0);
       }
     }
@@ -120,21 +121,21 @@ export const WHOLE: Window = { offset: 0, limit: Infinity };
 export interface Collector {
   readonly sink: Sink;
   readonly items: Value[];
-  /** How many rows are enough, as far as it is known before the first. */
+  /** Number of rows that suffice, if known before the first row. */
   readonly wanted: number;
 }
 
-/** What is known of the rows before the first of them. */
+/** Facts about the rows that are known before the first one. */
 export interface Foreseen {
-  /** They come in the order that is asked for. */
+  /** The rows come in the requested order. */
   readonly isOrdered?: boolean;
-  /** How many there are, where nothing else is asked for: then none will come. */
+  /** Number of rows, if only a count is requested: then no row comes. */
   readonly count?: number;
 }
 
 export type Collect = (execution: Execution, window: Window, foreseen?: Foreseen) => Collector;
 
-/** From rows to what is given back: groups, projection, DISTINCT, order, window. */
+/** Compiles the stages after the rows: grouping, projection, DISTINCT, ORDER BY, LIMIT. */
 export function compileCollector(
   output: Output,
   terms: readonly ScopeTerm[],
@@ -174,7 +175,7 @@ interface Parts {
   readonly window: Window;
 }
 
-/** Where nothing is sorted the window is known while rows come: enough is enough. */
+/** Collects rows that need no sort: it stops as soon as the window is full. */
 function windowCollector(parts: Parts, share: (frame: Frame) => void): Collector {
   const { execution, project, isDistinct, window } = parts;
   const items: Value[] = [];
@@ -197,7 +198,7 @@ function windowCollector(parts: Parts, share: (frame: Frame) => void): Collector
   return { items, sink: { row, end: () => [] }, wanted };
 }
 
-/** Computes the columns that ORDER BY names, once for order and projection. */
+/** Computes columns that ORDER BY names once, for both sort and projection. */
 function compileShared(shared: readonly SharedColumn[]): (frame: Frame) => void {
   const columns = shared.map(({ expression, slot }) => ({ value: compile(expression), slot }));
   return (frame) => {
@@ -211,10 +212,10 @@ interface Ordering {
   readonly holder: RowHolder;
 }
 
-/** Memory for documents whose rows are projected later; behind that, rows are projected at once. */
+/** Memory for rows that wait for projection; beyond it, rows are projected at once. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024;
 
-/** What the projection of a row needs, in the place of a row that was projected. */
+/** A row that is not projected yet: the slots that its projection needs. */
 class LateRow {
   readonly held: HeldSlots;
 
@@ -224,8 +225,8 @@ class LateRow {
 }
 
 /**
- * With a limit rows are projected when it is known which are given back; without one all of them are,
- * and what was projected is smaller. What must differ is known only when it was projected.
+ * Sorts the rows. With a limit, projection waits until the returned rows are known. Without one all
+ * rows are projected at once, because the result is smaller. DISTINCT needs the projected row.
  */
 function sortingCollector(parts: Parts, { sorter, share, holder }: Ordering): Collector {
   const { execution, project, isDistinct, window } = parts;
@@ -269,7 +270,7 @@ interface LateParts extends Parts {
   readonly items: Value[];
 }
 
-/** Projects what waits for it, in the frame that served all rows. */
+/** Projects the waiting rows in the frame that served all rows. */
 function* projectLate(places: Uint32Array, parts: LateParts): Steps<void> {
   const { execution, project, holder, frame, rows, items } = parts;
   const { budget, subqueries } = execution.run;
@@ -309,7 +310,7 @@ function distinctness({ isDistinct, output, execution }: Parts): (row: Value) =>
   };
 }
 
-/** Rows that can have no other fields are equal when these are; undefined for all others. */
+/** Names of the columns, if they are all that a row can have; else undefined. */
 function columnNames({ columns, isRaw }: Output): readonly string[] | undefined {
   const names = columns.flatMap((column) => (column.kind === "column" ? [column.name] : []));
   return !isRaw && names.length === columns.length ? names : undefined;

@@ -1,5 +1,5 @@
 /**
- * SHOW and ALTER SYSTEM: statements that read and change the settings.
+ * SHOW and ALTER SYSTEM: statements that read and change system settings.
  */
 
 import { PeerError, type ValueObject } from "@bigpeer/protocol";
@@ -10,7 +10,7 @@ import type { Datum } from "../value/datum.ts";
 import { compileLike, type Matcher } from "../value/like.ts";
 import { isOneCharacter } from "../value/text-length.ts";
 
-/** One row that maps names to values; none when no name matches the pattern. */
+/** One row of names and values; no row if no name matches the pattern. */
 export function runShow(statement: ShowStatement, settings: Settings): readonly ValueObject[] {
   const { name, at } = statement;
   if (name !== undefined) return placed(at, () => [settings.show(name)]);
@@ -18,7 +18,7 @@ export function runShow(statement: ShowStatement, settings: Settings): readonly 
   return Object.keys(row).length === 0 ? [] : [row];
 }
 
-/** `value`: what the expression of the statement came to. Answers with what holds from now on. */
+/** Applies the change; `value` is the evaluated expression. Returns the settings after it. */
 export function runAlterSystem(
   statement: AlterSystemStatement,
   value: Datum,
@@ -42,7 +42,7 @@ export function runAlterSystem(
   return [settings.show(name)];
 }
 
-/** The settings know no statement: what they refuse gets its place here. */
+/** Adds the position in the statement to errors of the settings. */
 function placed<T>(at: number, work: () => T): T {
   try {
     return work();

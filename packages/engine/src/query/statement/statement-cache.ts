@@ -1,17 +1,17 @@
 /**
- * Statement cache: what was made from the text of a statement, kept for the next time it comes.
+ * Statement cache: prepared statements by their text, bounded by number and by total length of the
+ * texts.
  *
- * Bounded by number and by the length of the texts. There are two generations: what is used is in
- * the young one; when that is full it becomes the old one, and what nobody asked for meanwhile goes.
- * The values must depend on the text alone, so that nothing ever has to be dropped for being out of
- * date.
+ * Eviction works in two generations. Used entries are in the young one. When that is full it
+ * becomes the old one, and entries of the previous old one that were not used meanwhile are
+ * dropped. A value must depend on the text alone, so no entry ever becomes stale.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 
 export interface StatementCacheOptions {
   readonly countMax: number;
-  /** Characters of all texts together. A text longer than an eighth of it is not kept at all. */
+  /** Maximum total characters of all texts. A text longer than an eighth of it is not cached. */
   readonly lengthMax: number;
 }
 
@@ -20,7 +20,7 @@ export interface CacheTotals {
   readonly misses: number;
   readonly evicted: number;
   readonly count: number;
-  /** Characters of all texts that are kept. */
+  /** Total characters of the cached texts. */
   readonly length: number;
 }
 
@@ -34,7 +34,7 @@ const DEFAULT_CACHE: StatementCacheOptions = {
   lengthMax: 512 * 1024,
 };
 
-/** One of the two generations: entries and the characters of their texts. */
+/** One of the two generations: entries, and the total length of their texts. */
 class Generation<T> {
   readonly entries: Map<string, Entry<T>> = new Map();
   length = 0;
@@ -55,7 +55,7 @@ class Generation<T> {
 
 export class StatementCache<T> {
   readonly #options: StatementCacheOptions;
-  /** A hit in the young generation moves nothing, which is what makes it cheap. */
+  /** A hit in the young generation moves nothing, which makes it cheap. */
   #young = new Generation<T>();
   #old = new Generation<T>();
   #hits = 0;
@@ -66,13 +66,13 @@ export class StatementCache<T> {
     this.#options = options;
   }
 
-  /** What was made from the text before, or what `make` makes now. When it throws nothing is kept. */
+  /** The cached value, or else the result of `make`. If `make` throws, nothing is cached. */
   get(text: string, make: (text: string) => T): T {
     const known = this.find(text);
     return known === undefined ? this.keep(text, make(text)) : known;
   }
 
-  /** What was made from the text before; undefined when it has to be made, and then be kept. */
+  /** The cached value; undefined if the caller must make one and pass it to `keep`. */
   find(text: string): T | undefined {
     const known = this.#young.entries.get(text) ?? this.#revive(text);
     if (known === undefined) {
@@ -84,7 +84,7 @@ export class StatementCache<T> {
     return known.value;
   }
 
-  /** Others may have made it meanwhile. */
+  /** Caches a value, unless another caller has cached one meanwhile. */
   keep(text: string, value: T): T {
     const isKept = this.#young.entries.has(text) || this.#old.entries.has(text);
     const isLong = text.length > this.#options.lengthMax / 8;
@@ -102,7 +102,7 @@ export class StatementCache<T> {
     };
   }
 
-  /** A row for each statement; for `system:shared_statements`. */
+  /** One row for each cached statement, for `system:shared_statements`. */
   *rows(): Iterable<{ readonly id: Value; readonly fields: ValueObject }> {
     let rank = 0;
     for (const { entries } of [this.#young, this.#old]) {

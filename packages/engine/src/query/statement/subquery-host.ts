@@ -1,11 +1,10 @@
 /**
- * SubqueryHost: runs the queries inside of one statement.
+ * SubqueryRunner: runs the subqueries of one statement when an expression first needs them.
  *
- * They run when an expression first needs them: one that reads nothing of the rows around it once
- * for the statement, the others once for each row. An expression cannot pause, a query must be able
- * to: one that is not done after some work leaves the expression by an exception, is gone on with in
- * pauses by whoever evaluates the row, and then the row is evaluated again. The queries that were
- * done for it before are not run again: their answers are kept in the order in which they came.
+ * An uncorrelated subquery runs once for the statement, a correlated one once for each row. An
+ * expression cannot pause, but a subquery must be able to. A subquery that takes too long leaves
+ * the expression by an exception and finishes in steps. Then the row is evaluated again. Answers of
+ * the row's earlier subqueries are kept in order, so they do not run again.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -19,28 +18,28 @@ import type { BoundQuery } from "../syntax/tree.ts";
 import { type Members, membersOf } from "../value/members.ts";
 import { compileQuery, type RunQuery } from "./select.ts";
 
-/** Work that a query may do before it goes on in pauses. */
+/** Work that a subquery may do before it continues in steps. */
 const WORK_AT_ONCE = 4096;
 
-/** What was compiled before; a plan lives as long as its statement is kept ready. */
+/** Compiled subqueries; a plan lives as long as its prepared statement. */
 const compiled = new WeakMap<BoundQuery, RunQuery>();
 
 function runnerOf(query: BoundQuery): RunQuery {
   let run = compiled.get(query);
   if (run === undefined) {
-    // A bound query is always a plan: the tree only cannot say so.
+    // A bound query is always a plan; the type of the tree cannot express it.
     run = compileQuery(query as QueryPlan);
     compiled.set(query, run);
   }
   return run;
 }
 
-/** A query that has begun. */
+/** A subquery in progress. */
 interface Begun {
   readonly query: BoundQuery;
   readonly steps: Steps<Value[]>;
   readonly warnings: Warnings;
-  /** What the statement had taken, and what answers had kept, when it began. */
+  /** Memory that the statement had taken, and that answers had kept, when it began. */
   readonly takenBefore: number;
   readonly keptBefore: number;
 }
@@ -50,13 +49,13 @@ interface Answer {
   readonly rows: readonly Value[];
 }
 
-/** The answers for one row, and how many of them this evaluation has asked for. */
+/** The answers for one row, and the position of the next one in this evaluation. */
 interface Replay {
   readonly answers: Answer[];
   next: number;
 }
 
-/** Leaves an expression because a query in it must go on in pauses. */
+/** Thrown out of an expression whose subquery must continue in steps. */
 class Suspension extends Error {
   readonly begun: Begun;
 
@@ -67,16 +66,16 @@ class Suspension extends Error {
 }
 
 class SubqueryHost implements Subqueries {
-  /** Set right after it is made: each needs the other. */
+  /** Set right after construction: each object needs the other. */
   execution: Execution | undefined;
-  /** Of all queries that are done. */
+  /** Warnings of all finished subqueries. */
   readonly warnings: Warnings = new Warnings();
-  /** Of queries that read nothing of the rows around them. */
+  /** Answers of uncorrelated subqueries. */
   readonly #answers = new Map<BoundQuery, readonly Value[]>();
   readonly #members = new Map<BoundQuery, Members>();
-  /** Memory of what is kept for the whole statement. */
+  /** Memory that answers keep for the whole statement. */
   #kept = 0;
-  /** Undefined where nobody would try again: there a query runs to its end. */
+  /** Undefined where the caller does not retry: there a subquery runs to its end. */
   #replay: Replay | undefined;
 
   exists(query: BoundQuery, frame: Frame): boolean {
@@ -149,7 +148,7 @@ class SubqueryHost implements Subqueries {
     return rows;
   }
 
-  /** The answer that an earlier evaluation of the row had at this point. */
+  /** The answer that an earlier evaluation of the row got at this point. */
   #replayed(query: BoundQuery): readonly Value[] | undefined {
     const replay = this.#replay;
     if (replay === undefined || query.imports.length === 0) return undefined;
@@ -158,7 +157,7 @@ class SubqueryHost implements Subqueries {
       replay.next++;
       return answer.rows;
     }
-    // Chance may have led elsewhere: what was found on another way is no answer here.
+    // A random function may have taken another branch: answers of the first branch do not apply.
     replay.answers.length = replay.next;
     return undefined;
   }
@@ -176,7 +175,7 @@ class SubqueryHost implements Subqueries {
     return { query, steps, warnings, takenBefore: taken, keptBefore: this.#kept };
   }
 
-  /** Undefined when it takes longer and somebody is there to go on with it. */
+  /** Runs a subquery; undefined if it takes longer and the caller can continue it in steps. */
   #runAtOnce({ steps }: Begun): readonly Value[] | undefined {
     const { budget } = this.#own().run;
     const replay = this.#replay;
@@ -190,12 +189,12 @@ class SubqueryHost implements Subqueries {
     } finally {
       this.#replay = replay;
       budget.resume(held);
-      // Nobody could pause for it, however long it was: the row begins anew.
+      // No caller could pause for it: the time limit of the row starts again.
       if (replay === undefined && held.endMs !== Infinity) budget.startPiece();
     }
   }
 
-  /** What a query took stays counted as long as its answer is needed: for the statement, or for a row. */
+  /** Records an answer. Its memory stays charged while it is needed, by the statement or a row. */
   #settle({ query, warnings, takenBefore, keptBefore }: Begun, rows: readonly Value[]): void {
     this.warnings.absorb(warnings);
     const { budget } = this.#own().run;
@@ -215,12 +214,12 @@ function isRaw(query: BoundQuery): boolean {
   return plan.kind === "select" ? plan.output.isRaw : plan.arms[0]?.output.isRaw === true;
 }
 
-/** Of a row of one column; where it is MISSING, null, as in an array. */
+/** Value of a row with one column; null if it is MISSING, as in an array. */
 function onlyValue(row: Value): Value {
   return Object.values(row as object)[0] ?? null;
 }
 
-/** The same execution, for a statement that holds queries. `finish` hands on their warnings. */
+/** Execution of a statement with subqueries. `finish` passes on their warnings. */
 export function hostSubqueries(execution: Execution): {
   readonly hosted: Execution;
   readonly finish: () => void;

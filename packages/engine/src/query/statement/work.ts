@@ -1,5 +1,5 @@
 /**
- * Work: a statement that is ready to run, whatever kind it is.
+ * Work: the compiled form of a statement, ready to run, the same for all kinds of statement.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -10,20 +10,20 @@ import type { Execution } from "../run/execution.ts";
 
 export type QueryType = "select" | "mutation";
 
-/** What a statement gives back. */
+/** Result of a statement. */
 export interface StatementOutput {
   readonly items: readonly Value[];
-  /** Of the documents that it changed. */
+  /** Ids of the changed documents. */
   readonly ids: readonly Value[];
 }
 
-/** Both pause now and then: reads on a snapshot, writes inside a transaction. */
+/** Runs in steps: a read on a snapshot, a write inside a transaction. */
 export interface Work<T = StatementOutput> {
   readonly kind: "read" | "write";
   readonly run: (execution: Execution) => Steps<T>;
-  /** Makes the choices of a write and nothing else, for those to be made early. */
+  /** Selects the documents of a write and does nothing else, before its transaction. */
   readonly choose?: ((execution: Execution) => Steps<unknown>) | undefined;
-  /** The settings are read again when the write is durable. */
+  /** Whether the settings are read again when the write is durable. */
   readonly changesSettings?: boolean;
 }
 
@@ -32,13 +32,13 @@ export type RunWork = Work["run"];
 export interface Prepared {
   readonly queryType: QueryType;
   readonly work: Work;
-  /** What EXPLAIN shows; undefined for statements that have no plan. */
+  /** Plan that EXPLAIN shows; undefined for statements without a plan. */
   readonly plan: ((choosing: Choosing) => ValueObject) | undefined;
-  /** The terms that an index could help; undefined where there are none. */
+  /** The terms that an index could speed up; undefined if there are none. */
   readonly terms?: readonly AdvisedTerm[];
 }
 
-/** A read that is done at once: nothing in it takes long. */
+/** A read that needs no pause. */
 export function quickRead(rows: (execution: Execution) => readonly Value[]): Prepared {
   // oxlint-disable-next-line require-yield -- there is nothing to pause for
   return slowRead(function* quick(execution) {
@@ -46,7 +46,7 @@ export function quickRead(rows: (execution: Execution) => readonly Value[]): Pre
   });
 }
 
-/** A read of something else than the rows of a plan. */
+/** A read that does not run a query plan. */
 export function slowRead(rows: (execution: Execution) => Steps<readonly Value[]>): Prepared {
   const run: RunWork = function* run(execution) {
     return { items: yield* rows(execution), ids: [] };
