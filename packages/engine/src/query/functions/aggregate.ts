@@ -1,9 +1,10 @@
 /**
- * Aggregates: what a group of rows comes to.
+ * Aggregate functions: COUNT, SUM, AVG, MIN, MAX, MEDIAN, MID and ARRAY_AGG over the rows of a
+ * group.
  *
- * Nulls, MISSING and failures are skipped, and what is no number by those that add up; COUNT skips
- * false too. Where nothing remains the result is MISSING; a count is 0. MIN and MAX go by the order of ORDER BY and skip
- * MISSING alone: null is the greatest value that a document can hold.
+ * Aggregates skip nulls, MISSING and failures. Those that compute skip all but numbers, and COUNT
+ * skips false too. With nothing left the result is MISSING, or 0 for a count. MIN and MAX follow
+ * the order of ORDER BY and do not skip null, the greatest value that a document can hold.
  */
 
 import { assert, normalInteger, normalNumber } from "@bigpeer/protocol";
@@ -24,10 +25,10 @@ import {
 } from "../value/datum.ts";
 import { memorySize } from "../value/memory-size.ts";
 
-/** One aggregate over one group. */
+/** State of one aggregate over one group. */
 export interface Accumulator {
   add(datum: Datum): void;
-  /** Work that is left before there is a result, with pauses: a group may be large. */
+  /** Work before the result, in steps: a group may be large. */
   settle?(): Steps<void>;
   result(): Outcome;
 }
@@ -58,7 +59,7 @@ export function startAggregate(name: string, isDistinct: boolean, run: Run): Acc
   return isDistinct ? new Distinct(start(run), run) : start(run);
 }
 
-/** Rough bytes of one value that an aggregate keeps. */
+/** Approximate bytes of one value that an aggregate keeps. */
 const KEPT_BYTES = 64;
 
 class Distinct implements Accumulator {
@@ -108,10 +109,10 @@ class Sum implements Accumulator {
   }
 }
 
-/** A whole average is an integer, whatever it was made of. It never overflows on the way. */
+/** AVG: a whole average is an integer, also of floats. Integers never overflow. */
 class Average implements Accumulator {
   #integers = 0n;
-  /** Those that were not added yet: sums of JS numbers are quicker, as long as they are exact. */
+  /** Sum of the latest integers: JS numbers are faster than bigints while they are exact. */
   #recent = 0;
   #floats = 0;
   #count = 0;
@@ -163,7 +164,7 @@ class Extreme implements Accumulator {
     return this.#best;
   }
 
-  /** Counts by how much the largest that was ever kept has grown. */
+  /** Charges the growth of the largest value ever kept. */
   #charge(bytes: number): void {
     if (bytes <= this.#bytes) return;
     this.#run.budget.take(bytes - this.#bytes);
@@ -174,7 +175,7 @@ class Extreme implements Accumulator {
 class Median implements Accumulator {
   readonly #values: (number | bigint | Float)[] = [];
   readonly #run: Run;
-  /** The places of the values in their order. */
+  /** Indexes of the values in sorted order. */
   #order: Uint32Array = new Uint32Array();
 
   constructor(run: Run) {
@@ -207,7 +208,7 @@ class Median implements Accumulator {
   }
 }
 
-/** (MIN + MAX) / 2 of the numbers. */
+/** MID: (MIN + MAX) / 2 of the numbers. */
 class Middle implements Accumulator {
   readonly #least: Extreme;
   readonly #greatest: Extreme;
@@ -228,7 +229,7 @@ class Middle implements Accumulator {
   }
 }
 
-/** All of them in an array, in the order of the rows. */
+/** ARRAY_AGG: all values in an array, in the order of the rows. */
 class Collected implements Accumulator {
   readonly #values: PresentDatum[] = [];
   readonly #run: Run;

@@ -1,5 +1,6 @@
 /**
- * How functions read their arguments: text, counts, arrays and objects, or the failure.
+ * Argument readers: read and check arguments of functions (text, integer, count, array, object) and
+ * return a Failure for a wrong type.
  */
 
 import {
@@ -15,13 +16,13 @@ import { mismatch } from "../value/mismatch.ts";
 
 const NEGATIVE = new Failure("expected an integer of 0 or more");
 
-/** An integer as a JS number; 2.0 counts as 2. Beyond 2^53 it is near enough for a position. */
+/** Reads an integer as a JS number; 2.0 counts as 2. Inexact beyond 2^53, enough for a position. */
 export function readInteger(datum: Datum): number | Failure {
   const number = datum instanceof Float ? datum.value : datum;
   return isInteger(number) ? Number(number) : mismatch("an integer", datum);
 }
 
-/** A length, a depth, how often: an integer that is not negative. */
+/** Reads an integer of 0 or more: a length, a depth or a number of times. */
 export function readCount(datum: Datum): number | Failure {
   const count = readInteger(datum);
   if (count instanceof Failure) return count;
@@ -62,7 +63,7 @@ export function notBoolean(datum: Datum): Failure | undefined {
   return typeof datum === "boolean" ? undefined : mismatch("a boolean", datum);
 }
 
-/** The first argument that is not text, as a failure. */
+/** Failure for the first argument that is not text. */
 export function findNotText(args: readonly Datum[]): Failure | undefined {
   for (const arg of args) if (typeof arg !== "string") return mismatch("text", arg);
   return undefined;

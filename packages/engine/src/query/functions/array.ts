@@ -1,6 +1,6 @@
 /**
- * Array functions. They make new arrays and never change one. Elements are equal as in GROUP BY: 1
- * and 1.0 are one, null equals null.
+ * Array functions of the query language. They return new arrays and never change one. Elements
+ * compare as in GROUP BY: 1 equals 1.0, null equals null.
  */
 
 import { COMPUTED_SIZE_MAX } from "../../limits.ts";
@@ -67,15 +67,15 @@ function onArray(name: string, apply: (array: DatumArray, run: Run) => Outcome):
 
 type ApplyToArrays = (arrays: readonly DatumArray[]) => Outcome;
 
-/** A function of two arrays. MISSING decides before null, and that before another type. */
+/** A function of two arrays. MISSING takes precedence over null, and null over a wrong type. */
 function onBothArrays(name: string, apply: ApplyToArrays): FunctionSpec {
   const { checks: _, ...spec } = onArrays(name, [2, 2], apply);
   return spec;
 }
 
 /**
- * A function whose arguments all are arrays, and whose result is no longer than all of them. The first
- * that is none decides.
+ * A function of arrays only, whose result is no longer than all of them together. The first
+ * argument that is not an array determines the result.
  */
 function onArrays(name: string, arity: FunctionSpec["arity"], apply: ApplyToArrays): FunctionSpec {
   return {
@@ -96,7 +96,7 @@ function onArrays(name: string, arity: FunctionSpec["arity"], apply: ApplyToArra
   };
 }
 
-/** A function that looks for an element. One that is null is not looked for: the result is null. */
+/** A function that searches for an element. If the element is null, the result is null. */
 function onElement(
   name: string,
   apply: (array: DatumArray, element: Datum) => Outcome,
@@ -113,13 +113,13 @@ function onElement(
   };
 }
 
-/** The array that a function changes, or what the call comes to without one. */
+/** Reads the array argument, or returns the result of the call if there is none. */
 function readArray(array: Datum): DatumArray | null | undefined | Failure {
   if (array === null || array === MISSING || isDatumArray(array)) return array;
   return mismatch("an array", array);
 }
 
-/** array_append(array, x, …): null is an element too. */
+/** array_append(array, x, …): null can be appended. */
 function append([given, ...added]: readonly Datum[], run: Run): Outcome {
   const array = readArray(given);
   if (!isDatumArray(array)) return array;
@@ -145,7 +145,7 @@ function positionOf(array: DatumArray, element: Datum): number {
   return array.findIndex((candidate) => equalData(candidate, element));
 }
 
-/** All elements in one array, a portion at a time: there may be millions. */
+/** Concatenates arrays, a portion at a time: there may be millions of elements. */
 function joined(arrays: readonly DatumArray[]): PresentDatum[] {
   const all: PresentDatum[] = [];
   for (const array of arrays) {
@@ -157,7 +157,7 @@ function joined(arrays: readonly DatumArray[]): PresentDatum[] {
   return all;
 }
 
-/** Of equal elements the first. */
+/** Keeps the first of equal elements. */
 function distinct(array: DatumArray): DatumArray {
   return array.filter(firstOfEquals());
 }
@@ -175,7 +175,7 @@ function except([first = [], second = []]: readonly DatumArray[]): Outcome {
   return without(distinct(first), second);
 }
 
-/** The elements that are not among others. */
+/** The elements that are not in `unwanted`. */
 function without(array: DatumArray, unwanted: DatumArray): DatumArray {
   const keys = keySet(unwanted);
   return array.filter((element) => {
@@ -193,7 +193,7 @@ function keySet(array: DatumArray): Set<string> {
   return keys;
 }
 
-/** One element of each in turn; what the longer has more comes last. */
+/** Alternates elements of both arrays; the rest of the longer one comes last. */
 function zip([first = [], second = []]: readonly DatumArray[]): Outcome {
   const zipped: PresentDatum[] = [];
   for (let i = 0; i < Math.max(first.length, second.length); i++) {
@@ -212,7 +212,7 @@ function flatten([array, levels]: readonly Datum[], run: Run): Outcome {
   return flat.add(array, depth) ? flat.elements : ARRAY_TOO_LONG;
 }
 
-/** One array may stand in another many times: the result may be longer than all that is held. */
+/** Flattened array. Nested arrays may be shared, so the result can outgrow the input. */
 class FlatArray {
   readonly elements: PresentDatum[] = [];
   readonly #run: Run;
@@ -222,7 +222,7 @@ class FlatArray {
     this.#run = run;
   }
 
-  /** False when it would be longer than an array may be. */
+  /** Adds the elements; false if the result is too long. */
   add(array: DatumArray, depth: number): boolean {
     this.#run.budget.step();
     for (const element of array) {
@@ -244,8 +244,8 @@ class FlatArray {
 }
 
 /**
- * array_insert(array, place, x, …): the place is looked at before the array. A negative one counts from
- * the end, one outside of the array is its nearer end.
+ * array_insert(array, place, x, …): checks the place before the array. A negative place counts from
+ * the end; a place outside the array means its nearer end.
  */
 function insert([given, place, ...added]: readonly Datum[], run: Run): Outcome {
   if (place === null || place === MISSING) return place;
@@ -267,7 +267,7 @@ function remove(args: readonly Datum[], run: Run): Outcome {
   return without(array, unwanted as DatumArray);
 }
 
-/** array_replace(array, from, to, howOften): the last is looked at first. */
+/** array_replace(array, from, to, howOften): checks `howOften` first. */
 function replace(args: readonly Datum[], run: Run): Outcome {
   const [given, from, to, times] = args;
   const hasTimes = args.length > 3;

@@ -1,6 +1,6 @@
 /**
- * Functions that choose one of their arguments. All arguments are evaluated: a failure in any of
- * them is a failure of the whole, it is not what these functions catch.
+ * Conditional functions: return one of their arguments, such as IFNULL, COALESCE, NVL, NULLIF,
+ * DECODE. All arguments are evaluated: a failure in any of them is the result.
  */
 
 import { equalData } from "../value/compare.ts";
@@ -28,7 +28,7 @@ export const CONDITIONAL_FUNCTIONS: readonly FunctionSpec[] = [
   { name: "decode", arity: [3, ANY_NUMBER], nulls: "see", apply: decode },
 ];
 
-/** The first argument that will do, else null. */
+/** A function that returns the first argument with a property, or null. */
 function choice(name: string, willDo: (datum: Datum) => boolean): FunctionSpec {
   return {
     name,
@@ -52,12 +52,12 @@ function nvl(args: readonly Datum[]): Datum {
   return isGiven(datum) ? second : third;
 }
 
-/** Both are there, and they differ. */
+/** Whether both are neither null nor MISSING, and differ. */
 function isUnlike(a: Datum, b: Datum): boolean {
   return isGiven(a) && isGiven(b) && !equalData(a, b);
 }
 
-/** decode(x, a, r, b, s, …, otherwise): r if x is a, s if x is b. Null is null here; no result is null. */
+/** decode(x, a, r, b, s, …, otherwise): r if x is a, s if x is b. Null equals null. */
 function decode(args: readonly Datum[]): Datum {
   const [datum] = args;
   if (datum === MISSING) return MISSING;

@@ -1,9 +1,9 @@
 /**
  * Functions of dates and durations.
  *
- * A date is a text in RFC 3339 with an offset, an integer (milliseconds since 1970) or a float
- * (seconds since 1970). What is computed from it is again of its kind and at its offset, unless a
- * format is given: then it is text.
+ * A date is text in RFC 3339 with an offset, an integer (milliseconds since 1970) or a float
+ * (seconds since 1970). Without a format argument a text gives a text at the same offset, and a
+ * number gives milliseconds. With a format the result is text.
  */
 
 import { INTEGER_MAX, INTEGER_MIN, normalInteger, unreachable } from "@bigpeer/protocol";
@@ -70,7 +70,7 @@ const NO_LENGTH = new Failure(
   "expected a number, and a unit: second, millisecond, microsecond or nanosecond",
 );
 
-/** A number stays a number: of milliseconds, also where seconds were given as a float. */
+/** Kind of the input. A number gives milliseconds, also where it was a float of seconds. */
 type Kind = "text" | "number";
 
 interface Dated {
@@ -112,7 +112,7 @@ export const DATE_FUNCTIONS: readonly FunctionSpec[] = [
   inOrder("duration_format", [1, 2], inTurn(notNumber, notLength), durationFormat),
 ];
 
-/** A function whose first bad argument decides, from the left. */
+/** A function that fails with its first bad argument, from the left. */
 function inOrder(
   name: string,
   arity: FunctionSpec["arity"],
@@ -122,17 +122,17 @@ function inOrder(
   return { name, arity, nulls: "pass", checks, apply };
 }
 
-/** clock([format[, zone]]): when the statement began. */
+/** clock([format[, zone]]): the start time of the statement. */
 function clock([format, zone]: readonly Datum[], run: Run): Outcome {
   return show({ moment: startOf(run), kind: "number" }, format, zone);
 }
 
-/** One reading of the clock for the whole statement. */
+/** The start time of the statement, the same throughout it. */
 function startOf({ request }: Run): Moment {
   return { ms: Math.floor(request.startMs), nanos: 0, offset: 0 };
 }
 
-/** date_cast(date[, format]): milliseconds. The format says how a text is to be read. */
+/** date_cast(date[, format]): milliseconds. The format is for parsing text. */
 function dateCast([date, format]: readonly Datum[]): Outcome {
   if (typeof date !== "string" || format === undefined) {
     const dated = readDate(date);
@@ -148,7 +148,7 @@ function dateFormat([date, format, zone]: readonly Datum[]): Outcome {
   return dated instanceof Failure ? dated : show(dated, format, zone);
 }
 
-/** date_add(date, unit, count[, format[, zone]]), and date_sub with the sign turned. */
+/** date_add(date, unit, count[, format[, zone]]), and date_sub with the opposite sign. */
 function dateAdd([date, unit, count, format, zone]: readonly Datum[], sign: 1 | -1): Outcome {
   const dated = readDate(date);
   if (dated instanceof Failure) return dated;
@@ -192,7 +192,7 @@ function datePart([date, part]: readonly Datum[]): Outcome {
   }
 }
 
-/** date_trunc(date, unit): the beginning of the unit. */
+/** date_trunc(date, unit): the start of the unit. */
 function dateTrunc([date, unit]: readonly Datum[]): Outcome {
   const dated = readDate(date);
   if (dated instanceof Failure) return dated;
@@ -210,17 +210,17 @@ function tzOffset([text, format]: readonly Datum[]): Outcome {
   return moment instanceof Failure ? moment : moment.offset;
 }
 
-/** The bytes of a range are counted in portions of this. */
+/** Memory of a range is charged in portions of this size. */
 const COUNTED_BYTES = 4096;
 
-/** What it counts to make a date, and to write it as text besides. */
+/** Cost of making a date, and of formatting it as text, in steps. */
 const DATE_STEPS = 2;
 const TEXT_STEPS = 6;
 
 /**
- * date_range(start, end, unit, step[, format[, zone]]): the start, always, and each date a step after
- * the last one for as long as the end is not reached. With a negative step dates go back. A step of
- * months counts from the last date: after 31 January and 29 February comes 29 March.
+ * date_range(start, end, unit, step[, format[, zone]]): always the start, then further dates, each
+ * a step after the last one, before the end. A negative step goes back in time. A step of months
+ * counts from the last date: after 31 January and 29 February comes 29 March.
  */
 function dateRange(args: readonly Datum[], run: Run): Outcome {
   const [start, end, unit, step, format, zone] = args;
@@ -257,7 +257,7 @@ function isOnTheWay(moment: Moment, end: Moment, step: number): boolean {
   return step > 0 ? isBefore(moment, end) : isBefore(end, moment);
 }
 
-/** duration_cast(text[, unit]): milliseconds, or another unit; whole ones, but seconds are a float. */
+/** duration_cast(text[, unit]): whole milliseconds or other units; seconds are a float. */
 function durationCast([text, unit]: readonly Datum[]): Outcome {
   const unitNanos = readUnitNanos(unit);
   if (unitNanos instanceof Failure) return unitNanos;
@@ -269,8 +269,8 @@ function durationCast([text, unit]: readonly Datum[]): Outcome {
 }
 
 /**
- * duration_format(number[, unit]): as `1h30m0s`. Without a unit integers count milliseconds and floats
- * seconds, as dates do.
+ * duration_format(number[, unit]): as `1h30m0s`. Without a unit an integer is in milliseconds and a
+ * float in seconds, as for dates.
  */
 function durationFormat([number, unit]: readonly Datum[]): Outcome {
   if (!isNumeric(number)) return NO_LENGTH;
@@ -298,11 +298,11 @@ function readDate(datum: Datum): Dated | Failure {
 }
 
 function momentOfMs(ms: number): Moment | undefined {
-  // Adding 0 takes the sign of a zero away.
+  // Adding 0 turns -0 into 0.
   return isInTime(ms) ? { ms: ms + 0, nanos: 0, offset: 0 } : undefined;
 }
 
-/** To the millisecond, half away from zero. */
+/** Rounds to the millisecond, half away from zero. */
 function msOfSeconds(seconds: number): number {
   return Math.sign(seconds) * Math.round(Math.abs(seconds) * 1000);
 }
@@ -317,7 +317,7 @@ function readUnit(unit: Datum): Unit | Failure {
   return (typeof unit === "string" ? findUnit(unit) : undefined) ?? NO_UNIT;
 }
 
-/** What is more than whole is left out. */
+/** Reads a number of units; a fraction is cut off. */
 function readUnitCount(count: Datum): number | Failure {
   if (!isNumeric(count)) return NO_COUNT;
   const whole = Math.trunc(approximate(count)) + 0;
@@ -328,7 +328,7 @@ function readFormat(format: Datum): DateFormat | Failure {
   return (typeof format === "string" ? findDateFormat(format) : undefined) ?? NO_FORMAT;
 }
 
-/** How a date is to be shown; without a format it stays of its kind. */
+/** Output format of a date; without one the result keeps the kind of the input. */
 interface Style {
   readonly format?: DateFormat;
   readonly zone?: Zone;
@@ -343,7 +343,7 @@ function readStyle(format: Datum, zone: Datum): Style | Failure {
   return place === undefined ? NO_ZONE : { format: known, zone: place };
 }
 
-/** A name, an offset, or minutes east of UTC. */
+/** Reads a zone: a name, an offset, or minutes east of UTC. */
 function readZone(zone: Datum): Zone | undefined {
   if (typeof zone === "string") return findZone(zone);
   return isInteger(zone) ? offsetZone(Number(zone)) : undefined;
@@ -354,7 +354,7 @@ function show(dated: Dated, format?: Datum, zone?: Datum): PresentDatum | Failur
   return style instanceof Failure ? style : showAs(dated, style);
 }
 
-/** What it counts to find an offset, and the items of a format that count as a step. */
+/** Cost of finding an offset, in steps, and number of format items per step. */
 const ZONE_STEPS = 4;
 const ITEMS_PER_STEP = 8;
 

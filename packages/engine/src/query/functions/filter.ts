@@ -1,6 +1,6 @@
 /**
- * Functions that the filter language is turned into. Nobody is meant to write their names, so none is
- * listed or suggested; a statement that does so all the same gets what they do.
+ * Internal functions that the filter language compiles to. Their names are neither listed nor
+ * suggested, but a statement can call them.
  */
 
 import type { Run } from "../frame/frame.ts";
@@ -15,7 +15,7 @@ export const FILTER_FUNCTIONS: readonly FunctionSpec[] = [
   { name: "filter_contains", arity: [2, 2], nulls: "see", apply: contains },
 ];
 
-/** Whether an array has an element, or text a part. Null may be such an element. */
+/** Whether an array has an element or a text contains a part. Null can be an element. */
 function contains([whole, part]: readonly Datum[], run: Run): Outcome {
   if (whole === MISSING || part === MISSING) return MISSING;
   if (whole === null) return null;

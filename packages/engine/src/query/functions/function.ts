@@ -1,30 +1,31 @@
 /**
- * What a function of the language is: a row of the table in table.ts.
+ * FunctionSpec: definition of a function of the query language: name, arity, null handling,
+ * argument checks, implementation. table.ts lists all of them.
  */
 
 import type { Run } from "../frame/frame.ts";
 import { type Datum, type Failure, MISSING, type Outcome } from "../value/datum.ts";
 
-/** As many arguments as one likes. */
+/** Arity without an upper bound. */
 export const ANY_NUMBER: number = Infinity;
 
 export interface FunctionSpec {
-  /** In lower case. */
+  /** Name in lower case. */
   readonly name: string;
-  /** Fewest and most arguments. */
+  /** Minimum and maximum number of arguments. */
   readonly arity: readonly [min: number, max: number];
   /**
    * `pass`: a MISSING argument makes the result MISSING, else a null one makes it null, and `apply`
    * sees neither. `see`: `apply` gets them. A Failure never reaches `apply`.
    */
   readonly nulls: "pass" | "see";
-  /** Only with `pass`: arguments that are judged before that rule, each by its check, in turn. */
+  /** Only with `pass`: checks that run before that rule, in this order. */
   readonly checks?: readonly Check[];
-  /** Never throws for its arguments: what is wrong with them is a Failure. */
+  /** Never throws because of its arguments: it returns a Failure. */
   readonly apply: (args: readonly Datum[], run: Run) => Outcome;
 }
 
-/** The argument at a position, and what is wrong with it when it is neither null nor MISSING. */
+/** Check of the argument at a position, for arguments that are neither null nor MISSING. */
 export interface Check {
   readonly at: number;
   readonly wrong: (datum: Datum) => Failure | undefined;
@@ -32,17 +33,17 @@ export interface Check {
 
 export type Wrong = Check["wrong"];
 
-/** Checks for arguments from the left; the last one holds for all that follow, as many as there may be. */
+/** Checks arguments from the left; the last check also holds for all further arguments. */
 export function inTurn(...wrongs: readonly Wrong[]): readonly Check[] {
   const last = wrongs.at(-1);
   const checks = wrongs.map((wrong, at) => ({ at, wrong }));
   return last === undefined ? checks : [...checks, { at: REST, wrong: last }];
 }
 
-/** Stands for every argument behind the last one that has a check of its own. */
+/** Position that stands for all arguments after the last one with its own check. */
 const REST = -1;
 
-/** What arguments come to of which one is null or MISSING: the first bad one decides, as far as there are checks. */
+/** Result of a call with a null or MISSING argument: the first failed check or null decides. */
 export function withoutValue(args: readonly Datum[], checks: readonly Check[] = []): Outcome {
   for (const { at, wrong } of checks) {
     const judged = at === REST ? args.slice(checks.length - 1) : args.slice(at, at + 1);

@@ -1,5 +1,5 @@
 /**
- * JSON text as a value and back.
+ * JSON functions: serialize_json and deserialize_json convert between values and JSON text.
  */
 
 import { MISSING } from "../value/datum.ts";
@@ -8,10 +8,10 @@ import { mismatch } from "../value/mismatch.ts";
 import type { FunctionSpec } from "./function.ts";
 import { chargeCopy } from "./growth.ts";
 
-/** What a character of JSON may become: `[]` is two of them, and an array. */
+/** Memory that one character of JSON can become: `[]` has two, and becomes an array. */
 const BYTES_PER_CHARACTER = 8;
 
-/** Longer text is counted while it is read. */
+/** The reader charges longer text while it parses. */
 const COUNTED_LENGTH = 1024;
 
 export const JSON_FUNCTIONS: readonly FunctionSpec[] = [

@@ -1,6 +1,6 @@
 /**
- * Numeric functions. Rounding keeps the type, integer or float; what has to do with angles gives a
- * float, and NaN where there is no result.
+ * Numeric functions: rounding, absolute value and trigonometry. Rounding keeps the type, integer or
+ * float. Trigonometry returns a float, and NaN where there is no result.
  */
 
 import { toInteger } from "../value/arithmetic.ts";
@@ -42,7 +42,7 @@ export const NUMERIC_FUNCTIONS: readonly FunctionSpec[] = [
   { name: "atan2", arity: [2, 2], nulls: "pass", apply: ([y, x]) => atan2(y, x) },
 ];
 
-/** A function of one number that leaves integers as they are. */
+/** A rounding function of one number, which returns integers unchanged. */
 function rounding(name: string, apply: (number: number) => number): FunctionSpec {
   return {
     name,
@@ -79,7 +79,7 @@ function absolute(number: Datum): Outcome {
   return isInteger(number) ? Math.abs(number) : toFloat(Math.abs(approximate(number)));
 }
 
-/** Half goes away from zero. Negative digits round before the point. */
+/** Rounds half away from zero. Negative digits round before the decimal point. */
 function round(number: Datum, to: Datum): Outcome {
   if (!isNumeric(number)) return mismatch("a number", number);
   const digits = readInteger(to);
@@ -87,7 +87,7 @@ function round(number: Datum, to: Datum): Outcome {
   return isInteger(number) ? roundInteger(number, digits) : roundFloat(approximate(number), digits);
 }
 
-/** So many digits before the point no integer has. */
+/** More digits than any integer has. */
 const INTEGER_DIGITS = 21;
 
 function roundInteger(integer: number | bigint, digits: number): Outcome {
@@ -99,11 +99,11 @@ function roundInteger(integer: number | bigint, digits: number): Outcome {
   return toInteger(((exact + half) / unit) * unit);
 }
 
-/** Rounds the product, as a float is: 1.005 is a little less than it is written, and 1.00 to 2 digits. */
+/** Rounds the binary value: 1.005 is slightly less than that, so it is 1.00 with two digits. */
 function roundFloat(float: number, digits: number): Outcome {
   const scale = 10 ** digits;
   const shifted = float * scale;
-  // From here on a float has no digits behind the point.
+  // From here on a float has no fraction.
   if (Math.abs(shifted) >= Number.MAX_SAFE_INTEGER || Number.isNaN(shifted)) return toFloat(float);
   if (scale === 0) return toFloat(0);
   return toFloat((Math.sign(shifted) * Math.round(Math.abs(shifted))) / scale);

@@ -1,6 +1,6 @@
 /**
- * Object functions. They make new objects and never change one. Keys come in order, so that the same
- * object always gives the same list, however it was stored.
+ * Object functions of the query language. They return new objects and never change one. Keys are
+ * sorted, so that equal objects give equal lists, however they were stored.
  */
 
 import { setField } from "@bigpeer/protocol";
@@ -32,10 +32,10 @@ const KEY_EXISTS = new Failure(
 );
 const KEY_ABSENT = new Failure("expected a key of the object");
 
-/** Rough bytes of a field of an object. */
+/** Approximate bytes of a field of an object. */
 const FIELD_BYTES = 32;
 
-/** Rough bytes of an object with one field. */
+/** Approximate bytes of an object with one field. */
 const OBJECT_BYTES = 96;
 
 export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
@@ -53,7 +53,7 @@ export const OBJECT_FUNCTIONS: readonly FunctionSpec[] = [
   onObjects("object_content", [1, ANY_NUMBER], content),
 ];
 
-/** A function of an object and names of its fields; the first argument that is none decides. */
+/** A function of an object and field names; the first wrong argument determines the result. */
 function onKeys(
   name: string,
   arity: FunctionSpec["arity"],
@@ -62,7 +62,7 @@ function onKeys(
   return { name, arity, nulls: "pass", checks: inTurn(notObject, notKey), apply };
 }
 
-/** A function whose arguments all are objects; the first that is none decides. */
+/** A function of objects only; the first wrong argument determines the result. */
 function onObjects(
   name: string,
   arity: FunctionSpec["arity"],
@@ -83,7 +83,7 @@ function onObject(name: string, apply: ApplyToObject): FunctionSpec {
   };
 }
 
-/** The keys of an object; there may be as many as a document can hold. */
+/** Keys of an object, with their cost charged: a document can hold many. */
 function countedKeys(object: DatumObject): string[] {
   const keys = Object.keys(object);
   spend(keys.length / KEYS_PER_STEP);
@@ -92,7 +92,7 @@ function countedKeys(object: DatumObject): string[] {
 
 const KEYS_PER_STEP = 4;
 
-/** What it counts to set a field of an object that grows, and fields that are counted at once. */
+/** Cost of setting a field, in steps, and number of fields charged at once. */
 const SET_STEPS = 0.75;
 const FIELDS_COUNTED = 64;
 
@@ -102,7 +102,7 @@ function keysOf(object: DatumObject, run: Run): string[] {
   return sortedKeys(keys);
 }
 
-/** About the bytes that it holds: eight for a number, one for a boolean or null, else its text. */
+/** Approximate bytes of content: 8 for a number, 1 for a boolean or null, else the text. */
 function contentSize(datum: PresentDatum, run: Run): number {
   if (typeof datum === "string") {
     spendLength(datum.length);
@@ -132,7 +132,7 @@ function field([object, key]: readonly Datum[]): Outcome {
   return Object.hasOwn(object, key) ? object[key] : MISSING;
 }
 
-/** The object and the name of a field that are the first two arguments, or what the call comes to without. */
+/** Reads an object and a field name, or returns the result of a call without them. */
 function readField([object, key]: readonly Datum[]): readonly [DatumObject, string] | Outcome {
   if (object === null || object === MISSING) return object;
   if (!isDatumObject(object)) return mismatch("an object", object);
@@ -140,7 +140,7 @@ function readField([object, key]: readonly Datum[]): readonly [DatumObject, stri
   return typeof key === "string" ? [object, key] : mismatch("text for the key", key);
 }
 
-/** object_set(object, key, value[, replaces]): null is a value to set; MISSING takes the field away. */
+/** object_set(object, key, value[, replaces]): null is a value; MISSING removes the field. */
 function set(args: readonly Datum[], run: Run): Outcome {
   const place = readField(args);
   if (!isDatumArray(place)) return place;
@@ -168,7 +168,7 @@ function unset(args: readonly Datum[], run: Run): Outcome {
   return copyOf(object, run, key);
 }
 
-/** A field that had the new name is replaced. */
+/** object_rename(object, from, to): replaces a field that has the new name. */
 function rename([object, from, to]: readonly Datum[], run: Run): Outcome {
   if (!isDatumObject(object)) return mismatch("an object", object);
   if (typeof from !== "string") return mismatch("text for the key", from);
@@ -179,7 +179,7 @@ function rename([object, from, to]: readonly Datum[], run: Run): Outcome {
   return copy;
 }
 
-/** One level deep: of several fields with one name, the last stays. */
+/** Merges one level deep: of several fields with one name, the last wins. */
 function concat(args: readonly Datum[], run: Run): Outcome {
   const all: MutableDatumObject = {};
   let count = 0;
@@ -191,7 +191,7 @@ function concat(args: readonly Datum[], run: Run): Outcome {
   return all;
 }
 
-/** Each field as an object of its own. */
+/** Returns each field as an object of its own. */
 function content(args: readonly Datum[], run: Run): Outcome {
   const fields: DatumObject[] = [];
   for (const object of args) {
@@ -214,7 +214,7 @@ function copyOf(object: DatumObject, run: Run, without?: string): MutableDatumOb
   return copy;
 }
 
-/** Says how many fields there were. */
+/** Copies fields; returns how many the object has. */
 function copyInto(
   copy: MutableDatumObject,
   object: DatumObject,

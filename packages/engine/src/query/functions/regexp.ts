@@ -1,6 +1,6 @@
 /**
- * regexp_like: whether a regular expression is found in a text. regexp_replace: the text with other
- * text where it is found.
+ * Regular expression functions: regexp_like tests whether a pattern matches in a text,
+ * regexp_replace replaces all matches.
  */
 
 import type { Pattern } from "../../platform.ts";
@@ -22,7 +22,7 @@ const NO_TEXT = new Failure("expected a text, a pattern and flags as strings");
 const BAD_FLAGS = new Failure("expected flags out of i, c, m, s and x");
 const FLAGS_LENGTH_MAX = 16;
 
-/** Of a pattern with its blanks and comments. */
+/** Maximum length of a pattern with its blanks and comments. */
 const EXTENDED_LENGTH_MAX: number = 4 * PATTERN_LENGTH_MAX;
 
 export const REGEXP_FUNCTIONS: readonly FunctionSpec[] = [
@@ -44,13 +44,13 @@ function patternOf(source: Datum, flags: Datum, run: Run): Pattern | Failure {
   return makePattern(known.isExtended ? withoutBlanks(source) : source, known.flags, run);
 }
 
-/** Rough bytes of one piece of a text that is put together. */
+/** Approximate bytes of one piece of the result. */
 const PIECE_BYTES = 16;
 
-/** What is counted at once. */
+/** Memory is charged in portions of this size. */
 const KEPT_BYTES = 64 * 1024;
 
-/** regexp_replace(text, pattern, replacement[, flags]): every match, from left to right. */
+/** regexp_replace(text, pattern, replacement[, flags]): replaces every match, left to right. */
 function regexpReplace([text, source, by, flags = ""]: readonly Datum[], run: Run): Outcome {
   if (typeof text !== "string" || typeof by !== "string") return NO_TEXT;
   const pattern = patternOf(source, flags, run);
@@ -62,7 +62,7 @@ function regexpReplace([text, source, by, flags = ""]: readonly Datum[], run: Ru
   let start = 0;
   let kept = 0;
   const failure = eachMatch(pattern, text, run, (match) => {
-    // The answer is known already: nothing more is kept.
+    // The result is too long already: keep nothing more.
     if (length > TEXT_LENGTH_MAX) return;
     kept += PIECE_BYTES * (replacement.length + 1);
     spendEach(4 * replacement.length);
@@ -85,7 +85,7 @@ function regexpReplace([text, source, by, flags = ""]: readonly Datum[], run: Ru
   return pieces.join("");
 }
 
-/** Text, and numbers of groups: `$1` to `$9`, `$0` for all; `$$` is a `$`, as is one before all else. */
+/** Parses text and groups: `$1` to `$9`, `$0` for the match; `$$` or a lone `$` is a `$`. */
 function readReplacement(by: string): (string | number)[] {
   const parts: (string | number)[] = [];
   for (const part of by.match(/\$[0-9$]|[^$]+|\$/g) ?? []) {
@@ -97,13 +97,13 @@ function readReplacement(by: string): (string | number)[] {
 }
 
 interface PatternFlags {
-  /** As Platform.pattern takes them. */
+  /** Flags for Platform.pattern. */
   readonly flags: string;
-  /** x: blanks and comments are there for the reader only. */
+  /** Flag x: blanks and comments in the pattern are ignored. */
   readonly isExtended: boolean;
 }
 
-/** Of `i` and `c` the later one counts. */
+/** Parses flags; of `i` and `c` the later one applies. */
 function readFlags(text: string): PatternFlags | undefined {
   if (!/^[icmsx]*$/.test(text)) return undefined;
   const isCaseBlind = text.lastIndexOf("i") > text.lastIndexOf("c");
@@ -115,10 +115,10 @@ function readFlags(text: string): PatternFlags | undefined {
   return { flags: flags.join(""), isExtended: text.includes("x") };
 }
 
-/** What an x leaves as it is (a quotation, an escape), then what it leaves out. */
+/** Parts that flag x keeps (quotations, escapes), then parts that it removes. */
 const EXTENDED_PART = /\\Q[^]*?(?:\\E|$)|\\[^]|#[^\n]*|\s+/g;
 
-/** Blanks and comments count nowhere, not even in a class; escaped blanks do. */
+/** Removes blanks and comments, also inside a class; escaped blanks stay. */
 function withoutBlanks(source: string): string {
   return source.replace(EXTENDED_PART, (part) => (part.startsWith("\\") ? part : ""));
 }

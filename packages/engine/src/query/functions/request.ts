@@ -1,5 +1,6 @@
 /**
- * What a statement may know about itself, and ids that it makes.
+ * Request functions: request_info returns app, id and start time of the statement; uuid generates
+ * an id.
  */
 
 import { uuidOf } from "../uuid.ts";

@@ -1,5 +1,5 @@
 /**
- * The table of functions: every name that a statement may call and is no aggregate.
+ * Function table: all functions that a statement can call, by name, except aggregates.
  */
 
 import { assert } from "@bigpeer/protocol";
@@ -29,13 +29,13 @@ const PUBLIC_FUNCTIONS: readonly FunctionSpec[] = [
   ...TYPE_FUNCTIONS,
 ];
 
-/** By name, in lower case. */
+/** All functions by name, in lower case. */
 export const FUNCTIONS: ReadonlyMap<string, FunctionSpec> = tableOf([
   ...PUBLIC_FUNCTIONS,
   ...FILTER_FUNCTIONS,
 ]);
 
-/** Those that users may know of. */
+/** Names of the documented functions, for lists and suggestions. */
 export const FUNCTION_NAMES: readonly string[] = PUBLIC_FUNCTIONS.map(({ name }) => name);
 
 function tableOf(functions: readonly FunctionSpec[]): Map<string, FunctionSpec> {
@@ -47,7 +47,7 @@ function tableOf(functions: readonly FunctionSpec[]): Map<string, FunctionSpec> 
   return table;
 }
 
-/** The function of a name in lower case. */
+/** Finds a function by its name in lower case. */
 export function findFunction(name: string): FunctionSpec | undefined {
   return FUNCTIONS.get(name);
 }

@@ -1,6 +1,6 @@
 /**
- * Text functions. Positions and lengths count characters from 0; `length` and `byte_length` count
- * bytes of UTF-8.
+ * Text functions of the query language. Positions and lengths count characters, positions from 0;
+ * `length` and `byte_length` count bytes of UTF-8.
  */
 
 import type { Run } from "../frame/frame.ts";
@@ -23,7 +23,7 @@ import { ANY_NUMBER, type FunctionSpec, inTurn } from "./function.ts";
 import { chargeCopy, chargeGrowth, countWork } from "./growth.ts";
 import { trimText } from "./trim.ts";
 
-/** Rough bytes of a short text of its own. */
+/** Approximate bytes of a short string. */
 const PIECE_BYTES = 32;
 
 const PART_CHECKS = inTurn(notText, notInteger, notCount);
@@ -90,7 +90,7 @@ function onText(name: string, apply: (text: string) => Outcome): FunctionSpec {
 
 type ApplyToTexts = (texts: readonly string[], run: Run) => Outcome;
 
-/** A function whose arguments all are text; the first that is none decides. */
+/** A function of texts only; the first wrong argument determines the result. */
 function onTexts(name: string, arity: FunctionSpec["arity"], apply: ApplyToTexts): FunctionSpec {
   return {
     name,
@@ -101,7 +101,7 @@ function onTexts(name: string, arity: FunctionSpec["arity"], apply: ApplyToTexts
   };
 }
 
-/** A function of two texts. MISSING decides before null, and that before another type. */
+/** A function of two texts. MISSING takes precedence over null, and null over a wrong type. */
 function onBothTexts(name: string, apply: ApplyToTexts): FunctionSpec {
   return {
     name,
@@ -121,7 +121,7 @@ function padsText(name: string, side: Side): FunctionSpec {
   };
 }
 
-/** contains(text, part, …): what stands behind the first two is not looked at. */
+/** contains(text, part, …): ignores further arguments. */
 function contains([text, part]: readonly Datum[]): Outcome {
   if (text === MISSING || part === MISSING) return MISSING;
   if (text === null || part === null) return null;
@@ -129,7 +129,7 @@ function contains([text, part]: readonly Datum[]): Outcome {
   return typeof part === "string" ? findText(text, part) >= 0 : mismatch("text", part);
 }
 
-/** Text of other letters is gone through one by one. A few letters become three. */
+/** Changes the case. Text outside ASCII takes longer, and some letters become three. */
 function inCase(text: string, change: (text: string) => string): string {
   if (text.length > LARGE_LENGTH) {
     spendEach(text.length);
@@ -140,7 +140,7 @@ function inCase(text: string, change: (text: string) => string): string {
 
 const LARGE_LENGTH = 32 * 1024;
 
-/** In empty text there is no position, not even for empty text. */
+/** Position in characters. Empty text has no positions, not even of empty text. */
 function positionOf(text: string, part: string): number {
   if (text === "") return -1;
   const offset = findText(text, part);
@@ -157,8 +157,8 @@ function join(texts: readonly string[], separator: string, run: Run): Outcome {
 }
 
 /**
- * joinstr(separator, x, …): each as CAST makes it text, an array as the text of its elements. The first
- * argument or element that is null, MISSING or fails is the result.
+ * joinstr(separator, x, …): joins arguments cast to text; an array becomes the text of its
+ * elements. The first argument or element that is null, MISSING or fails is the result.
  */
 function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome {
   if (separator === null || separator === MISSING) return separator;
@@ -174,7 +174,7 @@ function joinStrings([separator, ...parts]: readonly Datum[], run: Run): Outcome
   return join(texts, separator, run);
 }
 
-/** An array may stand in another many times, so that the text may be far longer than what is held. */
+/** Joins an array. Nested arrays may be shared, so the text can exceed the memory of the input. */
 function joinElements(separator: string, elements: readonly PresentDatum[], run: Run): Outcome {
   run.budget.step();
   chargeCopy(run, elements.length * PIECE_BYTES);
@@ -182,7 +182,7 @@ function joinElements(separator: string, elements: readonly PresentDatum[], run:
   return joinStrings([separator, ...elements], run);
 }
 
-/** Empty text has no pieces. An empty separator stands between any two characters. */
+/** Empty text gives no pieces. An empty separator splits into characters. */
 function split(text: string, separator: string, run: Run): Outcome {
   if (text === "") return [];
   const pieces = new Pieces(run);
@@ -200,7 +200,7 @@ function split(text: string, separator: string, run: Run): Outcome {
   return pieces.all;
 }
 
-/** Pieces of a text, counted while they are made: there may be as many of them as characters. */
+/** Pieces of a text, charged while they are made: there may be one for each character. */
 class Pieces {
   readonly all: string[] = [];
   readonly #run: Run;
@@ -219,7 +219,7 @@ class Pieces {
 
 const PIECES_PER_STEP = 4;
 
-/** A negative start counts from the end; where there is no character at the start, the result is null. */
+/** A negative start counts from the end. If the start is outside the text, the result is null. */
 function substring([text, from = 0, size]: readonly Datum[]): Outcome {
   if (typeof text !== "string") return mismatch("text", text);
   const given = readInteger(from);
@@ -242,7 +242,7 @@ function repeat([text, times]: readonly Datum[], run: Run): Outcome {
   return repeated(text, text === "" ? 0 : count, run);
 }
 
-/** replace(text, old, new[, count]): from the left, at most so often. Nothing is found by no text. */
+/** replace(text, old, new[, count]): from the left, `count` times. Empty text is never found. */
 function replace([text, old, by, times]: readonly Datum[], run: Run): Outcome {
   const wrong = findNotText([text, old, by]);
   if (wrong !== undefined) return wrong;
@@ -262,7 +262,7 @@ function replace([text, old, by, times]: readonly Datum[], run: Run): Outcome {
   return join(pieces.all, by as string, run);
 }
 
-/** Only the first character of the padding is used, a blank if there is none. Nothing is cut. */
+/** Pads with the first character of the padding, by default a blank. Never cuts text. */
 function pad([text, width, padding = " "]: readonly Datum[], run: Run, side: Side): Outcome {
   if (typeof text !== "string") return mismatch("text", text);
   const wanted = readCount(width);

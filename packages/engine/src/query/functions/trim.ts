@@ -1,5 +1,5 @@
 /**
- * Trimming: characters of a set taken off the ends of a text.
+ * Trim: removes characters of a set from the ends of a text.
  */
 
 import { PORTION, spendEach } from "../value/effort.ts";
@@ -8,7 +8,7 @@ import { WHITE_SPACE } from "../value/white-space.ts";
 
 export type TrimSide = "start" | "end" | "both";
 
-/** Without a set, white space goes. */
+/** Trims text; the default set is white space. */
 export function trimText(text: string, set: string | undefined, side: TrimSide): string {
   const unwanted = set === undefined ? WHITE_SPACE : codesOf(set);
   const start = side === "end" ? 0 : skipForward(text, unwanted);
@@ -16,7 +16,7 @@ export function trimText(text: string, set: string | undefined, side: TrimSide):
   return text.slice(start, end);
 }
 
-/** The characters of a text, each once. */
+/** Set of the characters of a text. */
 function codesOf(text: string): Set<number> {
   const codes = new Set<number>();
   for (let offset = 0; offset < text.length; ) {
@@ -47,7 +47,7 @@ function skipBackward(text: string, unwanted: ReadonlySet<number>, start: number
   return start + left;
 }
 
-/** The offset so many units on; what was passed is counted a portion at a time. */
+/** Moves an offset; charges the work a portion at a time. */
 function counted(offset: number, units: number): number {
   const next = offset + units;
   if (Math.floor(next / PORTION) !== Math.floor(offset / PORTION)) spendEach(PORTION);

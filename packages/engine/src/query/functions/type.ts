@@ -1,5 +1,5 @@
 /**
- * Functions that tell the type of a value, test for it, or change it.
+ * Type functions: return the type of a value, test for it, or cast it.
  */
 
 import { castDatum, castTypeOf } from "../value/cast.ts";
@@ -39,7 +39,7 @@ export const TYPE_FUNCTIONS: readonly FunctionSpec[] = [
   },
 ];
 
-/** A type that is no text fails whatever is to be cast. */
+/** CAST with a null or MISSING argument, or a type that is not text, which always fails. */
 function castWithout(datum: Datum, name: Datum): Outcome {
   if (name !== MISSING && name !== null && typeof name !== "string") {
     return mismatch("the name of a type", name);
@@ -51,7 +51,7 @@ function test(name: string, holds: (datum: Datum) => boolean): FunctionSpec {
   return { name, arity: [1, 1], nulls: "pass", apply: ([datum]) => holds(datum) };
 }
 
-/** As JSON has types: one of numbers, none for what is missing. */
+/** Type in JSON: integers and floats are numbers, MISSING is null. */
 function jsonTypeOf(datum: Datum): string {
   const type = typeOf(datum);
   if (type === "integer" || type === "float") return "number";
