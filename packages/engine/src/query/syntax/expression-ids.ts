@@ -1,8 +1,8 @@
 /**
- * Expression ids: equal numbers for expressions that mean the same, wherever they stand.
+ * Expression ids: value numbering that gives equal expressions equal numbers.
  *
- * A node is known by its own fields and the numbers of its children, so that each is looked at once,
- * however many others it is compared with.
+ * The shape of a node is its own fields and the numbers of its children. So each node is visited
+ * once, however many others it is compared with.
  */
 
 import { Float } from "../value/datum.ts";
@@ -10,11 +10,11 @@ import type { Expression, SlotNode, SubqueryNode } from "./tree.ts";
 
 export class ExpressionIds {
   readonly #ids = new Map<string, number>();
-  /** Of nodes that were looked at. */
+  /** Numbers of visited nodes. */
   readonly #known = new Map<object, number>();
 
   idOf(node: Expression): number {
-    // What is small costs less to look at than to remember.
+    // Small nodes cost less to visit than to remember.
     if (node.kind === "slot") return this.#number(slotShape(node));
     if (node.kind === "field" && node.of.kind === "slot") return this.#number(this.#shapeOf(node));
     return this.#idOf(node);
@@ -53,7 +53,7 @@ export class ExpressionIds {
     }
   }
 
-  /** Nodes of other kinds, and what they are made of. */
+  /** Shape of nodes of other kinds, and of their parts. */
   #shapeOfAny(part: object): string {
     if (part instanceof Float) return `float ${wordOf(part.value)}`;
     if (Array.isArray(part)) return `[${part.map((each) => this.#wordOf(each)).join()}`;
@@ -76,12 +76,12 @@ function slotShape({ slot, holds, name }: SlotNode): string {
   return holds === "variable" ? `variable ${name}` : `${holds} ${slot}`;
 }
 
-/** JSON has no infinities and no large integers. */
+/** Text of a value. Not JSON, which has no infinities and no large integers. */
 function wordOf(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : `${typeof value} ${String(value)}`;
 }
 
-/** What its names stand for, where that is something around it; a variable is known by its name. */
+/** Slots that a subquery reads from the outer row; a variable is identified by its name. */
 function readsOf({ bound }: SubqueryNode): string {
   const imports = bound?.imports ?? [];
   return imports.map(({ holds, outer }) => (holds === "variable" ? holds : outer)).join();

@@ -1,7 +1,7 @@
 /**
- * Habit hints: what to write here instead of a construct of another query language.
+ * Habit hints: suggest the right syntax for constructs of SQL and other query languages.
  *
- * Only a fault looks them up, so a valid text never meets them: every word of them may be a name.
+ * Only errors look them up, so they never affect a valid text: each of these words may be a name.
  */
 
 import { cutName } from "../unknown-name.ts";
@@ -9,10 +9,10 @@ import { TYPE_WORDS } from "./keywords.ts";
 import type { Token } from "./lexer.ts";
 import { printPath } from "./print.ts";
 
-/** Of a filter that is a whole statement. */
+/** Hint for a filter that is a whole statement. */
 export const FILTER_HINT = "a filter is only the condition, such as color == 'blue'";
 
-/** Of columns with the values of a row. */
+/** Hint for an INSERT with columns and values. */
 export const COLUMNS_HINT =
   "a document is one object: INSERT INTO collection DOCUMENTS ({'name': 'Ada', 'age': 36}), or (:document)";
 
@@ -21,7 +21,7 @@ const DELETE = "write DELETE FROM collection";
 const ATOMIC =
   "each statement is atomic by itself; several changes are atomic in one request of /store/write, or in store.transaction of the SDK";
 
-/** Words that other languages begin a statement with. */
+/** Words that begin a statement in other languages. */
 const STARTS: ReadonlyMap<string, string> = new Map([
   ["UPSERT", UPSERT],
   ["REPLACE", UPSERT],
@@ -39,7 +39,7 @@ const DROP = `${FIRST_DOCUMENT}; DELETE FROM collection removes its documents`;
 const ALTER = "a collection has no columns: any document may have any field";
 const CONFLICT = "write ON ID CONFLICT, then DO UPDATE, DO MERGE, DO NOTHING or FAIL";
 
-/** Two words in a row, of which the second is the fault. */
+/** Pairs of words; the error is at the second one. */
 const PAIRS: ReadonlyMap<string, string> = new Map([
   ["CREATE TABLE", CREATE],
   ["CREATE COLLECTION", CREATE],
@@ -51,7 +51,7 @@ const PAIRS: ReadonlyMap<string, string> = new Map([
   ["ON DUPLICATE", CONFLICT],
 ]);
 
-/** The hint at a token where something else was wanted; undefined when no habit is known there. */
+/** Hint at an unexpected token; undefined if no habit is known there. */
 export function habitHint(
   { type, word }: Token,
   previous: Token | undefined,
@@ -64,8 +64,8 @@ export function habitHint(
 }
 
 /**
- * Of types that are declared without COLLECTION, by the tokens from the parenthesis on:
- * `COLLECTION tasks (n COUNTER)`.
+ * Hint for types declared without COLLECTION, from the tokens at the parenthesis on: `COLLECTION
+ * tasks (n COUNTER)`.
  */
 export function typesHint(collection: string, ahead: readonly Token[]): string | undefined {
   const [, field, type, next] = ahead;
@@ -75,7 +75,7 @@ export function typesHint(collection: string, ahead: readonly Token[]): string |
   return `COLLECTION ${nameOf([collection])} (${nameOf([field.text])} ${type.word}${rest})`;
 }
 
-/** Of SET with an operation of a counter, or with `+=`. */
+/** Hint for SET with an operation of a counter, or with `+=`. */
 export function setHint(path: readonly string[], { type, word }: Token): string | undefined {
   const name = nameOf(path);
   const apply = `APPLY ${name} INCREMENT BY 1`;
@@ -85,13 +85,13 @@ export function setHint(path: readonly string[], { type, word }: Token): string 
   return word === "PN_INCREMENT" ? `write APPLY ${name} PN_INCREMENT BY 1` : undefined;
 }
 
-/** Of `LIMIT start, count`. */
+/** Hint for `LIMIT start, count`. */
 export function limitHint(start: unknown, { type, number }: Token): string {
   const isKnown = typeof start === "number" && type === "number" && typeof number === "number";
   return isKnown ? `write LIMIT ${number} OFFSET ${start}` : "write LIMIT count OFFSET start";
 }
 
-/** A path has at most as many names as a document has levels; a long one would be all that is read. */
+/** Text of a path. A long path would fill the whole message, so it becomes `field`. */
 function nameOf(path: readonly string[]): string {
   return path.length > 4 ? "field" : printPath(path.map(cutName));
 }

@@ -1,9 +1,10 @@
 /**
- * Words with a meaning. None is reserved outright: a word is a keyword where the grammar looks for
- * it, and most may name a field as they stand. These sets say where that would be ambiguous.
+ * Keywords of the query language. None is reserved outright: a word is a keyword where the grammar
+ * expects it, and most can name a field. These sets list the words for which that would be
+ * ambiguous.
  */
 
-/** Between or after operands. Never a name unless quoted. */
+/** Words between or after operands. Never a name unless quoted. */
 export const OPERATOR_WORDS: ReadonlySet<string> = new Set([
   "AND",
   "AS",
@@ -20,7 +21,7 @@ export const OPERATOR_WORDS: ReadonlySet<string> = new Set([
   "WHEN",
 ]);
 
-/** Begin or end a part of a statement. A name where what follows shows that nothing begins here. */
+/** Words that begin or end a clause. A name if the next token shows that no clause begins here. */
 export const CLAUSE_WORDS: ReadonlySet<string> = new Set([
   "END",
   "FROM",
@@ -35,7 +36,7 @@ export const CLAUSE_WORDS: ReadonlySet<string> = new Set([
   "WHERE",
 ]);
 
-/** May stand after an expression or a collection, hence are no alias without AS. */
+/** Words that can follow an expression or a collection, so they are no alias without AS. */
 const FOLLOWING_WORDS = [
   "APPLY",
   "ASC",
@@ -74,7 +75,7 @@ export const NO_ALIAS: ReadonlySet<string> = new Set([
   ...FOLLOWING_WORDS,
 ]);
 
-/** Printed names that are one of these are quoted, so that no place has to be looked at twice. */
+/** The printer quotes names that are one of these, wherever they stand. */
 export const QUOTED_WORDS: ReadonlySet<string> = new Set([
   ...NO_ALIAS,
   "ALL",
@@ -103,7 +104,7 @@ export const QUOTED_WORDS: ReadonlySet<string> = new Set([
   "VALUE",
 ]);
 
-/** What a statement may begin with. */
+/** Words that begin a statement. */
 export const STATEMENT_WORDS: readonly string[] = [
   "SELECT",
   "INSERT",

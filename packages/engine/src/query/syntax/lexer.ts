@@ -1,8 +1,8 @@
 /**
- * Lexer: the text of a statement or a filter as tokens, one at a time.
+ * Lexer: splits the text of a statement or a filter into tokens, one at a time.
  *
- * A token that cannot be read (a string without an end) is a token too, with the fault in it: the
- * parser throws it only when it gets there, so that the first fault of a text is the one reported.
+ * An unreadable token (an unterminated string) is a token with the error in it. The parser throws
+ * that error only when it reaches the token, so the first error of a text is the one reported.
  */
 
 import { type Fault, syntaxFault } from "../fault.ts";
@@ -24,12 +24,12 @@ export type TokenType =
 
 export interface Token {
   readonly type: TokenType;
-  /** Offsets of the first character and of the first one behind. */
+  /** Offsets of the first character and of the first one after the token. */
   readonly at: number;
   readonly end: number;
   /** A word in upper case, for keywords; empty for everything else. */
   readonly word: string;
-  /** A word or quoted name as written, or what a string holds. */
+  /** A word as written, or the content of a quoted name or a string. */
   readonly text: string;
   readonly number: number | bigint | Float;
   readonly fault: Fault | undefined;
@@ -39,7 +39,7 @@ const LETTER = 1;
 const DIGIT = 2;
 const BLANK = 4;
 
-/** What each ASCII character may be part of. */
+/** Class of each ASCII character. */
 const CLASSES = new Uint8Array(128);
 for (let code = 0; code < CLASSES.length; code++) {
   const character = String.fromCharCode(code);
@@ -63,7 +63,7 @@ const GREATER = 0x3e;
 export class Lexer {
   readonly #text: string;
   #at = 0;
-  /** The text of each directive comment that was passed. */
+  /** Text of each directive comment so far. */
   readonly directives: string[] = [];
 
   constructor(text: string) {
@@ -85,7 +85,7 @@ export class Lexer {
     return this.#symbol(at);
   }
 
-  /** Blanks and comments. Returns the token of a comment without an end. */
+  /** Skips blanks and comments. Returns an invalid token for an unterminated comment. */
   #skipBlanks(): Token | undefined {
     const text = this.#text;
     for (;;) {
@@ -157,7 +157,7 @@ export class Lexer {
     let end = from;
     for (;;) {
       const code = text.charCodeAt(end);
-      // Beyond the end the code is NaN, which is in no class.
+      // Past the end the code is NaN, which is in no class.
       if (!(code < 128) || ((CLASSES[code] ?? 0) & (LETTER | DIGIT)) === 0) return end;
       end++;
     }
@@ -201,7 +201,7 @@ export class Lexer {
     return this.#invalid(at, syntaxFault("hexadecimal digits after 0x", this.#found(end), end));
   }
 
-  /** `1AND` is two tokens as everywhere, but `1st` is nothing that anybody meant. */
+  /** Makes a number token. `1AND` is two tokens, but `1st` is an error. */
   #numberToken(at: number, end: number, number: Token["number"]): Token {
     const wordEnd = this.#wordEnd(end);
     if (wordEnd > end && !NO_ALIAS.has(this.#text.slice(end, wordEnd).toUpperCase())) {
@@ -213,7 +213,7 @@ export class Lexer {
     return { type: "number", at, end, word: "", text: "", number, fault: undefined };
   }
 
-  /** A string whose quote stands at `open`; `at` is before it when a prefix is. */
+  /** Reads a string whose quote is at `open`; `at` is the start of its prefix, if any. */
   #string(at: number, open: number): Token {
     const source = this.#text;
     const quote = source.charCodeAt(open);
@@ -246,7 +246,7 @@ export class Lexer {
     return { type: "string", at, end, word: "", text, number: 0, fault: undefined };
   }
 
-  /** A name in backticks; two of them stand for one. */
+  /** Reads a name in backticks; two backticks stand for one. */
   #quoted(at: number): Token {
     const source = this.#text;
     let end = at + 1;
@@ -262,7 +262,7 @@ export class Lexer {
       end++;
     }
     this.#at = end;
-    // At once: a name that grows by a character at a time takes ten times as long.
+    // One slice: appending one character at a time takes ten times as long.
     const written = source.slice(at + 1, end - 1);
     const text = isDoubled ? written.replaceAll("``", "`") : written;
     return { type: "quoted", at, end, word: "", text, number: 0, fault: undefined };
@@ -315,7 +315,7 @@ export class Lexer {
     return { type, at, end, word: "", text: "", number: 0, fault: undefined };
   }
 
-  /** Without a fault of its own: a character that begins nothing. */
+  /** Makes an invalid token; without a fault it is a character that begins no token. */
   #invalid(at: number, fault: Fault | undefined): Token {
     const end = Math.min(
       this.#text.length,
@@ -340,7 +340,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   f: "\f",
 };
 
-/** What the escape at this backslash stands for; an unknown one for its own character. */
+/** Character of the escape at a backslash; an unknown escape is the character itself. */
 function readEscape(source: string, at: number): string | undefined {
   const letter = source[at + 1] ?? "";
   if (letter !== "u") return ESCAPES[letter] ?? letter;
@@ -366,7 +366,7 @@ function hexDigit(code: number): number {
 
 const SHORT_LENGTH = 24;
 
-/** The beginning of a text from outside, for a message. */
+/** The beginning of a user's text, for a message. */
 export function shorten(text: string): string {
   const line = text.split("\n", 1)[0] ?? "";
   const isWhole = line.length === text.length && text.length <= SHORT_LENGTH;

@@ -1,16 +1,16 @@
 /**
- * Number literals: digits as the number they stand for.
+ * Number literals: parse decimal and hexadecimal digits.
  *
- * Integers are exact from -2^63 to 2^64-1. One beyond that range is a float, and so is everything
+ * Integers are exact from -2^63 to 2^64-1. A number beyond that range is a float, and so is one
  * with a point or an exponent.
  */
 
 import { INTEGER_MAX, INTEGER_MIN, normalInteger } from "@bigpeer/protocol";
 import { Float, toFloat } from "../value/datum.ts";
 
-/** Any number with fewer digits is safe as a JS number. */
+/** Any integer of so many digits is safe as a JS number. */
 const SAFE_DIGITS = 15;
-/** The digits of 2^64: what has more is beyond the range, and need not be made exact to know it. */
+/** Digits of 2^64: a number with more is out of range without an exact conversion. */
 const INTEGER_DIGITS_MAX = 20;
 
 export function decimalValue(digits: string, isFloat: boolean): number | bigint | Float {
@@ -21,20 +21,20 @@ export function decimalValue(digits: string, isFloat: boolean): number | bigint 
   return integerValue(BigInt(significant || "0"));
 }
 
-/** With the prefix `0x`. */
+/** Parses hexadecimal digits with the prefix `0x`. */
 export function hexValue(digits: string): number | bigint | Float {
   const significant = digits.slice(2).replace(/^0+/, "");
   if (significant.length > INTEGER_DIGITS_MAX) return toFloat(hexFloat(significant));
   return integerValue(BigInt(`0x${significant || "0"}`));
 }
 
-/** Only the first digits count; the rest says how large it is. */
+/** Uses the first digits; the others only add to the exponent. */
 function hexFloat(digits: string): number {
   const head = Number(`0x${digits.slice(0, INTEGER_DIGITS_MAX)}`);
   return head * 16 ** (digits.length - INTEGER_DIGITS_MAX);
 }
 
-/** The number with a minus before it. There is no integer -0. */
+/** Negates a number. There is no integer -0. */
 export function negative(number: number | bigint | Float): number | bigint | Float {
   if (number instanceof Float) return toFloat(-number.value);
   if (typeof number === "bigint") return integerValue(-number);

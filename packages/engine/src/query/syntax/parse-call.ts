@@ -1,9 +1,9 @@
 /**
- * Parser of calls, among them the forms with words inside, which become plain calls:
+ * Parser of function calls. Special forms with keywords become plain calls:
  *
- * - `TRIM([BOTH] s FROM x)` is `trim(x, s)`; LEADING makes `ltrim`, TRAILING `rtrim`; without a
- *   set of characters only x is left;
- * - `SUBSTRING(x FROM a FOR b)` is `substring(x, a, b)`, with a comma for either word;
+ * - `TRIM([BOTH] s FROM x)` is `trim(x, s)`, with LEADING `ltrim`, with TRAILING `rtrim`. Without a
+ *   set of characters, x is the only argument.
+ * - `SUBSTRING(x FROM a FOR b)` is `substring(x, a, b)`. A comma can replace either word.
  * - `POSITION(a IN b)` is `position(a, b)`.
  *
  * `CAST(x AS t)` has a node of its own, because its type is a word; `cast(x, 't')` is a call.
@@ -16,7 +16,7 @@ import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { CallNode, Expression } from "./tree.ts";
 
-/** From the name of the function on; a parenthesis follows it. */
+/** Parses a call. The cursor is at the name; a parenthesis follows it. */
 export function parseCall(cursor: TokenCursor, parse: ParseExpression): Expression {
   const { at, text, word } = cursor.advance();
   cursor.expect("(");
@@ -30,7 +30,7 @@ export function parseCall(cursor: TokenCursor, parse: ParseExpression): Expressi
   return call;
 }
 
-/** Only a name, then its arguments: what EXECUTE FUNCTION takes. */
+/** Parses a name and plain arguments, for EXECUTE FUNCTION. */
 export function parsePlainCall(cursor: TokenCursor, parse: ParseExpression): CallNode {
   const { at } = cursor.token;
   const name = cursor.expectName("the name of a function");
@@ -51,7 +51,7 @@ const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
   ["POSITION", parsePosition],
 ]);
 
-/** Undefined when the name or what follows is not that of a special form. */
+/** Parses a special form; undefined if this is a plain call. */
 function parseForm(
   cursor: TokenCursor,
   word: string,
@@ -90,7 +90,7 @@ function parseTrim(cursor: TokenCursor, at: number, parse: ParseExpression): Exp
   return parseRest(cursor, { name, at, args: [first] }, parse);
 }
 
-/** Whether the next token is an argument by itself: then it is a field of that name. */
+/** Whether the word is a whole argument or a path: then it is the name of a field. */
 function isArgumentEnd(cursor: TokenCursor): boolean {
   const { type } = cursor.peek();
   return type === ")" || type === "," || type === ".";
@@ -107,7 +107,7 @@ function parseSubstring(cursor: TokenCursor, at: number, parse: ParseExpression)
 }
 
 function parsePosition(cursor: TokenCursor, at: number, parse: ParseExpression): Expression {
-  // The IN between the two belongs to the form.
+  // The IN between the arguments belongs to the form.
   const first = parse(cursor, PRECEDENCE.comparison);
   if (cursor.acceptWord("IN")) {
     return { kind: "call", name: "position", at, args: [first, parse(cursor)] };
@@ -117,7 +117,7 @@ function parsePosition(cursor: TokenCursor, at: number, parse: ParseExpression):
 
 type Head = Pick<CallNode, "name" | "at" | "args">;
 
-/** The arguments behind the first ones. */
+/** Parses the remaining arguments. */
 function parseRest(cursor: TokenCursor, head: Head, parse: ParseExpression): Expression {
   const args = [...head.args];
   while (cursor.acceptComma()) args.push(parse(cursor));
@@ -144,7 +144,7 @@ function parsePlain(
   return isDistinct ? { kind, at, name: lower, args, isDistinct } : { kind, at, name: lower, args };
 }
 
-/** DISTINCT, or ALL, which says nothing. Before the end of the argument both are names. */
+/** Accepts DISTINCT, or ALL, which has no effect. At the end of an argument both are names. */
 function acceptQuantity(cursor: TokenCursor): boolean {
   const { word } = cursor.token;
   if ((word !== "DISTINCT" && word !== "ALL") || isArgumentEnd(cursor)) return false;
@@ -152,7 +152,7 @@ function acceptQuantity(cursor: TokenCursor): boolean {
   return word === "DISTINCT";
 }
 
-/** `name => value` too; the name is for the reader. */
+/** Parses an argument, also `name => value`; the name has no effect. */
 function parseArgument(cursor: TokenCursor, parse: ParseExpression): Expression {
   const { type } = cursor.token;
   if ((type === "word" || type === "quoted") && cursor.peek().type === "=>") {

@@ -1,5 +1,5 @@
 /**
- * Parser of the names of collections, with what may stand beside them: types, an alias, USE.
+ * Parser of collection names with their type declarations, alias and USE clause.
  */
 
 import { type MutableObject, setField, type TypeMark, type Types } from "@bigpeer/protocol";
@@ -11,7 +11,7 @@ import { parseQueryTerm } from "./parse-subquery.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { CollectionRef, Expression, FromTerm, SourceTerm, Use } from "./tree.ts";
 
-/** `collection [[AS] alias] [USE …]`. */
+/** Parses `collection [[AS] alias] [USE …]`. */
 export function parseTerm(cursor: TokenCursor): FromTerm {
   const collection = parseCollection(cursor);
   if (cursor.token.type === "(") refuseTypes(cursor, collection);
@@ -20,13 +20,13 @@ export function parseTerm(cursor: TokenCursor): FromTerm {
   return { collection, ...(alias !== undefined && { alias }), ...(use && { use }) };
 }
 
-/** Types behind a name without COLLECTION; any other parenthesis is left to whoever expects more. */
+/** Rejects types after a name without COLLECTION; the caller handles any other parenthesis. */
 function refuseTypes(cursor: TokenCursor, { name }: CollectionRef): void {
   const hint = typesHint(name, cursor.ahead(4));
   if (hint !== undefined) throw cursor.hintedFault("an alias", `write ${hint}`);
 }
 
-/** A term of SELECT, which may also be a query. */
+/** Parses a FROM term of SELECT: a collection or a subquery. */
 export function parseSource(cursor: TokenCursor): SourceTerm {
   return cursor.token.type === "(" && cursor.peek().word === "SELECT"
     ? parseQueryTerm(cursor)
@@ -35,7 +35,7 @@ export function parseSource(cursor: TokenCursor): SourceTerm {
 
 const TYPES_START: ReadonlySet<string> = new Set(["("]);
 
-/** `[COLLECTION] [namespace:]name`, and with the keyword `(field TYPE, …)`. */
+/** Parses `[COLLECTION] [namespace:]name`, and after the keyword `(field TYPE, …)`. */
 export function parseCollection(
   cursor: TokenCursor,
   followers?: ReadonlySet<string>,
@@ -47,7 +47,7 @@ export function parseCollection(
   return { ...name, types: parseTypes(cursor) };
 }
 
-/** `[namespace:]name`. */
+/** Parses `[namespace:]name`. */
 export function parseCollectionName(
   cursor: TokenCursor,
   followers?: ReadonlySet<string>,
@@ -122,7 +122,7 @@ function parseIds(cursor: TokenCursor): Use {
   return { kind: "ids", ids };
 }
 
-/** An empty name or NULL: no index at all. */
+/** Parses the name of an index; an empty name or NULL means that no index is used. */
 function parseIndexNames(cursor: TokenCursor): readonly string[] {
   const { type, text } = cursor.token;
   if (cursor.acceptWord("NULL")) return [];

@@ -1,7 +1,8 @@
 /**
- * Parser of what is written with words and END: CASE, quantifiers, comprehensions.
+ * Parser of expressions that end with END: CASE, quantifiers (ANY, EVERY) and comprehensions
+ * (ARRAY, OBJECT).
  *
- * How an expression is parsed is given: expressions hold constructs and constructs expressions.
+ * Callers pass the expression parser, because expressions and these constructs contain each other.
  */
 
 import type { TokenCursor } from "./token-cursor.ts";
@@ -13,7 +14,7 @@ export type ParseExpression = (
   given?: Expression,
 ) => Expression;
 
-/** `CASE [subject] WHEN … THEN … [ELSE …] END`. */
+/** Parses `CASE [subject] WHEN … THEN … [ELSE …] END`. */
 export function parseCase(cursor: TokenCursor, parse: ParseExpression): Expression {
   const { at } = cursor.expectWord("CASE");
   cursor.enter();
@@ -38,12 +39,12 @@ export function parseCase(cursor: TokenCursor, parse: ParseExpression): Expressi
   };
 }
 
-/** END too: then the missing WHEN is what is wrong. */
+/** Also true at END: then the error reports the missing WHEN. */
 function isAtWhen({ token }: TokenCursor): boolean {
   return token.word === "WHEN" || token.word === "END";
 }
 
-/** `ANY|EVERY|ANY AND EVERY binding SATISFIES condition END`. */
+/** Parses `ANY|EVERY|ANY AND EVERY binding SATISFIES condition END`. */
 export function parseQuantifier(cursor: TokenCursor, parse: ParseExpression): Expression {
   const { at, word } = cursor.advance();
   const isBoth = word === "ANY" && cursor.acceptWord("AND");
@@ -58,7 +59,7 @@ export function parseQuantifier(cursor: TokenCursor, parse: ParseExpression): Ex
   return { kind: "quantifier", at, quantifier, binding, condition };
 }
 
-/** `ARRAY value FOR binding [WHEN condition] END`, or `OBJECT key : value FOR …`. */
+/** Parses `ARRAY value FOR binding [WHEN condition] END`, or `OBJECT key : value FOR …`. */
 export function parseComprehension(cursor: TokenCursor, parse: ParseExpression): Expression {
   const { at, word } = cursor.advance();
   cursor.enter();
@@ -81,7 +82,7 @@ export function parseComprehension(cursor: TokenCursor, parse: ParseExpression):
   };
 }
 
-/** `[position :] value IN|WITHIN source`. */
+/** Parses `[position :] value IN|WITHIN source`. */
 function parseBinding(cursor: TokenCursor, parse: ParseExpression): Binding {
   const first = cursor.expectName("the name of a variable");
   const isPair = cursor.accept(":");

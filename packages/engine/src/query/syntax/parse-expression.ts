@@ -1,9 +1,10 @@
 /**
- * Parser of expressions: operators by precedence, operands by their first token.
+ * Expression parser of the statement language: precedence climbing for operators, dispatch on the
+ * first token for operands.
  *
- * A parser of an operand is called when the cursor stands on its first token. Recursion is bounded
- * by the nesting that the cursor counts; chains of operators are loops, and how deep a tree they
- * make is looked at once, when the outermost expression is done.
+ * The cursor is at the first token of an operand when its parser is called. The cursor counts
+ * nesting, which bounds recursion. Chains of operators are loops; the depth of the tree they make
+ * is checked once, when the outermost expression is complete.
  */
 
 import { semanticFault } from "../fault.ts";
@@ -19,7 +20,7 @@ import type { TokenCursor } from "./token-cursor.ts";
 import type { BinaryOperator, Expression, LiteralNode, ObjectEntry } from "./tree.ts";
 import { checkDepth, joinConditions } from "./tree-shape.ts";
 
-/** A whole expression. */
+/** Parses a whole expression and checks its depth. */
 export function parseExpression(cursor: TokenCursor): Expression {
   const start = cursor.passed;
   const expression = parse(cursor);
@@ -27,7 +28,7 @@ export function parseExpression(cursor: TokenCursor): Expression {
   return expression;
 }
 
-/** Operators that bind tighter than `floor`. With `given`, the first operand was parsed before. */
+/** Parses operators that bind tighter than `floor`, after the first operand `given`, if any. */
 function parse(cursor: TokenCursor, floor: number = 0, given?: Expression): Expression {
   let left = given ?? parseOperand(cursor);
   for (;;) {
@@ -49,7 +50,7 @@ function parse(cursor: TokenCursor, floor: number = 0, given?: Expression): Expr
   return left;
 }
 
-/** 0 for a token that is no operator. */
+/** Precedence of a token; 0 if it is not an operator. */
 function precedenceOf(cursor: TokenCursor, token: Token): number {
   switch (token.type) {
     case "word":
@@ -144,7 +145,7 @@ function binaryOperator({ type, word }: Token): BinaryOperator | undefined {
   }
 }
 
-/** All operands of a chain of one of the two. */
+/** Parses all operands of a chain of AND or of OR. */
 function parseConditions(
   cursor: TokenCursor,
   first: Expression,
@@ -159,7 +160,7 @@ function parseConditions(
   return joinConditions(operands, operator);
 }
 
-/** An element behind IN. */
+/** Parses an element after IN. */
 function parseElement(cursor: TokenCursor): Expression {
   refuseSubquery(cursor);
   return parse(cursor);
@@ -194,7 +195,7 @@ function parseOperand(cursor: TokenCursor): Expression {
   }
 }
 
-/** `.name` and `[index]`, as many as there are. `.*` is left to whoever parses projections. */
+/** Parses any number of `.name` and `[index]`. Leaves `.*` to the parser of projections. */
 function parseSteps(cursor: TokenCursor, of: Expression): Expression {
   let path = of;
   for (;;) {
@@ -217,7 +218,7 @@ function parseSteps(cursor: TokenCursor, of: Expression): Expression {
   }
 }
 
-/** Behind a dot any word is a name. */
+/** Parses a field name after a dot, where any word is a name. */
 export function parseFieldName(cursor: TokenCursor): string {
   const { type } = cursor.token;
   if (type !== "word" && type !== "quoted") throw cursor.fault("the name of a field");
@@ -245,14 +246,14 @@ function parseParenthesis(cursor: TokenCursor): Expression {
   return inner;
 }
 
-/** A message of its own: what follows could otherwise only be called unexpected. */
+/** Rejects a SELECT here with its own message: the generic one would be unclear. */
 function refuseSubquery(cursor: TokenCursor): void {
   if (!isSelect(cursor)) return;
   const message = "a SELECT inside an expression stands only after IN or EXISTS, by itself";
   throw semanticFault(message, cursor.token.at);
 }
 
-/** Whether a SELECT begins here; otherwise it is a name. */
+/** Whether a SELECT begins here; otherwise the word is a name. */
 function isSelect(cursor: TokenCursor): boolean {
   if (cursor.token.word !== "SELECT") return false;
   const next = cursor.peek();
@@ -292,7 +293,7 @@ function parseObject(cursor: TokenCursor): Expression {
   return { kind: "object", at, entries };
 }
 
-/** A key is any expression; of a constant one it is known whether it will do. */
+/** Parses a key, which may be any expression. A constant key is checked here. */
 function parseKey(cursor: TokenCursor, names: Set<string>): Expression {
   const { type, at } = cursor.token;
   const key = parse(cursor);
@@ -308,7 +309,7 @@ function parseKey(cursor: TokenCursor, names: Set<string>): Expression {
   return key;
 }
 
-/** TRUE, FALSE or NULL; undefined for any other word. */
+/** Accepts TRUE, FALSE or NULL; undefined for any other word. */
 export function acceptConstant(cursor: TokenCursor): LiteralNode | undefined {
   const { word, at } = cursor.token;
   if (word !== "TRUE" && word !== "FALSE" && word !== "NULL") return undefined;
@@ -340,7 +341,7 @@ function parseWord(cursor: TokenCursor): Expression {
   }
 }
 
-/** `EXISTS (query)`; with anything else in the parentheses it would be a function. */
+/** Parses `EXISTS (query)`; anything else in the parentheses is an error. */
 function parseExists(cursor: TokenCursor): Expression {
   const { at } = cursor.advance();
   cursor.advance();
@@ -353,12 +354,12 @@ function beginsCase(next: Token): boolean {
   return startsValue(next) || next.word === "WHEN" || next.word === "END";
 }
 
-/** As below, or a sign: behind these words it begins a value rather than going on with a name. */
+/** Whether an operand or a sign follows: after these words a sign begins a value. */
 function startsValue(next: Token): boolean {
   return next.type === "-" || next.type === "+" || startsOperand(next);
 }
 
-/** Whether this can only be the beginning of an operand: no operator, no end. */
+/** Whether the token can only begin an operand: it is no operator and no end. */
 function startsOperand({ type, word }: Token): boolean {
   switch (type) {
     case "word":

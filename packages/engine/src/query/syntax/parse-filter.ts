@@ -1,19 +1,19 @@
 /**
- * Parser of filters: the language of `query` in the data API. It makes the same trees as the
- * statement language and takes all that a condition of that language is made of, but it is a
- * language of its own: a sign has one meaning, whatever else stands in the text.
+ * Filter parser: parses the `query` of the data API into the same trees as the statement language.
+ * It accepts everything that a condition of a statement can contain, but it is a separate language:
+ * each sign has one meaning in any context.
  *
- * - `&&`, `||` and `!` are AND, OR and NOT; texts are joined with `concat`.
- * - `x == null` holds for a field that is null or not there, `x != null` for one that has a value.
- *   Only the word itself is so: a parameter that is null is equal to nothing. All other comparisons
- *   are those of the statement language, as are `=` and `<>` with null: they never hold.
- * - Paths as in `a.b`, `a['x-y']`, `["x-y"].b`, `a[0]`: a string in brackets is the name of a field.
+ * - `&&`, `||` and `!` are AND, OR and NOT; `concat` joins texts.
+ * - `x == null` holds if a field is null or MISSING, `x != null` if it has a value. This holds for
+ *   the literal only: a null parameter equals nothing. All other comparisons are those of the
+ *   statement language, also `=` and `<>` with null, which never hold.
+ * - Paths are `a.b`, `a['x-y']`, `["x-y"].b`, `a[0]`: a string in brackets is the name of a field.
  *   The id of a document is `_id`; `id` is a field like any other.
  * - `:x`, `$args.x` and `$args['x']` are parameters.
- * - `contains(list, value)` means membership for an array and a part of the text for a string:
- *   which of the two is known only by the value, hence a function of its own, `filter_contains`.
- *   `regex(text, pattern)` is `regexp_like`, `beginswith` and `endswith` are `starts_with` and
- *   `ends_with`. All else is called by its name in the statement language.
+ * - `contains(list, value)` tests membership in an array, or a part of a text. The value decides
+ *   which, so it is a function of its own, `filter_contains`. `regex(text, pattern)` is
+ *   `regexp_like`, `beginswith` and `endswith` are `starts_with` and `ends_with`. All other functions
+ *   have their names in the statement language.
  */
 
 import { Fault, semanticFault, withHint } from "../fault.ts";
@@ -37,7 +37,7 @@ import type { TokenCursor } from "./token-cursor.ts";
 import type { BinaryOperator, Expression, ObjectEntry } from "./tree.ts";
 import { checkDepth, joinConditions } from "./tree-shape.ts";
 
-/** Throws a Fault with the offset of what is wrong. */
+/** Parses a filter. Throws a Fault with the offset of the error. */
 export function parseFilter(text: string): Expression {
   const cursor = openText(text);
   const isStatement = startsStatement(cursor);
@@ -52,7 +52,7 @@ export function parseFilter(text: string): Expression {
   }
 }
 
-/** Whether it begins as a statement does, or as its condition; it may be a filter all the same. */
+/** Whether the text begins like a statement or a WHERE clause; it may still be a valid filter. */
 function startsStatement(cursor: TokenCursor): boolean {
   const { word } = cursor.token;
   if (word !== "WHERE" && !STATEMENT_WORDS.includes(word)) return false;
@@ -60,7 +60,7 @@ function startsStatement(cursor: TokenCursor): boolean {
   return type === "*" || type === "quoted" || (type === "word" && !OPERATOR_WORDS.has(next));
 }
 
-/** A path by itself, as filters write it: `a.b`, `a['x-y']`, `a[0]`. */
+/** Parses a single path, as filters write it: `a.b`, `a['x-y']`, `a[0]`. */
 export function parseFilterPath(text: string): Expression {
   const cursor = openText(text);
   const { type, at } = cursor.token;
@@ -72,7 +72,7 @@ export function parseFilterPath(text: string): Expression {
   return path;
 }
 
-/** `["x-y"]`. */
+/** Parses `["x-y"]`. */
 function parseQuotedName(cursor: TokenCursor): string {
   if (cursor.token.type !== "[" || cursor.peek().type !== "string") {
     throw cursor.fault("the name of a field");
@@ -84,12 +84,12 @@ function parseQuotedName(cursor: TokenCursor): string {
 }
 
 /**
- * What `["x"]` means at a place: the field x, or an array of one string. Inside CASE, ANY and their
- * kin it is the field when an operator follows.
+ * Meaning of `["x"]` in a context: the field x, or an array of one string. Inside CASE, ANY and
+ * similar constructs it is the field if an operator follows.
  */
 type Bracket = "path" | "array" | "inner";
 
-/** Operators that bind tighter than `floor`. With `given`, the first operand was parsed before. */
+/** Parses operators that bind tighter than `floor`, after the first operand `given`, if any. */
 function parse(
   cursor: TokenCursor,
   floor: number = 0,
@@ -117,12 +117,12 @@ function parse(
 const parseInner: ParseExpression = (cursor, floor = 0, given) =>
   parse(cursor, floor, given, floor === 0 ? "inner" : bracketAt(floor));
 
-/** On the right of a comparison there is a value; nobody counts with an array. */
+/** The right side of a comparison is a value; arithmetic has no use for an array. */
 function bracketAt(floor: number): Bracket {
   return floor > PRECEDENCE.not && floor < PRECEDENCE.sum ? "array" : "path";
 }
 
-/** 0 for a token that is no operator. */
+/** Precedence of the token; 0 if it is not an operator. */
 function precedenceOf(cursor: TokenCursor): number {
   const { type, word } = cursor.token;
   switch (type) {
@@ -173,7 +173,7 @@ function precedenceOfWord(word: string, isNegated: boolean): number {
   }
 }
 
-/** All operands of a chain of one of the two, in either spelling. */
+/** Parses all operands of a chain of AND or of OR, in either spelling. */
 function parseConditions(
   cursor: TokenCursor,
   first: Expression,
@@ -184,7 +184,7 @@ function parseConditions(
   while (precedenceOf(cursor) === precedence) {
     const { type, at } = cursor.advance();
     operands.push(parse(cursor, precedence));
-    // Whoever writes text beside it means to join texts, which would choose other documents.
+    // Text beside it means concatenation, which would select other documents.
     if (type === "||" && operands.slice(-2).some(isText)) {
       throw semanticFault("|| is OR in a filter; write concat(a, b) to join texts", at);
     }
@@ -232,7 +232,7 @@ function compareWithNull(operand: Expression, operator: "==" | "!="): Expression
   const { at } = operand;
   const isNegated = operator === "!=";
   const nothing: Expression = { kind: "literal", at, value: null };
-  // What is more than a path is evaluated once: two copies of a copy of a copy would be many.
+  // Anything but a path is evaluated once: nested copies would grow exponentially.
   if (!isPath(operand)) {
     const given: Expression = { kind: "call", at, name: "coalesce", args: [operand, nothing] };
     return { kind: "is", at, what: "null", isNegated, operand: given };
@@ -297,7 +297,7 @@ function parseParenthesis(cursor: TokenCursor): Expression {
   return inner;
 }
 
-/** `$args.name` or `$args['name']`. */
+/** Parses `$args.name` or `$args['name']`. */
 function parseArgument(cursor: TokenCursor): Expression {
   const { at } = cursor.advance();
   const { type, text } = cursor.token;
@@ -325,7 +325,7 @@ function parseWord(cursor: TokenCursor): Expression {
   return { kind: "name", at, name: cursor.advance().text };
 }
 
-/** Whether the word of an operator before this can only be a name. */
+/** Whether the operator word before this token can only be a name. */
 function isNamed({ type }: Token): boolean {
   switch (type) {
     case ".":
@@ -343,7 +343,7 @@ function isNamed({ type }: Token): boolean {
   }
 }
 
-/** CASE and its kin; undefined where the word is a name. */
+/** Parses CASE, quantifiers and comprehensions; undefined if the word is a name. */
 function parseConstruct(cursor: TokenCursor): Expression | undefined {
   const next = cursor.peek();
   switch (cursor.token.word) {
@@ -363,7 +363,7 @@ function parseConstruct(cursor: TokenCursor): Expression | undefined {
   }
 }
 
-/** Not a bracket: `array[0]` is a path. */
+/** Whether a value begins here. A bracket does not count: `array[0]` is a path. */
 function startsValue(next: Token): boolean {
   switch (next.type) {
     case "word":
@@ -388,7 +388,7 @@ function startsWithWord({ type, word }: Token): boolean {
   return type === "word" && !OPERATOR_WORDS.has(word) && !CLAUSE_WORDS.has(word);
 }
 
-/** Functions whose names differ, in lower case. */
+/** Functions that have another name in statements, in lower case. */
 const FUNCTIONS: ReadonlyMap<string, string> = new Map([
   ["contains", "filter_contains"],
   ["regex", "regexp_like"],
@@ -408,7 +408,7 @@ function parseCall(cursor: TokenCursor): Expression {
   return { ...call, name: FUNCTIONS.get(call.name) ?? call.name };
 }
 
-/** With "constant", an index is a number or a string as it stands there. */
+/** Parses the steps of a path. With "constant", an index must be a literal number or string. */
 function parseSteps(cursor: TokenCursor, of: Expression, index?: "constant"): Expression {
   const { at } = of;
   let path = of;

@@ -7,7 +7,7 @@ import { parsePath } from "./parse-mutation.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { CreateIndexStatement, DropIndexStatement, IndexKeyNode } from "./tree.ts";
 
-/** `CREATE INDEX [IF NOT EXISTS] name ON collection (path [ASC|DESC], …)`. */
+/** Parses `CREATE INDEX [IF NOT EXISTS] name ON collection (path [ASC|DESC], …)`. */
 export function parseCreateIndex(cursor: TokenCursor): CreateIndexStatement {
   const { at } = cursor.expectWord("CREATE");
   cursor.expectWord("INDEX");
@@ -30,13 +30,13 @@ export function parseCreateIndex(cursor: TokenCursor): CreateIndexStatement {
   return { kind: "create_index", at, name, collection, keys, ifNotExists };
 }
 
-/** An index may be called `if` all the same. */
+/** Accepts IF only before NOT or EXISTS: an index may be named `if`. */
 function acceptIf(cursor: TokenCursor): boolean {
   const { word } = cursor.peek();
   return (word === "NOT" || word === "EXISTS") && cursor.acceptWord("IF");
 }
 
-/** `DROP INDEX [IF EXISTS] name ON collection`, or `collection.name`. */
+/** Parses `DROP INDEX [IF EXISTS] name ON collection`, or `collection.name`. */
 export function parseDropIndex(cursor: TokenCursor): DropIndexStatement {
   const { at } = cursor.expectWord("DROP");
   cursor.expectWord("INDEX");

@@ -31,14 +31,14 @@ import type {
   UpdateStatement,
 } from "./tree.ts";
 
-/** `INSERT INTO c [INITIAL] DOCUMENTS|VALUES (…), … | SELECT …`, then what else there is. */
+/** Parses `INSERT INTO c [INITIAL] DOCUMENTS|VALUES (…), … | SELECT …` with its last clauses. */
 export function* parseInsert(cursor: TokenCursor): Steps<InsertStatement> {
   const { at } = cursor.expectWord("INSERT");
   cursor.expectWord("INTO");
   const into = parseCollection(cursor, SOURCE_WORDS);
   const isInitial = cursor.acceptWord("INITIAL");
   const source = yield* parseSource(cursor, into.name, isInitial);
-  // INITIAL has a policy of its own.
+  // INITIAL implies a conflict policy.
   const conflict = isInitial ? "fail" : parseConflict(cursor);
   const returning = parseReturning(cursor);
   return { kind: "insert", at, into, isInitial, source, conflict, ...(returning && { returning }) };
@@ -63,7 +63,7 @@ function* parseSource(
   return parseQuery(cursor);
 }
 
-/** Tokens of documents that are read between two pauses. */
+/** Tokens of documents between two pauses. */
 const TOKENS_PER_PAUSE = 1024;
 
 function* parseDocuments(cursor: TokenCursor): Steps<InsertDocuments> {
@@ -86,7 +86,7 @@ function* parseDocuments(cursor: TokenCursor): Steps<InsertDocuments> {
   return { kind: "documents", documents };
 }
 
-/** A parameter stands for the whole document: nothing is taken out of it here. */
+/** Parses a document. A parameter is the whole document: no path may follow it. */
 function parseDocument(cursor: TokenCursor): Expression {
   return cursor.token.type === ":" ? parseParameter(cursor) : parseExpression(cursor);
 }
@@ -132,7 +132,7 @@ function parseTarget(cursor: TokenCursor): Target {
   return { at, path: parsePath(cursor) };
 }
 
-/** Names with dots between them: the only thing that can be written to or indexed. */
+/** Parses names with dots between them, the only form that can be written or indexed. */
 export function parsePath(cursor: TokenCursor, followers?: ReadonlySet<string>): readonly string[] {
   const { at } = cursor.token;
   const path = [cursor.expectName("the name of a field", followers)];

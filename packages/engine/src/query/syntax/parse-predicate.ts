@@ -1,6 +1,6 @@
 /**
- * Parser of predicates: IS, IN, BETWEEN, LIKE and its kin behind an operand, with or without NOT.
- * Statements and filters have them both; what stands inside is read by the parser of each.
+ * Parser of predicates after an operand: IS, IN, BETWEEN, LIKE, ILIKE and SIMILAR TO, with or
+ * without NOT. Statements and filters share it; each passes its own expression parser.
  */
 
 import { semanticFault } from "../fault.ts";
@@ -13,9 +13,9 @@ import type { Expression, LikeNode, LiteralNode } from "./tree.ts";
 
 export interface PredicateParsers {
   readonly parse: ParseExpression;
-  /** One element of the list behind IN. */
+  /** Parses one element of the list after IN. */
   readonly parseElement: (cursor: TokenCursor) => Expression;
-  /** Whether a query stands where elements may stand. */
+  /** Whether a subquery begins where elements can. */
   readonly isAtQuery?: (cursor: TokenCursor) => boolean;
 }
 
@@ -95,7 +95,7 @@ function parseIs(cursor: TokenCursor, operand: Expression): Expression {
   }
 }
 
-/** Parentheses behind IN hold the elements of a list, also when there is only one. */
+/** Parses the right side of IN: parentheses hold a list, also with one element. */
 function parseList(cursor: TokenCursor, parsers: PredicateParsers): Expression {
   const { parse, parseElement, isAtQuery } = parsers;
   const { type, at } = cursor.token;

@@ -1,6 +1,6 @@
 /**
- * Parser of prefixes: NOT and the signs in front of an operand. Statements and filters have them
- * both; what follows is read by the parser of each.
+ * Parser of prefix operators: NOT and the signs before an operand. Statements and filters share it;
+ * each passes its own expression parser.
  */
 
 import { semanticFault } from "../fault.ts";
@@ -11,7 +11,7 @@ import { PRECEDENCE } from "./precedence.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { Expression, LiteralNode } from "./tree.ts";
 
-/** The cursor stands on NOT, or on what is spelt instead of it. */
+/** Parses a negation. The cursor is at NOT or at `!`. */
 export function parseNot(cursor: TokenCursor, parse: ParseExpression): Expression {
   const { at } = cursor.advance();
   cursor.enter();
@@ -20,7 +20,7 @@ export function parseNot(cursor: TokenCursor, parse: ParseExpression): Expressio
   return { kind: "unary", at, operator: "not", operand };
 }
 
-/** The sign of a constant is part of it, which is how the least integer can be written at all. */
+/** Parses a sign. It becomes part of a constant, so that the least integer can be written. */
 export function parseSigned(
   cursor: TokenCursor,
   sign: "-" | "+",
@@ -48,7 +48,7 @@ export function parseSigned(
   return literal;
 }
 
-/** Whether a sign may stand before a constant that has one: in parentheses, unless both are minus. */
+/** Whether a signed constant takes another sign: in parentheses, unless both are minus. */
 function takesSign(cursor: TokenCursor, sign: "-" | "+", value: LiteralNode["value"]): boolean {
   if (cursor.previous?.type !== ")") return false;
   return sign === "+" || (isNumeric(value) && approximate(value) >= 0);

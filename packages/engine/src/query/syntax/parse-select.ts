@@ -1,5 +1,5 @@
 /**
- * Parser of SELECT, and of the clauses that other statements share with it.
+ * Parser of SELECT and UNION, and of clauses that other statements share with SELECT.
  */
 
 import type { Fault } from "../fault.ts";
@@ -19,7 +19,7 @@ import type {
   Unnest,
 } from "./tree.ts";
 
-/** `SELECT … [UNION [ALL] SELECT …]`; what comes after the last arm is about all of them. */
+/** Parses `SELECT … [UNION [ALL] SELECT …]`; clauses after the last arm apply to all of them. */
 export function parseQuery(cursor: TokenCursor): Query {
   const first = parseSelect(cursor);
   const others: UnionArm[] = [];
@@ -34,7 +34,7 @@ export function parseQuery(cursor: TokenCursor): Query {
   return { kind: "union", at: first.at, first, others, orderBy, ...bounds };
 }
 
-/** All but order and window. */
+/** Parses a SELECT without ORDER BY, LIMIT and OFFSET. */
 function parseSelect(cursor: TokenCursor): SelectStatement {
   const { at } = cursor.expectWord("SELECT");
   const isDistinct = cursor.acceptWord("DISTINCT");
@@ -69,7 +69,7 @@ function skipAll(cursor: TokenCursor): void {
   if (type !== "," && type !== "." && !NO_ALIAS.has(word)) cursor.advance();
 }
 
-/** Before a name these words say that it stands for the whole row; otherwise they are names. */
+/** Accepts RAW, VALUE or ELEMENT before a name; otherwise these words are names. */
 function acceptRaw(cursor: TokenCursor): boolean {
   const { word } = cursor.token;
   if (word !== "RAW" && word !== "VALUE" && word !== "ELEMENT") return false;
@@ -85,7 +85,7 @@ export function parseProjections(cursor: TokenCursor): readonly Projection[] {
   return projections;
 }
 
-/** Nothing good can follow a lone `*`, so that a comma is not named as expected there. */
+/** Accepts a comma. After a lone `*` errors do not suggest one: nothing useful can follow. */
 function acceptNext(cursor: TokenCursor, projections: readonly Projection[]): boolean {
   return projections.at(-1)?.kind === "all" ? cursor.accept(",") : cursor.acceptComma();
 }
@@ -95,7 +95,7 @@ function parseProjection(cursor: TokenCursor): Projection {
   if (cursor.accept("*")) return { kind: "all", at };
   const expression = parseExpression(cursor);
   const { kind } = expression;
-  // No path ends with a parenthesis of its own.
+  // A path itself never ends with a parenthesis.
   const isEnclosed = type === "(" && cursor.previous?.type === ")";
   const isWrapped = isEnclosed && (kind === "name" || kind === "field");
   if (cursor.token.type === "." && isPath(expression)) {
@@ -179,7 +179,7 @@ export function parseOrderBy(cursor: TokenCursor): readonly OrderTerm[] {
   return terms;
 }
 
-/** `NULLS FIRST` or `NULLS LAST`. */
+/** Parses `NULLS FIRST` or `NULLS LAST`. */
 function parseNulls(cursor: TokenCursor): OrderTerm["nulls"] {
   if (!cursor.acceptWord("NULLS")) return undefined;
   if (cursor.acceptWord("FIRST")) return "first";
@@ -192,7 +192,7 @@ export interface Bounds {
   offset?: Expression;
 }
 
-/** LIMIT and OFFSET, each at most once, in either order. */
+/** Parses LIMIT and OFFSET, each at most once, in either order. */
 export function parseBounds(cursor: TokenCursor): Bounds {
   const bounds: Bounds = {};
   for (;;) {
@@ -207,13 +207,13 @@ export function parseBounds(cursor: TokenCursor): Bounds {
   }
 }
 
-/** `LIMIT start, count`, as other languages have it. */
+/** Error for `LIMIT start, count`, the form of other languages. */
 function commaFault(cursor: TokenCursor, limit: Expression): Fault {
   const start = limit.kind === "literal" ? limit.value : undefined;
   return cursor.hintedFault("OFFSET", limitHint(start, cursor.peek()));
 }
 
-/** No expression: what it is must be known before the first row. */
+/** Parses a number or a parameter, since the bound must be known before the first row. */
 function parseBound(cursor: TokenCursor): Expression {
   const { type, at, number } = cursor.token;
   if (type === ":") return parseParameter(cursor);

@@ -8,7 +8,7 @@ import { parseExpression } from "./parse-expression.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { AlterSystemStatement, ShowPattern, ShowStatement } from "./tree.ts";
 
-/** `SHOW name`, or `SHOW ALL [LIKE|ILIKE pattern [ESCAPE character]]`. */
+/** Parses `SHOW name`, or `SHOW ALL [LIKE|ILIKE pattern [ESCAPE character]]`. */
 export function parseShow(cursor: TokenCursor): ShowStatement {
   const { at } = cursor.expectWord("SHOW");
   if (!cursor.acceptWord("ALL")) {
@@ -30,7 +30,7 @@ function parseShowPattern(cursor: TokenCursor): ShowPattern | undefined {
   return { operator, pattern, escape: parseText(cursor, "a string") };
 }
 
-/** `ALTER SYSTEM SET name =|TO value|DEFAULT`, or `ALTER SYSTEM RESET name|ALL`. */
+/** Parses `ALTER SYSTEM SET name =|TO value|DEFAULT`, or `ALTER SYSTEM RESET name|ALL`. */
 export function parseAlterSystem(cursor: TokenCursor): AlterSystemStatement {
   const { at } = cursor.expectWord("ALTER");
   cursor.expectWord("SYSTEM");

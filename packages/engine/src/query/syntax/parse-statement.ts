@@ -1,5 +1,6 @@
 /**
- * Parser of statements: the entry. A pure function of the text, so that its result may be kept.
+ * Statement parser: entry point that turns text into a syntax tree. It is a pure function of the
+ * text, so its result can be cached.
  */
 
 import { STATEMENT_LENGTH_MAX } from "../../limits.ts";
@@ -24,12 +25,12 @@ import type {
   SyncContextStatement,
 } from "./tree.ts";
 
-/** Throws a Fault with the offset of what is wrong. */
+/** Parses a statement. Throws a Fault with the offset of the error. */
 export function parseStatement(text: string, tokensMax?: number): ParsedStatement {
   return finish(parseInSteps(text, tokensMax));
 }
 
-/** The same with pauses between the documents of an INSERT, which may be many. */
+/** Parses in steps, with pauses between the documents of an INSERT, which may be many. */
 export function* parseInSteps(text: string, tokensMax?: number): Steps<ParsedStatement> {
   const cursor = openText(text, parseQuery, tokensMax);
   const statement = yield* parseAny(cursor);
@@ -38,7 +39,7 @@ export function* parseInSteps(text: string, tokensMax?: number): Steps<ParsedSta
   return { statement, directives: cursor.directives };
 }
 
-/** A condition by itself, as it could stand behind WHERE. */
+/** Parses a single condition, as after WHERE. */
 export function parseCondition(text: string): Expression {
   const cursor = openText(text, parseQuery);
   const condition = parseExpression(cursor);
@@ -46,7 +47,7 @@ export function parseCondition(text: string): Expression {
   return condition;
 }
 
-/** A cursor at the beginning of a text that is worth reading. */
+/** Opens a cursor on a text, after checking its length and encoding. */
 export function openText(text: string, queries?: ParseQuery, tokensMax?: number): TokenCursor {
   if (text.length > STATEMENT_LENGTH_MAX) {
     const message = `the text is longer than ${STATEMENT_LENGTH_MAX} characters; send data as parameters`;
@@ -93,7 +94,7 @@ function* parseAny(cursor: TokenCursor): Steps<Statement> {
   }
 }
 
-/** `EXPLAIN`, `PROFILE` or `ADVISE [AND PROVISION]`, then the statement that it is about. */
+/** Parses `EXPLAIN`, `PROFILE` or `ADVISE [AND PROVISION]` with its inner statement. */
 function* parsePrefixed(cursor: TokenCursor): Steps<Statement> {
   const { at, word } = cursor.advance();
   if (word === "EXPLAIN" && cursor.token.word === "SYNC")
@@ -116,7 +117,7 @@ function parseExecuteFunction(cursor: TokenCursor): ExecuteFunctionStatement {
   return { kind: "execute_function", at, call: parsePlainCall(cursor, parseExpression) };
 }
 
-/** Statements nest as expressions do. */
+/** Parses an inner statement, which counts as nesting. */
 function* parseInner(cursor: TokenCursor): Steps<Statement> {
   cursor.enter();
   const statement = yield* parseAny(cursor);
@@ -124,7 +125,7 @@ function* parseInner(cursor: TokenCursor): Steps<Statement> {
   return statement;
 }
 
-/** `EXPLAIN SYNC collection, id FOR peerKey`; CONTEXT may be the name of a collection. */
+/** Parses `EXPLAIN SYNC collection, id FOR peerKey`; CONTEXT may name a collection. */
 function* parseExplainSync(
   cursor: TokenCursor,
   at: number,
@@ -140,7 +141,7 @@ function* parseExplainSync(
   return { kind: "explain_sync", at, collection, id, peerKey: parseExpression(cursor) };
 }
 
-/** `CONTEXT ( PEERS [WHERE …] ) statement`, behind SYNC, which stands at `at`. */
+/** Parses `CONTEXT ( PEERS [WHERE …] ) statement` after SYNC, which is at `at`. */
 function* parseSyncContext(cursor: TokenCursor, at: number): Steps<SyncContextStatement> {
   cursor.expectWord("CONTEXT");
   cursor.expect("(");

@@ -1,14 +1,14 @@
 /**
- * Parser of queries in parentheses: after FROM, IN and EXISTS.
+ * Parser of subqueries in parentheses: after FROM, IN and EXISTS.
  *
- * What a query is, the cursor knows: expressions hold queries and queries expressions.
+ * The cursor provides the query parser, because expressions and queries contain each other.
  */
 
 import { assert } from "@bigpeer/protocol";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { Query, QueryTerm, SubqueryNode } from "./tree.ts";
 
-/** From the first word of the query to behind the parenthesis that closes it. */
+/** Parses a query and the parenthesis that closes it. */
 function parseInside(cursor: TokenCursor): Query {
   const { parseQuery } = cursor;
   assert(parseQuery !== undefined, "a text in which there are queries");
@@ -19,7 +19,7 @@ function parseInside(cursor: TokenCursor): Query {
   return query;
 }
 
-/** The cursor stands behind the parenthesis that opens the query. */
+/** Parses a subquery. The cursor is after the opening parenthesis. */
 export function parseSubquery(
   cursor: TokenCursor,
   purpose: SubqueryNode["purpose"],
@@ -28,7 +28,7 @@ export function parseSubquery(
   return { kind: "subquery", at, purpose, query: parseInside(cursor) };
 }
 
-/** `(query) [AS] alias`. */
+/** Parses `(query) [AS] alias`. */
 export function parseQueryTerm(cursor: TokenCursor): QueryTerm {
   const { at } = cursor.expect("(");
   const query = parseInside(cursor);

@@ -1,6 +1,6 @@
 /**
- * How tightly operators bind: what the parser goes by, and what tells the printer where parentheses
- * are needed. The right side of an operator takes only what binds tighter than the operator itself.
+ * Operator precedence, for the parser and for the printer, which adds parentheses where needed. The
+ * right side of an operator takes only operators that bind tighter than it.
  */
 
 export const PRECEDENCE = {

@@ -1,6 +1,6 @@
 /**
- * Printer: a tree as text. What is printed reads as the same tree, which the parser's tests hold it
- * to; for EXPLAIN it also prints what stands in place of names after binding.
+ * Printer: formats a syntax tree as text. The printed text parses to the same tree. For EXPLAIN it
+ * also prints trees after binding, with slots in place of names.
  */
 
 import { type TypeMark, type Types, unreachable } from "@bigpeer/protocol";
@@ -85,12 +85,12 @@ export function printStatement(statement: Statement): string {
   }
 }
 
-/** The parts that there are, with blanks between them. */
+/** Joins the nonempty parts with blanks. */
 function join(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join(" ");
 }
 
-/** A clause with its keyword, or nothing. */
+/** Prints a clause with its keyword, or nothing. */
 function printClause(keyword: string, expression: Expression | undefined): string {
   return expression === undefined ? "" : `${keyword} ${print(expression, 0)}`;
 }
@@ -131,7 +131,7 @@ function printProjections(projections: readonly Projection[]): string {
   return projections.map(printProjection).join(", ");
 }
 
-/** Behind IN, a SELECT before a sign would be a name. */
+/** Wraps a first column that begins with a sign: after IN, SELECT before a sign is a name. */
 function printSelected(projections: readonly Projection[]): string {
   const [first, ...others] = projections;
   if (first?.kind !== "column" || !/^[-+]/.test(print(first.expression, 0))) {
@@ -242,7 +242,7 @@ function printInsert({ into, isInitial, source, conflict, returning }: InsertSta
   );
 }
 
-/** In parentheses of their own, a parameter may stand first in a larger expression. */
+/** Prints a document. An expression that begins with a parameter needs its own parentheses. */
 function printDocument(document: Expression): string {
   const text = print(document, 0);
   return text.startsWith(":") && document.kind !== "parameter" ? `((${text}))` : `(${text})`;
@@ -270,7 +270,7 @@ function printApplyItem({ path, method, value }: ApplyItem): string {
   return join(printPath(path), method.toUpperCase(), printClause(preposition, value));
 }
 
-/** The path of a field that is written to, as a statement writes it. */
+/** Prints the path of a field. */
 export function printPath([first = "", ...others]: readonly string[]): string {
   return [printName(first), ...others.map(printWord)].join(".");
 }
@@ -279,7 +279,7 @@ function printRemove(remove: RemoveStatement): string {
   return join(remove.method.toUpperCase(), "FROM", printTerm(remove.term), printSelection(remove));
 }
 
-/** Without the term, which stands before the changes. */
+/** Prints the clauses of a selection after its term. */
 function printSelection({ where, orderBy, limit, offset, returning }: Selection): string {
   return join(
     printClause("WHERE", where),
@@ -332,13 +332,13 @@ export function printExpression(expression: Expression): string {
   return print(expression, 0);
 }
 
-/** In parentheses when it binds less tightly than its place needs. */
+/** Prints an expression, in parentheses if it binds less tightly than its context needs. */
 function print(expression: Expression, least: number): string {
   const text = printBare(expression);
   return precedenceOf(expression) < least ? `(${text})` : text;
 }
 
-/** What steps of a path may follow, or a sign precede. */
+/** Level of operands that path steps can follow or a sign can precede. */
 const OPERAND = 100;
 
 function precedenceOf(expression: Expression): number {
@@ -352,7 +352,7 @@ function precedenceOf(expression: Expression): number {
     case "like":
       return PRECEDENCE.like;
     case "in":
-      // The NOT would go on with what follows.
+      // NOT would also apply to what follows.
       return isNot(expression.list) ? PRECEDENCE.not : PRECEDENCE.comparison;
     case "between":
       return PRECEDENCE.comparison;
@@ -389,7 +389,7 @@ function isNumber({ value }: LiteralNode): boolean {
   return typeof value === "number" || typeof value === "bigint" || value instanceof Float;
 }
 
-/** Operands on the right of an operator bind more tightly than it. */
+/** Added to the precedence of an operator for its right operand. */
 const TIGHTER = 1;
 
 function printBare(expression: Expression): string {
@@ -470,14 +470,14 @@ function printUnary({ operator, operand }: UnaryNode): string {
 
 type Test = Pick<InNode, "isNegated" | "operand">;
 
-/** The operand, perhaps NOT, and the word. */
+/** Prints the operand, NOT if negated, and the word. */
 function printTest({ isNegated, operand }: Test, word: string): string {
   const isComparison = word === "IN" || word === "BETWEEN";
   const left = print(operand, isComparison ? PRECEDENCE.comparison : PRECEDENCE.like);
   return `${left} ${isNegated ? "NOT " : ""}${word}`;
 }
 
-/** A parenthesis would begin a list: what else would need one there, the parser never makes. */
+/** Prints IN. Parentheses would make a list, but no parsed tree needs them here. */
 function printIn(test: InNode): string {
   const level = isNot(test.list) ? PRECEDENCE.not : PRECEDENCE.comparison + TIGHTER;
   return `${printTest(test, "IN")} ${print(test.list, level)}`;
@@ -519,7 +519,7 @@ function printCall({ name, args, isDistinct, isStar }: CallNode): string {
 
 function printArguments(name: string, args: readonly Expression[]): string {
   const [first, ...others] = args;
-  // An IN without parentheses would be the one between the arguments.
+  // A bare IN would be taken for the one between the arguments.
   const level = name === "position" ? PRECEDENCE.comparison + TIGHTER : 0;
   return first === undefined
     ? ""
@@ -536,12 +536,12 @@ function printEntry({ key, value }: ObjectEntry): string {
 
 const PLAIN_WORD = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** A name where any word may stand. */
+/** Prints a name where any word is a name. */
 function printWord(name: string): string {
   return PLAIN_WORD.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
 }
 
-/** A name that must not be taken for a keyword. */
+/** Prints a name, quoted if it could be taken for a keyword. */
 function printName(name: string): string {
   return QUOTED_WORDS.has(name.toUpperCase()) ? `\`${name}\`` : printWord(name);
 }
@@ -558,7 +558,7 @@ function printLiteral({ value }: LiteralNode): string {
   }
 }
 
-/** With a point or an exponent, so that it is not read as an integer. */
+/** Prints a float with a point or an exponent, so that it is not parsed as an integer. */
 function printFloat(value: number): string {
   if (Object.is(value, -0)) return "-0.0";
   if (Number.isNaN(value)) return "NaN";

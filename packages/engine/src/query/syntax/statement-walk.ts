@@ -1,5 +1,6 @@
 /**
- * Walks over whole statements: the expressions in their clauses, the queries inside of them.
+ * Statement walks: collect the expressions, subqueries, parameters and collections of whole
+ * statements.
  */
 
 import { unreachable } from "@bigpeer/protocol";
@@ -20,10 +21,10 @@ import { eachNode } from "./tree-walk.ts";
 
 type Parts = readonly (Expression | undefined)[];
 
-/** Characters of a text whose parts are looked at between two pauses. */
+/** Characters of text between two pauses. */
 const LENGTH_AT_ONCE = 16 * 1024;
 
-/** Visits the parts with pauses: an INSERT may have hundreds of thousands of documents. */
+/** Visits expressions in steps: an INSERT may have hundreds of thousands of documents. */
 export function* eachPart(parts: Parts, visit: (part: Expression) => void): Steps<void> {
   let paused = 0;
   for (const part of parts) {
@@ -37,8 +38,8 @@ export function* eachPart(parts: Parts, visit: (part: Expression) => void): Step
 }
 
 /**
- * The expressions that are evaluated whether or not a document is found: not the right sides of SET,
- * and nothing of a statement that is only looked at.
+ * The expressions that are evaluated even if no document matches. Right sides of SET are not among
+ * them, nor parts of a statement that is only explained.
  */
 export function expressionsOf(statement: Statement): Expression[] {
   return partsOf(statement).filter((part) => part !== undefined);
@@ -135,7 +136,7 @@ export function isQueryTerm(term: SourceTerm): term is QueryTerm {
   return "query" in term;
 }
 
-/** The arms of a query, in their order. */
+/** The arms of a query, in order. */
 export function armsOf(query: Query): readonly SelectStatement[] {
   if (query.kind === "select") return [query];
   return [query.first, ...query.others.map(({ select }) => select)];
@@ -147,9 +148,9 @@ export function termsOf({ from, joins }: SelectStatement): SourceTerm[] {
 }
 
 /**
- * The queries that a statement holds and that are none of its own arms: those in its expressions,
- * the right sides of SET among them, and those in FROM. Not those inside of them, and nothing of a
- * statement that another one is about.
+ * The direct subqueries of a statement: those in its expressions, including the right sides of SET,
+ * and those in FROM. Not its own arms, not subqueries of subqueries, and nothing of an inner
+ * statement, as of EXPLAIN.
  */
 export function subqueriesOf(statement: Statement): Query[] {
   return finish(subqueriesInSteps(statement));
@@ -169,8 +170,8 @@ export function* subqueriesInSteps(statement: Statement): Steps<Query[]> {
 }
 
 /**
- * The collections that the queries in some expressions read, and those inside of them; undefined when
- * one of them reads what is kept in no collection of documents.
+ * The collections that subqueries in some expressions read, at any depth; undefined if one of them
+ * reads a system collection.
  */
 export function readsOfParts(parts: Parts): string[] | undefined {
   const queries: Query[] = [];
@@ -183,7 +184,7 @@ export function readsOfParts(parts: Parts): string[] | undefined {
   return readsOfAll(queries);
 }
 
-/** The same for queries themselves. */
+/** Like `readsOfParts`, for queries. */
 export function readsOfAll(queries: readonly Query[]): string[] | undefined {
   const reads = new Set<string>();
   for (const query of queries) {
@@ -214,8 +215,8 @@ function ownParts(statement: Statement): Parts {
 }
 
 /**
- * Every parameter that a statement names, be it one that is asked for only sometimes, or by a
- * statement that it is about.
+ * All parameters that a statement names, including those that not every run evaluates and those of
+ * an inner statement.
  */
 export function namedParameters(statement: Statement): ParameterNode[] {
   const found: ParameterNode[] = [];
@@ -230,7 +231,7 @@ export function namedParameters(statement: Statement): ParameterNode[] {
   return found;
 }
 
-/** The collections that a statement reads, those of queries inside of it as well. */
+/** The collections that a statement reads, including those of its subqueries. */
 export function* sourcesInSteps(statement: Statement): Steps<CollectionRef[]> {
   const terms = selectsOf(statement).flatMap(termsOf);
   const own = "term" in statement ? [statement.term] : terms;

@@ -1,8 +1,9 @@
 /**
- * Token cursor: where the parser stands in a text, and how it says what it expected there.
+ * Token cursor: the position of a parser in a text, with one token of lookahead and error
+ * reporting.
  *
- * Words that were asked for in vain are remembered until the cursor moves: the fault at that place
- * then names all of them. Nesting is counted here too, because every part of the parser recurses.
+ * The cursor remembers the words that the parser tried at the current token, so an error there
+ * names all of them. It also counts nesting, because every part of the parser recurses.
  */
 
 import { nearest } from "@bigpeer/protocol";
@@ -20,24 +21,24 @@ export class TokenCursor {
   readonly #lexer: Lexer;
   #ahead: Token | undefined;
   #nesting = 0;
-  /** What was asked for in vain at the current token: the first so many are of now. */
+  /** Alternatives tried at the current token: the first `#triedCount` entries. */
   readonly #tried: string[] = [];
   #triedCount = 0;
-  /** The last word that was taken for an alias without AS. */
+  /** The last word that was read as an alias without AS. */
   #guessed: Token | undefined;
   #previous: Token | undefined;
 
-  /** The token that comes next. */
+  /** The current token. */
   token: Token;
-  /** Tokens that were passed. */
+  /** Number of tokens consumed. */
   passed = 0;
   readonly #tokensMax: number;
-  /** Tokens that may be passed before a pause. */
+  /** Value of `passed` at which the limit is reached. */
   #passedMax: number;
-  /** The last literal that a sign was folded into: a second sign before it is a mistake. */
+  /** The last literal that absorbed a sign: a second sign before it is an error. */
   signed: LiteralNode | undefined;
 
-  /** How queries inside of expressions are read; undefined where there are none. */
+  /** Parser of subqueries; undefined where there are none. */
   readonly parseQuery: ParseQuery | undefined;
   #queries = 0;
   #queryDepth = 0;
@@ -55,24 +56,24 @@ export class TokenCursor {
     return this.#lexer.directives;
   }
 
-  /** The token that was passed last. */
+  /** The last consumed token. */
   get previous(): Token | undefined {
     return this.#previous;
   }
 
-  /** The token behind the next one. */
+  /** The token after the current one. */
   peek(): Token {
     this.#ahead ??= this.#lexer.next();
     return this.#ahead;
   }
 
-  /** The next token and those behind it, for a fault: they are read anew. */
+  /** The current token and those after it, lexed again for an error. */
   ahead(count: number): readonly Token[] {
     const lexer = new Lexer(this.#text.slice(this.token.at));
     return Array.from({ length: count }, () => lexer.next());
   }
 
-  /** Passes the next token and returns it. */
+  /** Consumes the current token and returns it. */
   advance(): Token {
     const passed = this.token;
     this.token = this.#ahead ?? this.#lexer.next();
@@ -83,7 +84,7 @@ export class TokenCursor {
     return passed;
   }
 
-  /** What comes is another piece of work, with as many tokens of its own. */
+  /** Starts a piece of work with a token limit of its own. */
   startPiece(): void {
     this.#passedMax = this.passed + this.#tokensMax;
   }
@@ -108,7 +109,7 @@ export class TokenCursor {
     return false;
   }
 
-  /** `GROUP BY` and the like: two words, of which the first decides. */
+  /** Accepts two words such as `GROUP BY`; the first one decides. */
   acceptWords(words: string): boolean {
     const { word } = this.token;
     if (word !== "" && words.startsWith(word) && words[word.length] === " ") {
@@ -130,7 +131,7 @@ export class TokenCursor {
     return this.advance();
   }
 
-  /** Another item of a list. */
+  /** Accepts a comma before another item of a list. */
   acceptComma(): boolean {
     if (this.accept(",")) return true;
     this.note('","');
@@ -138,8 +139,8 @@ export class TokenCursor {
   }
 
   /**
-   * The text of a word or of a quoted name. Before one of the words and signs that can only follow a
-   * name, every word is one.
+   * Consumes a name and returns its text. Before one of `followers`, which can only follow a name,
+   * every word is a name.
    */
   expectName(what: string, followers: ReadonlySet<string> = NO_WORDS): string {
     if (!this.isName() && !this.#isFollowed(followers)) throw this.fault(what);
@@ -152,7 +153,7 @@ export class TokenCursor {
     return followers.has(type === "word" ? word : type);
   }
 
-  /** Whether the next token may be a name. A keyword may, when nothing but a name can stand there. */
+  /** Whether the current token can be a name. A keyword can, where only a name fits. */
   isName(): boolean {
     const { type, word } = this.token;
     if (type === "quoted") return true;
@@ -161,7 +162,7 @@ export class TokenCursor {
     return !isKeyword || endsName(this.peek(), word);
   }
 
-  /** A name behind AS, or one that can be nothing else. */
+  /** Accepts an alias: a name after AS, or a word that can be nothing else. */
   acceptAlias(): string | undefined {
     if (this.acceptWord("AS")) {
       const { type, word } = this.token;
@@ -179,12 +180,12 @@ export class TokenCursor {
     if (this.token.type !== "end") throw this.fault(what);
   }
 
-  /** Names something that would be right here, should a fault follow. */
+  /** Records an alternative that would be valid here, for a later error. */
   note(expected: string): void {
     this.#tried[this.#triedCount++] = expected;
   }
 
-  /** The fault at the next token: this was expected, or what was asked for in vain before. */
+  /** Error at the current token: expected `expected` or a recorded alternative. */
   fault(expected: string): Fault {
     const { type, at, fault } = this.token;
     if (type === "invalid" && fault !== undefined) return fault;
@@ -192,7 +193,7 @@ export class TokenCursor {
     return syntaxFault(listOf(wanted), this.#found(), at, this.#hint(wanted));
   }
 
-  /** The same with what helps, which whoever reads this place knows. */
+  /** Like `fault`, with a hint of the caller. */
   hintedFault(expected: string, hint: string | undefined): Fault {
     const fault = this.fault(expected);
     return hint === undefined ? fault : withHint(fault, hint);
@@ -208,7 +209,7 @@ export class TokenCursor {
     this.#nesting--;
   }
 
-  /** A query inside of another, or beside it in a UNION: they are few, and not deep. */
+  /** Counts a subquery or an arm of a UNION; their number is limited. */
   countQuery(): void {
     if (++this.#queries <= SUBQUERIES_MAX) return;
     const message = `the statement holds more than ${SUBQUERIES_MAX} queries`;
@@ -237,7 +238,7 @@ export class TokenCursor {
     return `"${source}"${isForeign ? ", which a name may hold only in backticks" : ""}`;
   }
 
-  /** What was probably meant. */
+  /** Hint at the probable meaning. */
   #hint(wanted: readonly string[]): string | undefined {
     const { type, at, word } = this.token;
     const previous = this.#previous;
@@ -258,14 +259,14 @@ export class TokenCursor {
       : `did you mean ${clause} instead of "${guessed.text}"?`;
   }
 
-  /** `?`, `$1`, `$name` or `@name`, as parameters are written elsewhere. */
+  /** Whether a parameter of another language stands here: `?`, `$1`, `$name` or `@name`. */
   #isForeignParameter(): boolean {
     const { type, at, end } = this.token;
     if (type === "invalid") return /^[?@]$/.test(this.#text.slice(at, end));
     return type === "$" && /^[0-9A-Za-z_]/.test(this.#text.slice(end, end + 1));
   }
 
-  /** `my-name`, where nothing can be subtracted. */
+  /** Hint for `my-name` where nothing can be subtracted. */
   #dashHint(): string | undefined {
     const { at, end } = this.token;
     const previous = this.#previous;
@@ -279,7 +280,7 @@ export class TokenCursor {
 const PARAMETER_HINT =
   "a parameter is written :name, and its value is the field name of the arguments";
 
-/** The keyword among what was expected that a word nearly is. People get the first letter right. */
+/** The expected keyword that a word resembles. Typos rarely change the first letter. */
 function nearKeyword(word: string, wanted: readonly string[]): string | undefined {
   if (word === "") return undefined;
   const keywords = wanted.map((each) => each.split(" ", 1)[0] ?? "");

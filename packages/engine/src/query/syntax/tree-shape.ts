@@ -1,7 +1,7 @@
 /**
- * The shape of trees: how chains of conditions are joined, and how deep a tree may get.
+ * Tree shape: joins chains of conditions and limits the depth of expression trees.
  *
- * Every stage after the parser walks a tree by recursion, so that its depth is what costs stack.
+ * Every stage after the parser walks a tree by recursion, so depth costs stack.
  */
 
 import { CONDITIONS_MAX, EXPRESSION_DEPTH_MAX } from "../../limits.ts";
@@ -9,12 +9,12 @@ import { Fault } from "../fault.ts";
 import type { Expression } from "./tree.ts";
 import { eachChild } from "./tree-walk.ts";
 
-/** A chain that is longer becomes a balanced tree: AND and OR are the same in any grouping. */
+/** Longer chains become balanced trees: AND and OR are associative. */
 const LEANING_LENGTH_MAX = 64;
 
 type Joint = "and" | "or";
 
-/** `operands` joined by AND or OR, at least one. */
+/** Joins one or more operands by AND or OR. */
 export function joinConditions(operands: readonly Expression[], operator: Joint): Expression {
   if (operands.length > CONDITIONS_MAX) {
     const message = `more than ${CONDITIONS_MAX} conditions joined by ${operator.toUpperCase()}; use IN with a list`;
@@ -36,10 +36,10 @@ function joinBalanced(operands: readonly Expression[], operator: Joint): Express
   return joinTwo(left, joinBalanced(operands.slice(middle), operator), operator);
 }
 
-/** `tokens` were read for it: a tree is no deeper than they are many, and small ones need no look. */
+/** Throws if a tree is too deep. A tree of few tokens cannot be, so it is not walked. */
 export function checkDepth(root: Expression, tokens: number): void {
   if (tokens <= EXPRESSION_DEPTH_MAX) return;
-  // Level by level, without recursion: how deep it gets is the question.
+  // Level by level, without recursion, since the depth is not known yet.
   let level: Expression[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth >= EXPRESSION_DEPTH_MAX) {

@@ -1,5 +1,6 @@
 /**
- * Walking over expressions: each child once, a copy with other children.
+ * Expression walks: visit the children or all nodes of an expression, or copy it with changed
+ * children.
  */
 
 import { unreachable } from "@bigpeer/protocol";
@@ -7,7 +8,7 @@ import type { Binding, Expression, ObjectEntry, WhenClause } from "./tree.ts";
 
 type Change = (expression: Expression) => Expression;
 
-/** The same node with every child replaced by what `change` makes of it. */
+/** Copies a node with `change` applied to each child. */
 export function mapChildren(node: Expression, change: Change): Expression {
   switch (node.kind) {
     case "literal":
@@ -15,7 +16,7 @@ export function mapChildren(node: Expression, change: Change): Expression {
     case "parameter":
     case "name":
     case "slot":
-    // A query has names of its own: whoever wants to see into it does so by himself.
+    // A subquery has a scope of its own: callers that need its nodes walk it themselves.
     case "subquery":
       return node;
     case "field":
@@ -50,7 +51,7 @@ export function mapChildren(node: Expression, change: Change): Expression {
 
 type OptionalNode = Extract<Expression, { kind: "like" | "case" | "quantifier" | "comprehension" }>;
 
-/** Nodes some of whose children may be absent. */
+/** Copies nodes with optional children. */
 function mapOptional(node: OptionalNode, change: Change): Expression {
   switch (node.kind) {
     case "like":
@@ -98,7 +99,7 @@ function mapBinding(binding: Binding, change: Change): Binding {
   return { ...binding, source: change(binding.source) };
 }
 
-/** Without a copy of anything: every stage looks through the whole tree, some of them several times. */
+/** Visits each child without copying: every stage walks the whole tree, some more than once. */
 export function eachChild(node: Expression, visit: (child: Expression) => void): void {
   switch (node.kind) {
     case "literal":
@@ -180,13 +181,13 @@ function eachOptional(node: OptionalNode, visit: (child: Expression) => void): v
   }
 }
 
-/** Calls `visit` for the node and for everything in it. */
+/** Calls `visit` for the node and all its descendants. */
 export function eachNode(node: Expression, visit: (node: Expression) => void): void {
   visit(node);
   eachChild(node, (child) => eachNode(child, visit));
 }
 
-/** The parts of a condition that must all be true. With a stack of its own: chains may be long. */
+/** The conjuncts of a condition. Iterates with its own stack: chains may be long. */
 export function conjuncts(condition: Expression | undefined): Expression[] {
   const parts: Expression[] = [];
   const waiting = condition === undefined ? [] : [condition];
@@ -197,7 +198,7 @@ export function conjuncts(condition: Expression | undefined): Expression[] {
   return parts;
 }
 
-/** Whether an expression reads a slot that `isWanted`, be it for a query in it. */
+/** Whether an expression, or a subquery in it, reads a slot that `isWanted` accepts. */
 export function readsSlot(node: Expression, isWanted: (slot: number) => boolean): boolean {
   let isFound = false;
   eachNode(node, (found) => {

@@ -1,10 +1,9 @@
 /**
- * The tree of a statement: inert data, what the parser makes and every later stage reads.
+ * Syntax tree of a statement: plain data that the parser makes and all later stages read.
  *
- * Every node says where it begins in the text (`at`, an offset), for errors. Names are as written;
- * the binder replaces `name` nodes by `slot` nodes, and nothing after it sees a `name`. Keywords
- * that mean the same are one node: `<>` is `!=`, IS UNKNOWN is IS NULL, `IN (a, b)` is
- * `IN [a, b]`.
+ * Every node has its offset in the text (`at`), for errors. Names are as written; the binder
+ * replaces `name` nodes by `slot` nodes, and no later stage sees a `name`. Synonyms are one node:
+ * `<>` is `!=`, IS UNKNOWN is IS NULL, `IN (a, b)` is `IN [a, b]`.
  */
 
 import type { Types } from "@bigpeer/protocol";
@@ -38,7 +37,7 @@ interface Located {
   readonly at: number;
 }
 
-/** A number with a point or an exponent is a Float, or a plain number that is not whole. */
+/** A constant. A number with a point or an exponent is a Float, or a plain number if not whole. */
 export interface LiteralNode extends Located {
   readonly kind: "literal";
   readonly value: null | boolean | number | bigint | string | Float;
@@ -60,19 +59,19 @@ export interface NameNode extends Located {
   readonly name: string;
 }
 
-/** What a name stands for after binding: a place in the frame of a row. */
+/** A bound name: a slot in the frame of a row. */
 export interface SlotNode extends Located {
   readonly kind: "slot";
   readonly slot: number;
   /**
-   * `document`: a whole document of a FROM term, or a row of a query there. `element`: one of UNNEST.
-   * `variable`: one of a quantifier or comprehension. `value`: what was computed before, a group
-   * key or an aggregate.
+   * `document`: a document of a FROM term, or a row of a query there. `element`: one of UNNEST.
+   * `variable`: one of a quantifier or comprehension. `value`: computed before, a group key or an
+   * aggregate.
    */
   readonly holds: "document" | "element" | "variable" | "value";
-  /** For EXPLAIN: the alias, the variable, or the text of what was computed. */
+  /** Name for EXPLAIN: the alias, the variable, or the text of the computed expression. */
   readonly name: string;
-  /** A failure in it is read as MISSING: a column that failed is not in its row. */
+  /** A failure counts as MISSING: a column that failed is not in its row. */
   readonly isColumn?: true;
 }
 
@@ -176,7 +175,7 @@ export interface CastNode extends Located {
 export interface Binding {
   readonly position?: string;
   readonly value: string;
-  /** WITHIN: also what lies deeper. */
+  /** WITHIN: also values at deeper levels. */
   readonly isDeep: boolean;
   readonly source: Expression;
   /** After binding: the slots of the value and of the position. */
@@ -199,7 +198,7 @@ export interface ComprehensionNode extends Located {
   readonly condition?: Expression;
 }
 
-/** A function or an aggregate. Forms with words inside are calls too: see parse-call.ts. */
+/** Call of a function or an aggregate, also in a special form: see parse-call.ts. */
 export interface CallNode extends Located {
   readonly kind: "call";
   /** In lower case. */
@@ -210,31 +209,31 @@ export interface CallNode extends Located {
   readonly isStar?: boolean;
 }
 
-/** `EXISTS (query)`, or the query of `IN (query)`, which gives the members of the list. */
+/** `EXISTS (query)`, or the query of `IN (query)`, whose rows are the list. */
 export interface SubqueryNode extends Located {
   readonly kind: "subquery";
   readonly purpose: "exists" | "members";
   readonly query: Query;
-  /** After binding: its plan. */
+  /** Plan of the query, after binding. */
   readonly bound?: BoundQuery;
 }
 
-/** What all stages may know of the plan of a query. */
+/** The part of a query plan that all stages may read. */
 export interface BoundQuery {
-  /** What it reads of the rows around it; with none of it, it gives the same for all of them. */
+  /** Slots that it reads from the outer row; without any, the result is the same for all rows. */
   readonly imports: readonly QueryImport[];
 }
 
 export interface QueryImport {
-  /** Its place in the frame of the row around the query. */
+  /** Slot in the frame of the outer row. */
   readonly outer: number;
-  /** Its place in the frames of the query. */
+  /** Slot in the frames of the subquery. */
   readonly inner: number;
   readonly holds: SlotNode["holds"];
 }
 
 export interface CollectionRef extends Located {
-  /** Undefined stands for `default`. */
+  /** Default: `default`. */
   readonly namespace?: string;
   readonly name: string;
   /** `COLLECTION name (field TYPE, …)`. */
@@ -244,14 +243,14 @@ export interface CollectionRef extends Located {
 export type Use =
   | { readonly kind: "ids"; readonly ids: readonly Expression[] }
   | { readonly kind: "id_list"; readonly list: Expression }
-  /** No name: no index may be used. */
+  /** Without a name, no index is used. */
   | { readonly kind: "index"; readonly names: readonly string[] }
   | { readonly kind: "directives"; readonly json: string };
 
 export interface FromTerm {
   readonly collection: CollectionRef;
   readonly alias?: string;
-  /** The documents of a filter: it has no word for their collection. */
+  /** Set for a filter, which has no name for its collection. */
   readonly isUnnamed?: boolean;
   readonly use?: Use;
 }
@@ -276,7 +275,7 @@ export interface Unnest extends Located {
   /** LEFT: also a row where there is no element. */
   readonly isOuter: boolean;
   readonly of: Expression;
-  /** Undefined stands for the last step of the path. */
+  /** Default: the last step of the path. */
   readonly alias?: string;
 }
 
@@ -297,7 +296,7 @@ export interface ColumnProjection extends Located {
 export interface OrderTerm {
   readonly expression: Expression;
   readonly isDescending: boolean;
-  /** Where null and MISSING go; without it they are the greatest of all values. */
+  /** Position of null and MISSING; by default they are the greatest values. */
   readonly nulls?: "first" | "last";
 }
 
@@ -317,7 +316,7 @@ export interface SelectStatement extends Located {
   readonly offset?: Expression;
 }
 
-/** `SELECT … UNION [ALL] SELECT …`: order and window are of the whole, no arm has its own. */
+/** `SELECT … UNION [ALL] SELECT …`: ORDER BY and LIMIT apply to the whole, no arm has its own. */
 export interface UnionStatement extends Located {
   readonly kind: "union";
   readonly first: SelectStatement;
@@ -330,7 +329,7 @@ export interface UnionStatement extends Located {
 
 export interface UnionArm {
   readonly select: SelectStatement;
-  /** UNION ALL: its rows are added as they are. Without it all rows until then differ. */
+  /** UNION ALL: keeps duplicates. Without it, duplicates among all rows so far are removed. */
   readonly isAll: boolean;
 }
 
@@ -338,7 +337,7 @@ export type Query = SelectStatement | UnionStatement;
 
 export type ConflictPolicy = "fail" | "nothing" | "update" | "merge" | "update_local_diff";
 
-/** Each yields a document or an array of them. */
+/** Expressions that each give a document or an array of documents. */
 export interface InsertDocuments {
   readonly kind: "documents";
   readonly documents: readonly Expression[];
@@ -353,7 +352,7 @@ export interface InsertStatement extends Located {
   readonly returning?: readonly Projection[];
 }
 
-/** Steps of a path that is written to. */
+/** Path of a field to write. */
 export interface Target extends Located {
   readonly path: readonly string[];
 }
@@ -368,7 +367,7 @@ export interface SetItem extends Target {
   readonly value: Expression;
 }
 
-/** The clauses that choose the documents of a mutation. */
+/** The clauses that select the documents of a mutation. */
 export interface Selection {
   readonly term: FromTerm;
   readonly where?: Expression;
@@ -485,7 +484,7 @@ export type Statement =
   | AlterSystemStatement
   | SyncContextStatement;
 
-/** A statement as it was written: the tree, and the JSON of its directive comments. */
+/** A parsed statement: the tree, and the text of its directive comments. */
 export interface ParsedStatement {
   readonly statement: Statement;
   readonly directives: readonly string[];
