@@ -1,8 +1,8 @@
 /**
- * Requests: the statements that run now, and a bounded memory of those that ended.
+ * Requests: the registry of running requests and a bounded history of finished ones.
  *
  * `system:active_requests` and `system:request_history` show them. A request is cancelled through
- * its budget. What is kept of a request is its text, never its arguments: they are the user's data.
+ * its budget. The registry keeps the text of a request, never its arguments: they are user data.
  */
 
 import { PeerError, stringifyJson, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -15,16 +15,16 @@ import { uuidOf } from "../uuid.ts";
 import type { HistoryQualifiers, Settings } from "./settings.ts";
 import { systemDocument } from "./system-document.ts";
 
-/** Characters of a statement that are kept. */
+/** Maximum characters of a statement that the history keeps. */
 export const REQUEST_TEXT_MAX = 4096;
 
-/** Approximate bytes of all finished requests together, whatever their number may be. */
+/** Maximum approximate bytes of the whole history, at any number of requests. */
 export const HISTORY_BYTES_MAX: number = 8 * 1024 * 1024;
 
 const ERROR_TEXT_MAX = 512;
 const ROW_BYTES = 400;
 
-/** Plans are large; only one that took this long is worth keeping. */
+/** The history keeps the plan of a request that took at least this long: plans are large. */
 const PLAN_KEPT_MS = 1000;
 
 const NANOSECONDS_PER_MS = 1_000_000;
@@ -33,21 +33,21 @@ export type ActiveState = "parsing" | "planning" | "running";
 export type FinalState = "completed" | "failed" | "cancelled" | "timed_out";
 
 export interface RequestStart {
-  /** Under which the request is known outside; one is made when there is none. */
+  /** External id of the request. Default: a generated id. */
   readonly id?: string | undefined;
   readonly text: string;
   readonly appId: string;
-  /** Whose request it is; undefined when nobody said so. */
+  /** Credential of the caller, if known. */
   readonly credential?: string | undefined;
   readonly budget: Budget;
-  /** How the statement came: `execute` unless said otherwise. */
+  /** Kind of request. Default: `execute`. */
   readonly requestType?: string;
 }
 
 export interface RequestOutcome {
-  /** Rows that were given or documents that were changed. */
+  /** Number of rows returned or documents changed. */
   readonly resultCount?: number;
-  /** What was thrown. */
+  /** The error, if the request failed. */
   readonly error?: unknown;
 }
 
@@ -55,8 +55,8 @@ export interface RequestsOptions {
   readonly platform: Pick<Platform, "now" | "elapsed" | "random">;
   readonly settings: Settings;
   /**
-   * Called with the row of a request that took longer than dql_slow_request_warn_seconds, or that its
-   * time limit stopped.
+   * Called with the row of a request that took longer than dql_slow_request_warn_seconds or
+   * exceeded its time limit.
    */
   readonly onSlow?: (row: StoredDocument) => void;
 }
@@ -64,12 +64,12 @@ export interface RequestsOptions {
 export interface RequestTotals {
   readonly active: number;
   readonly completed: number;
-  /** All that did not complete. */
+  /** Requests that failed, were cancelled or timed out. */
   readonly failed: number;
   readonly remembered: number;
 }
 
-/** What is told of a request. For the history it is all that is left: a row is made when asked for. */
+/** Record of a request, all that the history keeps; a row is made from it on demand. */
 class RequestFacts {
   id = "";
   credential: string | undefined;
@@ -86,7 +86,7 @@ class RequestFacts {
   planMs = 0;
   runMs = 0;
   plan: Value | undefined;
-  /** What made a finished request worth keeping. */
+  /** Why the history keeps a finished request. */
   qualifier: string | undefined;
 }
 
@@ -95,12 +95,12 @@ const CANCELLED = "the request was cancelled";
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #active = new Roster<ActiveRequest>();
-  /** Oldest first, from #first on: what is before it was dropped and waits for the next tidying. */
+  /** Oldest first, from #first on: earlier entries are dropped and await compaction. */
   #finished: RequestFacts[] = [];
   #first = 0;
   /**
-   * The last one that was dropped, to be written anew. Objects that live for thousands of requests
-   * and then die cost the collector more than all else that a request does here.
+   * The last dropped record, for reuse. Objects that live for thousands of requests and then die
+   * cost the garbage collector more than all else that a request does here.
    */
   #spare: RequestFacts | undefined;
   #bytes = 0;
@@ -111,11 +111,11 @@ export class Requests {
 
   constructor(options: RequestsOptions) {
     this.#options = options;
-    // One draw for all ids: random bytes cost more than all else that a request begins with.
+    // One random draw for all ids: it costs more than all else at the start of a request.
     this.#idPrefix = uuidOf((size) => options.platform.random(size));
   }
 
-  /** A request begins. Whoever holds it must call `finish`, whatever happens. */
+  /** Starts a request. The caller must call `finish` in every case. */
   begin(start: RequestStart): ActiveRequest {
     const number = ++this.#begun;
     const id = start.id ?? `${this.#idPrefix}-${number}`;
@@ -124,14 +124,14 @@ export class Requests {
     return request;
   }
 
-  /** Stops a running request at its next look at the budget. False when there is none. */
+  /** Cancels a running request at its next budget check; false if there is none. */
   cancel(id: string, reason: string = CANCELLED): boolean {
     const request = this.#find(id);
     request?.cancel(reason);
     return request !== undefined;
   }
 
-  /** Stops running requests. Returns the ids of those that ran. */
+  /** Cancels running requests; returns the ids of those that ran. */
   cancelAll(ids: Iterable<Value>, credential?: string): readonly Value[] {
     return Array.from(ids).filter((id) => {
       if (typeof id !== "string") return false;
@@ -142,22 +142,22 @@ export class Requests {
   }
 
   /**
-   * In the order in which they began. Those of a credential; without one, those of everybody: so it is
-   * with all that follows.
+   * Rows of active requests in order of their start. Here and below, `credential` selects the
+   * requests of one caller; without it the requests of all callers are meant.
    */
   activeRows(credential?: string): readonly StoredDocument[] {
     const active = this.#active.list().filter((request) => isOf(credential, request));
     return active.sort((a, b) => a.number - b.number).map((request) => request.row());
   }
 
-  /** Oldest first. */
+  /** Rows of finished requests, oldest first. */
   historyRows(credential?: string): readonly StoredDocument[] {
     this.#trim();
     const finished = this.#finished.slice(this.#first);
     return finished.filter((facts) => isOf(credential, facts)).map(rowOf);
   }
 
-  /** Forgets finished requests; returns the ids of those that were there. */
+  /** Removes finished requests; returns the ids of those that existed. */
   remove(ids: Iterable<Value>, credential?: string): readonly Value[] {
     const unwanted = new Set(ids);
     const removed: Value[] = [];
@@ -185,7 +185,7 @@ export class Requests {
     return this.#options.platform;
   }
 
-  /** Called by a request when it is over. */
+  /** Called by a request when it ends. */
   end(request: ActiveRequest): void {
     const { settings, onSlow } = this.#options;
     this.#active.remove(request);
@@ -205,7 +205,7 @@ export class Requests {
   }
 
   #find(id: string, credential?: string): ActiveRequest | undefined {
-    // One after the other: requests are cancelled seldom, and begin and end all the time.
+    // Linear search: requests are rarely cancelled, but start and end all the time.
     return this.#active.list().find((each) => each.id === id && isOf(credential, each));
   }
 
@@ -218,7 +218,7 @@ export class Requests {
       this.#bytes -= bytesOf(dropped);
       this.#spare = dropped;
     }
-    // Moving the rest each time would cost the whole length for each request.
+    // Compacts rarely: moving the rest for each request would cost the whole length.
     if (this.#first > 16 && this.#first > finished.length / 2) {
       this.#keep(finished.slice(this.#first));
     }
@@ -231,11 +231,11 @@ export class Requests {
   }
 }
 
-/** A request from its beginning to its end; it is also what a Run knows of it. */
+/** A running request, with its state and timings; also the request information of its Run. */
 export class ActiveRequest implements RequestInfo, Placed {
   place = -1;
   readonly id: string;
-  /** The how-manieth of its store. */
+  /** Sequence number of the request in its store. */
   readonly number: number;
   readonly appId: string;
   readonly startMs: number;
@@ -243,7 +243,7 @@ export class ActiveRequest implements RequestInfo, Placed {
   #text: string;
   readonly #requests: Requests;
   readonly #beginMs: number;
-  /** Milliseconds spent in each state that was left. */
+  /** Milliseconds spent in each past state. */
   readonly #phases: { [state in ActiveState]: number } = { parsing: 0, planning: 0, running: 0 };
   #state: ActiveState | FinalState = "parsing";
   #stateMs: number;
@@ -294,22 +294,22 @@ export class ActiveRequest implements RequestInfo, Placed {
     return this.#resultCount;
   }
 
-  /** The time of the state before it is noted as that of a phase. */
+  /** Changes the state; the time in the previous state counts for its phase. */
   setState(state: ActiveState): void {
     if (!this.isFinished) this.#leaveFor(state);
   }
 
-  /** The same text, as it is kept elsewhere: so the history has not a copy of it for each request. */
+  /** Replaces the text by the same string of the statement cache, so the history holds no copy. */
   setText(text: string): void {
     this.#text = text;
   }
 
-  /** `select`, `insert`…, as soon as the statement is parsed. */
+  /** Type of the statement (`select`, `insert`, …), set once it is parsed. */
   setQueryType(queryType: string): void {
     this.#queryType = queryType;
   }
 
-  /** How the plan is told while the request runs or after it took long. `plan` never throws. */
+  /** Sets how the plan is shown, during the run or after a long one. `plan` never throws. */
   setPlan(plan: () => Value): void {
     this.#plan = plan;
   }
@@ -319,7 +319,7 @@ export class ActiveRequest implements RequestInfo, Placed {
     this.budget.cancel(reason);
   }
 
-  /** The request is over. Only the first call counts. */
+  /** Ends the request. Only the first call has an effect. */
   finish({ resultCount, error }: RequestOutcome = {}): void {
     if (this.isFinished) return;
     if (resultCount !== undefined) this.#resultCount = resultCount;
@@ -336,7 +336,7 @@ export class ActiveRequest implements RequestInfo, Placed {
     return rowOf(facts);
   }
 
-  /** Writes what the history keeps; `qualifier` says why. */
+  /** Fills a record for the history; `qualifier` is the reason to keep it. */
   keepIn(facts: RequestFacts, qualifier: string): void {
     this.#tell(facts);
     facts.plan = this.elapsedMs < PLAN_KEPT_MS ? undefined : this.#plan?.();
@@ -401,7 +401,7 @@ function rowOf(facts: RequestFacts): StoredDocument {
   });
 }
 
-/** Milliseconds; phases that took none are left out. */
+/** Times in milliseconds; phases that took none are omitted. */
 function timesOf({ elapsedMs, parseMs, planMs, runMs }: RequestFacts): ValueObject {
   return {
     elapsed: rounded(elapsedMs),
@@ -411,13 +411,13 @@ function timesOf({ elapsedMs, parseMs, planMs, runMs }: RequestFacts): ValueObje
   };
 }
 
-/** Two bytes for each character, and for a tree of small objects about as much again. */
+/** Approximate memory: two bytes for each character, twice that for a plan. */
 function bytesOf({ text, error, plan }: RequestFacts): number {
   const planLength = plan === undefined ? 0 : stringifyJson(plan).length;
   return ROW_BYTES + 2 * (text.length + (error?.length ?? 0)) + 4 * planLength;
 }
 
-/** Why a finished request is kept; undefined when it is not. */
+/** Why the history keeps a finished request; undefined if it does not. */
 function qualifierOf(request: ActiveRequest, wanted: HistoryQualifiers): string | undefined {
   if (Object.keys(wanted).length === 0) return "all";
   if (wanted.failed === true && !request.isCompleted) return "failed";
@@ -436,7 +436,7 @@ function phaseTime(name: string, ms: number): ValueObject {
   return time === 0 ? {} : { [name]: time };
 }
 
-/** To a microsecond. */
+/** Rounds to a microsecond. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
@@ -445,7 +445,7 @@ export function nanoseconds(ms: number): number {
   return Math.round(ms * NANOSECONDS_PER_MS);
 }
 
-/** The beginning of a text, as text of its own: a slice would keep the whole alive. */
+/** The beginning of a text, copied: a slice would keep the whole text alive. */
 function cut(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   return `${text

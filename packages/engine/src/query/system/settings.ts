@@ -1,8 +1,8 @@
 /**
- * Settings: the system parameters of one store, which SHOW and ALTER SYSTEM name.
+ * Settings: the current system parameters of one store, which SHOW reads and ALTER SYSTEM changes.
  *
- * What ALTER SYSTEM changes is kept in the store (stored-settings.ts); here is what holds now. Names
- * are known in lower case and found in any. The table below is the one place that says what there is.
+ * stored-settings.ts makes changes durable. Names are in lower case and found in any case. The
+ * table below is the only definition of the parameters.
  */
 
 import {
@@ -27,23 +27,23 @@ const DESCRIPTIONS: Readonly<Record<ParameterType, string>> = {
 };
 
 export interface Parameter {
-  /** In lower case. */
+  /** Name in lower case. */
   readonly name: string;
   readonly type: ParameterType;
   readonly initial: Value;
-  /** Bounds of a number, both allowed. */
+  /** Inclusive bounds of a number. */
   readonly min?: number;
   readonly max?: number;
   readonly meaning: string;
-  /** Taken and shown, so that statements written for other peers run, but nothing reads it yet. */
+  /** Accepted and shown, so that statements written for other peers run, but without effect yet. */
   readonly isInert?: boolean;
-  /** What an object of the right type must also be; undefined when all is well. */
+  /** Further check of an object; returns the problem, or undefined if valid. */
   readonly faultOf?: (value: ValueObject) => string | undefined;
 }
 
 const HOURS_MAX = 100 * 366 * 24;
 const BYTES_MAX: number = 64 * 1024 * 1024;
-/** Objects are shown, compared and kept in memory: nobody needs large ones. */
+/** Maximum size of an object: objects are shown, compared and kept in memory. */
 const OBJECT_LENGTH_MAX: number = 64 * 1024;
 
 const SYNC_SCOPES: readonly string[] = [
@@ -53,13 +53,13 @@ const SYNC_SCOPES: readonly string[] = [
   "LocalPeerOnly",
 ];
 
-/** What makes a finished request worth keeping; see `Requests`. */
+/** Conditions under which the history keeps a finished request; see `Requests`. */
 export interface HistoryQualifiers {
-  /** It took at least so long. */
+  /** Minimum duration. */
   readonly elapsed_ms?: number;
-  /** It gave at least so many rows or changed at least so many documents. */
+  /** Minimum number of rows returned or documents changed. */
   readonly result_count?: number;
-  /** It did not complete. */
+  /** Keeps requests that did not complete. */
   readonly failed?: boolean;
 }
 
@@ -189,7 +189,7 @@ const BY_NAME: ReadonlyMap<string, Parameter> = new Map(
   PARAMETERS.map((parameter) => [parameter.name, parameter]),
 );
 
-/** The parameter of a name in any case, or `query.parameter`. */
+/** Finds a parameter by name in any case; throws `query.parameter` if unknown. */
 export function parameterOf(name: string): Parameter {
   const parameter = BY_NAME.get(name.toLowerCase());
   if (parameter !== undefined) return parameter;
@@ -197,20 +197,20 @@ export function parameterOf(name: string): Parameter {
   throw new PeerError("query.parameter", `unknown parameter ${quoteName(name)}`, { hint });
 }
 
-/** What every statement asks for. It is found anew when a parameter changes, not each time. */
+/** Parameters that every statement reads, computed once per change instead of per statement. */
 type Current = Pick<
   Settings,
   "historyQualifiers" | "historySize" | "isStrict" | "requestTimeoutMs" | "slowRequestMs"
 >;
 
 export class Settings {
-  /** Of every parameter. */
+  /** Default of every parameter. */
   #defaults: ReadonlyMap<string, Value>;
-  /** Only what differs from the default was ever set. */
+  /** Only values that were set. */
   readonly #values = new Map<string, Value>();
   #current: Current;
 
-  /** `defaults`: what the host wants instead of the defaults of the table, by name. */
+  /** `defaults`: values by name that replace the defaults of the table. */
   constructor(defaults: ValueObject = {}) {
     const initial = new Map(PARAMETERS.map((parameter) => [parameter.name, parameter.initial]));
     for (const [name, value] of Object.entries(defaults)) {
@@ -221,17 +221,17 @@ export class Settings {
     this.#current = this.#readCurrent();
   }
 
-  /** What is not declared in a statement is a register. */
+  /** Strict mode: a field that the statement does not declare is a register. */
   get isStrict(): boolean {
     return this.#current.isStrict;
   }
 
-  /** How long a statement may run; undefined when only the limit of the host counts. */
+  /** Time limit of a statement; undefined if only the limit of the server applies. */
   get requestTimeoutMs(): number | undefined {
     return this.#current.requestTimeoutMs;
   }
 
-  /** From when on a statement is reported as slow; undefined when none is. */
+  /** Duration from which a statement is reported as slow; undefined if none is. */
   get slowRequestMs(): number | undefined {
     return this.#current.slowRequestMs;
   }
@@ -244,12 +244,12 @@ export class Settings {
     return this.#current.historyQualifiers;
   }
 
-  /** Beyond it a document is written with a warning. */
+  /** Size beyond which writing a document gives a warning. */
   get documentSizeSoftLimit(): number {
     return Number(this.#read("document_size_soft_limit_bytes"));
   }
 
-  /** Beyond it a document is not written by a statement. */
+  /** Size beyond which a statement fails to write a document. */
   get documentSizeHardLimit(): number {
     return Number(this.#read("document_size_hard_limit_bytes"));
   }
@@ -258,21 +258,21 @@ export class Settings {
     return this.#read(parameterOf(name).name);
   }
 
-  /** Throws `query.parameter` for a value that does not fit; nothing has changed then. */
+  /** Sets a parameter. Throws `query.parameter` for an invalid value and changes nothing then. */
   set(name: string, datum: Datum): void {
     const parameter = parameterOf(name);
     this.#values.set(parameter.name, checked(parameter, datum));
     this.#current = this.#readCurrent();
   }
 
-  /** Back to the default: one parameter or all. */
+  /** Resets one parameter or all to the default. */
   reset(name?: string): void {
     if (name === undefined) this.#values.clear();
     else this.#values.delete(parameterOf(name).name);
     this.#current = this.#readCurrent();
   }
 
-  /** A copy to try changes on. */
+  /** Returns a copy for changes that are not committed yet. */
   draft(): Settings {
     const draft = new Settings();
     draft.#defaults = this.#defaults;
@@ -281,7 +281,7 @@ export class Settings {
     return draft;
   }
 
-  /** Holds these from now on and the defaults of the rest; what does not fit any more is left out. */
+  /** Replaces all values by these and the defaults; skips values that are no longer valid. */
   load(values: Iterable<readonly [name: string, value: Value]>): void {
     this.#values.clear();
     for (const [name, value] of values) {
@@ -291,19 +291,19 @@ export class Settings {
     this.#current = this.#readCurrent();
   }
 
-  /** One parameter as a row. */
+  /** Returns one parameter as a row. */
   show(name: string): ValueObject {
     const parameter = parameterOf(name);
     return { [parameter.name]: this.#read(parameter.name) };
   }
 
-  /** All parameters as one row, or those whose names are wanted. */
+  /** Returns all parameters, or those that `isWanted` accepts, as one row. */
   all(isWanted: (name: string) => boolean = () => true): ValueObject {
     const names = [...BY_NAME.keys()].filter(isWanted);
     return Object.fromEntries(names.map((name) => [name, this.#read(name)]));
   }
 
-  /** Those that were set and not reset, by name. */
+  /** The values that were set and not reset, by name. */
   changed(): ReadonlyMap<string, Value> {
     return this.#values;
   }
@@ -323,7 +323,7 @@ export class Settings {
   }
 }
 
-/** The value as it is kept, or why it cannot be. */
+/** Checks a value and returns the form to store; throws if it is invalid. */
 function checked(parameter: Parameter, datum: Datum): Value {
   if (datum === undefined || !isOfType(parameter.type, typeOf(datum))) {
     const expected = DESCRIPTIONS[parameter.type];
@@ -336,7 +336,7 @@ function checked(parameter: Parameter, datum: Datum): Value {
   return value;
 }
 
-/** Another version may have kept what this one does not take. */
+/** Whether a stored value is valid: another version may have stored one that this one rejects. */
 function isFitting(parameter: Parameter, value: Value): boolean {
   try {
     checked(parameter, value);

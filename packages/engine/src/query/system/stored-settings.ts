@@ -1,6 +1,6 @@
 /**
- * Stored settings: what ALTER SYSTEM has changed, in the catalog of the store, so that it lasts through
- * restarts and is part of backups. A parameter that has its default is not there.
+ * Stored settings: persists the changes of ALTER SYSTEM in the catalog of the store, so that they
+ * survive restarts and are in backups. A parameter with its default value has no entry.
  */
 
 import { type CatalogOperation, equalValues, type Value } from "@bigpeer/protocol";
@@ -8,12 +8,12 @@ import type { Store } from "../../store/store.ts";
 import type { View } from "../../store/view.ts";
 import type { Settings } from "./settings.ts";
 
-/** The section of the catalog. */
+/** Section of the catalog. */
 const SECTION = "settings";
 
 type CatalogView = Pick<View, "catalog" | "catalogNames">;
 
-/** What the store holds, by name. */
+/** Reads the stored settings, by name. */
 export function* storedSettings(view: CatalogView): Generator<[name: string, value: Value]> {
   for (const name of view.catalogNames(SECTION)) {
     const value = view.catalog(SECTION, name);
@@ -21,12 +21,12 @@ export function* storedSettings(view: CatalogView): Generator<[name: string, val
   }
 }
 
-/** From now on what the store has: a change holds when it is durable. */
+/** Loads the current settings from the store: a change takes effect when it is durable. */
 export function loadSettings(settings: Settings, store: Pick<Store, "read">): void {
   store.read((snapshot) => settings.load(storedSettings(snapshot)));
 }
 
-/** What makes the store hold these. */
+/** Operations that bring the stored settings to these values. */
 export function settingOperations(view: CatalogView, settings: Settings): CatalogOperation[] {
   const before = new Map(storedSettings(view));
   const wanted = settings.changed();

@@ -1,8 +1,8 @@
 /**
- * System collections: what a store knows about itself, read as documents of the namespace `system`.
+ * System collections: virtual collections of the namespace `system` that describe a store.
  *
- * Their documents are made while they are read. Nothing can be written to them; only finished
- * requests may be deleted.
+ * Their documents are generated on read. They are read-only, with two exceptions: DELETE from
+ * `active_requests` cancels requests, and DELETE from `request_history` removes finished ones.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -18,13 +18,13 @@ import { systemDocument } from "./system-document.ts";
 import { toldSettings } from "./told-settings.ts";
 
 export interface SystemContext {
-  /** What the caller may read. */
+  /** The documents that the caller may read. */
   readonly view: DocumentView;
-  /** The store as a whole; undefined for a caller who may not read all of it. */
+  /** The whole store; undefined for a caller who may not read all of it. */
   readonly store: View | undefined;
-  /** Whether the caller may do everything. */
+  /** Whether the caller has full access. */
   readonly isFull: boolean;
-  /** Whose requests are shown; undefined: those of everybody. */
+  /** Shows only the requests of this credential. Default: those of all callers. */
   readonly credential?: string | undefined;
   readonly settings: Settings;
   readonly requests: Requests;
@@ -34,19 +34,19 @@ export interface SystemContext {
   readonly facts?: SystemFacts;
 }
 
-/** What only the host of the engine knows. */
+/** Data that only the host of the engine has, such as the server. */
 export interface SystemFacts {
   /** More rows for `system:system_info`. */
   info?(): Iterable<InfoFact>;
   /** Rows of the collections that `HOSTED` lists. */
   rows?(collection: string): Iterable<SystemRow>;
-  /** Why a document is on a peer or not, in turns with everything else; left out where no peers sync. */
+  /** Explains why a document is on a peer or not, in steps; undefined where no peers sync. */
   explainSync?(request: ExplainSyncRequest): Steps<readonly ValueObject[]>;
 }
 
 export interface ExplainSyncRequest {
   readonly collection: string;
-  /** In its canonical form. */
+  /** Id in canonical form. */
   readonly id: Value;
   readonly peerKey: string;
 }
@@ -59,21 +59,21 @@ export interface InfoFact {
 
 export interface SystemRow {
   readonly id: Value;
-  /** Without `_id`. */
+  /** Fields without `_id`. */
   readonly fields: ValueObject;
 }
 
 export interface SystemCollection {
-  /** Without the namespace. */
+  /** Name without the namespace. */
   readonly name: string;
   readonly rows: (context: SystemContext) => Found<StoredDocument>;
-  /** Deletes documents and returns the ids of those that were there. Absent: read-only. */
+  /** Deletes documents and returns the ids of those that existed. Undefined if read-only. */
   readonly remove?: (context: SystemContext, ids: Iterable<Value>) => readonly Value[];
 }
 
 const DUAL: StoredDocument = systemDocument("1", { dummy: "X" });
 
-/** Collections of which the engine has no rows of its own. */
+/** Collections whose rows come from the host. */
 const HOSTED = [
   "data_sync_info",
   "metrics",
@@ -114,7 +114,7 @@ const BY_NAME: ReadonlyMap<string, SystemCollection> = new Map(
   COLLECTIONS.map((collection) => [collection.name, collection]),
 );
 
-/** `name`: without the namespace. */
+/** Finds a system collection by its name without the namespace. */
 export function systemCollection(name: string): SystemCollection | undefined {
   return BY_NAME.get(ALIASES.get(name) ?? name);
 }
@@ -155,18 +155,18 @@ function indexRow(index: IndexDefinition, view: DocumentView): StoredDocument {
   return systemDocument(`${collection}.${name}`, row);
 }
 
-/** A caller who may not read the whole collection would learn from them how much there is. */
+/** Progress of an index build. It shows the size, so it needs full read access. */
 function buildFields({ collection, building }: IndexDefinition, view: DocumentView): ValueObject {
   const total = building === undefined ? undefined : view.count(collection);
   if (building === undefined || total === undefined) return {};
-  // Of what was done some may be deleted since.
+  // Some of the finished documents may be deleted since.
   return { state: "building", progress: { done: Math.min(building.done, total), total } };
 }
 
 function* infoRows(context: SystemContext): Found<StoredDocument> {
   for (const fact of ownFacts(context)) yield fact && infoRow(fact, context.nowMs);
   for (const fact of context.facts?.info?.() ?? []) {
-    // What the host tells of more than itself may be about what the caller must not see.
+    // Other facts of the host may concern documents that the caller must not see.
     const isTold = context.store !== undefined || fact.namespace === "core";
     if (isTold) yield infoRow(fact, context.nowMs);
   }
@@ -223,7 +223,7 @@ function storeFacts(store: View | undefined): readonly (readonly [key: string, v
   ];
 }
 
-/** A few numbers, one row each, then those of the host. */
+/** Some statistics, one row each, followed by those of the host. */
 function* vitalRows(context: SystemContext): Iterable<StoredDocument> {
   const { store, requests, nowMs } = context;
   if (store === undefined) return;
@@ -241,7 +241,7 @@ function* vitalRows(context: SystemContext): Iterable<StoredDocument> {
   yield* hostedRows(context, "vitals");
 }
 
-/** They tell of everybody's requests and peers; texts of statements also of what is written. */
+/** Rows of the host, about all requests and peers; statement texts also reveal written data. */
 function* hostedRows(context: SystemContext, name: string): Iterable<StoredDocument> {
   const { facts, store, isFull } = context;
   if (store === undefined || (name === "shared_statements" && !isFull)) return;

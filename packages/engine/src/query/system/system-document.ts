@@ -1,13 +1,12 @@
 /**
- * Documents of system collections: made when they are read, kept nowhere.
+ * System documents: rows of system collections, generated on read and never stored.
  */
 
 import { isObject, type TypeMark, type Value, type ValueObject } from "@bigpeer/protocol";
 import type { StoredDocument } from "../../store/view.ts";
 
 /**
- * A document of facts. Its objects are registers: what is declared nowhere would otherwise be
- * invisible in strict mode.
+ * Makes a document. Its objects are registers: an undeclared map would be invisible in strict mode.
  */
 export function systemDocument(id: Value, fields: ValueObject): StoredDocument {
   let types: { [name: string]: TypeMark } | undefined;

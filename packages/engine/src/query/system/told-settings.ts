@@ -1,6 +1,6 @@
 /**
- * Told settings: the settings as one caller sees them. What names collections names only those that he
- * has a rule for.
+ * Visible settings: filters the settings for one caller. A setting that names collections shows
+ * only those that the caller has a rule for.
  */
 
 import { isObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -8,11 +8,11 @@ import type { DocumentView } from "../frame/document-view.ts";
 
 interface Caller {
   readonly view: Pick<DocumentView, "collectionNumber">;
-  /** Undefined for a caller who may not read all of it. */
+  /** The store; undefined for a caller who may not read all of it. */
   readonly store: unknown;
 }
 
-/** `values`: by the names of their parameters. */
+/** Filters `values`, which are by parameter name. */
 export function toldSettings(values: ValueObject, { view, store }: Caller): ValueObject {
   const scopes = values["user_collection_sync_scopes"];
   if (store !== undefined || !isObject(scopes)) return values;
