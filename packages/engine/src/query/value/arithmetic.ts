@@ -1,10 +1,10 @@
 /**
- * Arithmetic and the joining of text: `+ - * / %`, the minus sign, `||`.
+ * Arithmetic and concatenation: the operators `+ - * / %`, the minus sign and `||`.
  *
- * Integers are exact from -2^63 to 2^64-1 and fail beyond; integer by integer cuts off what is
- * behind the point. One float makes the result a float. Nothing becomes a number that was none.
- * MISSING comes before null, a failure before both. The common case, two JS numbers, comes first and
- * makes nothing but its result; failures have no place yet, the caller knows it.
+ * Integers are exact from -2^63 to 2^64-1 and fail beyond; division of integers truncates. With one
+ * float the result is a float. No other type is converted to a number. MISSING takes precedence
+ * over null, and a failure over both. The common case, two JS numbers, comes first and allocates
+ * only its result. Failures have no position here; the caller adds it.
  */
 
 import { INTEGER_MAX, INTEGER_MIN, normalInteger } from "@bigpeer/protocol";
@@ -23,11 +23,11 @@ import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./size-bound.ts";
 export const OVERFLOW: Failure = new Failure("expected an integer from -2^63 to 2^64-1");
 export const DIVISION_BY_ZERO: Failure = new Failure("expected a divisor that is not zero");
 
-/** What an operator does when it is not the common case. */
+/** An operator outside the common case. */
 interface Operation {
   readonly integers: (a: bigint, b: bigint) => bigint;
   readonly floats: (a: number, b: number) => number;
-  /** Whether the right side must not be zero. */
+  /** Whether the right operand must not be zero. */
   readonly divides: boolean;
 }
 
@@ -59,7 +59,7 @@ export function multiply(a: Outcome, b: Outcome): Outcome {
   if (typeof a === "number" && typeof b === "number") {
     const product = a * b;
     if (!Number.isSafeInteger(a) || !Number.isSafeInteger(b)) return toFloat(product);
-    // An integer has no -0; adding 0 takes the sign away.
+    // Adding 0 turns -0 into 0.
     if (Number.isSafeInteger(product)) return product + 0;
   }
   return calculate(MULTIPLY, a, b);
@@ -74,7 +74,7 @@ export function divide(a: Outcome, b: Outcome): Outcome {
   return calculate(DIVIDE, a, b);
 }
 
-/** The sign is that of the left side. */
+/** Remainder with the sign of the left operand. */
 export function remainder(a: Outcome, b: Outcome): Outcome {
   if (typeof a === "number" && typeof b === "number" && b !== 0) {
     if (!Number.isSafeInteger(a) || !Number.isSafeInteger(b)) return toFloat(a % b);
@@ -102,12 +102,12 @@ function calculate(operation: Operation, a: Outcome, b: Outcome): Outcome {
   return toFloat(operation.floats(approximate(a), approximate(b)));
 }
 
-/** The one form of an integer, or the failure of one that is too large. */
+/** Canonical form of an integer, or a failure if it is out of range. */
 export function toInteger(integer: bigint): number | bigint | Failure {
   return integer < INTEGER_MIN || integer > INTEGER_MAX ? OVERFLOW : normalInteger(integer);
 }
 
-/** `a || b`. The first that is no text decides: null and MISSING are the result, all else fails. */
+/** `a || b`. The first operand that is not text decides: null and MISSING pass, others fail. */
 export function concat(a: Outcome, b: Outcome): Outcome {
   if (typeof a === "string" && typeof b === "string") {
     return a.length + b.length > TEXT_LENGTH_MAX ? TEXT_TOO_LONG : a + b;

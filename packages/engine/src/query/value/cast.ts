@@ -1,9 +1,9 @@
 /**
- * CAST: a datum as another type.
+ * CAST: converts a datum to another type.
  *
- * Null stays null, MISSING stays MISSING. What cannot be said in the other type is MISSING, which a
- * statement may catch; arrays and objects are nothing that one casts to, and that is a failure.
- * Text is taken exactly: no blanks, no other spelling.
+ * Null stays null, MISSING stays MISSING. A datum without an equivalent in the other type becomes
+ * MISSING, which a statement can test for. A cast to array or object is a failure. Text must match
+ * exactly: no blanks, no other spelling.
  */
 
 import {
@@ -36,7 +36,7 @@ const NOT_CASTABLE = new Failure(
 
 export type CastType = "integer" | "float" | "string" | "boolean" | "binary" | "array" | "object";
 
-/** The types as statements spell them, in lower case. */
+/** Names of types in statements, in lower case. */
 const TYPE_NAMES: ReadonlyMap<string, CastType> = new Map<string, CastType>([
   ["int", "integer"],
   ["integer", "integer"],
@@ -74,9 +74,9 @@ export function castDatum(datum: Datum, type: CastType): Outcome {
   }
 }
 
-/** More digits than 64 bits can need; the host would take its time for a long text. */
+/** Maximum significant digits: 64 bits need no more, and long texts convert slowly. */
 const DIGITS_MAX = 20;
-// Each part of the text can be matched in one way only, so that no text takes more than one pass.
+// Each part matches in one way only, so matching takes linear time.
 const DECIMAL_TEXT = /^([+-]?)(\d+)$/;
 const HEX_TEXT = /^([+-]?)0[xX]([\da-fA-F]+)$/;
 const FLOAT_TEXT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
@@ -128,7 +128,7 @@ function castToFloat(datum: PresentDatum): Datum {
   return datum.length > FLOAT_WORD_LENGTH_MAX ? MISSING : FLOAT_WORDS.get(datum.toLowerCase());
 }
 
-/** Arrays, objects and binary as their JSON: the bytes of binary are a list of numbers. */
+/** Casts to text. Arrays, objects and binary become JSON; binary is an array of byte numbers. */
 function castToText(datum: PresentDatum): Outcome {
   if (typeof datum === "string") return datum;
   if (typeof datum === "boolean") return String(datum);
@@ -136,7 +136,7 @@ function castToText(datum: PresentDatum): Outcome {
   return isNumeric(datum) ? floatText(approximate(datum)) : writeJson(datum, EFFORT);
 }
 
-/** The fewest digits that mean this float, without an exponent. */
+/** The shortest digits that identify the float, without an exponent. */
 function floatText(float: number): string {
   if (float === Number.POSITIVE_INFINITY) return "inf";
   if (float === Number.NEGATIVE_INFINITY) return "-inf";
@@ -145,7 +145,7 @@ function floatText(float: number): string {
   return exponent === undefined ? text : shifted(mantissa, Number(exponent));
 }
 
-/** A number with its point so many places further right. */
+/** Moves the decimal point to the right by a number of places. */
 function shifted(mantissa: string, places: number): string {
   const sign = mantissa.startsWith("-") ? "-" : "";
   const [whole = "", fraction = ""] = mantissa.slice(sign.length).split(".");
@@ -160,7 +160,7 @@ function castToBoolean(datum: PresentDatum): Datum {
   return datum === "false" ? false : MISSING;
 }
 
-/** Text as UTF-8, numbers as eight bytes, the highest first, a boolean as one; all else as its JSON. */
+/** Casts to binary: text as UTF-8, a number as 8 bytes big-endian, a boolean as 1, else JSON. */
 function castToBinary(datum: PresentDatum): Outcome {
   if (datum instanceof Uint8Array) return datum;
   if (typeof datum === "boolean") return Uint8Array.of(datum ? 1 : 0);

@@ -1,12 +1,12 @@
 /**
- * Comparison of data, in two ways.
+ * Comparison of data: a total order for sorting and grouping, and the comparison operators.
  *
- * `compareData`, `equalData` and `dataKey` are total and agree with each other: for ORDER BY, GROUP
- * BY, DISTINCT, sets, min and max. They are the order of values in documents and indexes; 1 and 1.0
- * are one value, null equals null, MISSING equals MISSING.
+ * `compareData`, `equalData` and `dataKey` are total and consistent with each other. ORDER BY,
+ * GROUP BY, DISTINCT, sets, MIN and MAX use them. They follow the order of values in documents and
+ * indexes: 1 equals 1.0, null equals null, MISSING equals MISSING.
  *
- * `orderComparable` and `equalComparable` are the operators `< <= > >=` and `= !=`: what cannot be
- * compared gives MISSING, NaN included, a null gives null.
+ * `orderComparable` and `equalComparable` are the operators `< <= > >=` and `= !=`. Incomparable
+ * operands, including NaN, give MISSING; a null gives null.
  */
 
 import {
@@ -50,7 +50,7 @@ function rankOf(datum: Datum): number {
   }
 }
 
-/** -1, 0 or 1: the total order of all data, the same as compareValues' order of values. */
+/** Total order of all data, as -1, 0 or 1, consistent with compareValues. */
 export function compareData(a: Datum, b: Datum): number {
   if (typeof a === "number" && typeof b === "number") return compareNumbers(a, b);
   if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
@@ -69,11 +69,11 @@ export function equalData(a: Datum, b: Datum): boolean {
 }
 
 /**
- * The operators `< <= > >=`: below 0, 0 or above 0; null where a null leaves it undecided; undefined
- * (MISSING) where the types differ or something is MISSING.
+ * The operators `< <= > >=`: negative, 0 or positive; null if a null leaves it undecided; undefined
+ * (MISSING) if the types differ or an operand is MISSING.
  *
- * Arrays go by their first elements that differ, then by length. Objects go by the first key, in
- * the order of keys, at which they differ; to lack that key is to be less.
+ * Arrays compare by the first elements that differ, then by length. Objects compare by the first
+ * key, in key order, at which they differ; the object without that key is less.
  */
 export function orderComparable(a: Datum, b: Datum): number | null | undefined {
   if (typeof a === "number" && typeof b === "number") return orderNumbers(a, b);
@@ -84,7 +84,7 @@ export function orderComparable(a: Datum, b: Datum): number | null | undefined {
   return compareAlike(a, b, orderComparable, orderObjects);
 }
 
-/** NaN is neither below nor above nor equal. */
+/** Order of two numbers; undefined for NaN. */
 function orderNumbers(a: number, b: number): number | undefined {
   if (a < b) return -1;
   if (a > b) return 1;
@@ -96,8 +96,8 @@ function isNotANumber(datum: Datum): boolean {
 }
 
 /**
- * The operators `=` and `!=`. Arrays go by their first elements that are not equal, then by length;
- * objects in the order of their keys.
+ * The operators `=` and `!=`. Arrays compare by the first elements that are not equal, then by
+ * length; objects compare in key order.
  */
 export function equalComparable(a: Datum, b: Datum): boolean | null | undefined {
   if (typeof a === "string" && typeof b === "string") return equalTexts(a, b);
@@ -118,7 +118,7 @@ function equalTexts(a: string, b: string): boolean {
 
 type ElementOrder<T> = (a: PresentDatum, b: PresentDatum) => T;
 
-/** Two data of one rank; what stands in arrays and objects is compared as the caller says. */
+/** Compares two data of one rank; the caller provides the comparison of elements and objects. */
 function compareAlike<T extends number | null | undefined>(
   a: Datum,
   b: Datum,
@@ -166,7 +166,7 @@ function compareArrays<T>(
   return Math.sign(a.length - b.length);
 }
 
-/** Objects as lists of their entries, each first by key, then by what it holds. */
+/** Compares objects as sorted entries, each first by key, then by value. */
 function compareEntries(a: DatumObject, b: DatumObject): number {
   const x = keysOf(a);
   const y = keysOf(b);
@@ -190,7 +190,7 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
   for (let i = 0; i < length; i++) {
     spend(FIELD_STEPS);
     const key = x[i] as string;
-    // The lesser of two keys is one that the other object lacks.
+    // The other object lacks the lesser of two keys.
     const lacking = compareTexts(y[i] as string, key);
     const order = lacking === 0 ? orderComparable(a[key], b[key]) : lacking;
     if (order !== 0) return order;
@@ -198,7 +198,7 @@ function orderObjects(a: DatumObject, b: DatumObject): number | null | undefined
   return Math.sign(x.length - y.length);
 }
 
-/** Of objects with many fields, which may be compared with many others. */
+/** Sorted keys of objects with many fields, which may be compared often. */
 const KNOWN_KEYS = new WeakMap<DatumObject, readonly string[]>();
 const MANY_KEYS = 32;
 
@@ -212,7 +212,7 @@ function keysOf(object: DatumObject): readonly string[] {
   return keys;
 }
 
-/** In the order of text. There may be as many as a document can hold. */
+/** Sorts keys in text order and charges the work: a document can hold many. */
 export function sortedKeys(keys: string[]): string[] {
   return keys.sort((a, b) => {
     spend(COMPARISON_STEPS);
@@ -220,7 +220,7 @@ export function sortedKeys(keys: string[]): string[] {
   });
 }
 
-/** The same for keys that mostly are in order already: then one pass is all. */
+/** Like `sortedKeys`, with one pass if the keys are already in order. */
 export function orderedKeys(keys: string[]): string[] {
   for (let i = 1; i < keys.length; i++) {
     spend(COMPARISON_STEPS);
@@ -229,10 +229,10 @@ export function orderedKeys(keys: string[]): string[] {
   return keys;
 }
 
-/** What it counts to list, to look for or to read a field of an object, which may have many. */
+/** Cost of listing, finding or reading a field of an object, in steps. */
 const FIELD_STEPS = 0.25;
 
-/** What it counts to compare two data, beside the way through long ones. */
+/** Cost of comparing two data, in steps, without the length of long ones. */
 export const COMPARISON_STEPS = 0.125;
 
 function equalArrays(
@@ -263,8 +263,8 @@ function equalObjects(a: DatumObject, b: DatumObject): boolean | null | undefine
 }
 
 /**
- * A text that two data share exactly when equalData holds. It says nothing about order. A key does
- * not end itself: joinKeys makes one of several.
+ * Text that is equal for two data exactly if equalData holds; it has no useful order. Keys are not
+ * self-delimiting: joinKeys combines several.
  */
 export function dataKey(datum: Datum): string {
   switch (typeof datum) {
@@ -286,7 +286,7 @@ export function dataKey(datum: Datum): string {
   }
 }
 
-/** Keys hold all the text of what they stand for, and shared text as often as it stands there. */
+/** Charges the text of a key: keys hold all the text of a datum, and shared text repeatedly. */
 function countedText(text: string): string {
   spendLength(text.length);
   if (text.length > LARGE_LENGTH) grow(2 * text.length);
@@ -309,7 +309,7 @@ function elementsKey(array: readonly PresentDatum[]): string {
   return joined;
 }
 
-/** Rough bytes of what a part of a key takes until the key is in one piece. */
+/** Approximate bytes of a part of a key before the key is flattened. */
 const PART_BYTES = 64;
 const LARGE_BYTES = 64 * 1024;
 
@@ -317,7 +317,7 @@ function fieldsKey(object: DatumObject): string {
   const names = Object.keys(object);
   spend(names.length);
   let key = "";
-  // Any fixed order will do, and the host's is the fastest, but it cannot be ended.
+  // Any fixed order works. The built-in sort is the fastest but cannot be interrupted.
   if (names.length > HOST_SORT_MAX) sortedKeys(names);
   else names.sort();
   for (const name of names) {
@@ -327,14 +327,14 @@ function fieldsKey(object: DatumObject): string {
   return key;
 }
 
-/** What it counts to make a key and look for it. */
+/** Cost of making a key and looking it up, in steps. */
 export const KEY_STEPS = 0.5;
 
 const HOST_SORT_MAX = 4096;
 
 /**
- * Tells whether a datum is the first of its equals among those that it was asked about. `keep` hears
- * of the bytes of each key before it is kept.
+ * Returns a filter that accepts the first of equal data. `keep` receives the bytes of each key
+ * before it is stored.
  */
 export function firstOfEquals(keep?: (bytes: number) => void): (datum: Datum) => boolean {
   const seen = new Set<string>();
@@ -348,14 +348,14 @@ export function firstOfEquals(keep?: (bytes: number) => void): (datum: Datum) =>
   };
 }
 
-/** One key for a list of them, such that no other list has it. */
+/** Joins keys into one that no other list of keys has. */
 export function joinKeys(keys: readonly string[]): string {
   let joined = "";
   for (const key of keys) joined += sized(key);
   return joined;
 }
 
-/** With its length in front: it is known where it ends. */
+/** Prefixes a part with its length, which makes it self-delimiting. */
 function sized(part: string): string {
   return `${part.length}:${part}`;
 }

@@ -1,16 +1,17 @@
 /**
- * Datum: what an expression yields while it is evaluated.
+ * Datum: the result of an expression during evaluation: a Value, MISSING (`undefined`), or a
+ * Failure.
  *
- * A Value, MISSING (`undefined`), or a Failure. Inside an expression 7 and 7.0 differ, as they do
- * not in a document: a whole float is boxed as a Float, so that a plain JS number that is whole is
- * always an integer. Arrays and objects never hold MISSING or a Failure, but may hold Floats.
+ * Inside an expression 7 and 7.0 differ, unlike in a document. A whole float is boxed as a Float,
+ * so a plain JS number that is whole is always an integer. Arrays and objects never hold MISSING or
+ * a Failure, but may hold Floats.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
 import { type MutableObject, normalNumber, setField } from "@bigpeer/protocol";
 import { grow, spend } from "./effort.ts";
 
-/** A float whose value is whole and would otherwise be taken for an integer. */
+/** Box of a float with a whole value, which would otherwise be taken for an integer. */
 export class Float {
   readonly value: number;
 
@@ -20,14 +21,14 @@ export class Float {
 }
 
 /**
- * The evaluation went wrong: division by zero, an argument of the wrong type. It passes through
- * everything around it; a filter rejects the row, a column is left out with a warning, a write is
- * refused. Made once for each place, not for each row.
+ * A failed evaluation: division by zero, an argument of the wrong type. It propagates through the
+ * enclosing expression. A filter then rejects the row, a column is left out with a warning, a write
+ * is refused. Created once for each position, not for each row.
  */
 export class Failure {
-  /** What was expected, without the place. */
+  /** What was expected, without the position. */
   readonly reason: string;
-  /** The node that failed, as an offset in the text of the statement. */
+  /** Offset of the failed node in the text of the statement. */
   readonly at: number | undefined;
 
   constructor(reason: string, at?: number) {
@@ -43,7 +44,7 @@ export interface DatumObject {
 /** An object under construction; setField of the protocol writes to it. */
 export type MutableDatumObject = { [key: string]: PresentDatum };
 
-/** What may stand in an array or an object. */
+/** A datum that an array or an object can hold. */
 export type PresentDatum =
   | null
   | boolean
@@ -57,7 +58,7 @@ export type PresentDatum =
 
 export type Datum = PresentDatum | undefined;
 
-/** What evaluating gives. */
+/** Result of an evaluation. */
 export type Outcome = Datum | Failure;
 
 export const MISSING: undefined = undefined;
@@ -116,24 +117,24 @@ export function isNumeric(datum: Outcome): datum is number | bigint | Float {
   return typeof datum === "number" || typeof datum === "bigint" || datum instanceof Float;
 }
 
-/** A float as a datum: boxed when a plain number would look like an integer. */
+/** Converts a float to a datum: boxed if a plain number would look like an integer. */
 export function toFloat(value: number): number | Float {
   return Number.isSafeInteger(value) || typeof normalNumber(value) === "bigint"
     ? new Float(value)
     : value;
 }
 
-/** The number itself, without the box. */
+/** The number without its box. */
 export function unboxNumber(datum: number | bigint | Float): number | bigint {
   return datum instanceof Float ? datum.value : datum;
 }
 
-/** As a JS number, whatever it was; large integers lose digits. */
+/** Any number as a JS number; large integers lose digits. */
 export function approximate(datum: number | bigint | Float): number {
   return Number(datum instanceof Float ? datum.value : datum);
 }
 
-/** As a value for a document or an answer: no Float is left. Returns the same object if it can. */
+/** Converts a datum to a value, without Floats. Returns the same object if possible. */
 export function toValue(datum: PresentDatum): Value {
   if (typeof datum === "number" || typeof datum !== "object" || datum === null) return datum;
   if (datum instanceof Float) return normalNumber(datum.value);
@@ -142,7 +143,7 @@ export function toValue(datum: PresentDatum): Value {
   return isDatumArray(datum) ? arrayValue(datum) : objectValue(datum);
 }
 
-/** Rough bytes of a part of a copy. */
+/** Approximate bytes of a part of a copy. */
 const PART_BYTES = 24;
 
 function arrayValue(datum: readonly PresentDatum[]): readonly Value[] {
@@ -157,7 +158,7 @@ function objectValue(datum: DatumObject): ValueObject {
   return copy;
 }
 
-/** Whether it is a boxed float or holds one. */
+/** Whether a datum is a boxed float or contains one. */
 export function hasFloat(datum: PresentDatum): boolean {
   if (typeof datum !== "object" || datum === null || datum instanceof Uint8Array) return false;
   if (datum instanceof Float) return true;

@@ -1,10 +1,10 @@
 /**
- * Effort: work on values of many parts, counted against the statement that runs now.
+ * Cost meter: charges work on large values to the statement that is running.
  *
- * Comparing, measuring or copying a value takes as long as the value is large, and one that an
- * expression made can be far larger than the memory that it takes, because parts may be shared. It
- * is done in too many places for the budget to be handed to all of them. A statement runs without
- * interruption between two pauses, so whoever runs it says for how long the effort is its own.
+ * Comparing, measuring or copying a value takes time in proportion to its size. Because parts may
+ * be shared, a computed value can be far larger than its memory. Too many places do such work to
+ * pass the budget to all of them. A statement runs without interruption between two pauses, so its
+ * runner installs the meter for that time.
  */
 
 export interface Meter {
@@ -14,7 +14,7 @@ export interface Meter {
 
 let meter: Meter | undefined;
 
-/** What `work` spends is counted by `current`. */
+/** Runs `work` and charges its costs to `current`. */
 export function underMeter<T>(current: Meter, work: () => T): T {
   const before = meter;
   meter = current;
@@ -25,34 +25,34 @@ export function underMeter<T>(current: Meter, work: () => T): T {
   }
 }
 
-/** Parts of a value that are looked at. */
+/** Charges the parts of a value that are visited. */
 export function spend(parts: number): void {
   meter?.step(parts);
 }
 
-/** Bytes of a copy that is made. */
+/** Charges the bytes of a copy. */
 export function grow(bytes: number): void {
   meter?.borrow(bytes);
 }
 
-/** Characters or bytes that count as one part, where the host goes through them by itself. */
+/** Characters or bytes per part, where a built-in function reads them. */
 const LENGTH_PER_PART = 256;
 
-/** Those that count as one part where each is looked at on its own. */
+/** Characters per part, where each is visited on its own. */
 const CHARACTERS_PER_PART = 64;
 
-/** Text or binary that is gone through; what is short costs nothing worth counting. */
+/** Charges text or binary that a built-in function reads; short ones are free. */
 export function spendLength(length: number): void {
   if (length > LENGTH_PER_PART) spend(length / LENGTH_PER_PART);
 }
 
-/** Text or a list of which each character or element is looked at on its own, a portion at a time. */
+/** Charges text or a list whose characters or elements are visited one by one. */
 export function spendEach(count: number): void {
   spend(count / CHARACTERS_PER_PART);
 }
 
-/** Characters or elements that are looked at before they are counted: a loop need not count each. */
+/** Characters or elements between two charges: a loop need not charge each. */
 export const PORTION = 1024;
 
-/** The same as a budget that can be handed on. */
+/** This meter as an object, for functions that take a budget. */
 export const EFFORT: Meter = { step: spend, borrow: grow };

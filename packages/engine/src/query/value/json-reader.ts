@@ -1,8 +1,8 @@
 /**
- * JsonDatumReader: long JSON text as a datum, counted while it is read.
+ * JsonDatumReader: incremental JSON parser that charges its cost while it reads a long text.
  *
- * The host reads text at once and says nothing on the way; of short text it is quicker, see
- * json-text.ts. Every character is looked at once. It throws for all that is not JSON.
+ * The built-in parser cannot be interrupted; it is faster for short text, see json-text.ts. The
+ * reader visits every character once and throws on invalid JSON.
  */
 
 import {
@@ -23,21 +23,21 @@ const WORDS: readonly (readonly [string, boolean | null])[] = [
   ["null", null],
 ];
 
-/** Characters of an integer that a number holds exactly, whatever they are. */
+/** Length up to which any integer is exact as a JS number. */
 const EXACT_LENGTH_MAX = 15;
 
 /** More characters than an integer of 64 bits has. */
 const INTEGER_LENGTH_MAX = 21;
 
-/** Rough bytes of a container, and of what stands in one. */
+/** Approximate bytes of a container, of a value in it, and of a field. */
 const CONTAINER_BYTES = 64;
 const PART_BYTES = 24;
 const FIELD_BYTES = 64;
 
-/** Values that are counted at once. Each is a step: with its share of the garbage, half a microsecond. */
+/** Values between two charges. Each costs a step: half a microsecond, with garbage collection. */
 const VALUES_COUNTED = 256;
 
-/** Characters of a text or a number that count as a step, and blanks. */
+/** Characters of a text or a number per step, and blanks per step. */
 const LENGTH_PER_STEP = 256;
 const SPACES_PER_STEP = 64;
 
@@ -110,7 +110,7 @@ export class JsonDatumReader {
     return object;
   }
 
-  /** Goes into a container, and says whether it ends there. */
+  /** Enters a container; whether it is empty. */
   #isEmpty(depth: number, end: string): boolean {
     if (depth >= DEPTH_MAX) throw this.#error(`at most ${DEPTH_MAX} levels`);
     this.#bytes += CONTAINER_BYTES;
@@ -126,13 +126,13 @@ export class JsonDatumReader {
     this.#offset = end + 1;
     this.#meter.step((this.#offset - start) / LENGTH_PER_STEP);
     this.#bytes += 2 * (this.#offset - start);
-    // The host knows all escapes, and makes a text of its own of it.
+    // The built-in parser handles all escapes and returns a string of its own.
     const text = JSON.parse(this.#text.slice(start, this.#offset)) as string;
     if (!text.isWellFormed()) throw this.#error("well-formed text");
     return text;
   }
 
-  /** Whether a quote has an odd number of backslashes before it. */
+  /** Whether an odd number of backslashes precedes a quote. */
   #isEscaped(quote: number, start: number): boolean {
     let at = quote - 1;
     while (at > start && this.#text[at] === "\\") at--;
@@ -183,7 +183,7 @@ export class JsonDatumReader {
   }
 }
 
-/** A blank, a tab or the end of a line; NaN, beyond the end of the text, is none. */
+/** Whether a code is JSON white space; NaN, past the end of the text, is not. */
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }

@@ -1,8 +1,9 @@
 /**
- * Data as JSON text and back: what serialize_json and deserialize_json do, and CAST to text.
+ * JSON text of data: serializes and parses data for serialize_json, deserialize_json and CAST to
+ * text.
  *
- * Unlike the JSON of the wire it tells 7 from 7.0, sorts keys so that equal objects have one text,
- * and writes binary as an array of its bytes.
+ * Unlike JSON on the wire, it distinguishes 7 from 7.0, sorts keys so that equal objects have equal
+ * text, and writes binary as an array of bytes.
  */
 
 import { checkValue, PeerError, parseJson, setField, type Value } from "@bigpeer/protocol";
@@ -21,14 +22,14 @@ import type { Meter } from "./effort.ts";
 import { JsonDatumReader } from "./json-reader.ts";
 import { TEXT_LENGTH_MAX, TEXT_TOO_LONG } from "./size-bound.ts";
 
-/** Longer text than that of a document is counted as memory of the statement, piece by piece. */
+/** Text longer than this is charged as memory of the statement, piece by piece. */
 const UNCOUNTED_LENGTH = 32 * 1024;
 const PIECE_LENGTH = 4096;
 const BYTES_PER_STEP = 64;
 const LENGTH_PER_STEP = 256;
 const ELEMENT_STEPS = 0.25;
 
-/** The same part may stand in a datum many times, so the text may be far longer than what is held. */
+/** Serializes a datum. Parts may be shared, so the text can far outgrow the memory of the datum. */
 export function writeJson(datum: PresentDatum, budget?: Meter): string | Failure {
   const writer = new JsonWriter(budget);
   writer.write(datum);
@@ -58,7 +59,7 @@ class JsonWriter {
     else this.#object(datum);
   }
 
-  /** In pieces, none of which ends within a character: a character may become six. */
+  /** Writes a string in pieces that do not split a character: one can become six. */
   #string(text: string): void {
     if (text.length <= PIECE_LENGTH) {
       this.#budget?.step(text.length / LENGTH_PER_STEP);
@@ -77,7 +78,7 @@ class JsonWriter {
 
   #bytes(bytes: Uint8Array): void {
     this.#budget?.step(bytes.length / BYTES_PER_STEP);
-    // In pieces, so that the bound is seen before all of a long one is text.
+    // In pieces, so that the limit applies before all bytes are text.
     this.#add("[");
     for (let from = 0; from < bytes.length && !this.isTooLong; from += PIECE_LENGTH) {
       const separator = from === 0 ? "" : ",";
@@ -113,7 +114,7 @@ class JsonWriter {
   }
 
   #add(part: string): void {
-    // Nothing is joined that the host could not hold; the rest of the datum is then passed over.
+    // Stops before the string exceeds what JavaScript can hold; the rest is skipped.
     if (this.isTooLong) return;
     this.text += part;
     const grown = this.text.length - this.#counted;
@@ -131,10 +132,10 @@ function scalarText(datum: null | boolean | number | bigint | string): string {
     : JSON.stringify(datum);
 }
 
-/** From here on a float is written with an exponent. */
+/** Floats from here on have an exponent. */
 const EXPONENT_MIN = 1e16;
 
-/** With a point or an exponent, so that it is read as a float again. JSON has no NaN. */
+/** Writes a float with a point or an exponent, so that it parses as a float. JSON has no NaN. */
 function floatText(float: number): string {
   if (!Number.isFinite(float)) return "null";
   if (Math.abs(float) >= EXPONENT_MIN) return float.toExponential();
@@ -144,7 +145,7 @@ function floatText(float: number): string {
 
 const NOT_JSON = new Failure("expected JSON text");
 
-/** What the text says, or the failure of text that is not JSON or says what no value can be. */
+/** Parses JSON text; a failure if it is invalid or not a valid value. */
 export function readJson(text: string, budget: Meter): Outcome {
   try {
     if (text.length > HOST_LENGTH_MAX) return new JsonDatumReader(text, budget).read();
@@ -156,16 +157,16 @@ export function readJson(text: string, budget: Meter): Outcome {
   }
 }
 
-/** Text that the host reads at once. */
+/** Maximum length for the built-in parser. */
 const HOST_LENGTH_MAX = 1024;
 
-/** Also true where such characters stand in a string: then the long way finds nothing to change. */
+/** Matches also inside strings: then the second pass finds nothing to change. */
 const HAS_FLOAT = /\d[.eE]/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Reads text that is known to be JSON of a value once more, with every float written as a string
- * behind the second half of a surrogate pair. No string of a value begins like that.
+ * Parses valid JSON again, with every float replaced by a string that begins with a lone low
+ * surrogate. No string of a value begins like that.
  */
 function readFloats(text: string): Outcome {
   const marked = text.replaceAll(STRING_OR_NUMBER, (token) =>

@@ -1,9 +1,9 @@
 /**
- * LIKE and ILIKE: `%` stands for any text, `_` for any one character, all else for itself.
+ * LIKE and ILIKE: compiles patterns in which `%` matches any text and `_` any one character.
  *
- * A pattern is cut at its `%` into pieces. The first piece must begin the text, the last must end it,
- * and each one between is taken where it is first found: taking a later place could only leave less
- * text for the rest, so nothing is ever tried twice.
+ * The pattern is split at `%` into pieces. The first piece must begin the text, the last must end
+ * it, and each one between matches at its first occurrence. A later occurrence could only leave
+ * less text for the rest, so there is no backtracking.
  */
 
 import { grow, PORTION, spendEach } from "./effort.ts";
@@ -11,45 +11,45 @@ import { isOneCharacter, unitsOf } from "./text-length.ts";
 import { type Search, searchFor } from "./text-search.ts";
 
 export interface LikeOptions {
-  /** One character; the one after it in a pattern stands for itself. */
+  /** Escape character; the character after it in a pattern stands for itself. */
   readonly escape?: string;
-  /** ILIKE: letters that differ in case only are the same. */
+  /** ILIKE: ignores case. */
   readonly isCaseBlind: boolean;
 }
 
 export type Matcher = (text: string) => boolean;
 
-/** How much more work a character of a pattern is than one of a text. */
+/** Cost of a character of a pattern, relative to one of a text. */
 const PATTERN_WEIGHT = 16;
 
-/** A piece of a pattern, by code points: ANY_ONE stands for `_`. */
+/** A piece of a pattern as code points: ANY_ONE stands for `_`. */
 type Codes = readonly number[];
 
 const ANY_ONE = -1;
 
-/** What matches a piece. Positions are in code units, and always between two code points. */
+/** Matcher of a piece. Positions are in code units, always between two code points. */
 interface Piece {
-  /** The end of the piece when it stands at the position, or -1. */
+  /** End of the piece if it matches at the position, or -1. */
   endAt(text: string, position: number): number;
-  /** The end of the piece where it is first found from the position on, or -1. */
+  /** End of the first match at or after the position, or -1. */
   endAfter(text: string, position: number): number;
-  /** Whether the text ends with the piece, from the position or later. */
+  /** Whether the text ends with the piece, at or after the position. */
   endsText(text: string, position: number): boolean;
 }
 
-/** A piece with `_` in it takes work for each character of a text; a longer one takes too much. */
+/** Maximum length of a piece with `_`: its cost per character of text grows with its length. */
 const OPEN_PIECE_LENGTH_MAX = 1000;
 
-/** A pattern is made ready as a whole, and kept. */
+/** Maximum length of a pattern, which is compiled as a whole and cached. */
 const PATTERN_LENGTH_MAX = 256 * 1024;
 
-/** Rough bytes that a character of a long pattern takes. */
+/** Approximate bytes per character of a long pattern. */
 const CODE_BYTES = 64;
 const SHORT_LENGTH = 1024;
 
 /**
- * The matcher of a pattern, or undefined when the pattern is not valid or too long. A pattern that ends
- * with its escape character, which has nothing to escape, matches nothing.
+ * Compiles a pattern; undefined if it is invalid or too long. A pattern that ends with its escape
+ * character matches nothing.
  */
 export function compileLike(pattern: string, options: LikeOptions): Matcher | undefined {
   if (pattern.length > PATTERN_LENGTH_MAX) return undefined;
@@ -63,10 +63,7 @@ export function compileLike(pattern: string, options: LikeOptions): Matcher | un
   return matches && ((text) => matches(foldCase(text)));
 }
 
-/**
- * Text that every match begins with, when there is any: `abc` for `abc%`, `abc_` and `abc%d`. Not
- * for ILIKE.
- */
+/** Prefix of every match, if there is one: `abc` for `abc%`, `abc_` and `abc%d`. Not for ILIKE. */
 export function likePrefix(pattern: string, escape?: string): string | undefined {
   if (escape !== undefined && !isOneCharacter(escape)) return undefined;
   const [first] = parseLike(pattern, escape) ?? [];
@@ -76,7 +73,7 @@ export function likePrefix(pattern: string, escape?: string): string | undefined
   return prefix === "" ? undefined : prefix;
 }
 
-/** The pieces between the `%`; undefined when an escape character has nothing to escape. */
+/** Splits a pattern at `%`; undefined if it ends with the escape character. */
 function parseLike(pattern: string, escape: string | undefined): Codes[] | undefined {
   const parts: Codes[] = [];
   let piece: number[] = [];
@@ -109,7 +106,7 @@ function compileParts(parts: readonly Codes[]): Matcher | undefined {
   return compileCut(first, middle, last);
 }
 
-/** No `%`: the piece is the text. */
+/** Compiles a pattern without `%`: the piece must match the whole text. */
 function compileWhole(codes: Codes): Matcher {
   if (!codes.includes(ANY_ONE)) {
     const literal = textOf(codes);
@@ -119,7 +116,7 @@ function compileWhole(codes: Codes): Matcher {
   return (text) => piece.endAt(text, 0) === text.length;
 }
 
-/** How much more work a piece is than a character. */
+/** Cost of a piece, relative to a character. */
 const PIECE_WEIGHT = 4;
 
 function compileCut(first: Codes, middle: readonly Codes[], last: Codes): Matcher {
@@ -158,7 +155,7 @@ function literalPiece(literal: string): Piece {
   };
 }
 
-/** A piece with `_` in it. */
+/** Compiles a piece that contains `_`. */
 function openPiece(codes: Codes): Piece {
   const endAt = (text: string, position: number): number => {
     let at = position;
@@ -169,7 +166,7 @@ function openPiece(codes: Codes): Piece {
     }
     return at;
   };
-  // Only pieces between two % are searched for, and only their length is bounded.
+  // Only pieces between two % need a search, and only their length is limited.
   let search: Search | undefined;
   return {
     endAt,
@@ -186,13 +183,12 @@ function openPiece(codes: Codes): Piece {
 
 const WORD_BITS = 32;
 
-/** Words of a state that take as long as to read a character. */
+/** Words of state that cost as much as reading a character. */
 const WORDS_PER_CHARACTER = 4;
 
 /**
- * Finds the end of a piece at all places at once: bit n of the state says whether the last n + 1
- * characters are the beginning of the piece. Each character moves the bits up by one and keeps those
- * for which it is the next one.
+ * Bit-parallel search (Shift-And): bit n of the state says whether the last n + 1 characters match
+ * the beginning of the piece. Each character shifts the bits and keeps those that it continues.
  */
 function openSearch(codes: Codes): Search {
   const wordCount = Math.ceil(codes.length / WORD_BITS);
@@ -223,7 +219,7 @@ function openSearch(codes: Codes): Search {
   };
 }
 
-/** For each character the places of the piece where it may stand; ANY_ONE is for all others. */
+/** For each character, the positions of the piece that it matches; ANY_ONE is for all others. */
 function masksOf(codes: Codes, wordCount: number): Map<number, Uint32Array> {
   const open = new Uint32Array(wordCount);
   const masks = new Map([[ANY_ONE, open]]);
@@ -241,7 +237,7 @@ function setBit(mask: Uint32Array, place: number): void {
   mask[word] = (mask[word] ?? 0) | (1 << (place % WORD_BITS));
 }
 
-/** Where the last `count` code points of a text begin; -1 when it has fewer. */
+/** Offset of the last `count` code points of a text; -1 if it has fewer. */
 function stepBack(text: string, count: number): number {
   let at = text.length;
   for (let steps = 0; steps < count; steps++) {
@@ -262,7 +258,7 @@ function textOf(codes: Codes): string {
   return text;
 }
 
-/** A form that is the same for texts that differ in case only; as many characters as before. */
+/** Case-folds a text without changing its number of characters. */
 function foldCase(text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase();
   const known = new Map<string, string>();
@@ -285,12 +281,12 @@ function foldCode(code: number): number {
   return code === ANY_ONE ? code : codeOf(foldCharacter(String.fromCodePoint(code)));
 }
 
-/** The dotless i has the capital of another letter, and is not that letter. */
+/** Excluded from folding: the dotless i shares its capital with another letter. */
 const DOTLESS_I = "\u0131";
 
 /**
- * Through upper case, so that letters with one capital meet (σ and ς, the Kelvin sign and k). One
- * character at a time, for `_` counts them: ß stays ß and does not become two.
+ * Folds through upper case, so that letters with one capital are equal (σ and ς, the Kelvin sign
+ * and k). One character at a time, because `_` counts them: ß stays ß.
  */
 function foldCharacter(character: string): string {
   if (character === DOTLESS_I) return character;

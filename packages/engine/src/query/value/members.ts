@@ -1,8 +1,8 @@
 /**
- * Members: the values that a query, an argument or a written list gives for IN.
+ * Members: the list on the right side of IN, from a subquery, an argument or a literal.
  *
- * They are asked for once for each row, so a long list of one simple type has a table. What IN makes
- * of them is the same as with a list that is written.
+ * IN searches the list for each row, so a long list of one simple type gets a hash table. The
+ * result of IN is the same with and without it.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -12,17 +12,17 @@ import { spend } from "./effort.ts";
 
 export interface Members {
   readonly values: readonly Value[];
-  /** Whether a value is among them, where a table can tell; null where a null leaves it open. */
+  /** Whether the list has a value; null if a null leaves it open, undefined if not known. */
   readonly find?: (datum: Datum) => boolean | null | undefined;
 }
 
-/** Shorter lists are looked through as quickly. */
+/** Minimum length for a table: shorter lists are scanned as fast. */
 const TABLE_LENGTH_MIN = 8;
 
-/** Rough bytes of an entry, without its key. */
+/** Approximate bytes of an entry, without its key. */
 const ENTRY_BYTES = 48;
 
-/** `take` counts the memory of the table. */
+/** Makes the members of a list; `take` is charged the memory of the table. */
 export function membersOf(values: readonly Value[], take: (bytes: number) => void): Members {
   const type = typeOf(values);
   if (type === undefined || values.length < TABLE_LENGTH_MIN) return { values };
@@ -47,17 +47,17 @@ export function membersOf(values: readonly Value[], take: (bytes: number) => voi
   return { values, find };
 }
 
-/** A run, as far as it matters here. */
+/** The part of a Run that is needed here. */
 interface TableOwner {
   readonly budget: { take(bytes: number): void };
 }
 
-/** By run: lists that were asked before, and their tables once they are asked again. */
+/** For each run: lists seen once (null), and tables of lists seen again. */
 const TABLES = new WeakMap<object, WeakMap<readonly Datum[], Members | null>>();
 
 /**
- * Of a list that comes again, as an argument does for each document; undefined for the first time. It
- * is kept for one run: before the next one, its owner may have changed the list.
+ * Table of a list that IN sees again, as an argument for each document; undefined the first time.
+ * It lives for one run: before the next one, the owner may have changed the list.
  */
 export function tableOf(run: TableOwner, values: readonly Datum[]): Members | undefined {
   if (values.length < TABLE_LENGTH_MIN) return undefined;
@@ -74,7 +74,7 @@ export function tableOf(run: TableOwner, values: readonly Datum[]): Members | un
   return members;
 }
 
-/** The one simple type that all of them have, nulls aside. */
+/** The simple type that all values share, apart from nulls. */
 function typeOf(values: readonly Value[]): "string" | "number" | undefined {
   let type: "string" | "number" | undefined;
   for (const value of values) {

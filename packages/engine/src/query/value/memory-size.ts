@@ -1,5 +1,5 @@
 /**
- * Memory size: about how many bytes of memory a value takes. For bounds, not for bills.
+ * Memory size: estimates the bytes of memory that a value takes, for limits.
  */
 
 import type { Datum, PresentDatum } from "./datum.ts";
@@ -10,8 +10,8 @@ const SCALAR_BYTES = 16;
 const ENTRY_BYTES = 24;
 
 /**
- * What an object and an array take beside their entries (Node 20): an object has room for four fields,
- * an array that grows for seventeen elements, whether they are there or not.
+ * Fixed bytes of an object and an array (Node 20): an object has room for four fields, a growing
+ * array for seventeen elements, used or not.
  */
 const OBJECT_BYTES = 64;
 const ARRAY_BYTES = 160;
@@ -38,7 +38,7 @@ function containerSize(datum: object & PresentDatum): number {
   }
   let size = OBJECT_BYTES;
   let count = 0;
-  // A list of the keys would take longer than all else.
+  // Listing the keys would take longer than all else.
   for (const key in datum) {
     count++;
     size += ENTRY_BYTES + key.length + memorySize(datum[key]);

@@ -1,7 +1,7 @@
 /**
- * The words for the type of a value, and the failure of one of the wrong type.
+ * Type mismatches: names of types for messages, and the failure of a value of the wrong type.
  *
- * A row may fail like this for every document of a collection, so each failure is made once.
+ * An expression may fail for every document of a collection, so each failure is created once.
  */
 
 import { type Datum, type DatumType, Failure, typeOf } from "./datum.ts";
@@ -18,14 +18,14 @@ const DESCRIPTIONS: Readonly<Record<DatumType, string>> = {
   object: "an object",
 };
 
-/** The type of a datum as a message says it. */
+/** Name of the type of a datum, for messages. */
 export function describeType(datum: Datum): string {
   return DESCRIPTIONS[typeOf(datum)];
 }
 
 const failures = new Map<string, Failure>();
 
-/** `expected` is a fixed text of ours; nothing that comes from a document may be in it. */
+/** Failure of a wrong type. `expected` is a constant: it must contain no text of a document. */
 export function mismatch(expected: string, found: Datum): Failure {
   const reason = `expected ${expected}, found ${describeType(found)}`;
   let failure = failures.get(reason);

@@ -1,8 +1,9 @@
 /**
- * SIMILAR TO: a pattern of the standard's own kind, as a regular expression for the host.
+ * SIMILAR TO: translates a pattern of standard SQL into a regular expression.
  *
  * `%` is any text, `_` any character; `| ( ) [ ] * + ? {n} {n,} {n,m}` mean what they do in regular
- * expressions; all else stands for itself, also `.` and the backslash. The whole text must match.
+ * expressions. Everything else stands for itself, also `.` and the backslash. The whole text must
+ * match.
  */
 
 import { isOneCharacter } from "./text-length.ts";
@@ -12,7 +13,7 @@ const REPEAT = /\{\d{1,4}(?:,\d{0,4})?\}/y;
 const CLASS_NAME = /\[:[a-z]{1,10}:\]/y;
 const PUNCTUATION = /^[!-/:-@[-`{-~]$/;
 
-/** A source for `Platform.pattern` with the flag `s`; undefined for a pattern that is not valid. */
+/** Source for `Platform.pattern` with the flag `s`; undefined for an invalid pattern. */
 export function similarSource(pattern: string, escape?: string): string | undefined {
   if (escape !== undefined && !isOneCharacter(escape)) return undefined;
   if (pattern.length > PATTERN_LENGTH_MAX) return undefined;
@@ -20,7 +21,7 @@ export function similarSource(pattern: string, escape?: string): string | undefi
   return body === undefined ? undefined : `\\A(?:${body})\\z`;
 }
 
-/** What came before: only something can be repeated, and only once. */
+/** The preceding part: only a part can be repeated, and only once. */
 type Before = "nothing" | "something" | "repeat";
 
 class Translation {
@@ -91,12 +92,12 @@ class Translation {
     return sign;
   }
 
-  /** At the end of the pattern it has nothing to escape, and stands for nothing. */
+  /** The escaped character; an escape at the end of the pattern stands for nothing. */
   #escaped(): string {
     return this.#position < this.#pattern.length ? quote(this.#take()) : "";
   }
 
-  /** After `[`: characters, ranges and names such as `[:alpha:]`, all others than these after `^`. */
+  /** Parses a class after `[`: characters, ranges and names such as `[:alpha:]`; `^` negates it. */
   #class(): string | undefined {
     let source = "[";
     if (this.#pattern[this.#position] === "^") source += this.#take();
@@ -131,7 +132,7 @@ class Translation {
   }
 }
 
-/** The character as itself, wherever it stands. */
+/** Quotes a character so that it stands for itself. */
 function quote(character: string): string {
   return PUNCTUATION.test(character) ? `\\${character}` : character;
 }

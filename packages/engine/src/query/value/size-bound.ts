@@ -1,11 +1,12 @@
 /**
- * The bound on values that an expression makes, and the failures of those that would be larger.
+ * Size limits of computed values: the failures of text, binary, arrays and objects that are too
+ * large.
  */
 
 import { COMPUTED_SIZE_MAX } from "../../limits.ts";
 import { Failure, isDatumArray, type Outcome } from "./datum.ts";
 
-/** Characters of one text while it is evaluated. */
+/** Maximum characters of a text during evaluation. */
 export const TEXT_LENGTH_MAX: number = COMPUTED_SIZE_MAX;
 export const TEXT_TOO_LONG: Failure = new Failure(
   `expected text of at most ${COMPUTED_SIZE_MAX} characters`,
@@ -20,7 +21,7 @@ export const OBJECT_TOO_LARGE: Failure = new Failure(
   `expected an object of at most ${COMPUTED_SIZE_MAX} fields`,
 );
 
-/** The failure that a result is, whatever made it; an object is counted by who makes it. */
+/** Failure if a result is too large; the code that makes an object checks its size. */
 export function tooLarge(outcome: Outcome): Failure | undefined {
   if (typeof outcome === "string") {
     return outcome.length > COMPUTED_SIZE_MAX ? TEXT_TOO_LONG : undefined;

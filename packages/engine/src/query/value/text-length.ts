@@ -1,7 +1,8 @@
 /**
- * Lengths and places in text. The language counts characters (code points) or bytes of UTF-8, JS
- * counts units of UTF-16: outside its first plane a character is two of them. Long text is counted as
- * work while it is gone through.
+ * Text lengths and positions: converts between characters, bytes of UTF-8 and units of UTF-16.
+ *
+ * The language counts characters (code points) or bytes of UTF-8; JavaScript counts units of
+ * UTF-16, two for a character beyond the first plane. Long text is charged while it is scanned.
  */
 
 import { PORTION, spendEach } from "./effort.ts";
@@ -12,17 +13,17 @@ const LAST_SURROGATE = 0xdfff;
 
 const NOT_ASCII = /[^\x20-\x7e\n\r\t]/;
 
-/** Bytes of UTF-8. */
+/** Length in bytes of UTF-8. */
 export function byteLength(text: string): number {
   let bytes = text.length;
   for (let from = 0; from < text.length; from += PORTION) {
     const to = endOfPortion(text, from);
-    // Of a long text most portions are plain, which an expression finds several times as fast.
+    // Most portions of a long text are ASCII, which a pattern finds several times as fast.
     if (from > 0 && !NOT_ASCII.test(text.slice(from, to))) continue;
     for (let i = from; i < to; i++) {
       const unit = text.charCodeAt(i);
       if (unit < 0x80) continue;
-      // Both halves of a pair are counted with two bytes each.
+      // Each half of a surrogate pair counts two bytes.
       bytes += unit < 0x800 || isSurrogate(unit) ? 1 : 2;
     }
   }
@@ -38,13 +39,13 @@ export function characterCount(text: string): number {
   return count;
 }
 
-/** Only what follows the first portion counts: most texts are short. */
+/** End of the portion at `from`. The first portion is free: most texts are short. */
 function endOfPortion(text: string, from: number): number {
   if (from > 0) spendEach(PORTION);
   return Math.min(from + PORTION, text.length);
 }
 
-/** Where in the JS string the character stands that has `count` others before it. */
+/** Offset in the JS string of the character with index `count`. */
 export function offsetOfCharacter(text: string, count: number): number {
   let left = count;
   let offset = 0;
@@ -61,7 +62,7 @@ export function isOneCharacter(text: string): boolean {
   return code !== undefined && text.length === unitsOf(code);
 }
 
-/** How many units of UTF-16 a code point takes. */
+/** Number of units of UTF-16 of a code point. */
 export function unitsOf(code: number): number {
   return code > 0xffff ? 2 : 1;
 }
@@ -74,7 +75,7 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= HIGH_SURROGATE && unit < LOW_SURROGATE;
 }
 
-/** The second half of a character that takes two units. */
+/** Whether a unit is the second half of a surrogate pair. */
 export function isLowSurrogate(unit: number): boolean {
   return unit >= LOW_SURROGATE && unit <= LAST_SURROGATE;
 }

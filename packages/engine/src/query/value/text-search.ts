@@ -1,13 +1,13 @@
 /**
- * Search for one text in another, in time that both lengths add up to.
+ * Substring search in time linear in both lengths.
  *
- * The host's own search is the fastest for a short text; for a long one of few letters it takes the
- * product of both lengths.
+ * The built-in search is the fastest for short patterns. For a long pattern of few distinct letters
+ * it takes time in proportion to the product of both lengths.
  */
 
 import { PORTION, spendEach } from "./effort.ts";
 
-/** Where something is found from the position on, or -1. */
+/** Offset of the first match at or after the position, or -1. */
 export type Search = (text: string, position: number) => number;
 
 const HOST_SEARCH_LENGTH_MAX = 200;
@@ -16,7 +16,7 @@ export function searchFor(literal: string): Search {
   return literal.length > HOST_SEARCH_LENGTH_MAX ? longSearch(literal) : hostSearch(literal);
 }
 
-/** As indexOf of the host. */
+/** Like indexOf, in linear time. */
 export function findText(text: string, part: string, position: number = 0): number {
   if (part.length > text.length) return -1;
   return searchFor(part)(text, position);
@@ -26,7 +26,7 @@ function hostSearch(literal: string): Search {
   return (text, position) => text.indexOf(literal, position);
 }
 
-/** Knuth, Morris and Pratt: never looks at a character of the text again. */
+/** Knuth-Morris-Pratt search: never revisits a character of the text. */
 function longSearch(literal: string): Search {
   const borders = bordersOf(literal);
   const codes = codesOf(literal);
@@ -49,7 +49,7 @@ function codesOf(text: string): Uint16Array {
   return codes;
 }
 
-/** For each length, how much of the end of so long a beginning is again the beginning. */
+/** For each prefix length, the longest proper suffix of that prefix that is also a prefix. */
 function bordersOf(literal: string): Uint32Array {
   const borders = new Uint32Array(literal.length + 1);
   let border = 0;

@@ -1,6 +1,6 @@
 /**
- * Patterns that users wrote, for SIMILAR TO and the functions on regular expressions: made ready by the host, matched under the
- * budget of the statement.
+ * User patterns: compiles and caches regular expressions of users, for SIMILAR TO and the regexp
+ * functions, and matches them under the budget of the statement.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -13,7 +13,7 @@ export const BAD_PATTERN: Failure = new Failure(
 );
 const TEXT_TOO_LONG = new Failure("expected a smaller pattern for a text of this length");
 
-/** What each match counts, beside the way to it. */
+/** Cost of each match, in steps, without the search for it. */
 const MATCH_STEPS = 1;
 
 interface Matching {
@@ -21,14 +21,14 @@ interface Matching {
   readonly budget: { step(steps: number): void };
 }
 
-/** What is kept is bounded by number only, so the length of each is bounded too. */
+/** Maximum length of a pattern: the cache limits only their number. */
 export const PATTERN_LENGTH_MAX = 20_000;
 const PATTERNS_KEPT = 64;
 
-/** What was made ready lately, and what cannot be: a pattern in a field comes again with each row. */
+/** Recent patterns, also invalid ones: a pattern in a field comes again with each row. */
 const kept = new WeakMap<Platform, BoundedCache<string, Pattern | Failure>>();
 
-/** `flags` as Platform.pattern takes them. */
+/** Compiles a pattern, with a cache; `flags` as for Platform.pattern. */
 export function makePattern(
   source: string,
   flags: string,
@@ -40,21 +40,21 @@ export function makePattern(
     cache = new BoundedCache(PATTERNS_KEPT);
     kept.set(platform, cache);
   }
-  // No flag is a slash, so that the key says where the flags end.
+  // No flag is a slash, so the key is unambiguous.
   return cache.obtain(`${flags}/${source}`, () => {
     budget.step(MAKING_STEPS + source.length);
     return platform.pattern(source, flags) ?? BAD_PATTERN;
   });
 }
 
-/** What it counts to make a pattern ready, beside its length. */
+/** Cost of compiling a pattern, in steps, without its length. */
 const MAKING_STEPS = 64;
 
 export function matchPattern(pattern: Pattern, text: string, { budget }: Matching): Outcome {
   return bounded(() => pattern.isFoundIn(text, (steps) => budget.step(steps)));
 }
 
-/** Calls `visit` for all matches from left to right; undefined when all went well. */
+/** Calls `visit` for all matches from left to right; returns a failure, if any. */
 export function eachMatch(
   pattern: Pattern,
   text: string,
@@ -73,7 +73,7 @@ export function eachMatch(
   }
 }
 
-/** One document with a long text is no reason to end a scan. */
+/** Turns a size error into a failure: one document with a long text must not end a scan. */
 function bounded<T>(work: () => T): T | Failure {
   try {
     return work();
