@@ -49,7 +49,7 @@ export interface Done<T> extends Answer<T> {
   readonly isRepeated: boolean;
 }
 
-/** What the end of a task needs, also after an error. */
+/** State that the end of a task needs, also after an error. */
 export interface Trace<T> {
   /** Text that positions of errors refer to. */
   readonly text: string;

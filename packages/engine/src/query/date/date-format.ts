@@ -1,9 +1,9 @@
 /**
  * Date formats: compile a format text and format a moment as text with it.
  *
- * There are two format languages: percent directives (strftime.ts) and words such as `YYYY-MM-DD
- * hh:mm:ss.sss TZD`. A format that contains a percent sign is of the first kind. In the second
- * kind, other characters stand for themselves. An empty format is RFC 3339.
+ * There are two format languages: percent directives (strftime.ts) and words such as
+ * `YYYY-MM-DD hh:mm:ss.sss TZD`. A format that contains a percent sign is of the first kind. In the
+ * second kind, other characters stand for themselves. An empty format is RFC 3339.
  */
 
 import { unreachable } from "@bigpeer/protocol";

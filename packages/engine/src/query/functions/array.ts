@@ -1,6 +1,6 @@
 /**
- * Array functions of the query language. They return new arrays and never change one. Elements
- * compare as in GROUP BY: 1 equals 1.0, null equals null.
+ * Array functions: search, sort, combine and change arrays. They return new arrays and never change
+ * one. Elements compare as in GROUP BY: 1 equals 1.0, null equals null.
  */
 
 import { COMPUTED_SIZE_MAX } from "../../limits.ts";

@@ -1,6 +1,6 @@
 /**
- * Conditional functions: return one of their arguments, such as IFNULL, COALESCE, NVL, NULLIF,
- * DECODE. All arguments are evaluated: a failure in any of them is the result.
+ * Conditional functions: IFNULL, COALESCE, NVL, NULLIF, DECODE and others, which return one of
+ * their arguments. All arguments are evaluated: a failure in any of them is the result.
  */
 
 import { equalData } from "../value/compare.ts";

@@ -1,5 +1,5 @@
 /**
- * Functions of dates and durations.
+ * Date functions: parse, format, shift, truncate and compare dates, and convert durations.
  *
  * A date is text in RFC 3339 with an offset, an integer (milliseconds since 1970) or a float
  * (seconds since 1970). Without a format argument a text gives a text at the same offset, and a

@@ -1,6 +1,6 @@
 /**
- * Object functions of the query language. They return new objects and never change one. Keys are
- * sorted, so that equal objects give equal lists, however they were stored.
+ * Object functions: list, read, set, rename and merge fields. They return new objects and never
+ * change one. Keys are sorted, so that equal objects give equal lists, however they were stored.
  */
 
 import { setField } from "@bigpeer/protocol";

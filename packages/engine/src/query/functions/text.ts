@@ -1,6 +1,6 @@
 /**
- * Text functions of the query language. Positions and lengths count characters, positions from 0;
- * `length` and `byte_length` count bytes of UTF-8.
+ * Text functions: measure, search, split, join, pad and change text. Positions and lengths count
+ * characters, positions from 0; `length` and `byte_length` count bytes of UTF-8.
  */
 
 import type { Run } from "../frame/frame.ts";

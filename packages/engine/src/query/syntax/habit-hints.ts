@@ -64,8 +64,8 @@ export function habitHint(
 }
 
 /**
- * Hint for types declared without COLLECTION, from the tokens at the parenthesis on: `COLLECTION
- * tasks (n COUNTER)`.
+ * Hint for types declared without COLLECTION, from the tokens at the parenthesis on:
+ * `COLLECTION tasks (n COUNTER)`.
  */
 export function typesHint(collection: string, ahead: readonly Token[]): string | undefined {
   const [, field, type, next] = ahead;

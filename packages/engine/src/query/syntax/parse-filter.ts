@@ -11,9 +11,9 @@
  *   The id of a document is `_id`; `id` is a field like any other.
  * - `:x`, `$args.x` and `$args['x']` are parameters.
  * - `contains(list, value)` tests membership in an array, or a part of a text. The value decides
- *   which, so it is a function of its own, `filter_contains`. `regex(text, pattern)` is
- *   `regexp_like`, `beginswith` and `endswith` are `starts_with` and `ends_with`. All other functions
- *   have their names in the statement language.
+ *   which, so this is a separate function, `filter_contains`. `regex(text, pattern)` is
+ *   `regexp_like`, `beginswith` and `endswith` are `starts_with` and `ends_with`. All others have
+ *   their names in the statement language.
  */
 
 import { Fault, semanticFault, withHint } from "../fault.ts";
@@ -352,7 +352,7 @@ function parseConstruct(cursor: TokenCursor): Expression | undefined {
       return parseCase(cursor, parseInner);
     case "ANY":
     case "EVERY":
-      // What follows is the name of a variable.
+      // The name of a variable follows.
       if (next.type !== "quoted" && !startsWithWord(next) && next.word !== "AND") return undefined;
       return parseQuantifier(cursor, parseInner);
     case "ARRAY":

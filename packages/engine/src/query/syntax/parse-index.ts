@@ -1,5 +1,5 @@
 /**
- * Parser of CREATE INDEX and DROP INDEX.
+ * Index statement parser: parses CREATE INDEX and DROP INDEX.
  */
 
 import { parseCollectionName } from "./parse-collection.ts";

@@ -1,5 +1,5 @@
 /**
- * Parser of the statements that change documents: INSERT, UPDATE, DELETE, EVICT, TOMBSTONE.
+ * Mutation parser: parses the statements that write: INSERT, UPDATE, DELETE, EVICT, TOMBSTONE.
  */
 
 import { DEPTH_MAX } from "@bigpeer/protocol";

@@ -1,5 +1,5 @@
 /**
- * Parser of SHOW and ALTER SYSTEM.
+ * Settings statement parser: parses SHOW and ALTER SYSTEM.
  */
 
 import { semanticFault } from "../fault.ts";

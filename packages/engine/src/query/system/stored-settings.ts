@@ -1,6 +1,6 @@
 /**
  * Stored settings: persists the changes of ALTER SYSTEM in the catalog of the store, so that they
- * survive restarts and are in backups. A parameter with its default value has no entry.
+ * survive restarts and are in backups. A parameter that was never set, or was reset, has no entry.
  */
 
 import { type CatalogOperation, equalValues, type Value } from "@bigpeer/protocol";

@@ -1,5 +1,5 @@
 /**
- * Datum: the result of an expression during evaluation: a Value, MISSING (`undefined`), or a
+ * Datum: a value during evaluation: a Value or MISSING (`undefined`). An Outcome may also be a
  * Failure.
  *
  * Inside an expression 7 and 7.0 differ, unlike in a document. A whole float is boxed as a Float,
@@ -26,7 +26,7 @@ export class Float {
  * is refused. Created once for each position, not for each row.
  */
 export class Failure {
-  /** What was expected, without the position. */
+  /** Message without the position. */
   readonly reason: string;
   /** Offset of the failed node in the text of the statement. */
   readonly at: number | undefined;

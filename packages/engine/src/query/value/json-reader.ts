@@ -1,5 +1,5 @@
 /**
- * JsonDatumReader: incremental JSON parser that charges its cost while it reads a long text.
+ * JsonDatumReader: JSON parser that charges its cost to a meter while it reads a long text.
  *
  * The built-in parser cannot be interrupted; it is faster for short text, see json-text.ts. The
  * reader visits every character once and throws on invalid JSON.
