@@ -1,6 +1,6 @@
 /**
- * From an answer to what goes over the wire: in the form that the client asked for, and compressed
- * where it allows that and it is worth it.
+ * Answer encoder: turns an answer into the bytes of an HTTP response. It writes JSON or CBOR as
+ * `Accept` prefers, and compresses what is long enough when `Accept-Encoding` allows it (H33, H34).
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -15,7 +15,7 @@ export interface EncodingRequest {
   readonly isJsonOnly: boolean;
 }
 
-/** A promise only when there is something to wait for. Throws `query.too_large` beyond the bound. */
+/** Returns a promise only when it has to wait. Throws `query.too_large` beyond the bound (H42). */
 export function encodeAnswer(
   answer: Answer,
   { headers: asked, isJsonOnly }: EncodingRequest,
@@ -55,7 +55,7 @@ const FORM_HEADERS: { readonly [form in AnswerForm]: Headers } = {
   cbor: { "content-type": "application/cbor", vary: "accept, accept-encoding" },
 };
 
-/** The same object for all that have no headers of their own: Cors remembers what it makes of it. */
+/** All answers without headers of their own share one object: Cors caches what it makes of it. */
 function valueHeaders(headers: Headers, form: AnswerForm, isJsonOnly: boolean): Headers {
   const base = isJsonOnly ? JSON_ONLY_HEADERS : FORM_HEADERS[form];
   if (headers === NO_HEADERS) return base;
@@ -84,12 +84,12 @@ function sendable(
   return withBytes(head, bytes);
 }
 
-/** Whether the bytes have a coding already, or are a part of a whole that has none. */
+/** Whether the bytes are already compressed, or are a range of an uncompressed whole. */
 function isFixed(headers: Headers): boolean {
   return headers["content-encoding"] !== undefined || headers["content-range"] !== undefined;
 }
 
-/** A tag names exact bytes unless it is weak; these are others with the same meaning. */
+/** A strong entity tag names exact bytes. The compressed bytes differ, so the tag becomes weak. */
 function codedHeaders(headers: Headers, coding: string): Headers {
   const { etag } = headers;
   const coded = { ...headers, "content-encoding": coding };

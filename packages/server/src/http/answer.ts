@@ -1,6 +1,7 @@
 /**
- * Answer: what a request gets back. As a value, whose form the client chooses; as bytes; or as a
- * stream, for content that is not held in memory. answer-encoding.ts makes a value bytes.
+ * Answer: the response to a request before it is encoded. Its body is a value, which
+ * answer-encoding.ts encodes in the format that the client prefers; bytes; or a stream, for content
+ * that is not held in memory.
  */
 
 import type { Readable } from "node:stream";
@@ -15,15 +16,15 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: AnswerBody;
-  /** Something was written: it is too late to refuse an answer that is too large. */
+  /** Whether the request wrote something. Such an answer is sent even if it is too large. */
   readonly isApplied?: boolean;
-  /** The field of the elements of its list that is a long list itself, see value-bytes.ts. */
+  /** Field of the list's elements that is itself a long list; see value-bytes.ts. */
   readonly innerList?: string | undefined;
 }
 
 export type AnswerBody = { readonly kind: "value"; readonly value: Value } | Content;
 
-/** What goes over the wire; the headers say what it is. */
+/** Content as it goes over the wire; the headers describe it. */
 export type Content = BytesContent | StreamContent;
 
 export interface BytesContent {
@@ -34,11 +35,11 @@ export interface BytesContent {
 export interface StreamContent {
   readonly kind: "stream";
   readonly size: number;
-  /** Called at most once; whoever calls it reads to the end or destroys it. */
+  /** Called at most once. The caller reads the stream to its end or destroys it. */
   readonly open: () => Readable;
 }
 
-/** A short text: Node sends it in one piece with the headers, which bytes are not. */
+/** Short text, which Node sends in one piece with the headers, unlike bytes. */
 export interface TextContent {
   readonly kind: "text";
   readonly text: string;
@@ -52,14 +53,14 @@ export interface EncodedAnswer {
   readonly content: Content | TextContent;
 }
 
-/** What nearly all answers have of their own. */
+/** For answers without headers of their own, which is nearly all of them. */
 export const NO_HEADERS: Headers = {};
 
 export function createAnswer(status: number, value: Value, headers: Headers = NO_HEADERS): Answer {
   return { status, headers, body: { kind: "value", value } };
 }
 
-/** An answer in bytes or as a stream; `headers` must have its content type. */
+/** Creates an answer of bytes or a stream; `headers` must include the content type. */
 export function contentAnswer(status: number, content: Content, headers: Headers): Answer {
   return { status, headers, body: content };
 }

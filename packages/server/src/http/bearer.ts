@@ -1,10 +1,10 @@
 /**
- * Bearer: the credential in the header Authorization.
+ * Bearer: reads the bearer token from the header `Authorization`.
  */
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** What follows `Bearer`; undefined when the header is not of that form, or not there. */
+/** Returns the token after `Bearer`; undefined when the header is missing or has another form. */
 export function bearerOf(authorization: string | undefined): string | undefined {
   return BEARER.exec(authorization ?? "")?.[1];
 }

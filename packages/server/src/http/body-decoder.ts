@@ -1,11 +1,9 @@
 /**
- * Body decoder: from the bytes of a body to its value, in turns with everything else, within a bound
- * of memory.
+ * Body decoder: decodes request bodies in time slices, within a memory budget per caller (H50).
  *
- * A body of 8 MB may take seconds to decode and a hundred times its size in memory. So what it takes
- * is charged before it is taken, to the share of its caller in the memory of all; and beside short
- * bodies, which are decoded at once, all others share a part of each pass of the event loop. Long ones
- * are decoded one at a time.
+ * A body of 8 MB may take seconds to decode and a hundred times its size in memory. Memory is
+ * charged to the budget of the caller before it is allocated. Short bodies are decoded at once. All
+ * others share a part of each pass of the event loop, and long ones are decoded one at a time.
  */
 
 import type { Charge, Value } from "@bigpeer/protocol";
@@ -15,16 +13,16 @@ import { DecodeQueue } from "./decode-queue.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import type { Decode } from "./request-format.ts";
 
-/** Bodies up to this size are decoded at once: less than a millisecond. */
+/** Bodies up to this size are decoded at once, which takes less than a millisecond. */
 const SHORT_SIZE_MAX: number = 2 * 1024;
 
-/** Larger ones wait for each other. */
+/** Bodies of at least this size are decoded one after the other. */
 const QUEUED_SIZE_MIN: number = 256 * 1024;
 
-/** The value of a body, until its memory is given back. */
+/** Decoded value of a body, and the memory that it holds. */
 export interface DecodedBody {
   readonly value: Value;
-  /** To be called once, when the value is not needed any more. */
+  /** Returns the memory. Call it once, when the value is no longer needed. */
   release(): void;
 }
 
@@ -34,21 +32,21 @@ export class BodyDecoder {
   readonly #memory: Shares;
   readonly #queue = new DecodeQueue();
 
-  /** `bounds` of the memory that values take: of all callers, and of one. */
+  /** `bounds` limits the memory of decoded values: of all callers, and of each. */
   constructor(bounds: ShareBounds, share: LoopShare = LONG_WORK) {
     this.#bounds = bounds;
     this.#share = share;
     this.#memory = new Shares(bounds);
   }
 
-  /** Bytes that are charged. */
+  /** Bytes that are charged at present. */
   get size(): number {
     return this.#memory.taken;
   }
 
   /**
-   * A promise only when others had to have their turn. Throws a Refusal when it takes more memory
-   * than it may, 413, or than there is, 503.
+   * Returns a promise only when decoding yielded to other work or waited. Throws a Refusal when the
+   * body needs more memory than a caller may have, 413, or than is left, 503.
    */
   decode(bytes: Uint8Array, decode: Decode, caller: string): DecodedBody | Promise<DecodedBody> {
     const memory = new BodyMemory(this.#memory.roomOf(caller), this.#bounds.perOwnerMax);
@@ -89,7 +87,7 @@ function valueOf(turns: Generator<void, Value>): Value {
   }
 }
 
-/** What one body has taken of the memory of its caller. */
+/** Memory that one body has taken of its caller's budget. */
 class BodyMemory {
   readonly #room: Room;
   readonly #sizeMax: number;

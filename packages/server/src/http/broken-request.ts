@@ -1,7 +1,6 @@
 /**
- * What is told to a client whose request could not be read as HTTP, or that wanted to go on with
- * another protocol: such a request never becomes one, so its answer is written to the connection as
- * text.
+ * Broken request: the response to bytes that Node cannot parse as HTTP. No request object exists
+ * for them, so the response is written to the connection as text.
  */
 
 import { maxHeaderSize, STATUS_CODES } from "node:http";
@@ -9,14 +8,14 @@ import { stringifyJson } from "@bigpeer/protocol";
 import { HEADERS_MS_MAX } from "../limits.ts";
 import { Refusal } from "./refusal.ts";
 
-/** An error of Node's reader of HTTP, or of the connection under it. */
+/** Error of Node's HTTP parser, or of the connection under it. */
 export interface ReadError extends Error {
   readonly code?: string;
-  /** The reader's own words. */
+  /** Description by the parser. */
   readonly reason?: string;
 }
 
-/** The whole answer; undefined when there is nobody to tell it to. */
+/** Returns the whole response; undefined when the connection itself failed. */
 export function brokenRequestAnswer(error: ReadError, requestId: string): string | undefined {
   const found = describe(error);
   if (found === undefined) return undefined;
@@ -24,7 +23,7 @@ export function brokenRequestAnswer(error: ReadError, requestId: string): string
   return lastAnswer(new Refusal(status, message), requestId);
 }
 
-/** The text of a whole answer, behind which the connection ends. */
+/** Text of a whole response after which the connection closes. */
 export function lastAnswer({ status, message, headers }: Refusal, requestId: string): string {
   const body = `${stringifyJson({ message })}\n`;
   return [

@@ -1,6 +1,7 @@
 /**
- * Byte room: memory that many requests share, in bytes: of bodies that came, or of long answers that
- * their clients have not taken yet. Whoever uses much of it must not take it from everybody else.
+ * Byte budget: a count of bytes with a maximum, shared by many requests, for bodies that have
+ * arrived or long answers that clients have not taken yet. It keeps one heavy user from taking all
+ * memory.
  */
 
 export class ByteRoom {
@@ -11,19 +12,19 @@ export class ByteRoom {
     this.#sizeMax = sizeMax;
   }
 
-  /** What is taken. */
+  /** Bytes in use. */
   get size(): number {
     return this.#size;
   }
 
-  /** False when there is no room for it; then nothing is taken. */
+  /** Reserves `size` bytes; returns false, and reserves nothing, beyond the maximum. */
   take(size: number): boolean {
     if (this.#size + size > this.#sizeMax) return false;
     this.#size += size;
     return true;
   }
 
-  /** Takes it whether there is room or not: for what is there already. */
+  /** Counts bytes that are already in memory, even beyond the maximum. */
   force(size: number): void {
     this.#size += size;
   }

@@ -1,10 +1,9 @@
 /**
- * Client address: the address that bounds, logs and throttling go by.
+ * Client address: the IP address of a client, which limits, logs and throttling use (H46).
  *
- * Without a proxy it is the other end of the connection. A trusted proxy adds the address of whoever
- * called it at the right end of `X-Forwarded-For`; all that stands further left may be made up by the
- * client. So the list is read from the right, over addresses of trusted proxies, up to the first that
- * is none of them.
+ * Without a proxy it is the other end of the connection. A trusted proxy appends the address of its
+ * caller at the right end of `X-Forwarded-For`; a client can forge everything further left. So the
+ * list is read from the right, past addresses of trusted proxies, to the first other address.
  */
 
 import { BlockList, isIP, isIPv6 } from "node:net";
@@ -13,26 +12,26 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 export interface AddressRange {
   readonly address: string;
   readonly family: "ipv4" | "ipv6";
-  /** Bits that are the same for all. */
+  /** Number of leading bits that all addresses of the range share. */
   readonly prefix: number;
 }
 
 const BITS = { ipv4: 32, ipv6: 128 } as const;
 
-/** Undefined when it is neither an address nor a range in CIDR notation. */
+/** Parses an address or a range in CIDR notation; undefined when it is neither. */
 export function readAddressRange(text: string): AddressRange | undefined {
   const [given = "", bits, more] = text.split("/");
   const address = plainAddress(given);
   const version = isIP(address);
   if (version === 0 || address.includes("%") || more !== undefined) return undefined;
   const family = version === 4 ? "ipv4" : "ipv6";
-  // The prefix of a mapped address would be one of IPv6.
+  // The prefix of an IPv4-mapped address would count bits of IPv6.
   if (bits !== undefined && (address !== given || !/^\d{1,3}$/.test(bits))) return undefined;
   const prefix = bits === undefined ? BITS[family] : Number(bits);
   return prefix <= BITS[family] ? { address, family, prefix } : undefined;
 }
 
-/** Entries of the header that are looked at: chains of proxies are far shorter. */
+/** Entries of the header that are read; chains of proxies are far shorter. */
 const ENTRIES_MAX = 32;
 
 export class TrustedProxies {
@@ -54,8 +53,9 @@ export class TrustedProxies {
   }
 
   /**
-   * The address of the client of a request that came from `remoteAddress`. What cannot be read as an
-   * address, and all to its left, is ignored: then it is the last proxy that could be read.
+   * Returns the client of a request that came from `remoteAddress`. An entry that is not an
+   * address, and everything to its left, is ignored: then the last proxy that could be read is the
+   * client.
    */
   clientOf(remoteAddress: string, forwardedFor: string | string[] | undefined): string {
     if (this.#isEmpty || forwardedFor === undefined || !this.has(remoteAddress)) {
@@ -76,7 +76,7 @@ export class TrustedProxies {
   }
 }
 
-/** An entry is an address, perhaps with a port behind it; undefined when it is none. */
+/** Parses an entry: an address, optionally with a port. Undefined when it is not one. */
 function addressOf(entry: string): string | undefined {
   if (entry.length > ENTRY_LENGTH_MAX) return undefined;
   const [, inBrackets, withPort] =
@@ -86,21 +86,21 @@ function addressOf(entry: string): string | undefined {
   return inBrackets !== undefined && !isIPv6(inBrackets) ? undefined : address;
 }
 
-/** The longest address, in brackets and with a port. */
+/** Length of the longest address, in brackets and with a port. */
 const ENTRY_LENGTH_MAX = 64;
 
-/** IPv4 as it is, also where a listener of IPv6 has it. */
+/** Turns an IPv4-mapped IPv6 address into the IPv4 address. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
 }
 
-/** Who has one IPv6 address has 2^64 of them: they count as one. */
+/** Returns the /64 of an IPv6 address, because one client usually has all 2^64; IPv4 as it is. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   if (!isIPv6(plain)) return plain;
   const [front = "", back] = plain.replace(/%.*$/, "").split("::");
   const before = front === "" ? [] : front.split(":");
-  // `::` stands for as many zeros as are missing.
+  // `::` stands for as many zero groups as are missing.
   const after = back === undefined || back === "" ? [] : back.split(":");
   const zeros = Math.max(0, 8 - before.length - after.length);
   const groups = [...before, ...Array.from({ length: zeros }, () => "0"), ...after];

@@ -1,8 +1,8 @@
 /**
- * Compression of what is sent, off the main thread.
+ * Compression: compresses response bodies with Brotli or gzip, off the main thread.
  *
- * Only a few answers are compressed at once: each takes memory, and one of the threads that write
- * to the disk as well. Beyond that answers go out as they are, which a client accepts anyway.
+ * Only a few run at once: each takes memory and one of the threads that also write to disk. Beyond
+ * that, answers are sent uncompressed, which every client accepts.
  */
 
 import { promisify } from "node:util";
@@ -10,7 +10,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { COMPRESSIONS_MAX } from "../limits.ts";
 import type { Coding } from "./negotiation.ts";
 
-/** Below it headers and the time of compressing weigh more than what is saved. */
+/** Below this size, compressing costs more than it saves. */
 export const COMPRESSED_SIZE_MIN = 1024;
 
 const COMPRESSIBLE =
@@ -31,7 +31,7 @@ const compressGzip = promisify<Uint8Array, Buffer>(gzip);
 
 let running = 0;
 
-/** The coding of the result is `identity` when there was no room for one more. */
+/** The coding of the result is `identity` when too many compressions are running. */
 export async function compress(bytes: Uint8Array, coding: Coding): Promise<Compressed> {
   if (coding === "identity" || running >= COMPRESSIONS_MAX) return { coding: "identity", bytes };
   running++;
@@ -46,7 +46,7 @@ export async function compress(bytes: Uint8Array, coding: Coding): Promise<Compr
   }
 }
 
-/** A window no larger than the content: it is memory, and a small answer has no use for it. */
+/** The window is no larger than the content: it costs memory that a small answer cannot use. */
 function brotliParams(size: number): Record<number, number> {
   const window = Math.ceil(Math.log2(size + 16));
   return {
@@ -56,5 +56,5 @@ function brotliParams(size: number): Record<number, number> {
   };
 }
 
-/** 1 MiB. */
+/** Base-2 logarithm of 1 MiB. */
 const BROTLI_WINDOW_MAX = 20;

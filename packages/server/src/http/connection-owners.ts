@@ -1,6 +1,6 @@
 /**
- * Connection owners: which connections of a listener have shown a credential that was accepted, and
- * whose they are. The others are newcomers; a credential has a share of the rest.
+ * Connection owners: records which credential owns each HTTP connection of a listener, and limits
+ * how many one credential may have (H45). Connections without an accepted credential are newcomers.
  */
 
 import { Newcomers, type NewcomersOptions } from "../newcomers.ts";
@@ -11,39 +11,39 @@ import { unavailable } from "./refusal.ts";
 export interface ConnectionOwnersOptions extends NewcomersOptions {
   /** Connections that one credential may have. */
   readonly perOwnerMax: number;
-  /** Told of each that was refused because its credential has too many. */
+  /** Called for each connection that is refused because its credential has too many. */
   readonly onOwnerRefused?: (() => void) | undefined;
 }
 
-/** A connection on which HTTP is spoken. */
+/** State of one HTTP connection. */
 export interface HttpConnection {
-  /** Tells it from all others of this moment. */
+  /** Key that identifies it among the connections open at present. */
   readonly end: string;
-  /** Of its other end; a proxy, where there is one. */
+  /** Address of its other end, which may be a proxy. */
   readonly remoteAddress: string;
-  /** It belongs to a proxy, which has connections of many clients. */
+  /** Whether a trusted proxy opened it; it then carries requests of many clients. */
   readonly isProxy: boolean;
-  /** The request under way. */
+  /** Request in progress. */
   exchange: Exchange | undefined;
-  /** What came behind it. */
+  /** Pipelined requests behind the one in progress. */
   held: HeldRequests | undefined;
-  /** Whose credential was accepted first. */
+  /** First credential that was accepted on it. */
   owner: string | undefined;
-  /** Whose was accepted last, and when that was told. */
+  /** Last credential that `identify` returned true for, and when. */
   told: string | undefined;
   toldMs: number;
-  /** It ends with its next answer. */
+  /** Whether it closes after its next answer. */
   isSurplus: boolean;
 }
 
-/** How often it is told that a connection is still used with a credential. */
+/** How often the use of one credential on one connection is reported again. */
 const TOLD_MS = 3_600_000;
 
-/** When a credential that has too many connections is to try again, in seconds. */
+/** `Retry-After` of a credential with too many connections, in seconds. */
 const RETRY_SECONDS = 1;
 
 export class ConnectionOwners {
-  /** By the other end of the connection. */
+  /** By `HttpConnection.end`. */
   readonly newcomers: Newcomers<string>;
   readonly #options: ConnectionOwnersOptions;
   readonly #counts = new Map<string, number>();
@@ -54,8 +54,9 @@ export class ConnectionOwners {
   }
 
   /**
-   * The credential of `owner` was accepted on a connection. Throws a Refusal, 503, beyond its share.
-   * True unless that was so for the request before, a short while ago.
+   * Records that the credential of `owner` was accepted on a connection. Throws a Refusal, 503,
+   * when the owner has too many connections. Returns false when it returned true for the same owner
+   * on this connection within the last hour.
    */
   identify(connection: HttpConnection, owner: string): boolean {
     this.#claim(connection, owner);
@@ -80,7 +81,7 @@ export class ConnectionOwners {
     this.newcomers.remove(connection.end);
   }
 
-  /** To be called when it is closed, or something else than HTTP is spoken on it. */
+  /** Call it when the connection closes or switches to another protocol. */
   remove({ owner }: HttpConnection): void {
     if (owner === undefined) return;
     const count = this.#counts.get(owner) ?? 0;

@@ -1,8 +1,9 @@
 /**
- * Cors: which web pages may call this server, told to their browsers.
+ * CORS: decides which web origins may read answers of this server, and writes the headers that say
+ * so to browsers (H35).
  *
- * A request of another page is answered as usual, and its browser keeps the answer from it. Callers
- * have a token, never a cookie: so there is no mode with credentials.
+ * Requests of other origins are still answered; the browser withholds the answer from the page.
+ * Callers authenticate with a token, never a cookie, so no answer allows credentials.
  */
 
 import type { CorsOrigins } from "../config.ts";
@@ -34,14 +35,14 @@ const EXPOSED_HEADERS = [
   "Content-Disposition",
 ].join(", ");
 
-/** Seconds for which a browser may remember what a preflight said. */
+/** Seconds for which a browser may cache the answer to a preflight. */
 const PREFLIGHT_AGE = "600";
 
 export class Cors {
   readonly #allows: (origin: string) => boolean;
   readonly #isForAll: boolean;
   readonly #isForNone: boolean;
-  /** The last headers that were extended for nobody, and what became of them. */
+  /** Last headers that were extended for a request without an origin, and the result. */
   #given: Headers | undefined;
   #made: Headers | undefined;
 
@@ -53,22 +54,22 @@ export class Cors {
     else this.#allows = (origin) => origins.includes(origin);
   }
 
-  /** Whether a page of `origin` may call; who names none is no page. */
+  /** Whether a page of `origin` may call; a request without an origin is not from a page. */
   allows(origin: string | undefined): boolean {
     return origin === undefined || this.#allows(origin);
   }
 
-  /** The headers of an answer, for a page of `origin`. */
+  /** Adds the CORS headers to the headers of an answer for `origin`. */
   extend(headers: Headers, origin: string | undefined): Headers {
     if (this.#isForNone) return headers;
     if (this.#isForAll) return { ...headers, ...exposed("*") };
-    // Without an allowed origin as well: a cache must not give this answer to another page.
+    // Also without an allowed origin: a cache must not serve this answer to another page.
     if (origin === undefined) return this.#varied(headers);
     const all = withVary(headers, "origin");
     return this.#allows(origin) ? { ...all, ...exposed(origin) } : all;
   }
 
-  /** Most requests are of no page, and most answers share their headers: made once for them all. */
+  /** Caches the result: most requests have no origin, and most answers share one headers object. */
   #varied(headers: Headers): Headers {
     if (headers === this.#given && this.#made !== undefined) return this.#made;
     this.#given = headers;
@@ -76,7 +77,7 @@ export class Cors {
     return this.#made;
   }
 
-  /** To the question of a browser whether a page may send a request; extend() has the other half. */
+  /** Answer to a preflight; `extend` adds the origin to it. */
   preflight(methods: readonly string[], origin: string | undefined): Answer {
     const headers: Headers =
       origin !== undefined && this.#allows(origin)
@@ -90,7 +91,7 @@ export class Cors {
   }
 }
 
-/** Whether a browser asks what it may send; any other OPTIONS is a method that nobody serves. */
+/** Whether the request is a CORS preflight; any other OPTIONS is a method that is not supported. */
 export function isPreflight({ method, headers }: HttpRequest): boolean {
   return method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
 }

@@ -1,16 +1,16 @@
 /**
- * Decode queue: bodies that take long to decode, one at a time, because what is half decoded takes
- * memory, and in turn for each caller, so that many bodies of one do not hold up the others.
+ * Decode queue: decodes long bodies one at a time, because a half-decoded body takes memory.
+ * Callers take turns, so many bodies of one caller do not delay those of others.
  */
 
 import { Rotation } from "../rotation.ts";
 
 export class DecodeQueue {
-  /** Each begins when it is called. */
+  /** Functions that start waiting work, by caller. */
   readonly #waiting = new Rotation<() => void>();
   #isBusy = false;
 
-  /** The result of `work`, which begins when it is its turn. */
+  /** Runs `work` when its turn comes, and returns its result. */
   async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
     if (this.#isBusy) await new Promise<void>((begin) => this.#waiting.add(caller, begin));
     this.#isBusy = true;
@@ -21,7 +21,7 @@ export class DecodeQueue {
     }
   }
 
-  /** The place is handed on, so that nobody takes it in between. */
+  /** Hands the slot to the next in line directly, so that no new call takes it in between. */
   #next(): void {
     const begin = this.#waiting.next();
     if (begin === undefined) this.#isBusy = false;

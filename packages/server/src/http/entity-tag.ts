@@ -1,8 +1,8 @@
 /**
- * Entity tags: whether a client has what it would be sent.
+ * Entity tags: whether a client already has the current version of a resource.
  */
 
-/** Whether a header If-None-Match names the tag; a weak one is as good. */
+/** Whether the header `If-None-Match` includes the tag; weak comparison. */
 export function isNamedBy(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? "").split(",").map((tag) => strong(tag.trim()));
   return tags.includes("*") || tags.includes(strong(etag));

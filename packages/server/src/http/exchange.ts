@@ -1,8 +1,8 @@
 /**
- * Exchange: one request under way, and the answer that it will get, on one connection.
+ * Exchange: one HTTP request in progress and its response, on one connection.
  *
- * Every request makes one, so it is a class: functions of its own for each request would cost more
- * than what they do. What is seldom asked for is found when it is.
+ * It is a class because every request creates one: closures for each request would cost more than
+ * what they do. Values that are rarely needed are computed on demand.
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
@@ -20,16 +20,16 @@ import {
 } from "./http-request.ts";
 import { nextRequestId } from "./request-id.ts";
 
-/** What the buffers of a connection take at once: such an answer waits for nobody. */
+/** Size of an answer that the buffers of a connection take at once, so it needs no reservation. */
 export const SHORT_ANSWER: number = 64 * 1024;
 
 export interface ExchangeOptions {
-  /** Whether the client waits to be told to send its body. */
+  /** Whether the client sent `Expect: 100-continue` and waits before it sends its body. */
   readonly isAsking: boolean;
-  /** Of the client, whose connection may be gone when it is asked for. */
+  /** Address of the client; kept here because the connection may be gone when it is needed. */
   readonly remoteAddress: string;
   readonly answers: Shares;
-  /** Undefined when it is gone. */
+  /** Undefined when the connection is gone. */
   readonly connection: HttpConnection | undefined;
   readonly owners: ConnectionOwners;
 }
@@ -48,7 +48,7 @@ export class Exchange implements HttpRequest {
   readonly #answers: Shares;
   readonly #connection: HttpConnection | undefined;
   readonly #owners: ConnectionOwners;
-  /** Whose credential was accepted. */
+  /** Owner of the accepted credential. */
   #owner: string | undefined;
   #reserved = 0;
   #isOver = false;
@@ -77,35 +77,35 @@ export class Exchange implements HttpRequest {
     return "encrypted" in this.incoming.socket;
   }
 
-  /** Whether its answer is out, or its connection gone. */
+  /** Whether the answer is sent or the connection is gone. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** What came of the body. */
+  /** Bytes of the body that have arrived. */
   get requestBytes(): number {
     return this.#requestBytes;
   }
 
-  /** What Node lets pass and HTTP/1.1 does not. */
+  /** Violation of HTTP/1.1 that Node accepts; undefined when there is none. */
   get fault(): string | undefined {
     const { httpVersion, rawHeaders } = this.incoming;
     if (!httpVersion.startsWith("1.")) return `expected HTTP/1.1, found HTTP/${httpVersion}`;
-    // Addresses in answers are made from it; of several Node shows the first.
+    // URLs in answers are made from Host; of several, Node returns the first.
     const hosts = countOf("host", rawHeaders);
     if (hosts > 1) return `expected one header Host, found ${hosts}`;
     if (hosts === 0 && httpVersion !== "1.0") return "expected the header Host, found none";
-    // A proxy in front may have judged another one than the first.
+    // A proxy in front may have checked another one than the first.
     const credentials = countOf("authorization", rawHeaders);
     if (credentials > 1) return `expected one header Authorization, found ${credentials}`;
     const coding = this.headers["transfer-encoding"] ?? "chunked";
-    // Node undoes only this one.
+    // Node decodes only chunked.
     return coding.toLowerCase() === "chunked"
       ? undefined
       : "expected chunked as the one transfer coding";
   }
 
-  /** Whether its connection ends with its answer. */
+  /** Whether the connection closes after this answer. */
   get isSurplus(): boolean {
     return this.#connection?.isSurplus === true;
   }
@@ -129,7 +129,7 @@ export class Exchange implements HttpRequest {
     return true;
   }
 
-  /** Whose share is used: of the credential, or of the address while there is none. */
+  /** Owner whose share pays: the credential, or the network of the client without one. */
   get #payer(): string {
     return this.#owner ?? networkOf(this.remoteAddress);
   }
@@ -142,16 +142,16 @@ export class Exchange implements HttpRequest {
     return openBody(this.incoming, this.#bodyOptions());
   }
 
-  /** Whether the connection cannot be used again, because of what its client may still send. */
+  /** Whether the connection cannot be reused, because the client may still send a body. */
   isCutOff(status: number): boolean {
     if (this.incoming.complete) return false;
-    // One that was not told to send its body may send it, or its next request.
+    // A client that did not get 100 Continue may send its body, or its next request.
     return this.#isAsking || isLongUnread(this.incoming) || status === 408;
   }
 
   /**
-   * To be called when the answer is out, and when the connection is closed: an answer that waits for
-   * those before it is not told of that. False when it is not the first call.
+   * Call it when the answer is sent and when the connection closes, because an answer that waits
+   * for earlier ones gets no close event. Returns false on every call but the first.
    */
   end(): boolean {
     if (this.#isOver) return false;
@@ -179,7 +179,7 @@ export class Exchange implements HttpRequest {
   }
 }
 
-/** How often a header comes, in a list of names and values in turn. */
+/** Counts a header in a flat list of alternating names and values. */
 function countOf(name: string, rawHeaders: readonly string[]): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

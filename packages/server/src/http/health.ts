@@ -1,11 +1,12 @@
 /**
- * Health: `/health/live` says that the process runs, `/health/ready` that it may be given work.
+ * Health endpoints: `/health/live` answers while the process runs, `/health/ready` answers 200 only
+ * while the server accepts work.
  */
 
 import { createAnswer } from "./answer.ts";
 import { type Endpoint, messageBody } from "./router.ts";
 
-/** `ready` only between the moment when all stores are open and the first step of closing. */
+/** `ready` from when all stores are open until the server starts to close. */
 export type Health = "starting" | "ready" | "closing";
 
 export function healthEndpoints(health: () => Health): Endpoint[] {

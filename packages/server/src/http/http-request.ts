@@ -1,6 +1,6 @@
 /**
- * A request as the endpoints see it. Its body is read only when somebody asks for it: whoever may
- * not send one is answered before.
+ * HTTP request as endpoints see it: method, target, headers, client address and a body that is read
+ * on demand. A caller that may not send a body is refused before it is read (H3).
  */
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
@@ -11,52 +11,51 @@ import type { Room } from "../shares.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 
 export interface HttpRequest {
-  /** Made here, for the log and for whoever asks about a failure. */
+  /** Random id, for the log and for questions about a failure. */
   readonly id: string;
   readonly method: string;
-  /** As on the wire, with its query. */
+  /** As on the wire, with the query string. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
-  /** Of the client: the other end of the connection, or what a trusted proxy says. */
+  /** Address of the client: the other end of the connection, or as a trusted proxy reports it. */
   readonly remoteAddress: string;
   /** Whether the connection itself is encrypted. */
   readonly isEncrypted: boolean;
-  /** What HTTP does not allow in its head; undefined when nothing is wrong. */
+  /** Violation of HTTP in the head of the request; undefined when there is none. */
   readonly fault: string | undefined;
-  /** What the body will have at most. */
+  /** Upper bound of the size of the body, in bytes. */
   readonly bodySizeMax: number;
   /**
-   * To be called when its credential was accepted, with the name under which what is used with it is
-   * counted. Throws a Refusal, 503, when that has too many connections. False when the same was said of
-   * the request before on the same connection.
+   * Call it when the credential is accepted, with the owner to which its usage is charged. Throws a
+   * Refusal, 503, when the owner has too many connections. Returns false when the last call on the
+   * same connection named the same owner within the last hour.
    */
   identify(owner: string): boolean;
-  /** Calls `listener` when the client leaves before it was answered. Returns the way to stop it. */
+  /** Calls `listener` when the client disconnects before the answer; returns its removal. */
   onHangUp(listener: () => void): () => void;
-  /** Takes the memory for an answer until it is sent; false when there is none left. */
+  /** Reserves memory for an answer until it is sent; false when none is left. */
   reserveAnswer(size: number): boolean;
   /**
-   * To be called once. Rejects with a Refusal when the body is too large or does not come. What comes
-   * is taken from `room`: whoever gets the body gives its size back. When there is none left, this
-   * is a refusal too; after a refusal nothing is taken any more. `timeMsMax` is its time, where it is
-   * to be less than for others.
+   * Reads the whole body. Call it once. Rejects with a Refusal when the body is too large, too
+   * late, or `room` has no bytes left; the refused bytes are already returned. Otherwise the caller
+   * returns the size of the body to `room`. `timeMsMax` sets a shorter time than the default.
    */
   readBody(room?: Room, timeMsMax?: number): Promise<Uint8Array>;
   /**
-   * Instead of readBody: the body as it comes, without any bound. To be called once. It fails with a
-   * Refusal when the client leaves; whoever destroys it can still answer.
+   * Streams the body without a bound, instead of `readBody`. Call it once. The stream fails with a
+   * Refusal when the client disconnects; after destroying it the caller can still answer.
    */
   openBody(): Readable;
 }
 
-/** What the body of `request` can have at most, as far as we would read it. */
+/** Upper bound of the size of a body: as announced, or the maximum for a chunked one. */
 export function bodySizeMaxOf({ headers }: Pick<IncomingMessage, "headers">): number {
   const announced = headers["content-length"];
   if (announced !== undefined) return Number(announced);
   return headers["transfer-encoding"] === undefined ? 0 : BODY_SIZE_MAX;
 }
 
-/** Whether the client will go on sending more than is worth waiting for. */
+/** Whether more of the body may follow than is worth waiting for. */
 export function isLongUnread(request: IncomingMessage): boolean {
   if (request.complete) return false;
   const isChunked = request.headers["transfer-encoding"] !== undefined;
@@ -64,18 +63,18 @@ export function isLongUnread(request: IncomingMessage): boolean {
 }
 
 export interface BodyOptions {
-  /** Called when the body is wanted: a client may wait to be told so. */
+  /** Called before the body is read: the client may wait for 100 Continue. */
   readonly begin?: () => void;
-  /** Told of all that comes. */
+  /** Called with the size of each chunk. */
   readonly onBytes?: (count: number) => void;
-  /** Of what is read; see HttpRequest. */
+  /** Budget that pays for the bytes; see HttpRequest. */
   readonly room?: Room | undefined;
-  /** When the time of the body begins, on the clock of `performance`; now unless it is said. */
+  /** Start of the time limit, on the clock of `performance`; default now. */
   readonly startMs?: number;
   readonly timeMsMax?: number | undefined;
 }
 
-/** The whole body, within its bounds of size and time. The connection stays usable either way. */
+/** Reads the whole body within limits of size and time. The connection stays usable either way. */
 export function readBody(
   request: IncomingMessage,
   { begin, onBytes, room, startMs = performance.now(), timeMsMax = BODY_MS_MAX }: BodyOptions = {},
@@ -88,9 +87,9 @@ export function readBody(
     let size = 0;
     const refuse = (why: () => Refusal): void => {
       if (!deadlines.remove(deadline)) return;
-      // The listener of errors stays: one that comes when nobody listens would end the process.
+      // The error listener stays: an error without a listener would end the process.
       request.off("data", take).off("end", end).off("close", leave).pause();
-      // And it would keep them while the rest of the body is let pass.
+      // The listener that stays would retain them while the rest of the body is skipped.
       chunks.length = 0;
       room?.give(size);
       reject(why());
@@ -111,20 +110,20 @@ export function readBody(
     const leave = (): void => refuse(cutOff);
     const tooLate = (): void => refuse(() => tooSlow(timeMsMax));
     const deadline = deadlines.add(startMs + timeMsMax, tooLate);
-    // They stay when the body is there: taking them off costs more than reading it.
+    // They stay after the body has arrived: removing them costs more than reading it.
     request.on("data", take).on("end", end).on("error", leave).on("close", leave);
   });
 }
 
 /**
- * Chunks that are kept one by one; then they are joined. Each costs some hundred bytes beside its
- * own, and a client may send a body byte by byte.
+ * Number of chunks that are kept before they are joined. Each costs some hundred bytes of overhead,
+ * and a client may send a body byte by byte.
  */
 const LOOSE_MAX = 1_024;
 
 /**
- * The body as a stream of its own: destroying the request would take the connection, and with it
- * the answer that says why.
+ * Streams the body through a stream of its own: destroying the request would destroy the
+ * connection, and with it the answer that says why.
  */
 export function openBody(request: IncomingMessage, options: BodyOptions = {}): Readable {
   options.begin?.();
@@ -134,7 +133,7 @@ export function openBody(request: IncomingMessage, options: BodyOptions = {}): R
       done(null, chunk);
     },
   });
-  // An error that nobody waits for would end the process.
+  // An unhandled error would end the process.
   body.on("error", () => {});
   const leave = (): void => {
     if (!request.readableEnded) body.destroy(cutOff());
@@ -144,11 +143,11 @@ export function openBody(request: IncomingMessage, options: BodyOptions = {}): R
 }
 
 /**
- * Bodies that came in one turn of the event loop, handed on together at its end. With many clients
- * several come in each turn. What is then done for one after the other takes a third less time than
- * between two reads from connections: the processor has that code at hand. Those of more than a few
- * bytes are handed on in several turns: to decode one takes up to ten thousand times as long as to
- * receive it.
+ * Queue of bodies that arrived in one turn of the event loop, processed together at its end.
+ *
+ * With many clients several arrive in each turn. Processing them one after the other takes a third
+ * less time than between reads, because the processor has that code cached. Large ones are spread
+ * over several turns: decoding takes up to ten thousand times as long as receiving.
  */
 class Arrivals {
   #waiting: Arrival[] = [];
@@ -180,7 +179,7 @@ interface Arrival {
   readonly handOn: () => void;
 }
 
-/** Bytes of bodies that are handed on in one turn of the event loop. */
+/** Bytes of bodies that are processed in one turn of the event loop. */
 const ARRIVALS_SIZE_MAX: number = 64 * 1024;
 
 const arrivals = new Arrivals();
@@ -191,8 +190,8 @@ interface Deadline extends Placed {
 }
 
 /**
- * By when bodies must be there. One timer looks at all of them: nearly all come together with their
- * head, and a timer for each would cost more than reading it.
+ * Deadlines of bodies, checked by one timer. Nearly all bodies arrive with their head, and a timer
+ * for each would cost more than reading it.
  */
 class Deadlines {
   readonly #deadlines = new Roster<Deadline>();
@@ -205,7 +204,7 @@ class Deadlines {
     return deadline;
   }
 
-  /** False when it was removed before. */
+  /** Returns false when it was already removed. */
   remove(deadline: Deadline): boolean {
     return this.#deadlines.remove(deadline);
   }
@@ -220,17 +219,17 @@ class Deadlines {
   }
 }
 
-/** How much later than its time a body may be refused. */
+/** How much later than its deadline a body may be refused. */
 const LOOK_MS = 250;
 
 const deadlines = new Deadlines();
 
-/** Nearly always there is one chunk, and memory of its own would cost more than all else here. */
+/** Nearly always there is one chunk, and copying it would cost more than all else here. */
 function join(chunks: Uint8Array[], size: number): Uint8Array {
   const first = chunks[0];
   if (first !== undefined && chunks.length === 1) return first;
   const whole = Buffer.concat(chunks, size);
-  // The listeners of the request would keep them beside the whole.
+  // The listeners of the request would retain the chunks beside the whole.
   chunks.length = 0;
   return whole;
 }

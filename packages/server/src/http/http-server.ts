@@ -1,9 +1,10 @@
 /**
- * The HTTP listener: node:http or node:https on one side, a function from request to answer on the
- * other.
+ * HTTP listener: accepts connections with node:http or node:https, and passes each request to a
+ * function that returns its answer.
  *
- * It knows connections and bytes, nothing of what is asked. A body is read only when the answer
- * needs it; a client that is refused while it sends a long one gets time to see why.
+ * It handles connections and bytes, and knows nothing of what is requested. A body is read only
+ * when the answer needs it. A client that is refused while it sends a long body gets time to read
+ * why.
  */
 
 import {
@@ -56,23 +57,23 @@ import { dropUnread, skipRest } from "./unread-body.ts";
 
 export interface HttpOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** For HTTPS; HTTP without. */
+  /** Files for HTTPS; without them the listener speaks HTTP. */
   readonly tls?: TlsFiles | undefined;
   /** Must not reject. */
   readonly answer: (request: HttpRequest) => Promise<NamedAnswer>;
-  /** Told of every request when its answer is out, or its client gone. */
+  /** Called for every request when its answer is sent or its client has disconnected. */
   readonly onAnswered?: (answered: Answered) => void;
-  /** For connections on which something else than HTTP is to be spoken. */
+  /** Handler of requests for another protocol on the connection, such as WebSocket. */
   readonly upgrades?: Upgrades;
-  /** Connections without a credential that was accepted; those of a port for clients if left out. */
+  /** Limits of connections without an accepted credential; default: those of a port for clients. */
   readonly newcomers?: NewcomerBounds;
-  /** Whose `X-Forwarded-For` is believed; nobody's if left out. */
+  /** Proxies whose `X-Forwarded-For` is trusted; default none. */
   readonly proxies?: TrustedProxies;
-  /** Told of each connection that was refused or cut, with the bound that it met. */
+  /** Called for each connection that is refused or closed, with the limit that it exceeded. */
   readonly onRefused?: (bound: RefusedBound) => void;
-  /** What is read in a pass of the event loop; that of all listeners if left out. */
+  /** Scheduler of reads in each pass of the event loop; default: the one all listeners share. */
   readonly intake?: Intake;
   readonly log: Log;
 }
@@ -80,46 +81,46 @@ export interface HttpOptions {
 export type RefusedBound = "newcomers" | "credential_connections" | "slow_reader" | "pipelined";
 
 export interface Upgrades {
-  /** How many connections it may have taken at a time: they do not count as those of HTTP. */
+  /** Upgraded connections it may hold at a time; they do not count as HTTP connections. */
   readonly connectionsMax: number;
-  /** True when it has taken the connection; else the request is answered like any other. */
+  /** Returns true when it took over the connection; otherwise the request is answered as usual. */
   readonly take: (asked: UpgradeRequest) => boolean;
 }
 
-/** A request to speak something else on its connection. */
+/** Request to switch its connection to another protocol. */
 export interface UpgradeRequest {
   readonly incoming: IncomingMessage;
   readonly socket: Socket;
-  /** What came behind the head of the request. */
+  /** Bytes that followed the head of the request. */
   readonly head: Buffer;
-  /** Of the client. */
+  /** Address of the client. */
   readonly remoteAddress: string;
 }
 
-/** An answer, and what gave it. */
+/** Answer with the endpoint that produced it. */
 export interface NamedAnswer extends EncodedAnswer {
   readonly endpoint?: { readonly name: string } | undefined;
 }
 
-/** A request that is over. */
+/** Completed request. */
 export interface Answered {
   readonly request: HttpRequest;
-  /** The name of the endpoint; `none` where there is no such. */
+  /** Name of the endpoint; `none` without an endpoint. */
   readonly operation: string;
   readonly status: number;
   readonly elapsedMs: number;
-  /** Of the bodies: what came of the one, and the size of the other. */
+  /** Bytes of the request body that arrived, and size of the response body. */
   readonly requestBytes: number;
   readonly responseBytes: number;
 }
 
-/** What a request that waits costs, and what of its body is received meanwhile. */
+/** Memory of a waiting request, and how much of its body is received meanwhile. */
 const WAITING_COST: number = 4 * 1024;
 const WAITING_BODY_SIZE: number = 64 * 1024;
 
 /**
- * Starts to listen. Throws PeerError `config.invalid` when the address cannot be had, or the files
- * of HTTPS are not what they should be.
+ * Starts to listen. Throws PeerError `config.invalid` when the address is not available or the
+ * HTTPS files are invalid.
  */
 export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   keepTickShape();
@@ -133,12 +134,12 @@ export class HttpServer {
   readonly #server: Server;
   readonly #secureServer: SecureServer | undefined;
   readonly #connections = new Map<Socket, HttpConnection>();
-  /** Connections that are not yet encrypted, by their other end. */
+  /** TCP connections whose TLS handshake is not complete, by their other end. */
   readonly #handshakes = new Map<string, Socket>();
   readonly #owners: ConnectionOwners;
   readonly #proxies: TrustedProxies;
   readonly #answers = new Shares(ANSWER_SHARES);
-  /** Of bytes that came, and cannot be read yet. */
+  /** Budget of bytes that were received and cannot be processed yet (H51, H52). */
   readonly #unread = new Shares({
     max: HTTP_UNREAD_SIZE_MAX,
     perOwnerMax: HTTP_UNREAD_PER_OWNER_SIZE_MAX,
@@ -152,12 +153,12 @@ export class HttpServer {
     this.#options = options;
     this.#intake = options.intake ?? INTAKE;
     const settings = {
-      // Bodies have bounds of their own where they are read; an upload may take its time.
+      // Bodies have time limits where they are read; an upload may take longer.
       requestTimeout: 0,
       headersTimeout: HEADERS_MS_MAX,
       connectionsCheckingInterval: CONNECTIONS_LOOK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Node would refuse it without a word.
+      // Node would refuse such a request without a message.
       requireHostHeader: false,
     };
     const { tls } = options;
@@ -179,9 +180,9 @@ export class HttpServer {
     });
     this.#server.maxConnections = CONNECTIONS_MAX + (upgrades?.connectionsMax ?? 0);
     this.#server.on("request", (request, response) => this.#take(request, response, false));
-    // A client that asks before it sends its body is told to when somebody reads it.
+    // 100 Continue is sent when the body is read.
     this.#server.on("checkContinue", (request, response) => this.#take(request, response, true));
-    // Other expectations may be passed over; Node would refuse them without a word.
+    // Other expectations are ignored; Node would refuse them without a message.
     this.#server.on("checkExpectation", (request, response) =>
       this.#take(request, response, false),
     );
@@ -190,12 +191,12 @@ export class HttpServer {
     this.#watchConnections();
   }
 
-  /** Where it listens, also after it has closed. */
+  /** URL of the listener, also after it has closed. */
   get url(): string {
     return this.#url;
   }
 
-  /** Requests under way. */
+  /** Requests in progress. */
   get requestCount(): number {
     return this.#requestCount;
   }
@@ -211,7 +212,7 @@ export class HttpServer {
     }).catch((error: NodeJS.ErrnoException) => {
       throw listenError(error, host, port);
     });
-    // A connection that cannot be accepted is no reason to end.
+    // A connection that cannot be accepted does not stop the listener.
     this.#server.on("error", (error) =>
       log("error", `the HTTP listener failed: ${describeError(error)}`),
     );
@@ -219,7 +220,7 @@ export class HttpServer {
     this.#url = `${scheme}://${hostOf(this.#server.address() as AddressInfo)}`;
   }
 
-  /** Reads the files of HTTPS again. Bad ones are told in the log, and those before stay in use. */
+  /** Reads the certificate and key again. If they are invalid, logs it and keeps the old ones. */
   reloadTls(): void {
     const { tls, log } = this.#options;
     if (tls === undefined) return;
@@ -234,7 +235,7 @@ export class HttpServer {
     }
   }
 
-  /** Takes no new connection, finishes requests within a bound, then cuts off what is left. */
+  /** Stops accepting, finishes requests in progress for a while, then closes the rest (H14). */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -242,7 +243,7 @@ export class HttpServer {
 
   async #close(): Promise<void> {
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
-    // Node's own closeIdleConnections leaves those on which nothing was ever asked.
+    // Node's closeIdleConnections skips connections that never had a request.
     for (const [socket, { exchange }] of this.#connections) {
       if (exchange === undefined) socket.destroy();
     }
@@ -254,16 +255,16 @@ export class HttpServer {
 
   #cutAll(): void {
     this.#server.closeAllConnections();
-    // Node does not know of those with requests that are held.
+    // Node does not know the connections with held requests.
     for (const socket of this.#connections.keys()) socket.destroy();
   }
 
   #watchConnections(): void {
-    // Encrypted or not, as it was accepted.
+    // The TCP connection, before any TLS handshake.
     this.#server.on("connection", (socket: Socket) => this.#takeNewcomer(socket));
     const watch = (socket: Socket): void => {
       takeOneAtATime(socket, () => this.#mustWait(socket));
-      // One that asked for an upgrade and did not get it, or that was held.
+      // Known already: a refused upgrade, or requests that were held.
       if (this.#connections.has(socket)) return;
       const { remoteAddress = "" } = socket;
       const connection: HttpConnection = {
@@ -289,7 +290,7 @@ export class HttpServer {
       this.#server.on("connection", watch);
       return;
     }
-    // Requests come on another socket, which is around the one that was accepted.
+    // Requests arrive on a TLS socket that wraps the accepted one.
     this.#secureServer.on("connection", (socket: Socket) => {
       const end = otherEnd(socket);
       this.#handshakes.set(end, socket);
@@ -303,12 +304,12 @@ export class HttpServer {
     });
   }
 
-  /** Those of a proxy are not counted: they are of many clients. */
+  /** Connections of a trusted proxy do not count: they carry many clients (H46). */
   #takeNewcomer(socket: Socket): void {
     const { newcomers } = this.#owners;
     const { remoteAddress = "" } = socket;
     const end = otherEnd(socket);
-    // One that asked for an upgrade and did not get it comes again.
+    // A connection whose upgrade was refused is announced again.
     if (newcomers.has(end) || this.#connections.has(socket) || this.#proxies.has(remoteAddress)) {
       return;
     }
@@ -341,13 +342,13 @@ export class HttpServer {
       const remoteAddress = this.#clientOf(connection, incoming);
       if (upgrades?.take({ incoming, socket, head, remoteAddress }) === true) {
         this.#forget(socket);
-        // One that was refused is on its way out, at its own pace.
+        // A refused one closes at its own pace.
         if (!socket.writableEnded) this.#owners.newcomers.remove(connection.end);
       } else this.#readAgain(incoming, socket, head);
     });
   }
 
-  /** Whether a request came before the answer of the one before it was out. */
+  /** Whether a pipelined request must wait because the answer before it is not sent (H51). */
   #mustWait(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
     if (connection?.exchange === undefined) return false;
@@ -355,11 +356,11 @@ export class HttpServer {
     return true;
   }
 
-  /** The answer is out: reads what came behind its request. */
+  /** Reads the held requests after the answer is sent. */
   #readHeld(socket: Socket, connection: HttpConnection, held: HeldRequests): void {
     connection.held = undefined;
     held.giveBack();
-    // Node has set one for a connection that waits for its next request.
+    // Node has set its keep-alive timeout.
     socket.setTimeout(0);
     this.#beginAgain(socket);
   }
@@ -370,8 +371,8 @@ export class HttpServer {
   }
 
   /**
-   * Answers a request as if it had not asked for an upgrade, as HTTP has it: some clients do so with
-   * each of theirs. Node has ended its reading there, so it gets a new one.
+   * Answers a request for an upgrade as a plain request, as HTTP demands: some clients ask with
+   * each request. Node has stopped parsing the connection, so it gets a new parser.
    */
   #readAgain(incoming: IncomingMessage, socket: Socket, head: Buffer): void {
     const text = headOf(incoming, "upgrade");
@@ -379,7 +380,7 @@ export class HttpServer {
     this.#beginAgain(socket);
   }
 
-  /** Lets Node read HTTP on a connection on which it has ended to. */
+  /** Makes Node parse HTTP again on a connection where it stopped. */
   #beginAgain(socket: Socket): void {
     this.#server.emit(this.#secureServer === undefined ? "connection" : "secureConnection", socket);
     socket.resume();
@@ -403,12 +404,12 @@ export class HttpServer {
     else this.#serveLater(exchange, connection);
   }
 
-  /** There is no time for it in this pass of the event loop. */
+  /** Queues a request for which this pass of the event loop has no time (H52). */
   #serveLater(exchange: Exchange, connection: HttpConnection): void {
-    // Of a proxy it is the client.
+    // Behind a proxy, the client pays.
     const payer = connection.owner ?? networkOf(exchange.remoteAddress);
     const size = WAITING_COST + Math.min(exchange.bodySizeMax, WAITING_BODY_SIZE);
-    // Memory is scarcer than time.
+    // Without memory to queue it, the request is served at once.
     if (!this.#unread.take(payer, size)) {
       void this.#serve(exchange);
       return;
@@ -452,7 +453,7 @@ export class HttpServer {
       else this.#send(content, response);
       this.#tell(exchange, answer);
       if (isCut) {
-        // Closing while the client still sends would take the answer away from it.
+        // Closing while the client still sends would discard the answer.
         await skipRest(incoming);
         response.end();
       } else if (!incoming.complete) dropUnread(incoming);
@@ -481,7 +482,7 @@ export class HttpServer {
     else response.end(content.bytes);
   }
 
-  /** A client that leaves is no failure; content that ends before its size is one. */
+  /** A client that disconnects is no failure; content shorter than its size is one. */
   async #stream(content: StreamContent, exchange: Exchange): Promise<void> {
     const { incoming, response } = exchange;
     if (incoming.method === "HEAD") {
@@ -504,9 +505,9 @@ export class HttpServer {
     }
   }
 
-  /** What Node could not read as a request. */
+  /** Answers bytes that Node could not parse as a request. */
   #refuse(error: ReadError, socket: Socket): void {
-    // It was told so, and goes on sending.
+    // It was answered already and keeps sending.
     if (socket.writableEnded) return;
     const id = nextRequestId();
     const answer = brokenRequestAnswer(error, id);
@@ -519,7 +520,7 @@ export class HttpServer {
     socket.once("close", () => clearTimeout(timer)).end(answer);
   }
 
-  /** Whether what is written now cannot be taken for the answer of a request before. */
+  /** Whether a response written now cannot be mistaken for that of an earlier request. */
   #isUnanswered(socket: Socket): boolean {
     const exchange = this.#connections.get(socket)?.exchange;
     if (exchange === undefined) return true;
@@ -528,14 +529,14 @@ export class HttpServer {
   }
 }
 
-/** Who uses a connection, as far as it is known. */
+/** Owner that pays for a connection: its credential, or its network. */
 function payerOf({ owner, remoteAddress }: HttpConnection): string {
   return owner ?? networkOf(remoteAddress);
 }
 
 /**
- * Names and values in turn. Node takes them as they are: an object would be made of several others
- * here, and be taken apart again there, for every request.
+ * Flat list of alternating names and values, which Node takes as it is. An object would be built
+ * here and taken apart there for every request.
  */
 function headerList(
   { status, headers, content }: EncodedAnswer,
@@ -554,13 +555,13 @@ function sizeOf(content: EncodedAnswer["content"]): number {
   return content.kind === "bytes" ? content.bytes.length : content.size;
 }
 
-/** Sends all there is, and does not end: an answer without content as well. */
+/** Sends the whole answer, even an empty one, without ending the response. */
 function sendOpen(content: BytesContent | TextContent, response: ServerResponse): void {
   response.flushHeaders();
   response.write(content.kind === "text" ? content.text : content.bytes);
 }
 
-/** With fewer bytes than announced the next answer would be taken for the rest of this one. */
+/** Fails on fewer bytes than announced: the client would take the next answer for the rest. */
 async function* exactly(
   size: number,
   source: AsyncIterable<Uint8Array>,
@@ -573,13 +574,13 @@ async function* exactly(
   if (left !== 0) throw new Error(`expected ${size} bytes, found ${size - left}`);
 }
 
-/** Whether sending failed because the other end was closed. */
+/** Whether sending failed because the client closed the connection. */
 function hasLeft(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "ERR_STREAM_PREMATURE_CLOSE" || code === "ABORT_ERR";
 }
 
-/** Tells the connections of a moment apart. */
+/** Key that identifies a connection among those open at present. */
 function otherEnd({ localAddress, remoteAddress, remotePort }: Socket): string {
   return `${localAddress} ${remoteAddress} ${remotePort}`;
 }

@@ -1,11 +1,11 @@
 /**
- * Listen address: where a listener can be reached, and what is told when it cannot have its address.
+ * Listen address: the URL host of a listener, and the error when it cannot bind its address.
  */
 
 import type { AddressInfo } from "node:net";
 import { PeerError } from "@bigpeer/protocol";
 
-/** An address that can be opened from this machine. */
+/** Address that can be opened from this machine. */
 export function hostOf({ address, family, port }: AddressInfo): string {
   if (address === "0.0.0.0") return `127.0.0.1:${port}`;
   if (address === "::") return `[::1]:${port}`;

@@ -1,13 +1,13 @@
 /**
- * Loopback: what names this very machine, and nobody else's whatever a resolver says. The one place
- * that decides it, for listeners, connections, the header Host and the origins of pages.
+ * Loopback: decides whether a host, address or origin names this machine itself, regardless of any
+ * resolver. Listeners, connections, the header Host and origins of pages all use this check.
  */
 
 import { isIPv4 } from "node:net";
 
 const PORT_MAX = 65_535;
 
-/** A host as one types it: neither a port nor brackets. */
+/** A host as typed: without port or brackets. */
 export function isLoopbackHost(host: string): boolean {
   if (host === "::1" || host.toLowerCase() === "localhost") return true;
   return host.startsWith("127.") && isIPv4(host);
@@ -19,7 +19,7 @@ export function isLoopbackAddress(address: string): boolean {
   return plain === "::1" || (plain.startsWith("127.") && isIPv4(plain));
 }
 
-/** The header Host: a name or an address, IPv6 in brackets, and perhaps a port. */
+/** The header Host: a name or an address, IPv6 in brackets, optionally with a port. */
 export function isLoopbackAuthority(header: string): boolean {
   const [, inBrackets, plain = "", port = "0"] =
     /^(?:\[([^\]]*)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(header) ?? [];
@@ -28,8 +28,8 @@ export function isLoopbackAuthority(header: string): boolean {
 }
 
 /**
- * An origin, only in the one form in which browsers write it. To them the names below `localhost`
- * are of this machine as well.
+ * An origin in exactly the form that browsers write. Browsers resolve names below `localhost` to
+ * this machine as well.
  */
 export function isLoopbackOrigin(origin: string): boolean {
   if (!URL.canParse(origin)) return false;

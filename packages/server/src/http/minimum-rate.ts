@@ -1,14 +1,14 @@
 /**
- * Minimum rate: whether the other end of a transfer keeps up, over windows of time. A pause alone says
- * little: one byte every few seconds is no pause, and holds what it uses for days.
+ * Minimum rate: checks that the other end of a transfer keeps up, over windows of time. An idle
+ * timeout is not enough: one byte every few seconds never times out, and holds resources for days.
  *
- * Only the time in which the other end is waited for counts: a slow disk is not its fault.
+ * Only time spent waiting for the other end counts: a slow disk is not its fault.
  */
 
 export interface RateBounds {
   /** The length of a window. */
   readonly windowMs: number;
-  /** Bytes that must pass within each. */
+  /** Bytes that must pass within each window. */
   readonly bytes: number;
 }
 
@@ -21,7 +21,7 @@ export class MinimumRate {
     this.#bounds = bounds;
   }
 
-  /** `bytes` passed after the other end was waited for. False when it is too slow. */
+  /** Records `bytes` transferred after waiting `waitedMs`; false when the rate is too low. */
   note(waitedMs: number, bytes: number): boolean {
     this.#waitedMs += waitedMs;
     this.#bytes += bytes;

@@ -1,20 +1,21 @@
 /**
- * Negotiation: which form and which coding of an answer a client prefers, by its headers.
+ * Content negotiation: chooses the format and the content coding of an answer from the headers of
+ * the client (H33, H34).
  *
- * Nothing is refused for them: a client that accepts neither of our forms gets JSON, and one that
- * accepts no coding gets none.
+ * No request is refused for these headers: a client that accepts neither format gets JSON, and one
+ * that accepts no coding gets none.
  */
 
 export type AnswerForm = "json" | "cbor";
 
 export type Coding = "br" | "gzip" | "identity";
 
-/** By the header Accept. At equal weight, and without any wish, JSON. */
+/** Chooses by the header Accept. JSON at equal weight and without a preference. */
 export function chooseForm(accept: string | undefined): AnswerForm {
   return accept === undefined ? "json" : forms.of(accept);
 }
 
-/** Whether a page is asked for rather than JSON, by the header Accept. */
+/** Whether the header Accept prefers HTML to JSON. */
 export function prefersHtml(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const wishes = parseWishes(accept);
@@ -22,12 +23,12 @@ export function prefersHtml(accept: string | undefined): boolean {
   return html > (weightOfFirst(wishes, ["application/json", "application/*"]) ?? 0);
 }
 
-/** By the header Accept-Encoding. At equal weight br before gzip, and both before none. */
+/** Chooses by the header Accept-Encoding. At equal weight br before gzip, and both before none. */
 export function chooseCoding(acceptEncoding: string | undefined): Coding {
   return acceptEncoding === undefined ? "identity" : codings.of(acceptEncoding);
 }
 
-/** Choices by the text of the header: a client sends the same one with every request. */
+/** Cache of choices by the text of the header: a client sends the same one with every request. */
 class Choices<T> {
   readonly #choose: (header: string) => T;
   readonly #known = new Map<string, T>();
@@ -53,7 +54,7 @@ const KEPT_LENGTH_MAX = 512;
 const forms = new Choices(formOf);
 const codings = new Choices(codingOf);
 
-/** One wish of a header, in lower case. */
+/** One entry of a header, in lower case. */
 interface Wish {
   readonly name: string;
   /** From 0, not acceptable, to 1. */
@@ -77,7 +78,7 @@ function codingOf(acceptEncoding: string): Coding {
   return br === best ? "br" : "gzip";
 }
 
-/** The weight of the first of `names` that is wished for: the more precise name stands before. */
+/** Weight of the first of `names` that the header has; more specific names come first. */
 function weightOfFirst(wishes: readonly Wish[], names: readonly string[]): number | undefined {
   for (const name of names) {
     const weights = wishes.filter((wish) => wish.name === name).map((wish) => wish.weight);
@@ -86,7 +87,7 @@ function weightOfFirst(wishes: readonly Wish[], names: readonly string[]): numbe
   return undefined;
 }
 
-/** Wishes without a name, or with a weight that is none, are left out. */
+/** Entries without a name or with an invalid weight are skipped. */
 function parseWishes(header: string): Wish[] {
   return header.split(",").flatMap((element) => {
     const [name = "", ...parameters] = element.split(";").map((part) => part.trim().toLowerCase());

@@ -1,26 +1,26 @@
 /**
- * PathTable: what has a path, found by the path of a request.
+ * Path table: finds the entry whose path pattern matches the path of a request.
  *
- * A path is made of parts with `/` between them. A part in braces, like `{id}`, is a parameter: it
- * stands for any one part that is not empty, which is percent-decoded. A path without parameters
- * goes before one with them, and of several with them the first one that fits is taken.
+ * A path has parts separated by `/`. A part in braces, like `{id}`, is a parameter: it matches any
+ * one part that is not empty, percent-decoded. A path without parameters goes before one with them.
+ * Of several with parameters the first match wins.
  */
 
 import { nearest } from "@bigpeer/protocol";
 
-/** What stands for each `{name}` in a path, decoded. */
+/** Values of each `{name}` of a path, decoded. */
 export interface PathParameters {
   readonly [name: string]: string;
 }
 
 export interface PathMatch<T> {
-  /** The one that the path names, or one that it lies under. */
+  /** The entry that the path names, or one that it lies under. */
   readonly entry: T;
   readonly isExact: boolean;
   readonly parameters: PathParameters;
 }
 
-/** The parameters of every path that has none. */
+/** Shared by all paths without parameters. */
 export const NO_PARAMETERS: PathParameters = {};
 
 interface Pattern<T> {
@@ -30,7 +30,7 @@ interface Pattern<T> {
 
 interface PatternPart {
   readonly text: string;
-  /** Undefined for a part that stands for itself. */
+  /** Undefined for a literal part. */
   readonly parameter: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export class PathTable<T extends { readonly path: string }> {
     return { entry: above.entry, isExact: false, parameters: NO_PARAMETERS };
   }
 
-  /** The path of an entry that differs in misspelt parts and slashes at the end alone. */
+  /** Path of an entry that differs only in misspelt parts and trailing slashes. */
   near(path: string): string | undefined {
     const given = path.replace(/\/{1,8}$/, "").split("/");
     for (const { parts } of this.#all) {
@@ -92,7 +92,7 @@ function isParameter({ parameter }: PatternPart): boolean {
   return parameter !== undefined;
 }
 
-/** Undefined when the path is another, or a parameter cannot be decoded. */
+/** Undefined when the path does not match or a parameter cannot be decoded. */
 function parametersOf(
   parts: readonly PatternPart[],
   given: readonly string[],

@@ -1,12 +1,12 @@
 /**
- * Pipelining: of the requests that a client sends one behind the other, without waiting for answers,
- * one is taken at a time. The next one is held back, with all that came behind it, and read again when
- * the answer of the one before was handed to the system.
+ * Pipelining: takes the pipelined requests of a connection one at a time (H51). The next request,
+ * with all bytes behind it, is held until the answer before it was passed to the operating system.
  *
- * Node hands out all requests of a chunk at once, which may be thousands. Its reader stops behind a
- * request only when that asks for another protocol: then what follows is not HTTP. So a request that
- * comes too early is said to be such. Node does not document the field for that (`parser.onIncoming`);
- * where it is missing, a connection with more than one request under way is cut.
+ * Node emits all requests of a chunk at once, which may be thousands. Its parser stops after a
+ * request only when that asks for an upgrade, because other bytes follow then. So a request that
+ * comes too early is marked as an upgrade. Node does not document the field for that
+ * (`parser.onIncoming`). Where it is missing, a connection with more than one request in progress
+ * is closed.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -14,25 +14,25 @@ import type { Socket } from "node:net";
 import { PIPELINED_SIZE_MAX } from "../limits.ts";
 import type { Room } from "../shares.ts";
 
-/** Node's reader of HTTP, as far as it is used here. */
+/** Node's HTTP parser, as far as it is used here. */
 interface Reader {
   onIncoming?: (request: IncomingMessage & { upgrade?: boolean }, isKeptAlive: boolean) => number;
 }
 
-/** What Node's reader is told of a request with which HTTP ends. */
+/** Return value that makes Node's parser treat the request as an upgrade. */
 const IS_UPGRADE = 2;
 
-/** Of a connection with as many bytes no more are received: what Node reads at once. */
+/** A connection that holds this many bytes is paused; it is what Node reads at once. */
 const HELD_SIZE: number = 64 * 1024;
 
-/** Node takes its listeners away when HTTP ends; the answer under way still needs these. */
+/** Node removes its listeners at an upgrade; the answer in progress still needs these. */
 const KEPT_EVENTS = ["close", "drain", "error", "timeout"] as const;
 
 type Listener = (...args: unknown[]) => void;
 
 /**
- * From now on each request of `socket` for which `mustWait` says so is an upgrade. To be called
- * whenever Node begins to read HTTP there.
+ * From now on, each request on `socket` for which `mustWait` returns true is an upgrade. Call it
+ * whenever Node starts to parse HTTP on the socket.
  */
 export function takeOneAtATime(socket: Socket, mustWait: () => boolean): void {
   const { parser } = socket as Socket & { parser?: Reader | null };
@@ -45,34 +45,34 @@ export function takeOneAtATime(socket: Socket, mustWait: () => boolean): void {
   };
 }
 
-/** What came behind the request that is under way on a connection. */
+/** Bytes received after the request in progress on a connection. */
 export class HeldRequests {
   readonly #socket: Socket;
   readonly #room: Room;
-  /** What listened when HTTP had not ended. */
+  /** Listeners before the upgrade. */
   readonly #before: [event: string, listeners: readonly Listener[]][];
   readonly #kept: [event: string, listener: Listener][] = [];
   readonly #chunks: Buffer[] = [];
   #size = 0;
 
-  /** To be made before Node is told that HTTP ends. `room` is for the bytes. */
+  /** Create it before Node handles the upgrade. `room` pays for the bytes. */
   constructor(socket: Socket, room: Room) {
     this.#socket = socket;
     this.#room = room;
     this.#before = KEPT_EVENTS.map((event) => [event, socket.listeners(event) as Listener[]]);
   }
 
-  /** False when there is no room for what came. */
+  /** Returns false when the budget has no bytes left. */
   begin(request: IncomingMessage, rest: Buffer): boolean {
     const socket = this.#socket;
-    // Those of Node, which has new ones when it reads again.
+    // Node's own, which it adds again when it resumes parsing.
     socket.removeAllListeners("pause").removeAllListeners("resume");
     for (const [event, before] of this.#before) this.#keepListeners(event, before);
     socket.on("data", this.#receive).on("end", this.#leave);
     return this.#chargeBuffered() && this.#add(headOf(request)) && this.#add(rest);
   }
 
-  /** Each time that Node reads again it receives more, whatever is there: that is charged, too. */
+  /** Each time Node resumes, it reads more, whatever is buffered: that is charged, too. */
   #chargeBuffered(): boolean {
     const size = this.#socket.readableLength;
     if (size > PIPELINED_SIZE_MAX || !this.#room.take(size)) return false;
@@ -80,7 +80,7 @@ export class HeldRequests {
     return true;
   }
 
-  /** The connection has them again, as if they had just come. */
+  /** Returns the bytes to the connection, as if they had just arrived. */
   giveBack(): void {
     const socket = this.#socket;
     socket.pause();
@@ -90,7 +90,7 @@ export class HeldRequests {
     this.release();
   }
 
-  /** Nobody will read them. */
+  /** Returns the memory of bytes that will not be read. */
   release(): void {
     this.#room.give(this.#size);
     this.#size = 0;
@@ -105,10 +105,10 @@ export class HeldRequests {
     }
   }
 
-  /** Receives no more when there is much. */
+  /** Pauses the connection when it holds much. */
   #add(bytes: Buffer): boolean {
     if (bytes.length === 0) return true;
-    // They may be a part of more, all of which is kept.
+    // They may be a slice of a larger buffer, all of which stays in memory.
     const size = bytes.buffer.byteLength;
     if (!this.#room.take(size)) return false;
     this.#size += size;
@@ -122,13 +122,13 @@ export class HeldRequests {
     if (!this.#add(chunk)) this.#socket.destroy();
   };
 
-  /** As Node does: whoever says that nothing more comes does not wait for answers. */
+  /** As Node does: a client that ends its side does not wait for answers. */
   readonly #leave = (): void => {
     this.#socket.end();
   };
 }
 
-/** The head of a request as it was sent, but for a header that is left out. */
+/** The head of a request as it was sent, without the header `leftOut`. */
 export function headOf(request: IncomingMessage, leftOut?: string): Buffer {
   const { method, url, httpVersion, rawHeaders } = request;
   const lines = [`${method} ${url} HTTP/${httpVersion}`];

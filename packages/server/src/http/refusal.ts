@@ -1,6 +1,6 @@
 /**
- * Refusal: a request that gets another answer than the one it asked for, with the status and the
- * sentence that say why. How the sentence is wrapped is up to the endpoint.
+ * Refusal: an error with an HTTP status and a message, which ends a request. The endpoint decides
+ * how the message is wrapped. `refusalOf` maps error codes to statuses.
  */
 
 import { PeerError, unreachable } from "@bigpeer/protocol";
@@ -11,7 +11,7 @@ export class Refusal extends Error {
   readonly headers: Headers;
 
   constructor(status: number, message: string, headers: Headers = {}) {
-    // Anybody can cause any number of them, and where they are made tells nobody anything.
+    // Any client can cause any number of them, and a stack trace is of no use.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message);
@@ -22,18 +22,18 @@ export class Refusal extends Error {
   }
 }
 
-/** For a request to a path of WebSockets that asks for none; `what` is done there. */
+/** Message for a plain request to a WebSocket path; `what` names its purpose. */
 export function upgradeMessage(what: string): string {
   const cause = "if a proxy stands in between, does it pass on the headers Upgrade and Connection?";
   return `expected a WebSocket: this is where ${what}; ${cause}`;
 }
 
-/** What is not possible now and may be in a while. */
+/** Refusal, 503, of what may be possible later. */
 export function unavailable(message: string, retryAfterSeconds: number): Refusal {
   return new Refusal(503, message, { "retry-after": String(retryAfterSeconds) });
 }
 
-/** The refusal that an error stands for; undefined when it is a matter of the server's log. */
+/** Maps an error to its refusal; undefined when it belongs in the log of the server only. */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   return error instanceof PeerError ? refusalOfCode(error) : undefined;
@@ -94,7 +94,7 @@ function refusalOfCode(error: PeerError): Refusal | undefined {
   }
 }
 
-/** The message has the place in it, and nearly always what was expected; the code leads to its page. */
+/** The message has the place and nearly always what was expected; the code leads to its page. */
 function describe({ code, message, expected }: PeerError): string {
   const isSaid = expected === undefined || message.includes(expected);
   return `${message}${isSaid ? "" : `; expected ${expected}`} (${code})`;

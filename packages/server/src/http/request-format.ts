@@ -1,5 +1,5 @@
 /**
- * Request bodies as values: JSON or CBOR, by Content-Type.
+ * Request formats: picks the decoder of a request body, JSON or CBOR, by Content-Type (H4).
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -15,9 +15,7 @@ import {
 import { BODY_FIELDS_MAX } from "../limits.ts";
 import { Refusal } from "./refusal.ts";
 
-/**
- * The value of a body, in turns. `charge` is told of the memory before it is taken.
- */
+/** Decodes a body in steps. Calls `charge` before it allocates memory. */
 export type Decode = (bytes: Uint8Array, charge: Charge) => Generator<void, Value>;
 
 const DECODERS: ReadonlyMap<string, Decode> = new Map([
@@ -25,11 +23,11 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map([
   ["application/cbor", decodeCborBody],
 ]);
 
-/** How to read a body with these headers. Throws a Refusal, 415, when it is in no form of ours. */
+/** Picks the decoder for these headers. Throws a Refusal, 415, for any other format. */
 export function decoderOf(headers: IncomingHttpHeaders): Decode {
   checkUncoded(headers);
   const given = headers["content-type"] ?? "";
-  // What nearly all clients send, letter by letter.
+  // The exact text that nearly all clients send.
   if (given === "application/json") return decodeJson;
   const [type = "", ...parameters] = given.split(";").map((part) => part.trim().toLowerCase());
   const decode = DECODERS.get(type);
@@ -37,14 +35,14 @@ export function decoderOf(headers: IncomingHttpHeaders): Decode {
   return decode;
 }
 
-/** Throws a Refusal, 415, when a body is compressed. */
+/** Throws a Refusal, 415, when a body has a content encoding. */
 export function checkUncoded(headers: IncomingHttpHeaders): void {
   const coding = headers["content-encoding"];
   if (coding === undefined || coding.toLowerCase() === "identity") return;
   throw new Refusal(415, `expected a body without content encoding, found ${coding}`);
 }
 
-/** Parameters other than the charset say nothing about these two types. */
+/** Whether a parameter is the charset UTF-8 or one that does not matter for these two types. */
 export function isUtf8(parameter: string): boolean {
   const [name, value = ""] = parameter.split("=");
   return name !== "charset" || /^"?utf-?8"?$/.test(value);
@@ -56,7 +54,7 @@ function unsupported(given: string): Refusal {
   return new Refusal(415, message);
 }
 
-/** The body itself, around the values in it. */
+/** Nesting levels around the values: the body itself. */
 const LEVELS_AROUND = 1;
 
 function* decodeJson(bytes: Uint8Array, charge: Charge): Generator<void, Value> {
@@ -65,7 +63,7 @@ function* decodeJson(bytes: Uint8Array, charge: Charge): Generator<void, Value> 
   return yield* parseJsonInTurns(text, limits);
 }
 
-/** Bytes that become text before others have their turn. */
+/** Bytes that are decoded to text in one step. */
 const TEXT_PIECE_SIZE: number = 256 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -91,13 +89,13 @@ function decodeUtf8(decode: () => string): string {
   }
 }
 
-/** What a byte of CBOR takes at most: lists of one list each. */
+/** Memory that a byte of CBOR takes at most: nested lists of one element. */
 const BYTES_PER_BYTE = 256;
 
-/** Shorter bodies are not looked at again to find out what they took. */
+/** Bodies up to this size are charged the maximum instead of what they took. */
 const ROUGH_SIZE_MAX = 512;
 
-/** As sync messages: bounded in how many lists and objects there are for so many bytes. */
+/** Decodes CBOR with the limits of sync messages on lists and objects per byte. */
 function* decodeCborBody(bytes: Uint8Array, charge: Charge): Generator<void, Value> {
   if (bytes.length <= ROUGH_SIZE_MAX) {
     charge(BYTES_PER_BYTE * bytes.length);

@@ -1,6 +1,6 @@
 /**
- * Ids of requests: UUIDs, of which each draw of random bytes makes 4,096. They differ in their last
- * three digits. A draw for each request would cost more than all else that it begins with.
+ * Request ids: UUIDs in runs of 4,096 that differ in their last three digits. Random bytes for each
+ * request would cost more than the rest of its start.
  */
 
 import { randomUUID } from "node:crypto";

@@ -1,9 +1,9 @@
 /**
- * Router: from a request to the endpoint that answers it, and from whatever goes wrong to an
- * answer in the form of that endpoint.
+ * Router: finds the endpoint of a request, calls it, and turns any error into an answer in the
+ * format of that endpoint.
  *
- * Endpoints of the data API are found under `/api/v4` and `/api/v5`, both also behind the id of an
- * app: `/{appId}/api/v4`. All others have one path.
+ * Endpoints of the data API are below `/api/v4` and `/api/v5`, and below both with the id of an app
+ * in front: `/{appId}/api/v4` (H1). All others have one path.
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
@@ -16,33 +16,33 @@ import type { HttpRequest } from "./http-request.ts";
 import { NO_PARAMETERS, type PathParameters, PathTable } from "./path-table.ts";
 import { Refusal, refusalOf, unavailable } from "./refusal.ts";
 
-/** Where in the server a request was sent. */
+/** Parts of the target of a request. */
 export interface Place {
-  /** From the path; undefined when the credential alone decides the app. */
+  /** App id in the path; undefined when the credential alone determines the app. */
   readonly appId: string | undefined;
   /** `v4` or `v5`; undefined outside the data API. */
   readonly version: string | undefined;
-  /** What stands for each `{name}` in the path of the endpoint, decoded. */
+  /** Values of each `{name}` in the path of the endpoint, decoded. */
   readonly parameters: PathParameters;
-  /** What follows the `?`, as it was sent. */
+  /** Query string after the `?`, as sent. */
   readonly query: string;
 }
 
-/** What answers the requests of one path. */
+/** Handler of the requests of one path. */
 export interface Endpoint {
-  /** What the log and the metrics call it. */
+  /** Name in the log and the metrics. */
   readonly name: string;
   /**
-   * The whole path; for an endpoint of the data API what follows the version. It may have
+   * The whole path; for an endpoint of the data API, the part after the version. It may have
    * parameters, see path-table.ts.
    */
   readonly path: string;
   readonly methods: readonly string[];
-  /** Whether answers are JSON whatever the client accepts. */
+  /** Whether answers are JSON regardless of `Accept`. */
   readonly isJsonOnly?: boolean;
   /** May throw a Refusal or a PeerError. */
   readonly answer: (request: HttpRequest, place: Place) => Answer | Promise<Answer>;
-  /** The body that tells a failure to the callers of this endpoint. */
+  /** Creates the body of an error answer of this endpoint. */
   readonly failureBody: FailureBody;
 }
 
@@ -51,35 +51,35 @@ export type FailureBody = (message: string, refusal: Refusal) => Value;
 export interface RouterOptions {
   readonly endpoints: readonly Endpoint[];
   readonly dataEndpoints: readonly Endpoint[];
-  /** Where a path is found that is not here; undefined when nothing is known of it. */
+  /** Hint where an unknown path is served; undefined when there is none. */
   readonly elsewhere?: (path: string) => string | undefined;
-  /** Where there is no endpoint. */
+  /** Error body for paths without an endpoint. */
   readonly failureBody?: FailureBody;
-  /** Without it no other page may call. */
+  /** Without it no other web origin may call. */
   readonly cors?: Cors;
   readonly log: Log;
 }
 
-/** An answer, and which endpoint gave it; undefined when there was none. */
+/** Encoded answer with its endpoint; undefined when no endpoint matched. */
 export interface RoutedAnswer extends EncodedAnswer {
   readonly endpoint: Endpoint | undefined;
 }
 
 interface Found {
-  /** The one that the path names, or the one that it lies under. */
+  /** The endpoint that the path names, or the one that it lies under. */
   readonly endpoint: Endpoint;
   readonly isExact: boolean;
   readonly place: Place;
 }
 
-/** Whether a path is one of the data API, whichever operation it names. */
+/** Whether a path belongs to the data API, whichever operation it names. */
 export function isDataPath(path: string): boolean {
   return DATA_PATH.test(path);
 }
 
 const DATA_PATH = /^(?:\/([^/]+))?\/api\/(v[45])(\/.*)$/;
 
-/** Targets that are remembered, and how long they may be. */
+/** Number of targets in the cache, and their maximum length. */
 const KNOWN_MAX = 256;
 const KNOWN_LENGTH_MAX = 256;
 
@@ -90,7 +90,7 @@ export class Router {
   readonly #dataEndpoints: PathTable<Endpoint>;
   readonly #failureBody: FailureBody;
   readonly #elsewhere: (path: string) => string | undefined;
-  /** What was found, by target: a client asks the same few again and again. */
+  /** Cache of lookups by target: clients repeat the same few. */
   readonly #known = new Map<string, Found>();
 
   constructor({ endpoints, dataEndpoints, cors = new Cors([]), ...options }: RouterOptions) {
@@ -122,7 +122,7 @@ export class Router {
       try {
         return await this.#refuse(refusal, request, endpoint);
       } catch (second) {
-        // What a failure has to tell may be somebody else's word, too.
+        // The body of the error answer may itself fail to encode.
         return await this.#refuse(this.#unexpected(second, request.id), request, endpoint);
       }
     }
@@ -136,7 +136,7 @@ export class Router {
     return new Refusal(404, near === undefined ? message : `${message}; did you mean ${near}?`);
   }
 
-  /** The path of an endpoint that was probably meant. */
+  /** Path of an endpoint that was probably meant. */
   #near(path: string): string | undefined {
     const [, , , local] = DATA_PATH.exec(path) ?? [];
     if (local === undefined) {
@@ -163,7 +163,7 @@ export class Router {
     return endpoint.answer(request, place);
   }
 
-  /** A promise only when there is something to wait for. */
+  /** Returns a promise only when it has to wait. */
   #encode(
     answer: Answer,
     { headers: asked }: HttpRequest,
@@ -179,7 +179,7 @@ export class Router {
 
   #find(target: string): Found | undefined {
     const found = this.#findPath(pathOf(target), queryOf(target));
-    // Paths with parameters are without number.
+    // Paths with parameters are unbounded in number.
     const isOneOfFew = found?.isExact === true && found.place.parameters === NO_PARAMETERS;
     if (isOneOfFew && target.length <= KNOWN_LENGTH_MAX) {
       if (this.#known.size >= KNOWN_MAX) this.#known.clear();
@@ -197,7 +197,7 @@ export class Router {
     return { endpoint, isExact, place: { appId, version, parameters, query } };
   }
 
-  /** What may be told of an error; what may not is logged. */
+  /** Refusal with what a client may learn of an error; the rest is logged (H13). */
   #refusal(error: unknown, requestId: string): Refusal {
     return refusalOf(error) ?? this.#unexpected(error, requestId);
   }
@@ -208,7 +208,7 @@ export class Router {
   }
 }
 
-/** Damaged data is no fault of the code, and trying again does not help. */
+/** Damaged data is not a bug, and a retry does not help. */
 function whatFailed(error: unknown): string {
   const isDamage = error instanceof PeerError && error.code === "store.corrupt";
   return isDamage
@@ -216,20 +216,20 @@ function whatFailed(error: unknown): string {
     : "an unexpected error of the server";
 }
 
-/** Whether there is room for an answer until its client has taken it. */
+/** Reserves memory for an answer until its client has taken it; false when none is left. */
 function mayBeSent({ content }: EncodedAnswer, answer: Answer, request: HttpRequest): boolean {
-  // A stream is read as fast as it is taken, and kept in its buffers alone.
+  // A stream is read as fast as the client takes it, and held in its buffers only.
   if (content.kind === "stream") return request.reserveAnswer(Math.min(content.size, STREAM_SIZE));
   const size = content.kind === "bytes" ? content.bytes.length : content.size;
   return request.reserveAnswer(size) || answer.isApplied === true;
 }
 
-/** The body of a failure wherever nothing else is agreed. */
+/** Default body of an error. */
 export function messageBody(message: string): Value {
   return { message };
 }
 
-/** Without the query; without the origin, which a proxy may leave in front. */
+/** Path of a target, without the query, and without the origin that a proxy may leave in front. */
 export function pathOf(target: string): string {
   return (target.split("?", 1)[0] ?? "").replace(/^https?:\/\/[^/]*/i, "");
 }

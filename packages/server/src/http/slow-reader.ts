@@ -1,6 +1,6 @@
 /**
- * Slow readers: a client that takes a long answer byte by byte would hold its memory, or its open
- * file, for days. It is cut when it takes less than the minimum rate while something waits for it.
+ * Slow readers: closes the connection of a client that takes a long answer too slowly (H47).
+ * Otherwise it would hold memory or an open file for days.
  */
 
 import type { ServerResponse } from "node:http";
@@ -8,10 +8,10 @@ import type { Socket } from "node:net";
 import { SEND_IDLE_MS_MAX, SEND_RATE_MIN } from "../limits.ts";
 import { MinimumRate } from "./minimum-rate.ts";
 
-/** How often it is looked at what was taken. */
+/** How often progress is checked. */
 export const SEND_LOOK_MS = 10_000;
 
-/** To be called once, when a long answer begins. */
+/** Call it once, when a long answer begins. */
 export function limitSlowReader(response: ServerResponse, onCut: () => void = () => {}): void {
   const { socket } = response;
   if (socket === null) return;
@@ -25,14 +25,14 @@ export function limitSlowReader(response: ServerResponse, onCut: () => void = ()
   const timer = setInterval(() => {
     const before = taken;
     taken = takenOf(socket);
-    // Else the source is slow, and not the client.
+    // Otherwise the source is slow, not the client.
     if (socket.writableLength > 0 && !rate.note(SEND_LOOK_MS, taken - before)) cut();
   }, SEND_LOOK_MS);
   timer.unref();
   response.once("close", () => clearInterval(timer));
 }
 
-/** What the host has taken for the client: all that was written but what still waits here. */
+/** Bytes that the operating system has taken: all that was written except what is buffered here. */
 function takenOf({ bytesWritten, writableLength }: Socket): number {
   return bytesWritten - writableLength;
 }

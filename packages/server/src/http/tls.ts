@@ -1,5 +1,5 @@
 /**
- * The certificate and key of HTTPS, from their files.
+ * TLS files: reads and checks the certificate, private key and CA bundle of HTTPS.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
@@ -9,8 +9,8 @@ import { PeerError } from "@bigpeer/protocol";
 import type { TlsFiles } from "../config.ts";
 
 /**
- * Throws PeerError `config.invalid`, which names the file and what was expected in it. With a file of
- * authorities clients are asked for certificates, and those that none of them signed are refused.
+ * Throws PeerError `config.invalid`, which names the file and what was expected in it. With a CA
+ * file, clients must present a certificate that one of its authorities signed.
  */
 export function readTls({ certFile, keyFile, caFile }: TlsFiles): TlsOptions {
   const cert = readPem(certFile, "the certificate");
@@ -34,7 +34,7 @@ function readPem(file: string, what: string): Buffer {
   }
 }
 
-/** The first certificate, which is the server's own; those of its chain are read as well. */
+/** Returns the first certificate, which is the server's own; checks its chain as well. */
 function checkCertificate(cert: Buffer, file: string): X509Certificate {
   try {
     createSecureContext({ cert });

@@ -1,16 +1,16 @@
 /**
- * Unread bodies: what a client still sends of a body that nobody wants.
+ * Unread bodies: discards the rest of a request body that the server does not need.
  */
 
 import type { IncomingMessage } from "node:http";
 import { BODY_MS_MAX, LINGER_MS_MAX } from "../limits.ts";
 
-/** Lets the rest of a short body pass, so that the connection can be used again; not for ever. */
+/** Discards the rest of a short body, within a time limit, so that the connection can be reused. */
 export function dropUnread(request: IncomingMessage): void {
   const { socket } = request;
   if (socket.destroyed) return;
   const timer = setTimeout(() => socket.destroy(), BODY_MS_MAX);
-  // A request that was answered is not told when its client leaves; its connection is.
+  // An answered request gets no event when its client disconnects; its connection does.
   const stop = (): void => {
     clearTimeout(timer);
     request.off("close", stop);
@@ -21,7 +21,7 @@ export function dropUnread(request: IncomingMessage): void {
   drain(request);
 }
 
-/** Reads and forgets until the client has sent all, has left, or has had enough time. */
+/** Discards input until the client has sent all, has disconnected, or its time is up. */
 export function skipRest(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     if (request.closed) return resolve();

@@ -1,10 +1,10 @@
 /**
- * A value as bytes or text, in JSON or in CBOR, within a bound.
+ * Value writer: encodes a value as JSON or CBOR, in time slices and within a size bound (H42).
  *
- * Long answers are lists: an object with a long array in one of its fields. Those are written in
- * pieces of some elements; between them others have their turn when it takes long, and the first
- * piece beyond the bound is the last one. Where the elements have long lists themselves, those are
- * written alike. The bytes are the same as if they were written at once.
+ * Long answers are objects with a long array in a field. Such arrays are written in pieces of some
+ * elements, with other work in between when it takes long. The first piece beyond the bound ends
+ * the write with an error. Elements with long lists of their own are written alike. The bytes are
+ * the same as if they were written at once.
  */
 
 import {
@@ -23,23 +23,23 @@ import type { AnswerForm } from "./negotiation.ts";
 
 export interface WriteBounds {
   readonly sizeMax: number;
-  /** What all that is written has of the event loop, before others have their turn. */
+  /** Share of the event loop for all writing, before other work runs. */
   readonly share: LoopShare;
-  /** The field of the elements that is a long list itself; undefined when none is. */
+  /** Field of the elements that is itself a long list; undefined when none is. */
   readonly innerList?: string | undefined;
 }
 
 export const BOUNDS: WriteBounds = { sizeMax: ANSWER_SIZE_MAX, share: LONG_WORK };
 
-/** For what must be told whatever its size. */
+/** For answers that must be sent whatever their size. */
 export const NO_BOUNDS: WriteBounds = { ...BOUNDS, sizeMax: Number.POSITIVE_INFINITY };
 
-/** The size that a piece should have: large enough to be quick, a fraction of a slice to write. */
+/** Target size of a piece: large enough to be fast, and a fraction of a time slice. */
 const PIECE_SIZE: number = 64 * 1024;
 
 /**
- * A text when it is JSON that was written at once; a promise only when others had to have their
- * turn. Throws `query.too_large` beyond the bound.
+ * Returns a text when it is JSON that was written at once, and a promise only when other work ran
+ * in between. Throws `query.too_large` beyond the bound.
  */
 export function writeValue(
   value: Value,
@@ -55,7 +55,7 @@ export function writeValue(
   return written;
 }
 
-/** A character has at most three bytes, so those of a short text need not be counted. */
+/** A character has at most three bytes, so a short text need not be measured. */
 function isLarger(written: string | Uint8Array, size: number): boolean {
   return 3 * written.length > size && Buffer.byteLength(written) > size;
 }
@@ -72,7 +72,7 @@ function isLong(value: Value, { innerList }: Inner): value is ValueObject {
 
 type Pieces = Iterator<Uint8Array, void>;
 
-/** What is written in this time does not wait behind answers that are longer. */
+/** An answer written within this time does not wait behind longer ones. */
 const SHORT_MS = 1;
 
 class Collection {
@@ -86,12 +86,12 @@ class Collection {
     this.#endMs = bounds.share.begin(SHORT_MS);
   }
 
-  /** Lets others have their turn. */
+  /** Lets other work run. */
   async pause(): Promise<void> {
     this.#endMs = await this.#bounds.share.turn();
   }
 
-  /** Takes pieces until there are no more, or the slice is over. Returns whether there are more. */
+  /** Takes pieces until none is left or the time slice is over. Returns whether more are left. */
   takeSlice(pieces: Pieces): boolean {
     do {
       const { done, value } = pieces.next();
@@ -107,7 +107,7 @@ class Collection {
     return Buffer.concat(this.#pieces, this.#size);
   }
 
-  /** Copying much takes its time as well. */
+  /** Copying much takes time as well. */
   async joinInSlices(): Promise<Uint8Array> {
     const bytes = Buffer.allocUnsafe(this.#size);
     let offset = 0;
@@ -184,14 +184,14 @@ function* cborPieces(object: ValueObject, inner: Inner): Generator<Uint8Array, v
 const ARRAY = 0x80;
 const MAP = 0xa0;
 
-/** The head of an array or a map: that of a number, with another kind in its first three bits. */
+/** The head of an array or map: that of a number, with another major type in its first bits. */
 function cborHead(kind: number, count: number): Uint8Array {
   const head = encodeCbor(count);
   head[0] = kind | (head[0] ?? 0);
   return head;
 }
 
-/** How elements are written: some at once, or one that is long in pieces. */
+/** Writes elements: some at once, or a long one in pieces. */
 interface ElementWriter {
   readonly some: (elements: Value[], isFirst: boolean) => Uint8Array;
   readonly one: (element: ValueObject, isFirst: boolean) => Generator<Uint8Array, void>;
@@ -202,7 +202,7 @@ function* arrayPieces(
   { innerList }: Inner,
   write: ElementWriter,
 ): Generator<Uint8Array, void> {
-  // The first may be a document of megabytes; how many go together follows from what they are.
+  // The first may be a document of megabytes; the count adapts to the size of the pieces.
   let count = 1;
   for (let from = 0; from < array.length; ) {
     const isFirst = from === 0;
@@ -221,7 +221,7 @@ function* arrayPieces(
   }
 }
 
-/** Where `count` elements end, or the first that is long. */
+/** End of `count` elements, or the first long one. */
 function endOfSome(
   array: readonly Value[],
   from: number,
