@@ -1,6 +1,6 @@
 /**
- * Authentication: the parts that find out who somebody is, together. One for each server: what it
- * has learnt serves the data API and the login alike.
+ * Authentication: verifies credentials and throttles addresses that send invalid ones. A server has
+ * one, which the data API and the login share with all that it caches.
  */
 
 import type { Platform } from "@bigpeer/engine";
@@ -15,17 +15,17 @@ import { Webhooks } from "./webhook.ts";
 export interface AuthenticationOptions {
   readonly platform: Pick<Platform, "now" | "elapsed">;
   readonly log: Log;
-  /** How long somebody else's server may take to answer. */
+  /** Timeout of requests to webhooks and key sets. */
   readonly webhookTimeoutMs: number;
-  /** Told of every credential that opened nothing. */
+  /** Called for every invalid credential. */
   readonly onFailed?: () => void;
 }
 
-/** Reasons of refused tokens that are logged in a minute. */
+/** Reasons of refused tokens that are logged within a minute. */
 const REASONS_MAX = 60;
 const REASONS_MS = 60_000;
 
-/** Where a token was refused. */
+/** Context of a refused token, for the log. */
 export interface RefusedPlace {
   readonly requestId?: string;
   readonly remoteAddress?: string;
@@ -42,7 +42,7 @@ export class Authentication {
   readonly #failed: FailedCredentials;
   readonly #log: Log;
   readonly #elapsed: () => number;
-  /** Reasons that were logged in the minute that began then. */
+  /** Reasons logged since the start of the current minute. */
   #reasons = { sinceMs: -Infinity, count: 0 };
   readonly #onFailed: (() => void) | undefined;
 
@@ -60,8 +60,8 @@ export class Authentication {
   }
 
   /**
-   * Logs why a token was refused, which its sender is not told. Anybody can send any number of tokens: so
-   * there is a bound on the lines of a minute.
+   * Logs why a token was refused; its sender does not learn it (A24). Any client can send any
+   * number of tokens, so the lines per minute are bounded.
    */
   noteReason(reason: string, place: RefusedPlace): void {
     const nowMs = this.#elapsed();
@@ -71,8 +71,7 @@ export class Authentication {
   }
 
   /**
-   * To be called for every credential that opened nothing. Throws a Refusal, 429, when there were
-   * too many.
+   * Call it for every invalid credential. Throws a Refusal, 429, when there were too many (H43).
    */
   noteFailure(address: string): void {
     this.#onFailed?.();
@@ -80,8 +79,8 @@ export class Authentication {
   }
 
   /**
-   * As noteFailure, where `error` says that a credential opened nothing. One that cannot be verified
-   * now is counted, too: whoever makes tokens up must not do so without end meanwhile.
+   * As `noteFailure`, if `error` means an invalid credential. A token whose keys cannot be fetched
+   * counts too: forged tokens must not be free meanwhile.
    */
   noteError(error: unknown, address: string): void {
     const isWrong = error instanceof Refusal && error.status === 401;
@@ -89,28 +88,28 @@ export class Authentication {
   }
 
   /**
-   * To be called for every credential that is valid. Throws a Refusal, 429, when there were too many
-   * failures and it was not accepted from this address within the last day.
+   * Call it for every valid credential. Throws a Refusal, 429, when the address is throttled and
+   * the credential was not accepted from it within the last day (H43).
    */
   pass(address: string, owner: string): void {
     this.#failed.pass(address, owner, "credential");
   }
 
-  /** To be called when one was accepted, once for each connection. */
+  /** Call it when a credential is accepted, once for each connection. */
   accept(address: string, owner: string): void {
     this.#failed.accept(address, owner);
   }
 
   /**
-   * As noteError, for a login: a body that is malformed is counted as a wrong credential is. Nobody is
-   * known yet, and to read it takes longer than to send it.
+   * As `noteError`, for a login: a malformed body counts as an invalid credential. The caller is
+   * unknown, and reading the body takes longer than sending it.
    */
   noteFailedLogin(error: unknown, address: string): void {
     if (refusalOf(error)?.status === 400) this.noteFailure(address);
     else this.noteError(error, address);
   }
 
-  /** Whether so many failures came from there that the next one is 429. */
+  /** Whether the address is throttled: its next failure is 429. */
   isSuspect(address: string): boolean {
     return this.#failed.retryAfterSeconds(address) !== undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * Credential: what a caller may do, and the name by which he is remembered. Made once for each key
- * or token that is known, so that a request costs no more than finding it.
+ * Credential: the permissions of a caller and the id under which the caller is known. It is created
+ * once for each known key or token, so that a request costs only a lookup.
  */
 
 import { createHash } from "node:crypto";
@@ -8,14 +8,14 @@ import { type AccessRule, Authority, type Permissions } from "@bigpeer/engine";
 import { UPLOADER_SIZE_MAX } from "@bigpeer/protocol";
 
 export interface Credential {
-  /** Names the credential without giving it away. */
+  /** Identifies the credential without revealing its text. */
   readonly id: string;
   readonly permissions: Permissions;
-  /** What it may read and write; undefined when that is everything. */
+  /** Read and write permissions; undefined when they allow everything. */
   readonly authority: Authority | undefined;
-  /** Whether statements may be run on connected peers. */
+  /** Whether it may run statements on connected peers. */
   readonly mayAskPeers: boolean;
-  /** Whether it may write anything at all. */
+  /** Whether it may write to at least one collection. */
   readonly mayUpload: boolean;
 }
 
@@ -30,8 +30,8 @@ export function createCredential(id: string, permissions: Permissions): Credenti
 const OWNERS = new WeakMap<Credential, string>();
 
 /**
- * The name under which what is used with a credential of an app is counted. Ids of users are names in
- * their app alone. Shares take the text before the first space for a group.
+ * Key under which the usage of a credential is counted: ids of users are unique only within their
+ * app. Shares take the text before the first space as the group.
  */
 export function ownerOf(appId: string, credential: Credential): string {
   const known = OWNERS.get(credential);
@@ -41,7 +41,7 @@ export function ownerOf(appId: string, credential: Credential): string {
   return made;
 }
 
-/** The id of a user that a provider has named. Two users never have the same. */
+/** Id of a user of a provider, unique among all users of an app. */
 export function userCredentialId(
   kind: "session" | "jwt",
   provider: string,
@@ -49,7 +49,7 @@ export function userCredentialId(
 ): string {
   const id = `${kind}:${encodeURIComponent(provider)}:${userId}`;
   if (id.length <= UPLOADER_SIZE_MAX) return id;
-  // Not to be mistaken for a short one: no encoded name begins so.
+  // Cannot collide with a short id: no encoded provider name begins with `#`.
   return `${kind}:#${createHash("sha256").update(id).digest("hex")}`;
 }
 

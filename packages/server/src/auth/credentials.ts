@@ -1,9 +1,9 @@
 /**
- * Credentials: from the text after `Bearer` to who that is. An API key of the registry, a session
- * of an app, or a token that one of an app's `jwt` providers has signed.
+ * Credentials: resolves a bearer token to its app and permissions. The token is an API key, a
+ * session of an app, or a JWT that a `jwt` provider of an app verifies.
  *
- * What was found is remembered until the registry changes, so that the next request with the same
- * text is a look-up.
+ * Results are cached until the registry changes, so the next request with the same text is a
+ * lookup.
  */
 
 import type { Permissions } from "@bigpeer/engine";
@@ -17,19 +17,19 @@ import { leewayOf, type NoteReason, type ProviderTokens } from "./provider-token
 import { type AuthApp, verifySession } from "./session.ts";
 import { unauthorized } from "./unauthorized.ts";
 
-/** The registry as authentication sees it: keys and apps are the same objects until it changes. */
+/** The registry as authentication uses it. Keys and apps are the same objects until they change. */
 export interface AuthRegistry {
   readonly keys: Pick<ApiKeys, "find">;
   readonly apps: { get(id: string): AuthApp | undefined };
 }
 
-/** Whom a text stands for. */
+/** Caller that a credential identifies. */
 export interface Bearer {
   readonly appId: string;
   readonly credential: Credential;
-  /** When that ends, in milliseconds since 1970; Infinity when it does not. */
+  /** Expiry in milliseconds since 1970; Infinity without expiry. */
   readonly expiresAtMs: number;
-  /** Whom a provider has named, and what it says of him; undefined for an API key. */
+  /** User that the provider named, with its metadata; undefined for an API key. */
   readonly userId?: string | undefined;
   readonly identity?: ValueObject | undefined;
 }
@@ -48,35 +48,35 @@ const SEVERAL_APPS =
 const NO_APP =
   "its aud names no app of this server, or another than the path; a provider with an audience of its own needs the app in the path";
 
-/** Tokens that are remembered, and their characters; beyond it the first are forgotten. */
+/** Cached tokens, and their total characters; beyond either the oldest are evicted. */
 const KNOWN_MAX = 10_000;
 const KNOWN_LENGTH_MAX: number = 16 * 1024 * 1024;
 
-/** How long a token is believed without verifying it again: keys may be taken back. */
+/** How long a token is cached without verification: its key may be revoked. */
 const KNOWN_MS_MAX = 10 * 60_000;
 
 interface KnownToken {
   readonly bearer: Bearer;
-  /** As of which state of the registry. */
+  /** The app when the token was verified; a changed app invalidates the entry. */
   readonly app: AuthApp;
   readonly untilMs: number;
 }
 
-/** A token that was verified. */
+/** Result of a successful verification. */
 interface Verified {
   readonly id: string;
   readonly userId: string;
   readonly identity: ValueObject | undefined;
   readonly permissions: Permissions;
   readonly expiresAt: number;
-  /** How much later it is still believed, because of the clock of whoever signed it. */
+  /** Extra time after expiry, to allow for clock skew of the issuer. */
   readonly leewaySeconds: number;
 }
 
 export class Credentials {
   readonly #host: CredentialsHost;
   readonly #ofKeys = new WeakMap<KnownKey, Bearer>();
-  /** By text; those for several apps by app and text, see keyFor(). */
+  /** By text; tokens for several apps by app and text, see `keyFor`. */
   readonly #known = new Map<string, KnownToken>();
   #knownLength = 0;
 
@@ -84,15 +84,15 @@ export class Credentials {
     this.#host = host;
   }
 
-  /** How many tokens are remembered. */
+  /** Number of cached tokens. */
   get count(): number {
     return this.#known.size;
   }
 
   /**
-   * Undefined when nobody is known by this text. With `appId` it must be about that app. A promise
-   * only where something must be verified; it may reject with a Refusal. `note` is told why a token is not
-   * taken.
+   * Returns undefined for an unknown credential, or one of another app than `appId`. Returns a
+   * promise only when a token must be verified; it may reject with a Refusal. `note` is called with
+   * the reason why a token is refused.
    */
   find(
     registry: AuthRegistry,
@@ -142,7 +142,7 @@ export class Credentials {
     const token = peekToken(text);
     const { audiences = [], issuer } = token ?? {};
     const named = [...new Set(audiences)].flatMap((one) => registry.apps.get(one) ?? []);
-    // An app that the path names may have a provider whose tokens are for something else.
+    // The app in the path may have a provider with an audience of its own (A23).
     const asked = appId === undefined ? undefined : registry.apps.get(appId);
     const isAsked = asked !== undefined && hasAudience(asked, audiences) && !named.includes(asked);
     const apps = isAsked ? [asked] : named;
@@ -154,7 +154,7 @@ export class Credentials {
       const verified =
         (await this.#session(app, text)) ?? (await this.#ofProvider(app, text, issuer, note));
       if (verified === undefined) continue;
-      // Not before: whoever made it up must not learn which apps there are.
+      // Only after verification: a forged token must not reveal which apps exist.
       if (isForSeveral && appId === undefined) throw unauthorized(SEVERAL_APPS);
       const credential = createCredential(verified.id, verified.permissions);
       const { userId, identity, expiresAt, leewaySeconds } = verified;
@@ -171,13 +171,13 @@ export class Credentials {
     const session = await verifySession(app, text, this.#host.now());
     if (session === undefined) return undefined;
     const { provider, userId, permissions, identity, expiresAt } = session;
-    // A user is the same with his token and with the session that he got for it.
+    // A user has the same id with a JWT and with the session obtained for it.
     const isJwt = providerNamed(app.authProviders, provider)?.type === "jwt";
     const id = userCredentialId(isJwt ? "jwt" : "session", provider, userId);
     return { id, userId, identity, permissions, expiresAt, leewaySeconds: 0 };
   }
 
-  /** One provider that cannot be asked must not keep out what another has signed. */
+  /** A provider that is unavailable must not block tokens of another provider. */
   async #ofProvider(
     { id: appId, authProviders }: AuthApp,
     text: string,
@@ -215,7 +215,7 @@ export class Credentials {
 
   #remember(key: string, known: KnownToken): void {
     if (known.untilMs <= this.#host.now()) return;
-    // Another request may have been faster.
+    // A concurrent request may have cached it.
     this.#forget(key);
     this.#known.set(key, known);
     this.#knownLength += key.length;
@@ -230,12 +230,15 @@ export class Credentials {
   }
 }
 
-/** What a token for several apps opens depends on which is asked for. No text has a space in it. */
+/**
+ * Cache key of a token for several apps, where the result depends on the app. Tokens have no
+ * spaces.
+ */
 function keyFor(appId: string, text: string): string {
   return `${appId} ${text}`;
 }
 
-/** Whether a provider of the app takes tokens for one of these. */
+/** Whether a `jwt` provider of the app accepts one of these audiences. */
 function hasAudience({ authProviders }: AuthApp, audiences: readonly string[]): boolean {
   return Object.values(authProviders).some((provider) => {
     return provider.type === "jwt" && provider.audience?.some((one) => audiences.includes(one));

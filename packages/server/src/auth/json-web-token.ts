@@ -1,9 +1,9 @@
 /**
- * JSON Web Tokens: signed by this server with a secret, or by somebody else with a secret or a key
- * pair. Only what is verified here is believed.
+ * JSON Web Tokens: signs the tokens of this server, and verifies tokens that are signed with a
+ * secret or a key pair.
  *
- * Which algorithms count is decided by the kind of key, never by the token: so a token without a
- * signature, or one that was signed with a public key as if it were a secret, is not valid.
+ * The kind of key decides which algorithms are allowed, never the token (A6). So an unsigned token
+ * is invalid, and so is one signed with a public key as if it were a secret.
  */
 
 import {
@@ -22,39 +22,39 @@ import type { SessionKey } from "../registry/app.ts";
 const SECRET_ALGORITHMS = ["HS256"];
 const PUBLIC_ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
 
-/** What a token must say. */
+/** Requirements that a token must meet. */
 export interface TokenDemand {
-  /** One of these. */
+  /** The token must name one of these. */
   readonly audience: string | readonly string[];
-  /** Fewer than the kind of key allows; all of them where it is left out. */
+  /** Restricts the algorithms that the kind of key allows; default all of them. */
   readonly algorithms?: readonly string[];
   readonly issuer?: string;
   readonly nowMs: number;
-  /** How much the clock of whoever signed may differ. */
+  /** Allowed clock skew of the issuer. */
   readonly leewaySeconds: number;
 }
 
 export interface Claims {
   readonly [name: string]: unknown;
-  /** Seconds since 1970: always there and finite, see verify(). */
+  /** Seconds since 1970; `verify` ensures that it exists and is finite. */
   readonly exp: number;
 }
 
 export type Verdict =
   | { readonly kind: "valid"; readonly claims: Claims }
-  /** `reason`: for the log of the server, and for nobody outside. */
+  /** `reason` is for the log of the server only. */
   | { readonly kind: "invalid"; readonly reason: string }
-  /** None of the keys is the one that the token names. */
+  /** No key has the id that the token names. */
   | { readonly kind: "unknownKey" };
 
-/** What a token says of itself. Good for finding the keys, and for nothing else. */
+/** Claims that are not verified. Use them only to find the keys. */
 export interface UnverifiedToken {
   readonly keyId: string | undefined;
   readonly issuer: string | undefined;
   readonly audiences: readonly string[];
 }
 
-/** Undefined when the text is no token. */
+/** Undefined when the text is not a JWT. */
 export function peekToken(token: string): UnverifiedToken | undefined {
   try {
     const { kid } = decodeProtectedHeader(token);
@@ -66,7 +66,7 @@ export function peekToken(token: string): UnverifiedToken | undefined {
   }
 }
 
-/** A token with these claims, which name their times themselves. */
+/** Signs these claims, which include their times. */
 export function signToken(claims: Claims, { id, secret }: SessionKey): Promise<string> {
   const header = { alg: "HS256", typ: "JWT", kid: id };
   return new SignJWT(claims).setProtectedHeader(header).sign(secret);
@@ -80,11 +80,11 @@ export function verifyWithSecret(
   return verify(token, secret, optionsOf(demand, SECRET_ALGORITHMS));
 }
 
-/** The public keys of somebody who signs tokens. */
+/** Public keys of an issuer, which verify its tokens. */
 export class PublicKeys {
   readonly #find: JWTVerifyGetKey;
 
-  /** Throws when it is no set of keys at all. */
+  /** Throws when `jwks` is not a JWK set. */
   constructor(jwks: unknown) {
     this.#find = createLocalJWKSet(jwks as JSONWebKeySet);
   }
@@ -108,7 +108,7 @@ function optionsOf(demand: TokenDemand, fitting: readonly string[]): JWTVerifyOp
 
 type KeyOrFinder = Parameters<typeof jwtVerify>[1] | JWTVerifyGetKey;
 
-/** Whatever goes wrong with what a stranger has sent, it is not valid. */
+/** Any error about an untrusted token makes it invalid. */
 async function verify(
   token: string,
   key: KeyOrFinder,
@@ -116,7 +116,7 @@ async function verify(
 ): Promise<Verdict> {
   try {
     const { payload } = await jwtVerify(token, key as JWTVerifyGetKey, options);
-    // JSON has numbers beyond all numbers.
+    // JSON numbers can overflow to Infinity.
     if (!Number.isFinite(payload.exp)) {
       return { kind: "invalid", reason: "its claim exp is no finite number" };
     }
@@ -126,7 +126,7 @@ async function verify(
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) {
       return { kind: "invalid", reason: reasonOf(error) };
     }
-    // A token that does not name its key: one of those that fit may be it.
+    // The token does not name its key: try each that fits.
     for await (const candidate of error) {
       const verdict = await verify(token, candidate, options);
       if (verdict.kind === "valid") return verdict;
@@ -135,10 +135,10 @@ async function verify(
   }
 }
 
-/** Characters of a reason: parts of it come from the token. */
+/** Maximum length of a reason; parts of it come from the token. */
 const REASON_LENGTH_MAX = 200;
 
-/** The library says which check failed, and of which claim, never what the claim is. */
+/** The library names the failed check and the claim, never the value of the claim. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof errors.JOSEError)) return "it could not be read";
   return error.message.slice(0, REASON_LENGTH_MAX);

@@ -1,11 +1,9 @@
 /**
- * A key set at a URL: the public keys of somebody who signs tokens, kept as long as they are likely
- * to be the same.
+ * Key set: cache of the public keys that an issuer publishes at a URL (JWKS).
  *
- * They are fetched again after a while, and when a token names a key that is not among them; not
- * more often than the cool-down allows, whatever tokens are sent. When their server does not
- * answer, that is no fault of the token: the keys of before are used, and where they do not help,
- * whoever asks is told to come again.
+ * It fetches the keys again after a while, and when a token names an unknown key, but never more
+ * often than the cool-down allows (A9). When the issuer does not answer, the cached keys stay in
+ * use (A26). If they do not help, the request gets 503 rather than 401.
  */
 
 import { Refusal } from "../http/refusal.ts";
@@ -14,29 +12,29 @@ import { PublicKeys, type TokenDemand, type Verdict } from "./json-web-token.ts"
 import { OutgoingFault, sendRequest } from "./outgoing-request.ts";
 
 export interface KeySetHost {
-  /** Milliseconds from any start. */
+  /** Monotonic milliseconds from any start. */
   readonly elapsed: () => number;
   readonly log: Log;
   readonly timeoutMs: number;
 }
 
-/** How long keys are used without looking for others. */
+/** How long keys are used before they are fetched again. */
 const FRESH_MS = 10 * 60_000;
 
-/** How long they are used while their server cannot be asked. */
+/** How long cached keys are used while the issuer is unreachable. */
 const STALE_MS_MAX = 24 * 60 * 60_000;
 
-/** How long a token waits for newer keys when there are some that may do. */
+/** How long a token waits for newer keys when cached ones may do. */
 const PATIENCE_MS = 1_000;
 
-/** How long the server is left alone after it answered, and after it did not. */
+/** Pause between fetches after a success, and after a failure. */
 const COOL_DOWN_MS = 30_000;
 const FAILED_COOL_DOWN_MS = 5_000;
 
-/** Bytes of a key set. */
+/** Maximum bytes of a key set. */
 const SIZE_MAX = 256 * 1024;
 
-/** The keys cannot be had now, so nothing is known of the token. */
+/** Refusal, 503: the keys are not available, so the token cannot be verified. */
 export class KeysRefusal extends Refusal {
   constructor() {
     const headers = { "retry-after": String(FAILED_COOL_DOWN_MS / 1000) };
@@ -51,7 +49,7 @@ export class KeySet {
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #isFailed = false;
-  /** Whether somebody has waited in vain for the request that is under way. */
+  /** Whether a token waited in vain for the fetch in progress. */
   #isSlow = false;
   #fetching: Promise<PublicKeys> | undefined;
 
@@ -60,18 +58,18 @@ export class KeySet {
     this.#host = host;
   }
 
-  /** Throws a Refusal, 503, when the keys cannot be had. */
+  /** Throws a Refusal, 503, when the keys are not available. */
   async verify(token: string, demand: TokenDemand): Promise<Verdict> {
     const keys = await this.#current();
     const verdict = await keys.verify(token, demand);
     if (verdict.kind !== "unknownKey") return verdict;
-    // Others may have come while this token was looked at.
+    // A fetch may have completed meanwhile.
     if (this.#keys !== undefined && this.#keys !== keys) return this.#keys.verify(token, demand);
     if (this.#isCool() && !this.#isFailed) return verdict;
     return (await this.#obtain()).verify(token, demand);
   }
 
-  /** New ones where they are needed; else those that there are, if their server is not quick. */
+  /** Returns fresh keys if they are needed; otherwise the cached ones if the issuer is slow. */
   async #current(): Promise<PublicKeys> {
     const known = this.#keys;
     const age = this.#host.elapsed() - this.#fetchedAt;
@@ -79,11 +77,11 @@ export class KeySet {
     const obtained = this.#obtain();
     if (known === undefined || age >= STALE_MS_MAX) return await obtained;
     const orKnown = obtained.catch(() => known);
-    // A key may have been taken back meanwhile: so the server gets a moment to say it.
+    // A key may have been revoked: so the issuer gets a moment to answer.
     return this.#isFailed || this.#isSlow ? known : await this.#soon(orKnown, known);
   }
 
-  /** What `obtained` becomes within a moment, else `known`; then nobody waits again. */
+  /** Waits briefly for `obtained`, else returns `known`; later tokens then do not wait. */
   async #soon(obtained: Promise<PublicKeys>, known: PublicKeys): Promise<PublicKeys> {
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<PublicKeys>((resolve) => {
@@ -99,7 +97,7 @@ export class KeySet {
     }
   }
 
-  /** All who want them at the same time share one request. */
+  /** Concurrent callers share one fetch. */
   async #obtain(): Promise<PublicKeys> {
     if (this.#fetching === undefined) {
       if (this.#isFailed && this.#isCool()) throw new KeysRefusal();
@@ -130,7 +128,7 @@ export class KeySet {
     }
   }
 
-  /** Whether its server is still to be left alone. */
+  /** Whether the cool-down is still running. */
   #isCool(): boolean {
     const coolDown = this.#isFailed ? FAILED_COOL_DOWN_MS : COOL_DOWN_MS;
     return this.#host.elapsed() - this.#triedAt < coolDown;

@@ -1,11 +1,11 @@
 /**
- * The bodies of the login, for the OpenAPI document. A title names a schema that has a place of its
- * own there.
+ * Login schemas: the bodies of the login for the OpenAPI document. A schema with a title becomes a
+ * component there.
  */
 
 import { AnyValue, type TSchema, Type } from "../schema.ts";
 
-/** What the provider lets its client know; null when that is nothing. */
+/** Information of the provider for its client; null when there is none. */
 const ClientInfo = AnyValue;
 
 const LoginRequest = Type.Object(

@@ -1,6 +1,6 @@
 /**
- * `POST /{appId}/auth/login`: a token of one of the app's providers for a session, which opens the
- * data API until it ends.
+ * Login endpoint, `POST /{appId}/auth/login`: exchanges a token of an auth provider of the app for
+ * a session (A10).
  */
 
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
@@ -33,7 +33,7 @@ import { type AuthApp, type Session, signSession } from "./session.ts";
 import { unauthorized } from "./unauthorized.ts";
 
 export interface LoginHost {
-  /** Undefined until the server is open, and from the first step of closing on. */
+  /** Undefined until the server is open, and once it starts to close. */
   readonly registry: () => Pick<AuthRegistry, "apps"> | undefined;
   readonly auth: Pick<
     Authentication,
@@ -53,18 +53,18 @@ interface LoginRequest {
   readonly token: string;
 }
 
-/** Who logs in, as his provider knows him. */
+/** User as the provider describes it. */
 interface LoginUser extends Omit<Session, "provider"> {
   readonly clientInfo?: Value | undefined;
 }
 
-/** Characters of a session: it comes back in a header, for which there is so much room. */
+/** Maximum characters of a session token: it comes back in a header, whose size is limited. */
 const SESSION_TOKEN_LENGTH_MAX = 12 * 1024;
 
-/** One sentence for all: nobody learns which apps and providers there are. */
+/** One message for all cases, which does not reveal which apps and providers exist (A11). */
 const REFUSED = "the app, the provider or the token is not known";
 
-/** A no that the webhook has explained to the client. */
+/** Refusal that carries information of the webhook for the client. */
 class LoginRefusal extends Refusal {
   readonly clientInfo: Value | undefined;
 
@@ -78,7 +78,7 @@ class LoginRefusal extends Refusal {
 const FORM = "application/x-www-form-urlencoded";
 
 export function loginEndpoint(host: LoginHost): Endpoint {
-  // What has come counts, not what was announced: a body that does not come keeps nobody out.
+  // Only received bytes count, not announced ones: a body that never arrives blocks no one.
   const room = new ByteRoom(LOGIN_BODIES_SIZE_MAX);
   const bodies = new BodyDecoder({
     max: LOGIN_VALUES_SIZE_MAX,
@@ -102,7 +102,7 @@ export function loginEndpoint(host: LoginHost): Endpoint {
       try {
         const app = registry.apps.get((parameters["appId"] ?? "").toLowerCase());
         const body = await bodies.decode(bytes, decode, networkOf(request.remoteAddress));
-        // Nothing is kept of it but two texts, which its bytes stand for.
+        // Only two texts of it are kept, and its bytes pay for them.
         body.release();
         const login = readLogin(body.value, app?.id);
         const session = await logIn(host.auth, app, request, login);
@@ -123,7 +123,7 @@ async function logIn(
   request: HttpRequest,
   login: LoginRequest,
 ): Promise<Value> {
-  // Before it is looked at: while the address is throttled the answer must not depend on it.
+  // Before the token is checked: while the address is throttled, the answer must not depend on it.
   const name = loginName(app, login);
   auth.pass(request.remoteAddress, name);
   if (app === undefined) throw new LoginRefusal(undefined);
@@ -132,7 +132,7 @@ async function logIn(
   const nowMs = auth.now();
   const longest = Math.floor(nowMs / 1000) + SESSION_LENGTH_MAX;
   const expiresAt = Math.min(Math.floor(user.expiresAt), longest);
-  // A token that was good by the leeway alone would give a session that is over.
+  // A token that is valid only by the leeway would give an expired session.
   if (expiresAt * 1000 <= nowMs) throw new LoginRefusal(undefined);
   const session = { ...user, provider: login.provider, expiresAt };
   const accessToken = await signSession(app, session, nowMs);
@@ -143,7 +143,7 @@ async function logIn(
   return { accessToken, accessExpiry, userId: user.userId, clientInfo };
 }
 
-/** What stands for the token of a login, without giving it away. */
+/** Name that stands for the token of a login without revealing it. */
 function loginName(app: AuthApp | undefined, { provider, token }: LoginRequest): string {
   const text = JSON.stringify([app?.id, provider, token]);
   return `login ${createHash("sha256").update(text).digest("base64")}`;
@@ -185,7 +185,7 @@ async function findUser(
   }
 }
 
-/** Every login is a user of its own. */
+/** Creates a new user for every login (A12). */
 function anonymousUser({
   permission,
 }: AnonymousProvider): Pick<LoginUser, "userId" | "permissions"> {
@@ -206,7 +206,7 @@ function digestOf(text: string): Uint8Array {
   return createHash("sha256").update(text).digest();
 }
 
-/** JSON, or a form as browsers and older clients send it. */
+/** JSON, or a form as browsers and older clients send it (A27). */
 function decoderFor(headers: HttpRequest["headers"]): Decode {
   checkUncoded(headers);
   const given = headers["content-type"] ?? "";
@@ -220,10 +220,10 @@ function decoderFor(headers: HttpRequest["headers"]): Decode {
   throw new Refusal(415, `expected the content type ${expected}, found ${found}`);
 }
 
-/** What a byte of a form takes at most: `&a` is a field. */
+/** Memory that a byte of a form takes at most: `&a` is a field. */
 const FORM_BYTES_PER_BYTE = 128;
 
-/** A form may name the app once more. */
+/** Reads provider and token. A form may repeat the app id, which must then match. */
 function readLogin(body: Value, appId: string | undefined): LoginRequest {
   if (!isObject(body)) throw new Refusal(400, "expected an object as body (value.invalid)");
   const named = getField(body, "appId");
@@ -233,7 +233,7 @@ function readLogin(body: Value, appId: string | undefined): LoginRequest {
   return { provider: textField(body, "provider"), token: textField(body, "token") };
 }
 
-/** Nobody is known yet: so only little is read, and only when it says how much it is. */
+/** The caller is unknown, so only a small body with an announced length is read. */
 function checkAnnounced({ headers, bodySizeMax }: HttpRequest): void {
   if (headers["transfer-encoding"] !== undefined) {
     throw new Refusal(411, "expected a body whose Content-Length is known");
@@ -242,7 +242,7 @@ function checkAnnounced({ headers, bodySizeMax }: HttpRequest): void {
   throw new Refusal(413, `expected a body of at most ${LOGIN_SIZE_MAX} bytes`);
 }
 
-/** Its fields are flat, and take little more than its bytes. */
+/** Decodes a form; its fields are flat. */
 function* formFields(bytes: Uint8Array, charge: Charge): Generator<void, Value> {
   charge(FORM_BYTES_PER_BYTE * bytes.length);
   yield;

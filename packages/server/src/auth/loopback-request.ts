@@ -1,18 +1,19 @@
 /**
- * Requests of this machine itself: for what is open while one develops, and to nobody else.
+ * Loopback requests: detects requests from this machine itself, for access that is open during
+ * development only (A13).
  */
 
 import type { HttpRequest } from "../http/http-request.ts";
 import { isLoopbackAddress, isLoopbackAuthority, isLoopbackOrigin } from "../http/loopback.ts";
 
-/** What proxies add: then the request is somebody else's. */
+/** Headers that proxies add: the request may then come from elsewhere. */
 const OF_PROXIES =
   /^(?:forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip|x-forwarded(?:-.*)?)$/;
 
 /**
- * Whether a request was made on this machine, and for it: a page of the web can let its own name
- * lead here, but then that name is the host, or have the browser of its reader ask, but then it is
- * the origin.
+ * Whether a request was made on this machine and for it. A web page can point its own name at this
+ * machine, but then Host has that name. It can make a browser here send the request, but then
+ * Origin has that name.
  */
 export function isFromThisMachine({ remoteAddress, headers }: HttpRequest): boolean {
   if (!isLoopbackAddress(remoteAddress)) return false;

@@ -1,15 +1,15 @@
 /**
- * Outgoing request: what the server asks of somebody else's server. Within a time, up to a size,
- * and never anywhere else than where it was told to: a redirect is a failure.
+ * Outgoing HTTP request to a webhook or key set, with a timeout and a size limit. It follows no
+ * redirect: the server contacts only the configured URL.
  */
 
 export interface OutgoingRequest {
   readonly url: string;
   readonly timeoutMs: number;
-  /** Bytes of an answer. */
+  /** Maximum bytes of the answer. */
   readonly sizeMax: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** With a body it is a POST, else a GET. */
+  /** With a body the request is a POST, otherwise a GET. */
   readonly body?: string;
 }
 
@@ -18,7 +18,7 @@ export interface OutgoingAnswer {
   readonly bytes: Uint8Array;
 }
 
-/** The other server did not answer as it should. The message is for the log. */
+/** Error of an outgoing request. The message is for the log. */
 export class OutgoingFault extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -26,7 +26,7 @@ export class OutgoingFault extends Error {
   }
 }
 
-/** Throws an OutgoingFault when there is no whole answer. */
+/** Throws an OutgoingFault when no complete answer arrives. */
 export async function sendRequest(request: OutgoingRequest): Promise<OutgoingAnswer> {
   const { url, timeoutMs, sizeMax, headers = {}, body } = request;
   const signal = AbortSignal.timeout(timeoutMs);
@@ -46,7 +46,7 @@ export async function sendRequest(request: OutgoingRequest): Promise<OutgoingAns
   }
 }
 
-/** What was read of a body that is left is let go with it. */
+/** Leaving the loop early cancels the rest of the body. */
 async function readBytes({ body }: Response, sizeMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -58,7 +58,7 @@ async function readBytes({ body }: Response, sizeMax: number): Promise<Uint8Arra
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-/** `fetch failed` says nothing; what made it fail does. */
+/** `fetch failed` says nothing; its cause does. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

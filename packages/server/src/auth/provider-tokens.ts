@@ -1,6 +1,6 @@
 /**
- * Tokens of `jwt` providers: signed by somebody whom an app trusts. They open the data API as they
- * are, or are exchanged for a session.
+ * Provider tokens: verifies JWTs of `jwt` providers and reads user and permissions from their
+ * claims. Such a token is a credential of the data API, or is exchanged for a session.
  */
 
 import { bindPermissions, type Permissions, readPermissions } from "@bigpeer/engine";
@@ -11,23 +11,23 @@ import { type Claims, PublicKeys, type Verdict, verifyWithSecret } from "./json-
 import { KeySet, type KeySetHost } from "./key-set.ts";
 import { unauthorized } from "./unauthorized.ts";
 
-/** How much the clock of whoever signs may differ from ours, unless the provider says so. */
+/** Default clock skew that is allowed for an issuer. */
 const LEEWAY_SECONDS = 60;
 
 export function leewayOf({ clockTolerance = LEEWAY_SECONDS }: JwtProvider): number {
   return clockTolerance;
 }
 
-/** Told why a token was not taken: for the log, never for whoever has sent it. */
+/** Called with the reason why a token is refused: for the log, never for its sender. */
 export type NoteReason = (reason: string) => void;
 
-/** Key sets at URLs that are remembered. */
+/** Maximum number of cached key sets. */
 const KEY_SETS_MAX = 1_000;
 
-/** Characters of a user's id. */
+/** Maximum characters of a user id. */
 export const USER_ID_LENGTH_MAX = 1_024;
 
-/** Users are told apart by their ids; lone surrogates would all be written in the same way. */
+/** Whether it is a valid user id. Lone surrogates are not: they would all be encoded alike. */
 export function isUserId(id: unknown): id is string {
   return (
     typeof id === "string" && id !== "" && id.length <= USER_ID_LENGTH_MAX && id.isWellFormed()
@@ -37,7 +37,7 @@ export function isUserId(id: unknown): id is string {
 export interface TokenUser {
   readonly userId: string;
   readonly permissions: Permissions;
-  /** What the issuer says of him beside it. */
+  /** Identity metadata from the issuer. */
   readonly identity?: ValueObject | undefined;
   /** Seconds since 1970. */
   readonly expiresAt: number;
@@ -51,7 +51,7 @@ export interface ProviderTokensHost extends KeySetHost {
 export class ProviderTokens {
   readonly #host: ProviderTokensHost;
   readonly #keySets = new Map<string, KeySet>();
-  /** Keys that were given with their provider, ready for use. */
+  /** Parsed keys that are part of the configuration of a provider. */
   readonly #givenKeys = new WeakMap<JwtProvider, PublicKeys>();
 
   constructor(host: ProviderTokensHost) {
@@ -59,8 +59,9 @@ export class ProviderTokens {
   }
 
   /**
-   * Undefined when the token is not one of this provider for the app `appId`. Throws a Refusal: 401
-   * when it is, and says nothing that could be used; 503 when the keys cannot be had.
+   * Returns undefined when the token is not a valid one of this provider for the app `appId`.
+   * Throws a Refusal: 401 when it is valid but its claims are unusable, 503 when the keys are not
+   * available.
    */
   async verify(
     token: string,
@@ -100,7 +101,7 @@ export class ProviderTokens {
   }
 }
 
-/** The signature is good: so what is wrong with the rest may be told. */
+/** The signature is valid, so errors in the claims may be disclosed. */
 function userOf(claims: Claims, provider: JwtProvider): TokenUser {
   const { sub, permissions, exp } = claims;
   if (!isUserId(sub)) {

@@ -1,6 +1,6 @@
 /**
- * Sessions: what a login gives. A token that this server has signed for one user of one app, with
- * his permissions in it; so no session is kept anywhere, and each ends by itself.
+ * Sessions: JWTs that the server signs at login for one user of one app, with its permissions as a
+ * claim. The server stores no session; each one expires (A19).
  */
 
 import { type Permissions, permissionsValue, readPermissions } from "@bigpeer/engine";
@@ -12,14 +12,14 @@ import { peekToken, signToken, verifyWithSecret } from "./json-web-token.ts";
 
 const ISSUER = "bigpeer";
 
-/** An app as authentication sees it. */
+/** An app as authentication uses it. */
 export type AuthApp = Pick<App, "id" | "authProviders" | "sessionKeys">;
 
 export interface Session {
   readonly provider: string;
   readonly userId: string;
   readonly permissions: Permissions;
-  /** What the provider says of him beside it. */
+  /** Identity metadata from the provider. */
   readonly identity?: ValueObject | undefined;
   /** Seconds since 1970. */
   readonly expiresAt: number;
@@ -46,8 +46,8 @@ export function signSession(app: AuthApp, session: Session, nowMs: number): Prom
 }
 
 /**
- * Undefined when the token is no session of the app, or one that is over. A session is over, too,
- * when its provider is not there any more; another of the same name is not it.
+ * Returns undefined when the token is not a session of the app or has expired. A session also ends
+ * when its provider is removed, even if another provider has the same name (A29).
  */
 export async function verifySession(
   app: AuthApp,
@@ -57,7 +57,7 @@ export async function verifySession(
   const keyId = peekToken(token)?.keyId;
   const key = app.sessionKeys.find(({ id }) => id === keyId);
   if (key === undefined) return undefined;
-  // Our own clock has set the end.
+  // This server set the expiry, so no leeway is needed.
   const demand = { audience: app.id, issuer: ISSUER, nowMs, leewaySeconds: 0 };
   const verdict = await verifyWithSecret(token, key.secret, demand);
   if (verdict.kind !== "valid") return undefined;

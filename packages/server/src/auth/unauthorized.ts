@@ -1,5 +1,6 @@
 /**
- * Unauthorized: the answer to whom nobody knows, or who may not do this at all.
+ * Unauthorized: the refusal, 401, of a caller that is unknown or has no permission for the
+ * operation.
  */
 
 import { Refusal } from "../http/refusal.ts";

@@ -1,9 +1,9 @@
 /**
- * Webhooks: a server of the developer says whose token it is and what that user may do.
+ * Webhook client: asks a server of the developer to whom a token belongs and what that user may do.
  *
- * The request is signed, so that it can tell us from others. A token that was found good is not
- * asked about again for half of its time; after that a client that renews its session gets a longer
- * one. Those who come with the same token at the same moment share one request.
+ * Requests are signed, so the webhook can verify the sender (A15). An accepted token is cached for
+ * half of its lifetime (A18); after that, a client that renews its session gets a longer one.
+ * Concurrent logins with the same token share one request.
  */
 
 import { createHash, createHmac } from "node:crypto";
@@ -35,16 +35,16 @@ export interface WebhooksHost {
 
 export interface WebhookQuestion {
   readonly appId: string;
-  /** The name of the provider. */
+  /** Name of the provider. */
   readonly name: string;
   readonly provider: WebhookProvider;
   readonly token: string;
 }
 
-/** On whose behalf it is asked. */
+/** Client on whose behalf the webhook is asked. */
 export interface Asker {
   readonly address: string;
-  /** Whether many wrong credentials came from there. */
+  /** Whether the address sent many invalid credentials. */
   readonly isSuspect: boolean;
 }
 
@@ -56,28 +56,28 @@ export interface WebhookUser {
   readonly isAuthenticated: true;
   readonly userId: string;
   readonly permissions: Permissions;
-  /** What the webhook says of him beside it. */
+  /** Identity metadata from the webhook. */
   readonly identity: ValueObject | undefined;
   /** Seconds since 1970. */
   readonly expiresAt: number;
-  /** For the client; undefined when nothing is to be told. */
+  /** Information for the client; undefined when there is none. */
   readonly clientInfo: Value | undefined;
 }
 
-/** Bytes of an answer. */
+/** Maximum bytes of an answer. */
 const ANSWER_SIZE_MAX = 64 * 1024;
 
-/** Answers that are remembered; beyond it the first is forgotten. */
+/** Maximum number of cached users; beyond it the oldest is evicted. */
 const KNOWN_MAX = 10_000;
 
-/** Questions to one webhook that are under way: beyond it the answer is 503. */
+/** Concurrent requests to one webhook; beyond it the answer is 503 (A28). */
 const ASKED_MAX = 64;
 
-/** Those of one address, which must not keep out all others; and when it guesses. */
+/** Concurrent requests for one address, and for one that is throttled. */
 const ADDRESS_SHARE = 16;
 const SUSPECT_SHARE = 4;
 
-/** Under which all questions are counted. */
+/** Key under which all requests are counted. */
 const ALL = "all";
 
 const EXPIRATION_MAX = 2 ** 32 - 1;
@@ -92,14 +92,14 @@ export class Webhooks {
   readonly #host: WebhooksHost;
   readonly #known = new Map<string, KnownUser>();
   readonly #asking = new Map<string, Promise<WebhookVerdict>>();
-  /** Questions under way: all, by webhook, and by webhook and address. */
+  /** Requests in progress: all, by webhook, and by webhook and address. */
   readonly #counts = new Map<string, number>();
 
   constructor(host: WebhooksHost) {
     this.#host = host;
   }
 
-  /** Throws a Refusal, 503, when the webhook does not say it. */
+  /** Throws a Refusal, 503, when the webhook fails or too many requests are in progress. */
   async ask(question: WebhookQuestion, asker: Asker): Promise<WebhookVerdict> {
     const key = keyOf(question);
     const known = this.#known.get(key);
@@ -123,7 +123,7 @@ export class Webhooks {
     }
   }
 
-  /** Takes a place among the questions; returns under which names. */
+  /** Counts a request; returns the keys under which it counts. */
   #enter({ appId, name }: WebhookQuestion, { address, isSuspect }: Asker): readonly string[] {
     const ofWebhook = JSON.stringify([appId, name]);
     const ofAddress = JSON.stringify([appId, name, networkOf(address)]);
@@ -165,7 +165,7 @@ export class Webhooks {
     const headers = {
       "content-type": "application/json",
       "bigpeer-signature": signature,
-      // The name under which webhooks that exist look for it.
+      // Name of the header that existing webhooks expect.
       "ditto-signature": signature,
     };
     try {
@@ -201,14 +201,14 @@ export function signatureOf(body: string, secrets: readonly string[], seconds: n
   return [`t=${seconds}`, ...parts].join(",");
 }
 
-/** Another URL or secret is another webhook, whose word counts anew. No token stays in memory. */
+/** Cache key. Another URL or secret is another webhook. The hash keeps the token out of memory. */
 function keyOf({ appId, name, provider, token }: WebhookQuestion): string {
   const { webhookUrl, secrets } = provider;
   const text = JSON.stringify([appId, name, webhookUrl, secrets, token]);
   return createHash("sha256").update(text).digest("base64");
 }
 
-/** Some say no by the status as well. */
+/** The statuses 401 and 403 refuse the login as well (A16). */
 function verdictOf(status: number, bytes: Uint8Array, nowMs: number): WebhookVerdict {
   const isRefused = status === 401 || status === 403;
   if (status !== 200 && !isRefused) {
@@ -241,13 +241,13 @@ function userOf(answer: ValueObject, nowMs: number): Omit<WebhookUser, "clientIn
 }
 
 function parsed(bytes: Uint8Array): ValueObject {
-  // A part of it goes on to the client: so it must be something that can be written again.
+  // A part of it is sent to the client, so it must be valid as a value.
   const value = checkValue(parseJson(Buffer.from(bytes).toString()), "its answer");
   if (isObject(value)) return value;
   throw new OutgoingFault("expected an object in JSON as answer");
 }
 
-/** A no needs no more words. */
+/** A refusal needs no body. */
 function parsedOr(bytes: Uint8Array): ValueObject {
   try {
     return parsed(bytes);
@@ -256,7 +256,7 @@ function parsedOr(bytes: Uint8Array): ValueObject {
   }
 }
 
-/** By its name, or by the one that it had before. */
+/** Reads a field by its name, or by its older name. */
 function field(answer: ValueObject, name: string, older: string): Value | undefined {
   return getField(answer, name) ?? getField(answer, older);
 }

@@ -1,6 +1,6 @@
 /**
- * Attachment links: where the content of an attachment can be fetched, as seen by the client that
- * asks. Behind a proxy that changes the address the setting `public-url` says what clients see.
+ * Attachment links: creates download URLs of attachments, as the client reaches the server (H39).
+ * Behind a proxy that changes the address, the setting `public-url` gives the base.
  */
 
 import type { Call } from "./operation.ts";

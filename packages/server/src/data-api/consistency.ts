@@ -1,9 +1,9 @@
 /**
- * Consistency: the header with which a client asks for a state that includes a transaction it knows
- * of. Ours has the name of the interface; clients of before send one of the other two.
+ * Read-your-writes: reads the header with the transaction that a request must see, and waits until
+ * the store has reached it (H18). The two older names of the header mean the same.
  *
- * On one machine an answered transaction is always there, so nobody who passes on an id that he was
- * given has to wait. The wait is for ids from elsewhere.
+ * On one machine every transaction that was answered is already visible, so a client that passes on
+ * such an id never waits. Only ids from elsewhere do.
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -22,13 +22,13 @@ const INT64 = /^[+-]?\d{1,19}$/;
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 
-/** The transaction that a request wants to see; undefined when it says nothing. */
+/** Transaction that a request must see; undefined when it has no such header. */
 export function wantedTransaction(headers: IncomingHttpHeaders): bigint | undefined {
   let wanted: bigint | undefined;
   for (const name of TRANSACTION_HEADERS) {
     const given = headers[name];
     if (given === undefined) continue;
-    // Node joins a header that comes several times.
+    // Node joins repeated headers.
     for (const text of String(given).split(",")) {
       const txnId = int64Of(text.trim(), name);
       if (wanted === undefined || txnId > wanted) wanted = txnId;
@@ -47,15 +47,15 @@ function int64Of(text: string, name: string): bigint {
 
 export interface TransactionWait {
   readonly waitMs: number;
-  /** What a request gets whose transaction does not come. */
+  /** Status of the answer when the transaction is not reached in time. */
   readonly status: number;
   /** See HttpRequest.onHangUp. */
   readonly onHangUp: HttpRequest["onHangUp"];
-  /** Resolves when there is time to go on: many may have waited for the same. */
+  /** Resolves when there is time to proceed: many requests may wait for the same transaction. */
   readonly turn: () => Promise<void>;
 }
 
-/** Resolves when the store has the transaction. Throws a Refusal when it does not come in time. */
+/** Resolves when the store has reached the transaction. Throws a Refusal after `waitMs`. */
 export async function awaitTransaction(
   store: Store,
   txnId: bigint,

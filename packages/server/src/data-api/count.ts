@@ -1,5 +1,5 @@
 /**
- * `POST /store/count`: how many documents a filter chooses.
+ * `POST /store/count`: counts the documents that match a filter (H19).
  */
 
 import { type Operation, whileWanted } from "./operation.ts";

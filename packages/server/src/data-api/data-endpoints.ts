@@ -1,5 +1,5 @@
 /**
- * The operations of the data API, and the endpoints that they become.
+ * Data endpoints: lists the operations of the data API and creates an endpoint for each.
  */
 
 import type { Endpoint } from "../http/router.ts";
@@ -11,7 +11,7 @@ import { type Operation, type OperationHost, operationEndpoint } from "./operati
 import { REMOTE_EXECUTE } from "./remote-execute.ts";
 import { WRITE } from "./write.ts";
 
-/** What can be told of an operation without knowing its request. */
+/** Properties of an operation that do not depend on the type of its request. */
 export type AnyOperation = Pick<
   Operation<never>,
   "name" | "path" | "isJsonOnly" | "unreachedStatus"

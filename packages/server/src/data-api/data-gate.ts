@@ -1,7 +1,6 @@
 /**
- * The gate of the data API: what every call passes before its operation. Is the server open, who
- * asks and about which app, in which form, and what is in the body. In this order: nobody without
- * a credential makes us read a body.
+ * Data gate: authenticates each call of the data API, opens its app, and reads and decodes its body
+ * within memory budgets. The credential is checked before the body is read (H3).
  */
 
 import { type ErrorCode, PeerError, type Value } from "@bigpeer/protocol";
@@ -25,82 +24,82 @@ import {
 } from "../limits.ts";
 import { Shares } from "../shares.ts";
 
-/** An app as the gate sees it. */
+/** An app as the gate uses it. */
 export interface DataApp {
   readonly id: string;
 }
 
-/** An app while it is in use. */
+/** Reference to an app, which keeps it open. */
 export interface AppUse<App extends DataApp> {
   readonly app: App;
-  /** To be called once, when the app is not needed any more. */
+  /** Call it once, when the app is no longer needed. */
   release(): void;
 }
 
-/** What calls are served from. */
+/** Registry and apps that serve the calls. */
 export interface DataSource<App extends DataApp> {
   readonly registry: AuthRegistry;
   readonly apps: {
-    /** The app while it is open; undefined when it must be opened. */
+    /** Returns the app if it is open; undefined when it must be opened first. */
     tryUse(id: string): AppUse<App> | undefined;
     use(id: string): Promise<AppUse<App>>;
   };
 }
 
 export interface DataGateOptions<App extends DataApp> {
-  /** Undefined until the server is open, and from the first step of closing on. */
+  /** Undefined until the server is open, and once it starts to close. */
   readonly source: () => DataSource<App> | undefined;
   readonly auth: Pick<
     Authentication,
     "credentials" | "noteFailure" | "noteError" | "noteReason" | "pass" | "accept"
   >;
-  /** Told of each call that was refused because of a bound. */
+  /** Called for each call that is refused because of a limit, with its name. */
   readonly onRefused?: (bound: string) => void;
 }
 
-/** Who asks, and about which app. */
+/** Credential of a call, and its app. */
 export interface Caller<App extends DataApp> {
   readonly app: App;
   readonly credential: Credential;
 }
 
-/** A caller who got in. His app stays open until its use is released. */
+/** Authenticated caller. Its app stays open until `use` is released. */
 export interface Admitted<App extends DataApp> extends Caller<App> {
   readonly use: AppUse<App>;
 }
 
-/** A call whose body is there. */
+/** Call whose body has been decoded. */
 export interface DataCall<App extends DataApp> extends Caller<App> {
   readonly request: HttpRequest;
   readonly place: Place;
   readonly body: Value;
-  /** The body as it came. */
+  /** The body as received. */
   readonly bytes: Uint8Array;
 }
 
 const EXPECTED = "expected the header `Authorization: Bearer <API key or JWT>`";
 
-/** One sentence for all: a credential must not tell which apps there are. */
+/** One message for all cases: a credential must not reveal which apps exist (A2). */
 const UNKNOWN = "the credential is not known, has expired, or is not for this app";
 
-/** How calls end whose app is closed under them. */
+/** Errors of calls whose app is closed while they run. */
 const ENDED_CODES = new Set<ErrorCode>(["store.closed", "query.timeout"]);
 
 export class DataGate<App extends DataApp> {
   readonly #options: DataGateOptions<App>;
-  /** Of bodies: as much as has come of each, until its call is answered. */
+  /** Budget of received bodies, held until the call is answered (H5). */
   readonly #bodies = new Shares({
     max: BODIES_SIZE_MAX,
     perOwnerMax: BODIES_PER_CREDENTIAL_SIZE_MAX,
     areGrouped: true,
   });
-  /** Of their values, until the call is answered, too. */
+  /** Decodes bodies within the budget of decoded values, also held until then (H50). */
   readonly #decoder = new BodyDecoder({
     max: BODY_VALUES_SIZE_MAX,
     perOwnerMax: BODY_VALUES_PER_CREDENTIAL_SIZE_MAX,
     areGrouped: true,
   });
-  /** Those whose body is there: one that does not come must not keep others out. */
+  /** Calls whose body has arrived: one whose body never arrives must not block others. */
   readonly #calls = new Shares({
     max: CALLS_MAX,
     perOwnerMax: CALLS_PER_CREDENTIAL_MAX,
@@ -111,7 +110,7 @@ export class DataGate<App extends DataApp> {
     this.#options = options;
   }
 
-  /** Hands the call in `request` to `operation`. Throws a Refusal when it does not come so far. */
+  /** Runs `operation` on the decoded call. Throws a Refusal when the call is not admitted. */
   async admit<T>(
     request: HttpRequest,
     place: Place,
@@ -146,14 +145,14 @@ export class DataGate<App extends DataApp> {
   }
 
   /**
-   * Who asks. A promise only where something has to be waited for; whoever calls it releases the
-   * app. Throws a Refusal: 503 when the server is not open, 401 or 429 when nobody is known.
+   * Authenticates a request. Returns a promise only when it has to wait; the caller releases the
+   * app. Throws a Refusal: 503 when the server is not open, 401 or 429 without a valid credential.
    */
   authenticate(request: HttpRequest, place: Place): Admitted<App> | Promise<Admitted<App>> {
     const source = this.#options.source();
     if (source === undefined) throw unavailable("the server is starting or closing", 1);
     const { authorization } = request.headers;
-    // Where none was tried, none has failed.
+    // A missing credential does not count as a failed one.
     if (authorization === undefined) throw unauthorized(`${EXPECTED}, found none`);
     const text = bearerOf(authorization);
     if (text === undefined) throw this.#failed(request, EXPECTED);
@@ -167,7 +166,7 @@ export class DataGate<App extends DataApp> {
     return this.#enter(source, bearer, request);
   }
 
-  /** What a failed call is told. One whose app was deleted meanwhile is nobody's any more: 401. */
+  /** Maps the error of a call. A call whose app was deleted meanwhile gets 401 (H2). */
   failureOf(error: unknown, appId: string): unknown {
     if (!(error instanceof PeerError && ENDED_CODES.has(error.code))) return error;
     const registry = this.#options.source()?.registry;
@@ -175,7 +174,7 @@ export class DataGate<App extends DataApp> {
     return isDeleted ? unauthorized(UNKNOWN) : error;
   }
 
-  /** As authenticate, for a token that is still being looked at. */
+  /** As `authenticate`, for a token that is still being verified. */
   async #verify(
     source: DataSource<App>,
     verifying: Promise<Bearer | undefined>,
@@ -189,7 +188,7 @@ export class DataGate<App extends DataApp> {
     return this.#enter(source, bearer, request);
   }
 
-  /** Who tries many is told to wait. */
+  /** Counts the failure; throws a Refusal, 429, after too many. */
   #failed({ remoteAddress }: HttpRequest, message: string): Refusal {
     this.#options.auth.noteFailure(remoteAddress);
     return unauthorized(message);
@@ -200,7 +199,7 @@ export class DataGate<App extends DataApp> {
     return unavailable("the server, or this credential, has too many requests under way", 1);
   }
 
-  /** The app of a known credential; opened, when nobody has used it for a while. */
+  /** Returns the app of a known credential, and opens it if it is closed. */
   #enter(
     { apps }: DataSource<App>,
     { appId, credential }: Bearer,

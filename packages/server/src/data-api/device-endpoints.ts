@@ -1,6 +1,7 @@
 /**
- * `GET /sync/peers`, all peers that are connected to the app, and `GET /sync/explain`, why a document is
- * on one of them or is not. Both tell of other peers, so they are for those who may read everything.
+ * Device endpoints: `GET /sync/peers` lists the peers connected to the app (W1), and `GET
+ * /sync/explain` explains why a document is or is not on one of them (W5). Both need permission to
+ * read everything.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -17,11 +18,11 @@ import type { OperatedApp } from "./operation.ts";
 
 export interface DeviceHost {
   readonly gate: Pick<DataGate<OperatedApp>, "authenticate" | "failureOf">;
-  /** The sync of an app; undefined when no peer has come since it was opened. */
+  /** Sync server of an app; undefined when no peer has connected since the app was opened. */
   readonly syncOf: (appId: string) => Pick<SyncServer, "presence"> | undefined;
 }
 
-/** How long peers are written down before others have their turn: some have a thousand subscriptions. */
+/** Time slice for listing peers, in milliseconds; some have a thousand subscriptions. */
 const TURN_MS = 5;
 
 export const PEERS_PATH = "/sync/peers";
@@ -62,7 +63,7 @@ function deviceEndpoint({ gate }: DeviceHost, name: string, path: string, work: 
 
 interface PeerPage {
   readonly limit: number;
-  /** The session behind which it begins; 0 for the first page. */
+  /** Session after which the page begins; 0 for the first page. */
   readonly after: number;
 }
 
@@ -83,7 +84,7 @@ function numberIn(parameters: URLSearchParams, name: string, max: number): numbe
   throw new Refusal(400, `expected ${name} to be a number from 1 to ${max}, found "${found}"`);
 }
 
-/** One page: it ends after so many peers, or after so many bytes of them. */
+/** One page, bounded in number of peers and in bytes (W8). */
 async function shownPeers(
   sync: Pick<SyncServer, "presence"> | undefined,
   { limit, after }: PeerPage,
@@ -105,7 +106,7 @@ async function shownPeers(
   return { peers };
 }
 
-/** The same as the statement, which knows collections and ids, and who may ask. */
+/** Runs the statement EXPLAIN SYNC, which also checks the permission. */
 async function explain(
   { app, credential }: Caller<OperatedApp>,
   { query }: Place,
@@ -132,7 +133,7 @@ function parameterIn(parameters: URLSearchParams, name: string): string {
   throw new Refusal(400, `expected the parameter ${name} in the address, found ${found}`);
 }
 
-/** JSON where it is that, so that every id can be said; any other text stands for itself. */
+/** Parses the id as JSON, so that every id can be given; any other text is the id itself. */
 function idOf(text: string): Value {
   try {
     return parseJson(text);
@@ -142,7 +143,7 @@ function idOf(text: string): Value {
   }
 }
 
-/** A name of the statement language, whatever is in it. */
+/** Quotes a name for the statement language. */
 function quoted(name: string): string {
   return `\`${name.replaceAll("`", "``")}\``;
 }

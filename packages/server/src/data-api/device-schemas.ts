@@ -1,6 +1,6 @@
 /**
- * The answers about connected peers, for the OpenAPI document. A title names a schema that has a place
- * of its own there.
+ * Device schemas: the answers about connected peers for the OpenAPI document. A schema with a title
+ * becomes a component there.
  */
 
 import { SYNC_VERDICTS } from "@bigpeer/engine";

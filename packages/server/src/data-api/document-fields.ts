@@ -1,6 +1,6 @@
 /**
- * Document fields: the content of a document in the form that a request asked for, plain or with
- * the type of each value, attachments with or without a link to their content.
+ * Document fields: encodes the fields of a document as a request asks: plain values or values with
+ * types (H22), attachments with or without a download URL (H39).
  */
 
 import { type StoredDocument, typedFields } from "@bigpeer/engine";
@@ -15,7 +15,7 @@ import {
 } from "@bigpeer/protocol";
 import type { DocumentForm } from "./schemas.ts";
 
-/** Where the content of an attachment can be fetched. */
+/** Returns the download URL of an attachment. */
 type LinkOf = (attachmentId: string) => string;
 
 export function documentFields(

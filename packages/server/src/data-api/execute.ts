@@ -1,8 +1,8 @@
 /**
- * `POST /store/execute`: runs one statement, answers with a QueryResponse whatever happens.
+ * `POST /store/execute`: runs one statement and always answers with a QueryResponse (H7).
  *
- * Strict clients read the answer, so it has the fields of the interface and no others; a failure
- * differs in its status and in `error.description` alone.
+ * Strict clients parse the answer, so it has exactly the documented fields. A failure differs only
+ * in its status and in `error.description`.
  */
 
 import type { StatementResult, Warning } from "@bigpeer/engine";
@@ -42,12 +42,12 @@ function resultOf(result: StatementResult): Result {
   return { body, isApplied, headers: result.isRepeated === true ? REPEATED : undefined };
 }
 
-/** Clients of before know `/api/v4` as strict; an app may want it so. */
+/** An app may run statements of `/api/v4` in strict mode, as older clients expect. */
 function isStrict({ app, place }: Call): boolean {
   return app.settings.isV4Strict && place.version === "v4";
 }
 
-/** The QueryResponse of a statement that ran. */
+/** QueryResponse of a successful statement. */
 export function queryResponse(result: StatementResult): Value {
   const { queryType, items, mutatedDocumentIds, totalWarningsCount, transactionId } = result;
   return {
@@ -61,7 +61,7 @@ export function queryResponse(result: StatementResult): Value {
   };
 }
 
-/** The QueryResponse of a request that failed, wherever that was. */
+/** QueryResponse of any failed request. */
 export function failedResponse(description: string): Value {
   return {
     queryType: "unknown",

@@ -1,5 +1,5 @@
 /**
- * `POST /store/findbyid`: one document. Where there is none, `fields` is null.
+ * `POST /store/findbyid`: reads one document by id; `fields` is null if there is none (H24).
  */
 
 import { attachmentLinks } from "./attachment-link.ts";

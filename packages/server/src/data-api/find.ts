@@ -1,6 +1,6 @@
 /**
- * `POST /store/find`: the documents that a filter chooses, in the order and window that was asked
- * for. Without a sort they come in the order of their ids.
+ * `POST /store/find`: reads the documents that match a filter, with sort, limit and offset. Without
+ * a sort they come in the order of their ids (H20).
  */
 
 import { isArray, isObject, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -47,14 +47,16 @@ export const FIND: Operation<FindRequest> = {
   },
 };
 
-/** How the documents are reached, as clients of before read it, and the plan as EXPLAIN has it. */
+/**
+ * Describes the access path in the form that older clients read, with the plan of EXPLAIN (H23).
+ */
 function queryDetails(plan: ValueObject): ValueObject {
   const scan = indexScanOf(plan);
   const access = scan === undefined ? { full_scan: {} } : { index_scan: scan };
   return { id: "query_details", fields: { ...access, plan } };
 }
 
-/** The first index that documents are looked up in, with the path of its first key that is known. */
+/** First index that the plan scans, with the path of its first bounded key. */
 function indexScanOf(step: ValueObject): ValueObject | undefined {
   if (step["#operator"] === "idScan") return { path: ["_id"] };
   const { desc } = step;

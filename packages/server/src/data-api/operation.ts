@@ -1,6 +1,7 @@
 /**
- * Operation: one call of the data API, as data. What all of them share is here: the check of the
- * body, the header of consistency, and that a client who leaves stops its read.
+ * Operation: description of one operation of the data API, and the endpoint made from it. The
+ * endpoint checks the body, waits for the transaction that the request must see, and runs the
+ * operation.
  */
 
 import type { StatementRunner, Store } from "@bigpeer/engine";
@@ -15,7 +16,7 @@ import type { RemoteExecution } from "../sync/remote-execution.ts";
 import { awaitTransaction, wantedTransaction } from "./consistency.ts";
 import type { DataApp, DataCall, DataGate } from "./data-gate.ts";
 
-/** An app as the operations see it. */
+/** An app as operations use it. */
 export interface OperatedApp extends DataApp {
   readonly name: string;
   readonly store: Store;
@@ -25,11 +26,11 @@ export interface OperatedApp extends DataApp {
 
 export type Call = DataCall<OperatedApp>;
 
-/** What an operation answers with status 200. */
+/** Result of an operation that succeeds with status 200. */
 export interface Result {
   readonly body: Value;
   readonly headers?: Headers | undefined;
-  /** Whether something was written, see Answer. */
+  /** Whether something was written; see Answer. */
   readonly isApplied?: boolean;
   /** See Answer. */
   readonly innerList?: string;
@@ -41,8 +42,8 @@ export interface Operation<Request> {
   readonly check: Check<Request>;
   readonly run: (request: Request, call: Call, host: OperationHost) => Result | Promise<Result>;
   /**
-   * What a request gets whose transaction (X-SERVICE-TXN-ID) does not come; undefined when the
-   * operation does not look at the header.
+   * Status when the transaction of X-SERVICE-TXN-ID is not reached in time; undefined when the
+   * operation ignores the header.
    */
   readonly unreachedStatus: number | undefined;
   readonly isJsonOnly?: boolean;
@@ -63,7 +64,7 @@ export function operationEndpoint<Request>(
 ): Endpoint {
   const { gate, transactionWaitMs: waitMs } = host;
   const { name, path, check, run, unreachedStatus: status, isJsonOnly = false } = operation;
-  // Most calls have nothing to wait for once their body is there, so none of this makes a promise.
+  // Most calls have nothing to wait for once their body is decoded, so no promise is created.
   const perform = (call: Call): Answer | Promise<Answer> => {
     const request = check(call.body);
     const wanted = status === undefined ? undefined : wantedTransaction(call.request.headers);
@@ -90,7 +91,7 @@ function answerOf(result: Result | Promise<Result>): Answer | Promise<Answer> {
   return { status: 200, headers, body: { kind: "value", value: body }, isApplied, innerList };
 }
 
-/** Waits for `work`; a client that leaves meanwhile stops it, unless it is a write on its way. */
+/** Awaits `work`. When the client disconnects, stops it, unless it is an accepted write (H17). */
 export async function whileWanted<T>({ app, request }: Call, work: Promise<T>): Promise<T> {
   const stop = request.onHangUp(() => app.statements.cancel(request.id, "the client left"));
   try {

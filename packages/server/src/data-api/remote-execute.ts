@@ -1,10 +1,10 @@
 /**
- * `POST /sync/remote_execute`: runs a statement on connected peers of the app.
+ * `POST /sync/remote_execute`: runs a statement on connected peers of the app (H32).
  *
- * The answer has one item for each peer that was selected, whatever became of it there; nobody online
- * is an empty result. What is wrong with the statement itself is 400, and nobody was asked. Too many
- * runs at a time are 503, because trying again helps; too many peers are an `error` beside an empty
- * result, because it does not.
+ * The answer has one item for each selected peer, also for one that failed. If none is connected,
+ * the result is empty. A wrong statement is 400 and reaches no peer. Too many runs at a time are
+ * 503, because a retry helps. Too many peers are an `error` beside an empty result, because a retry
+ * does not.
  */
 
 import type { RunWarning, Value } from "@bigpeer/protocol";
@@ -14,7 +14,7 @@ import type { RemoteAnswer } from "../sync/tellable-answers.ts";
 import type { Operation } from "./operation.ts";
 import { checkRemoteExecuteRequest, type QueryRequest } from "./schemas.ts";
 
-/** Rows of one peer may be megabytes. */
+/** Field with the rows of one peer, which may be megabytes. */
 const INNER_LIST = "items";
 
 export const REMOTE_EXECUTE: Operation<QueryRequest> = {
@@ -30,7 +30,8 @@ export const REMOTE_EXECUTE: Operation<QueryRequest> = {
     const { id: requestId, remoteAddress } = request;
     const call = { app, credential, requestId, remoteAddress, statement, args, onHangUp };
     const outcome = await remote.run(call);
-    // It has run: what came of it must be told. It has bounds of its own.
+    // The statement has run, so its results are sent whatever their size. They have limits of their
+    // own.
     const isApplied = outcome.kind === "done";
     return { body: responseOf(outcome), isApplied, innerList: INNER_LIST };
   },

@@ -1,6 +1,7 @@
 /**
- * Repeat key: what `Idempotency-Key` stands for. Its scope is the app, the credential and the
- * operation; the digest is that of the body, so that a key is not used for two different requests.
+ * Idempotency key: reads `Idempotency-Key` into the key under which an answer is stored (H41). Its
+ * scope is the app, the credential and the operation. The digest of the body detects a key that is
+ * reused for another request.
  */
 
 import { createHash } from "node:crypto";
@@ -10,10 +11,10 @@ import type { Headers } from "../http/answer.ts";
 import { REPEAT_KEY_LENGTH_MAX } from "../limits.ts";
 import type { DataApp, DataCall } from "./data-gate.ts";
 
-/** What tells a client that its answer is that of an earlier request. */
+/** Header that marks the answer of an earlier request. */
 export const REPEATED: Headers = { "idempotency-replayed": "true" };
 
-/** Undefined when the request has no key. Throws `value.invalid` when it has a strange one. */
+/** Undefined when the request has no key. Throws `value.invalid` for an invalid one. */
 export function repeatKeyOf(call: DataCall<DataApp>, operation: string): RepeatKey | undefined {
   const { headers } = call.request;
   const given = headers["idempotency-key"];
@@ -25,7 +26,7 @@ export function repeatKeyOf(call: DataCall<DataApp>, operation: string): RepeatK
   }
   const scope = JSON.stringify([call.credential.id, operation, text]);
   const name = createHash("sha256").update(scope).digest("hex");
-  // The form, however it is spelt: the same bytes could mean something else in the other.
+  // The digest includes the format: the same bytes could mean something else in the other one.
   const form = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
   const digest = createHash("sha256").update(`${form}\n`).update(call.bytes).digest();
   return { name, digest: new Uint8Array(digest) };

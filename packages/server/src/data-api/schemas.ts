@@ -1,8 +1,8 @@
 /**
- * The bodies of the data API as the interface has them: requests with their checks, answers for the
- * OpenAPI document. What may be left out may also be null: clients in typed languages send it so.
+ * Data API schemas: requests with their checks, and answers for the OpenAPI document. Optional
+ * fields may also be null, as clients in typed languages send them (H6).
  *
- * A title names a schema that has a place of its own in the OpenAPI document.
+ * A schema with a title becomes a component of the OpenAPI document.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -31,7 +31,7 @@ export interface Sort {
   readonly direction: "asc" | "desc";
 }
 
-/** How documents are to be written. */
+/** Format in which documents are returned. */
 export interface DocumentForm {
   readonly formatAttachment?: boolean | null;
   readonly serializedAs?: SerializedAs | null;
@@ -291,7 +291,7 @@ const WriteCommandResultSchema = Type.Union(
   { title: "WriteCommandResult", discriminator: { propertyName: "method" } },
 );
 
-/** All schemas that are named, for the OpenAPI document. */
+/** All named schemas, for the OpenAPI document. */
 export const SCHEMAS: readonly TSchema[] = [
   QueryRequestSchema,
   CountRequestSchema,

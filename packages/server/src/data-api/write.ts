@@ -1,5 +1,5 @@
 /**
- * `POST /store/write`: a batch of commands in one transaction, all of them or none.
+ * `POST /store/write`: runs a batch of commands in one transaction, all or none (H26).
  */
 
 import type {
@@ -40,19 +40,19 @@ function resultOf({ results, transactionId, isRepeated }: BatchResult): Result {
   return { body, isApplied: true, headers: isRepeated ? REPEATED : undefined };
 }
 
-/** Here, and only here, a known caller who may not do this is told so by a status of its own. */
+/** Only this operation refuses a known caller without permission with 403. */
 function refuse(error: unknown): never {
   const isDenied = error instanceof PeerError && error.code === "permission.denied";
   throw isDenied ? new Refusal(403, refusalOf(error)?.message ?? error.message) : error;
 }
 
-/** What may be left out is null for some clients; the engine knows only that it is not there. */
+/** Removes null options: the engine expects them to be absent. */
 function engineCommand(command: WriteCommand, index: number): EngineCommand {
   if (command.method !== "upsert") return command;
   if (command.id === undefined && Object.hasOwn(command, "_id")) throw misplacedId(index);
   if (command.valueTypeOverrides === undefined) return command as EngineCommand;
   const { valueTypeOverrides, ...rest } = command;
-  // To a schema, binary without content is an object without fields.
+  // To a schema, an empty binary value is an object without fields.
   if (valueTypeOverrides instanceof Uint8Array) {
     const at = `commands[${index}].valueTypeOverrides`;
     throw new PeerError("value.invalid", "expected an object, found binary", { at });
@@ -60,7 +60,7 @@ function engineCommand(command: WriteCommand, index: number): EngineCommand {
   return valueTypeOverrides ? { ...rest, valueTypeOverrides } : rest;
 }
 
-/** Ignored like other unknown fields, it would make a document with an id that nobody knows. */
+/** If ignored like other unknown fields, it would create a document with an unexpected id. */
 function misplacedId(index: number): PeerError {
   const message = "expected the id of the document in `id`, found `_id`";
   return new PeerError("value.invalid", message, {

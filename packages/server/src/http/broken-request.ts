@@ -1,6 +1,6 @@
 /**
- * Broken request: the response to bytes that Node cannot parse as HTTP. No request object exists
- * for them, so the response is written to the connection as text.
+ * Raw responses: HTTP responses as text, for bytes that Node cannot parse as HTTP and for refused
+ * upgrades. Node has no response object for these, so the text is written to the connection.
  */
 
 import { maxHeaderSize, STATUS_CODES } from "node:http";

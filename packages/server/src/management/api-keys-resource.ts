@@ -1,6 +1,7 @@
 /**
- * API keys of an app: `…/apiKey`, `…/apiKey/{key}` and `…/apiKey/{key}/rotate`. The text of a key is
- * told by the call that makes it, and never again.
+ * API key resources: `…/apiKey`, `…/apiKey/{key}` and `…/apiKey/{key}/rotate` list, create, change,
+ * rotate and delete the API keys of an app. The text of a key is in the answer that creates it, and
+ * nowhere else.
  */
 
 import { permissionsValue, readPermissions } from "@bigpeer/engine";

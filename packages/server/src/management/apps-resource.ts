@@ -1,5 +1,5 @@
 /**
- * Apps: `…/app` and `…/app/{app}`.
+ * App resources: `…/app` and `…/app/{app}` list, create, change and delete apps.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -15,7 +15,7 @@ export const APP_RESOURCES: readonly Resource[] = [
     name: "manage_apps",
     path: "/app",
     methods: {
-      // Without the providers: they may be long, and an app alone shows them.
+      // Without the providers, which may be long; `…/app/{app}` shows them.
       GET: ({ registry, query }) =>
         pageBody(registry.apps.names(), query, ({ name, id }) => ({ name, appId: id })),
       POST: createApp,
@@ -63,7 +63,7 @@ async function changeApp(call: ManagementCall): Promise<Value> {
   return showApp(app);
 }
 
-/** The app is gone with the commit; nobody waits until requests under way have ended. */
+/** The app is gone with the commit; the answer does not wait for requests in progress. */
 async function deleteApp(call: ManagementCall): Promise<Value> {
   const { apps, log } = call.host;
   const { id } = await call.registry.apps.remove(call.parameter("app"), call.author);

@@ -1,6 +1,6 @@
 /**
- * The audit logs: `…/audit`, who changed what, and `…/audit/remote`, who ran what on connected peers;
- * the newest first.
+ * Audit resources: `…/audit` lists the changes of settings (M29), and `…/audit/remote` the
+ * statements run on connected peers (M32); newest first.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -22,7 +22,7 @@ export const AUDIT_RESOURCES: readonly Resource[] = [
   },
 ];
 
-/** Never all of it: it grows with everything that is done. */
+/** Always one page: the log grows with every change. */
 function showLog(log: AuditLog, { query }: ManagementCall): Value {
   const request = readPageRequest(query) ?? { page: 1, size: PAGE_SIZE };
   const { entries, total } = log.list(request);

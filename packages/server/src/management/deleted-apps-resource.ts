@@ -1,6 +1,7 @@
 /**
- * Apps that were deleted and whose data is still there: `…/deletedApp` and
- * `…/deletedApp/{app_id}/restore`. They are named by their ids: their names are free for others.
+ * Deleted app resources: `…/deletedApp` lists the deleted apps whose data still exists, and
+ * `…/deletedApp/{app_id}/restore` restores one (M30). Ids identify them: their names may be in use
+ * again.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -36,7 +37,7 @@ async function restoreApp(call: ManagementCall): Promise<Value> {
   return showApp(await call.registry.apps.restore(call.parameter("app_id"), call.author));
 }
 
-/** Of several with one name the one that was deleted last comes last. */
+/** Apps with the same name are ordered by the time of deletion. */
 function byName(a: DeletedApp, b: DeletedApp): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return a.deletedAt - b.deletedAt;

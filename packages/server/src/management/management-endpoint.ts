@@ -1,6 +1,6 @@
 /**
- * What all resources of the management API share: the gate before anything else, the Big Peer that
- * the path names, the body as it must be, and failures as problems.
+ * Management endpoint: turns a resource of the management API into an HTTP endpoint. It admits the
+ * caller, checks the Big Peer in the path, reads and checks the body, and maps errors to problems.
  */
 
 import type { Platform } from "@bigpeer/engine";
@@ -25,30 +25,32 @@ import type { Check } from "../schema.ts";
 import type { ManagementGate } from "./management-gate.ts";
 import { Problem, problemBody, problemOf } from "./problem.ts";
 
-/** What resources work on. */
+/** Parts of the server that resources use. */
 export interface ManagementHost {
   readonly config: Pick<Config, "namespace" | "name" | "appGraceMs">;
   readonly registry: Registry;
   readonly apps: Pick<OpenApps, "closeApp">;
-  /** What is known of links; left out where there are none. */
+  /** Status of links; absent without links. */
   readonly links?: LinkReports | undefined;
   readonly gate: ManagementGate;
   readonly platform: Platform;
   readonly log: Log;
 }
 
-/** Who knows how the links of a replication are. */
+/** Reports the status of the links of a replication. */
 export interface LinkReports {
   reports(replication: Replication): readonly LinkReport[];
-  /** Attachments of an app whose content is not here; undefined where it has not been linked. */
+  /**
+   * Number of attachments of an app without content here; undefined if the app was never linked.
+   */
   missingContents(appId: string): Promise<number | undefined>;
 }
 
-/** One path, with what each of its methods does. */
+/** One path and the handlers of its methods. */
 export interface Resource {
-  /** What the log and the metrics call it. */
+  /** Name in the log and the metrics. */
   readonly name: string;
-  /** What follows the Big Peer. */
+  /** Path after the Big Peer. */
   readonly path: string;
   readonly methods: { readonly [method in Method]?: Handler };
 }
@@ -99,7 +101,7 @@ const bodies = new BodyDecoder({
   perOwnerMax: MANAGEMENT_VALUES_SIZE_MAX,
 });
 
-/** A request whose sender may manage. */
+/** Request of an admitted caller. */
 export class ManagementCall {
   readonly host: ManagementHost;
   readonly author: Author;
@@ -120,7 +122,7 @@ export class ManagementCall {
     return this.host.registry;
   }
 
-  /** What stands for `{name}` in the path. */
+  /** Value of `{name}` in the path. */
   parameter(name: string): string {
     const value = this.#parameters[name];
     assert(value !== undefined, `a parameter ${name} in the path`);
@@ -141,19 +143,19 @@ export class ManagementCall {
     throw new Problem("BigPeerNotFound", detail);
   }
 
-  /** Refuses a body that names something else at `field` than the path does. */
+  /** Refuses a body whose `field` differs from the path (M31). */
   checkSame(given: string | null | undefined, expected: string, field: string): void {
     if (given === undefined || given === null || given === expected) return;
     const message = `expected ${expected}, which cannot be changed, found another text`;
     throw new PeerError("value.invalid", message, { at: field });
   }
 
-  /** The body, which must be JSON. */
+  /** Reads the body, which must be JSON (M7). */
   async body<T>(check: Check<T>): Promise<T> {
     const { headers } = this.#request;
     checkJson(headers["content-type"]);
     const decode = decoderOf(headers);
-    // A body that comes in chunks tells its size only when it is there.
+    // The size of a chunked body is known only when it has arrived.
     const announced = headers["content-length"];
     if (announced !== undefined) checkSize(Number(announced));
     const bytes = await this.#request.readBody();
@@ -162,12 +164,12 @@ export class ManagementCall {
     try {
       return check(body.value);
     } finally {
-      // What is kept of it is bounded by the registry.
+      // The registry bounds what is kept of it.
       body.release();
     }
   }
 
-  /** As body(); no body at all is an empty object. */
+  /** As `body`; an absent body counts as an empty object. */
   optionalBody<T>(check: Check<T>): Promise<T> {
     return this.#request.bodySizeMax === 0 ? Promise.resolve(check({})) : this.body(check);
   }

@@ -1,9 +1,9 @@
 /**
- * The gate of the management API: who may manage.
+ * Management gate: decides which requests may manage the server.
  *
- * With an admin token, whoever has it. Without one, whoever reaches a listener that only this
- * machine reaches: then the headers Host and Origin must name this machine as well, or a page from
- * anywhere could have the browser of its reader manage the server.
+ * With an admin token, every request needs it (M4). Without one, the listener must be reachable
+ * from this machine only, and the headers Host and Origin must name this machine as well (M3).
+ * Otherwise any web page could make a browser on this machine manage the server.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -17,13 +17,13 @@ import { Refusal } from "../http/refusal.ts";
 import { Problem } from "./problem.ts";
 
 export interface ManagementGateOptions {
-  /** Undefined only where nobody but this machine reaches the listener. */
+  /** Undefined only if the listener is reachable from this machine alone. */
   readonly adminToken: string | undefined;
   readonly failed: FailedCredentials;
   readonly platform: Pick<Platform, "sha256">;
 }
 
-/** There is one token. */
+/** Name of the one token. */
 const ADMIN = "admin token";
 
 export class ManagementGate {
@@ -36,7 +36,9 @@ export class ManagementGate {
     this.#tokenHash = adminToken === undefined ? undefined : this.#hash(adminToken);
   }
 
-  /** Who asks, for the audit log. Throws a Refusal: 401 or 429 with a token, 403 else. */
+  /**
+   * Returns the actor for the audit log. Throws a Refusal: 401 or 429 with a token, otherwise 403.
+   */
   admit(request: HttpRequest): string {
     checkSite(request);
     if (this.#tokenHash !== undefined) {
@@ -50,7 +52,7 @@ export class ManagementGate {
 
   #checkToken({ headers, remoteAddress }: HttpRequest, hash: Uint8Array): void {
     const { authorization } = headers;
-    // Hashes have one length: the time to compare them tells nothing of the token.
+    // Hashes have equal length, so the time of the comparison reveals nothing about the token.
     const given = this.#hash(bearerOf(authorization) ?? "");
     const { failed } = this.#options;
     if (timingSafeEqual(given, hash)) {
@@ -58,7 +60,7 @@ export class ManagementGate {
       failed.accept(remoteAddress, ADMIN);
       return;
     }
-    // Whoever sends none guesses nothing.
+    // A request without a token is not a guess.
     if (authorization !== undefined) failed.refuse(remoteAddress, "token");
     const expected = "expected the header `Authorization: Bearer <admin token>`";
     const found = authorization === undefined ? "found none" : "found another token";
@@ -71,8 +73,8 @@ export class ManagementGate {
 }
 
 /**
- * Browsers say where a request comes from: a page of another site, or of another port of this one,
- * must not even ask. Other clients say nothing.
+ * Refuses browser requests from pages of another site or port (M37). Other clients do not send the
+ * header.
  */
 function checkSite({ headers }: HttpRequest): void {
   const site = headers["sec-fetch-site"];
@@ -81,14 +83,14 @@ function checkSite({ headers }: HttpRequest): void {
   throw new Problem("OriginNotAllowed", `${expected}: no page of another site may call`);
 }
 
-/** The name of another machine here means that its owner let it lead to this one. */
+/** Another name in Host means DNS rebinding: its owner made it resolve to this machine. */
 function checkHost({ headers: { host = "" } }: HttpRequest): void {
   if (isLoopbackAuthority(host)) return;
   const expected = "expected localhost or an address of this machine in the header Host";
   throw new Problem("HostNotAllowed", `${expected}; without an admin token no other may call`);
 }
 
-/** Only browsers send it: for every page that is not of this very server. */
+/** Only browsers send it; it must be the origin of this server. */
 function checkOrigin({ headers: { host = "", origin }, isEncrypted }: HttpRequest): void {
   if (origin === undefined) return;
   const own = new URL(`${isEncrypted ? "https" : "http"}://${host}`).origin;

@@ -1,6 +1,6 @@
 /**
- * The management API on a listener of its own: apps, their keys, providers, replications and
- * settings. It uses the same HTTP server as the data API.
+ * Management server: serves the management API on a listener of its own: apps, API keys, auth
+ * providers, replications, settings and audit logs (M1).
  */
 
 import type { Platform } from "@bigpeer/engine";
@@ -46,25 +46,28 @@ export const RESOURCES: readonly Resource[] = [
 ];
 
 export interface ManagementOptions {
-  /** With a port for it. */
+  /** Must have a management port. */
   readonly config: Config;
   readonly registry: Registry;
   readonly apps: Pick<OpenApps, "closeApp">;
-  /** What is known of links; without it there are none. */
+  /** Status of links; absent without links. */
   readonly links?: LinkReports;
   readonly log: Log;
   readonly platform: Platform;
-  /** Where the data API is; asked when somebody looks for it here. */
+  /** URL of the data API, for the answer to a path of it. */
   readonly dataUrl?: () => string | undefined;
-  /** What is told at `/health/ready`. */
+  /** State for `/health/ready`. */
   readonly health?: () => Health;
   /** See HttpOptions. */
   readonly onRefused?: (bound: RefusedBound) => void;
-  /** Told of every answer; without it they are logged here. */
+  /** Called for every answer; by default answers are logged. */
   readonly onAnswered?: (answered: Answered) => void;
 }
 
-/** Listens when it resolves. Throws PeerError `config.invalid` when it must not, or cannot. */
+/**
+ * Resolves when it listens. Throws PeerError `config.invalid` when the configuration forbids or
+ * prevents it.
+ */
 export async function startManagement(options: ManagementOptions): Promise<ManagementServer> {
   const { config, log, health = () => "ready" as const } = options;
   const { managementHost: host, managementPort: port, tls, trustedProxies } = config;
@@ -99,12 +102,12 @@ export class ManagementServer {
     this.#http = http;
   }
 
-  /** Also after it has closed. */
+  /** URL of the listener, also after it has closed. */
   get url(): string {
     return this.#http.url;
   }
 
-  /** Requests under way. */
+  /** Requests in progress. */
   get requestCount(): number {
     return this.#http.requestCount;
   }
@@ -114,7 +117,7 @@ export class ManagementServer {
     this.#http.reloadTls();
   }
 
-  /** Finishes what was begun, within a bound. May be called again. */
+  /** Finishes requests in progress within a time limit. Repeated calls are harmless. */
   close(): Promise<void> {
     return this.#http.close();
   }
@@ -131,13 +134,13 @@ function managementEndpoints(options: ManagementOptions) {
   return RESOURCES.map((resource) => managementEndpoint(host, resource));
 }
 
-/** For the data port: where the paths of this API are. Its address is not for everybody. */
+/** Hint of the data listener for paths of this API. It does not reveal the address. */
 export function managementElsewhere(path: string): string | undefined {
   if (!path.startsWith("/namespace/")) return undefined;
   return "this is the data API; the management API has a port of its own (the setting management-port)";
 }
 
-/** Paths of the data port that are not of the data API itself. */
+/** Paths of the data listener beside the data API. */
 const DATA_PORT_PATH =
   /^(?:\/docs|\/openapi\.json|\/metrics|(?:\/[^/]+)?(?:\/sync|\/auth\/login))$/;
 
@@ -152,7 +155,7 @@ function noteAnswer(log: Log, { request, operation, status, elapsedMs }: Answere
   requestLine(log, { requestId, operation, method, status, elapsedMs, remoteAddress });
 }
 
-/** The listener names the settings of the data API. */
+/** The listener names the settings of the data listener; rename them. */
 function asManagementSetting(error: unknown): unknown {
   if (!(error instanceof PeerError) || error.code !== "config.invalid") return error;
   const message = error.message.replace(/--(host|port)\b/, "--management-$1");

@@ -1,5 +1,6 @@
 /**
- * Pages of lists: `?page=&size=`, from page 1. Without either, a list is one page with everything.
+ * Pagination of lists: `?page=&size=`, from page 1. Without either, a list is one page with all
+ * entries (M11).
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
@@ -10,15 +11,15 @@ export interface PageRequest {
   readonly size: number;
 }
 
-/** Entries on a page when only its number is given. */
+/** Page size when only the page number is given. */
 export const PAGE_SIZE = 100;
 
 export const PAGE_SIZE_MAX = 1_000;
 
-/** Enough for all lists, and still a number whose product with a size is exact. */
+/** Enough for all lists, and its product with a page size is still exact. */
 const PAGE_MAX = 1_000_000;
 
-/** Undefined when everything is asked for. Throws PeerError `value.invalid`. */
+/** Undefined when all entries are requested. Throws PeerError `value.invalid`. */
 export function readPageRequest(query: string): PageRequest | undefined {
   const parameters = new URLSearchParams(query);
   const page = readNumber(parameters, "page", PAGE_MAX);
@@ -27,7 +28,7 @@ export function readPageRequest(query: string): PageRequest | undefined {
   return { page: page ?? 1, size: size ?? PAGE_SIZE };
 }
 
-/** The body of a list: those of `all` that are on the page that `query` asks for. */
+/** Body of a list: the entries of the page that `query` requests. */
 export function pageBody<T>(all: readonly T[], query: string, show: (one: T) => Value): Value {
   const request = readPageRequest(query);
   if (request === undefined) {

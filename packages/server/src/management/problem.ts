@@ -1,6 +1,6 @@
 /**
- * Problem: how the management API tells a failure. A `title` for programs, which is one of a closed
- * set and has its status here, and a `detail` for people.
+ * Problem: the error format of the management API. `title` is one of a fixed set for programs, each
+ * with a status, and `detail` is for people (M8).
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
@@ -8,7 +8,7 @@ import type { Headers } from "../http/answer.ts";
 import { Refusal, refusalOf } from "../http/refusal.ts";
 import { RegistryFault, type RegistryTitle } from "../registry/registry-fault.ts";
 
-/** Titles of what fails whatever the resource; other refusals of HTTP have them by their status. */
+/** Titles of errors that do not depend on the resource. */
 type GeneralTitle =
   | "BigPeerNotFound"
   | "HostNotAllowed"
@@ -53,7 +53,7 @@ export const STATUS_OF_TITLE: { readonly [title in Title]: number } = {
   Unavailable: 503,
 };
 
-/** What a refusal without a title of its own is called. */
+/** Titles of refusals that have none of their own. */
 const TITLE_OF_STATUS: ReadonlyMap<number, Title> = new Map([
   [400, "InvalidRequest"],
   [401, "Unauthorized"],
@@ -67,7 +67,7 @@ const TITLE_OF_STATUS: ReadonlyMap<number, Title> = new Map([
   [503, "Unavailable"],
 ]);
 
-/** A refusal with a title of its own. */
+/** Refusal with a title. */
 export class Problem extends Refusal {
   readonly title: Title;
 
@@ -78,7 +78,7 @@ export class Problem extends Refusal {
   }
 }
 
-/** The body of every failure. */
+/** Body of every error. */
 export function problemBody(detail: string, refusal: Refusal): Value {
   return { title: titleOf(refusal), detail };
 }
@@ -89,8 +89,8 @@ function titleOf(refusal: Refusal): Title {
 }
 
 /**
- * What the registry does not do becomes a problem. Here the title is what programs look at, so a
- * code is not told beside it. What is a matter of the server's log stays what it is.
+ * Maps an error of the registry to a problem. The title replaces the error code, so the code is
+ * removed from the detail. Errors for the log of the server stay as they are.
  */
 export function problemOf(error: unknown): unknown {
   if (error instanceof RegistryFault) return new Problem(error.title, error.detail);

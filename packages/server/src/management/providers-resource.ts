@@ -1,6 +1,7 @@
 /**
- * Auth providers of an app, one by one: `…/provider` and what is below it. All of them at once are
- * `authProviders` of the app. Secrets come in and are never shown.
+ * Provider resources: `…/provider` and the paths below it list, create, replace and delete single
+ * auth providers of an app. `authProviders` of the app has all of them. Secrets are accepted and
+ * never shown (M21).
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
@@ -19,7 +20,7 @@ import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
 import { checkNewProvider, checkProviderChange } from "./schemas.ts";
 
-/** Where a body has a provider. */
+/** Fields of a body that hold the name and the configuration of a provider. */
 const PLACES = { name: "name", config: "config" };
 
 export const PROVIDER_RESOURCES: readonly Resource[] = [
@@ -38,7 +39,7 @@ export const PROVIDER_RESOURCES: readonly Resource[] = [
       },
       PUT: replaceProvider,
       DELETE: deleteProvider,
-      // As some clients do it.
+      // Some clients delete with POST (M23).
       POST: deleteProvider,
     },
   },
@@ -60,7 +61,7 @@ function listProviders(call: ManagementCall): Value {
   return pageBody(names, call.query, (name) => showProvider(authProviders, name));
 }
 
-/** Makes it, or puts it in the place of the one with that name. */
+/** Creates the provider, or replaces the one with that name (M20). */
 async function putProvider(call: ManagementCall): Promise<Value> {
   const { name, config } = await call.body(checkNewProvider);
   const app = await call.registry.apps.setProviders(
@@ -96,7 +97,7 @@ async function deleteProvider(call: ManagementCall): Promise<Value> {
   return null;
 }
 
-/** The secret of before signs beside the new one until the next call. */
+/** Adds a secret. The previous one also signs until the next call (M22). */
 async function makeSecret(call: ManagementCall): Promise<Value> {
   const secret = drawWebhookSecret(call.random);
   await changeProvider(call, (before) => {

@@ -1,5 +1,6 @@
 /**
- * The replication secret of an app: `…/replicationSecret`. It comes in and is never shown.
+ * Replication secret resource: `…/replicationSecret` sets and removes the replication secret of an
+ * app (M35). The secret is accepted and never shown.
  */
 
 import type { Resource } from "./management-endpoint.ts";

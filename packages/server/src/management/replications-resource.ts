@@ -1,9 +1,10 @@
 /**
- * Replications of an app: `…/bigPeerReplication`, `…/bigPeerReplication/{replication}` and its
- * `/status`, which has an entry for each address and for each who has called.
+ * Replication resources: `…/bigPeerReplication` and `…/bigPeerReplication/{replication}` list,
+ * create, change and delete replications of an app. `/status` reports each outbound address and
+ * each inbound link (M34).
  *
- * Their names are unique in the Big Peer. So one is found by its name alone, and then it belongs to
- * the app of the path or it does not: whether there is such an app makes no difference.
+ * Names are unique in the Big Peer, so a replication is found by its name alone. Then it either
+ * belongs to the app of the path or not (M26); whether that app exists makes no difference.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -13,7 +14,7 @@ import type { ManagementCall, Resource } from "./management-endpoint.ts";
 import { pageBody } from "./page.ts";
 import { checkNewReplication, checkReplicationChange } from "./schemas.ts";
 
-/** The id of no app. */
+/** Not the id of any app. */
 const NO_APP = "";
 
 export const REPLICATION_RESOURCES: readonly Resource[] = [
@@ -56,7 +57,7 @@ export const REPLICATION_RESOURCES: readonly Resource[] = [
   },
 ];
 
-/** What is as it is by default is not shown. */
+/** Default values are not shown. */
 function showReplication(replication: Replication): Value {
   const { name, connections, queriesByCollection, attachments } = replication;
   const shown = { name, connections, queriesByCollection };

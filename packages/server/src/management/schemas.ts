@@ -1,9 +1,10 @@
 /**
- * The bodies of the management API, with their checks. Nothing else may be in them: a field that is
- * misspelt would be a setting that silently does not hold. What may be left out may also be null.
+ * Management schemas: the request bodies of the management API with their checks. Unknown fields
+ * are refused, because a misspelt setting would silently have no effect. Optional fields may also
+ * be null.
  *
- * What an answer shows may be sent back: so bodies of changes may have the name, which then is the
- * one of the path, and what only the server sets.
+ * The answer of a GET may be sent back (M31): so the body of a change may have the name, which must
+ * equal the one of the path, and fields that only the server sets.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -11,7 +12,7 @@ import { KEY_GRACE_SECONDS_MAX } from "../limits.ts";
 import type { ReplicationChange } from "../registry/replications.ts";
 import { AnyValue, type Check, compileCheck, type TSchema, Type } from "../schema.ts";
 
-/** The name in the body of a change. */
+/** Name in the body of a change. */
 export interface Named {
   readonly name?: string | null;
 }
@@ -95,7 +96,7 @@ const SETTINGS_CHANGE = {
   unknownCollectionsAreEmpty: optional(Type.Boolean()),
 };
 
-/** What a key shows of itself and nobody can set. */
+/** Fields that a key shows and no request can set. */
 const KEY_TIMES = { createdAt: optional(Type.String()), lastUsedAt: optional(Type.String()) };
 
 export const checkNewApp: Check<AppBody> = compileCheck(

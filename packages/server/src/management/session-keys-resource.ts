@@ -1,5 +1,6 @@
 /**
- * The keys that sign the sessions of an app: `…/sessionKey/rotate`. They are never shown.
+ * Session key resource: `…/sessionKey/rotate` rotates the key that signs the sessions of an app
+ * (M28). Session keys are never shown.
  */
 
 import type { Resource } from "./management-endpoint.ts";

@@ -1,5 +1,6 @@
 /**
- * Settings of an app: `…/settings`. What clients of different versions expect differently.
+ * Settings resource: `…/settings` reads and changes the settings of an app, which select the
+ * behaviour that clients of different versions expect (M27).
  */
 
 import type { Value } from "@bigpeer/protocol";

@@ -1,5 +1,6 @@
 /**
- * Times in bodies of the management API: RFC 3339 outside, milliseconds since 1970 inside.
+ * Time format: converts between RFC 3339 in bodies of the management API and milliseconds since
+ * 1970.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -8,7 +9,7 @@ import { kindOf } from "../schema-fault.ts";
 const TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Throws PeerError `value.invalid`, which names the place. */
+/** Throws PeerError `value.invalid` with the place. */
 export function readTime(text: string, at: string): number {
   const [, year, month, day] = TIME.exec(text) ?? [];
   const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
@@ -23,7 +24,7 @@ export function showTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Null for a time that there is not. */
+/** Null for an undefined time. */
 export function showOptionalTime(ms: number | undefined): string | null {
   return ms === undefined ? null : showTime(ms);
 }

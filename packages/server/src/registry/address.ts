@@ -1,8 +1,8 @@
 /**
- * Addresses of other Big Peers: `host:port` and nothing else.
+ * Addresses of other Big Peers: checks the form `host:port`.
  *
- * The host is a name as RFC 1123 has it, an IPv4 address, or an IPv6 address in brackets. What ends
- * in a number is no name: it was meant as an address, and must be one.
+ * The host is a name of RFC 1123, an IPv4 address, or an IPv6 address in brackets. A host that ends
+ * in a number must be a valid IPv4 address.
  */
 
 import { isIPv4, isIPv6 } from "node:net";
@@ -15,7 +15,7 @@ const LABEL_LENGTH_MAX = 63;
 const HOST_LENGTH_MAX = 253;
 const PORT_MAX = 65_535;
 
-/** Throws InvalidRequest, with the place. */
+/** Throws InvalidRequest with the place. */
 export function checkAddress(address: string, at: string): void {
   if (isAddress(address)) return;
   const form = "host:port, with a host name, an IPv4 address or [an IPv6 address]";

@@ -1,9 +1,9 @@
 /**
- * An API key: its text, which is never kept, and the document of it in the collection `api_keys`.
+ * API key: the format of its text, and its document in the collection `api_keys`.
  *
- * The text is `bp_<id>_<secret>`: 8 hexadecimal digits by which it is found, and 256 random bits.
- * The document has the id, and the SHA-256 of the text: so whoever reads the folder or a backup of it
- * does not learn a key.
+ * The text is `bp_<id>_<secret>`: 8 hexadecimal digits that identify it, and 256 random bits (H15).
+ * The document holds the id and the SHA-256 of the text, so the data folder or a backup reveals no
+ * key.
  */
 
 import {
@@ -23,10 +23,10 @@ import {
 } from "@bigpeer/protocol";
 import { API_KEYS } from "./registry-index.ts";
 
-/** What may be replaced. */
+/** Fields that `replace` can change. */
 export interface ApiKeyContent {
   readonly permissions: Permissions;
-  /** In milliseconds since 1970; left out, the key works for ever. */
+  /** In milliseconds since 1970; without it the key never expires. */
   readonly expiresAt?: number;
   readonly description?: string;
 }
@@ -37,14 +37,14 @@ export interface ApiKey extends ApiKeyContent {
   readonly name: string;
   readonly appId: string;
   readonly createdAt: number;
-  /** To the minute or so. */
+  /** To about a minute. */
   readonly lastUsedAt?: number;
 }
 
-/** What the document has beside what is shown. */
+/** Key with the fields that only the document has. */
 export interface StoredKey extends ApiKey {
   readonly hash: Uint8Array;
-  /** The text of before a rotation, while it still works. */
+  /** Hash of the text before a rotation, while that still works. */
   readonly previous?: { readonly hash: Uint8Array; readonly until: number };
 }
 
@@ -53,7 +53,7 @@ const ID_SIZE = 4;
 const SECRET_SIZE = 32;
 const HASH_SIZE = 32;
 
-/** A text for a new key: its id is free in `view`. */
+/** Creates a text for a new key, with an id that is free in `view`. */
 export function drawKeyText(platform: Platform, view: View): string {
   for (;;) {
     const id = Buffer.from(platform.random(ID_SIZE)).toString("hex");
@@ -61,12 +61,12 @@ export function drawKeyText(platform: Platform, view: View): string {
   }
 }
 
-/** A text with a new secret. */
+/** Creates a text with a new secret. */
 export function keyText(platform: Platform, id: string): string {
   return `bp_${id}_${Buffer.from(platform.random(SECRET_SIZE)).toString("base64url")}`;
 }
 
-/** Undefined when it is not the text of a key. */
+/** Undefined when `text` does not have the format of a key. */
 export function idOfKeyText(text: string): string | undefined {
   return KEY_TEXT.exec(text)?.[1];
 }
@@ -75,7 +75,7 @@ export function hashOfKeyText(platform: Platform, text: string): Uint8Array {
   return platform.sha256(encodeText(text));
 }
 
-/** The fields of the document. */
+/** Encodes a key as the fields of its document. */
 export function fieldsOfKey(key: StoredKey): ValueObject {
   const { appId, name, hash, permissions, createdAt, ...others } = key;
   const { expiresAt, description, lastUsedAt, previous } = others;
@@ -119,7 +119,7 @@ export function keyOf({ id, fields }: StoredDocument): StoredKey {
   };
 }
 
-/** The name of a key that was given none. */
+/** Name of a key that was created without one. */
 export function nameOfUnnamed(id: string): string {
   return `key-${id}`;
 }

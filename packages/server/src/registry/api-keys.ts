@@ -1,10 +1,10 @@
 /**
- * API keys: who may ask for what, by a secret that is never kept (api-key.ts).
+ * API keys: creates, changes, rotates and deletes the API keys of apps, and finds a key by its
+ * text.
  *
- * Each change is one transaction of the registry's store, its entry in the audit log included. To
- * find a key by its text is part of every request, so what was found is remembered while the
- * registry does not change. When a key was used last is noted in memory and written now and then:
- * a crash may lose the last minute of it.
+ * Each change is one transaction of the registry's store, with its audit entry. Every request looks
+ * up a key, so results are cached until the registry changes. The time of the last use is kept in
+ * memory and written periodically: a crash may lose the last minute of it.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -36,33 +36,33 @@ import { checked, checkRoom, checkSize, RegistryFault, shown } from "./registry-
 import { API_KEYS, countBy, documentsBy, KEYS_BY_NAME } from "./registry-index.ts";
 import { type Change, noChange, type RegistryStore } from "./registry-store.ts";
 
-/** A key that was found by its text: `id` names it without giving it away. */
+/** Result of a lookup by text; `id` identifies the key without revealing its text. */
 export interface KnownKey extends Pick<ApiKey, "id" | "appId" | "permissions"> {
-  /** When the text stops to open something, in milliseconds since 1970; Infinity for never. */
+  /** When the text stops working, in milliseconds since 1970; Infinity for never. */
   readonly until: number;
 }
 
 export interface Rotation {
-  /** How long the text of before works on. */
+  /** How long the previous text still works. */
   readonly graceSeconds?: number;
 }
 
-/** Texts that are remembered; hashing one costs more than all else before an operation. */
+/** Number of cached texts; hashing one costs more than all else before an operation. */
 const KNOWN_MAX = 10_000;
 
-/** What an unknown text is compared with, so that it takes the time of a known one. */
+/** Hash that an unknown text is compared with, so that it takes as long as a known one. */
 const NO_HASH = new Uint8Array(32);
 
-/** The record in the catalog that says that there were keys once. */
+/** Catalog record that says that a key once existed. */
 const EVER_ADDED = { section: "registry", name: "has_had_keys" };
 
 export class ApiKeys {
   readonly #store: RegistryStore;
   readonly #platform: Platform;
-  /** By text, as of one state of the registry. */
+  /** Cache by text, for one version of the registry. */
   readonly #known = new Map<string, KnownKey>();
   #version = -1;
-  /** When each key was used last, by id, as far as it is not written yet. */
+  /** Last use of each key by id, as far as it is not written yet. */
   readonly #uses = new Map<string, number>();
 
   constructor(store: RegistryStore, platform: Platform) {
@@ -70,7 +70,7 @@ export class ApiKeys {
     this.#platform = platform;
   }
 
-  /** The keys of an app in the order of their names. */
+  /** Keys of an app in the order of their names. */
   list(appId: string): readonly ApiKey[] {
     const documents = this.#store.read((view) => documentsBy(view, KEYS_BY_NAME, appId));
     return documents.map((document) => this.#shown(keyOf(document)));
@@ -81,12 +81,12 @@ export class ApiKeys {
     return this.#shown(this.#store.read((view) => keyNamed(view, appId, name)));
   }
 
-  /** Whether no key was ever added, not even one that was removed since. */
+  /** Whether no key was ever added, not even one that was deleted since. */
   get isUnused(): boolean {
     return this.#store.read((view) => view.count(API_KEYS) === 0 && !hasHadKeys(view));
   }
 
-  /** Returns the text, which nobody can read again. */
+  /** Creates a key. Returns its text, which cannot be read again (M15). */
   create(
     appId: string,
     given: ApiKeyContent & { readonly name: string },
@@ -99,7 +99,7 @@ export class ApiKeys {
     });
   }
 
-  /** Replaces all but the name and the text; what is left out is gone. */
+  /** Replaces all but the name and the text; an absent field is removed (M17). */
   async replace(
     appId: string,
     name: string,
@@ -119,7 +119,9 @@ export class ApiKeys {
     return this.#shown(key);
   }
 
-  /** The same key with a new text, which is returned. An earlier text that still worked does not. */
+  /**
+   * Gives a key a new text, which is returned (M18). Ends the grace period of an earlier rotation.
+   */
   rotate(
     appId: string,
     name: string,
@@ -151,12 +153,12 @@ export class ApiKeys {
     });
   }
 
-  /** The text of a key that nobody has yet. It opens nothing before it is added. */
+  /** Creates a text for a key. It does not work until it is added. */
   draw(): string {
     return this.#store.read((view) => drawKeyText(this.#platform, view));
   }
 
-  /** Makes a text that was drawn a key: for whoever writes it down before it opens something. */
+  /** Adds a key with a text of `draw`, so that the text can be saved before it works. */
   add(
     text: string,
     given: ApiKeyContent & { readonly appId: string; readonly name?: string },
@@ -165,7 +167,7 @@ export class ApiKeys {
     return this.#store.change(author, (view, nowMs) => this.#insertion(view, text, given, nowMs));
   }
 
-  /** The key with this text; undefined when there is none, or no longer. Notes the use. */
+  /** Returns the key with this text; undefined when it is unknown or expired. Records the use. */
   find(text: string): KnownKey | undefined {
     const { version } = this.#store;
     if (version !== this.#version || this.#known.size >= KNOWN_MAX) {
@@ -184,19 +186,19 @@ export class ApiKeys {
     return known;
   }
 
-  /** Whether a text opens something. That is no use of it. */
+  /** Whether a text works. Does not count as a use. */
   opens(text: string): boolean {
     return this.#platform.now() < (this.#lookUp(text)?.until ?? 0);
   }
 
-  /** Writes when keys were used last, as far as find noted it. */
+  /** Writes the times of last use that `find` recorded. */
   async flushUses(): Promise<void> {
     const uses = [...this.#uses];
     if (uses.length === 0) return;
     const operations = uses.map(([id, at]) => useOperation(id, at));
-    // No key opens anything else after it.
+    // It changes nothing that caches hold.
     await this.#store.note(() => ({ operations, result: undefined }));
-    // Not before: until it is written, it is known from here alone.
+    // Only now: until it is written, this map alone has it.
     for (const [id, at] of uses) if (this.#uses.get(id) === at) this.#uses.delete(id);
   }
 
@@ -245,13 +247,13 @@ export class ApiKeys {
   }
 }
 
-/** Does nothing where the key is gone. */
+/** Has no effect when the key is deleted. */
 function useOperation(id: string, at: number): UpdateOperation {
   const edits = [{ kind: "set" as const, path: ["lastUsedAt"], value: at }];
   return { kind: "update", collection: API_KEYS, id, edits };
 }
 
-/** Replaces all of the document. */
+/** Replaces the whole document. */
 function putOperation(key: StoredKey): Operation {
   return {
     kind: "insert",
@@ -262,7 +264,7 @@ function putOperation(key: StoredKey): Operation {
   };
 }
 
-/** What may be replaced, to be compared. */
+/** Fields that `replace` can change, for comparison. */
 function contentValue({ permissions, expiresAt, description }: ApiKeyContent): ValueObject {
   return {
     permissions: permissionsValue(permissions),
@@ -283,7 +285,7 @@ function hasHadKeys(view: View): boolean {
   return view.catalog(EVER_ADDED.section, EVER_ADDED.name) !== undefined;
 }
 
-/** How the audit log calls a key. */
+/** Name of a key in the audit log. */
 function targetOf(view: View, { appId, name }: Pick<ApiKey, "appId" | "name">): string {
   return `${targetOfApp(nameOfApp(view, appId) ?? appId)}/apiKey/${name}`;
 }
@@ -297,7 +299,7 @@ function checkNew(view: View, appId: string, name: string): void {
   checkRoom(countBy(view, KEYS_BY_NAME, appId) + 1, API_KEYS_MAX, "API keys of an app");
 }
 
-/** Only what can be read again is kept: a key that cannot would fail at every request. */
+/** Keeps only permissions that can be read again: others would fail every request. */
 function checkedContent(content: ApiKeyContent, nowMs: number): ApiKeyContent {
   const { permissions: given, expiresAt, description } = content;
   const permissions = checked(() => readPermissions(permissionsValue(given), "permissions"));

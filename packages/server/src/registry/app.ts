@@ -1,6 +1,6 @@
 /**
- * An app as the registry knows it, and the document that it keeps of it in the collection `apps`.
- * The id of the document is the id of the app.
+ * App: an app as the registry holds it, and its document in the collection `apps`. The id of the
+ * document is the id of the app.
  */
 
 import type { Platform, StoredDocument, View } from "@bigpeer/engine";
@@ -13,17 +13,17 @@ export interface App {
   readonly name: string;
   readonly settings: AppSettings;
   readonly authProviders: AuthProviders;
-  /** The first signs sessions, all verify them. */
+  /** The first key signs sessions; all of them verify. */
   readonly sessionKeys: readonly SessionKey[];
-  /** In milliseconds since 1970; 0 where it was not noted yet. */
+  /** In milliseconds since 1970; 0 if it was not recorded. */
   readonly createdAt: number;
 }
 
-/** How an app answers where clients expect different things. */
+/** Settings that select the behaviour that clients of different versions expect. */
 export interface AppSettings {
   /** Whether statements under `/api/v4` run in strict mode. */
   readonly isV4Strict: boolean;
-  /** Whether an unknown collection counts as empty instead of as a mistake. */
+  /** Whether an unknown collection counts as empty instead of as an error. */
   readonly isUnknownEmpty: boolean;
 }
 
@@ -32,13 +32,13 @@ export interface SessionKey {
   readonly secret: Uint8Array;
 }
 
-/** What an app is called, by people and by all else. */
+/** Id and name of an app. */
 export type AppName = Pick<App, "id" | "name">;
 
-/** An app that is gone, while its data is still there. */
+/** Deleted app whose data still exists. */
 export interface DeletedApp extends AppName {
   readonly deletedAt: number;
-  /** From then on it cannot be brought back. */
+  /** From then on it cannot be restored. */
   readonly isBeingRemoved?: true;
 }
 
@@ -57,17 +57,17 @@ export function drawSessionKey(platform: Platform): SessionKey {
   return { id, secret: platform.random(SESSION_SECRET_SIZE) };
 }
 
-/** The apps in one state of the registry's store, in the order of their names. */
+/** The apps in one state of the registry, in the order of their names. */
 export function readAppNames(view: View): AppName[] {
   const names: AppName[] = [];
   for (const { id, name } of namesBy(view, APPS_BY_NAME)) {
-    // The id becomes the name of a folder: nothing else may.
+    // The id becomes the name of a folder, so it must be a UUID.
     if (isAppId(id)) names.push({ id, name: typeof name === "string" ? name : id });
   }
   return names.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Why the documents of apps cannot be read, one by one; nothing when all can. */
+/** Apps whose document cannot be read, each with its error. */
 export function* unreadableApps(view: View): Iterable<{ id: Value; error: unknown }> {
   for (const document of view.scan(APPS)) {
     try {
@@ -78,7 +78,7 @@ export function* unreadableApps(view: View): Iterable<{ id: Value; error: unknow
   }
 }
 
-/** The apps whose data is still there. What cannot be read is nobody's: it stays as it is. */
+/** Deleted apps whose data still exists. Invalid documents are skipped and stay as they are. */
 export function readDeletedApps(view: View): DeletedApp[] {
   return [...view.scan(DELETED_APPS)].flatMap(({ id, fields }) => {
     const { name, deletedAt, isBeingRemoved } = fields;
@@ -89,7 +89,7 @@ export function readDeletedApps(view: View): DeletedApp[] {
 
 export function appOf({ id, fields }: StoredDocument): App {
   const { name, settings = {}, authProviders = {}, sessionKeys = [], createdAt } = fields;
-  // The id becomes the name of a folder: nothing else may.
+  // The id becomes the name of a folder, so it must be a UUID.
   if (!isAppId(id) || typeof name !== "string") {
     throw new PeerError("store.corrupt", "expected apps with a UUID and a name in the registry");
   }
@@ -103,7 +103,7 @@ export function appOf({ id, fields }: StoredDocument): App {
   };
 }
 
-/** The fields of the document. */
+/** Encodes an app as the fields of its document. */
 export function fieldsOfApp(app: App): ValueObject {
   return {
     name: app.name,

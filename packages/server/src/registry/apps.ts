@@ -1,11 +1,11 @@
 /**
- * The apps of a server: made, changed, deleted.
+ * Apps: creates, changes, deletes and restores the apps of a server.
  *
- * Each change is one transaction of the registry's store, its entry in the audit log included. The
- * store of an app is made before its document, so an app that the registry knows has a store; where
- * it has none, it was lost. A crash between the two leaves an empty store that no document names,
- * and that the next app with this id takes over. The document of a deleted app moves to
- * `deleted_apps`, from where it can be brought back, and stays there until its data is gone.
+ * Each change is one transaction of the registry's store, with its audit entry. The store of an app
+ * is created before its document, so every registered app has a store unless it was lost. A crash
+ * between the two leaves an empty store, which the next app with this id takes over. The document
+ * of a deleted app moves to `deleted_apps`, from where it can be restored, until its data is
+ * removed.
  */
 
 import { randomUUID } from "node:crypto";
@@ -55,7 +55,7 @@ export interface NewApp {
   readonly authProviders?: AuthProviders;
 }
 
-/** A host that also tells what failed. */
+/** Host with a log. */
 export interface RegistryHost extends StoreHost {
   readonly log: Log;
 }
@@ -64,25 +64,25 @@ export interface AppsHost extends RegistryHost {
   readonly dataDir: string;
 }
 
-/** What a change makes of an app, and how the audit log calls it. */
+/** Changed fields of an app, with their audit actions. */
 interface AppChange {
   readonly changed: Partial<App>;
-  /** None when nothing changes. */
+  /** Empty when nothing changes. */
   readonly deeds: readonly Deed[];
 }
 
-/** Session keys that verify: the newest and the one before. */
+/** Session keys that verify: the newest and the previous one. */
 const SESSION_KEYS_MAX = 2;
 
-/** What a store refuses before it writes. */
+/** Errors that a store throws before it writes anything. */
 const EARLY_CODES = new Set<ErrorCode>(["clock.ahead", "store.busy", "store.closed"]);
 
 export class Apps {
   readonly #store: RegistryStore;
   readonly #host: AppsHost;
-  /** Ids whose stores are being made: two at once would open one file twice. */
+  /** Ids whose stores are being created: two at once would open one file twice. */
   readonly #making = new Set<string>();
-  /** What was read of one state of the registry. */
+  /** Cache, for one version of the registry. */
   readonly #known = new Map<string, App>();
   #names: readonly AppName[] | undefined;
   #version = -1;
@@ -104,8 +104,8 @@ export class Apps {
   }
 
   /**
-   * All of all apps, for whoever needs that: it takes its time where there are many. One that cannot
-   * be read is logged and left out.
+   * Reads all apps, which takes long when there are many. One that cannot be read is logged and
+   * skipped.
    */
   list(): readonly App[] {
     return this.names().flatMap(({ id }) => {
@@ -119,7 +119,7 @@ export class Apps {
     });
   }
 
-  /** Remembered while the registry does not change. */
+  /** Cached until the registry changes. */
   get(id: string): App | undefined {
     this.#forgetOld();
     const known = this.#known.get(id);
@@ -131,13 +131,13 @@ export class Apps {
     return app;
   }
 
-  /** The app of this name, as get has it. */
+  /** Returns the app with this name, as `get` does. */
   find(name: string): App | undefined {
     const id = this.#store.read((view) => idOfApp(view, name));
     return id === undefined ? undefined : this.get(id);
   }
 
-  /** As find; throws AppNotFound. */
+  /** As `find`; throws AppNotFound. */
   named(name: string): App {
     return this.find(name) ?? this.#store.read((view) => refuseName(view, name));
   }
@@ -162,7 +162,7 @@ export class Apps {
     });
   }
 
-  /** `change` is given the providers as they are then, may throw, and may be called again. */
+  /** `change` gets the current providers, may throw, and may be called again. */
   setProviders(
     name: string,
     change: (before: AuthProviders) => AuthProviders,
@@ -190,7 +190,7 @@ export class Apps {
     return app.settings;
   }
 
-  /** The key of before verifies until the next time. */
+  /** Adds a key that signs. The previous one verifies until the next rotation (M28). */
   async rotateSessionKey(name: string, author: Author): Promise<void> {
     const key = drawSessionKey(this.#host.platform);
     await this.#changeApp(name, author, ({ sessionKeys: before }) => {
@@ -200,7 +200,7 @@ export class Apps {
     });
   }
 
-  /** The app, its keys and its replications are gone at once; its data is removed by others. */
+  /** Deletes the app with its keys and replications at once; its data is removed later (M14). */
   remove(name: string, author: Author): Promise<App> {
     return this.#store.change(author, (view, nowMs) => {
       const app = appNamed(view, name);
@@ -226,14 +226,14 @@ export class Apps {
     });
   }
 
-  /** Those whose data is not yet gone. */
+  /** Deleted apps whose data still exists. */
   deleted(): readonly DeletedApp[] {
     return this.#store.read(readDeletedApps);
   }
 
   /**
-   * Brings back a deleted app with its providers, settings and sessions; its keys and replications
-   * are gone. Throws AppNotFound when there is no such, or its data is being removed.
+   * Restores a deleted app with its providers, settings and sessions, without its keys and
+   * replications (M30). Throws AppNotFound when it does not exist or its data is being removed.
    */
   restore(given: string, author: Author): Promise<App> {
     const id = given.toLowerCase();
@@ -241,7 +241,7 @@ export class Apps {
     return this.#store.change(author, (view) => {
       const document = isAppId(id) ? view.get(DELETED_APPS, id) : undefined;
       const isLeft = document !== undefined && document.fields["isBeingRemoved"] !== true;
-      // A copy of the folder has the registry, and no data of deleted apps.
+      // A copy of the data folder has the registry, but no data of deleted apps.
       if (!isLeft || !this.#hasStore(id)) {
         const message = `there is no deleted app with the id ${shown(given)} whose data is there`;
         throw new RegistryFault("AppNotFound", message);
@@ -249,7 +249,7 @@ export class Apps {
       const kept = appOf(document);
       const { name } = kept;
       checkNewName(view, name);
-      // An earlier version kept the name alone.
+      // An earlier version kept only the name.
       const app = kept.sessionKeys.length > 0 ? kept : { ...kept, sessionKeys: [freshKey] };
       return {
         operations: [{ kind: "delete", collection: DELETED_APPS, id }, putOperation(app)],
@@ -260,9 +260,9 @@ export class Apps {
   }
 
   /**
-   * Whether the data of a deleted app may be removed now, because it is older than `graceMs`. Then it
-   * cannot be brought back any more: that is written, and with it the time by which it was decided,
-   * so a wall clock that leapt is refused as with every write.
+   * Whether the data of an app deleted more than `graceMs` ago may be removed now. If so, the app
+   * can no longer be restored. This decision is written with its time, so a wall clock that jumped
+   * ahead is refused as for every write.
    */
   beginRemoval(id: string, graceMs: number): Promise<boolean> {
     return this.#store.note((view, nowMs) => {
@@ -278,7 +278,7 @@ export class Apps {
     });
   }
 
-  /** Tells that the data of a deleted app is gone. Its id may be used again from then on. */
+  /** Records that the data of a deleted app is removed. Its id may be used again. */
   async forget(id: string): Promise<void> {
     await this.#store.change(SERVER, (view) => {
       const { name } = view.get(DELETED_APPS, id)?.fields ?? {};
@@ -305,7 +305,7 @@ export class Apps {
     return existsSync(join(appStoreFolder(this.#host.dataDir, id), DATA_FILE));
   }
 
-  /** Makes the store of an app and then does `work`; if that is refused, the store goes again. */
+  /** Creates the store of an app, then runs `work`; removes the store if that is refused. */
   async #withStore(id: string, work: () => Promise<App>): Promise<App> {
     if (this.#making.has(id)) throw idTaken(id);
     this.#making.add(id);
@@ -342,12 +342,12 @@ export class Apps {
   }
 }
 
-/** How the audit log calls an app. */
+/** Name of an app in the audit log. */
 export function targetOfApp(name: string): string {
   return `app/${name}`;
 }
 
-/** The app of this name, of which there is one at the most. */
+/** Id of the app with this name; names are unique. */
 function idOfApp(view: View, name: string): string | undefined {
   if (!isName(name)) return undefined;
   for (const id of idsBy(view, APPS_BY_NAME, name)) if (isAppId(id)) return id;
@@ -361,31 +361,31 @@ function appNamed(view: View, name: string): App {
   return document === undefined ? refuseName(view, name) : appOf(document);
 }
 
-/** Names are what paths have; an id in their place says which name is meant. */
+/** Throws AppNotFound. If the path has an id in place of a name, the message says the name. */
 function refuseName(view: View, name: string): never {
   const meant = isAppId(name) ? nameOfApp(view, name) : undefined;
   const hint = meant && `; the path takes the name: the app with this id is ${meant}`;
   throw new RegistryFault("AppNotFound", `there is no app named ${shown(name)}${hint ?? ""}`);
 }
 
-/** Undefined when there is no such app. */
+/** Undefined when the app does not exist. */
 export function nameOfApp(view: View, id: string): string | undefined {
   const { name } = view.get(APPS, id)?.fields ?? {};
   return typeof name === "string" ? name : undefined;
 }
 
-/** Throws AppNotFound: an app may go at any moment before something is added to it. */
+/** Throws AppNotFound: an app may be deleted before something is added to it. */
 export function checkApp(view: View, id: string): void {
   if (nameOfApp(view, id) !== undefined) return;
   throw new RegistryFault("AppNotFound", `there is no app with the id ${shown(id)}`);
 }
 
-/** Replaces all of the document. */
+/** Replaces the whole document. */
 function putOperation(app: App): Operation {
   return { kind: "insert", collection: APPS, id: app.id, fields: fieldsOfApp(app), clean: true };
 }
 
-/** Those that change, by the names that the management API has for them. */
+/** Changed settings, by their names in the management API. */
 function settingsDetail(before: AppSettings, after: AppSettings): string {
   const [old, now] = [namedSettings(before), namedSettings(after)];
   return changedFields(old, now)
@@ -422,7 +422,7 @@ function checkNewName(view: View, name: string): void {
   checkRoom(view.count(APPS) + 1, APPS_MAX, "apps");
 }
 
-/** Whether an error says for sure that nothing was written. */
+/** Whether an error guarantees that nothing was written. */
 function isRefusal(error: unknown): boolean {
   const isEarly = error instanceof PeerError && EARLY_CODES.has(error.code);
   return isEarly || error instanceof RegistryFault;

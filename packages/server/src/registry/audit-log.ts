@@ -1,10 +1,10 @@
 /**
- * Audit logs: who changed what in the registry, and who ran what on connected peers. No secrets.
+ * Audit logs: who changed what in the registry, and who ran which statement on connected peers,
+ * without secrets.
  *
- * One document for each change in the collection `audit`, written in the transaction of the change:
- * so there is no change without its entry and no entry without its change. Runs have a collection of
- * their own, so that however many there are, no change is forgotten because of them. The ids are
- * consecutive numbers; what is beyond the limit is forgotten from the oldest on.
+ * Each change adds a document to the collection `audit` in its own transaction, so neither exists
+ * without the other (M29). Runs have a collection of their own (M32), so they never displace
+ * changes. Ids are consecutive numbers; beyond the limit the oldest entries are removed.
  */
 
 import type { Store, StoredDocument, Transaction, View } from "@bigpeer/engine";
@@ -17,42 +17,42 @@ import {
 } from "@bigpeer/protocol";
 import { AUDIT_ENTRIES_MAX } from "../limits.ts";
 
-/** Who changes something. */
+/** Actor of a change, with its request. */
 export interface Author {
   readonly actor: string;
   readonly requestId?: string;
-  /** Where the request came from. */
+  /** Address of the client. */
   readonly address?: string;
 }
 
-/** The author of what nobody asked for. */
+/** Author of changes that the server makes by itself. */
 export const SERVER: Author = { actor: "server" };
 
 export interface AuditEntry {
   /** In milliseconds since 1970. */
   readonly at: number;
   readonly actor: string;
-  /** What was done: `app.create`, `apiKey.rotate`, `provider.replace`. */
+  /** Such as `app.create`, `apiKey.rotate` or `provider.replace`. */
   readonly action: string;
-  /** To what: `app/shop/apiKey/till`. */
+  /** Such as `app/shop/apiKey/till`. */
   readonly target: string;
   readonly requestId?: string;
   readonly address?: string;
   readonly detail?: string;
 }
 
-/** A change, as whoever makes it describes it. */
+/** Action as the code that changes something describes it. */
 export type Deed = Pick<AuditEntry, "action" | "target" | "detail">;
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
-  /** Over all pages. */
+  /** Number of entries on all pages. */
   readonly total: number;
 }
 
 const AUDIT = "audit";
 
-/** The logs, by what they are about. */
+/** Collections of the logs, by kind. */
 export const AUDIT_LOGS: Readonly<Record<AuditedKind, string>> = {
   changes: AUDIT,
   runs: "remote_audit",
@@ -91,7 +91,7 @@ export function isUntouched(view: View): boolean {
   return view.count(AUDIT) === 0;
 }
 
-/** Adds the entry of what `transaction` does. Only RegistryStore does. */
+/** Adds the entry of an action to its transaction. Only RegistryStore calls it. */
 export function recordDeed(
   transaction: Transaction,
   author: Author,
@@ -115,18 +115,18 @@ export function recordDeed(
   const forgotten = [...transaction.view.scanIds(collection, { high })];
   transaction.apply([
     { kind: "insert", collection, id, fields },
-    // Nobody else has a copy that would have to hear of it: no tombstones.
+    // No other replica has a copy, so no tombstone is needed.
     ...forgotten.map((old) => ({ kind: "evict" as const, collection, id: old })),
   ]);
 }
 
-/** What a deed tells of a change: the names of the fields that one has and the other has not so. */
+/** Names of the fields that differ, for the detail of an action. */
 export function changedFields(before: ValueObject, after: ValueObject): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].filter((name) => !equalValues(getField(before, name), getField(after, name)));
 }
 
-/** 0 before the first entry. */
+/** 0 when the log is empty. */
 function lastNumber(view: View, collection: string): number {
   for (const id of view.scanIds(collection, { reverse: true })) return Number(id);
   return 0;

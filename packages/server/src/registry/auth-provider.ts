@@ -1,6 +1,6 @@
 /**
- * Auth providers: by what the users of an app prove who they are. Plain data: how a provider is
- * read from a request, kept by the registry, and shown without its secrets.
+ * Auth providers: the sources of users of an app, as plain data. Reads a provider from a request,
+ * encodes it for the registry, and shows it without its secrets (A21).
  */
 
 import { type Permissions, permissionsValue } from "@bigpeer/engine";
@@ -33,13 +33,13 @@ export type AuthProvider = AnonymousProvider | WebhookProvider | JwtProvider;
 
 interface IdentifiedProvider {
   /**
-   * Drawn when a provider is made, and kept while it is replaced by others of its type. Sessions
-   * know their provider by it: another of the same name is not theirs.
+   * Random id, kept while a provider is replaced by one of the same type. Sessions refer to their
+   * provider by it, so another one with the same name does not accept them (A29).
    */
   readonly id: string;
 }
 
-/** Whoever knows the shared token is let in, without a name. */
+/** Admits every client that knows the shared token, as an anonymous user (A12). */
 export interface AnonymousProvider extends IdentifiedProvider {
   readonly type: "anonymous";
   readonly permission: Permissions;
@@ -49,7 +49,7 @@ export interface AnonymousProvider extends IdentifiedProvider {
   readonly isLoopbackOnly: boolean;
 }
 
-/** A server of the developer is asked about each token. */
+/** Asks a server of the developer about each token (A15). */
 export interface WebhookProvider extends IdentifiedProvider {
   readonly type: "tokenWebhook";
   readonly webhookUrl: string;
@@ -57,18 +57,18 @@ export interface WebhookProvider extends IdentifiedProvider {
   readonly secrets: readonly string[];
 }
 
-/** Tokens that somebody else has signed. */
+/** Accepts JWTs of an issuer (A14). */
 export interface JwtProvider extends IdentifiedProvider {
   readonly type: "jwt";
   readonly keys: JwtKeys;
   readonly issuer?: string;
-  /** What `aud` of a token must have one of; the id of the app where it is left out. */
+  /** Audiences, one of which `aud` must name; default: the id of the app (A23). */
   readonly audience?: readonly string[];
-  /** Those that count, of the ones that fit its keys; all of them where it is left out. */
+  /** Accepted algorithms of those that fit its keys; default all. */
   readonly algorithms?: readonly JwtAlgorithm[];
-  /** How much its clock may differ, in seconds; a minute where it is left out. */
+  /** Allowed clock skew in seconds; default 60. */
   readonly clockTolerance?: number;
-  /** For tokens that carry no permissions. */
+  /** Permissions for tokens without the claim `permissions`. */
   readonly permission?: Permissions;
 }
 
@@ -76,35 +76,35 @@ export const JWT_ALGORITHMS = ["HS256", "RS256", "PS256", "ES256", "EdDSA", "Ed2
 
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
-/** Names of a service, and seconds of a clock. */
+/** Maximum number of audiences, and of seconds of clock skew. */
 const AUDIENCES_MAX = 20;
 const CLOCK_TOLERANCE_MAX = 300;
 
 type Random = (size: number) => Uint8Array;
 
-/** How one provider is read. */
+/** Context for reading one provider. */
 export interface ProviderReading {
-  /** The one in whose place it comes. */
+  /** Provider that it replaces. */
   readonly before: AuthProvider | undefined;
   readonly random: Random;
-  /** Where a request has its name and its fields. */
+  /** Places of its name and its fields in the request, for errors. */
   readonly places: { readonly name: string; readonly config: string };
 }
 
-/** A year, in seconds: the longest session. */
+/** Longest session in seconds: a year. */
 export const SESSION_LENGTH_MAX = 31_536_000;
 
 const ID_SIZE = 8;
 
-/** The id of all that were kept before there were ids. Nobody draws it. */
+/** Id of providers that were stored before ids existed. It is never drawn. */
 const FIRST_ID = "0";
 
-/** Neither spaces nor controls, and nothing that ends a part of a path. */
+/** No spaces, control characters or slashes. */
 const PROVIDER_NAME = /^[^\p{C}\p{Z}/]{1,63}$/u;
 
 /**
- * All providers of an app, from a request. Secrets that are not given are kept, as long as the
- * provider keeps its type. Throws PeerError `value.invalid`, or that of a permission's query.
+ * Reads all providers of an app from a request. Absent secrets are kept while the provider keeps
+ * its type. Throws PeerError `value.invalid`, or the error of a query in a permission.
  */
 export function readProviders(
   given: unknown,
@@ -123,7 +123,7 @@ export function readProviders(
   return providers;
 }
 
-/** One provider; see readProviders. */
+/** Reads one provider; see `readProviders`. */
 export function readProvider(
   name: string,
   given: unknown,
@@ -138,7 +138,7 @@ export function readProvider(
   return readContent(fields, id, before, random);
 }
 
-/** Names of providers whose shared token is shorter than a new one may be. */
+/** Names of providers whose shared token is shorter than is now required. */
 export function weakProviders(providers: AuthProviders): string[] {
   return Object.keys(providers).filter((name) => {
     const provider = providerNamed(providers, name);
@@ -174,24 +174,24 @@ export function drawProviderId(random: Random): string {
   return Buffer.from(random(ID_SIZE)).toString("hex");
 }
 
-/** The provider of this name; a name of the language itself is none. */
+/** Provider with this name; names of object prototypes are not found. */
 export function providerNamed(providers: AuthProviders, name: string): AuthProvider | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined;
 }
 
-/** For answers: what is secret is left out. */
+/** Encodes providers for answers, without secrets. */
 export function shownProviders(providers: AuthProviders): ValueObject {
   return providersValue(providers, shownProvider);
 }
 
-/** As the registry keeps them, secrets included. */
+/** Encodes providers for the registry, with secrets. */
 export function storedProviders(providers: AuthProviders): ValueObject {
   return providersValue(providers, (provider) => {
     return { id: provider.id, ...shownProvider(provider), ...secretsOf(provider) };
   });
 }
 
-/** What storedProviders made. Throws `store.corrupt` when it is something else. */
+/** Decodes the result of `storedProviders`. Throws `store.corrupt` when it is invalid. */
 export function providersOfStore(value: Value): AuthProviders {
   try {
     if (!isObject(value))
@@ -217,12 +217,12 @@ function drawNone(): never {
   throw new PeerError("value.invalid", "expected the secrets of a webhook");
 }
 
-/** A secret with which requests to a webhook are signed. */
+/** Creates a secret that signs requests to a webhook. */
 export function drawWebhookSecret(random: Random): string {
   return Buffer.from(random(SECRET_SIZE)).toString("base64");
 }
 
-/** The provider with one more secret. The last one before it signs as well, until the next time. */
+/** Adds a secret. The previous one also signs until the next call. */
 export function withNewSecret(provider: WebhookProvider, secret: string): WebhookProvider {
   return { ...provider, secrets: [secret, ...provider.secrets].slice(0, SECRETS_MAX) };
 }
@@ -235,7 +235,7 @@ function readAnonymous(
   const permission = fields.permission(isStored);
   if (permission === undefined) throw fields.missing("permission", "an object");
   const sessionLength = fields.integer("sessionLength", 1, SESSION_LENGTH_MAX);
-  // What was stored before there was a bound, and stays the same, works on.
+  // A stored token from before there was a minimum length keeps working.
   const given = isStored
     ? fields.text("sharedToken", TEXT_LENGTH_MAX)
     : fields.newSecret("sharedToken", SHARED_TOKEN_LENGTH_MIN, TEXT_LENGTH_MAX);
@@ -294,7 +294,9 @@ function readJwt(
   };
 }
 
-/** The kind of key decides: what is signed with a secret is never verified with a public key. */
+/**
+ * The kind of key decides: a token signed with a secret is never verified with a public key (A6).
+ */
 export function fittingAlgorithms(keys: JwtKeys): readonly JwtAlgorithm[] {
   const isSecret = "secret" in keys;
   return JWT_ALGORITHMS.filter((name) => (name === "HS256") === isSecret);

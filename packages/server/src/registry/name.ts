@@ -1,6 +1,6 @@
 /**
- * Names of apps, API keys and replications: labels as RFC 1123 has them, so that each of them may
- * stand in a path and in the name of a host.
+ * Names of apps, API keys and replications: labels of RFC 1123, which are valid in a path and in a
+ * host name (M10).
  */
 
 import { RegistryFault, shown } from "./registry-fault.ts";
@@ -13,7 +13,7 @@ export function isName(name: string): boolean {
   return name.length <= NAME_LENGTH_MAX && NAME.test(name);
 }
 
-/** Throws InvalidName. `what` has the name: "an app". */
+/** Throws InvalidName. `what` describes the named thing, such as "an app". */
 export function checkName(name: string, what: string): void {
   if (isName(name)) return;
   const form =

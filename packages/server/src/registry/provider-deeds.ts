@@ -1,17 +1,17 @@
 /**
- * What the audit log says of a change of an app's auth providers: one deed for each provider that
- * changed, with the names of the fields that did. Of secrets it is told that they changed, and no
- * more.
+ * Provider audit: derives the audit actions of a change of an app's auth providers: one for each
+ * changed provider, with the names of the changed fields. Of a secret, the log shows only that it
+ * changed.
  */
 
 import { getField, isObject, type Value } from "@bigpeer/protocol";
 import { changedFields, type Deed } from "./audit-log.ts";
 import { type AuthProviders, storedProviders } from "./auth-provider.ts";
 
-/** The field of the secrets that sign requests to a webhook. */
+/** Field with the secrets that sign requests to a webhook. */
 const WEBHOOK_SECRETS = "secrets";
 
-/** `target` is how the audit log calls the app. None where all is as it was. */
+/** `target` is the name of the app in the audit log. Empty when nothing changed. */
 export function providerDeeds(target: string, before: AuthProviders, after: AuthProviders): Deed[] {
   const [old, now] = [storedProviders(before), storedProviders(after)];
   const names = new Set([...Object.keys(old), ...Object.keys(now)]);
@@ -35,7 +35,7 @@ function deedOf(
   }
   const changed = changedFields(before, after);
   if (changed.length === 0) return undefined;
-  // Nobody outside knows the id of a provider.
+  // The id of a provider is internal.
   const fields = changed.filter((name) => name !== "id");
   const isRotation = fields.length === 1 && fields[0] === WEBHOOK_SECRETS;
   if (isRotation) return { action: "provider.rotateSecret" };

@@ -1,6 +1,6 @@
 /**
- * The fields of an auth provider, as a request or the registry has them: each is checked when it is
- * asked for. What is wrong is told with its place, and never with what may be a secret.
+ * Provider fields: reads and checks the fields of an auth provider from a request or the registry,
+ * each on demand. Errors name the place and never the value, which may be a secret.
  */
 
 import { type Permissions, readPermissions } from "@bigpeer/engine";
@@ -19,16 +19,16 @@ export type JwtKeys =
   | { readonly jwks: ValueObject }
   | { readonly jwksUrl: string };
 
-/** Bytes of a webhook's secret. */
+/** Bytes of a webhook secret. */
 export const SECRET_SIZE = 128;
 
-/** While a secret is exchanged there are two. */
+/** Two while a secret is rotated. */
 export const SECRETS_MAX = 2;
 
-/** Characters of a token that many share: a shorter one could be guessed. */
+/** Minimum characters of a shared token: a shorter one could be guessed. */
 export const SHARED_TOKEN_LENGTH_MIN = 16;
 
-/** Bytes: a shorter key of HS256 could be guessed. */
+/** Minimum bytes of an HS256 key: a shorter one could be guessed. */
 const JWT_SECRET_SIZE_MIN = 32;
 
 const KEYS_MAX = 100;
@@ -39,7 +39,7 @@ const TYPES = ["anonymous", "tokenWebhook", "jwt"] as const;
 
 type ProviderType = (typeof TYPES)[number];
 
-/** The key types that carry a signature of ours. */
+/** Key types that can verify signatures. */
 const PUBLIC_KEY_TYPES = new Set<Value>(["RSA", "EC", "OKP"]);
 
 export interface TextsBound {
@@ -47,7 +47,7 @@ export interface TextsBound {
   readonly lengthMax: number;
 }
 
-/** The fields of one provider: each is asked for once, and then there must be no others. */
+/** Fields of one provider: the reader takes each known field, then `end` refuses all others. */
 export class ProviderFields {
   readonly at: string;
   readonly type: ProviderType;
@@ -70,12 +70,12 @@ export class ProviderFields {
     const value = this.#take(name);
     if (value === undefined) return undefined;
     if (typeof value === "string" && value !== "" && value.length <= lengthMax) return value;
-    // It may be a secret, and errors are logged by many.
+    // The value may be a secret, and clients often log errors.
     const found = typeof value === "string" ? `${value.length} characters` : kindOf(value);
     throw this.#fault(name, `text of 1 to ${lengthMax} characters`, found);
   }
 
-  /** Text that is a secret, of a new or changed provider. */
+  /** Reads a secret of a new or changed provider. */
   newSecret(name: string, lengthMin: number, lengthMax: number): string | undefined {
     const secret = this.text(name, lengthMax);
     if (secret === undefined || secret.length >= lengthMin) return secret;
@@ -101,7 +101,7 @@ export class ProviderFields {
     return this.#take(name) === undefined ? undefined : this.integer(name, min, max);
   }
 
-  /** `isStored`: it was kept before there were rules about what may be kept. */
+  /** With `isStored`, rules for new permissions do not apply. */
   permission(isStored: boolean): Permissions | undefined {
     const value = this.#take("permission");
     if (value === undefined) return undefined;
@@ -109,7 +109,7 @@ export class ProviderFields {
     return readPermissions(value, `${this.at}.permission`, source);
   }
 
-  /** A text or a list of them. */
+  /** Reads a text or a list of texts. */
   texts(name: string, { countMax, lengthMax }: TextsBound): readonly string[] | undefined {
     const value = this.#take(name);
     if (value === undefined) return undefined;
@@ -123,7 +123,7 @@ export class ProviderFields {
     throw this.#fault(name, expected, isArray(value) ? "another list" : kindOf(value));
   }
 
-  /** Some of `known`. */
+  /** Reads a list of some of `known`. */
   choices<T extends string>(name: string, known: readonly T[]): readonly T[] | undefined {
     const value = this.#take(name);
     if (value === undefined) return undefined;
@@ -183,7 +183,7 @@ export class ProviderFields {
     return providerFault(expected, undefined, `${this.at}.${name}`);
   }
 
-  /** A field of no meaning is a mistake: in what guards an app, nothing is guessed. */
+  /** Refuses unknown fields: the configuration of access control must not be ambiguous. */
   end(): void {
     const other = Object.keys(this.#fields).find((name) => !this.#asked.has(name));
     if (other === undefined) return;
@@ -193,7 +193,7 @@ export class ProviderFields {
     });
   }
 
-  /** Null stands for a field that is not there. */
+  /** Null counts as absent. */
   #take(name: string): Value | undefined {
     this.#asked.add(name);
     return getField(this.#fields, name) ?? undefined;
@@ -205,20 +205,20 @@ export class ProviderFields {
   }
 }
 
-/** `{"anonymous": {…}}`: the type as the name of the one field. */
+/** `{"anonymous": {…}}`: the type is the name of the only field. */
 function nestedForm(given: ValueObject): string | undefined {
   const [name = "", ...others] = Object.keys(given);
   const isNested = others.length === 0 && typeNamed(name) !== undefined;
   return isNested && isObject(getField(given, name)) ? name : undefined;
 }
 
-/** `{"webhookUrl": "…"}`: what only one type has. */
+/** `{"webhookUrl": "…"}`: a field that only one type has. */
 function impliedType(given: ValueObject): Value | undefined {
   return typeof getField(given, "webhookUrl") === "string" ? "tokenWebhook" : undefined;
 }
 
 function typeNamed(name: Value | undefined): ProviderType | undefined {
-  // What some descriptions of this interface call it.
+  // Name that some descriptions of this API use.
   return name === "webhookUrl" ? "tokenWebhook" : TYPES.find((type) => type === name);
 }
 

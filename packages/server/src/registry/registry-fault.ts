@@ -1,8 +1,8 @@
 /**
- * Registry fault: a mistake of whoever wants to change the registry. Nothing was changed then.
+ * Registry fault: an error of a caller that wants to change the registry. Nothing was changed.
  *
- * The title is one of a closed set that clients may rely on; the detail is for people, with the
- * place and with what was expected there.
+ * The title is one of a fixed set that clients may rely on. The detail is for people, with the
+ * place and what was expected there.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -22,7 +22,7 @@ export type RegistryTitle =
   | "InvalidRequest"
   | "LimitReached";
 
-/** What a fault repeats of a text from outside. */
+/** Maximum characters of an external text in a message. */
 const SHOWN_LENGTH_MAX = 80;
 
 export class RegistryFault extends Error {
@@ -37,13 +37,13 @@ export class RegistryFault extends Error {
   }
 }
 
-/** A text from outside as a fault repeats it. */
+/** Quotes an external text for a message, shortened. */
 export function shown(text: string): string {
   const isLong = text.length > SHOWN_LENGTH_MAX;
   return JSON.stringify(isLong ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text);
 }
 
-/** Does a check of the engine; what it refuses is a mistake in the request. */
+/** Runs a check of the engine; maps its error to InvalidRequest. */
 export function checked<T>(work: () => T): T {
   try {
     return work();
@@ -56,12 +56,12 @@ export function checked<T>(work: () => T): T {
   }
 }
 
-/** Refuses one more where there are as many as there may be. */
+/** Throws LimitReached when `count` exceeds `max`. */
 export function checkRoom(count: number, max: number, what: string): void {
   if (count > max) throw new RegistryFault("LimitReached", `expected at most ${max} ${what}`);
 }
 
-/** Refuses a part of a request that is too long. `what` has its place. */
+/** Throws InvalidRequest when a part of a request is too long. `what` includes its place. */
 export function checkSize(size: number, max: number, what: string): void {
   if (size > max) throw new RegistryFault("InvalidRequest", `expected at most ${max} ${what}`);
 }

@@ -1,9 +1,8 @@
 /**
- * The indexes of the registry's store: documents by what names them.
+ * Registry indexes: secondary indexes of the registry's store, and lookups by name and app.
  *
- * They are made when the registry is opened (registry.ts), so that nothing walks through all apps or
- * all keys to find one. Where they could not be made yet, something does. A transaction sees them as
- * it has changed them.
+ * They are created when the registry is opened (registry.ts), so a lookup need not scan all apps or
+ * keys. Until they exist, lookups do scan. A transaction sees the indexes with its own changes.
  */
 
 import type { StoredDocument, Transaction, View } from "@bigpeer/engine";
@@ -53,7 +52,7 @@ export function makeIndexes(transaction: Transaction): void {
   }
 }
 
-/** The ids of the documents whose first indexed fields are these, in the order of the index. */
+/** Ids of the documents whose first indexed fields equal these, in the order of the index. */
 export function* idsBy(view: View, by: RegistryIndex, ...equal: string[]): Iterable<Value> {
   const index = view.index(by.collection, by.name);
   if (index !== undefined) {
@@ -65,7 +64,7 @@ export function* idsBy(view: View, by: RegistryIndex, ...equal: string[]): Itera
   }
 }
 
-/** The first indexed field of each document beside its id; the document itself is not read for it. */
+/** Id and first indexed field of each document, from the index alone if possible. */
 export function* namesBy(
   view: View,
   by: RegistryIndex,
@@ -84,12 +83,12 @@ export function* namesBy(
   }
 }
 
-/** As idsBy, with the documents. */
+/** As `idsBy`, with the documents. */
 export function documentsBy(view: View, by: RegistryIndex, ...equal: string[]): StoredDocument[] {
   return [...idsBy(view, by, ...equal)].flatMap((id) => view.get(by.collection, id) ?? []);
 }
 
-/** How many documents there are whose first indexed fields are these. */
+/** Number of documents whose first indexed fields equal these. */
 export function countBy(view: View, by: RegistryIndex, ...equal: string[]): number {
   return [...idsBy(view, by, ...equal)].length;
 }

@@ -1,6 +1,6 @@
 /**
- * The state of the registry as a number: what was read of it may be remembered while the number
- * stays the same. It costs nothing to ask.
+ * Registry version: a number that changes with the registry. Caches of its content are valid while
+ * it stays the same. Reading it is cheap.
  */
 
 import type { Store } from "@bigpeer/engine";
@@ -23,9 +23,9 @@ export class RegistryState {
     return this.#version;
   }
 
-  /** Tells of a transaction that changed nothing that anybody remembers. */
+  /** Skips a transaction that changed nothing that is cached. */
   passOver(txnId: number): void {
-    // Behind any other state there was a change that counts.
+    // In any other state, a change that counts came before.
     if (this.#txnId === txnId - 1) this.#txnId = txnId;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The store of the registry, as its parts see it. They say what is to become of documents, and the
- * one place that writes it is here: so there is no change without its entry in the audit log.
+ * Registry store: the only code that writes to the store of the registry. Callers decide the
+ * operations; it applies them in one transaction with their audit entries, so no change lacks an
+ * entry.
  */
 
 import type { Store, View } from "@bigpeer/engine";
@@ -8,24 +9,26 @@ import { assert, type Operation } from "@bigpeer/protocol";
 import { type Author, type Deed, recordDeed } from "./audit-log.ts";
 import { RegistryState } from "./registry-state.ts";
 
-/** What somebody does to the registry, and what he is told. */
+/** Operations of a change, their audit actions, and the result for the caller. */
 export interface Change<T> {
   readonly operations: readonly Operation[];
-  /** What the audit log says of it: something, unless nothing changes. */
+  /** Audit actions; empty exactly when nothing changes. */
   readonly deeds: readonly Deed[];
   readonly result: T;
 }
 
-/** What the server notes for itself. */
+/** Operations of a write without an audit entry. */
 export interface Note<T> {
   readonly operations: readonly Operation[];
   readonly result: T;
 }
 
-/** Decides by one state and the time in it. May be called more than once; what it throws is told. */
+/**
+ * Decides by one state and its time. May be called more than once; the caller gets what it throws.
+ */
 export type Decide<Outcome> = (view: View, nowMs: number) => Outcome;
 
-/** Told of all that a change did, when it is durable. */
+/** Called with the operations of a change when it is durable. */
 export type ChangeListener = (operations: readonly Operation[]) => void;
 
 export class RegistryStore {
@@ -43,7 +46,7 @@ export class RegistryStore {
     return this.#state.version;
   }
 
-  /** Calls `listener` after each change, not after a note. Returns the way to stop it. */
+  /** Calls `listener` after each change, not after a note. Returns a function that removes it. */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -53,7 +56,7 @@ export class RegistryStore {
     return this.#store.read(work);
   }
 
-  /** One transaction with its entries; none when nothing changes. */
+  /** Applies a change as one transaction with its audit entries; none when nothing changes. */
   async change<T>(author: Author, decide: Decide<Change<T>>): Promise<T> {
     let done: readonly Operation[] = [];
     const { result } = await this.#store.transact((transaction) => {
@@ -70,7 +73,7 @@ export class RegistryStore {
     return result;
   }
 
-  /** An entry without a change: something is done elsewhere, and only when this is durable. */
+  /** Adds an audit entry of a run, which starts only when the entry is durable. */
   async record(author: Author, deed: Deed): Promise<void> {
     const { txnId } = await this.#store.transact((transaction) => {
       recordDeed(transaction, author, deed, "runs");
@@ -78,7 +81,7 @@ export class RegistryStore {
     this.#state.passOver(txnId);
   }
 
-  /** As change, without an entry, for what nobody asked for and nobody remembers. */
+  /** As `change`, without an audit entry, for internal state that is not cached. */
   async note<T>(decide: Decide<Note<T>>): Promise<T> {
     const committed = await this.#store.transact((transaction) => {
       const { operations, result } = decide(transaction.view, transaction.nowMs);
@@ -86,13 +89,13 @@ export class RegistryStore {
       return { txnId: transaction.txnId, result };
     });
     const { txnId, result } = committed.result;
-    // What wrote nothing is told the last change of others.
+    // A transaction without writes returns the id of an earlier one.
     if (txnId === committed.txnId) this.#state.passOver(txnId);
     return result;
   }
 }
 
-/** The change of somebody who wants what there is already. */
+/** Change without effect. */
 export function noChange<T>(result: T): Change<T> {
   return { operations: [], deeds: [], result };
 }

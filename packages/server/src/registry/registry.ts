@@ -1,9 +1,9 @@
 /**
- * Registry: what a server knows beside the data of its apps: the apps, the API keys, the
- * replications, and who changed which of them.
+ * Registry: the configuration of a server beside the data of its apps: apps, API keys, replications
+ * and audit logs.
  *
- * All of it lies in an engine store of its own. Each change is one transaction, so that a crash
- * leaves what was before or what comes after, and nothing between.
+ * All of it is in an engine store of its own. Each change is one transaction, so a crash leaves the
+ * state before or after it.
  */
 
 import { existsSync } from "node:fs";
@@ -32,18 +32,18 @@ import { Replications } from "./replications.ts";
 
 export const DEFAULT_APP_NAME = "default";
 
-/** The auth provider of the app that the first start makes. */
+/** Auth provider of the app that the first start creates. */
 export const DEVELOPMENT_PROVIDER = "development";
 
 /** A week, in seconds. */
 const DEVELOPMENT_SESSION_LENGTH = 604_800;
 const DEVELOPMENT_TOKEN_SIZE = 32;
 
-/** What a change was about, by ids. */
+/** Ids that a change affected. */
 export interface RegistryChange {
   readonly appIds: ReadonlySet<string>;
   readonly keyIds: ReadonlySet<string>;
-  /** Whether replications or their secrets are others now. */
+  /** Whether replications or their secrets changed. */
   readonly isOfLinks: boolean;
 }
 
@@ -54,7 +54,7 @@ export class Registry {
   readonly replications: Replications;
   readonly replicationSecrets: ReplicationSecrets;
   readonly audit: AuditLog;
-  /** Of statements on connected peers. */
+  /** Audit log of statements run on connected peers. */
   readonly runs: AuditLog;
   readonly #store: RegistryStore;
 
@@ -70,7 +70,7 @@ export class Registry {
     this.runs = new AuditLog(opened.store, "runs");
   }
 
-  /** Opens the registry of a data folder; the first time, it makes the app `default`. */
+  /** Opens the registry of a data folder; the first time, creates the app `default`. */
   static async open(dataDir: string, host: RegistryHost): Promise<Registry> {
     const folder = registryFolder(dataDir);
     refuseLostRegistry(dataDir, folder);
@@ -84,7 +84,7 @@ export class Registry {
     return registry;
   }
 
-  /** Calls `listener` when something was changed and it is durable. Returns the way to stop it. */
+  /** Calls `listener` when a change is durable. Returns a function that removes it. */
   onChange(listener: (change: RegistryChange) => void): () => void {
     return this.#store.onChange((operations) => {
       const appIds = idsIn(operations, APPS);
@@ -95,7 +95,7 @@ export class Registry {
     });
   }
 
-  /** Puts a run into its audit log. Resolves when that is durable. */
+  /** Adds a run to its audit log. Resolves when the entry is durable. */
   recordRun(author: Author, deed: Deed): Promise<void> {
     return this.#store.record(author, deed);
   }
@@ -120,7 +120,8 @@ export class Registry {
         completeOld(transaction, platform);
       });
     } catch (error) {
-      // Until an operator confirms the clock all writes are refused, and reads are not: here too.
+      // With a clock that is ahead, writes are refused until an operator confirms it; reads are
+      // not.
       if (!(error instanceof PeerError && error.code === "clock.ahead")) throw error;
     }
   }
@@ -136,7 +137,7 @@ function idsIn(operations: readonly Operation[], collection: string): ReadonlySe
   return ids;
 }
 
-/** Gives documents of the first version what it did not know: session keys, and names of API keys. */
+/** Migrates documents of the first version: adds session keys, and names of API keys. */
 function completeOld(transaction: Transaction, platform: Platform): void {
   const apps = [...transaction.view.scan(APPS)];
   for (const { id, fields } of apps) {
@@ -153,7 +154,7 @@ function completeOld(transaction: Transaction, platform: Platform): void {
   }
 }
 
-/** For whoever tries the server on his own machine: a token that opens everything, from there alone. */
+/** Provider for development: a token with all permissions, accepted from this machine only. */
 function developmentProviders(platform: Platform): AuthProviders {
   const sharedToken = Buffer.from(platform.random(DEVELOPMENT_TOKEN_SIZE)).toString("base64url");
   return {

@@ -1,8 +1,8 @@
 /**
- * The replication secrets of apps: what other Big Peers must know to be linked with an app.
+ * Replication secrets: the shared secrets that other Big Peers must know to link with an app (M35).
  *
- * One document for each app that has one of its own in the collection `replication_secrets`; its id
- * is that of the app. A secret comes in and is never shown.
+ * An app with a secret of its own has a document in the collection `replication_secrets`, with the
+ * id of the app. The secret is never shown.
  */
 
 import type { View } from "@bigpeer/engine";
@@ -13,7 +13,7 @@ import { RegistryFault } from "./registry-fault.ts";
 import { REPLICATION_SECRETS } from "./registry-index.ts";
 import { noChange, type RegistryStore } from "./registry-store.ts";
 
-/** As long as an admin token, and of what can stand in a variable of the environment. */
+/** As long as an admin token, of characters that are safe in an environment variable. */
 const SECRET = /^[!-~]{16,1024}$/;
 
 export class ReplicationSecrets {
@@ -23,7 +23,7 @@ export class ReplicationSecrets {
     this.#store = store;
   }
 
-  /** How many apps have one. */
+  /** Number of apps with a secret of their own. */
   get count(): number {
     return this.#store.read((view) => view.count(REPLICATION_SECRETS));
   }
@@ -33,7 +33,7 @@ export class ReplicationSecrets {
     return this.#store.read((view) => secretOf(view, appId));
   }
 
-  /** Throws InvalidRequest, without the secret, when it is too short or cannot be typed. */
+  /** Throws InvalidRequest, without the secret, when it is too short or has other characters. */
   set(appId: string, secret: string, author: Author): Promise<void> {
     if (!SECRET.test(secret)) {
       const expected = "16 to 1024 ASCII characters without spaces";

@@ -1,9 +1,9 @@
 /**
- * Replications of apps to other Big Peers: which addresses are asked, and for what.
+ * Replications: creates, changes and deletes the replications of apps: to which Big Peers the
+ * server connects, and which documents it requests.
  *
- * One document for each in the collection `replications`. Its id is the name, which is unique in the
- * Big Peer. Each change is one transaction of the registry's store, its entry in the audit log
- * included.
+ * Each one is a document in the collection `replications`. Its id is its name, which is unique in
+ * the Big Peer. Each change is one transaction of the registry's store, with its audit entry.
  */
 
 import { checkFilter, type View } from "@bigpeer/engine";
@@ -28,16 +28,16 @@ import { checked, checkRoom, checkSize, RegistryFault, shown } from "./registry-
 import { countBy, documentsBy, REPLICATIONS, REPLICATIONS_BY_APP } from "./registry-index.ts";
 import { noChange, type RegistryStore } from "./registry-store.ts";
 
-/** Collections that the server makes up; nobody else has them. */
+/** Virtual collections of the server, which no other Big Peer has. */
 const SYSTEM = /^system:/;
 
 export interface Replication {
   readonly name: string;
   readonly appId: string;
-  /** `host:port`, each once. Where there are none, the others must connect. */
+  /** `host:port`, without duplicates. If empty, the other Big Peers must connect. */
   readonly connections: readonly string[];
   readonly queriesByCollection: QueriesByCollection;
-  /** Contents of attachments come with their documents; absent: when somebody asks for them. */
+  /** `eager`: contents of attachments arrive with their documents; absent: on demand (M36). */
   readonly attachments?: "eager";
 }
 
@@ -45,7 +45,7 @@ export interface QueriesByCollection {
   readonly [collection: string]: readonly string[];
 }
 
-/** What is left out stays as it is, null clears it. */
+/** An absent field stays as it is; null clears it (M25). */
 export interface ReplicationChange {
   readonly connections?: readonly string[] | null;
   readonly queriesByCollection?: QueriesByCollection | null;
@@ -59,19 +59,19 @@ export class Replications {
     this.#store = store;
   }
 
-  /** Those of an app in the order of their names. */
+  /** Replications of an app in the order of their names. */
   list(appId: string): readonly Replication[] {
     const documents = this.#store.read((view) => documentsBy(view, REPLICATIONS_BY_APP, appId));
     return documents.map(({ id, fields }) => replicationOf(id, fields));
   }
 
-  /** Those of all apps, in the order of their names. */
+  /** Replications of all apps in the order of their names. */
   all(): readonly Replication[] {
     const documents = this.#store.read((view) => [...view.scan(REPLICATIONS)]);
     return documents.map(({ id, fields }) => replicationOf(id, fields));
   }
 
-  /** Throws BigPeerReplicationNotFound, or AppNameMismatch when it is one of another app. */
+  /** Throws BigPeerReplicationNotFound, or AppNameMismatch when it belongs to another app (M26). */
   get(appId: string, name: string): Replication {
     return this.#store.read((view) => replicationNamed(view, appId, name));
   }
@@ -129,12 +129,12 @@ export class Replications {
   }
 }
 
-/** How the audit log calls a replication. */
+/** Name of a replication in the audit log. */
 function targetOf(view: View, { appId, name }: Replication): string {
   return `${targetOfApp(nameOfApp(view, appId) ?? appId)}/bigPeerReplication/${name}`;
 }
 
-/** Replaces all of the document. */
+/** Replaces the whole document. */
 function putOperation(replication: Replication): Operation {
   const fields = fieldsOf(replication);
   return { kind: "insert", collection: REPLICATIONS, id: replication.name, fields, clean: true };
@@ -182,7 +182,7 @@ function changed(before: Replication, change: ReplicationChange): Replication {
   };
 }
 
-/** Each once, as it came first: names of hosts are the same in capitals. */
+/** Removes duplicates, keeping the first; host names are case-insensitive. */
 function checkedAddresses(given: readonly string[]): readonly string[] {
   const addresses = new Map<string, string>();
   for (const [i, address] of given.entries()) {
@@ -209,7 +209,7 @@ function checkedQueries(given: QueriesByCollection): QueriesByCollection {
   return given;
 }
 
-/** A field of an object, as the place of an error has it: what is no word is quoted. */
+/** Path of a field in an error; quotes a name that is not a word. */
 function placeOf(name: string): string {
   return /^\w+$/.test(name) ? `.${name}` : `[${shown(name)}]`;
 }
