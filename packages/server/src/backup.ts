@@ -1,18 +1,18 @@
 /**
- * Backup and restore: copies of a data folder that are whole or absent.
+ * Backup and restore: copy a data folder as a whole, or leave no copy.
  *
- * Both copy each store from one state of it, which LMDB gives also beside a running server, into a
- * folder next to the target, and rename that at the end. A backup is a data folder like any other.
- * A restored one begins new lives: it must not go on under the names of the one that it was copied
- * from, which may still be running.
+ * Both copy each store from one snapshot, which LMDB provides also while a server runs, into a
+ * folder next to the target, and rename that at the end. A backup is an ordinary data folder. The
+ * stores of a restored one start new incarnations (K26), because the original may still be running
+ * under the old identities.
  *
- * The registry is copied first, and then the stores of the apps that the copy knows: so a copy has
- * the store of every app in it. Stores are not of one instant; no transaction spans two. The server
- * may remove the data of a deleted app in between; then the registry is copied once more, which knows
- * it no longer.
+ * The registry is copied first, then the stores of the apps in that copy, so a copy has the store
+ * of every app in it. The stores are not of one instant, but no transaction spans two. If the
+ * server removes the data of a deleted app meanwhile, the registry is copied again, without that
+ * app.
  *
- * After each store come the contents of the attachments that the copy of it names. The server may
- * delete one of them in between; then the store is copied once more, which knows it no longer.
+ * The contents of attachments that a copied store refers to are copied after it. If the server
+ * deletes one meanwhile, the store is copied again, without it.
  */
 
 import { randomBytes } from "node:crypto";
@@ -41,7 +41,7 @@ import {
 } from "./data-folder.ts";
 import { type AppName, readAppNames } from "./registry/app.ts";
 
-/** How often a store is copied while contents that it names are being deleted. */
+/** How often a store is copied while contents that it refers to are being deleted. */
 const ATTEMPTS_MAX = 100;
 
 export interface CopyReport {
@@ -49,19 +49,21 @@ export interface CopyReport {
   readonly sizeBytes: number;
 }
 
-/** Copies the data folder `from`, on which a server may run, to `to`, which is absent or empty. */
+/**
+ * Copies the data folder `from`, which a server may be using, to `to`, which is absent or empty.
+ */
 export async function backup(from: string, to: string): Promise<CopyReport> {
   checkDataFolder(from);
   return buildFolder(to, (folder) => copyStores(from, folder));
 }
 
-/** As backup, and the stores of the copy begin new lives. */
+/** As `backup`; the stores of the copy start new incarnations. */
 export async function restore(from: string, to: string, platform: Platform): Promise<CopyReport> {
   checkDataFolder(from);
   return buildFolder(to, async (folder) => {
     const report = await copyStores(from, folder);
     for (const copy of storeFolders(folder, report.apps)) {
-      // A data file without the record of its life is a copy for whoever opens it.
+      // Opening a data file without a record of its incarnation starts a new one.
       const opened = await openStore(copy, { platform, log: () => {}, options: {} });
       await opened.close();
     }
@@ -90,7 +92,7 @@ async function copyStores(from: string, to: string): Promise<CopyReport> {
   return { apps, sizeBytes };
 }
 
-/** Copies it again where there is a copy already. */
+/** Replaces an earlier copy. */
 async function copyRegistry(from: string, to: string): Promise<readonly AppName[]> {
   const copy = registryFolder(to);
   rmSync(copy, { recursive: true, force: true });
@@ -98,7 +100,7 @@ async function copyRegistry(from: string, to: string): Promise<readonly AppName[
   return readStore(copy, readAppNames);
 }
 
-/** As copyApp; undefined when the app is not one of the server's any more. */
+/** As `copyApp`; undefined when the app was deleted meanwhile. */
 async function copyKnownApp(from: string, to: string, appId: string): Promise<number | undefined> {
   try {
     return await copyApp(from, to, appId);
@@ -151,7 +153,7 @@ function storeFolders(dataDir: string, apps: readonly AppName[]): string[] {
   return [registryFolder(dataDir), ...apps.map(({ id }) => appStoreFolder(dataDir, id))];
 }
 
-/** Lets `build` fill a folder beside `target`, and gives it that name when it is synced. */
+/** Lets `build` fill a folder beside `target`, and renames it to `target` when it is synced. */
 async function buildFolder<T>(target: string, build: (folder: string) => Promise<T>): Promise<T> {
   const path = resolve(target);
   refuseUsed(path);

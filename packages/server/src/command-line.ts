@@ -1,5 +1,5 @@
 /**
- * Parser of the command line, and the help text that `--help` prints.
+ * Command-line parser: parses the command and its flags, and creates the text of `--help`.
  *
  * `bigpeer [command] [--flag value | --flag=value]…`; the default command is `serve`. This module
  * decides which flags a command has; config.ts checks their values.
@@ -163,14 +163,14 @@ function describeUnknown(command: Command, name: string, known: readonly string[
   return name.startsWith("-") ? `${name}: ${expected}` : `${expected}, found "${name}"`;
 }
 
-/** What other servers call a flag in one letter. */
+/** One-letter flags of other servers. */
 const SHORT_FLAGS: ReadonlyMap<string, string> = new Map([
   ["-c", "--config"],
   ["-d", "--data-dir"],
   ["-p", "--port"],
 ]);
 
-/** Flags that are named when several begin alike. */
+/** Maximum number of suggested flags. */
 const ALIKE_MAX = 3;
 
 /** `; did you mean …?` for a short form or the first words of flags, else nothing. */

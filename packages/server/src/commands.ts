@@ -1,9 +1,9 @@
 /**
- * Commands: from the words of the command line to an exit code.
+ * Commands: runs the command line and returns its exit code.
  *
- *   0  done: the server was stopped, the copy made, nothing found by verify
- *   1  it could not be done, or verify found problems
- *   2  the command line, the environment or the file of settings is wrong
+ *   0  done: the server was stopped, the copy created, or verify found nothing
+ *   1  failed, or verify found problems
+ *   2  the command line, the environment or the settings file is invalid
  */
 
 import { resolve } from "node:path";
@@ -26,15 +26,15 @@ import { type SignalSource, waitForStop } from "./signals.ts";
 import { verifyDataFolder } from "./verify-command.ts";
 import { VERSION } from "./version.ts";
 
-/** Apps that are named when a server has started. */
+/** Maximum number of apps in the banner. */
 const APPS_SHOWN_MAX = 10;
 
-/** The world of a command. */
+/** Environment of a command. */
 export interface CommandHost {
   readonly env: Environment;
   readonly print: (text: string) => void;
   readonly printError: (text: string) => void;
-  /** Whether a person sees what printError prints, and what print does. */
+  /** Whether the output of `printError`, and of `print`, goes to a terminal. */
   readonly isTerminal: boolean;
   readonly isOutputTerminal: boolean;
   readonly signals: SignalSource;
@@ -63,7 +63,7 @@ export async function runCommand(words: readonly string[], host: CommandHost): P
     return await runChecked(line, { config, warnings }, host);
   } catch (error) {
     if (!(error instanceof PeerError)) throw error;
-    // Not all of usage: what is wrong would be out of sight above it.
+    // Without the usage text, which would push the error out of sight.
     printError(`bigpeer: ${error.message}\nbigpeer --help shows all commands and settings\n`);
     return 2;
   }
@@ -95,13 +95,13 @@ function lineFormat(format: LogFormat, isTerminal: boolean): LogOptions["format"
   return isTerminal ? "text" : "json";
 }
 
-/** What each command does, with its configuration checked. */
+/** Runners of the commands, with a checked configuration. */
 const RUNNERS: { readonly [name in CommandName]: (call: Call) => Promise<number> } = {
   serve: async ({ config, log, host }) => {
-    // From here on, so that a signal during the start is not lost.
+    // From here on, so that a signal during startup is not lost.
     const stop = waitForStop(host.signals);
     const server = await startServer(config, { log });
-    // Without a certificate the signal ends the process, as a terminal that closes expects.
+    // Without a certificate, SIGHUP ends the process, as expected when a terminal closes.
     const hasTls = config.tls !== undefined || config.replicationTls !== undefined;
     if (hasTls) host.signals.on("SIGHUP", () => server.reloadTls());
     host.print(banner(server, config.dataDir, host.isOutputTerminal));
@@ -151,7 +151,7 @@ function quickstartLine(quickstart: Quickstart | undefined): string[] {
   return quickstart === undefined ? [] : [`  key    in ${quickstart.path}\n`];
 }
 
-/** Shown once: later the key is in its file alone. */
+/** Shown once; afterwards only the file has the key. */
 function firstSteps(quickstart: Quickstart | undefined, isTerminal: boolean): string[] {
   if (quickstart?.shown === undefined) return [];
   const { shown, path } = quickstart;

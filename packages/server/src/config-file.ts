@@ -1,12 +1,12 @@
 /**
- * The file of settings: a JSON object whose keys are names of settings.
+ * Settings file: parses a JSON object whose keys are names of settings.
  *
  *   { "data-dir": "data", "port": 9000, "cors-origins": ["https://app.example.com"] }
  *
- * Here it is decided which keys there are and what kind of value each has; the values themselves
- * are checked with those of flags and variables (config.ts). None of them is repeated in an error
- * about the file: it may hold a secret, under a wrong key as well. A relative path is one of the file's folder, so that the file
- * means the same wherever the server is started.
+ * This module checks the keys and the JSON type of each value; config.ts checks the values,
+ * together with those of flags and variables. Errors about the file repeat no value, because it may
+ * be a secret, even under a wrong key. A relative path is relative to the folder of the file, so
+ * the file means the same wherever the server is started.
  */
 
 import { readFileSync, statSync } from "node:fs";
@@ -23,11 +23,11 @@ import {
 import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
 
 export interface ConfigFile {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** As a flag would give them. */
+  /** Values in the form of flags. */
   readonly texts: ReadonlyMap<SettingName, string>;
-  /** A sentence for the log; undefined when all is well. */
+  /** Warning for the log; undefined when there is none. */
   readonly warning: string | undefined;
 }
 
@@ -65,7 +65,7 @@ function parseContent(path: string, text: string): Value {
   }
 }
 
-/** A key that the object in `text`, which is JSON, has more than once. Of two, a reader sees one. */
+/** A key that the JSON object in `text` has more than once; a parser would use only one of them. */
 function repeatedKey(text: string): string | undefined {
   const keys = new Set<string>();
   let depth = 0;
@@ -83,7 +83,7 @@ function repeatedKey(text: string): string | undefined {
 }
 
 function findSetting(path: string, key: string): Setting {
-  // A file that names another would be a second place to look for everything.
+  // A file that names another file would be a second place to look.
   const settings = SETTINGS.filter(({ name }) => name !== "config");
   const found = settings.find(({ name }) => name === key);
   if (found !== undefined) return found;
@@ -109,7 +109,7 @@ const EXPECTED: { readonly [type in Setting["type"]]: string } = {
   list: "a text or a list of texts",
 };
 
-/** Undefined when a value is of the wrong type. */
+/** Undefined when a value has the wrong type. */
 function convert({ type }: Setting, value: Value, folder: string): string | undefined {
   switch (type) {
     case "text":
@@ -146,13 +146,13 @@ function describe(value: Value): string {
   return isArray(value) ? "a list" : "an object";
 }
 
-/** What the warning calls the secret of a file; undefined when it has none. */
+/** Name of the secret in a file, for the warning; undefined without one. */
 function secretIn(texts: ConfigFile["texts"]): string | undefined {
   if (texts.has("admin-token")) return "the admin token";
   return texts.has("replication-secret") ? "the replication secret" : undefined;
 }
 
-/** Whether others than the owner can do anything with a file that has a secret in it. */
+/** Warning when a file with a secret is accessible to others than its owner. */
 function findReaders(path: string, texts: ConfigFile["texts"]): string | undefined {
   const secret = secretIn(texts);
   if (secret === undefined) return undefined;

@@ -1,9 +1,10 @@
 /**
- * Deleted apps: their data is kept for a grace, for whoever deleted the wrong one, and then removed.
+ * Deleted apps: removes the data of deleted apps after a grace period, in which they can be
+ * restored.
  *
- * That it begins is written first, with the time by which it is due: from then on the app cannot be
- * brought back. The folder goes next, and then the note in the registry, so what a crash leaves is
- * done again. A folder of which the registry has no such note is never touched, whatever is in it.
+ * The start of the removal is recorded first, with its time; from then on the app cannot be
+ * restored. Then the folder is removed, then the record in the registry, so a crash only repeats
+ * the work. A folder without such a record is never touched.
  */
 
 import { rm } from "node:fs/promises";
@@ -21,18 +22,18 @@ export interface DeletedAppsHost {
   readonly dataDir: string;
   readonly registry: Pick<Registry, "apps" | "storeFolder">;
   readonly apps: Pick<OpenApps, "closeApp">;
-  /** How long the data of a deleted app is kept. */
+  /** Grace period of the data of a deleted app. */
   readonly appGraceMs: number;
   /** The wall clock. */
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** Removes the data of deleted apps when its time has come. To be stopped before the registry is closed. */
+/** Removes the data of deleted apps when it is due. Stop it before the registry is closed. */
 export class DeletedApps {
   readonly #host: DeletedAppsHost;
   readonly #stopWatching: () => void;
-  /** Those that could not be removed: they wait for the next call of `removeDue`. */
+  /** Apps whose removal failed; they wait for the next call of `removeDue`. */
   readonly #failed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -40,17 +41,17 @@ export class DeletedApps {
 
   constructor(host: DeletedAppsHost) {
     this.#host = host;
-    // An app may have been deleted. While there is a timer, that of another one is earlier.
+    // An app may have been deleted. If a timer is set, another app is due earlier.
     this.#stopWatching = host.registry.storeFolder.store.onCommit(() => this.#plan());
   }
 
-  /** Removes what is due now, and what could not be removed before. What fails is logged. */
+  /** Removes what is due and what failed before. Errors are logged. */
   async removeDue(): Promise<void> {
     this.#failed.clear();
     await this.#begin();
   }
 
-  /** Begins nothing more; resolves when what is under way is over. */
+  /** Starts nothing more; resolves when the work in progress is done. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#stopWatching();
@@ -70,13 +71,13 @@ export class DeletedApps {
     for (const app of this.#read()) {
       if (this.#isStopped) return;
       if (this.#failed.has(app.id) || this.#dueMs(app) > this.#host.now()) continue;
-      // Until it is gone, so that nothing is tried again and again.
+      // Until it is removed, so that it is not tried in a loop.
       this.#failed.add(app.id);
       if (await this.#remove(app.id)) this.#failed.delete(app.id);
     }
   }
 
-  /** Sets a timer for the next one, unless there is one. */
+  /** Sets a timer for the next app that is due, unless one is set. */
   #plan(): void {
     if (this.#isStopped || this.#timer !== undefined || this.#running !== undefined) return;
     let dueMs = Number.POSITIVE_INFINITY;
@@ -84,7 +85,7 @@ export class DeletedApps {
       if (!this.#failed.has(app.id)) dueMs = Math.min(dueMs, this.#dueMs(app));
     }
     if (dueMs === Number.POSITIVE_INFINITY) return;
-    // The wall clock may be set meanwhile, and timers do not notice.
+    // The wall clock may be set meanwhile, which timers do not notice.
     const waitMs = Math.min(Math.max(0, dueMs - this.#host.now()), HOUR_MS);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
@@ -128,11 +129,11 @@ export class DeletedApps {
 }
 
 async function removeData(id: string, { dataDir, apps }: DeletedAppsHost): Promise<void> {
-  // It was closed when it was deleted, unless the server ended in between.
+  // It was closed when it was deleted, unless the server stopped in between.
   await apps.closeApp(id);
   if (!appIdsInFolder(dataDir).includes(id)) return;
   const folder = appFolder(dataDir, id);
   await rm(folder, { recursive: true });
-  // Else a power loss could bring back what nobody knows any more.
+  // Otherwise a power failure could bring back a folder without a record.
   syncFolder(dirname(folder));
 }

@@ -1,5 +1,5 @@
 /**
- * An app that is open: its store, its attachments, and what runs statements on it.
+ * Open app: the store, the attachments and the statement runner of one app while it is open.
  */
 
 import {
@@ -27,15 +27,15 @@ export interface AppHost extends StoreHost {
   readonly attachmentSizeMax: number;
   readonly statementTimeoutMs: number;
   readonly memory: MemoryPool;
-  /** In which statements of all apps take their slices. */
+  /** Time slicer that statements of all apps share. */
   readonly turns: Turns;
-  /** Who is connected; left out where nobody can be. */
+  /** Connected devices; absent without sync. */
   readonly devices?: DeviceSource;
-  /** What the app is linked with; left out where nothing can be. */
+  /** Links of the app; absent without replication. */
   readonly links?: LinkRows;
 }
 
-/** Where it is found what the registry says of an app at this moment. */
+/** Looks up the current registry entry of an app. */
 export interface KnownApps {
   get(id: string): App | undefined;
 }
@@ -71,7 +71,7 @@ export class OpenApp implements OperatedApp {
     this.attachments = new AttachmentFolder({ folder, store, sizeMax: host.attachmentSizeMax });
   }
 
-  /** Opens the store of an app, which must be there. Whoever opens it closes it. */
+  /** Opens the store of an app, which must exist. The caller closes it. */
   static async open(app: App, host: AppHost, known: KnownApps): Promise<OpenApp> {
     const storeFolder = await openStore(appStoreFolder(host.dataDir, app.id), host);
     try {
@@ -94,12 +94,12 @@ export class OpenApp implements OperatedApp {
     return this.#current.name;
   }
 
-  /** As the registry has them now, so that a change holds from the next request on. */
+  /** As the registry has them now, so that a change applies from the next request on. */
   get settings(): AppSettings {
     return this.#current.settings;
   }
 
-  /** Ends uploads, finishes writes that were accepted, then closes the files. */
+  /** Ends uploads, finishes accepted writes, then closes the files. */
   async close(): Promise<void> {
     try {
       await this.attachments.close();
@@ -108,7 +108,7 @@ export class OpenApp implements OperatedApp {
     }
   }
 
-  /** One that was deleted ends as what it was. */
+  /** A deleted app keeps the entry that it was opened with. */
   get #current(): App {
     return this.#known.get(this.id) ?? this.#opened;
   }

@@ -1,12 +1,11 @@
 /**
- * The open apps of a server: one store for each app, opened when it is first used and closed when
- * it has had no use for a while.
+ * Open apps: opens the store of an app at its first use and closes it after it was idle for a
+ * while.
  *
  *   absent ──use──> opening ──> open ──no use for idleMs──> closing ──> absent
  *
- * Whoever works on an app holds it, and while somebody does it is not closed. A use of one that is
- * being closed waits and opens it again. Where a store cannot be opened, the callers of its app are
- * told so; those of the others do not notice.
+ * Uses are counted, and an app in use is not closed. A use of an app that is closing waits and
+ * opens it again. If a store cannot be opened, only requests to its app fail.
  */
 
 import { assert, PeerError } from "@bigpeer/protocol";
@@ -14,32 +13,32 @@ import { CLOSE_MS_MAX, OPEN_APPS_MAX } from "../limits.ts";
 import { describeError } from "../log.ts";
 import { type AppHost, type KnownApps, OpenApp } from "./open-app.ts";
 
-/** A use of an app, to be released exactly once. */
+/** Use of an app, which must be released exactly once. */
 export interface AppUse {
   readonly app: OpenApp;
   release(): void;
 }
 
 export interface OpenAppsOptions {
-  /** What the registry knows. */
+  /** Registry entries of the apps. */
   readonly known: KnownApps;
   readonly host: AppHost;
-  /** How long an app stays open that nobody uses. */
+  /** How long an unused app stays open. */
   readonly idleMs: number;
-  /** Told of each app that was opened; what it returns is called before that one is closed. */
+  /** Called for each opened app; the function it returns is called before the app is closed. */
   readonly onOpened?: (app: OpenApp) => () => void;
   readonly openMax?: number;
-  /** How long uses may take to end when their app was deleted. */
+  /** How long uses may take to end when their app is deleted. */
   readonly closeMsMax?: number;
 }
 
-/** Work in the background. It looks at `isOver` between its pieces. */
+/** Background work. It checks `isOver` between its steps. */
 export type Visit = (app: OpenApp, isOver: () => boolean) => Promise<void>;
 
-/** How often, at the least, it is looked for apps that nobody uses. */
+/** Longest interval between two checks for idle apps. */
 const ROUND_MS_MAX = 60_000;
 
-/** How long callers are told of a failure before the store is tried again. */
+/** How long callers get the same error before the store is opened again. */
 const RETRY_MS = 5_000;
 
 interface Failure {
@@ -49,14 +48,14 @@ interface Failure {
 
 export class OpenApps {
   readonly #options: OpenAppsOptions;
-  /** Looks at an app that nobody uses until it is closed. */
+  /** Number of checks after which an idle app is closed. */
   readonly #idleRounds: number;
   readonly #timer: NodeJS.Timeout;
   readonly #open = new Map<string, HeldApp>();
   readonly #openings = new Map<string, Promise<void>>();
   readonly #closings = new Map<string, Promise<void>>();
   readonly #failures = new Map<string, Failure>();
-  /** Apps that have their files open, or are about to. */
+  /** Apps whose files are open, or are about to be. */
   #places = 0;
   #isClosed = false;
 
@@ -68,7 +67,7 @@ export class OpenApps {
     this.#timer.unref();
   }
 
-  /** Those that are open, in the order of their opening. */
+  /** Open apps in the order of their opening. */
   get open(): readonly OpenApp[] {
     return Array.from(this.#open.values(), ({ app }) => app);
   }
@@ -78,35 +77,35 @@ export class OpenApps {
     return this.#failures.has(id);
   }
 
-  /** A use of an app that is open. Undefined when it must be opened. On the way of every request. */
+  /** Use of an app that is already open; undefined otherwise. On the path of every request. */
   tryUse(id: string): AppUse | undefined {
     return this.#open.get(id)?.hold().want();
   }
 
   /**
-   * A use of an app, which is opened for it if need be. Rejects with the reason when it cannot be
-   * opened; with `store.busy` when too many others are in use; with `store.closed` when the registry
-   * does not know it, or the server closes.
+   * Use of an app, which is opened if necessary. Rejects with the reason when it cannot be opened,
+   * with `store.busy` when too many other apps are in use, and with `store.closed` when the
+   * registry does not know the app or the server is closing.
    */
   async use(id: string): Promise<AppUse> {
     return (await this.#hold(id)).want();
   }
 
   /**
-   * Works on an app in the background. That is no use: one that was opened for it is closed again
-   * unless somebody came meanwhile, and one that is idle stays so. Rejects as `use` does.
+   * Runs background work on an app. It does not count as a use: an app opened for it is closed
+   * again unless it was used meanwhile, and an idle app stays idle. Rejects as `use` does.
    */
   async visit(id: string, work: Visit): Promise<void> {
     await this.#visit(await this.#hold(id), work);
   }
 
-  /** As visit, if the app is open. */
+  /** As `visit`, if the app is open. */
   async visitOpen(id: string, work: Visit): Promise<void> {
     const held = this.#open.get(id)?.hold();
     if (held !== undefined) await this.#visit(held, work);
   }
 
-  /** Of several visitors the last closes it, unless somebody has come to use it. */
+  /** The last of several visitors closes the app, unless it was used meanwhile. */
   async #visit(held: HeldApp, work: Visit): Promise<void> {
     await held.visit(work);
     const isLeft = held.isFree && !held.isWanted && this.#open.get(held.app.id) === held;
@@ -114,8 +113,8 @@ export class OpenApps {
   }
 
   /**
-   * Closes an app that was deleted from the registry. Nobody gets it from now on; those who have it
-   * get a little time to end, and their statements are stopped. What goes wrong is logged.
+   * Closes an app that was deleted from the registry. New uses fail. Uses in progress get a little
+   * time to end, and their statements are cancelled. Errors are logged.
    */
   async closeApp(id: string): Promise<void> {
     const opening = this.#openings.get(id);
@@ -126,7 +125,7 @@ export class OpenApps {
     this.#failures.delete(id);
   }
 
-  /** Closes all apps, whoever uses them. May be called again. */
+  /** Closes all apps, even those in use. Repeated calls are harmless. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -138,7 +137,7 @@ export class OpenApps {
   async #hold(id: string): Promise<HeldApp> {
     for (;;) {
       const held = this.#open.get(id);
-      // Before anybody else gets a turn, who might close it.
+      // Synchronously, before other code could close it.
       if (held !== undefined) return held.hold();
       const closing = this.#closings.get(id);
       if (closing === undefined) this.#checkWanted(id);
@@ -157,7 +156,7 @@ export class OpenApps {
     this.#failures.delete(id);
   }
 
-  /** All who come while it is being opened wait for the same opening. */
+  /** Concurrent callers share one opening. */
   #whenOpened(id: string): Promise<void> {
     const known = this.#openings.get(id);
     if (known !== undefined) return known;
@@ -176,7 +175,9 @@ export class OpenApps {
     }
   }
 
-  /** Each app has files and address space: where they are used up, the quietest one goes. */
+  /**
+   * Each app takes files and address space: at the limit, the app that is idle longest is closed.
+   */
   async #takePlace(): Promise<void> {
     const max = this.#options.openMax ?? OPEN_APPS_MAX;
     while (this.#places >= max) {
@@ -199,14 +200,14 @@ export class OpenApps {
   async #openStore(id: string): Promise<HeldApp> {
     const { known, host } = this.#options;
     const app = known.get(id);
-    // It may have been deleted while a place was made for it.
+    // It may have been deleted while another app was closed to make space.
     if (app === undefined) throw closedError(`expected the app ${id}, found it deleted`);
     try {
       const opened = await OpenApp.open(app, host, known);
       try {
         return this.#prepare(opened);
       } catch (error) {
-        // Its place is given back, so its files must be as well.
+        // Its slot is freed, so its files must be closed as well.
         await opened.close();
         throw error;
       }
@@ -229,7 +230,7 @@ export class OpenApps {
     }
   }
 
-  /** Nobody finds it any more when this returns. What fails is logged. */
+  /** New uses no longer find it when this returns. Errors are logged. */
   #close(held: HeldApp, waitMs?: number): Promise<void> {
     const { id } = held.app;
     this.#open.delete(id);
@@ -262,18 +263,18 @@ export class OpenApps {
   }
 }
 
-/** An app and those who hold it. It is itself their use: so a use costs a counter, and no more. */
+/** App with a count of its uses. It is itself the use, so a use costs only a counter. */
 class HeldApp implements AppUse {
   readonly app: OpenApp;
   readonly #onClosing: () => void;
   #holderCount = 0;
-  /** Until whoever opened it has it. */
+  /** Until the caller that opened it holds it. */
   #isFresh = true;
   #isEnding = false;
   #onFree: (() => void) | undefined;
-  /** Looks at it since its last use. */
+  /** Checks since its last use. */
   quietRounds = 0;
-  /** Whether somebody has used it, not only visited. */
+  /** Whether it was used, and not only visited. */
   isWanted = false;
 
   constructor(app: OpenApp, onClosing: () => void) {
@@ -303,7 +304,7 @@ class HeldApp implements AppUse {
     if (this.#holderCount === 0) this.#onFree?.();
   }
 
-  /** Whoever calls it has held it. */
+  /** The caller must hold it. */
   async visit(work: Visit): Promise<void> {
     try {
       await work(this.app, () => this.#isEnding);
@@ -312,7 +313,7 @@ class HeldApp implements AppUse {
     }
   }
 
-  /** Before the closing: stops statements, and waits until nobody holds it, for so long. */
+  /** Before closing: cancels statements, and waits up to `waitMs` until no use is left. */
   async end(waitMs: number | undefined): Promise<void> {
     this.#isEnding = true;
     this.#onClosing();

@@ -1,9 +1,8 @@
 /**
- * Attachment collector: deletes contents that no document has referred to for long enough, and
- * files that no record knows. When it is an app's turn: maintenance.ts.
+ * Attachment collector: garbage collection of attachments. It deletes contents that no document has
+ * referred to for the grace period, and files without a record. maintenance.ts schedules it (H40).
  *
- * It works in the background and in bounded batches. What fails is logged and tried again with the
- * next turn.
+ * It runs in the background in bounded batches. Errors are logged, and the next run tries again.
  */
 
 import type { Store } from "@bigpeer/engine";
@@ -11,7 +10,7 @@ import { msOfTime, PeerError, timeOfMs } from "@bigpeer/protocol";
 import { describeError, type Log } from "../log.ts";
 import type { AttachmentFolder } from "./attachment-folder.ts";
 
-/** Contents that are deleted in one transaction. */
+/** Contents deleted in one transaction. */
 const BATCH = 256;
 
 export interface CollectedApp {
@@ -21,14 +20,14 @@ export interface CollectedApp {
 }
 
 export interface CollectorOptions {
-  /** How long content is kept while no document refers to it. */
+  /** How long unreferenced content is kept. */
   readonly attachmentGraceMs: number;
   /** The wall clock. */
   readonly now: () => number;
   readonly log: Log;
 }
 
-/** Ends soon after `isStopped`, or when the store is closed after that. */
+/** Stops soon after `isStopped` returns true, or when the store is then closed. */
 export async function collectAttachments(
   app: CollectedApp,
   options: CollectorOptions,
@@ -54,9 +53,9 @@ async function removeOrphans(
   { attachmentGraceMs, now }: CollectorOptions,
   isStopped: () => boolean,
 ): Promise<number> {
-  // Never ahead of the last write: a wall clock that leapt must not delete early.
+  // Never ahead of the last write: a wall clock that jumped must not delete early.
   const nowMs = Math.min(now(), msOfTime(store.read((view) => view.head.time)));
-  // The last tick of its millisecond.
+  // The last time value of its millisecond.
   const upToTime = timeOfMs(nowMs - attachmentGraceMs + 1) - 1;
   let count = 0;
   while (!isStopped()) {
@@ -76,7 +75,7 @@ async function removeStrays(
   for await (const id of attachments.removeStrays(now() - attachmentGraceMs)) {
     if (id !== undefined) count++;
     if (isStopped()) break;
-    // Folders are read at once: others get their turn between two of them.
+    // Folders are read synchronously: other work runs between them.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return count;

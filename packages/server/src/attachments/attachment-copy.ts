@@ -1,6 +1,6 @@
 /**
- * The copy of attachments: the contents that a copied store names, from one attachment folder to
- * another, synced.
+ * Attachment copy: copies and syncs the contents that a copied store refers to, from one attachment
+ * folder to another, for backup and restore.
  */
 
 import { constants } from "node:fs";
@@ -10,14 +10,14 @@ import { makeFolder, readStore } from "@bigpeer/node";
 import { attachmentPath, CONTENT_MODE, syncPath } from "./attachment-files.ts";
 import type { Attachment } from "./attachment-folder.ts";
 
-/** Records that are read at once. */
+/** Records read at once. */
 const PAGE = 10_000;
 
-/** Files that are copied at once: most of the time is spent in waiting for the disk. */
+/** Files copied concurrently: most of the time is spent waiting for the disk. */
 const TOGETHER = 16;
 
 export interface CopiedFolders {
-  /** The store whose records say what is copied. */
+  /** Store whose records say what to copy. */
   readonly store: string;
   readonly from: string;
   readonly to: string;
@@ -25,11 +25,11 @@ export interface CopiedFolders {
 
 export interface CopiedAttachments {
   readonly sizeBytes: number;
-  /** Contents that have no file. */
+  /** Ids of contents without a file. */
   readonly missing: readonly string[];
 }
 
-/** What is in `to` already stays: a content never changes. */
+/** Contents that exist in `to` are kept: a content never changes. */
 export async function copyAttachments(folders: CopiedFolders): Promise<CopiedAttachments> {
   const missing: string[] = [];
   const touched = new Set<string>();
@@ -48,7 +48,7 @@ export async function copyAttachments(folders: CopiedFolders): Promise<CopiedAtt
   return { sizeBytes, missing };
 }
 
-/** The records of the store in a folder, of which no two pages need be of one state. */
+/** Reads the attachment records of a store in pages. Two pages may be of different states. */
 export async function* attachmentPages(storeFolder: string): AsyncGenerator<Attachment[]> {
   let after: string | undefined;
   for (;;) {
@@ -66,7 +66,7 @@ export async function* attachmentPages(storeFolder: string): AsyncGenerator<Atta
   }
 }
 
-/** False when there is no such file. */
+/** Returns false when the file does not exist. */
 async function copyContent(
   { from, to }: CopiedFolders,
   id: string,
@@ -81,10 +81,10 @@ async function copyContent(
   touched.add(folder);
   try {
     await copyFile(source, target, constants.COPYFILE_FICLONE);
-    // It has the mode of its source, which an older version may have left open.
+    // It inherits the mode of its source, which an older version may have left readable to others.
     await chmod(target, CONTENT_MODE);
   } catch (error) {
-    // Deleted since it was looked for.
+    // Deleted meanwhile.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw error;
   }
@@ -92,7 +92,7 @@ async function copyContent(
   return true;
 }
 
-/** Undefined when there is no such file. */
+/** Undefined when the file does not exist. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;

@@ -1,13 +1,14 @@
 /**
- * Attachment files: each content is a file of its own, named by its id, in a folder with the first
- * two characters of the id. The id is the SHA-256 of the content in base64url.
+ * Attachment files: the on-disk layout of attachment contents. Each content is a file named by its
+ * id, in a folder named by the first two characters of the id. The id is the SHA-256 of the content
+ * in base64url.
  */
 
 import { type Dirent, readdirSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The mode of its files: for the owner of the server alone. */
+/** Mode of its files: owner only. */
 export const CONTENT_MODE = 0o600;
 
 const ATTACHMENT_ID = /^[\w-]{43}$/;
@@ -21,17 +22,17 @@ export function attachmentPath(folder: string, id: string): string {
   return join(folder, id.slice(0, 2), id);
 }
 
-/** Where uploads are while they come; what a crash left there is worth nothing. */
+/** Folder of uploads in progress; after a crash its content is discarded. */
 export function partialFolder(folder: string): string {
   return join(folder, "partial");
 }
 
-/** Where contents from other Big Peers are while they come. */
+/** Folder of contents in transfer from other Big Peers. */
 export function incomingFolder(folder: string): string {
   return join(folder, "incoming");
 }
 
-/** The ids of the files in an attachment folder, in groups that are each read at once. */
+/** Ids of the files in an attachment folder, in groups that are each read at once. */
 export function* fileIds(folder: string): Generator<string[]> {
   for (const { name: prefix } of entriesOf(folder)) {
     if (!PREFIX.test(prefix)) continue;
@@ -42,7 +43,7 @@ export function* fileIds(folder: string): Generator<string[]> {
   }
 }
 
-/** Some file systems take upper and lower case for the same. */
+/** Some file systems ignore case. */
 function isIn(prefix: string, id: string): boolean {
   return id.slice(0, 2).toLowerCase() === prefix.toLowerCase();
 }
@@ -57,9 +58,12 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-/** Makes the content of a file, or the names in a folder, durable. Nobody waits for the disk. */
+/**
+ * Makes the content of a file, or the entries of a folder, durable, without blocking the event
+ * loop.
+ */
 export async function syncPath(path: string): Promise<void> {
-  // Windows cannot sync a folder, and does it by itself.
+  // Windows cannot sync a folder, and does so by itself.
   if (process.platform === "win32") return;
   const handle = await open(path, "r");
   try {

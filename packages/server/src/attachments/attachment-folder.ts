@@ -1,13 +1,13 @@
 /**
- * The attachments of an app: files on one side, records in the store on the other, and the order in
- * which the two change.
+ * Attachment folder: stores the attachments of an app as files, with records in the store of the
+ * app. It defines the order in which the two change:
  *
  *   upload   partial file → synced → renamed → folder synced → record durable → answer
- *   fetched  the same, from a file that may have come in several connections
+ *   fetched  the same, from a file that may have arrived over several connections
  *   delete   record gone, durable → file gone
  *
- * So a record has its file whenever the power fails; a file without a record is what the collector
- * removes later.
+ * So every record has its file, even after a power failure. A file without a record is removed by
+ * the collector.
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -36,9 +36,9 @@ export interface Attachment {
 
 export interface AttachmentFolderOptions {
   readonly folder: string;
-  /** The store that has the records. */
+  /** Store that holds the records. */
   readonly store: Store;
-  /** Bytes of one content. */
+  /** Maximum bytes of one content. */
   readonly sizeMax: number;
 }
 
@@ -52,25 +52,25 @@ export class AttachmentFolder {
   /** Aborted when the folder is closed. */
   readonly #closing = new AbortController();
 
-  /** Removes what a crash left of uploads. Nobody else has the folder open. */
+  /** Removes uploads that a crash interrupted. The folder must not be open elsewhere. */
   constructor({ folder, store, sizeMax }: AttachmentFolderOptions) {
     this.#folder = folder;
     this.#store = store;
     this.#sizeMax = sizeMax;
     this.#incoming = new IncomingContents(incomingFolder(folder), sizeMax);
-    // Each upload listens to it, and there is a bound for those.
+    // Each upload adds a listener, and uploads are bounded.
     setMaxListeners(0, this.#closing.signal);
     rmSync(partialFolder(folder), { recursive: true, force: true });
   }
 
-  /** Where the file of a content is, if there is one. */
+  /** Path of the file of a content, whether it exists or not. */
   path(id: string): string {
     return attachmentPath(this.#folder, id);
   }
 
   /**
-   * Keeps a content, brought by the credential `by`; durable when it resolves. When `content` fails
-   * or is too large, or the folder is closed before it is there, nothing of it is left.
+   * Stores a content that the credential `by` uploaded; durable when it resolves. If `content`
+   * fails or is too large, or the folder closes before it is complete, nothing of it remains.
    */
   add(content: AsyncIterable<Uint8Array>, by: string): Promise<Attachment> {
     return this.#tracked(this.#add(content, by));
@@ -80,14 +80,15 @@ export class AttachmentFolder {
     return this.#withoutRecord([id]).length === 0;
   }
 
-  /** How much has come of a content that is brought by `receive`. */
+  /** Bytes received so far of a content that `receive` takes. */
   receivedSize(id: string): number {
     return this.#incoming.sizeOf(id);
   }
 
   /**
-   * Takes the next piece of a content from another Big Peer. Durable when it is `kept`; `refused`
-   * when it is not what the id names, and then nothing of it is left. Throws PeerError `store.full`.
+   * Takes the next piece of a content from another Big Peer. `kept` means that the content is
+   * durable. `refused` means that it does not match its id, and nothing of it remains. Throws
+   * PeerError `store.full`.
    */
   receive(id: string, piece: IncomingPiece, by: string): Promise<IncomingOutcome> {
     this.#closing.signal.throwIfAborted();
@@ -96,7 +97,7 @@ export class AttachmentFolder {
     return this.#tracked(this.#incoming.take(id, piece, keep));
   }
 
-  /** A part of a content, from a byte within it on; undefined when it is not here. */
+  /** Reads a part of a content from `offset` on; undefined when the content is not stored here. */
   async read(id: string, offset: number, sizeMax: number): Promise<IncomingPiece | undefined> {
     const size = this.#store.read((view) => view.attachment(id))?.len;
     if (size === undefined || offset > size) return undefined;
@@ -114,15 +115,15 @@ export class AttachmentFolder {
   }
 
   /**
-   * Deletes up to `limit` contents that nobody has referred to since `upToTime` or before, with
-   * their records. Returns how many.
+   * Deletes up to `limit` contents that no document has referred to since `upToTime`, with their
+   * records. Returns how many.
    */
   async removeOrphans(upToTime: number, limit: number): Promise<number> {
     const found = this.#store.read((view) => view.orphans(upToTime, limit)).map(({ id }) => id);
     if (found.length === 0) return 0;
     return this.#turns.run(found, async () => {
       const { result } = await this.#store.transact((transaction) => {
-        // Others may have been uploaded again meanwhile, which makes them as good as new.
+        // A content that was uploaded again meanwhile is kept.
         const due = new Set(transaction.view.orphans(upToTime, limit).map(({ id }) => id));
         const ids = found.filter((id) => due.has(id));
         transaction.apply(ids.map((id) => ({ kind: "detach", id })));
@@ -133,7 +134,7 @@ export class AttachmentFolder {
     });
   }
 
-  /** Deletes files that have no record and are older than `beforeMs`. Yields the id of each. */
+  /** Deletes files without a record that are older than `beforeMs`. Yields the id of each. */
   async *removeStrays(beforeMs: number): AsyncGenerator<string | undefined> {
     await this.#incoming.removeOld(beforeMs);
     for (const ids of fileIds(this.#folder)) {
@@ -144,7 +145,7 @@ export class AttachmentFolder {
     }
   }
 
-  /** Ends uploads whose content is not there yet, and waits for the others. */
+  /** Aborts uploads whose content is incomplete, and waits for the others. */
   async close(): Promise<void> {
     this.#closing.abort(new PeerError("store.closed", "expected an open folder of attachments"));
     await Promise.allSettled(this.#uploads);
@@ -202,7 +203,7 @@ export class AttachmentFolder {
   async #keep(partial: string, { id, len }: Attachment, by: string): Promise<void> {
     const path = this.path(id);
     makeFolder(dirname(path));
-    // Also over the file of the same content: if that was damaged, it is whole again.
+    // Also replaces a file of the same content, which repairs a damaged one.
     await rename(partial, path);
     await syncPath(dirname(path));
     try {
@@ -215,13 +216,13 @@ export class AttachmentFolder {
     }
   }
 
-  /** Whatever goes wrong here, the collector finds the file. */
+  /** If this fails, the collector removes the file later. */
   async #discard(id: string): Promise<void> {
     try {
       for (const unknown of this.#withoutRecord([id]))
         await rm(this.path(unknown), { force: true });
     } catch {
-      // The upload has failed, and its own error says why.
+      // The error of the upload itself is reported.
     }
   }
 
@@ -239,7 +240,7 @@ export class AttachmentFolder {
   }
 }
 
-/** What `source` yields. When `signal` is aborted that ends, also while a piece is waited for. */
+/** Yields what `source` yields, until `signal` is aborted, even while it waits for a piece. */
 async function* until<T>(signal: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
   const pieces = source[Symbol.asyncIterator]();
   let isOver = false;
@@ -251,7 +252,7 @@ async function* until<T>(signal: AbortSignal, source: AsyncIterable<T>): AsyncGe
       yield piece.value;
     }
   } finally {
-    // Not waited for: it ends after the piece that is on its way, whenever that comes.
+    // Not awaited: it ends after the piece in progress, whenever that arrives.
     if (!isOver) void pieces.return?.().catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Content check: the part of verify that holds the files of attachments to their records. Each
- * record has a file, of its length, with the content that its id names.
+ * Content check: verifies the attachment files of an app against their records, for `verify`. Each
+ * record must have a file of its length whose content matches its id.
  */
 
 import { createHash } from "node:crypto";
@@ -24,12 +24,12 @@ export interface ContentProblem {
   readonly message: string;
 }
 
-/** Bytes of a file between two ticks. */
+/** Bytes of a file between two calls of `tick`. */
 const BYTES_PER_TICK = 64 * 1024 * 1024;
 
 /**
- * Reads all files in `folder`, also beside the server that adds and deletes some. `tick` is called now
- * and then with the id of the attachment that was reached.
+ * Reads all files in `folder`, also while a server adds and deletes some. Calls `tick` periodically
+ * with the id of the current attachment.
  */
 export async function checkContents(
   storeFolder: string,
@@ -48,7 +48,7 @@ export async function checkContents(
       if (message !== undefined) found.push({ id: attachment.id, message });
     }
   }
-  // What was deleted meanwhile is no problem, and what came meanwhile is no stray.
+  // A content deleted meanwhile is no problem, and one added meanwhile is no stray.
   const ids = [...fileIds(folder)].flat();
   return readStore(storeFolder, (view) => {
     const problems = found.filter(({ id }) => view.attachment(id) !== undefined);

@@ -1,8 +1,9 @@
 /**
- * `GET` and `HEAD /attachments/{id}`: the content of an attachment, or a part of it, from the disk.
+ * Download endpoint, `GET` and `HEAD /attachments/{id}`: sends the content of an attachment, or a
+ * range of it, from disk (H37).
  *
- * Content never changes under its id: so the id is its tag, and a client may keep it for ever. It
- * was brought by anybody: so a browser is told to save it and not to show it.
+ * Content never changes under its id, so the id is the entity tag and clients may cache it for
+ * ever. Any caller may have uploaded it, so browsers are told to save it and not to display it.
  */
 
 import { createReadStream } from "node:fs";
@@ -20,7 +21,7 @@ import { isAttachmentId } from "./attachment-files.ts";
 import type { Attachment, AttachmentFolder } from "./attachment-folder.ts";
 import { byteRange } from "./byte-range.ts";
 
-/** An app as the endpoints of attachments see it. */
+/** An app as the download endpoint uses it. */
 export interface DownloadApp extends DataApp {
   readonly store: Store;
   readonly attachments: Pick<AttachmentFolder, "path">;
@@ -29,7 +30,7 @@ export interface DownloadApp extends DataApp {
 
 export interface DownloadHost<App extends DownloadApp> {
   readonly gate: Pick<DataGate<App>, "authenticate">;
-  /** Looks elsewhere for a content that documents of an app refer to; left out where nobody is linked. */
+  /** Fetches a content that documents refer to from linked Big Peers; absent without links. */
   readonly find?: (app: App, id: string) => Promise<"kept" | "missing" | "later">;
 }
 
@@ -57,7 +58,7 @@ export function downloadEndpoint<App extends DownloadApp>(host: DownloadHost<App
   };
 }
 
-/** What a caller may not read is not there for him. */
+/** An attachment that the caller may not read does not exist for the caller (P17). */
 async function findAttachment<App extends DownloadApp>(
   app: App,
   { authority }: Credential,
@@ -92,7 +93,7 @@ function notFound(outcome: "kept" | "missing" | "later"): Refusal {
   return unavailable(`${message} yet: a Big Peer that may have it has not answered`, 5);
 }
 
-/** A record without its file is for the log of the server. */
+/** A record without its file is an error for the log of the server. */
 async function checkFile(path: string, { id, len }: Attachment): Promise<void> {
   const found = await stat(path).catch((cause: unknown) => {
     const message = `expected the content of the attachment ${id} at ${path}`;
@@ -112,7 +113,7 @@ function answerWith(
   const kept: Headers = {
     etag,
     "cache-control": "private, max-age=31536000, immutable",
-    // A browser must not show one user what another has fetched.
+    // A browser must not show one user what another has downloaded.
     vary: "authorization",
   };
   if (isNamedBy(asked["if-none-match"], etag)) return contentAnswer(304, NOTHING, kept);
@@ -124,7 +125,7 @@ function answerWith(
     "accept-ranges": "bytes",
   };
   const ifRange = asked["if-range"];
-  // Ranges are for GET alone.
+  // Ranges apply to GET only.
   const isPartWanted = method === "GET" && (ifRange === undefined || ifRange === etag);
   const range = byteRange(isPartWanted ? asked.range : undefined, len);
   if (range.kind === "unsatisfiable") {

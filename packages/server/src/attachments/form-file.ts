@@ -1,10 +1,10 @@
 /**
- * The file of a form: from a body in multipart/form-data to the content of its one part `file`.
+ * Form file: parses multipart/form-data as a stream and yields the content of its one part `file`.
  *
- * The parser is fed chunk by chunk and never further than what was taken from it. It has no input
- * of its own: a few turns of the event loop after the last chunk it has said all that it will say.
- * What it does not end properly is malformed. After its first complaint it is not asked again, since
- * some of what it would do then ends the process.
+ * The parser gets one chunk at a time, and the next only after its output was consumed. It has no
+ * input of its own: a few turns of the event loop after the last chunk it has emitted everything. A
+ * form that it does not finish is malformed. After its first error it gets no more input, because
+ * some of its reactions would end the process.
  */
 
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
@@ -12,15 +12,15 @@ import { Refusal } from "../http/refusal.ts";
 
 const PART_NAME = "file";
 
-/** Bytes of the headers of a part. */
+/** Maximum bytes of the headers of a part. */
 const PART_HEADERS_MAX = 16 * 1024;
 
-/** More than the parser takes to deliver what it holds. */
+/** More turns than the parser needs to deliver what it holds. */
 const TURNS_MAX = 32;
 
 /**
- * Yields the content, and ends only when the whole form was read and is as it should be. Throws a
- * Refusal, 400, when it is not.
+ * Yields the content, and ends only when the whole form was read and is valid. Throws a Refusal,
+ * 400, when it is not.
  */
 export async function* formFile(
   body: AsyncIterable<Uint8Array>,
@@ -61,7 +61,7 @@ class FormReader {
       });
   }
 
-  /** What was found of the content since the last time. */
+  /** Content found since the last call. */
   take(): Uint8Array[] {
     const chunks = this.#chunks;
     this.#chunks = [];
@@ -76,7 +76,8 @@ class FormReader {
       }),
     );
     await this.#wait(() => isTaken);
-    // It never calls back for a long part that it passes over, when the end of the form is in sight.
+    // The parser never calls back for a long part that it skips when the end of the form is in
+    // sight.
     if (!isTaken) this.#fail("a part without a name");
     this.#check();
   }
@@ -88,7 +89,7 @@ class FormReader {
     this.#check();
   }
 
-  /** Until the parser has done it, has complained, or will do neither. */
+  /** Waits until the parser has done it, has failed, or will do neither. */
   async #wait(isDone: () => boolean): Promise<void> {
     for (let turn = 0; turn < TURNS_MAX && !isDone(); turn++) {
       if (this.#failure !== undefined) return;
@@ -96,7 +97,7 @@ class FormReader {
     }
   }
 
-  /** The parser also throws. */
+  /** The parser may also throw. */
   #attempt(work: () => void): void {
     try {
       work();
@@ -118,7 +119,7 @@ function createParser(contentType: string): BusboyInstance {
   try {
     return new Busboy({
       headers: { "content-type": contentType },
-      // With or without a name of a file: the name of the part says what it is.
+      // With or without a file name: the name of the part decides.
       isPartAFile: () => true,
       limits: { parts: 1, files: 1, fields: 0, headerPairs: 32, headerSize: PART_HEADERS_MAX },
     });

@@ -1,10 +1,10 @@
 /**
- * Incoming contents: contents that come from another Big Peer piece by piece, and may be cut at any
- * of them. What has come of one is a file named by its id; when it is whole and its digest is the id,
- * it is kept like an upload. Before that it is worth nothing to anybody else.
+ * Incoming contents: resumable transfers of attachment contents from another Big Peer, piece by
+ * piece. A partial content is a file named by its id. When it is complete and its digest equals the
+ * id, it is kept like an upload. Before that it is not visible.
  *
- * What a cut left is gone on with, also after a restart. It is not synced, and need not be: content
- * that a power cut has spoilt has another digest, and comes anew.
+ * A transfer that was interrupted resumes, also after a restart. Partial files are not synced:
+ * content damaged by a power failure has another digest and is transferred again.
  */
 
 import { createHash } from "node:crypto";
@@ -16,20 +16,20 @@ import { PeerError } from "@bigpeer/protocol";
 import { CONTENT_MODE, isAttachmentId, syncPath } from "./attachment-files.ts";
 import { ContentTurns } from "./content-turns.ts";
 
-/** A piece of a content. */
+/** Piece of a content. */
 export interface IncomingPiece {
   readonly offset: number;
   readonly bytes: Uint8Array;
-  /** Of all of it. */
+  /** Size of the whole content. */
   readonly size: number;
 }
 
 export type IncomingOutcome = "more" | "kept" | "refused";
 
-/** Takes the file of a content that is whole, synced and what its id says, and moves it away. */
+/** Moves the file of a content that is complete, synced and verified to its place. */
 export type KeepContent = (path: string, len: number) => Promise<void>;
 
-/** Contents of which a part may lie here: those that were cut longest ago give way. */
+/** Maximum number of partial contents; the one that was idle longest is dropped. */
 const PARTS_MAX = 64;
 
 export class IncomingContents {
@@ -37,26 +37,27 @@ export class IncomingContents {
   readonly #sizeMax: number;
   readonly #turns = new ContentTurns();
 
-  /** `sizeMax`: bytes of one content. */
+  /** `sizeMax` is the maximum bytes of one content. */
   constructor(folder: string, sizeMax: number) {
     this.#folder = folder;
     this.#sizeMax = sizeMax;
   }
 
-  /** How many bytes of a content have come. */
+  /** Bytes received so far of a content. */
   sizeOf(id: string): number {
     return isAttachmentId(id) ? (this.#find(id)?.size ?? 0) : 0;
   }
 
   /**
-   * Takes the next piece. `kept` when that makes the content whole, durable and here; `refused` when
-   * it is not what the id names, is too large, or is not the next one. Throws PeerError `store.full`.
+   * Takes the next piece. `kept` means that the content is complete and durable. `refused` means
+   * that it does not match its id, is too large, or is not the next piece. Throws PeerError
+   * `store.full`.
    */
   take(id: string, piece: IncomingPiece, keep: KeepContent): Promise<IncomingOutcome> {
     return this.#turns.run([id], () => this.#take(id, piece, keep));
   }
 
-  /** Removes what has come of contents that nobody has gone on with since `beforeMs`. */
+  /** Removes partial contents that got no piece since `beforeMs`. */
   async removeOld(beforeMs: number): Promise<void> {
     for (const { id, mtimeMs } of await this.#parts()) {
       if (mtimeMs < beforeMs) await this.#turns.run([id], () => this.#drop(id));

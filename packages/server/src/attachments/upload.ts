@@ -1,5 +1,6 @@
 /**
- * `POST /attachments/upload`: the content of an attachment, as the one file of a form.
+ * Upload endpoint, `POST /attachments/upload`: stores the content of an attachment, sent as the one
+ * file of a form (H36).
  */
 
 import type { IncomingHttpHeaders } from "node:http";
@@ -24,21 +25,21 @@ import { Shares } from "../shares.ts";
 import { type AttachmentFolder, tooLarge } from "./attachment-folder.ts";
 import { formFile } from "./form-file.ts";
 
-/** An app as the endpoints of attachments see it. */
+/** An app as the upload endpoint uses it. */
 export interface UploadApp extends DataApp {
   readonly attachments: Pick<AttachmentFolder, "add">;
 }
 
 export interface UploadHost {
   readonly gate: Pick<DataGate<UploadApp>, "authenticate" | "failureOf">;
-  /** Bytes of one content. */
+  /** Maximum bytes of one content. */
   readonly sizeMax: number;
-  /** How long a body may pause, and what must come of it. */
+  /** Longest pause of a body, and its minimum rate. */
   readonly idleMsMax?: number;
   readonly rateMin?: RateBounds;
-  /** Milliseconds, on a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;
-  /** Told of each upload that was refused because of a bound. */
+  /** Called for each upload that is refused because of a limit, with its name. */
   readonly onRefused?: (bound: string) => void;
 }
 
@@ -81,7 +82,7 @@ export function uploadEndpoint(host: UploadHost): Endpoint {
   };
 }
 
-/** The content type, with the boundary in it. */
+/** Content type with its boundary. */
 function formType(headers: IncomingHttpHeaders): string {
   const coding = headers["content-encoding"] ?? "identity";
   if (coding.toLowerCase() !== "identity") {
@@ -93,7 +94,7 @@ function formType(headers: IncomingHttpHeaders): string {
   throw new Refusal(415, `expected the content type multipart/form-data, found ${found}`);
 }
 
-/** What says that it will be too large need not be sent. */
+/** Refuses a body whose announced length is too large before it is sent. */
 function checkAnnounced({ headers }: HttpRequest, sizeMax: number): void {
   const announced = Number(headers["content-length"] ?? 0);
   if (announced > sizeMax + FORM_SIZE_MAX) throw tooLarge(sizeMax);
@@ -104,9 +105,7 @@ function tooMany({ onRefused }: UploadHost): Refusal {
   return unavailable("the server, this app or this credential has too many uploads under way", 1);
 }
 
-/**
- * The body, while it comes. Only the client's pauses count: a disk that is slow is not its fault.
- */
+/** Yields the body as it arrives. Only pauses of the client count, not a slow disk. */
 async function* arriving(body: Readable, host: UploadHost): AsyncGenerator<Uint8Array> {
   const { sizeMax, idleMsMax = UPLOAD_IDLE_MS_MAX, rateMin = UPLOAD_RATE_MIN } = host;
   const { elapsed = () => performance.now() } = host;
@@ -120,7 +119,7 @@ async function* arriving(body: Readable, host: UploadHost): AsyncGenerator<Uint8
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       clearTimeout(timer);
       size += chunk.length;
-      // What stands around the file is not kept, but it is not to be without end either.
+      // The form around the file is not stored, but it is bounded as well.
       if (size > sizeMax + FORM_SIZE_MAX) throw tooLarge(sizeMax);
       if (!rate.note(elapsed() - sinceMs, chunk.length)) {
         host.onRefused?.("slow_upload");

@@ -1,5 +1,5 @@
 /**
- * The paths of attachments in the OpenAPI document.
+ * Attachment paths: the attachment operations in the OpenAPI document.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -8,7 +8,7 @@ import { failureResponses, responseOf, valueContent } from "./responses.ts";
 
 const TYPES = ["application/json", "application/cbor"];
 
-/** Any bytes. */
+/** Arbitrary bytes. */
 const BINARY: ValueObject = {
   type: "string",
   format: "binary",

@@ -1,6 +1,6 @@
 /**
- * Component schemas: the schemas of the data API as the OpenAPI document has them. A schema with a
- * title is written once, under its title; wherever else it stands, there is a reference.
+ * Component schemas: converts the schemas of the data API to components of the OpenAPI document. A
+ * schema with a title is written once, under its title; everywhere else there is a reference.
  */
 
 import {
@@ -19,10 +19,10 @@ const INNER_SCHEMA = new Set(["items"]);
 const INNER_LIST = new Set(["anyOf"]);
 const INNER_BY_NAME = new Set(["properties"]);
 
-/** What the library writes for a record whose keys are any text. */
+/** Pattern that the schema library writes for a record with arbitrary keys. */
 const ANY_NAME = "^.*$";
 
-/** All of `schemas`, which have titles, and those inside them that have one, by title. */
+/** Converts `schemas`, which have titles, and all schemas with a title inside them, by title. */
 export function componentSchemas(schemas: readonly TSchema[]): ValueObject {
   const components: MutableObject = {};
   const refer = (schema: Value): Value => {
@@ -30,7 +30,7 @@ export function componentSchemas(schemas: readonly TSchema[]): ValueObject {
     const { title } = schema;
     if (typeof title !== "string") return written(schema, refer);
     if (!Object.hasOwn(components, title)) {
-      // Keeps the place, so that what is written outside stands before what it is made of.
+      // Reserves the position, so that an outer schema comes before its parts.
       setField(components, title, true);
       setField(components, title, written(schema, refer));
     }
@@ -44,14 +44,14 @@ export function schemaReference(title: string): { readonly $ref: string } {
   return { $ref: `#/components/schemas/${title}` };
 }
 
-/** A schema in the words of OpenAPI, with `refer` applied to those inside it. */
+/** Converts a schema to OpenAPI, with `refer` applied to the schemas inside it. */
 function written(schema: ValueObject, refer: (inner: Value) => Value): ValueObject {
   const result: MutableObject = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === "patternProperties" && isObject(value)) {
       setField(result, "additionalProperties", refer(value[ANY_NAME] as Value));
     } else if (keyword === "enum") {
-      // Generators of clients want to be told what the values say anyway.
+      // Client generators expect the type, although the values imply it.
       setField(result, "type", "string");
       setField(result, "enum", value);
     } else if (keyword === "discriminator" && isObject(value)) {
@@ -72,7 +72,7 @@ function writtenInner(keyword: string, value: Value, refer: (inner: Value) => Va
   return result;
 }
 
-/** From the value of the discriminating field to the alternative that has it. */
+/** Maps each value of the discriminator to its alternative. */
 function mappingOf(schema: ValueObject, discriminator: ValueObject): ValueObject {
   const mapping: MutableObject = {};
   const name = textIn(discriminator, "propertyName");

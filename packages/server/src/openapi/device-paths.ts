@@ -1,5 +1,5 @@
 /**
- * The paths about connected peers in the OpenAPI document.
+ * Device paths: the operations about connected peers in the OpenAPI document.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -15,7 +15,7 @@ interface DeviceText {
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Value[];
-  /** The title of a schema. */
+  /** Title of a schema. */
   readonly response: string;
   readonly example: Value;
 }

@@ -1,9 +1,9 @@
 /**
- * The page to try the data API, `/docs`: Swagger UI over the OpenAPI document.
+ * Docs page, `/docs`: Swagger UI over the OpenAPI document, to read and try the data API.
  *
- * Everything comes from this server, so that the page works without a network, and the browser is
- * told to load nothing else. The files of Swagger UI are copied beside the built server; whoever
- * runs the sources without a build has none.
+ * Everything comes from this server, so the page works without a network, and the browser may load
+ * nothing else. The files of Swagger UI are copied beside the built server; a server that runs from
+ * source without a build does not have them.
  */
 
 import { readFile } from "node:fs/promises";
@@ -12,17 +12,17 @@ import { Refusal } from "../http/refusal.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
 import { FixedContent } from "./fixed-content.ts";
 
-/** From the built file and from the source alike. */
+/** Resolves from the built file and from the source alike. */
 const FOLDER: URL = new URL("../../dist/docs-page/", import.meta.url);
 
 const HTML = "text/html; charset=utf-8";
 const SCRIPT = "text/javascript; charset=utf-8";
 const PLAIN = "text/plain; charset=utf-8";
 
-/** Of the page itself among its files: none of them, since its links are right at `/docs` only. */
+/** Key of the page itself. Not a file name: its links are correct only at `/docs`. */
 const PAGE_NAME = "";
 
-/** Links are relative: a proxy may put the server under a path of its own. */
+/** Links are relative: a proxy may serve the server under a path of its own. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -41,7 +41,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** A file of its own because the page may not have scripts in its text. */
+/** Separate file, because the page may not have inline scripts. */
 const START = `SwaggerUIBundle({
   url: new URL("openapi.json", location.href).href,
   domNode: document.getElementById("page"),
@@ -68,7 +68,7 @@ const ABSENT =
   "The files of this page are not there: build the server (npm run build) and ask again.\n";
 
 export interface DocsPageOptions {
-  /** Where clients reach the server, when that is not where they find the page. */
+  /** URL of the server for clients, when it differs from that of the page. */
   readonly serverUrl?: string | undefined;
   readonly folder?: URL;
 }
@@ -93,7 +93,7 @@ export function docsEndpoints({ serverUrl, folder = FOLDER }: DocsPageOptions): 
   ];
 }
 
-/** What the page consists of, read when it is asked for the first time. */
+/** Files of the page, read at the first request. */
 class PageFiles {
   readonly #folder: URL;
   readonly #headers: Headers;
@@ -108,7 +108,7 @@ class PageFiles {
   }
 
   async answer(name: string, request: Parameters<Endpoint["answer"]>[0]): Promise<Answer> {
-    // Once for all who ask at the same time: the files are large.
+    // Concurrent requests share one read: the files are large.
     this.#reading ??= this.#readFolder().finally(() => {
       this.#reading = undefined;
     });
@@ -118,7 +118,7 @@ class PageFiles {
     return content.answer(request);
   }
 
-  /** False when a file is missing: then the page would stay empty. */
+  /** Returns false when a file is missing; the page would stay empty. */
   async #readFolder(): Promise<boolean> {
     for (const [name, type] of Object.entries(FILES)) {
       if (this.#contents.has(name)) continue;
@@ -138,7 +138,9 @@ class PageFiles {
   }
 }
 
-/** The page may load from here and call the server, and nothing else. Swagger UI styles in place. */
+/**
+ * The page may load from here and call the server, and nothing else. Swagger UI uses inline styles.
+ */
 function securityHeaders(serverUrl: string | undefined): Headers {
   const called = serverUrl === undefined ? "'self'" : `'self' ${new URL(serverUrl).origin}`;
   const policy = [

@@ -1,6 +1,6 @@
 /**
- * Fixed content: bytes that are the same for everybody as long as the server runs. They are tagged
- * and compressed once, and a client that has them gets them no second time.
+ * Fixed content: bytes that do not change while the server runs. They are compressed once, and
+ * their entity tag lets clients cache them.
  */
 
 import { createHash } from "node:crypto";
@@ -16,11 +16,12 @@ export class FixedContent {
   readonly #headers: Headers;
   readonly #coded = new Map<Coding, Uint8Array>();
 
-  /** `headers` are those of every answer with it; the content type among them. */
+  /** `headers` of every answer with it, including the content type. */
   constructor(bytes: Uint8Array, headers: Headers) {
     const digest = createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
     this.#bytes = bytes;
-    // Weak, because it names all codings. To be asked about each time: a new version has others.
+    // Weak, because it covers all codings. Clients must revalidate: a new version has other
+    // content.
     this.#headers = { ...headers, etag: `W/"${digest}"`, "cache-control": "no-cache" };
   }
 

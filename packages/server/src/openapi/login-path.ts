@@ -1,6 +1,6 @@
 /**
- * The login in the OpenAPI document. It is the one operation without a credential, and its path
- * begins with the app: so it has a server and a security of its own.
+ * Login path: the login operation in the OpenAPI document. It needs no credential and its path
+ * begins with the app, so it has its own server and security entries.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -24,7 +24,7 @@ const EXAMPLES = [
   },
 ];
 
-/** `serverUrl` is empty where the server is where the document is. */
+/** `serverUrl` is empty when the server has the same URL as the document. */
 export function loginPaths(serverUrl: string): ValueObject {
   const post: ValueObject = {
     operationId: "login",

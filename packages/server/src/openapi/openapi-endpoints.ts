@@ -1,6 +1,6 @@
 /**
- * Where the OpenAPI document and its page are found. Nobody needs a credential for them: they say
- * how the server is called, nothing of what is in it.
+ * OpenAPI endpoints: serve the OpenAPI document and its page without a credential. They describe
+ * how to call the server and reveal nothing of its data.
  */
 
 import { stringifyJson } from "@bigpeer/protocol";
@@ -12,7 +12,7 @@ import { type OpenApiOptions, openApiDocument } from "./openapi.ts";
 export interface OpenApiEndpoints {
   /** `/openapi.json` and `/docs`. */
   readonly endpoints: readonly Endpoint[];
-  /** `/swagger.json`, where clients of before look for it. */
+  /** `/swagger.json`, where older clients look for it. */
   readonly dataEndpoints: readonly Endpoint[];
 }
 

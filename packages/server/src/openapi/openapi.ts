@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of the data API: for programs that make clients, and for the page that tries
- * it out. Its schemas are those that check the requests, its paths those of the operations.
+ * OpenAPI document of the data API, for client generators and the docs page. Its schemas are those
+ * that check the requests, and its paths those of the operations.
  */
 
 import { type MutableObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -19,9 +19,9 @@ import { examplesOf, failureResponses, responseOf, valueContent } from "./respon
 const INTERFACE_VERSION = "4.0.0";
 
 export interface OpenApiOptions {
-  /** Where clients reach the server, when that is not where they find the document. */
+  /** URL of the server for clients, when it differs from that of the document. */
   readonly serverUrl?: string | undefined;
-  /** Of the program. */
+  /** Version of the program. */
   readonly version: string;
 }
 
@@ -36,7 +36,7 @@ export function openApiDocument({ serverUrl = "", version }: OpenApiOptions): Va
       title: "Big Peer data API",
       summary: "Documents of offline-first applications: read, write, query.",
       description: DESCRIPTION,
-      // Of the interface, which its paths carry; not of the program.
+      // Version of the API, as in its paths; not of the program.
       version: INTERFACE_VERSION,
       "x-server-version": version,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },

@@ -1,6 +1,6 @@
 /**
- * Operation texts: what the OpenAPI document says of each operation of the data API beside its
- * path: words, the names of its bodies, the statuses that not all have, and examples.
+ * Operation texts: summaries, descriptions, schema names, extra statuses and examples of each
+ * operation of the data API, for the OpenAPI document.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -15,9 +15,9 @@ export interface OperationText {
   readonly response: string;
   readonly failure: string;
   readonly failureExample: Value;
-  /** What this operation may answer beside what all may, and why. */
+  /** Statuses that only this operation may return, with their meaning. */
   readonly statuses: { readonly [status: string]: string };
-  /** Whether it takes an Idempotency-Key. */
+  /** Whether it accepts an Idempotency-Key. */
   readonly isRepeatable: boolean;
   readonly examples: readonly OperationExample[];
 }

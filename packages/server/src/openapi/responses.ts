@@ -1,6 +1,6 @@
 /**
- * Responses of the OpenAPI document: what a status means, which headers come with it, and the same
- * body in each of its forms.
+ * Responses of the OpenAPI document: builds response objects with descriptions, headers and content
+ * for each status.
  */
 
 import {
@@ -12,7 +12,7 @@ import {
 } from "@bigpeer/protocol";
 import type { OperationExample } from "./operation-texts.ts";
 
-/** What a failure means, unless an operation says more. */
+/** Default description of each error status. */
 const MEANINGS: { readonly [status: string]: string } = {
   400: "The request is malformed, or names what is not there. The text says what and where.",
   401: "There is no valid credential, or it lacks the permission for the operation or a collection.",
@@ -43,7 +43,9 @@ export interface BodyForms {
   readonly examples?: ValueObject;
 }
 
-/** One body in several forms. Examples stand with JSON only: they are text. */
+/**
+ * Content with one schema in several media types. Only JSON has examples, because they are text.
+ */
 export function valueContent({ types, schema, examples }: BodyForms): ValueObject {
   const content: MutableObject = {};
   for (const type of types) {
@@ -79,9 +81,9 @@ export function responseOf(
 
 export interface Failures {
   readonly statuses: readonly number[];
-  /** More of them, with what they mean. */
+  /** Additional statuses, with their meaning. */
   readonly others?: { readonly [status: string]: string };
-  /** Undefined where a failure has no body. */
+  /** Undefined when an error has no body. */
   readonly content: ValueObject | undefined;
   readonly example?: Value;
 }

@@ -1,6 +1,6 @@
 /**
- * Start page: what `GET /` answers, so that somebody who opens the address of a server sees that it
- * runs, and where its documentation and its API are. HTML where the client prefers it, else JSON.
+ * Start page, `GET /`: shows that the server runs, and links to its documentation and API (H53).
+ * HTML if the client prefers it, otherwise JSON.
  */
 
 import { stringifyJson } from "@bigpeer/protocol";
@@ -8,7 +8,7 @@ import { prefersHtml } from "../http/negotiation.ts";
 import { type Endpoint, messageBody } from "../http/router.ts";
 import { FixedContent } from "./fixed-content.ts";
 
-/** Links are relative: a proxy may put the server under a path of its own. */
+/** Links are relative: a proxy may serve the server under a path of its own. */
 const LINKS = [
   { name: "docs", href: "docs", meaning: "the operations of the data API, to read and to try" },
   { name: "openapi", href: "openapi.json", meaning: "the same as an OpenAPI document" },
@@ -17,7 +17,7 @@ const LINKS = [
   { name: "metrics", href: "metrics", meaning: "figures for Prometheus" },
 ] as const;
 
-/** Nothing is loaded: the page is its text. */
+/** The page loads nothing. */
 const PAGE_HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy":
