@@ -1,9 +1,9 @@
 /**
- * Configuration: how the values of settings (settings.ts) are found and checked.
+ * Configuration: finds and checks the values of settings (settings.ts).
  *
- * A setting is given by a flag, else by a variable of the environment, else in the file that
- * `--config` names, else by its default. All of them are checked here, also those of the file that
- * a flag or a variable wins over; what is wrong is told with the name under which it was given.
+ * A value comes from a flag, else from an environment variable, else from the file of `--config`,
+ * else from the default. All values are checked, also those of the file that a flag or variable
+ * overrides. Errors name the flag, variable or key that gave the value.
  */
 
 import { resolve } from "node:path";
@@ -19,48 +19,48 @@ import { SETTINGS, type Setting, type SettingName } from "./settings.ts";
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
-  /** What must have signed the certificates of others; without it they are asked for none. */
+  /** CA bundle that verifies certificates of others; without it they need none. */
   readonly caFile?: string;
 }
 
-/** Which web pages may call: all, those of this machine, or these. */
+/** Web origins that may call: all, those of this machine, or these. */
 export type CorsOrigins = "*" | "loopback" | readonly string[];
 
 export type LogFormat = "auto" | "json" | "text";
 
 export interface Config {
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string;
-  /** Of this Big Peer, in paths of the management API. */
+  /** Namespace and name of this Big Peer in paths of the management API. */
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
   readonly host: string;
   /** Files for HTTPS; undefined for HTTP. */
   readonly tls: TlsFiles | undefined;
-  /** Without a slash at its end; undefined when each request tells it. */
+  /** Without a trailing slash; undefined to derive it from each request. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: CorsOrigins;
-  /** Whose `X-Forwarded-For` says the address of a client. */
+  /** Proxies whose `X-Forwarded-For` gives the address of a client. */
   readonly trustedProxies: readonly AddressRange[];
-  /** Undefined when there is no management API. */
+  /** Undefined without a management API. */
   readonly managementPort: number | undefined;
   readonly managementHost: string;
-  /** Undefined when the management API asks for none. */
+  /** Undefined when the management API needs no token. */
   readonly adminToken: string | undefined;
   /** Undefined when no other Big Peer may connect. */
   readonly replicationPort: number | undefined;
   readonly replicationHost: string;
-  /** Of all apps that have none of their own. */
+  /** For apps that have none of their own. */
   readonly replicationSecret: string | undefined;
-  /** Files for links that are encrypted. */
+  /** Files for encrypted links. */
   readonly replicationTls: TlsFiles | undefined;
   readonly appIdleMs: number;
   readonly appGraceMs: number;
   readonly statementTimeoutMs: number;
   readonly transactionWaitMs: number;
   readonly webhookTimeoutMs: number;
-  /** How long a statement may take on each peer that it is run on. */
+  /** Time limit of a remote statement on each peer. */
   readonly remoteTimeoutMs: number;
   readonly attachmentSizeMax: number;
   readonly attachmentGraceMs: number;
@@ -74,7 +74,7 @@ export type Environment = { readonly [name: string]: string | undefined };
 
 /**
  * Throws PeerError `config.invalid`, which names the flag, variable or key and what was expected.
- * `warn` is called with a sentence for each thing that is not wrong and should be looked at.
+ * `warn` is called with a sentence for each valid but questionable value.
  */
 export function readConfig(
   flags: ReadonlyMap<string, string>,
@@ -123,8 +123,8 @@ export function readConfig(
 }
 
 /**
- * What a server needs beyond values that are right one by one; other commands work without it, so
- * that a backup does not need the admin token. Throws PeerError `config.invalid`.
+ * Checks what only a server needs, beyond valid values; a backup, for example, does not need the
+ * admin token. Throws PeerError `config.invalid`.
  */
 export function checkServable(config: Config): void {
   checkPorts(config);
@@ -143,11 +143,11 @@ interface Listener {
   readonly what: string;
   readonly flag: string;
   readonly host: string;
-  /** Undefined for none. */
+  /** Undefined when it is off. */
   readonly port: number | undefined;
 }
 
-/** Without a secret for all apps it is not known whether the port of links will be opened at all. */
+/** Without a secret for all apps, it is unknown whether the replication port will be opened. */
 function checkPorts(config: Config): void {
   const { port, host, managementPort, managementHost, replicationPort, replicationHost } = config;
   const data = { what: "the data API", flag: "--port", host, port };
@@ -168,7 +168,7 @@ function checkPorts(config: Config): void {
   checkApart(management, links);
 }
 
-/** Two listeners cannot have one port, unless they are on addresses that do not meet. */
+/** Refuses the same port for two listeners, unless their addresses are disjoint. */
 function checkApart(one: Listener, other: Listener): void {
   if (one.port === undefined || one.port === 0 || one.port !== other.port) return;
   if (!meets(one.host, other.host) && !meets(other.host, one.host)) return;
@@ -177,13 +177,13 @@ function checkApart(one: Listener, other: Listener): void {
   throw new PeerError("config.invalid", `${message}; ${remedy}`);
 }
 
-/** Whether a listener on `one` has the address `other` too. What names stand for is not looked up. */
+/** Whether a listener on `one` covers the address `other`. Host names are not resolved. */
 function meets(one: string, other: string): boolean {
   const isAll = one === "::" || (one === "0.0.0.0" && !other.includes(":"));
   return isAll || one.toLowerCase() === other.toLowerCase();
 }
 
-/** A sentence for each variable that looks like ours and is none. */
+/** Warnings about variables that have our prefix but are unknown. */
 function findUnknownVariables(env: Environment): string[] {
   const known = SETTINGS.map((setting) => setting.env);
   const names = Object.keys(env).filter((name) => /^bigpeer_/i.test(name));
@@ -192,7 +192,7 @@ function findUnknownVariables(env: Environment): string[] {
     .map((name) => `the variable ${name} is not known and has no effect${suggest(name, known)}`);
 }
 
-/** `; did you mean …?` when one of `known` is near, else nothing. */
+/** `; did you mean …?` when one of `known` is similar, otherwise empty. */
 export function suggest(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   return near === undefined ? "" : `; did you mean ${near}?`;
@@ -200,11 +200,11 @@ export function suggest(name: string, known: readonly string[]): string {
 
 interface Given {
   readonly text: string;
-  /** The flag, variable or key that it came from. */
+  /** Flag, variable or key that gave the text. */
   readonly source: string;
-  /** Nobody said anything: the text is the default. */
+  /** Whether the text is the default. */
   readonly isDefault?: true;
-  /** It came from the file: what is there under a wrong name may be a secret. */
+  /** Whether it came from the file, where a value under a wrong name may be a secret. */
   readonly isHidden?: true;
 }
 
@@ -232,12 +232,12 @@ function givenInFile({ path }: ConfigFile, name: SettingName, text: string): Giv
   return { text, source: `${path}: ${name}`, isHidden: true };
 }
 
-/** All of it: what a flag wins over today is in use again tomorrow. */
+/** Checks all of the file: a value that is overridden today may be used tomorrow. */
 function checkFile(file: ConfigFile): void {
   for (const [name, text] of file.texts) CHECKS[name](givenInFile(file, name, text));
 }
 
-/** By flag or variable. */
+/** Value by flag or variable. */
 function findNamed(
   { flag, env: variable }: Setting,
   flags: ReadonlyMap<string, string>,
@@ -246,7 +246,7 @@ function findNamed(
   const ofFlag = flag === undefined ? undefined : flags.get(flag);
   if (flag !== undefined && ofFlag !== undefined) return { text: ofFlag, source: flag };
   const text = env[variable];
-  // Set to nothing is how compose files and shells spell "not set".
+  // Compose files and shells set a variable to nothing to unset it.
   return text === undefined || text === "" ? undefined : { text, source: variable };
 }
 
@@ -273,8 +273,8 @@ function checkPortOrOff(given: Given): number | undefined {
 }
 
 /**
- * A port beside that of the data API. Where only that one is chosen the others follow it, so that a
- * second server beside a first needs one setting: the next ports, or any free ones as well.
+ * Port beside that of the data API. If only that one is set, the others follow it, so that a second
+ * server on a machine needs one setting: the next ports, or free ones for port 0.
  */
 function nextPort(own: Given, data: Given, distance: number): number | undefined {
   if (own.isDefault !== true || data.isDefault === true) return checkPortOrOff(own);
@@ -292,16 +292,16 @@ function isPort(text: string): boolean {
 const PORT_MAX = 65_535;
 const DEFAULT_PORT = Number(settingOf("port").default);
 
-/** It stands in paths of the management API, as the names of apps do. */
+/** It is part of paths of the management API, like names of apps. */
 function checkLabel(given: Given): string {
   if (isName(given.text)) return given.text;
   throw invalid(given, "1 to 63 of a-z, 0-9 and - (not first or last)");
 }
 
-/** It comes back in a header, so it has no spaces and nothing beyond ASCII. */
+/** It is sent in a header: no spaces and only ASCII. */
 const TOKEN = /^[!-~]{16,1024}$/;
 
-/** What is wrong is told without the token. */
+/** Errors do not show the token. */
 function checkToken({ text, source, isDefault }: Given): string | undefined {
   if (isDefault === true) return undefined;
   if (TOKEN.test(text)) return text;
@@ -332,7 +332,7 @@ const SYNC_CONNECTIONS: NumberRange = { unit: "connections", min: 0, max: 1_000_
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 const LOG_FORMATS = ["auto", "json", "text"] as const;
 
-/** What a value of each setting becomes. */
+/** Check and conversion of each setting. */
 const CHECKS = {
   config: (given: Given) => checkText(given, "a file"),
   "data-dir": (given: Given) => resolve(checkText(given, "a folder")),
@@ -382,7 +382,7 @@ function checkChoice<T extends string>(given: Given, choices: readonly T[]): T {
   return found;
 }
 
-/** `name`: what the names of both settings begin with. */
+/** `name` is the common prefix of both settings. */
 function checkTls(cert: Given, key: Given, name: string): TlsFiles | undefined {
   if (cert.text === "" && key.text === "") return undefined;
   const certFile = resolve(checkText(cert, `a file, because --${name}-key has one`));

@@ -1,15 +1,16 @@
 /**
- * The data folder: where everything of a server lies, and whether a folder is one.
+ * Data folder: the layout of the folder that holds all data of a server, and the check of its
+ * format.
  *
  *   format.json                  the number of this layout; written first, so in every data folder
  *   lock/                        while a server runs (node, folder-lock.ts)
- *   quickstart.json              the key that the first start made (quickstart.ts)
- *   registry/                    the store that knows the apps
+ *   quickstart.json              the key that the first start created (quickstart.ts)
+ *   registry/                    the store of the registry
  *   apps/<appId>/store/          the documents of an app
  *   apps/<appId>/attachments/    the contents of its attachments (attachments/attachment-files.ts)
  *
- * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (node, life.ts). A folder of a
- * newer layout, or of somebody else, is refused and not touched.
+ * A store is a folder with data.mdb, lock.mdb (LMDB's own) and life.json (node, incarnation.ts). A
+ * folder of a newer layout, or of another program, is refused and left as it is (K1).
  */
 
 import { join } from "node:path";
@@ -24,8 +25,8 @@ import {
 import { isObject, PeerError, type Value } from "@bigpeer/protocol";
 
 /**
- * The layout that this version writes, and the newest that it reads. The number goes up with that of
- * the stores as well, so that an older server says at once what it cannot read.
+ * Layout that this version writes, and the newest that it reads. It also increases with the format
+ * of the stores, so that an older server reports at once what it cannot read.
  */
 export const FOLDER_FORMAT = 2;
 
@@ -33,14 +34,14 @@ export const QUICKSTART_FILE = "quickstart.json";
 
 const FORMAT_FILE = "format.json";
 
-/** Names that do not make a folder somebody else's: the lock, and what a fresh disk has. */
+/** Names that an empty folder may have: the lock, and what a fresh disk has. */
 const IGNORED_NAMES = /^(lock(\..+)?|lost\+found)$/;
 
 export function registryFolder(dataDir: string): string {
   return join(dataDir, "registry");
 }
 
-/** Everything of an app. */
+/** Folder of all data of an app. */
 export function appFolder(dataDir: string, appId: string): string {
   return join(dataDir, "apps", appId);
 }
@@ -54,14 +55,14 @@ export function appAttachmentsFolder(dataDir: string, appId: string): string {
   return join(appFolder(dataDir, appId), "attachments");
 }
 
-/** The ids of the apps that have a folder, whether the registry knows them or not. */
+/** Ids of the apps that have a folder, registered or not. */
 export function appIdsInFolder(dataDir: string): string[] {
   return (namesIn(join(dataDir, "apps")) ?? []).toSorted();
 }
 
 /**
- * Creates the folder when it is absent. Throws PeerError `store.foreign` or `store.format_newer`
- * when it holds what this version must not touch. Writes nothing into it: the lock comes first.
+ * Creates the folder if it is absent. Throws PeerError `store.foreign` or `store.format_newer` if
+ * this version must not use it. Writes nothing into it: the lock must be acquired first.
  */
 export function prepareDataFolder(dataDir: string): void {
   try {
@@ -73,7 +74,7 @@ export function prepareDataFolder(dataDir: string): void {
   if (readFormat(dataDir) === undefined) refuseForeign(dataDir);
 }
 
-/** Makes an empty folder a data folder, and one of an older format one of this. Only under the lock. */
+/** Writes the format into an empty or older folder. The caller must hold the lock. */
 export function markDataFolder(dataDir: string): void {
   const format = readFormat(dataDir);
   if (format === undefined) refuseForeign(dataDir);
@@ -84,7 +85,9 @@ export function writeFormat(folder: string): void {
   writeJsonFile(join(folder, FORMAT_FILE), { format: FOLDER_FORMAT });
 }
 
-/** For commands that read: throws when `dataDir` is not a data folder that this version reads. */
+/**
+ * For commands that only read: throws when `dataDir` is not a data folder that this version reads.
+ */
 export function checkDataFolder(dataDir: string): void {
   if (readFormat(dataDir) !== undefined) return;
   const message = `expected a data folder of Big Peer at ${dataDir}, found no ${FORMAT_FILE}`;
@@ -120,7 +123,7 @@ function readFormatFile(path: string): Value | undefined {
 function refuseForeign(dataDir: string): void {
   const partial = FORMAT_FILE + PARTIAL_ENDING;
   const names = namesIn(dataDir) ?? [];
-  // Another server may have made it its own since the file was looked for.
+  // Another server may have written it since it was read.
   if (names.includes(FORMAT_FILE) && readFormat(dataDir) !== undefined) return;
   const other = names.find((name) => name !== partial && !IGNORED_NAMES.test(name));
   if (other === undefined) return;

@@ -1,8 +1,8 @@
 /**
- * Duration histogram: how long things took, by one label, as text that Prometheus reads.
+ * Duration histogram: a histogram of durations by one label, in the text format of Prometheus.
  *
- * The library that holds the other metrics looks labels and buckets up by text on each observation.
- * That is too much for what every request passes, so this one counts in arrays.
+ * The library of the other metrics looks up labels and buckets by text on each observation. That is
+ * too slow for every request, so this one counts in arrays.
  */
 
 export interface HistogramOptions {
@@ -13,10 +13,10 @@ export interface HistogramOptions {
   readonly bounds: readonly number[];
 }
 
-/** The observations of one value of the label. */
+/** Observations of one value of the label. */
 export class Durations {
   readonly #bounds: readonly number[];
-  /** For each bucket what is in it and in none before it; the last is for what is above all. */
+  /** Count of each bucket, not cumulative; the last one is for values above all bounds. */
   readonly #counts: number[];
   #sum = 0;
 
@@ -52,7 +52,7 @@ export class DurationHistogram {
     this.#options = options;
   }
 
-  /** To be kept by whoever observes often. The value must need no escapes. */
+  /** Frequent callers keep the result. The value must need no escapes. */
   of(value: string): Durations {
     const known = this.#durations.get(value);
     if (known !== undefined) return known;

@@ -1,9 +1,9 @@
 /**
- * FailedCredentials: who tries credentials until one fits is slowed down.
+ * Failed credentials: throttles addresses that send too many invalid credentials (H43).
  *
- * An address with too many failures is throttled. Meanwhile a credential passes that was accepted from
- * there within the last day, so that nobody locks out those who share the address; every other has to
- * wait, a valid one as well: else the answer would tell that a guess was right.
+ * While an address is throttled, a credential that was accepted from it within the last day still
+ * passes, so an attacker cannot lock out others at the same address. Every other credential must
+ * wait, even a valid one: otherwise the answer would reveal a correct guess.
  */
 
 import { networkOf } from "./http/client-address.ts";
@@ -12,13 +12,13 @@ import { WRONG_CREDENTIALS_MAX } from "./limits.ts";
 
 const WINDOW_MS = 60_000;
 
-/** How long a credential that was accepted passes while its address is throttled. */
+/** How long an accepted credential passes while its address is throttled. */
 const ACCEPTED_MS = 86_400_000;
 
-/** Credentials of addresses that are remembered; beyond it the one that was longest without use is forgotten. */
+/** Maximum number of accepted credentials; beyond it the least recently accepted is evicted. */
 const ACCEPTED_MAX = 50_000;
 
-/** Addresses that are remembered; beyond it the one that failed first is forgotten. */
+/** Maximum number of addresses; beyond it the one with the oldest window is evicted. */
 const ADDRESSES_MAX = 10_000;
 
 interface Window {
@@ -30,22 +30,22 @@ export class FailedCredentials {
   readonly #elapsed: () => number;
   /** In the order in which they end. */
   readonly #windows = new Map<string, Window>();
-  /** Until when anybody is throttled. */
+  /** Until when at least one address is throttled. */
   #throttledUntilMs = 0;
-  /** When a credential was accepted last, by network and credential, in that order. */
+  /** Time of the last acceptance by network and credential, oldest first. */
   readonly #accepted = new Map<string, number>();
 
-  /** `elapsed` in milliseconds, from any start. */
+  /** `elapsed` returns monotonic milliseconds from any start. */
   constructor(elapsed: () => number) {
     this.#elapsed = elapsed;
   }
 
-  /** How many addresses are remembered. */
+  /** Number of addresses with a window. */
   get count(): number {
     return this.#windows.size;
   }
 
-  /** To be called for every failure with a wrong `what`. Throws a Refusal, 429, after too many. */
+  /** Call it for every invalid `what`. Throws a Refusal, 429, after too many. */
   refuse(address: string, what: string): void {
     this.note(address);
     const seconds = this.retryAfterSeconds(address);
@@ -54,8 +54,8 @@ export class FailedCredentials {
   }
 
   /**
-   * To be called for a credential that is valid, by a name that stands for it alone. Throws a Refusal,
-   * 429, when its address is throttled and it was not accepted from there lately.
+   * Call it for a valid credential, with a name that is unique to it. Throws a Refusal, 429, when
+   * its address is throttled and it was not accepted from there within the last day.
    */
   pass(address: string, credential: string, what: string): void {
     if (!this.#isThrottling() || this.wasAccepted(address, credential)) return;
@@ -63,7 +63,7 @@ export class FailedCredentials {
     if (seconds !== undefined) throw tooMany(what, seconds);
   }
 
-  /** Both at once: whether a valid one passes, which is then noted. */
+  /** Whether a valid credential passes; if so, records it as accepted. */
   admits(address: string, credential: string): boolean {
     const isThrottled = this.retryAfterSeconds(address) !== undefined;
     if (isThrottled && !this.wasAccepted(address, credential)) return false;
@@ -71,7 +71,7 @@ export class FailedCredentials {
     return true;
   }
 
-  /** To be called when one has passed. It need not be called for each request of a connection. */
+  /** Call it when a credential has passed, at least once for each connection. */
   accept(address: string, credential: string): void {
     const key = acceptedKey(address, credential);
     this.#accepted.delete(key);
@@ -89,7 +89,7 @@ export class FailedCredentials {
     return atMs !== undefined && this.#elapsed() - atMs < ACCEPTED_MS;
   }
 
-  /** Counts a failure, before retryAfterSeconds says how to answer it. */
+  /** Counts a failure; `retryAfterSeconds` then says how to answer it. */
   note(address: string): void {
     const network = networkOf(address);
     const window = this.#window(network);
@@ -100,25 +100,25 @@ export class FailedCredentials {
       }
       return;
     }
-    // Taken out first: one that is over would keep its place in the order.
+    // Deleted first: an expired one would keep its position in the order.
     this.#windows.delete(network);
     this.#windows.set(network, { endMs: this.#elapsed() + WINDOW_MS, failures: 1 });
     if (this.#windows.size > ADDRESSES_MAX) this.#forgetFirst();
   }
 
-  /** When to try again; undefined while failures of this address are answered as usual. */
+  /** Seconds until the throttling ends; undefined when the address is not throttled. */
   retryAfterSeconds(address: string): number | undefined {
     const window = this.#window(networkOf(address));
     if (window === undefined || window.failures <= WRONG_CREDENTIALS_MAX) return undefined;
     return Math.ceil((window.endMs - this.#elapsed()) / 1000);
   }
 
-  /** Whether anybody is throttled: nearly always nobody is. */
+  /** Whether any address is throttled, which is rare. */
   #isThrottling(): boolean {
     return this.#throttledUntilMs > this.#elapsed();
   }
 
-  /** The window of a network, unless it is over. */
+  /** Window of a network; undefined when it has ended. */
   #window(network: string): Window | undefined {
     const window = this.#windows.get(network);
     return window !== undefined && window.endMs > this.#elapsed() ? window : undefined;

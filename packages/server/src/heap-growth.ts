@@ -1,15 +1,15 @@
 /**
- * HeapGrowth: how far the JavaScript heap may grow before V8 collects garbage.
+ * Heap growth: limits how far the JavaScript heap grows before V8 collects garbage.
  *
- * V8 lets a heap grow to up to four times what was live at the last collection. That is fast while the
- * heap is small, and hundreds of megabytes of garbage when it is large. So a large heap may grow by less
- * than a third, and a small one as V8 likes. V8 reads the flag at the end of each collection, so it can
- * be changed at any time.
+ * V8 lets a heap grow to up to four times what was live at the last collection. That is fast for a
+ * small heap, and hundreds of megabytes of garbage for a large one. So a large heap may grow by
+ * less than a third; a small one grows as V8 decides. V8 reads the flag at the end of each
+ * collection, so it can change at any time.
  */
 
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 
-/** A heap above this is large; below three quarters of it, small again. */
+/** A heap above this is large; below three quarters of it, it is small again. */
 export const LARGE_HEAP_BYTES: number = 128 * 1024 * 1024;
 const SMALL_AGAIN = 3 / 4;
 
@@ -19,7 +19,7 @@ const FREE_PERCENT = 0;
 
 const LOOK_MS = 100;
 
-/** What it works on, as V8 has it. */
+/** Heap statistics and flags of V8. */
 export interface HeapHost {
   usedBytes(): number;
   setGrowingPercent(percent: number): void;
@@ -38,7 +38,7 @@ export class HeapGrowth {
     this.#heap = heap;
   }
 
-  /** Looks now and then, as long as the process goes on for other reasons. */
+  /** Checks periodically, without keeping the process alive. */
   watch(): void {
     setInterval(() => this.look(), LOOK_MS).unref();
   }

@@ -1,5 +1,5 @@
 /**
- * The Big Peer server as a library: what the `bigpeer` program is made of.
+ * Big Peer server as a library: the public API of the package that the `bigpeer` program uses.
  */
 
 export type { OpenApp } from "./apps/open-app.ts";

@@ -1,36 +1,35 @@
 /**
- * Intake: how much of what came is read in one pass of the event loop, of all connections together,
- * whatever is spoken on them.
+ * Intake: limits how much received input is processed in one pass of the event loop, over all
+ * connections of HTTP, sync and links (H52).
  *
- * Node hands out as many as two megabytes of each connection in a pass, and reading them may take a
- * hundred times as long as it took to receive them; and it accepts one new connection in a pass, so
- * long passes keep newcomers out. So there is a share for it. What comes when that is used up waits,
- * and nothing more of its connection is received until it was read. Credentials take turns, and so do
- * addresses without one; between the two kinds it is every other turn.
+ * Node delivers up to two megabytes of each connection in a pass, and processing them may take a
+ * hundred times as long as receiving. It accepts one new connection in a pass, so long passes keep
+ * newcomers out. Input beyond the time budget waits, and its connection receives nothing more until
+ * then. Credentials take turns, and so do addresses without one; the two kinds alternate.
  */
 
 import { LoopShare } from "./loop-share.ts";
 import { Rotation } from "./rotation.ts";
 
-/** A connection with something that waits. */
+/** Connection with input that waits. */
 export interface LateReader {
-  /** Whose turn it takes: its credential, or its address while it has none. */
+  /** Owner of its turns: its credential, or its address without one. */
   readonly payer: string;
-  /** Whether that is a credential. */
+  /** Whether the payer is a credential. */
   readonly isKnown: boolean;
-  /** Reads a piece of it. Returns whether there are more. */
+  /** Processes a piece of the input. Returns whether more waits. */
   readLate(): boolean;
 }
 
-/** What is read as it comes. */
+/** Time per pass for input that is processed as it arrives. */
 const INTAKE_MS = 10;
 
-/** What is read of those that wait: short passes, so that new connections are accepted. */
+/** Time per pass for input that waits: short, so that new connections are accepted. */
 const LATE_MS = 3;
 
 /**
- * How many are read in a row, and how often in a pass. What they have begun goes on in between, so
- * that the time it takes is seen.
+ * Readers in a row, and rows in a pass. Work that they start continues in between, so its time
+ * counts.
  */
 const ROW_LENGTH = 8;
 const ROWS = 16;
@@ -41,9 +40,9 @@ export class Intake {
   readonly #known = new Rotation<LateReader>();
   readonly #newcomers = new Rotation<LateReader>();
   #isNewcomersTurn = false;
-  /** Rows of this pass that are still to come. */
+  /** Remaining rows of this pass. */
   #rowsLeft = 0;
-  /** When the share of this pass is used up. */
+  /** When the time of this pass ends. */
   #endMs = 0;
   #isUsedUp = false;
 
@@ -52,18 +51,18 @@ export class Intake {
     this.#share = new LoopShare(intakeMs);
   }
 
-  /** Whether something may be read now: nobody waits, and there is time. */
+  /** Whether input may be processed now: none waits, and there is time. */
   isOpen(): boolean {
     return this.#lateCount === 0 && this.#share.hasTime();
   }
 
-  /** `reader` has something that waits, and had nothing before. */
+  /** Queues `reader`, which was not waiting before. */
   wait(reader: LateReader): void {
     this.#add(reader);
     if (this.#rowsLeft === 0) this.#beginPass();
   }
 
-  /** Resolves when there is time for something else that many may begin at once. */
+  /** Resolves when there is time for other work that many may start at once. */
   async turn(owner: string): Promise<void> {
     if (this.isOpen()) return;
     await new Promise<void>((resolve) => {
@@ -110,5 +109,5 @@ export class Intake {
   }
 }
 
-/** For all listeners: there is one event loop. */
+/** Shared by all listeners: there is one event loop. */
 export const INTAKE: Intake = new Intake();

@@ -1,6 +1,6 @@
 /**
- * Events that the log tells with fields: a request that was answered, a statement that was slow or
- * ran on peers, a peer that came or left, a link to another Big Peer.
+ * Log events: log lines with structured fields, for requests, slow statements, statements on peers,
+ * peers and links.
  */
 
 import type { StoredDocument } from "@bigpeer/engine";
@@ -9,19 +9,19 @@ import type { Log, LogLevel } from "./log.ts";
 
 export interface RequestEvent {
   readonly requestId: string;
-  /** The name of the endpoint. */
+  /** Name of the endpoint. */
   readonly operation: string;
   readonly method: string;
   readonly status: number;
   readonly elapsedMs: number;
-  /** Of the client. */
+  /** Address of the client. */
   readonly remoteAddress: string;
 }
 
-/** Characters of a statement in a line. */
+/** Maximum characters of a statement in a line. */
 const STATEMENT_SHOWN_MAX = 1_000;
 
-/** A request is over. What we did wrong is always told, the rest to whoever asks for it. */
+/** Logs a completed request: an error of the server as `error`, all others as `debug`. */
 export function requestLine(log: Log, event: RequestEvent): void {
   const { requestId, operation, method, status, remoteAddress } = event;
   const elapsedMs = rounded(event.elapsedMs);
@@ -29,7 +29,10 @@ export function requestLine(log: Log, event: RequestEvent): void {
   log(status === 500 ? "error" : "debug", "a request was answered", fields);
 }
 
-/** A row of `system:request_history` that took long, or was stopped. Its arguments are not in it: they are data. */
+/**
+ * Logs a row of `system:request_history` that was slow or stopped, without its arguments, which are
+ * data.
+ */
 export function slowStatementLine(log: Log, { id, fields }: StoredDocument): void {
   const { app_id: appId, text, state, times } = fields;
   const elapsed = isObject(times) ? getField(times, "elapsed") : undefined;
@@ -43,13 +46,13 @@ export function slowStatementLine(log: Log, { id, fields }: StoredDocument): voi
   });
 }
 
-/** What happened to a peer, for whoever asks for it. Who it is is told by the id of its credential. */
+/** Event of a peer, logged as `debug`. The id of its credential identifies the caller. */
 export interface PeerEvent {
   readonly remoteAddress: string;
   readonly appId?: string | undefined;
   readonly credentialId?: string;
   readonly site?: string;
-  /** Why it was sent away. */
+  /** Reason why it was refused or closed. */
   readonly code?: string;
   /** Since it connected. */
   readonly elapsedMs?: number;
@@ -61,13 +64,13 @@ export function peerLine(log: Log, message: string, event: PeerEvent): void {
   log("debug", message, { ...event, ...(isTimed && { elapsedMs: rounded(elapsedMs) }) });
 }
 
-/** What happened to a link. The message is a sentence of one of both sides. */
+/** Event of a link. The message is that of either side. */
 export interface LinkLogEvent {
   readonly appId: string | undefined;
-  /** Who has dialled: we, or the other side. */
+  /** Which side connected: this one (`dial`) or the other (`accept`). */
   readonly side: "dial" | "accept";
   readonly address: string;
-  /** The history of the other side. */
+  /** History of the other side. */
   readonly partner?: string | undefined;
   readonly code?: string | undefined;
   readonly message?: string | undefined;
@@ -83,11 +86,11 @@ export interface RemoteRunEvent {
   readonly appId: string;
   readonly credentialId: string;
   readonly elapsedMs: number;
-  /** How each peer has answered. */
+  /** How each peer answered. */
   readonly results: readonly string[];
 }
 
-/** A statement ran on peers. The audit log has what it was; how it went is told here. */
+/** Logs how a statement on peers ended. The audit log has the statement itself. */
 export function remoteRunLine(log: Log, { results, ...event }: RemoteRunEvent): void {
   const counts: Record<string, number> = {};
   for (const result of results) counts[result] = (counts[result] ?? 0) + 1;
@@ -100,12 +103,12 @@ export function remoteRunLine(log: Log, { results, ...event }: RemoteRunEvent): 
   });
 }
 
-/** The beginning of a statement, where all of it would be too much. */
+/** Shortens a statement. */
 export function cutStatement(text: string): string {
   return text.length <= STATEMENT_SHOWN_MAX ? text : `${text.slice(0, STATEMENT_SHOWN_MAX - 1)}…`;
 }
 
-/** Microseconds are more than anybody needs. */
+/** Rounds to microseconds. */
 function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }

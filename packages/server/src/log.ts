@@ -1,10 +1,10 @@
 /**
- * Log: one line for each event, on standard error. Standard output is for what a command was asked
- * to print.
+ * Log: writes one line for each event to standard error. Standard output is for the output of
+ * commands.
  *
- * Lines are JSON for machines, or text for whoever looks at a terminal. The text is made from the
- * JSON, so that there is one place where secrets are taken out. Each line is handed on at once: a
- * crash must not lose the lines that tell why.
+ * Lines are JSON for machines, or text for a terminal. The text is made from the JSON, so secrets
+ * are removed in one place. Each line is written at once: a crash must not lose the lines that
+ * explain it.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -12,7 +12,7 @@ import { pino } from "pino";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** What an event has beside its sentence, for machines. None is named `time`, `level` or `msg`. */
+/** Fields of an event beside its message. None is named `time`, `level` or `msg`. */
 export interface LogFields {
   readonly [name: string]: unknown;
 }
@@ -20,26 +20,26 @@ export interface LogFields {
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
 export interface LogOptions {
-  /** Events below it are left out. */
+  /** Lowest level that is logged. */
   readonly level: LogLevel;
   readonly format: "json" | "text";
-  /** Takes a line with its end. */
+  /** Receives a line with its line break. */
   readonly write: (line: string) => void;
 }
 
-/** Fields that are never shown, nor inside a field that is an object. */
+/** Fields that are never shown, at the top level or one level below. */
 const SECRET_FIELDS = ["authorization", "apiKey", "token", "secret", "password", "cookie"];
 
-/** An API key, also one that was cut, whatever stands before it; its id may be told. */
+/** An API key, even a truncated one; its id may be shown. */
 const API_KEY = /(bp_[0-9a-f]{8}_)[\w-]+/g;
 
-/** A JSON Web Token, also one without its signature. */
+/** A JSON Web Token, even without its signature. */
 const WEB_TOKEN = /eyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g;
 
 export function createLog({ level, format, write }: LogOptions): Log {
   const options = {
     level,
-    // The host and the process are known to whoever collects the lines.
+    // The log collector knows the host and the process.
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (name: string) => ({ level: name }) },
@@ -61,13 +61,13 @@ function textOf(line: string): string {
   return `${oneLine(text)}\n`;
 }
 
-/** Plain words stand as they are; whatever could be mistaken for more than one value does not. */
+/** Shows a plain word as it is; quotes text that could be read as more than one value. */
 function shown(value: unknown): string {
   const isPlain = typeof value === "string" && /^[^\s"=[\]{}]+$/.test(value);
   return isPlain ? value : JSON.stringify(value);
 }
 
-/** One event stays one line, whatever it carries, and says nothing to the terminal itself. */
+/** Keeps an event on one line and escapes control characters, which a terminal would interpret. */
 function oneLine(text: string): string {
   return text
     .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, " ")
@@ -78,7 +78,7 @@ function oneLine(text: string): string {
 }
 
 /**
- * An error in words: what the world did is a sentence with its cause, what we did wrong is a stack.
+ * Describes an error: one of the system or the input by its message and cause, a bug by its stack.
  */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

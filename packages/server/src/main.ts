@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 /**
- * Where the process begins: the words of the command line go in, an exit code comes out.
+ * Entry point of the `bigpeer` program: runs the command line and sets the exit code of the
+ * process.
  */
 
 import { isatty } from "node:tty";
 import { runCommand } from "./commands.ts";
 import { HeapGrowth } from "./heap-growth.ts";
 
-// What the process writes is for its owner alone.
+// Files that the process creates are for its owner only.
 process.umask(0o077);
 
-// Whoever reads our output may go away; that is no reason to end a server.
+// A closed output must not end a server.
 process.stdout.on("error", () => {});
 process.stderr.on("error", () => {});
 

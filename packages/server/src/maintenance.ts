@@ -1,14 +1,13 @@
 /**
- * Maintenance: what every store gets in the background. It forgets what its retention allows, records
- * of an older format get their checksums, and attachments that nobody refers to are deleted.
+ * Maintenance: background work on every store. It trims what the retention allows, adds checksums
+ * to records of an older format, and deletes unreferenced attachments.
  *
  *   the registry           at the start and every hour
- *   data of deleted apps   when its grace is over (apps/deleted-apps.ts)
- *   an app that is open    soon after it was opened, and every hour
- *   an app that is not     once a day: opened, maintained and closed, one after the other
+ *   data of deleted apps   when its grace period is over (apps/deleted-apps.ts)
+ *   an open app            soon after it was opened, and every hour
+ *   a closed app           once a day: opened, maintained and closed, one after the other
  *
- * The work is done in bounded transactions of the stores themselves. What fails is logged and tried
- * again with the next turn.
+ * The work runs in bounded transactions. Errors are logged, and the next run tries again.
  */
 
 import { lastSeenMs, type StoreFolder } from "@bigpeer/node";
@@ -25,22 +24,22 @@ import { HOUR_MS, RepeatedPass } from "./repeated-pass.ts";
 export interface MaintenanceHost extends DeletedAppsHost, CollectorOptions {
   readonly registry: Pick<Registry, "apps" | "storeFolder">;
   readonly apps: OpenApps;
-  /** The time between two turns of an app that is open. */
+  /** Interval for open apps. */
   readonly everyMs?: number;
-  /** The time between two turns of an app that is not. */
+  /** Interval for closed apps. */
   readonly visitEveryMs?: number;
 }
 
 const DAY_MS: number = 24 * HOUR_MS;
 
-/** Begins at once. To be stopped before the stores are closed, which ends what is under way. */
+/** Starts at once. Stop it before the stores are closed, which ends the work in progress. */
 export class Maintenance {
   readonly #host: MaintenanceHost;
   readonly #deleted: DeletedApps;
   readonly #pass: RepeatedPass;
-  /** Apps that were opened and wait for their turn. */
+  /** Opened apps that wait for maintenance. */
   readonly #opened = new Set<string>();
-  /** When an app had its last turn, by the wall clock. */
+  /** Last maintenance of each app, by the wall clock. */
   readonly #turns = new Map<string, number>();
   #running: Promise<void> | undefined;
   #isFirstPass = true;
@@ -52,7 +51,7 @@ export class Maintenance {
     this.#pass = new RepeatedPass(() => this.#maintainAll(), host.everyMs);
   }
 
-  /** Tells of an app that was opened. */
+  /** Call it when an app was opened. */
   opened(id: string): void {
     const { now, everyMs = HOUR_MS } = this.#host;
     if (this.#isStopped || now() - (this.#turns.get(id) ?? 0) < everyMs) return;
@@ -60,7 +59,7 @@ export class Maintenance {
     this.#running ??= this.#maintainOpened();
   }
 
-  /** Begins nothing more; resolves when what is under way is over. */
+  /** Starts nothing more; resolves when the work in progress is done. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all([this.#deleted.stop(), this.#pass.stop(), this.#running]);
@@ -68,7 +67,7 @@ export class Maintenance {
 
   async #maintainOpened(): Promise<void> {
     for (const id of this.#opened) {
-      // Whoever opened it goes first.
+      // The caller that opened it goes first.
       await new Promise((resolve) => setImmediate(resolve));
       this.#opened.delete(id);
       if (this.#isStopped) break;
@@ -82,7 +81,7 @@ export class Maintenance {
     await this.#maintainStore(registry.storeFolder, () => this.#isStopped);
     await this.#deleted.removeDue();
     for (const { id } of apps.open) await this.#visit(id, "open");
-    // A server that has just begun has other things to do than to open all that it has.
+    // A server that has just started should not open all apps at once.
     if (!this.#isFirstPass && !this.#isStopped) await this.#visitResting();
     this.#isFirstPass = false;
   }
@@ -110,7 +109,7 @@ export class Maintenance {
     try {
       await (which === "open" ? apps.visitOpen(id, work) : apps.visit(id, work));
     } catch (error) {
-      // Why it could not be opened is in the log already, and one that is gone needs nothing.
+      // A failed opening is logged already, and a deleted app needs nothing.
       const isGone = this.#isStopped || registry.apps.get(id) === undefined;
       if (isGone || apps.hasFailed(id)) return;
       log("error", `failed to maintain the app ${id}: ${describeError(error)}`);

@@ -1,5 +1,5 @@
 /**
- * `/metrics`: the figures of the server, for whoever watches over it.
+ * Metrics endpoint, `/metrics`: the metrics of the server in the text format of Prometheus.
  */
 
 import { contentAnswer } from "./http/answer.ts";

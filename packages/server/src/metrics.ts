@@ -1,9 +1,9 @@
 /**
- * Metrics: what a server counts about itself, in the text format that Prometheus reads.
+ * Metrics: collects the metrics of a server in the text format of Prometheus.
  *
- * Requests and commits are counted when they happen; what a store or the process can tell at any time
- * is asked when somebody reads. Labels have few values: an endpoint, a method, a status, an app. Each
- * server has a registry of its own. docs/operating.md has the table.
+ * Requests and commits are counted as they happen; the state of stores and the process is read at
+ * each scrape. Labels have few values: an endpoint, a method, a status, an app. Each server has a
+ * registry of its own. docs/operating.md has the table.
  */
 
 import { statSync } from "node:fs";
@@ -21,41 +21,41 @@ import type { TrafficCount } from "./sync/traffic.ts";
 
 export interface MetricsOptions {
   readonly version: string;
-  /** How many requests are under way. */
+  /** Number of requests in progress. */
   readonly requestsInFlight: () => number;
-  /** How many apps there are, open or not. */
+  /** Number of apps, open or not. */
   readonly appsKnown: () => number;
   readonly sync?: WatchedSync;
   readonly links?: () => FiguresByApp;
 }
 
 export interface WatchedFigures extends SyncFigures {
-  /** Each counted once, however many connections it has. */
+  /** Each peer counts once, however many connections it has. */
   readonly peers: number;
 }
 
-/** Sync, as far as it can be asked at any time. */
+/** Sync statistics that can be read at any time. */
 export interface WatchedSync {
   /** Undefined for an app that no peer has used since it was opened. */
   figuresOf(appId: string): WatchedFigures | undefined;
-  /** Peers that are connected, also those that nobody knows yet. */
+  /** Connected peers, including those without a session yet. */
   readonly connectionCount: number;
   readonly channels: { readonly sent: TrafficCount; readonly received: TrafficCount };
 }
 
-/** A request that is over. */
+/** Completed request. */
 export interface CountedRequest {
-  /** The name of the endpoint; `none` where there is no such. */
+  /** Name of the endpoint; `none` without an endpoint. */
   readonly operation: string;
   readonly method: string;
   readonly status: number;
   readonly elapsedMs: number;
-  /** Of the bodies. */
+  /** Sizes of the bodies. */
   readonly requestBytes?: number;
   readonly responseBytes?: number;
 }
 
-/** An app whose store is open. */
+/** App whose store is open. */
 export interface WatchedApp {
   readonly id: string;
   readonly storeFolder: { readonly store: Store; readonly folder: string };
@@ -67,10 +67,10 @@ const DURATIONS_S = [
 ];
 const PAUSES_S = [0.001, 0.01, 0.1, 1, 5];
 
-/** Methods that are told apart; a client may send any text. */
+/** Methods with a label of their own; a client may send any text. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** In a store with more collections their documents are not counted: that would take its time. */
+/** A store with more collections does not report its documents: counting would take too long. */
 const COLLECTIONS_COUNTED_MAX = 1_000;
 
 export class Metrics {
@@ -100,37 +100,37 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** Counts a request. On the way of every request, so it costs less than a microsecond. */
+  /** Counts a request. On the path of every request, so it takes less than a microsecond. */
   answered(request: CountedRequest): void {
     this.#requests.answered(request);
   }
 
-  /** Counts a credential that opened nothing. */
+  /** Counts an invalid credential. */
   credentialFailed(): void {
     this.#requests.credentialFailed();
   }
 
-  /** Counts a request or connection that was refused because of a bound, or cut. */
+  /** Counts a request or connection that was refused or closed because of a limit. */
   boundMet(bound: string): void {
     this.#requests.boundMet(bound);
   }
 
-  /** Counts a peer that was sent away before it had a session. */
+  /** Counts a peer that was refused before it had a session. */
   peerRefused(reason: string): void {
     this.#sync.refused(reason);
   }
 
-  /** Counts a statement that ran on peers, or was to. */
+  /** Counts a statement on peers, also one that was refused. */
   remoteEnded(run: EndedRun): void {
     this.#remote.ended(run);
   }
 
-  /** Tells about an app from now on. Returns the way to forget it. */
+  /** Reports an app from now on. Returns a function that removes it. */
   watchApp(app: WatchedApp): () => void {
     return this.#apps.watch(app);
   }
 
-  /** All metrics as they are now: who asks while they are put together gets the same. */
+  /** All metrics as text. Concurrent scrapes share one result. */
   scrape(): Promise<string> {
     this.#scraping ??= this.#scrape().finally(() => {
       this.#scraping = undefined;
@@ -139,7 +139,7 @@ export class Metrics {
   }
 
   async #scrape(): Promise<string> {
-    // Not before all requests of this turn have come.
+    // Waits for the other requests of this turn of the event loop.
     await setImmediate();
     this.#requests.collect();
     this.#apps.collect();
@@ -148,23 +148,23 @@ export class Metrics {
     return `${await this.#registry.metrics()}\n${this.#requests.text()}${linkMetricsText(this.#links())}`;
   }
 
-  /** Ends what watches the process and the apps. May be called again. */
+  /** Stops watching the process and the apps. Repeated calls are harmless. */
   close(): void {
     this.#process.close();
     this.#apps.close();
   }
 }
 
-/** What was asked of one endpoint. */
+/** Counts of one endpoint. */
 interface Operation {
   readonly durations: Durations;
-  /** How many requests, by method and status. */
+  /** Number of requests by method and status. */
   readonly counts: Map<string, Map<number, number>>;
   requestBytes: number;
   responseBytes: number;
 }
 
-/** What the listener has done. It is counted here, and put into the registry when somebody reads. */
+/** Metrics of the listeners. Counted here, and copied to the registry at each scrape. */
 class RequestMetrics {
   readonly #operations = new Map<string, Operation>();
   readonly #countInFlight: () => number;
@@ -231,7 +231,7 @@ class RequestMetrics {
     this.#inFlight.set(this.#countInFlight());
   }
 
-  /** What the registry does not have. */
+  /** Metrics that are not in the registry. */
   text(): string {
     return this.#durations.text();
   }
@@ -259,7 +259,7 @@ interface Watch {
   readonly unwatch: () => void;
 }
 
-/** What the stores and statements of the apps can tell. */
+/** Metrics of the stores and statements of apps. */
 class AppMetrics {
   readonly #watches = new Map<string, Watch>();
   readonly #commits: Counter;
@@ -295,7 +295,7 @@ class AppMetrics {
     assert(!this.#watches.has(id), "an app is watched once");
     const labels = { app: id };
     const stop = app.storeFolder.store.onFlush(({ transactions, elapsedMs, isFailed }) => {
-      // It may have been on its way when the app was forgotten.
+      // A flush may complete after the app was removed.
       if (this.#watches.get(id)?.app !== app) return;
       this.#commits.inc({ ...labels, outcome: isFailed ? "failed" : "done" });
       this.#commitDurations.observe(labels, elapsedMs / 1_000);
@@ -312,7 +312,7 @@ class AppMetrics {
     return unwatch;
   }
 
-  /** Of the apps that are open. */
+  /** Ids of the open apps. */
   get ids(): Iterable<string> {
     return this.#watches.keys();
   }
@@ -327,7 +327,7 @@ class AppMetrics {
     for (const each of [this.#statements, ...Object.values(this.#figures)]) each.reset();
     for (const { app } of this.#watches.values()) {
       this.#collectStatements(app);
-      // A store that is closed or broken has no figures; the others still have theirs.
+      // A store that is closed or broken has no statistics; the others still do.
       attempt(() => this.#collectStore(app));
       attempt(() => this.#collectFile(app));
     }
@@ -360,7 +360,7 @@ class AppMetrics {
     this.#figures.fileBytes.set({ app: id }, statSync(join(storeFolder.folder, DATA_FILE)).size);
   }
 
-  /** From nothing on, so that the first commit is seen as one more. */
+  /** Starts at zero, so that the first commit counts as an increase. */
   #begin(app: string): void {
     for (const outcome of ["done", "failed"]) this.#commits.inc({ app, outcome }, 0);
     this.#commitTransactions.inc({ app }, 0);
@@ -374,7 +374,7 @@ class AppMetrics {
   }
 }
 
-/** What is asked of an app when somebody reads. */
+/** Gauges of an app that are set at each scrape. */
 function appGauges(registry: Registry) {
   const measure = (name: string, help: string): Gauge =>
     gauge(registry, `bigpeer_${name}`, help, ["app"]);
@@ -390,7 +390,7 @@ function appGauges(registry: Registry) {
   };
 }
 
-/** What peers that are connected do. */
+/** Metrics of connected peers. */
 class SyncMetrics {
   readonly #sync: WatchedSync | undefined;
   readonly #connections: Gauge;
@@ -450,7 +450,7 @@ class SyncMetrics {
   }
 }
 
-/** What is asked of the sync of an app when somebody reads. */
+/** Gauges of the sync of an app that are set at each scrape. */
 function syncGauges(registry: Registry) {
   const measure = (name: string, help: string): Gauge =>
     gauge(registry, `bigpeer_sync_${name}`, help, ["app"]);
@@ -466,7 +466,7 @@ function syncGauges(registry: Registry) {
   };
 }
 
-/** What was run on peers. */
+/** Metrics of statements on peers. */
 class RemoteMetrics {
   readonly #requests: Counter;
   readonly #durations: Histogram;
@@ -492,7 +492,7 @@ class RemoteMetrics {
   }
 }
 
-/** The process, under the names that dashboards for Node expect. */
+/** Metrics of the process, under the names that dashboards for Node expect. */
 class ProcessMetrics {
   readonly #figures: ProcessFigures;
   readonly #cpu: Counter;
@@ -576,7 +576,7 @@ function gauge(
   return new Gauge({ registers: [registry], name, help, labelNames });
 }
 
-/** For a count that somebody else keeps. */
+/** Sets a counter to a total that is counted elsewhere. */
 function setTotal(total: Counter, value: number): void {
   total.reset();
   total.inc(value);
@@ -592,6 +592,6 @@ function attempt(work: () => void): void {
   try {
     work();
   } catch {
-    // What cannot be read is left out.
+    // A value that cannot be read is omitted.
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Newcomers: connections that have not shown a credential yet, bounded for each address and for all.
+ * Newcomers: limits the connections without an accepted credential, per address and in total (H45).
  *
- * Anybody can open connections and say nothing. When an address has as many as it may, one of them
- * that was silent for long enough gives way, or else the new one is refused; when there are too many
- * of all, the one that came first gives way: a client that knows what to say has said it by then.
- * Connections whose credential was accepted do not count: many clients may share one address.
+ * Any client can open connections and send nothing. When an address is at its limit, one of its
+ * connections that was open for long enough gives way; otherwise the new one is refused. When the
+ * total is at its limit, the oldest gives way, because a regular client has authenticated by then.
+ * Connections with an accepted credential do not count: many clients may share one address.
  */
 
 import { networkOf } from "./http/client-address.ts";
@@ -12,14 +12,14 @@ import { networkOf } from "./http/client-address.ts";
 export interface NewcomerBounds {
   readonly max: number;
   readonly perAddressMax: number;
-  /** How long one of a full address stays without a word; for ever when it is left out. */
+  /** How long a newcomer of an address at its limit is safe; for ever if absent. */
   readonly silentMsMax?: number;
 }
 
 export interface NewcomersOptions extends NewcomerBounds {
-  /** Milliseconds, on a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
-  /** Told of each that gave way or was refused. */
+  /** Called for each one that gave way or was refused. */
   readonly onRefused?: (() => void) | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Newcomer {
   readonly network: string;
   readonly sinceMs: number;
   readonly cut: () => void;
-  /** It does not give way now. */
+  /** Whether it must not give way now. */
   isHeld: boolean;
 }
 
@@ -46,7 +46,7 @@ export class Newcomers<Key> {
     return this.#newcomers.size;
   }
 
-  /** Whether another one of `address` may come; those that have to give way for it are cut. */
+  /** Whether another one of `address` may come; closes those that must give way to it. */
   makeRoom(address: string): boolean {
     const { max, perAddressMax } = this.#options;
     const ofNetwork = this.#ofNetworks.get(networkOf(address));
@@ -57,7 +57,9 @@ export class Newcomers<Key> {
     return true;
   }
 
-  /** Cuts one that was silent for too long, whatever its address. False when there is none. */
+  /**
+   * Closes one that is older than `silentMsMax`, of any address. Returns false when there is none.
+   */
   cutSilent(): boolean {
     return this.#cutSilent(this.#newcomers);
   }
@@ -66,7 +68,7 @@ export class Newcomers<Key> {
     return this.#newcomers.has(key);
   }
 
-  /** `cut` ends the connection at once. */
+  /** `cut` closes the connection at once. */
   add(key: Key, address: string, cut: () => void): void {
     this.remove(key);
     const network = networkOf(address);
@@ -77,13 +79,13 @@ export class Newcomers<Key> {
     else ofNetwork.set(key, newcomer);
   }
 
-  /** Its credential is being checked, or is no longer: meanwhile it does not give way. */
+  /** While its credential is being checked, it does not give way. */
   hold(key: Key, isHeld: boolean): void {
     const newcomer = this.#newcomers.get(key);
     if (newcomer !== undefined) newcomer.isHeld = isHeld;
   }
 
-  /** It is known now, or gone. */
+  /** Call it when the credential was accepted or the connection is closed. */
   remove(key: Key): void {
     const newcomer = this.#newcomers.get(key);
     if (newcomer === undefined) return;

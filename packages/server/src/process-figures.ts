@@ -1,9 +1,9 @@
 /**
- * Process figures: what the process itself uses of the machine, read when somebody asks.
+ * Process statistics: CPU, memory, open files and event loop delay of the process, read on demand.
  *
- * Two of them have to be watched all the time: how late the event loop is, and the pauses of the
- * garbage collector. Both watches end with `close`, so that servers may come and go in a process;
- * those that come with the library of the metrics cannot be ended.
+ * Two need continuous measurement: the delay of the event loop and the pauses of the garbage
+ * collector. Both end with `close`, so a process can start and stop servers; those of the metrics
+ * library cannot be stopped.
  */
 
 import { readdirSync } from "node:fs";
@@ -15,12 +15,12 @@ import {
   PerformanceObserver,
 } from "node:perf_hooks";
 
-/** How often the lateness of the event loop is looked at. */
+/** Sampling interval of the event loop delay. */
 const LOOP_LOOK_MS = 10;
 
 export type PauseKind = "major" | "minor" | "incremental" | "weakcb";
 
-/** How late the event loop was since it was last asked, in seconds. */
+/** Delay of the event loop since the last read, in seconds. */
 export interface LoopLag {
   readonly mean: number;
   readonly p50: number;
@@ -29,7 +29,7 @@ export interface LoopLag {
 }
 
 export interface ProcessReading {
-  /** Since 1970, in seconds. */
+  /** In seconds since 1970. */
   readonly startSeconds: number;
   readonly cpuUserSeconds: number;
   readonly cpuSystemSeconds: number;
@@ -37,7 +37,7 @@ export interface ProcessReading {
   readonly heapTotalBytes: number;
   readonly heapUsedBytes: number;
   readonly externalBytes: number;
-  /** Undefined where the system does not tell. */
+  /** Undefined where the system does not provide it. */
   readonly openFiles: number | undefined;
   readonly loopLag: LoopLag;
 }
@@ -46,7 +46,7 @@ export class ProcessFigures {
   readonly #loop: IntervalHistogram;
   readonly #pauses: PerformanceObserver;
 
-  /** `onPause` is told of each pause of the garbage collector. */
+  /** `onPause` is called for each pause of the garbage collector. */
   constructor(onPause: (kind: PauseKind, seconds: number) => void) {
     this.#loop = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
     this.#loop.enable();
@@ -72,7 +72,7 @@ export class ProcessFigures {
     };
   }
 
-  /** May be called again. */
+  /** Repeated calls are harmless. */
   close(): void {
     this.#loop.disable();
     this.#pauses.disconnect();
@@ -91,15 +91,15 @@ export class ProcessFigures {
   }
 }
 
-/** A look that comes in time is measured as the time between two looks. */
+/** A sample without delay measures the sampling interval. */
 function lagOf(nanoseconds: number): number {
   const ms = nanoseconds / 1e6 - LOOP_LOOK_MS;
-  // Before the first look there is nothing, which is not a number.
+  // Without samples the mean is NaN.
   return ms > 0 ? ms / 1_000 : 0;
 }
 
 function kindOf(entry: PerformanceEntry): PauseKind {
-  // Node's types know `detail` only of marks and measures.
+  // Node's types declare `detail` only for marks and measures.
   const { detail } = entry as { readonly detail?: { readonly kind?: number } };
   switch (detail?.kind) {
     case constants.NODE_PERFORMANCE_GC_MAJOR:
@@ -115,7 +115,7 @@ function kindOf(entry: PerformanceEntry): PauseKind {
 
 function countOpenFiles(): number | undefined {
   try {
-    // Reading the folder has opened one more.
+    // Reading the folder opens one more.
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return undefined;

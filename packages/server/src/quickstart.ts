@@ -1,12 +1,12 @@
 /**
- * Quick start: what the first start leaves for whoever wants to try the server.
+ * Quick start: the API key and the example commands that the first start provides.
  *
- * The first start draws an API key for the app, writes it to `quickstart.json` in the data folder,
- * readable by its owner alone, and shows two commands to paste. The file is written before the key
- * is added: a crash in between leaves a text that opens nothing and is replaced at the next start,
- * never a key that nobody knows. Later starts correct the addresses in the file, and do not point to
- * it any more when its key opens nothing. Whoever deletes the file keeps the key and is not given
- * another.
+ * The first start draws an API key for the app `default`, writes it to `quickstart.json` in the
+ * data folder, readable by its owner only, and shows two commands (H16). The file is written before
+ * the key is added. So a crash in between leaves a text that does not work and is replaced at the
+ * next start, never a key that no one knows. Later starts update the URLs in the file, and no
+ * longer mention it when its key does not work. If you delete the file, the key stays valid and no
+ * new one is created.
  */
 
 import { chmodSync } from "node:fs";
@@ -19,22 +19,22 @@ import { describeError, type Log } from "./log.ts";
 import type { App } from "./registry/app.ts";
 import { DEFAULT_APP_NAME, DEVELOPMENT_PROVIDER, type Registry } from "./registry/registry.ts";
 
-/** What is in the file. */
+/** Content of the file. */
 export interface QuickstartContent {
   readonly appName: string;
   readonly appId: string;
   readonly apiKey: string;
-  /** The address of the server; `/api/v4/…` follows it. */
+  /** URL of the server, without `/api/v4/…`. */
   readonly dataUrl: string;
-  /** The address of the management API; absent when there is none. */
+  /** URL of the management API; absent without one. */
   readonly managementUrl?: string;
-  /** What a client on this machine logs in with; absent when the app has no such provider. */
+  /** Token for logins from this machine; absent when the app has no such provider. */
   readonly developmentToken?: string;
 }
 
 export interface Quickstart {
   readonly path: string;
-  /** What to show once; undefined after the first start. */
+  /** Content to show once; undefined after the first start. */
   readonly shown: QuickstartContent | undefined;
 }
 
@@ -42,17 +42,17 @@ export interface QuickstartHost {
   readonly dataDir: string;
   readonly registry: Registry;
   readonly url: string;
-  /** Undefined when there is no management API. */
+  /** Undefined without a management API. */
   readonly managementUrl?: string | undefined;
   readonly log: Log;
 }
 
 const KEY_NAME = "quickstart";
 
-/** Only its owner may read a key. */
+/** Readable by its owner only. */
 const FILE_MODE = 0o600;
 
-/** Undefined when the file is gone, or its key is of no use. */
+/** Undefined when the file is gone or its key does not work. */
 export async function prepareQuickstart(host: QuickstartHost): Promise<Quickstart | undefined> {
   const path = join(host.dataDir, QUICKSTART_FILE);
   if (host.registry.keys.isUnused) return { path, shown: await makeKey(path, host) };
@@ -66,9 +66,9 @@ export async function prepareQuickstart(host: QuickstartHost): Promise<Quickstar
 }
 
 /**
- * Two lines to paste into a shell: one writes a document, one reads it back. Only on a terminal they
- * have the key in them: elsewhere they are kept, in logs of services and containers, and read it from
- * its file.
+ * Two shell commands: one writes a document, one reads it back. Only on a terminal do they contain
+ * the key. Elsewhere the output ends up in logs of services and containers, so they read the key
+ * from the file.
  */
 export function curlLines(
   { dataUrl, apiKey }: QuickstartContent,
@@ -124,7 +124,7 @@ function findToken({ authProviders }: App): string | undefined {
   return provider?.type === "anonymous" ? provider.sharedToken : undefined;
 }
 
-/** Corrects the addresses and who may read the file. False when there is no file, or no use of it. */
+/** Updates the URLs and the mode of the file. Returns false without a file or a working key. */
 function refreshFile(path: string, { registry, url, managementUrl, log }: QuickstartHost): boolean {
   const content = readJsonFile(path);
   if (content === undefined) return false;
@@ -148,7 +148,7 @@ function withAddresses(
   return { ...rest, dataUrl, ...(managementUrl !== undefined && { managementUrl }) };
 }
 
-/** A command that prints the key of a file. */
+/** Shell command that prints the key in a file. */
 function readKey(path: string): string {
   return `sed -n 's/.*"apiKey": *"\\([^"]*\\)".*/\\1/p' ${quote(path)}`;
 }

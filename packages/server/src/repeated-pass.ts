@@ -1,11 +1,10 @@
 /**
- * Repeated pass: work in the background, at the start and every hour. A pass that takes longer than
- * that is not joined by a second one.
+ * Periodic task: runs background work at the start and every hour. Runs never overlap.
  */
 
 export const HOUR_MS = 3_600_000;
 
-/** Must not reject; looks at `isStopped` between its pieces. */
+/** Must not reject; checks `isStopped` between its steps. */
 export type Pass = (isStopped: () => boolean) => Promise<void>;
 
 export class RepeatedPass {
@@ -21,7 +20,7 @@ export class RepeatedPass {
     this.#begin();
   }
 
-  /** Begins no further pass; resolves when the one that is under way is over. */
+  /** Starts no further run; resolves when the one in progress is done. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);

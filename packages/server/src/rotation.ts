@@ -1,19 +1,19 @@
 /**
- * Rotation: things that wait, one of each owner in turn, so that an owner of many does not hold up
- * the others.
+ * Round-robin queue: holds waiting items by owner and returns one of each owner in turn, so that an
+ * owner with many items does not delay the others.
  */
 
 export class Rotation<T> {
-  /** In the order in which owners come next; none without anything that waits. */
+  /** In the order of the next turns; only owners with waiting items. */
   readonly #waiting = new Map<string, T[]>();
   #size = 0;
 
-  /** How many wait, of all owners. */
+  /** Number of waiting items of all owners. */
   get size(): number {
     return this.#size;
   }
 
-  /** Behind all others of its owner. */
+  /** Adds an item behind all others of its owner. */
   add(owner: string, item: T): void {
     this.#size++;
     const waiting = this.#waiting.get(owner);
@@ -21,13 +21,13 @@ export class Rotation<T> {
     else waiting.push(item);
   }
 
-  /** The one whose turn it is, which waits no longer; undefined when nothing waits. */
+  /** Removes and returns the next item; undefined when none waits. */
   next(): T | undefined {
     for (const [owner, waiting] of this.#waiting) {
       const item = waiting.shift();
       this.#size--;
       this.#waiting.delete(owner);
-      // Its next one comes after those of all others.
+      // Its next item comes after those of all others.
       if (waiting.length > 0) this.#waiting.set(owner, waiting);
       return item;
     }

@@ -1,13 +1,13 @@
 /**
- * Schema fault: the first place at which a value does not fit its schema, in words.
+ * Schema fault: finds the first place where a value does not match its schema, and describes it.
  *
- * It knows the part of JSON Schema that our schemas use. Of alternatives it looks into the one that
- * the discriminator names, or into the first.
+ * It supports the part of JSON Schema that our schemas use. Of alternatives it reports on the one
+ * that the discriminator selects, or on the first.
  */
 
 import { getField, isArray, isObject, type Value } from "@bigpeer/protocol";
 
-/** A JSON Schema, as far as it is looked at. */
+/** JSON Schema, as far as it is used here. */
 export interface SchemaNode {
   readonly type?: string;
   readonly enum?: readonly string[];
@@ -17,7 +17,7 @@ export interface SchemaNode {
   readonly properties?: Properties;
   readonly required?: readonly string[];
   readonly patternProperties?: Properties;
-  /** False when there must be no other fields than those of `properties`. */
+  /** False when fields other than those in `properties` are refused. */
   readonly additionalProperties?: boolean;
   readonly items?: SchemaNode;
   readonly maxItems?: number;
@@ -30,7 +30,7 @@ interface Properties {
   readonly [name: string]: SchemaNode;
 }
 
-/** How much of a name that nobody knows is repeated. */
+/** Maximum characters of an unknown name in a message. */
 const NAME_SHOWN_MAX = 100;
 
 export interface SchemaFault {
@@ -39,7 +39,7 @@ export interface SchemaFault {
   readonly at: string;
 }
 
-/** Undefined when nothing is found to be wrong. */
+/** Undefined when no fault is found. */
 export function findFault(
   schema: SchemaNode,
   value: Value | undefined,
@@ -55,7 +55,7 @@ export function findFault(
   return { message: fieldMismatch(describe(schema), value), at };
 }
 
-/** A field of another kind, or none where there must be one. */
+/** Message for a field that is missing or has the wrong type. */
 export function fieldMismatch(expected: string, value: Value | undefined): string {
   if (value === undefined) return `missing required field: expected ${expected}`;
   return mismatch(expected, value);
@@ -135,7 +135,7 @@ function elementFault(
 ): SchemaFault | undefined {
   if (items === undefined) return undefined;
   for (let i = 0; i < value.length; i++) {
-    // The name of a place is only put together where something is wrong: there may be many.
+    // Paths are built only for faults: there may be many elements.
     if (findFault(items, value[i], "") !== undefined) {
       return findFault(items, value[i], `${at}[${i}]`);
     }
@@ -143,7 +143,7 @@ function elementFault(
   return undefined;
 }
 
-/** Whether the value itself fits, whatever is inside it. */
+/** Whether the value itself matches, regardless of its content. */
 function isFitting(schema: SchemaNode, value: Value | undefined): boolean {
   if (value === undefined) return false;
   if (schema.enum !== undefined) return schema.enum.some((one) => one === value);
@@ -195,7 +195,7 @@ function describe(schema: SchemaNode): string {
   }
 }
 
-/** What a value is, in words; short ones are shown. */
+/** Describes the type of a value; shows short values. */
 export function kindOf(value: Value | undefined): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

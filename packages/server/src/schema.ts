@@ -1,9 +1,9 @@
 /**
- * Schemas: what a body must look like, said once. From the same schema come the check of a request
- * and its description in the OpenAPI document.
+ * Schemas: compile a schema into a check of request bodies. The OpenAPI document is made from the
+ * same schemas.
  *
- * The library decides whether a value fits; when it does not, schema-fault.ts finds the first place
- * and says in a sentence what was expected there.
+ * The library decides whether a value matches. If it does not, schema-fault.ts finds the first
+ * place and describes what was expected there.
  */
 
 import { checkValue, isObject, PeerError, type Value } from "@bigpeer/protocol";
@@ -13,13 +13,16 @@ import { findFault } from "./schema-fault.ts";
 
 export { type Static, type TSchema, Type };
 
-/** Returns the value itself. Throws PeerError `value.invalid`, which names the place. */
+/** Returns the value itself. Throws PeerError `value.invalid` with the place. */
 export type Check<T> = (value: Value) => T;
 
 /** Any JSON value. */
 export const AnyValue: TUnsafe<Value> = Type.Unsafe<Value>({});
 
-/** The check of a request body, which is an object; fields that the schema does not name pass. */
+/**
+ * Compiles the check of a request body, which is an object. Unknown fields are allowed unless the
+ * schema forbids them.
+ */
 export function compileCheck<S extends TSchema>(schema: S): Check<Static<S>> {
   const validator = Compile(schema);
   return (value) => {

@@ -1,10 +1,10 @@
 /**
- * The server: configuration → parts → listening → closing.
+ * Server: assembles, starts and closes all parts of a Big Peer.
  *
- * Order of the opening: the lock before anything in the folder is touched, the port before the
- * registry (a port in use is told at once, and health can be asked meanwhile). The stores of apps
- * are opened when somebody asks for them. Order of the closing: peers and requests, work in the
- * background, apps, registry, lock. Each part is closed whatever happened to the others.
+ * It opens in this order: the lock before anything in the folder is touched; the port before the
+ * registry, so that a port in use is reported at once and health checks work meanwhile. Stores of
+ * apps open on demand. It closes in this order: peers and requests, background work, apps,
+ * registry, lock. Each part is closed even if another one fails.
  */
 
 import { CommitMemory, MemoryPool, type Platform, Turns } from "@bigpeer/engine";
@@ -54,15 +54,15 @@ export interface ServerHost {
   readonly platform?: Platform;
 }
 
-/** How often it is written when keys were used last. */
+/** How often the last uses of keys are written. */
 const FLUSH_USES_MS = 60_000;
 
-/** Resolves when the server is ready. What was opened before a failure is closed again. */
+/** Resolves when the server is ready. Closes what was opened if the start fails. */
 export function startServer(config: Config, host: ServerHost): Promise<RunningServer> {
   return RunningServer.start(config, host);
 }
 
-/** What there is from the opening of the registry on. */
+/** Parts that exist once the registry is open. */
 interface Opened {
   readonly registry: Registry;
   readonly apps: OpenApps;
@@ -162,12 +162,12 @@ export class RunningServer {
     return this.#http?.url ?? "";
   }
 
-  /** Undefined when there is no management API. */
+  /** Undefined without a management API. */
   get managementUrl(): string | undefined {
     return this.#management?.url;
   }
 
-  /** Where other Big Peers call; undefined while that port is closed. */
+  /** URL for links of other Big Peers; undefined while that port is closed. */
   get replicationUrl(): string | undefined {
     return this.#links.url;
   }
@@ -182,19 +182,19 @@ export class RunningServer {
     return this.#opened.apps;
   }
 
-  /** Where the key of the first start is; undefined when its file is gone or its key is. */
+  /** File with the key of the first start; undefined when it is gone or the key does not work. */
   get quickstart(): Quickstart | undefined {
     return this.#quickstart;
   }
 
-  /** Reads the certificate and its key again; those of before stay when the files are not good. */
+  /** Reads the certificates and keys again; keeps the current ones if the files are invalid. */
   reloadTls(): void {
     this.#http?.reloadTls();
     this.#management?.reloadTls();
     this.#links.reloadTls();
   }
 
-  /** Finishes what was accepted and gives the folder back. May be called again. */
+  /** Finishes accepted work and releases the folder. Repeated calls are harmless. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -220,7 +220,7 @@ export class RunningServer {
     this.#health = "ready";
   }
 
-  /** Secrets that were made before they had to be long work on. */
+  /** Warns about short shared tokens from before there was a minimum length; they keep working. */
   #warnOfSecrets({ apps }: Registry): void {
     for (const { id, name } of apps.names()) {
       for (const provider of weakProviders(apps.get(id)?.authProviders ?? {})) {
@@ -234,7 +234,7 @@ export class RunningServer {
     }
   }
 
-  /** Undefined until the server is open, and from the first step of closing on. */
+  /** Undefined until the server is open, and once it starts to close. */
   get #source(): Opened | undefined {
     return this.#health === "ready" ? this.#opened : undefined;
   }
@@ -358,7 +358,7 @@ export class RunningServer {
     });
   }
 
-  /** What is lost of it is when a key was used last. */
+  /** A failure loses only when keys were last used. */
   async #flushUses({ keys }: Registry): Promise<void> {
     await this.#attempt("to write the last uses of keys", () => keys.flushUses());
   }
@@ -366,7 +366,7 @@ export class RunningServer {
   async #close(): Promise<void> {
     this.#health = "closing";
     clearInterval(this.#opened?.flushTimer);
-    // What is under way ends when its store is closed.
+    // Work in progress ends when its store is closed.
     const maintained = this.#opened?.maintenance.stop();
     await Promise.all([
       this.#attempt("to end links", () => this.#links.close()),
@@ -382,7 +382,7 @@ export class RunningServer {
     await this.#attempt("to release the lock", () => this.#lock?.release());
   }
 
-  /** What is durable stays so whatever goes wrong here; the rest is still to be done. */
+  /** Logs an error and continues closing. Durable data stays durable. */
   async #attempt(what: string, work: () => Promise<void> | undefined): Promise<void> {
     try {
       await work();

@@ -1,5 +1,5 @@
 /**
- * The table of settings: name, flag, environment variable, type, default and description of each.
+ * Settings table: name, flag, environment variable, type, default and description of each setting.
  * config.ts reads and checks the values; the command line's help is generated from this table, and
  * a test compares docs/operating.md with it.
  */
@@ -38,7 +38,10 @@ export type SettingName =
   | "log-format"
   | "accept-clock";
 
-/** Type of a value in the settings file. A `list` may also be one text; a `path` is relative to the folder of the file. */
+/**
+ * Type of a value in the settings file. A `list` may also be one text; a `path` is relative to the
+ * folder of the file.
+ */
 export type SettingType = "text" | "path" | "number" | "number or off" | "switch" | "list";
 
 export interface Setting {

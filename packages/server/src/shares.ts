@@ -1,21 +1,24 @@
 /**
- * Shares: something that there is only so much of, of which one owner may have a part at a time.
- * Who uses much of it must not take it from all others: calls, uploads, connections, memory.
+ * Shares: a limited resource that owners share, with a maximum per owner and in total: calls,
+ * uploads, connections, bytes. No owner can take it from all others.
  *
- * Owners may come in groups, the users of one app, and one group must not take it from all others
- * either, however many owners it has: the last part is kept for groups that have little.
+ * Owners may be grouped, such as the users of one app. The last part is reserved for groups that
+ * use little, so no group can take everything either, however many owners it has.
  *
- * It remembers only owners that have something now, so it is as small as what it counts.
+ * Only owners that hold something are kept, so it stays as small as what it counts.
  */
 
 export interface ShareBounds {
   readonly max: number;
   readonly perOwnerMax: number;
-  /** Whether something is kept for other groups. The name of an owner begins with that of its group and a space. */
+  /**
+   * Whether a part is reserved for other groups. An owner is named by its group, a space and a
+   * name.
+   */
   readonly areGrouped?: boolean;
 }
 
-/** The part of all that is kept, and what one group may have when only that is left. */
+/** Reserved part of the total, and what one group may have when only that is left. */
 const KEPT_SHARE = 1 / 8;
 const KEPT_PER_GROUP_SHARE = 1 / 32;
 
@@ -29,17 +32,17 @@ export class Shares {
     this.#bounds = bounds;
   }
 
-  /** What all owners have. */
+  /** Amount that all owners hold. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** What one of them has. */
+  /** Amount that one owner holds. */
   takenBy(owner: string): number {
     return this.#ofOwners.get(owner) ?? 0;
   }
 
-  /** Whether there is some left for an owner. */
+  /** Whether an owner may take at least one more. */
   hasLeft(owner: string): boolean {
     return this.#hasRoom(owner, 1);
   }
@@ -53,7 +56,7 @@ export class Shares {
     return ofGroup + amount <= Math.max(1, max * KEPT_PER_GROUP_SHARE);
   }
 
-  /** False when that is more than there is, or than the owner may have; then nothing is taken. */
+  /** Returns false, and takes nothing, beyond the total or the maximum of the owner. */
   take(owner: string, amount = 1): boolean {
     if (!this.#hasRoom(owner, amount)) return false;
     this.#add(owner, amount);
@@ -70,7 +73,7 @@ export class Shares {
     if (this.#bounds.areGrouped === true) addTo(this.#ofGroups, groupOf(owner), amount);
   }
 
-  /** The same for one owner. */
+  /** The share of one owner as a memory budget. */
   roomOf(owner: string): Room {
     return new OwnerRoom(this, owner);
   }
@@ -87,9 +90,9 @@ function addTo(counts: Map<string, number>, name: string, amount: number): void 
   else counts.delete(name);
 }
 
-/** Where memory is taken from and given back to. */
+/** Memory budget: bytes are taken before they are used and given back afterwards. */
 export interface Room {
-  /** False when there is no room for it; then nothing is taken. */
+  /** Returns false, and takes nothing, when too few bytes are left. */
   take(size: number): boolean;
   give(size: number): void;
 }

@@ -1,26 +1,26 @@
 /**
- * Signals: the first SIGINT or SIGTERM asks the server to stop, a later one ends it at once. SIGHUP
- * asks it to read its certificate again.
+ * Signals: the first SIGINT or SIGTERM stops the server, a later one ends the process at once.
+ * SIGHUP reloads the certificate.
  *
- * Ctrl-C reaches every process of the terminal, and npm hands it on as well, so one keystroke may
- * arrive twice. What comes within a second of the first is therefore part of it.
+ * Ctrl-C reaches every process of the terminal, and npm forwards it as well, so one keystroke may
+ * arrive twice. A signal within a second of the first therefore counts as the same.
  */
 
 const SAME_SIGNAL_MS = 1_000;
 
-/** Exit codes by the custom of shells: 128 and the number of the signal. */
+/** Exit codes as in shells: 128 plus the number of the signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 export type StopSignal = keyof typeof EXIT_CODES;
 
-/** What is asked of the process; `process` is one. */
+/** The part of `process` that is used here. */
 export interface SignalSource {
   on(signal: StopSignal, listener: (signal: StopSignal) => void): unknown;
   on(signal: "SIGHUP", listener: () => void): unknown;
   exit(code: number): void;
 }
 
-/** Resolves with the first signal. From then on another one, a second later or more, exits. */
+/** Resolves with the first signal. Another one, a second later or more, exits the process. */
 export function waitForStop(
   source: SignalSource,
   now: () => number = () => performance.now(),

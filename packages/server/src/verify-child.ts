@@ -1,6 +1,6 @@
 /**
- * The process in which verify reads: it does one part of a data folder after the other, as it is asked
- * to. When a damaged file ends it, verify-command.ts says so and starts another for the rest.
+ * Verify process: child process that reads one part of a data folder at a time, on request. If a
+ * damaged file crashes it, verify-command.ts reports that and starts another one for the rest.
  */
 
 import { describeError } from "./log.ts";
@@ -20,7 +20,7 @@ export type ToChild = { readonly dataDir: string } & (
 );
 
 export type FromChild =
-  /** Said once, before anything is asked. */
+  /** Sent once, before any request. */
   | { readonly kind: "started" }
   | { readonly kind: "finding"; readonly finding: Finding }
   | { readonly kind: "reached"; readonly place: string }

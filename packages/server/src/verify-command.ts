@@ -1,9 +1,9 @@
 /**
- * Verify: reads everything in a data folder and tells what does not fit.
+ * Verify command: reads everything in a data folder and reports inconsistencies.
  *
- * It reads one state of each store and every attachment, also beside a running server, and changes
- * nothing. Each problem is one line; a store that cannot be opened is a problem like others. The reading
- * is done in another process, because a damaged file may end whoever reads it.
+ * It reads one snapshot of each store and every attachment, also while a server runs, and changes
+ * nothing. Each problem is one line; a store that cannot be opened is a problem, too. A child
+ * process does the reading, because a damaged file may crash it.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -14,21 +14,21 @@ import type { FromChild, ToChild } from "./verify-child.ts";
 
 type Print = (line: string) => void;
 
-/** Also where the sources are run as they are: Node 20 reads no TypeScript. */
+/** The built file even when running from source: Node 20 does not run TypeScript. */
 const CHILD_FILE = fileURLToPath(new URL("../dist/verify-child.js", import.meta.url));
 
-/** A process that reads says every few megabytes where it is. One that is silent for so long hangs. */
+/** The child process reports progress every few megabytes. One that is silent for so long hangs. */
 const SILENT_MS_MAX = 120_000;
 
 export interface ReaderOptions {
-  /** The script of the process that reads. */
+  /** Script of the child process. */
   readonly file: string;
   readonly silentMsMax: number;
 }
 
 const READER: ReaderOptions = { file: CHILD_FILE, silentMsMax: SILENT_MS_MAX };
 
-/** Hands each line, without its end, to `print`. Returns the number of problems. */
+/** Calls `print` with each line, without its line break. Returns the number of problems. */
 export async function verifyDataFolder(
   dataDir: string,
   print: Print,
@@ -77,7 +77,7 @@ interface FoundApps {
   readonly deleted: readonly DeletedApp[];
 }
 
-/** The apps that the registry knows; where it cannot be read, those that have a folder. */
+/** Apps in the registry; if it cannot be read, those that have a folder. */
 async function findApps(dataDir: string, reader: Reader): Promise<FoundApps> {
   let found: FoundApps | undefined;
   await reader.ask({ kind: "apps", dataDir }, (message) => {
@@ -88,7 +88,7 @@ async function findApps(dataDir: string, reader: Reader): Promise<FoundApps> {
   return { apps, deleted: [] };
 }
 
-/** The process that reads; when it ends too soon, the next question gets another one. */
+/** Child process that reads; if it crashes, the next request starts another one. */
 class Reader {
   readonly #options: ReaderOptions;
   #child: ChildProcess | undefined;
@@ -98,7 +98,7 @@ class Reader {
     this.#options = options;
   }
 
-  /** Hands on what is said until all of it is; a process that ended is something that failed. */
+  /** Sends a request and passes on the messages until `done`; a crash is reported as `failed`. */
   async ask(request: ToChild, hear: (message: FromChild) => void): Promise<void> {
     const { file, silentMsMax } = this.#options;
     this.#child ??= fork(file, {
@@ -158,7 +158,7 @@ function endedReason(how: string, reached: string): string {
   );
 }
 
-/** Nothing was read yet: the file is not to blame. */
+/** Nothing was read yet, so the data file is not the cause. */
 function notStartedReason(how: string, file: string): string {
   return `failed to start the process that reads: it ${how}; look at ${file}`;
 }

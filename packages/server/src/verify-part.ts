@@ -1,6 +1,6 @@
 /**
- * What verify does of one part of a data folder: the registry, or an app with its attachments. It is
- * done in a process of its own (verify-child.ts), which a damaged file may end.
+ * Verify parts: verify one part of a data folder: the registry, or an app with its attachments.
+ * This runs in a child process (verify-child.ts), because a damaged file may crash it.
  */
 
 import { readStore, verifyStore } from "@bigpeer/node";
@@ -16,17 +16,17 @@ import {
   unreadableApps,
 } from "./registry/app.ts";
 
-/** A line of the report. */
+/** Line of the report. */
 export interface Finding {
   readonly isProblem: boolean;
   readonly text: string;
 }
 
-/** Who is told of a part while it is read. */
+/** Callbacks while a part is read. */
 export interface PartHost {
-  /** Now and then, with the place that was reached. */
+  /** Called periodically with the current place. */
   tick(place: string): void;
-  /** What must be told before more is read. */
+  /** Called with a finding that must be reported before more is read. */
   find(finding: Finding): void;
 }
 
@@ -48,7 +48,7 @@ export async function* verifyApp(
   yield* verifyAttachments(dataDir, appId, host);
 }
 
-/** The apps that the registry knows, and those whose data is not yet removed. */
+/** Apps in the registry, and deleted apps whose data still exists. */
 export async function registryApps(dataDir: string): Promise<{
   readonly apps: readonly AppName[];
   readonly deleted: readonly DeletedApp[];
