@@ -49,9 +49,7 @@ export interface CopyReport {
   readonly sizeBytes: number;
 }
 
-/**
- * Copies the data folder `from`, which a server may be using, to `to`, which is absent or empty.
- */
+/** Copies the data folder `from`, also of a running server, to `to`, which is absent or empty. */
 export async function backup(from: string, to: string): Promise<CopyReport> {
   checkDataFolder(from);
   return buildFolder(to, (folder) => copyStores(from, folder));

@@ -86,7 +86,7 @@ export function writeFormat(folder: string): void {
 }
 
 /**
- * For commands that only read: throws when `dataDir` is not a data folder that this version reads.
+ * For commands that only read: throws unless `dataDir` is a data folder that this version reads.
  */
 export function checkDataFolder(dataDir: string): void {
   if (readFormat(dataDir) !== undefined) return;

@@ -28,8 +28,7 @@ const INTAKE_MS = 10;
 const LATE_MS = 3;
 
 /**
- * Readers in a row, and rows in a pass. Work that they start continues in between, so its time
- * counts.
+ * Readers in a row, and rows in a pass. Work that they start runs in between, so its time counts.
  */
 const ROW_LENGTH = 8;
 const ROWS = 16;

@@ -27,18 +27,13 @@ export const BODIES_PER_CREDENTIAL_SIZE_MAX: number = 64 * 1024 * 1024;
 export const BODY_VALUES_SIZE_MAX: number = 160 * 1024 * 1024;
 export const BODY_VALUES_PER_CREDENTIAL_SIZE_MAX: number = 96 * 1024 * 1024;
 
-/**
- * Fields of one object in a body, more than a document can have: it is sorted and checked in one
- * step.
- */
+/** Fields of one object in a body, more than a document can have: it is sorted in one step. */
 export const BODY_FIELDS_MAX = 32_768;
 
 /** Sort keys: each of them is compared for each pair of documents. */
 export const SORT_KEYS_MAX = 64;
 
-/**
- * Changes of one update command, and type overrides of one upsert: they are prepared in one step.
- */
+/** Changes of an update command, and type overrides of an upsert: they are prepared in one step. */
 export const COMMAND_FIELDS_MAX = 5_000;
 
 /** How long a body may take to arrive. */
@@ -198,9 +193,8 @@ export const SYNC_HELLO_MS_MAX = 5_000;
 export const SYNC_HELLO_SIZE_MAX: number = 192 * 1024;
 
 /**
- * Chunks, fragments and control frames of a `hello`: each costs some hundred bytes of overhead.
- * Packets of the smallest networks, and clients that send a few kilobytes at a time, need a
- * fraction.
+ * Chunks, fragments and control frames of a `hello`: each costs some hundred bytes of overhead. The
+ * smallest packets, and clients that send a few kilobytes at a time, need a fraction.
  */
 export const HELLO_PIECES_MAX = 512;
 
@@ -264,9 +258,7 @@ export const REMOTE_RUNS_MAX = 32;
 /** Peers that one statement may run on. */
 export const REMOTE_PEERS_MAX = 10_000;
 
-/**
- * Rows and bytes of one peer's answer, and bytes of all; beyond it the peer has an error instead.
- */
+/** Rows and bytes of a peer's answer, and bytes of all; beyond it the peer has an error instead. */
 export const REMOTE_ANSWER_ROWS_MAX = 10_000;
 export const REMOTE_ANSWER_BYTES_MAX: number = 4 * 1024 * 1024;
 export const REMOTE_ANSWERS_BYTES_MAX: number = 32 * 1024 * 1024;

@@ -29,10 +29,7 @@ export function requestLine(log: Log, event: RequestEvent): void {
   log(status === 500 ? "error" : "debug", "a request was answered", fields);
 }
 
-/**
- * Logs a row of `system:request_history` that was slow or stopped, without its arguments, which are
- * data.
- */
+/** Logs a row of `system:request_history` that was slow or stopped, without its arguments. */
 export function slowStatementLine(log: Log, { id, fields }: StoredDocument): void {
   const { app_id: appId, text, state, times } = fields;
   const elapsed = isObject(times) ? getField(times, "elapsed") : undefined;

@@ -3,8 +3,7 @@
  * commands.
  *
  * Lines are JSON for machines, or text for a terminal. The text is made from the JSON, so secrets
- * are removed in one place. Each line is written at once: a crash must not lose the lines that
- * explain it.
+ * are removed in one place. Each line is written at once, so a crash does not lose it.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -77,9 +76,7 @@ function oneLine(text: string): string {
     );
 }
 
-/**
- * Describes an error: one of the system or the input by its message and cause, a bug by its stack.
- */
+/** Describes an error: one of the system or the input by message and cause, a bug by its stack. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isOfTheWorld = error instanceof PeerError || "syscall" in error;

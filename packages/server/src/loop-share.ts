@@ -19,9 +19,7 @@ export class LoopShare {
     this.#sliceMs = sliceMs;
   }
 
-  /**
-   * Returns the time until which new work may run; at least `graceMs`, whatever others have used.
-   */
+  /** Returns the time until which new work may run: at least `graceMs`, whatever others used. */
   begin(graceMs = 0): number {
     const nowMs = performance.now();
     if (this.#endMs === undefined) {
@@ -61,5 +59,5 @@ export class LoopShare {
   }
 }
 
-/** Shared by all encoding and decoding of long bodies: there is one event loop. */
+/** Shared by all long decoding and encoding of bodies and answers: there is one event loop. */
 export const LONG_WORK: LoopShare = new LoopShare(LONG_WORK_MS);

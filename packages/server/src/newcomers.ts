@@ -57,9 +57,7 @@ export class Newcomers<Key> {
     return true;
   }
 
-  /**
-   * Closes one that is older than `silentMsMax`, of any address. Returns false when there is none.
-   */
+  /** Closes one that is older than `silentMsMax`, of any address; false when there is none. */
   cutSilent(): boolean {
     return this.#cutSilent(this.#newcomers);
   }

@@ -12,8 +12,7 @@ export interface ShareBounds {
   readonly max: number;
   readonly perOwnerMax: number;
   /**
-   * Whether a part is reserved for other groups. An owner is named by its group, a space and a
-   * name.
+   * Whether a part is reserved for other groups. An owner's name begins with its group and a space.
    */
   readonly areGrouped?: boolean;
 }

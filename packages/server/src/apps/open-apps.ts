@@ -175,9 +175,7 @@ export class OpenApps {
     }
   }
 
-  /**
-   * Each app takes files and address space: at the limit, the app that is idle longest is closed.
-   */
+  /** Each app takes files and address space: at the limit, the longest idle app is closed. */
   async #takePlace(): Promise<void> {
     const max = this.#options.openMax ?? OPEN_APPS_MAX;
     while (this.#places >= max) {

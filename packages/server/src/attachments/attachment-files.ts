@@ -58,10 +58,7 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-/**
- * Makes the content of a file, or the entries of a folder, durable, without blocking the event
- * loop.
- */
+/** Makes the content of a file or the entries of a folder durable, without blocking. */
 export async function syncPath(path: string): Promise<void> {
   // Windows cannot sync a folder, and does so by itself.
   if (process.platform === "win32") return;

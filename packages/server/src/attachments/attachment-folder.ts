@@ -86,9 +86,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Takes the next piece of a content from another Big Peer. `kept` means that the content is
-   * durable. `refused` means that it does not match its id, and nothing of it remains. Throws
-   * PeerError `store.full`.
+   * Takes the next piece of a content from another Big Peer. `kept`: the content is durable.
+   * `refused`: it does not match its id, and nothing of it remains. Throws PeerError `store.full`.
    */
   receive(id: string, piece: IncomingPiece, by: string): Promise<IncomingOutcome> {
     this.#closing.signal.throwIfAborted();

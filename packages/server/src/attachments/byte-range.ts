@@ -10,9 +10,7 @@ export type ByteRange =
 
 const WHOLE: ByteRange = { kind: "whole" };
 
-/**
- * One range of bytes. Several ranges, other units and invalid headers are ignored, as HTTP allows.
- */
+/** One range of bytes. Several ranges, other units and invalid headers are ignored. */
 const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
 
 export function byteRange(header: string | undefined, size: number): ByteRange {

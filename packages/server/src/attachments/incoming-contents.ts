@@ -49,9 +49,8 @@ export class IncomingContents {
   }
 
   /**
-   * Takes the next piece. `kept` means that the content is complete and durable. `refused` means
-   * that it does not match its id, is too large, or is not the next piece. Throws PeerError
-   * `store.full`.
+   * Takes the next piece. `kept`: the content is complete and durable. `refused`: it does not match
+   * its id, is too large, or is not the next piece. Throws PeerError `store.full`.
    */
   take(id: string, piece: IncomingPiece, keep: KeepContent): Promise<IncomingOutcome> {
     return this.#turns.run([id], () => this.#take(id, piece, keep));

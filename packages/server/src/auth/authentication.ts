@@ -70,9 +70,7 @@ export class Authentication {
     this.#log("info", `a token was refused: ${reason}`, { ...place });
   }
 
-  /**
-   * Call it for every invalid credential. Throws a Refusal, 429, when there were too many (H43).
-   */
+  /** Call it for every invalid credential. Throws a Refusal, 429, after too many (H43). */
   noteFailure(address: string): void {
     this.#onFailed?.();
     this.#failed.refuse(address, "credential");

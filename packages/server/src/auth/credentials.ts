@@ -2,8 +2,7 @@
  * Credentials: resolves a bearer token to its app and permissions. The token is an API key, a
  * session of an app, or a JWT that a `jwt` provider of an app verifies.
  *
- * Results are cached until the registry changes, so the next request with the same text is a
- * lookup.
+ * Results are cached until the registry changes, so repeating a token costs only a lookup.
  */
 
 import type { Permissions } from "@bigpeer/engine";
@@ -230,10 +229,7 @@ export class Credentials {
   }
 }
 
-/**
- * Cache key of a token for several apps, where the result depends on the app. Tokens have no
- * spaces.
- */
+/** Cache key of a token for several apps: the result depends on the app. Tokens have no spaces. */
 function keyFor(appId: string, text: string): string {
   return `${appId} ${text}`;
 }

@@ -60,7 +60,7 @@ export class ProviderTokens {
 
   /**
    * Returns undefined when the token is not a valid one of this provider for the app `appId`.
-   * Throws a Refusal: 401 when it is valid but its claims are unusable, 503 when the keys are not
+   * Throws a Refusal: 401 when it is valid but its claims are not, 503 when the keys are not
    * available.
    */
   async verify(

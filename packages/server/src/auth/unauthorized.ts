@@ -1,6 +1,5 @@
 /**
- * Unauthorized: the refusal, 401, of a caller that is unknown or has no permission for the
- * operation.
+ * Unauthorized: the refusal, 401, of a caller that is unknown or lacks a permission.
  */
 
 import { Refusal } from "../http/refusal.ts";

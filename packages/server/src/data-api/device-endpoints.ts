@@ -1,5 +1,5 @@
 /**
- * Device endpoints: `GET /sync/peers` lists the peers connected to the app (W1), and `GET
+ * Device endpoints: `GET /sync/peers` lists the peers connected to the app (W1). `GET
  * /sync/explain` explains why a document is or is not on one of them (W5). Both need permission to
  * read everything.
  */

@@ -47,9 +47,7 @@ export const FIND: Operation<FindRequest> = {
   },
 };
 
-/**
- * Describes the access path in the form that older clients read, with the plan of EXPLAIN (H23).
- */
+/** Describes the access path as older clients read it, with the plan of EXPLAIN (H23). */
 function queryDetails(plan: ValueObject): ValueObject {
   const scan = indexScanOf(plan);
   const access = scan === undefined ? { full_scan: {} } : { index_scan: scan };

@@ -1,7 +1,6 @@
 /**
- * Byte budget: a count of bytes with a maximum, shared by many requests, for bodies that have
- * arrived or long answers that clients have not taken yet. It keeps one heavy user from taking all
- * memory.
+ * Byte budget: a count of bytes with a maximum, shared by many requests: for bodies that have
+ * arrived, or long answers that clients have not taken yet.
  */
 
 export class ByteRoom {

@@ -54,8 +54,7 @@ export class TrustedProxies {
 
   /**
    * Returns the client of a request that came from `remoteAddress`. An entry that is not an
-   * address, and everything to its left, is ignored: then the last proxy that could be read is the
-   * client.
+   * address, and everything to its left, is ignored: the last proxy before it is then the client.
    */
   clientOf(remoteAddress: string, forwardedFor: string | string[] | undefined): string {
     if (this.#isEmpty || forwardedFor === undefined || !this.has(remoteAddress)) {

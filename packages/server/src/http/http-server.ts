@@ -2,9 +2,8 @@
  * HTTP listener: accepts connections with node:http or node:https, and passes each request to a
  * function that returns its answer.
  *
- * It handles connections and bytes, and knows nothing of what is requested. A body is read only
- * when the answer needs it. A client that is refused while it sends a long body gets time to read
- * why.
+ * It handles connections and bytes, not the content of requests. A body is read only when the
+ * answer needs it. A client that is refused while it sends a long body gets time to read why.
  */
 
 import {

@@ -1,7 +1,6 @@
 /**
  * Deleted app resources: `…/deletedApp` lists the deleted apps whose data still exists, and
- * `…/deletedApp/{app_id}/restore` restores one (M30). Ids identify them: their names may be in use
- * again.
+ * `…/deletedApp/{app_id}/restore` restores one (M30). Ids identify them: names may be reused.
  */
 
 import type { Value } from "@bigpeer/protocol";

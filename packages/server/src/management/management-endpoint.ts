@@ -40,9 +40,7 @@ export interface ManagementHost {
 /** Reports the status of the links of a replication. */
 export interface LinkReports {
   reports(replication: Replication): readonly LinkReport[];
-  /**
-   * Number of attachments of an app without content here; undefined if the app was never linked.
-   */
+  /** Attachments of an app whose content is not here; undefined if the app was never linked. */
   missingContents(appId: string): Promise<number | undefined>;
 }
 

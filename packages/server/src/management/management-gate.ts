@@ -36,9 +36,7 @@ export class ManagementGate {
     this.#tokenHash = adminToken === undefined ? undefined : this.#hash(adminToken);
   }
 
-  /**
-   * Returns the actor for the audit log. Throws a Refusal: 401 or 429 with a token, otherwise 403.
-   */
+  /** Returns the actor for the audit log. Throws a Refusal: 401 or 429 with a token, else 403. */
   admit(request: HttpRequest): string {
     checkSite(request);
     if (this.#tokenHash !== undefined) {
@@ -73,8 +71,7 @@ export class ManagementGate {
 }
 
 /**
- * Refuses browser requests from pages of another site or port (M37). Other clients do not send the
- * header.
+ * Refuses browser requests from pages of another site or port (M37). Only browsers send the header.
  */
 function checkSite({ headers }: HttpRequest): void {
   const site = headers["sec-fetch-site"];

@@ -64,10 +64,7 @@ export interface ManagementOptions {
   readonly onAnswered?: (answered: Answered) => void;
 }
 
-/**
- * Resolves when it listens. Throws PeerError `config.invalid` when the configuration forbids or
- * prevents it.
- */
+/** Resolves when it listens. Throws PeerError `config.invalid` when it must not or cannot. */
 export async function startManagement(options: ManagementOptions): Promise<ManagementServer> {
   const { config, log, health = () => "ready" as const } = options;
   const { managementHost: host, managementPort: port, tls, trustedProxies } = config;

@@ -1,6 +1,5 @@
 /**
- * Pagination of lists: `?page=&size=`, from page 1. Without either, a list is one page with all
- * entries (M11).
+ * Pagination of lists: `?page=&size=`, from page 1. Without either, a list is one page (M11).
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";

@@ -1,6 +1,6 @@
 /**
- * Time format: converts between RFC 3339 in bodies of the management API and milliseconds since
- * 1970.
+ * Time format: converts RFC 3339 in bodies of the management API to milliseconds since 1970 and
+ * back.
  */
 
 import { PeerError } from "@bigpeer/protocol";

@@ -138,9 +138,7 @@ class PageFiles {
   }
 }
 
-/**
- * The page may load from here and call the server, and nothing else. Swagger UI uses inline styles.
- */
+/** The page may load from here and call the server only. Swagger UI needs inline styles. */
 function securityHeaders(serverUrl: string | undefined): Headers {
   const called = serverUrl === undefined ? "'self'" : `'self' ${new URL(serverUrl).origin}`;
   const policy = [

@@ -43,9 +43,7 @@ export interface BodyForms {
   readonly examples?: ValueObject;
 }
 
-/**
- * Content with one schema in several media types. Only JSON has examples, because they are text.
- */
+/** Content with one schema in several media types. Examples are text, so only JSON has them. */
 export function valueContent({ types, schema, examples }: BodyForms): ValueObject {
   const content: MutableObject = {};
   for (const type of types) {

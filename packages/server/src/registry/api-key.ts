@@ -2,7 +2,7 @@
  * API key: the format of its text, and its document in the collection `api_keys`.
  *
  * The text is `bp_<id>_<secret>`: 8 hexadecimal digits that identify it, and 256 random bits (H15).
- * The document holds the id and the SHA-256 of the text, so the data folder or a backup reveals no
+ * The document holds the id and the SHA-256 of the text, so a copy of the data folder reveals no
  * key.
  */
 

@@ -119,9 +119,7 @@ export class ApiKeys {
     return this.#shown(key);
   }
 
-  /**
-   * Gives a key a new text, which is returned (M18). Ends the grace period of an earlier rotation.
-   */
+  /** Gives a key a new text and returns it (M18). Ends the grace period of an earlier rotation. */
   rotate(
     appId: string,
     name: string,

@@ -103,10 +103,7 @@ export class Apps {
     return this.#names;
   }
 
-  /**
-   * Reads all apps, which takes long when there are many. One that cannot be read is logged and
-   * skipped.
-   */
+  /** Reads all apps, which may take long. One that cannot be read is logged and skipped. */
   list(): readonly App[] {
     return this.names().flatMap(({ id }) => {
       try {

@@ -294,9 +294,7 @@ function readJwt(
   };
 }
 
-/**
- * The kind of key decides: a token signed with a secret is never verified with a public key (A6).
- */
+/** By the kind of key: a token signed with a secret is never verified with a public key (A6). */
 export function fittingAlgorithms(keys: JwtKeys): readonly JwtAlgorithm[] {
   const isSecret = "secret" in keys;
   return JWT_ALGORITHMS.filter((name) => (name === "HS256") === isSecret);

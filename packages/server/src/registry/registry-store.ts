@@ -1,7 +1,6 @@
 /**
  * Registry store: the only code that writes to the store of the registry. Callers decide the
- * operations; it applies them in one transaction with their audit entries, so no change lacks an
- * entry.
+ * operations; it applies them in one transaction with their audit entries.
  */
 
 import type { Store, View } from "@bigpeer/engine";
@@ -23,9 +22,7 @@ export interface Note<T> {
   readonly result: T;
 }
 
-/**
- * Decides by one state and its time. May be called more than once; the caller gets what it throws.
- */
+/** Decides by one state and its time. May run more than once; the caller gets what it throws. */
 export type Decide<Outcome> = (view: View, nowMs: number) => Outcome;
 
 /** Called with the operations of a change when it is durable. */
