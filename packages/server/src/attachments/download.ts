@@ -3,7 +3,7 @@
  * range of it, from disk (H37).
  *
  * Content never changes under its id, so the id is the entity tag and clients may cache it for
- * ever. Any caller may have uploaded it, so browsers are told to save it and not to display it.
+ * ever. Any caller may have uploaded it, so the headers make browsers save it and not display it.
  */
 
 import { createReadStream } from "node:fs";

@@ -1,7 +1,7 @@
 /**
- * Device endpoints: `GET /sync/peers` lists the peers connected to the app (W1). `GET
- * /sync/explain` explains why a document is or is not on one of them (W5). Both need permission to
- * read everything.
+ * Device endpoints: `/sync/peers` lists the peers connected to the app (W1). `/sync/explain`
+ * explains why a document is or is not on one of them (W5). Both need permission to read
+ * everything.
  */
 
 import { setImmediate } from "node:timers/promises";

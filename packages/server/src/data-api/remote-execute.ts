@@ -1,10 +1,10 @@
 /**
  * `POST /sync/remote_execute`: runs a statement on connected peers of the app (H32).
  *
- * The answer has one item for each selected peer, also for one that failed. If none is connected,
- * the result is empty. A wrong statement is 400 and reaches no peer. Too many runs at a time are
- * 503, because a retry helps. Too many peers are an `error` beside an empty result, because a retry
- * does not.
+ * The answer has one item for each selected peer, also for one that failed. If no connected peer
+ * matches, the result is empty. An invalid statement is 400 and reaches no peer. Too many runs at a
+ * time are 503, because a retry helps. Too many peers are an `error` beside an empty result: a
+ * retry does not help.
  */
 
 import type { RunWarning, Value } from "@bigpeer/protocol";

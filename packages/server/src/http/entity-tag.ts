@@ -1,5 +1,5 @@
 /**
- * Entity tags: whether a client already has the current version of a resource.
+ * HTTP entity tags: checks whether a client already has the current version of a resource.
  */
 
 /** Whether the header `If-None-Match` includes the tag; weak comparison. */

@@ -37,8 +37,8 @@ export interface HttpRequest {
   reserveAnswer(size: number): boolean;
   /**
    * Reads the whole body. Call it once. Rejects with a Refusal when the body is too large, too
-   * late, or `room` has no bytes left; the refused bytes are already returned. Otherwise the caller
-   * returns the size of the body to `room`. `timeMsMax` sets a shorter time than the default.
+   * late, or `room` has no bytes left; then nothing stays charged to `room`. Otherwise the caller
+   * gives the size of the body back. `timeMsMax` sets a shorter time than the default.
    */
   readBody(room?: Room, timeMsMax?: number): Promise<Uint8Array>;
   /**

@@ -1,5 +1,5 @@
 /**
- * Audit resources: `…/audit` lists the changes of settings (M29), and `…/audit/remote` the
+ * Audit resources: `…/audit` lists the changes of the registry (M29), and `…/audit/remote` the
  * statements run on connected peers (M32); newest first.
  */
 

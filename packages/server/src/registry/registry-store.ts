@@ -1,6 +1,6 @@
 /**
- * Registry store: the only code that writes to the store of the registry. Callers decide the
- * operations; it applies them in one transaction with their audit entries.
+ * Registry store: applies every change of the registry as one transaction with its audit entries,
+ * so no change lacks an entry. Callers decide the operations.
  */
 
 import type { Store, View } from "@bigpeer/engine";
