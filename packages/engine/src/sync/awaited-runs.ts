@@ -1,6 +1,6 @@
 /**
- * Awaited runs: the statements that a peer was asked to run and has not answered (S44 to S46), as the
- * machine of its session knows them.
+ * Awaited runs: pure functions that track the remote statements of one session until the peer has
+ * answered them (S44 to S46). They enforce the limits of rows and bytes.
  */
 
 import type { AnswerMessage } from "@bigpeer/protocol";
@@ -13,8 +13,8 @@ export interface RunStep {
 }
 
 /**
- * A peer counts the bytes of its rows, we count those of its frames, in which there is more. Beyond
- * twice what was asked for, and what warnings and errors may take, nobody counts honestly.
+ * The peer limits the bytes of its rows; the server counts whole frames. An answer may take twice
+ * the requested bytes, plus 64 KB for warnings and errors (S46).
  */
 const FRAME_FACTOR = 2;
 const END_BYTES = 64 * 1024;
@@ -28,7 +28,7 @@ export function askRun(
   return { state: { ...state, runs }, actions: [{ kind: "forward", frame }] };
 }
 
-/** Of one that is not waited for there is nothing to be cancelled. */
+/** Does nothing if the session does not await the run. */
 export function cancelRun(state: OpenSession, id: number): RunStep {
   if (!state.runs.has(id)) return { state, actions: [] };
   const runs = new Map(state.runs);
@@ -36,14 +36,14 @@ export function cancelRun(state: OpenSession, id: number): RunStep {
   return { state: { ...state, runs }, actions: [{ kind: "send", message: { t: "cancel", id } }] };
 }
 
-/** The text is what is wrong with the answer: then the session ends. */
+/** Returns an error message if the answer exceeds a limit: the session then ends (S46). */
 export function takeAnswer(
   state: OpenSession,
   { id, items, end }: AnswerMessage,
   size: number,
 ): RunStep | string {
   const run = state.runs.get(id);
-  // It was cancelled, or answered before.
+  // The run was cancelled or is already answered: ignored (S46).
   if (run === undefined) return { state, actions: [] };
   const rows = run.rows + items.length;
   const bytes = run.bytes + size;

@@ -1,9 +1,10 @@
 /**
- * Back-fill: the documents of a filter, read from the first id to the last, in pieces (S13 to S15).
+ * Back-fill: scans the documents of a filter in the order of ids and encodes them in pieces, for a
+ * fill or a comparison (S13 to S15).
  *
- * For a fill a piece is the documents that match, for a comparison their versions. The pieces cover
- * all ids without a gap. Where the condition names ids, or an index finds few, only those are looked at.
- * A link is also told which documents were deleted (S51).
+ * A piece of a fill has matching documents; a piece of a comparison has their versions. The ranges
+ * of the pieces cover all ids without a gap. If the condition names ids, or an index finds few,
+ * only those are read. A fill for a link also contains deletions (S51).
  */
 
 import {
@@ -29,19 +30,19 @@ import { isAlive, tombstoneEntry } from "./link-news.ts";
 import type { StreamHost } from "./stream-host.ts";
 import { FIRST_KEY } from "./told.ts";
 
-/** How far the reading is. */
+/** Position of a scan. */
 export class Scan {
   readonly kind: "fill" | "compare";
-  /** The key of the last id that was looked at. It may be one that the peer must not hear of. */
+  /** Key of the last id that was read. The peer may not be allowed to know this id. */
   through: string;
-  /** The key of the last id that a range was sent up to: always one that the peer is told of. */
+  /** Key of the last id in a range that was sent: always an id that the peer receives. */
   sentThrough: string;
-  /** The first transaction as of which something was told of the ids before. */
+  /** Oldest transaction as of which the ids so far were sent: `asOf` of a piece (S57). */
   toldSince: number = Number.POSITIVE_INFINITY;
-  /** What the condition or an index names; null when all documents are looked at. */
+  /** Keys that the condition or an index names; null if all documents are read. */
   named: NamedKeys | null | undefined;
 
-  /** `after`: the key of the last id of a fill that was cut, and that this one goes on with. */
+  /** `after`: key of the last id of an interrupted fill, which this scan continues (S72). */
   constructor(kind: "fill" | "compare", after: string = FIRST_KEY) {
     this.kind = kind;
     this.through = after;
@@ -50,27 +51,27 @@ export class Scan {
 }
 
 interface NamedKeys {
-  /** The state that they were found in: in another one they may be others. */
+  /** Transaction of the snapshot that the keys were found in: in another they may differ. */
   readonly txn: number;
   readonly keys: readonly string[];
 }
 
 export interface Piece {
-  /** Undefined when there was nothing in it: then the next one covers its range as well. */
+  /** Undefined if nothing matched: the next piece then covers this range as well. */
   readonly frame: Uint8Array | undefined;
   readonly txn: number;
-  /** The key of the last id that was looked at; undefined for the last piece. */
+  /** Key of the last id that was read; undefined for the last piece. */
   readonly through: string | undefined;
-  /** The key of the last id that the frame names; undefined for the last piece. */
+  /** Key of the last id in the frame; undefined for the last piece, or if nothing matched. */
   readonly sentThrough: string | undefined;
 }
 
 type Line = DocumentEntry | readonly [id: Value, version: number];
 
-/** About what a line takes beside the document. */
+/** Approximate bytes of a list element beside its document. */
 const LINE_BYTES = 24;
 
-/** Reads the next piece. Throws what the evaluation of the condition does. */
+/** Reads the next piece. Throws if the evaluation of the condition fails. */
 export function* readPiece(
   scan: Scan,
   group: Group,
@@ -113,14 +114,14 @@ export function* readPiece(
   const end = isCut ? through : undefined;
   const isSent = lines.length > 0 || end === undefined;
   if (isSent) host.made.encoded++;
-  // Not up to the last that was looked at: an id that does not match is nobody's business.
+  // The range ends at an id that matched: the peer must not learn of any other id (S14).
   const sentThrough = isCut ? lastKey : undefined;
   scan.toldSince = Math.min(scan.toldSince, snapshot.txnId);
   const frame = isSent ? frameOf(scan, group, lines, sentThrough) : undefined;
   return { frame, txn: snapshot.txnId, through: end, sentThrough };
 }
 
-/** A range in which nothing matched, up to an id that the peer is going to be told of. */
+/** Frame of a range without matches. It ends at an id that the peer is about to receive. */
 export function emptyPiece(scan: Scan, group: Group, through: string): Uint8Array {
   return frameOf(scan, group, [], through);
 }
@@ -147,7 +148,7 @@ function frameOf(
   return encodeMessage({ t: "documents", filter, entries, range, asOf: toldSince });
 }
 
-/** For a link with its metadata: there a document that does not show may be one that was deleted. */
+/** A link also gets metadata: a document that is not visible may be a deleted one. */
 type Candidate = readonly [
   idKey: string,
   document: StoredDocument | undefined,
@@ -174,7 +175,7 @@ function* candidates(
     : lookedUp(snapshot, group.collection, keysBehind(named.keys, through));
 }
 
-/** All documents, or those that are named, and all that were deleted, in the order of ids. */
+/** All documents, or the named ones, and all tombstones, in the order of ids. */
 function* withTombstones(
   snapshot: StoreSnapshot,
   collection: string,
@@ -191,10 +192,10 @@ function* withTombstones(
       const idKey = key.slice(ID_OFFSET);
       const meta = readMetaRecord(value);
       if (!isAlive(meta)) yield [idKey, undefined, meta];
-      // Both lie in the same order, and each document that shows has its metadata.
+      // Documents and metadata have the same order, and each visible document has metadata.
       else if (names === undefined) yield [idKey, all.next().value ?? undefined, meta];
       else if (names.has(idKey)) yield [idKey, snapshot.getByKey(collection, idKey), meta];
-      // Passed over, but looked at: the piece has an end.
+      // Skipped but counted, so that a piece ends after a bounded number of ids.
       else yield [idKey, undefined];
     }
   } finally {
@@ -224,8 +225,8 @@ function keysBehind(keys: readonly string[], after: string): readonly string[] {
 }
 
 /**
- * The keys of all documents that match, and perhaps of some more, in their order. Undefined when they
- * are many or hard to find: then it is better to read everything, piece by piece.
+ * Sorted keys of all documents that match, and perhaps of some more. Undefined if they are too many
+ * or too hard to find: then the caller scans the whole collection, piece by piece.
  */
 function* findNamed(
   { prepared }: Group,

@@ -1,6 +1,6 @@
 /**
- * Catch-up: streams that lack more than a round should carry are told in pieces what they lack, many of
- * them from one reading of the log (S12, S15, S22).
+ * Catch-up: reads from the change log what streams lack, in pieces, if they lack too much to join a
+ * round (S12, S15, S22). One read of the log serves many streams.
  */
 
 import type { Steps } from "../query/frame/steps.ts";
@@ -15,7 +15,7 @@ import type { StreamHost } from "./stream-host.ts";
 export interface CatchUpNews {
   readonly txn: number;
   readonly streams: readonly StreamNews[];
-  /** Those that the log does not reach back to: they compare. */
+  /** Streams that the change log cannot serve: they compare, and links fill again. */
   readonly lost: readonly Stream[];
   readonly failed: ReadonlyMap<Group, unknown>;
   readonly exhausted: ReadonlySet<Stream>;
@@ -57,12 +57,12 @@ export function* readCatchUp(
   return { txn, streams: news, lost, failed, exhausted };
 }
 
-/** Times as many transactions as changes are gathered at once that are read for a link. */
+/** A link may lack this many transactions for each change that is gathered at once. */
 const SLICED_TRANSACTIONS = 10;
 
 /**
- * A link has nothing to compare with: as long as the log tells what it lacks it is read from there,
- * the ids in parts. Undefined where it does not.
+ * Reads the log for one link, a range of ids at a time, because a link cannot compare (S50).
+ * Returns undefined for other streams, or if the log does not reach back or is too long.
  */
 function* readSlice(
   snapshot: StoreSnapshot,

@@ -1,9 +1,10 @@
 /**
- * Change window: what happened to each document in the last transactions, so that it can be told to
- * streams that stand at different ones.
+ * Change window: the changes of the last transactions, grouped by document, for streams at
+ * different positions.
  *
- * It is read from the newest transaction back. Whoever stands at or above its floor finds all that he
- * lacks in it; so one reading serves the live streams and all that come back at the same time.
+ * The window is read from the newest transaction back. A stream at or above its floor finds all
+ * changes that it lacks. So one read serves the live streams and all streams that return at the
+ * same time.
  */
 
 import {
@@ -23,10 +24,10 @@ import type { Before, TransactionRecord } from "../store/records.ts";
 import type { StoreSnapshot } from "../store/store.ts";
 import { sortedInSteps } from "./sorted-steps.ts";
 
-/** What one transaction did to a document. */
+/** The change of a document by one transaction. */
 export interface WindowChange {
   readonly txnId: number;
-  /** The version of the document before it. */
+  /** Version of the document before the change. */
   readonly previous: number;
   readonly before: Before | null;
   readonly record: TransactionRecord;
@@ -36,16 +37,16 @@ export interface WindowDocument {
   readonly collection: string;
   readonly id: Value;
   readonly idKey: string;
-  /** The newest first. */
+  /** Newest first. */
   readonly changes: readonly WindowChange[];
-  /** Whether it was forgotten here by one of them: then nothing is known of how it ended. */
+  /** Whether one of the transactions evicted it: then it is unknown how the document ended. */
   readonly isEvicted: boolean;
 }
 
 export interface ChangeWindow {
-  /** Streams that stand at this transaction or later find here all that they lack. */
+  /** A stream at this transaction or later finds all changes that it lacks. */
   readonly floor: number;
-  /** In the order of collections, then of ids. */
+  /** Ordered by collection, then by id. */
   readonly documents: readonly WindowDocument[];
 }
 
@@ -54,10 +55,10 @@ export interface WindowBounds {
   readonly gatheredBytes: number;
 }
 
-/** Changes after which a pause is offered. */
+/** Changes that are processed between two pauses. */
 const CHANGES_PER_PAUSE = 64;
 
-/** The changes after `since`, of the collections that are wanted, as far back as the bounds allow. */
+/** Gathers the changes after `since` of the wanted collections, as far back as the bounds allow. */
 export function* gatherWindow(
   snapshot: StoreSnapshot,
   since: number,
@@ -74,7 +75,7 @@ export function* gatherWindow(
     if (record === undefined) continue;
     const { count } = gathering;
     if (!(yield* gathering.take(txnId, record))) {
-      // What was taken of it is about nobody who stands at it or later.
+      // Streams at this transaction or later do not need the part of it that was taken.
       floor = txnId;
       break;
     }
@@ -88,16 +89,16 @@ export function* gatherWindow(
   return { floor, documents: yield* gathering.inOrder() };
 }
 
-/** The changes of a part of the ids of one collection. */
+/** The changes of a range of ids of one collection. */
 export interface LogSlice {
   readonly documents: readonly WindowDocument[];
-  /** The key of the last id of the part; undefined for all that are left. */
+  /** Key of the last id of the range; undefined if the range has no end. */
   readonly through: string | undefined;
 }
 
 /**
- * Of more changes than are gathered at once: those of the ids behind `after`, as many as the bounds
- * allow. The log is read as a whole, so that nothing of these ids is missing.
+ * Gathers the changes of a range of ids after `after`, where there are too many to gather at once.
+ * It reads the whole log, so that no change of these ids is missing.
  */
 export function* gatherSlice(
   snapshot: StoreSnapshot,
@@ -133,7 +134,7 @@ class Gathering {
   readonly #countMax: number;
   readonly #byCollection = new Map<string, Map<string, GatheredDocument>>();
   count = 0;
-  /** Only ids behind this, up to and with that. */
+  /** The range of ids: after `after`, up to and including `through`. */
   after: string | undefined;
   through: string | undefined;
 
@@ -142,7 +143,7 @@ class Gathering {
     this.#countMax = countMax;
   }
 
-  /** False when there are too many changes: then not all of the transaction was taken. */
+  /** Returns false if there are too many changes: the transaction was taken in part. */
   *take(txnId: number, record: TransactionRecord): Steps<boolean> {
     const operations = operationsOf(record.steps);
     for (const [i, [index, previous, before]] of record.changes.entries()) {
@@ -165,7 +166,7 @@ class Gathering {
     return true;
   }
 
-  /** Lets go of the larger half of the ids, unless there is only one. */
+  /** Drops the upper half of the ids, unless there is only one. */
   *halve(): Steps<void> {
     const documents = yield* this.inOrder();
     const kept = documents.slice(0, Math.ceil(documents.length / 2));
@@ -189,7 +190,7 @@ class Gathering {
     return all;
   }
 
-  /** Undefined where it is not to be gathered. */
+  /** Returns undefined if the id is outside the range. */
   #document(collection: string, named: Value): GatheredDocument | undefined {
     let byKey = this.#byCollection.get(collection);
     if (byKey === undefined) {
@@ -208,26 +209,26 @@ class Gathering {
   }
 }
 
-/** By code unit, which for keys is by byte. */
+/** Compares by code unit, which for keys is the order of bytes. */
 export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
-/** What the operations of one transaction wrote, document by document. */
+/** Cache of the stamps that each transaction wrote to each document; deltas are made from it. */
 export class WrittenStamps {
   readonly #site: Site;
   readonly #byRecord = new WeakMap<TransactionRecord, Map<string, readonly Stamp[] | undefined>>();
 
-  /** `site`: that of the store, whose own steps do not name it. */
+  /** `site`: site of the store, which its own steps leave out. */
   constructor(site: Site) {
     this.#site = site;
   }
 
   /**
-   * The names of all stamps that changes after `since` wrote to a document. Undefined when one of them
-   * leaves no trace in stamps, or when the state may have lost what it wrote. What the changes wrote
-   * must have been learned.
+   * Names of all stamps that the changes after `since` wrote to a document. Undefined if one of the
+   * changes leaves no stamp, or if the state may have lost it. The caller must have called `learn`
+   * for the document.
    */
   since(document: WindowDocument, since: number, horizon: number): Set<string> | undefined {
     const names = new Set<string>();
@@ -243,7 +244,7 @@ export class WrittenStamps {
     return names;
   }
 
-  /** Goes through the transactions that changed a document, each once for all documents. */
+  /** Reads the transactions that changed a document, each once for all documents. */
   *learn({ changes }: WindowDocument): Steps<void> {
     for (const { record } of changes) {
       if (!this.#byRecord.has(record)) this.#byRecord.set(record, yield* this.#read(record));
@@ -266,13 +267,13 @@ export class WrittenStamps {
   }
 }
 
-/** What an operation writes; undefined where it leaves no trace in stamps. */
+/** Stamp that an operation writes; undefined if it leaves none. */
 function stampOf({ kind }: Operation, own: Stamp): Stamp | undefined {
   if (kind === "evict" || kind === "merge") return undefined;
   return kind === "initial" ? ZERO : own;
 }
 
-/** Once something left no trace, the stamps of the document do not tell all. */
+/** After an operation that leaves no stamp, the stamps of the document stay undefined. */
 function addWritten(
   byPlace: Map<string, Stamp[] | undefined>,
   place: string,

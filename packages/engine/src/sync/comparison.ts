@@ -1,6 +1,6 @@
 /**
- * Comparison: the answers to what a peer wants as a whole, because it does not hold it in the version
- * that it was told of (S13, S18).
+ * Comparison: answers `want`, with which a peer requests whole documents that it does not hold in
+ * the version that the server named (S13, S18).
  */
 
 import { type DocumentEntry, documentId, type Value } from "@bigpeer/protocol";
@@ -15,16 +15,15 @@ import type { StreamHost } from "./stream-host.ts";
 
 export interface Answers {
   readonly entries: readonly DocumentEntry[];
-  /** How many of the wanted ids they are for: the first ones. */
+  /** How many of the requested ids are answered, from the first on. */
   readonly count: number;
   readonly bytes: number;
 }
 
 /**
- * As much as one frame takes. What does not match, whatever the reason, is dropped: so an id that a
- * peer made up tells it nothing. What matches and was changed since the stream was told of it is left
- * to the catch-up: if it came to match only since, and soon matches no more, nobody would know that
- * the peer holds it.
+ * Reads the answers for one frame. An id that does not match gets `drop` for any reason, so an
+ * invented id reveals nothing. A matching document that changed since it was sent is left to the
+ * catch-up. If it was sent here and then stopped matching, it would stay on the peer.
  */
 export function* readWanted(
   stream: Stream,
@@ -57,7 +56,7 @@ export function* readWanted(
   return { entries, count, bytes };
 }
 
-/** A link holds it, and has not been told how it stopped matching: it is told what it is now (S51). */
+/** A link holds the document, but not how it stopped matching: it gets the current state (S51). */
 function linkAnswer(
   id: Value,
   document: StoredDocument | undefined,
@@ -68,7 +67,7 @@ function linkAnswer(
   return tombstoneEntry(id, meta) ?? ["drop", id];
 }
 
-/** Whether a catch-up is going to tell of the document. */
+/** Whether a catch-up still has to send the document. */
 function isStillToTell(
   { phase, told }: Stream,
   idKey: string,

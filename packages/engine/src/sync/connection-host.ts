@@ -1,6 +1,6 @@
 /**
- * What a connection of the sync server is to whoever owns its channel, and what it needs of its
- * server.
+ * Connection host: the interfaces of a sync connection towards the owner of its channel and towards
+ * its sync server.
  */
 
 import type { Hello, OutcomeKind } from "@bigpeer/protocol";
@@ -18,29 +18,29 @@ import type { ExplainedSession } from "./sync-explanation.ts";
 import type { UploadAllowance } from "./upload-allowance.ts";
 import type { UploadRoom } from "./upload-room.ts";
 
-/** What whoever owns the channel tells and asks. */
+/** Calls of the owner of the channel. */
 export interface ServerConnection {
-  /** A frame came. Never throws. */
+  /** A frame arrived. Never throws. */
   receive(bytes: Uint8Array): void;
-  /** What was sent has been taken by the network. */
+  /** The network has taken everything that was sent. */
   drained(): void;
-  /** The connection is gone. */
+  /** The connection is closed. */
   closed(): void;
-  /** The permissions of its credential are other ones; undefined when it is no more (S7). */
+  /** The permissions of its credential changed; undefined if it was revoked (S67). */
   changeRights(admission: Admission | undefined): void;
 }
 
-/** What a connection is to its server. */
+/** A connection as its server sees it. */
 export interface HostedConnection extends ServerConnection, PresentSession, AskedSession {
   readonly subscriptionCount: number;
-  /** Undefined before it was welcomed, and after its end. */
+  /** Undefined before `welcome` and after the end. */
   explained(): ExplainedSession | undefined;
   tick(now: Moment): void;
   /** The server stops. */
   end(): void;
 }
 
-/** What a connection needs of its server. */
+/** Services of the server for its connections. */
 export interface ConnectionHost {
   readonly store: Store;
   readonly platform: Platform;
@@ -57,12 +57,12 @@ export interface ConnectionHost {
     channel: Channel,
   ): Promise<Admission | undefined> | Admission | undefined;
   rightsOf(authority: Authority | undefined): Uint8Array;
-  /** The number of a session that has begun. */
+  /** Number of a new session. */
   nextSession(): number;
   welcomed(connection: HostedConnection): void;
-  /** To be called while everything of it can still be asked. May be called again. */
+  /** Must be called while the connection can still report. May be called again. */
   left(connection: HostedConnection): void;
-  /** What became of an upload, where it was not applied. A promise where that takes long; never rejects. */
+  /** Records an upload that was not applied. A promise, if there is one, never rejects. */
   remember(...upload: Parameters<RefusedUploads["add"]>): Promise<void> | undefined;
   noteFailure(): void;
   noteOutcome(kind: OutcomeKind): void;

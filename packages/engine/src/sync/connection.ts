@@ -1,8 +1,8 @@
 /**
- * Connection: one connection of the sync server. It hands the machine what happens and does what the
- * machine wants.
+ * Connection: one connection of the sync server. It passes events to the session state machine
+ * (server-session.ts) and performs the actions that the machine returns.
  *
- * Thousands of them rest at any time, so it holds little, and nothing that is not needed yet.
+ * Thousands of connections are idle at any time, so each holds as little memory as possible.
  */
 
 import {
@@ -41,27 +41,27 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
   readonly #channel: Channel;
   readonly #host: ConnectionHost;
   #state: SessionState;
-  /** Undefined before it was welcomed, and after its end. */
+  /** Undefined before `welcome` and after the end. */
   #streams: SessionStreams | undefined;
   #admission: Admission | undefined;
-  /** Made for the first upload. */
+  /** Created for the first upload. */
   #judge: JudgeUpload | undefined;
-  /** What the last message was about that the peer did not want to hear. */
+  /** The last refusal or error that was sent to the peer. */
   #fault: PeerFault | undefined;
-  /** Who waits for answers; made for the first of them. */
+  /** Listeners that wait for answers; created for the first run. */
   #runs: Map<number, RunListener> | undefined;
-  /** 0 before it was welcomed. */
+  /** 0 before `welcome`. */
   #session = 0;
   #sinceMs = 0;
   #framesOut = 0;
   #bytesOut = 0;
   #framesIn = 0;
   #bytesIn = 0;
-  /** Bytes of the message that is being heard. */
+  /** Bytes of the message that is being processed. */
   #heardBytes = 0;
-  /** What came behind a message that takes long to read, while it does. */
+  /** Frames that arrived while a long message is being decoded. */
   #unread: Uint8Array[] | undefined;
-  /** For how many reasons nothing more is to be taken from it. */
+  /** How many reasons there are to stop reading from the channel. */
   #holds = 0;
 
   constructor(channel: Channel, host: ConnectionHost) {
@@ -96,7 +96,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     }
   }
 
-  /** One that takes long. What comes behind it waits, and no more of it is taken meanwhile. Never rejects. */
+  /** Decodes a long message in slices, while later frames wait (S64). Never rejects. */
   async #readOn(turns: Generator<void, PeerMessage>, size: number): Promise<void> {
     this.#unread = [];
     this.hold(true);
@@ -130,7 +130,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.#happen(event);
   }
 
-  /** The machine does not know of outcomes that wait for a peer which does not read (S32). */
+  /** The state machine does not know of outcomes that wait for a peer that does not read (S32). */
   #heard(message: PeerMessage, size: number): SessionEvent {
     const unsent = message.t === "upload" ? (this.#streams?.unsentOutcomes ?? 0) : 0;
     const max = this.#host.facts.limits.uploads;
@@ -168,7 +168,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.#happen({ kind: "closing" });
   }
 
-  // For those who know the peers.
+  // For presence, reports and remote runs.
 
   get session(): number {
     return this.#session;
@@ -186,7 +186,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     return this.#admission?.credential ?? "";
   }
 
-  /** Undefined before it was welcomed, and after its end. */
+  /** Undefined before `welcome` and after the end. */
   report(): PeerReport | undefined {
     const state = this.#state;
     const admission = this.#admission;
@@ -251,7 +251,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     return this.#admission?.authority;
   }
 
-  // For the room of uploads.
+  // For the upload budget.
 
   hold(isHeld: boolean): void {
     this.#holds += isHeld ? 1 : -1;
@@ -263,7 +263,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.#happen({ kind: "stream_failed", filterKey, code, message });
   }
 
-  /** Never throws: what nobody expected ends this connection, and no other. */
+  /** Never throws: an unexpected error ends this connection and no other. */
   #happen(event: SessionEvent, now: Moment = this.#host.now()): void {
     try {
       this.#step(event, now);
@@ -278,7 +278,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.#state = state;
     for (const action of actions) {
       this.#perform(action);
-      // Something that this led to has ended the session: nothing else is to be done.
+      // The action ended the session: the remaining actions are void.
       if (this.#state !== state && this.#state.phase === "closed") return;
     }
   }
@@ -365,7 +365,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     listener?.onPiece(items, size, end);
   }
 
-  /** While its last report can still be made, which says why it ends. */
+  /** Runs while the last report can still be made, which includes why the session ends. */
   #leave(actions: readonly SessionAction[], now: Moment): void {
     for (const action of actions) {
       if (action.kind !== "send" || action.message.t !== "bye") continue;
@@ -409,7 +409,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     this.#follow(action, { history, filter: action.filter, txn }, action.filterKey);
   }
 
-  /** Begins the stream of a subscription, unless it is the one that is followed. */
+  /** Begins the stream of a subscription, unless the subscription already follows it. */
   #follow(
     { id, query, args }: ActionOf<"subscribe" | "judge_anew">,
     cursor: SyncCursor | undefined,
@@ -436,13 +436,13 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     const { site, number } = upload;
     const { credential } = this;
     const { store, platform, facts, uploadRoom, allowance } = this.#host;
-    // Two apps may call their users alike.
+    // Credentials of two apps may have the same name.
     const spender = `${facts.app} ${credential}`;
     const size = this.#heardBytes;
     const isFirst = number === 1;
     const waitMs = allowance.waitMs(spender, isFirst);
     if (waitMs > 0) return this.#happen({ kind: "upload_limited", afterMs: waitMs });
-    // At once: others of the credential may be on their way as well.
+    // Charged at once, because other uploads of the credential may be under way.
     if (isFirst) allowance.use(spender, "newSites");
     let isNew = false;
     uploadRoom.take(this, size);
@@ -471,7 +471,7 @@ export class Connection implements HostedConnection, StreamSession, Uploader {
     }
   }
 
-  /** What it may do while an upload is applied. Whose session is over has not uploaded it (S26). */
+  /** Permissions for the check of an upload. Throws if the session is over (S26). */
   #writer(): Authority | undefined {
     if (this.#state.phase === "open") return this.authority;
     throw new PeerError("store.closed", "the session is over");

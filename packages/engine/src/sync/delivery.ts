@@ -1,8 +1,8 @@
 /**
- * Delivery: sends what a round has found, session by session, each transaction as a whole (S16).
+ * Delivery: sends the changes of a round to all sessions, each transaction as a whole (S16).
  *
- * Frames of a filter are made once for all of its members. A session whose queue is full gets none of
- * the round: its streams are behind from where they stood (S22).
+ * The frames of a filter are encoded once for all its streams. A session whose queue is full gets
+ * nothing of the round: its streams are behind from their previous position (S22).
  */
 
 import { encodeMessage, encodeMessageInTurns, type Outcome } from "@bigpeer/protocol";
@@ -17,38 +17,38 @@ import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
 
-/** What becomes of streams when a round is sent. */
+/** Callbacks that change the state of streams while a round is sent. */
 export interface DeliveryPlane {
-  /** All that a stream lacks is sent: it is live from the transaction on. */
+  /** The stream was sent everything that it lacked: it is live from this transaction on. */
   becomeLive(stream: Stream, txn: number): void;
-  /** Live streams of one session stand at `txn` and get no more for now. */
+  /** Live streams of one session stay at `txn` and catch up from there. */
   leaveBehind(session: StreamingSession, streams: readonly Stream[], txn: number): void;
   /** The queue of a session is full: all of its live streams are behind. */
   fallBehind(session: StreamingSession, txn: number): void;
-  /** A stream that was to become live lacks too much for it. */
+  /** A stream that was to become live lacks too much for the round. */
   catchUp(stream: Stream): void;
   fail(stream: Stream, error: unknown): void;
-  /** So many of the session's outcomes are sent. */
+  /** This many outcomes of the session are sent. */
   tookOutcomes(session: StreamingSession, count: number): void;
-  /** Its outcomes have to wait until it reads. */
+  /** The outcomes of the session wait until the peer reads. */
   holdOutcomes(session: StreamingSession): void;
 }
 
-/** About what one `committed` carries. */
+/** Approximate bytes of one `committed`. */
 const COMMITTED_BYTES = 1024 * 1024;
 
-/** Sessions, streams and bytes after which a pause is offered. */
+/** Sessions, streams and bytes that are processed between two pauses. */
 const SESSIONS_PER_PAUSE = 16;
 const STREAMS_PER_PAUSE = 256;
 const BYTES_PER_PAUSE = 256 * 1024;
 
 interface Parcel {
-  /** Touched groups that it has a live stream of. */
+  /** Live streams of the session whose groups have changes. */
   readonly streams: Stream[];
   readonly joining: StreamNews[];
 }
 
-/** With the frames of the outcomes. */
+/** With the encoded frames of the outcomes. */
 interface EncodedExtras extends Extras {
   readonly committed: readonly Uint8Array[];
 }
@@ -109,7 +109,7 @@ export class Delivery {
     }
   }
 
-  /** Those that cannot have the round as one, whoever they belong to (S23). */
+  /** Leaves streams behind that cannot get the round as one, in all sessions (S23). */
   *#leaveBehind(): Steps<void> {
     const { matched, isLost, since } = this.#news;
     const groups = isLost ? Array.from(this.#host.groups.all()) : matched.tooMuch;
@@ -124,7 +124,7 @@ export class Delivery {
       }
     }
     for (const [session, streams] of bySession) {
-      // Some may have ended while others had their turn.
+      // Some may have ended during a pause.
       const live = streams.filter(({ phase, isOver }) => phase === "live" && !isOver);
       if (live.length > 0) this.#plane.leaveBehind(session, live, since);
       yield;
@@ -161,7 +161,7 @@ export class Delivery {
     return { alone, parcels };
   }
 
-  /** The one stream of a session, and nothing else for it: so it is with most. Bytes that were sent. */
+  /** Delivers to a session that has only this stream, as most have. Returns the bytes sent. */
   #deliverAlone({ session, group }: Stream): number {
     const { txn, since } = this.#news;
     const frames = this.#framesOf(group);
@@ -191,7 +191,7 @@ export class Delivery {
     for (const each of parcel.joining) this.#join(session, each);
   }
 
-  /** A session that reads is not to blame for a round that is too large for its queue. */
+  /** A session that reads is not penalised for a round that is too large for its queue. */
   #setBehind(session: StreamingSession, since: number): void {
     if (!session.outbox.hasRoom) this.#plane.fallBehind(session, since);
     else this.#plane.leaveBehind(session, [...session.live()], since);
@@ -225,7 +225,7 @@ export class Delivery {
     } else if (isNews) outbox.send(this.#committedBytes());
   }
 
-  /** What an upload wrote may be many documents: before anything is sent, with pauses. */
+  /** An upload may have written many documents: encodes with pauses, before anything is sent. */
   *#encodeOutcomes(outcomes: readonly SizedOutcome[]): Steps<readonly Uint8Array[]> {
     const frames: Uint8Array[] = [];
     const { txn } = this.#news;
@@ -244,7 +244,7 @@ export class Delivery {
     return frames;
   }
 
-  /** Ends the download of a stream: behind the round, whose state it is of. */
+  /** Ends the download of a stream, after the round whose state it completes. */
   #join(session: StreamingSession, each: StreamNews): void {
     const { stream, news, cut } = each;
     const { txn } = this.#news;
@@ -268,7 +268,7 @@ export class Delivery {
     return frames;
   }
 
-  /** Many may come back to one filter at once, and lack the same. */
+  /** Many streams may return to one filter at once and lack the same: they share frames. */
   #joinFramesOf({ stream, news }: StreamNews): FrameSet {
     const { group } = stream;
     const last = this.#joinFrames.get(group);
@@ -293,8 +293,8 @@ export class Delivery {
 }
 
 /**
- * None when a stream whose frames they count on has ended meanwhile, or when the session may read
- * something else by now: then they wait for the next round.
+ * The outcomes that can be sent now. None if a stream that they rely on has ended, or if the
+ * permissions of the session changed: then they wait for the next round.
  */
 function countedOutcomes(
   { port }: StreamingSession,

@@ -1,6 +1,6 @@
 /**
- * Document news: what is said about one document in a round, in each of the ways that it can be said
- * (S17). Its records are read once and each way is encoded once, however many filters it goes to.
+ * Document change: the entries that describe one changed document in a round (S17). The records of
+ * the document are read once, and each kind of entry is encoded once for all filters.
  */
 
 import { type DocumentEntry, encodeCbor, NONE, type Site, type Value } from "@bigpeer/protocol";
@@ -15,11 +15,11 @@ import { tombstoneEntry } from "./link-news.ts";
 /** Smaller states are sent whole: a delta would hardly be smaller. */
 const WHOLE_BYTES = 1024;
 
-/** What a delta is made from. */
+/** Input of a delta. */
 export interface DeltaSource {
-  /** The version that the peers hold. */
+  /** Version that the peers hold. */
   readonly from: number;
-  /** The stamps that were written since; undefined where they do not tell. */
+  /** Stamps written since that version; undefined if they are not completely known. */
   readonly stamps: () => ReadonlySet<string> | undefined;
 }
 
@@ -33,12 +33,12 @@ export class DocumentNews {
   #left: Uint8Array | undefined;
   #drop: Uint8Array | undefined;
   #gone: Uint8Array | undefined;
-  /** Null when there is none. */
+  /** Null if there is none. */
   #tombstone: Uint8Array | null | undefined;
-  /** Null when there is none that is worth it. */
+  /** Null if no delta is worth sending. */
   #delta: Uint8Array | null | undefined;
   #knownSize: number | undefined;
-  /** Bytes of all that was encoded. */
+  /** Bytes of all encoded entries. */
   bytes = 0;
 
   constructor(
@@ -65,12 +65,12 @@ export class DocumentNews {
     return (this.#drop ??= this.#encode(["drop", this.#id]));
   }
 
-  /** It shows no longer: that it was deleted, unless it is only no longer held here. */
+  /** Entry of a document that is no longer visible: deleted, or only evicted here. */
   gone(isEvicted: boolean): Uint8Array {
     return (this.#gone ??= this.#encode(this.#goneEntry(isEvicted)));
   }
 
-  /** For a link: that it was deleted; undefined where it shows, or is only no longer held. */
+  /** Deletion for a link; undefined if the document is visible or only no longer held here. */
   tombstone(): Uint8Array | undefined {
     if (this.#tombstone === undefined) {
       const meta = this.#after === undefined ? this.#meta() : undefined;
@@ -80,7 +80,7 @@ export class DocumentNews {
     return this.#tombstone ?? undefined;
   }
 
-  /** Whether it is so large that what changed of it is worth looking for. */
+  /** Whether the document is large enough to look for a delta. */
   get isLarge(): boolean {
     return this.#after !== undefined && this.#size > WHOLE_BYTES;
   }
@@ -89,7 +89,7 @@ export class DocumentNews {
     return (this.#knownSize ??= approximateSize(this.#after?.fields ?? null));
   }
 
-  /** What changed since the version that peers hold, where that is much less than the whole. */
+  /** Changes since the version that peers hold, if they are much smaller than the whole state. */
   delta(source: DeltaSource): Uint8Array | undefined {
     if (this.#delta === undefined) {
       const entry = this.#deltaEntry(source);
@@ -122,7 +122,7 @@ export class DocumentNews {
     const after = this.#after;
     if (after === undefined || from === 0 || !this.isLarge) return undefined;
     const size = this.#size;
-    // Of what was not changed since the floor, UNSETs may be forgotten here that peers still hold.
+    // The store may have removed UNSETs of such a document that peers still hold (S18).
     if (from <= this.#view.head.floor) return undefined;
     const names = stamps();
     const meta = names && this.#meta();
@@ -141,7 +141,7 @@ export function metaOf(view: View, collection: string, idKey: string): MetaRecor
   return record === undefined ? undefined : readMetaRecord(record);
 }
 
-/** The two records of a document as they lie in the store. */
+/** Entry with both records of a document, as the store holds them. */
 export function wholeEntry(
   kind: "put" | "left",
   { id, fields, types }: StoredDocument,
@@ -151,7 +151,7 @@ export function wholeEntry(
   return [kind, id, meta?.version ?? 0, [fields, types ?? null, bytes]];
 }
 
-/** `isTold` says of a deletion by whom it was whether it may be told. */
+/** `mayReport` decides by the site of a deletion whether the peer may know of it. */
 export function goneEntry(
   id: Value,
   meta: MetaRecord | undefined,

@@ -1,9 +1,9 @@
 /**
- * Downloads: all streams that are not live, and their next pieces, in turns.
+ * Downloads: the scheduler of all streams that are not live. It sends their next pieces in turns.
  *
- * Each piece is read in a short read of its own, and only for sessions that have room for it. A stream
- * that lacks little is handed to the next round. One that has told a part and falls too far back
- * catches up before it reads on, so that the log always reaches back to it.
+ * Each piece is a short read of its own, and only for sessions with room in their queue. A stream
+ * that lacks little joins the next round. A stream whose sent ranges become too old catches up
+ * before it reads on, so that the change log always reaches back to it.
  */
 
 import { SLICE_MS } from "../limits.ts";
@@ -22,7 +22,7 @@ import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
 import { FIRST_KEY } from "./told.ts";
 
-/** What downloads need of the plane. */
+/** What downloads need from the streams. */
 export interface DownloadPlane {
   /** The last durable transaction. */
   newest(): number;
@@ -39,9 +39,9 @@ export interface DownloadPlane {
 export class Downloads {
   readonly #host: StreamHost;
   readonly #plane: DownloadPlane;
-  /** Streams with a piece to read or wishes to answer. */
+  /** Streams with a piece to read or requested documents to send. */
   readonly #ready = new Set<Stream>();
-  /** Streams that lack much. */
+  /** Streams that lack many transactions. */
   readonly #catching = new Set<Stream>();
   #isGoing = false;
   #isClosed = false;
@@ -51,7 +51,7 @@ export class Downloads {
     this.#plane = plane;
   }
 
-  /** Puts a stream where its phase says. */
+  /** Queues a stream according to its phase. */
   place(stream: Stream): void {
     this.remove(stream);
     if (stream.isOver) return;
@@ -83,7 +83,7 @@ export class Downloads {
     for (const stream of Array.from(session.blocked)) this.place(stream);
   }
 
-  /** What comes next for a stream that is not live. */
+  /** Decides the next phase of a stream that is not live. */
   advance(stream: Stream): void {
     const { joinTransactions } = this.#host.limits;
     const isFar = this.#plane.newest() - oldestOf(stream) > joinTransactions;
@@ -121,7 +121,7 @@ export class Downloads {
 
   async #piece(stream: Stream): Promise<void> {
     this.#ready.delete(stream);
-    // Others of the same session may have filled the queue since it was ready.
+    // Another stream of the session may have filled the queue meanwhile.
     if (!stream.session.outbox.hasRoom) return this.place(stream);
     try {
       if (stream.hasWants) await this.#answer(stream);
@@ -148,19 +148,19 @@ export class Downloads {
       stream.scan = undefined;
       if (scan.kind === "compare") session.compared(stream.key);
     }
-    // A peer in this process may answer before this returns.
+    // A peer in this process may answer before `send` returns.
     if (frame !== undefined) this.#sent(stream, () => session.outbox.send(frame));
     if (!stream.isOver) this.advance(stream);
   }
 
-  /** Outside of a transaction: the stream is not live, so each frame counts by itself. */
+  /** Sends requested documents. The stream is not live, so each frame counts by itself. */
   async #answer(stream: Stream): Promise<void> {
     const { group, session, settledCount } = stream;
     const { entries, count } = await this.#plane.read((snapshot) =>
       readWanted(stream, snapshot, this.#host),
     );
     if (stream.isOver) return;
-    // It was live meanwhile: a round answers or has answered, and what was read here is older.
+    // It was live meanwhile: a round answers or has answered, and this read is older.
     if (stream.settledCount !== settledCount) return this.place(stream);
     stream.answered(count);
     this.#host.made.encoded++;
@@ -209,13 +209,13 @@ export class Downloads {
     else this.place(stream);
   }
 
-  /** Sends, and remembers where it ends. */
+  /** Sends, and records where the frames end in the queue. */
   #sent(stream: Stream, send: () => void): void {
     send();
     stream.sentPosition = stream.session.outbox.position;
   }
 
-  /** The log does not tell what it lacks: everything is compared. */
+  /** The change log no longer has what the stream lacks: it starts a comparison. */
   #compare(stream: Stream): void {
     if (stream.isOver || stream.phase !== "catch") return;
     // A link does not compare (S50).
@@ -224,8 +224,8 @@ export class Downloads {
   }
 
   /**
-   * What was looked at counts as told, and the next range covers what no range has covered yet. So the
-   * peer must know of the range before it hears of a change in it: else that would let go of it again.
+   * Ends the open range before a change in it is sent. Otherwise the next range, which also covers
+   * the ids already read, would make the peer release the changed document.
    */
   #closeRange({ scan, group, session }: Stream, news: News): void {
     const key = scan && news.lastIn(scan.sentThrough, scan.through);

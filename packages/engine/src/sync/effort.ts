@@ -1,9 +1,8 @@
 /**
- * Effort: what the conditions of one session may cost, whatever they are.
+ * Rate limiter: a token bucket that limits how much filter evaluation one session may cause.
  *
- * The changes of all are judged one after the other, so a condition that takes long is waited for by
- * everybody. A session has an amount of work that it may use at once, which is filled up again with
- * the time that passes.
+ * The server evaluates the changes of all sessions one after the other, so an expensive condition
+ * delays all of them. A session may use an amount of work at once, which refills with time.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -17,20 +16,20 @@ export class Effort {
   #used = 0;
   #countedMs = 0;
 
-  /** `elapsed` is a clock that never goes back. */
+  /** `elapsed`: a monotonic clock, in milliseconds. */
   constructor(elapsed: () => number, limits: EffortLimits) {
     this.#elapsed = elapsed;
     this.#limits = limits;
   }
 
-  /** False when it is more than there is. */
+  /** Charges work. Returns false if the bucket is overdrawn. */
   spend(work: number): boolean {
     this.#regain();
     this.#used += work;
     return this.#used <= this.#limits.workAtOnce;
   }
 
-  /** Whether more than there is has been used. Asked for every evaluation, so that it is quick. */
+  /** Whether the bucket is overdrawn. Called for each evaluation, so it must be fast. */
   get isExhausted(): boolean {
     if (this.#used <= this.#limits.workAtOnce) return false;
     this.#regain();
@@ -45,7 +44,7 @@ export class Effort {
   }
 }
 
-/** What is said to whoever has used more than there is. */
+/** Error of a stream whose session has overdrawn its bucket. */
 export function exhaustion(): PeerError {
   const message = "the conditions of the session take too long to be evaluated for each change";
   return new PeerError("query.timeout", message);

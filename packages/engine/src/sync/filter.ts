@@ -1,9 +1,10 @@
 /**
- * Effective filters: the condition of a subscription with its arguments and the read rule of the peer
- * (S9, S10).
+ * Effective filters: combines the condition of a subscription, its arguments and the read
+ * permission of the peer (S9, S10).
  *
- * Equal ones have equal hashes, whoever asks; so a hash must tell apart whatever could choose other
- * documents. It names the filter for as long as there are cursors, also in the next process.
+ * A hash identifies a filter. Equal filters of different peers have equal hashes, so two filters
+ * that could select different documents must not. Cursors contain the hash, so it stays the same
+ * across restarts.
  */
 
 import {
@@ -29,39 +30,39 @@ import { parseStatement } from "../query/syntax/parse-statement.ts";
 import { printStatement } from "../query/syntax/print.ts";
 import { isQueryTerm } from "../query/syntax/statement-walk.ts";
 
-/** What the text of a subscription says. */
+/** The parsed text of a subscription. */
 export interface StreamStatement extends PreparedCondition {
   readonly text: string;
-  /** The same for all texts that differ in nothing but their form. */
+  /** Equal for texts that differ only in form. */
   readonly normalText: string;
-  /** How its documents are found without looking at all of them. */
+  /** How to find its documents without reading all of them. */
   readonly choice: Choice;
 }
 
-/** A subscription that can be followed. */
+/** A valid subscription with its filter. */
 export interface PreparedStream {
   readonly collection: string;
-  /** 16 bytes, by which messages name the filter. */
+  /** Hash of 16 bytes that identifies the filter in messages. */
   readonly filter: Uint8Array;
-  /** The same as text: see filterKeyOf. */
+  /** The hash as a string: see filterKeyOf. */
   readonly filterKey: string;
   readonly statement: StreamStatement;
-  /** Those that it uses. */
+  /** Only the arguments that the statement uses. */
   readonly args: ValueObject;
   readonly authority: Authority | undefined;
-  /** Set where another Big Peer follows (S50). */
+  /** Set if the follower is another Big Peer (S50). */
   readonly link?: LinkFollower;
 }
 
 /** The store at the other end of a link. */
 export interface LinkFollower {
-  /** Its history: what came from there is not offered to it (S53). */
+  /** Its history: changes that came from there are not sent back (S53). */
   readonly follower: string;
 }
 
 const FILTER_BYTES = 16;
 
-/** A filter as the key of a map. */
+/** A filter hash as the key of a map. */
 export function filterKeyOf(filter: Uint8Array): string {
   return byteString(filter);
 }
@@ -74,7 +75,7 @@ export class Filters {
     this.#platform = platform;
   }
 
-  /** Throws a PeerError for everything that is no subscription, or none for this peer (S9). */
+  /** Throws a PeerError if the text is not a subscription, or not allowed for this peer (S9). */
   prepare(text: string, input: unknown, authority: Authority | undefined): PreparedStream {
     const statement = this.#statements.get(text, (missing) =>
       located(missing, () => prepareStatement(missing)),
@@ -90,7 +91,7 @@ export class Filters {
     });
   }
 
-  /** The same for another Big Peer, which may read everything, and names no arguments. */
+  /** The same for another Big Peer, which may read everything and passes no arguments. */
   prepareLink(text: string, follower: string): PreparedStream {
     const { authority, statement, args } = this.prepare(text, {}, undefined);
     const link: LinkFollower = { follower };
@@ -128,7 +129,7 @@ function usedArguments({ parameters }: StreamStatement, given: ValueObject): Val
   return args;
 }
 
-/** What decides who may read what: true, or the queries of the collection. */
+/** The read permission as part of the hash: true, or the queries of the collection. */
 function ruleOf(authority: Authority | undefined, collection: string): Value {
   if (authority === undefined || authority.readRule(collection).isWhole) return true;
   const read = fieldOf(authority.value, "read");
@@ -139,7 +140,7 @@ function fieldOf(value: Value | undefined, name: string): Value | undefined {
   return isObject(value) ? getField(value, name) : undefined;
 }
 
-/** Before they are looked at one by one; the walk ends at the bound. */
+/** Counts the values before they are checked one by one, and stops at the limit (S68). */
 function checkValueCount(args: unknown): void {
   const open: unknown[] = [args];
   let count = 0;

@@ -1,13 +1,13 @@
 /**
- * Frames of a stream as bytes, made from entries that were encoded before.
+ * Frames: encodes `documents` messages from entries that are already encoded.
  *
- * A frame that goes to many sessions is made once, and not before somebody needs it: the last one of
- * a transaction may carry its mark or not.
+ * A frame for many sessions is encoded once, on first use. The last frame of a transaction may
+ * carry its `committed` mark or not.
  */
 
 import { ByteWriter, encodeCbor } from "@bigpeer/protocol";
 
-/** How many frames were made. */
+/** Number of encoded frames. */
 export interface FrameCount {
   encoded: number;
 }
@@ -18,14 +18,14 @@ const HEAD = join(encodeCbor("t"), encodeCbor("documents"), encodeCbor("filter")
 const ENTRIES = encodeCbor("entries");
 const COMMITTED = encodeCbor("committed");
 
-/** One for all: encoding is synchronous. */
+/** Shared by all, because encoding is synchronous. */
 const scratch = new ByteWriter(64 * 1024);
 
-/** What stands around the entries of a frame, about. */
+/** Approximate bytes of a frame beside its entries. */
 const AROUND_BYTES = 64;
 
 export interface FrameOptions {
-  /** The size that frames aim at. */
+  /** Target size of a frame. */
   readonly frameBytes: number;
   readonly count: FrameCount;
 }
@@ -37,7 +37,7 @@ export class FrameSet {
   readonly #plain: (Uint8Array | undefined)[] = [];
   readonly #count: FrameCount;
   #marked: Uint8Array | undefined;
-  /** Of all frames, about. */
+  /** Approximate bytes of all frames. */
   readonly bytes: number;
 
   constructor(filter: Uint8Array, entries: readonly Uint8Array[], options: FrameOptions) {
@@ -58,12 +58,12 @@ export class FrameSet {
     this.bytes = bytes;
   }
 
-  /** Without a mark. */
+  /** Frames without a mark. */
   *plain(): Iterable<Uint8Array> {
     for (let i = 0; i < this.#parts.length; i++) yield this.#frame(i);
   }
 
-  /** With the mark of a transaction in the last one; always of the same transaction. */
+  /** Frames with `committed` in the last one. `txn` must be the same in all calls. */
   *marked(txn: number): Iterable<Uint8Array> {
     const last = this.#parts.length - 1;
     if (last < 0) return;
@@ -118,7 +118,7 @@ function join(...parts: readonly Uint8Array[]): Uint8Array {
 const BEGINNING = join(HEAD, encodeCbor(new Uint8Array(16)).subarray(0, 1));
 const ENTRIES_AT = 1 + BEGINNING.length + 16 + ENTRIES.length;
 
-/** How many entries a frame of `documents` has; 0 for all other messages. */
+/** Number of entries of a `documents` frame; 0 for any other message. */
 export function entryCount(frame: Uint8Array): number {
   for (const [i, byte] of BEGINNING.entries()) if (frame[i + 1] !== byte) return 0;
   const head = (frame[ENTRIES_AT] ?? 0) & 31;

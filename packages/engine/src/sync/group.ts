@@ -1,6 +1,6 @@
 /**
- * Group: everybody who follows one effective filter. A change is judged once for all of them, and they
- * share its frames.
+ * Group: all streams with the same effective filter. Each change is evaluated once for them, and
+ * they share its frames.
  */
 
 import type { MatchEntry, MatchIndex } from "../query/live/match-index.ts";
@@ -11,7 +11,7 @@ export class Group {
   readonly prepared: PreparedStream;
   readonly entry: MatchEntry<Group>;
   readonly streams: Set<Stream> = new Set();
-  /** How many of them have all up to the position of the last round. */
+  /** Number of live streams, which have everything up to the last round. */
   liveCount = 0;
 
   constructor(prepared: PreparedStream, index: MatchIndex<Group>) {
@@ -40,7 +40,7 @@ export class Group {
 
 const NO_LINKS: readonly Group[] = [];
 
-/** All groups, and which collections have live streams. */
+/** All groups, and how many live streams each collection has. */
 export class Groups {
   readonly index: MatchIndex<Group>;
   readonly #byKey = new Map<string, Group>();
@@ -61,7 +61,7 @@ export class Groups {
     return this.#byKey.values();
   }
 
-  /** The group of a filter; a new one that nobody follows is not kept. */
+  /** The group of a filter. A new group is not kept until a stream joins it. */
   of(prepared: PreparedStream): Group {
     return this.#byKey.get(prepared.filterKey) ?? new Group(prepared, this.index);
   }
@@ -75,7 +75,7 @@ export class Groups {
     this.#links.set(group.collection, links.add(group));
   }
 
-  /** Those by which other Big Peers follow documents of a collection. */
+  /** Groups with which other Big Peers follow documents of a collection. */
   linksOf(collection: string): Iterable<Group> {
     return this.#links.get(collection) ?? NO_LINKS;
   }
@@ -101,7 +101,7 @@ export class Groups {
     this.#count(stream, 1);
   }
 
-  /** Its phase is for the caller to set. */
+  /** Sets the phase to `behind`; the caller may set another one. */
   endLive(stream: Stream): void {
     if (stream.phase !== "live") return;
     stream.phase = "behind";

@@ -1,8 +1,8 @@
 /**
- * Link news: what another Big Peer that follows documents is told otherwise than a small peer.
+ * Link changes: the rules for changes that are sent to another Big Peer instead of a small peer.
  *
- * It keeps what it was sent, and is followed itself. So it hears of each deletion of a collection,
- * whatever the document was (S51), and is not told what it has told us (S53).
+ * The follower keeps the documents and has followers of its own. So it gets each deletion of a
+ * collection (S51), and does not get back its own changes (S53).
  */
 
 import { type DocumentEntry, NONE, type Value } from "@bigpeer/protocol";
@@ -15,14 +15,14 @@ import type { StoredDocument } from "../store/view.ts";
 import type { WindowDocument } from "./change-window.ts";
 import type { Group, Groups } from "./group.ts";
 
-/** Whether metadata are those of a document that shows. */
+/** Whether metadata belong to a visible document. */
 export function isAlive({ bytes, offset }: MetaRecord): boolean {
   return ((bytes[offset] ?? 0) & META_HEAD.alive) !== 0;
 }
 
 /**
- * That a document was deleted, and nothing of what it was. Undefined where it is only no longer held.
- * What was ever seeded says so for ever, or it would be seeded again where the delete is forgotten (D24).
+ * Entry of a deletion, without content; undefined if the document is only no longer held here. A
+ * document that INITIAL ever seeded keeps that mark, so that it is not seeded again (D24).
  */
 export function tombstoneEntry(id: Value, meta: MetaRecord | undefined): DocumentEntry | undefined {
   if (meta === undefined || isAlive(meta)) return undefined;
@@ -33,7 +33,7 @@ export function tombstoneEntry(id: Value, meta: MetaRecord | undefined): Documen
   return ["left", id, version, partsOf({ ...EMPTY_STATE, dead, seeded })];
 }
 
-/** Whether all that happened to a document after a transaction came from the store that follows. */
+/** Whether all changes of a document after a transaction came from the follower. */
 export function isFrom(
   follower: string | undefined,
   { changes }: WindowDocument,
@@ -48,8 +48,8 @@ export function isFrom(
 }
 
 /**
- * Whether a store has all there is to be told of a document, because what is new of it came from there.
- * What was here before, it has only if it was told of it then; else the document is as new to it.
+ * Whether the follower has the current state, because all changes since came from it (S53). A
+ * document that existed here before must also have been sent to it then.
  */
 export function isEcho(
   group: Group,

@@ -1,9 +1,10 @@
 /**
- * Matching: what a window of changes means for each filter, and for each stream that comes back.
+ * Matching: evaluates a window of changes against each filter and collects what to send to streams.
  *
- * For the live streams of a filter everything is judged once, with what showed at the last round; for a
- * stream that catches up with what it was told. Nothing is said of a document that did not match then
- * and does not match now (S19). Where a stream came back with a cursor, then is any time since.
+ * For live streams, a change is evaluated once per filter against the state at the last round. For
+ * a stream that catches up, it is compared with the state that the stream was sent. Nothing is sent
+ * about a document that matched neither then nor now (S19). For a stream that returned with a
+ * cursor, "then" is any time since the cursor.
  */
 
 import type { ValueObject } from "@bigpeer/protocol";
@@ -19,7 +20,7 @@ import { isEcho, isFrom } from "./link-news.ts";
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
-/** What is to be sent of one filter. */
+/** Entries to send for one filter. */
 export class News {
   readonly entries: Uint8Array[] = [];
   readonly #keys: string[] = [];
@@ -32,54 +33,54 @@ export class News {
     this.bytes += entry.length;
   }
 
-  /** Whether the last that it says is about a document. */
+  /** Whether the last entry is about this document. */
   endsWith(idKey: string): boolean {
     return this.#keys.at(-1) === idKey;
   }
 
-  /** The last document behind `after`, up to and with `through`, that it says something about. */
+  /** Last document after `after`, up to and including `through`, that has an entry. */
   lastIn(after: string, through: string): string | undefined {
     return this.#keys.findLast((key) => key > after && key <= through);
   }
 
-  /** Whether it says something about a document. */
+  /** Whether a document has an entry. */
   has(idKey: string): boolean {
     this.#known ??= new Set(this.#keys);
     return this.#known.has(idKey);
   }
 
-  /** It is too much, and will not be sent. */
+  /** Drops the entries, because they are too large to send. */
   clear(): void {
     this.entries.length = 0;
     this.#keys.length = 0;
   }
 }
 
-/** What a stream that catches up is told. */
+/** Changes for a stream that catches up. */
 export interface StreamNews {
   readonly stream: Stream;
   readonly news: News;
-  /** Undefined when it is all; else the key of the last id that it reaches to. */
+  /** Undefined if the changes are complete; else the key of the last id that they cover. */
   cut: string | undefined;
 }
 
 export interface Matching {
   readonly snapshot: StoreSnapshot;
   readonly window: ChangeWindow;
-  /** Where the live streams stand; undefined when they take no part. */
+  /** Position of the live streams; undefined if they take no part. */
   readonly since: number | undefined;
   /** Streams that catch up. */
   readonly streams: readonly Stream[];
 }
 
 export interface Matched {
-  /** Streams whose session has had more evaluated than it may. */
+  /** Streams whose session has overdrawn its rate limiter. */
   readonly exhausted: ReadonlySet<Stream>;
   readonly live: ReadonlyMap<Group, News>;
-  /** Live filters with more than may be sent as one (S23). */
+  /** Live groups with more changes than may be sent as one (S23). */
   readonly tooMuch: ReadonlySet<Group>;
   readonly streams: readonly StreamNews[];
-  /** Filters that could not be evaluated. */
+  /** Groups whose filter could not be evaluated. */
   readonly failed: ReadonlyMap<Group, unknown>;
 }
 
@@ -89,10 +90,10 @@ export function* matchWindow(matching: Matching, host: StreamHost): Steps<Matche
   return matcher;
 }
 
-/** Changes of one document after which a pause is offered. */
+/** Changes of one document that are processed between two pauses. */
 const CHANGES_PER_PAUSE = 64;
 
-/** Evaluations after which a pause is offered. */
+/** Evaluations between two pauses. */
 const LOOKS_PER_PAUSE = 16;
 
 class Matcher implements Matched {
@@ -104,7 +105,7 @@ class Matcher implements Matched {
   readonly tooMuch = new Set<Group>();
   readonly failed = new Map<Group, unknown>();
   readonly exhausted = new Set<Stream>();
-  /** Bytes of all that was encoded. */
+  /** Bytes of all encoded entries. */
   #bytes = 0;
   #looks = 0;
 
@@ -132,7 +133,7 @@ class Matcher implements Matched {
     }
   }
 
-  /** Enough is held: the rest is for the next time. */
+  /** The memory limit is reached: the streams continue with the next catch-up. */
   #stop(last: WindowDocument, next: WindowDocument | undefined): void {
     if (next === undefined) return;
     for (const each of this.streams) {
@@ -164,7 +165,7 @@ class Matcher implements Matched {
     this.#bytes += news.bytes;
   }
 
-  /** Whether somebody stands right before a change: at or behind the older one, before this one. */
+  /** Whether a stream may be right before a change: it has the older one and lacks this one. */
   #isStart(span: Span): boolean {
     const { since } = this.#matching;
     return this.streams.length > 0 || (since !== undefined && isIn(span, since));
@@ -194,7 +195,7 @@ class Matcher implements Matched {
     }
   }
 
-  /** Whether nobody is left who may have it evaluated. Whoever may not loses it. */
+  /** Whether all sessions of the group are over their limit. Collects the streams that are. */
   #isExhausted(group: Group): boolean {
     let isExhausted = true;
     for (const stream of group.streams) {
@@ -212,7 +213,7 @@ class Matcher implements Matched {
       if (cut !== undefined || idKey <= stream.sweep) return false;
       const told = stream.told?.at(idKey);
       if (told === undefined) return false;
-      // It may hold what showed at any time since: the first of these that matches is enough.
+      // The peer may hold any state since the cursor: one entry for the document is enough.
       if (stream.isUncertainOf(idKey)) return told < span.change.txnId && !news.endsWith(idKey);
       return isIn(span, told);
     });
@@ -241,14 +242,14 @@ class Matcher implements Matched {
     }
   }
 
-  /** As a whole, and only what it does not have from there (S51, S53). */
+  /** Adds whole states, except changes that came from the follower (S51, S53). */
   #takeLink(
     group: Group,
     { document, news, after, kind }: ToldChange & { readonly kind: MatchKind },
     streams: readonly StreamNews[],
     isForLive: boolean,
   ): void {
-    // Each deletion is told, whether it matched or not.
+    // Deletions are added for all documents, whether they matched or not.
     if (after === undefined) return;
     const { groups } = this.#host;
     const isNews = (since: number): boolean => !isEcho(group, document, { after, since }, groups);
@@ -261,7 +262,7 @@ class Matcher implements Matched {
     }
   }
 
-  /** Of a document that does not show: that it was deleted, to all who follow its collection (S51). */
+  /** Adds the deletion of a document to all links that follow its collection (S51). */
   #tellLinks(document: WindowDocument, news: DocumentNews): void {
     const { collection, idKey, changes } = document;
     const { since } = this.#matching;
@@ -295,7 +296,7 @@ class Matcher implements Matched {
     news.clear();
   }
 
-  /** In pieces: what a stream is told at once is bounded. */
+  /** Adds an entry, and cuts the changes where they exceed the size of one piece. */
   #addTo(each: StreamNews, { idKey }: WindowDocument, entry: Uint8Array): void {
     each.news.add(idKey, entry);
     if (each.news.bytes > this.#host.limits.catchUpBytes) each.cut = idKey;
@@ -322,7 +323,7 @@ class Matcher implements Matched {
 
 type MatchKind = Exclude<Match<Group>["kind"], "failed">;
 
-/** A change, and the one before it. */
+/** A change of a document, and the one before it. */
 interface Span {
   readonly change: WindowChange;
   readonly older: WindowChange | undefined;
@@ -331,16 +332,15 @@ interface Span {
 interface ToldChange {
   readonly document: WindowDocument;
   readonly news: DocumentNews;
-  /** What showed before the change of `span`. */
+  /** Visible state before the change of `span`. */
   readonly before: StoredDocument | undefined;
   readonly after: StoredDocument | undefined;
-  /** What showed last: now, or before it was deleted. How what was hidden ended is not told. */
+  /** Last visible state: now, or before the deletion. If it is hidden, so is the deletion (S17). */
   readonly last: StoredDocument | undefined;
   readonly span: Span;
 }
 
-/** Who follows a condition that takes long has to answer for it, each for his part. */
-/** What follows over a link was put there by an operator: it has to come, whatever it costs. */
+/** Charges sessions for an expensive condition, in equal parts. Links are free of charge. */
 function charge({ streams, follower }: Group, work: number): void {
   if (follower !== undefined) return;
   for (const { session } of streams) session.effort.spend(work / streams.size);
@@ -348,7 +348,7 @@ function charge({ streams, follower }: Group, work: number): void {
 
 const NONE_STARTING: readonly StreamNews[] = [];
 
-/** Whether whoever stands at a transaction lacks the change, and none before it. */
+/** Whether the change is the first one that a stream at this transaction lacks. */
 function isIn({ change, older }: Span, txn: number): boolean {
   return txn < change.txnId && (older === undefined || txn >= older.txnId);
 }

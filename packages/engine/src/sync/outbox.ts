@@ -1,21 +1,21 @@
 /**
- * Outbox: what goes to one session, and whether it keeps up (S22).
+ * Outbox: sends frames to one session and tracks whether the session keeps up (S22).
  *
- * Frames are handed on at once; what the network has not taken is counted there. So nothing is held
- * here, and a session that does not read costs what is bounded there.
+ * Frames go to the channel at once, and the channel counts the bytes that the network has not
+ * taken. So the outbox holds no frames, and a session that does not read costs bounded memory.
  */
 
 import { encodeMessage, type ServerMessage } from "@bigpeer/protocol";
 import type { StreamSession } from "./session-streams.ts";
 import type { StreamLimits } from "./stream-limits.ts";
 
-/** What all outboxes together have sent. */
+/** Totals of all outboxes. */
 export interface SentCount {
   frames: number;
   bytes: number;
 }
 
-/** Transactions in a queue whose places are remembered: of more, the oldest count as the next one. */
+/** Queued transactions whose positions are remembered; older ones get the position of the next. */
 const MARKS_MAX = 256;
 
 interface Mark {
@@ -23,20 +23,20 @@ interface Mark {
   readonly position: number;
 }
 
-/** The first pause of a session that fell behind again. */
+/** First pause of a session that falls behind again. */
 const FIRST_PAUSE_MS = 500;
 
 export class Outbox {
   readonly #session: StreamSession;
   readonly #limits: StreamLimits;
   readonly #sent: SentCount;
-  /** How often it fell behind without keeping up for long between, and when it did last. */
+  /** How often it fell behind without keeping up for long in between, and when it did last. */
   #falls = 0;
   #fellMs = 0;
   #pausedUntilMs = 0;
-  /** Bytes of all that was sent. */
+  /** Bytes sent so far. */
   #position = 0;
-  /** Where transactions end, while something is queued. */
+  /** End positions of transactions, while the queue is not empty. */
   #marks: Mark[] | undefined;
 
   constructor(session: StreamSession, limits: StreamLimits, sent: SentCount) {
@@ -49,12 +49,12 @@ export class Outbox {
     return this.#session.queuedBytes;
   }
 
-  /** Whether the next piece of a download may go. */
+  /** Whether the next piece of a download may be sent. */
   get hasRoom(): boolean {
     return this.#session.queuedBytes < this.#limits.roomBytes;
   }
 
-  /** Whether so much more stays within the bound. */
+  /** Whether this many more bytes stay within the limit of the queue. */
   fits(bytes: number): boolean {
     return this.#session.queuedBytes + bytes <= this.#limits.queueBytes;
   }
@@ -70,12 +70,12 @@ export class Outbox {
     this.send(encodeMessage(message));
   }
 
-  /** Where the last that was sent ends. */
+  /** End position of the last frame. */
   get position(): number {
     return this.#position;
   }
 
-  /** What was sent until now is all up to a transaction. */
+  /** Everything up to a transaction has been sent. */
   mark(txn: number): void {
     if (this.#session.queuedBytes === 0) {
       this.#marks = undefined;
@@ -86,21 +86,21 @@ export class Outbox {
     if (this.#marks.length > MARKS_MAX) this.#marks.shift();
   }
 
-  /** Where a transaction ends at the latest; 0 when it was taken long ago. */
+  /** End position of a transaction, at the latest; 0 if the network took it long ago. */
   positionOf(txn: number): number {
     return this.#marks?.find((mark) => mark.txn >= txn)?.position ?? 0;
   }
 
   /**
-   * Whether the network has taken all up to a position. Others queue here too, and their bytes are not
-   * counted: so it may say too late that something was taken, never too early.
+   * Whether the network has taken everything up to a position. Other messages share the queue and
+   * have no positions. So the answer may come too late, never too early.
    */
   isTaken(position: number): boolean {
     const { queuedBytes } = this.#session;
     return queuedBytes === 0 || position <= this.#position - queuedBytes;
   }
 
-  /** Its queue was full: the more often, the longer it waits. */
+  /** The queue was full: from the second time on, each pause is twice as long. */
   fall(nowMs: number): void {
     const { pauseMs, forgivenMs } = this.#limits;
     if (nowMs - this.#fellMs > forgivenMs + this.#pauseMs()) this.#falls = 0;
@@ -109,7 +109,7 @@ export class Outbox {
     this.#pausedUntilMs = nowMs + Math.min(pauseMs, this.#pauseMs());
   }
 
-  /** Whether what was behind may go on: all was taken, and the pause is over. */
+  /** Whether streams that are behind may continue: the queue is empty and the pause is over. */
   isReadyAt(nowMs: number): boolean {
     return this.#session.queuedBytes === 0 && nowMs >= this.#pausedUntilMs;
   }

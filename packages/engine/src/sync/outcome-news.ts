@@ -1,6 +1,6 @@
 /**
- * Outcomes of uploads as they stand in `committed` (S28): with the documents that the upload wrote and
- * that no live stream of the session brings at the same time.
+ * Upload outcomes: builds the outcomes of uploads for `committed` (S28). An outcome has the
+ * documents that the upload wrote and that no live stream of the session brings at the same time.
  */
 
 import { type DocumentEntry, documentId, type Outcome } from "@bigpeer/protocol";
@@ -15,14 +15,14 @@ import type { StreamOutcome, WrittenDocument } from "./session-streams.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
 
-/** Documents beyond these bytes are dropped by the peer: a message must stay within its bound. */
+/** The peer drops documents beyond these bytes, because a message must stay within its limit. */
 const DOCUMENTS_BYTES_MAX = 12 * 1024 * 1024;
 
-/** Documents whose names are measured, and that are looked for, before a pause is offered. */
+/** Documents whose names are measured, and documents that are read, between two pauses. */
 const DOCUMENTS_PER_PAUSE = 256;
 const LOOKS_PER_PAUSE = 16;
 
-/** About what stands around an entry. */
+/** Approximate bytes of an entry beside its content. */
 const ENTRY_BYTES = 32;
 
 export interface SizedOutcome {
@@ -30,15 +30,15 @@ export interface SizedOutcome {
   readonly bytes: number;
 }
 
-/** The state that outcomes are told with. */
+/** The state that outcomes are built from. */
 export interface OutcomeRound {
   readonly snapshot: StoreSnapshot;
-  /** Where the live streams stood before. */
+  /** Position of the live streams before the round. */
   readonly since: number;
   readonly matched: Matched;
 }
 
-/** Those of a session that the state includes, in their order. */
+/** Builds the outcomes of a session that the snapshot includes, in order. */
 export function* readOutcomes(
   session: StreamingSession,
   round: OutcomeRound,
@@ -49,7 +49,7 @@ export function* readOutcomes(
   const read: SizedOutcome[] = [];
   let bytes = 0;
   for (const outcome of session.outcomes) {
-    // What is too much for one round is for the next, when it was taken.
+    // Outcomes that are too much for this round wait for the next one.
     if (outcome.txn > txnId || bytes > host.limits.roundBytes) break;
     const each = yield* reader.read(outcome);
     bytes += each.bytes;
@@ -79,7 +79,7 @@ class OutcomeReader {
       if (i % DOCUMENTS_PER_PAUSE === DOCUMENTS_PER_PAUSE - 1) yield;
     }
     for (const [i, written] of given.documents.entries()) {
-      // Also where nothing is said of it, it was looked for.
+      // A document without an entry costs a read as well.
       if (i % LOOKS_PER_PAUSE === LOOKS_PER_PAUSE - 1) yield;
       const { collection } = written;
       const { id, key } = documentId(written.id);
@@ -97,7 +97,7 @@ class OutcomeReader {
     return { outcome: { site, number, kind, txn, reason, documents }, bytes };
   }
 
-  /** Whether the frames of this round say what became of it. */
+  /** Whether the frames of this round bring the document. */
   #isBrought({ collection }: WrittenDocument, key: string): boolean {
     const { live, tooMuch } = this.#round.matched;
     for (const { group } of this.#session.live()) {
@@ -107,7 +107,7 @@ class OutcomeReader {
     return false;
   }
 
-  /** Whether frames of an earlier round have said it: the outcome comes late. */
+  /** Whether frames of an earlier round brought it, because the outcome is late. */
   #isHeld(
     { txn }: StreamOutcome,
     { collection }: WrittenDocument,
@@ -122,7 +122,7 @@ class OutcomeReader {
     return false;
   }
 
-  /** Whether a stream has told of it or is going to, live or not: what it told is not taken back. */
+  /** Whether a stream brings the document, live or not: the outcome must not drop it then. */
   #isFollowed(collection: string, after: StoredDocument | undefined): boolean {
     if (after === undefined) return false;
     const { index } = this.#host.groups;
@@ -133,7 +133,7 @@ class OutcomeReader {
     return false;
   }
 
-  /** Of a deletion that it did not write, a session that may not read everything learns nothing. */
+  /** A session that may not read everything learns nothing of a deletion by another site. */
   #entry(
     { site }: StreamOutcome,
     collection: string,
@@ -152,7 +152,7 @@ class OutcomeReader {
   }
 }
 
-/** Bytes that the name of a document takes, which is told of each. */
+/** Bytes of the collection and id of a document, which each entry has. */
 function nameSize({ collection, id }: WrittenDocument): number {
   return encodedSize(collection) + encodedSize(id) + ENTRY_BYTES;
 }
@@ -164,7 +164,7 @@ function stateSize(entry: DocumentEntry): number {
   return encodedSize(fields) + encodedSize(types) + meta.length;
 }
 
-/** What cannot be judged is not so. */
+/** Returns false if the check throws. */
 function isTrue(judge: () => boolean): boolean {
   try {
     return judge();

@@ -1,5 +1,5 @@
 /**
- * Errors that pass: the store could not be read just now, and the same may succeed the next time.
+ * Transient errors: recognises errors of the store after which a retry may succeed.
  */
 
 import { PeerError } from "@bigpeer/protocol";

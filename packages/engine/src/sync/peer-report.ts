@@ -1,6 +1,6 @@
 /**
- * Peer report: all that the server knows of one connected peer, for those who may know it, and the
- * row of `system:peers` that it is.
+ * Peer report: everything that the server knows of one connected peer, for credentials that may see
+ * it (S42), and its row in `system:peers`.
  */
 
 import type { PeerDescription, Site, ValueObject } from "@bigpeer/protocol";
@@ -10,7 +10,7 @@ import type { OpenSession } from "./session-state.ts";
 import type { SessionStreams, StreamState } from "./session-streams.ts";
 
 export interface PeerReport {
-  /** Of its sync server, counted from 1 and never used again. */
+  /** Number of the session on its sync server, counted from 1 and never used again. */
   readonly session: number;
   readonly description: PeerDescription;
   readonly site: Site;
@@ -21,9 +21,9 @@ export interface PeerReport {
   /** Milliseconds since 1970. */
   readonly sinceMs: number;
   readonly expiresMs?: number;
-  /** The first ones, about as many as 64 KB hold. */
+  /** The first subscriptions, up to about 64 KB. */
   readonly subscriptions: readonly ReportedSubscription[];
-  /** How many are not among them; left out when all are. */
+  /** Number of subscriptions left out; absent if all are listed. */
   readonly otherSubscriptions?: number;
   readonly progress: PeerProgress;
   readonly traffic: PeerTraffic;
@@ -34,20 +34,20 @@ export interface ReportedSubscription {
   readonly query: string;
   readonly args: ValueObject;
   readonly collection?: string;
-  /** `waiting`: it was not begun. */
+  /** `waiting`: its stream has not begun. */
   readonly state: "waiting" | StreamState;
 }
 
 export interface PeerProgress {
-  /** The transaction up to which all live subscriptions have been sent. */
+  /** The transaction up to which all subscriptions have been sent, except first fills. */
   readonly sentTxn: number;
-  /** The one that the peer's store had taken in at its last pong. */
+  /** The transaction that the peer's store had reached at its last pong. */
   readonly appliedTxn?: number;
-  /** Transactions that it lacks; none where it follows nothing. */
+  /** Transactions that the peer lacks; 0 if it has no subscriptions. */
   readonly lag: number;
-  /** Its writes without an outcome, at its last pong. */
+  /** Writes of the peer without an outcome, at its last pong. */
   readonly pending?: number;
-  /** Its uploads that are being applied. */
+  /** Uploads of the peer that are being applied. */
   readonly uploads: number;
 }
 
@@ -58,18 +58,18 @@ export interface PeerTraffic {
   readonly bytesOut: number;
   readonly queuedBytes: number;
   readonly roundTripMs?: number;
-  /** How long ago something was heard. */
+  /** Milliseconds since the last message of the peer. */
   readonly heardMs: number;
 }
 
-/** The last thing of a session that did not go as the peer wanted. */
+/** The last refusal or error of a session. */
 export interface PeerFault {
   readonly code: string;
   readonly message: string;
   readonly atMs: number;
 }
 
-/** What a report is made of. */
+/** Input of a report. */
 export interface ReportedSession {
   readonly session: number;
   readonly sinceMs: number;
@@ -83,7 +83,7 @@ export interface ReportedSession {
   readonly lastError: PeerFault | undefined;
 }
 
-/** A peer may follow megabytes: whoever looks at all peers must not get them of each. */
+/** A peer may follow megabytes of queries: a list of all peers must not contain them for each. */
 const SUBSCRIPTIONS_SIZE_MAX = 64 * 1024;
 
 export function peerReport(of: ReportedSession): PeerReport {
@@ -135,7 +135,7 @@ function progressOf(
   sentTxn: number,
   txn: number,
 ): PeerProgress {
-  // A peer may say what it likes; it is no further than the store.
+  // A peer may claim any position, but it cannot be ahead of the store.
   const appliedTxn = told?.txn === undefined ? undefined : Math.min(told.txn, txn);
   const pending = told?.pending;
   return {
@@ -147,7 +147,7 @@ function progressOf(
   };
 }
 
-/** The row of `system:peers`, which is also what SYNC CONTEXT looks at. */
+/** The row of `system:peers`, which SYNC CONTEXT evaluates as well. */
 export function peerRow(report: PeerReport): SystemRow {
   const { description, userId, identity, address, sinceMs, expiresMs, site } = report;
   const { otherSubscriptions } = report;

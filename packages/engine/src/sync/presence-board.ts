@@ -1,12 +1,13 @@
 /**
- * Presence board: who is connected, and who wants to be told of it (S40 to S42).
+ * Presence board: tracks which peers are connected, and sends the list and its changes to watchers
+ * (S40 to S42, S82).
  *
- * Nothing is told at once. A tick looks at who is there, tells the difference to all who know the
- * state before, each frame made once, and goes on with the lists of those who do not. What comes to
- * one that does not read is not queued: it begins anew when it reads again. So any churn costs a look
- * at the told peers for each tick, and what was told. That has a bound for each tick as well: what is
- * told to all may be a thousand times what was said. News that are larger take several ticks, and what
- * happens meanwhile is told together.
+ * Nothing is sent at once. A tick compares the listed peers with those of the tick before and sends
+ * the difference to watchers that have the list, each frame encoded once. Then it continues the
+ * lists of the others. Nothing is queued for a watcher that does not read: it gets the whole list
+ * when it reads again. So a tick costs a look at the listed peers and the bytes sent, whatever the
+ * churn. The bytes of a tick are limited, because one change goes to all watchers. Larger changes
+ * take several ticks, and later changes are combined.
  */
 
 import {
@@ -20,14 +21,14 @@ import type { PeerReport } from "./peer-report.ts";
 import { presenceFrame } from "./presence-frame.ts";
 import type { StreamLimits } from "./stream-limits.ts";
 
-/** What the board needs of a session. */
+/** A session as the board sees it. */
 export interface PresentSession {
   readonly session: number;
   readonly description: PeerDescription;
   readonly credential: string;
   readonly sinceMs: number;
   readonly queuedBytes: number;
-  /** Undefined when it is over. */
+  /** Undefined when the session is over. */
   report(): PeerReport | undefined;
   /** Never throws. */
   send(bytes: Uint8Array): void;
@@ -35,12 +36,12 @@ export interface PresentSession {
 
 export interface PresenceLimits
   extends Pick<StreamLimits, "frameBytes" | "roomBytes" | "queueBytes"> {
-  /** Peers that are told of, those that came first. */
+  /** Peers in the list: those that connected first. */
   readonly toldPeers: number;
-  /** Bytes of lists, of all watchers, that are sent for each tick, and those of news. */
+  /** Bytes of lists, and of changes, that a tick may send to all watchers. */
   readonly listBytes: number;
   readonly newsBytes: number;
-  /** Bytes that wait for all watchers together; beyond it each has its share. */
+  /** Unread bytes of all watchers together; beyond it each gets an equal share. */
   readonly unreadBytes: number;
 }
 
@@ -62,17 +63,17 @@ export interface PresenceHost {
   noteFault(error: unknown): void;
 }
 
-/** A peer that is listed. */
+/** A listed peer. */
 interface Entry {
   readonly session: PresentSession;
   identity: string;
-  /** What is told of it; undefined until somebody is told. */
+  /** Its encoded form; undefined until a watcher needs it. */
   encoded: Uint8Array | undefined;
 }
 
 /**
- * `new`: it waits for the next tick; `waiting`: for room for its list; `listing`: it has the list up
- * to and with the session `after`; `current`: it knows all that was told.
+ * `new`: waits for the next tick; `waiting`: waits for room for its list; `listing`: has the list
+ * up to and including the session `after`; `current`: has everything that was sent.
  */
 interface Watcher {
   readonly session: PresentSession;
@@ -81,17 +82,17 @@ interface Watcher {
   after: number;
 }
 
-/** A part of a list, or of what is different since the tick before. */
+/** A part of the list, or of the changes since the last tick: one frame. */
 interface Part {
   readonly entries: readonly Entry[];
   readonly gone: readonly number[];
   readonly size: number;
-  /** For all who are none of these: with what was told before, and as the beginning of a list. */
+  /** Shared frames for watchers that are not in the part: as changes, and as a list start. */
   added: Uint8Array | undefined;
   whole: Uint8Array | undefined;
 }
 
-/** A look at who is there: what is told of each, as it was when it was encoded. */
+/** A look at the connected peers: the encoded form of each at that time. */
 interface Look {
   readonly total: number;
   readonly encoded: Map<Entry, Uint8Array>;
@@ -99,22 +100,22 @@ interface Look {
 
 interface News {
   readonly parts: readonly Part[];
-  /** Of all parts, about. */
+  /** Approximate bytes of all parts. */
   readonly size: number;
   readonly partOf: ReadonlyMap<string, Part>;
 }
 
-/** Peers of one part: whoever is among them needs a frame of its own. */
+/** Peers of one part. A watcher that is one of them needs its own frame. */
 const PART_PEERS = 64;
 
-/** Watchers that are told before others have their turn, and about what they are told together. */
+/** Watchers that are notified between two pauses, and the approximate bytes for them. */
 const TOLD_AT_ONCE = 100;
 const TOLD_BYTES = 4 * 1024 * 1024;
 
-/** Bytes that are encoded before others have their turn: a peer may say thousands of small things. */
+/** Bytes that are encoded between two pauses: metadata may have thousands of small values. */
 const ENCODED_BYTES = 128 * 1024;
 
-/** What sending a piece costs beside its bytes. */
+/** Cost of a piece beside its bytes. */
 const PIECE_COST = 4 * 1024;
 
 const NO_ENCODED: ReadonlyMap<number, Uint8Array> = new Map();
@@ -122,29 +123,29 @@ const NOTHING_TOLD: Part = { entries: [], gone: [], size: 0, added: undefined, w
 
 export class PresenceBoard {
   readonly #host: PresenceHost;
-  /** The newest of each peer, in the order in which they came; see inOrder(). */
+  /** The newest session of each peer, in the order of connection; see inOrder(). */
   readonly #entries = new Map<number, Entry>();
   #isInOrder = true;
   readonly #byIdentity = new Map<string, Entry>();
-  /** Those whose place another connection of the same peer has: few, and not for long. */
+  /** Sessions that another connection of the same peer replaced: few, and not for long. */
   readonly #passed = new Map<number, Entry>();
   readonly #watchers = new Map<number, Watcher>();
-  /** Those who wait for their list, or for the rest of it. */
+  /** Watchers that wait for their list, or for the rest of it. */
   readonly #lists = new Set<Watcher>();
   readonly #changed = new Set<Entry>();
-  /** What watchers were told, as of the last look: by session, in their order. */
+  /** What watchers were sent, as of the last look: by session, in order. */
   #told: ReadonlyMap<number, Uint8Array> = NO_ENCODED;
   #list: readonly Part[] = [];
   #toldTotal = 0;
   #isOtherThanTold = false;
   #isTelling = false;
-  /** A look takes its turns: what is told is that of the one before it. */
+  /** A look is in progress: until it ends, lists are those of the look before. */
   #isLooking = false;
-  /** Bytes of lists that this tick may still send, and those of news. */
+  /** Bytes of lists, and of changes, that this tick may still send. */
   #room: number;
   #newsRoom: number;
   #onNewsRoom: (() => void) | undefined;
-  /** More waits for all watchers than should. */
+  /** Watchers have more unread bytes than the limit. */
   #isCrowded = false;
 
   constructor(host: PresenceHost) {
@@ -157,7 +158,7 @@ export class PresenceBoard {
     return this.#watchers.size;
   }
 
-  /** The newest session of each peer, in the order in which they came. */
+  /** The newest session of each peer, in the order of connection. */
   *sessions(): Iterable<PresentSession> {
     for (const { session } of this.#inOrder()) yield session;
   }
@@ -166,7 +167,7 @@ export class PresenceBoard {
     this.#enter({ session, identity: identityOf(session), encoded: undefined });
   }
 
-  /** What it says of itself, or what is known of it, is something else. */
+  /** The description, or other data, of a session changed. */
   change(session: PresentSession): void {
     const identity = identityOf(session);
     const watcher = this.#watchers.get(session.session);
@@ -184,7 +185,7 @@ export class PresenceBoard {
     this.#fillPlace(former);
   }
 
-  /** While everything of it can still be asked. */
+  /** Must be called while the session can still report. */
   leave(session: PresentSession): void {
     this.watch(session, false);
     this.#passed.delete(session.session);
@@ -208,13 +209,13 @@ export class PresenceBoard {
     this.#watchers.set(number, { session, identity, phase: "new", after: 0 });
   }
 
-  /** What was sent to it has been taken. */
+  /** The network has taken what was sent to the session. */
   drained({ session }: PresentSession): void {
     const watcher = this.#watchers.get(session);
     if (watcher !== undefined && this.#lists.has(watcher)) this.#sendList(watcher);
   }
 
-  /** To be called about every second. */
+  /** Must be called about once a second. */
   tick(): void {
     this.#makeRoom();
     for (const { session } of this.#changed) this.#host.onPeer(session, "changed");
@@ -239,7 +240,7 @@ export class PresenceBoard {
   #sendLists(): void {
     for (const watcher of Array.from(this.#lists)) {
       if (this.#room <= 0) break;
-      // Whoever is not done stands behind the others at the next tick.
+      // A watcher that is not done goes to the end of the queue.
       this.#lists.delete(watcher);
       this.#lists.add(watcher);
       this.#sendList(watcher);
@@ -253,7 +254,7 @@ export class PresenceBoard {
   }
 
   /**
-   * The newest connection of a peer takes the place of the one before it (S40). False when there is a
+   * The newest connection of a peer replaces the previous one (S40). Returns false if there is a
    * newer one than this.
    */
   #claim(entry: Entry): boolean {
@@ -277,8 +278,8 @@ export class PresenceBoard {
   }
 
   /**
-   * The connection that was listed is over: another one of the peer may live on. A greeting that was
-   * heard late may have been of one that nobody holds any more.
+   * The listed connection ended: another one of the peer may still be alive. A late `hello` may
+   * belong to a connection that is already dead.
    */
   #fillPlace(identity: string): void {
     let newest: Entry | undefined;
@@ -291,14 +292,14 @@ export class PresenceBoard {
     this.#enterAgain(newest);
   }
 
-  /** Where it was in the order of all. */
+  /** Lists it at its former place in the order. */
   #enterAgain(entry: Entry): void {
     entry.encoded = undefined;
     this.#enter(entry);
     this.#isInOrder = false;
   }
 
-  /** Put in order when somebody looks: thousands may enter again before anybody does. */
+  /** Sorts on demand: thousands may enter again before the next look. */
   #inOrder(): Iterable<Entry> {
     if (!this.#isInOrder) {
       const sorted = Array.from(this.#entries).sort(([one], [other]) => one - other);
@@ -316,7 +317,7 @@ export class PresenceBoard {
     this.#host.onPeer(entry.session, "left");
   }
 
-  /** Nobody wants to know: nothing is held for it. */
+  /** Nothing is held while there are no watchers. */
   #forget(): void {
     if (this.#list.length === 0) return;
     this.#told = NO_ENCODED;
@@ -325,10 +326,10 @@ export class PresenceBoard {
     this.#isOtherThanTold = true;
   }
 
-  /** Finds what is different since the last look, and tells it to those who know that. */
+  /** Finds the changes since the last look and sends them to watchers that have the list. */
   #look(): void {
     if (!this.#isOtherThanTold) return this.#startLists();
-    // What changes while this one takes its turns is for the next look.
+    // Changes during this look are for the next one.
     this.#isOtherThanTold = false;
     const look: Look = { total: this.#entries.size, encoded: new Map() };
     const turns = this.#encodeInTurns(look);
@@ -338,7 +339,7 @@ export class PresenceBoard {
     void this.#lookOn(look, turns);
   }
 
-  /** In turns with everything else. Never rejects. */
+  /** Continues in slices, between other work. Never rejects. */
   async #lookOn(look: Look, turns: Iterator<void, void>): Promise<void> {
     try {
       do await this.#host.pause();
@@ -355,7 +356,7 @@ export class PresenceBoard {
     }
   }
 
-  /** What is encoded already costs nothing. Of one that left meanwhile nothing can be told. */
+  /** Encoded peers cost nothing. A peer that left meanwhile is skipped. */
   *#encodeInTurns({ encoded }: Look): Generator<void, void> {
     let bytes = 0;
     for (const entry of this.#first()) {
@@ -375,7 +376,7 @@ export class PresenceBoard {
     for (const [entry, now] of encoded) {
       const { session } = entry.session;
       const before = this.#told.get(session);
-      // What is known of it may be other without anything that is told.
+      // The change may concern only data that watchers do not see.
       const isOther = before === undefined || !isSame(before, now);
       if (isOther) came.push(entry);
       else if (entry.encoded === now) entry.encoded = before;
@@ -401,7 +402,7 @@ export class PresenceBoard {
     this.#lists.add(watcher);
   }
 
-  /** Those that are told of. */
+  /** Peers that are listed. */
   #first(): Entry[] {
     const entries: Entry[] = [];
     for (const entry of this.#inOrder()) {
@@ -443,7 +444,7 @@ export class PresenceBoard {
     void this.#tellRest(watchers, count, news);
   }
 
-  /** In turns with everything else. Never rejects. */
+  /** Continues in slices, between other work. Never rejects. */
   async #tellRest(watchers: readonly Watcher[], count: number, news: News): Promise<void> {
     try {
       for (let from = count; from < watchers.length; from += count) {
@@ -458,7 +459,7 @@ export class PresenceBoard {
     }
   }
 
-  /** At the next tick. */
+  /** Resolves at the next tick. */
   #whenNewsRoom(): Promise<void> {
     return new Promise((resolve) => {
       this.#onNewsRoom = resolve;
@@ -481,7 +482,7 @@ export class PresenceBoard {
     }
   }
 
-  /** What may wait for one watcher. */
+  /** Unread bytes that one watcher may have. */
   #unreadMax(): number {
     const { queueBytes, unreadBytes } = this.#host.limits;
     const most = queueBytes / 2;
@@ -495,7 +496,7 @@ export class PresenceBoard {
   ): Uint8Array {
     const total = this.#totalFor(watcher);
     const { entries, gone } = part;
-    // One whose place was taken by a connection that has left is not counted: it is rare.
+    // A watcher that is not listed itself has another total, which is rare.
     if (!isAmongThem && total !== this.#toldTotal) {
       const form = isWhole ? "whole" : "added";
       part[form] ??= presenceFrame({ isWhole, total, peers: this.#encode(entries), gone });
@@ -509,17 +510,17 @@ export class PresenceBoard {
     return entries.map((entry) => this.#toldOf(entry));
   }
 
-  /** As it was when all were told: what it is since then comes with the next look. */
+  /** The form that watchers were sent. Later changes come with the next look. */
   #toldOf(entry: Entry): Uint8Array {
     return this.#told.get(entry.session.session) ?? encodedOf(entry);
   }
 
-  /** All but itself. */
+  /** All peers but the watcher itself. */
   #totalFor({ identity }: Watcher): number {
     return this.#toldTotal - (this.#byIdentity.has(identity) ? 1 : 0);
   }
 
-  /** Sends pieces of the whole list, as long as there is room for them. */
+  /** Sends pieces of the whole list while there is room for them. */
   #sendList(watcher: Watcher): void {
     const { roomBytes } = this.#host.limits;
     const { session } = watcher;
@@ -534,7 +535,7 @@ export class PresenceBoard {
     this.#lists.delete(watcher);
   }
 
-  /** The parts may be others than at the piece before: what is told twice is the same. */
+  /** The parts may differ from those of the piece before: a peer may be sent twice, unchanged. */
   #nextPiece(watcher: Watcher): Uint8Array {
     const isWhole = watcher.phase === "waiting";
     const after = isWhole ? 0 : watcher.after;
@@ -556,7 +557,7 @@ function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return one === other || compareBytes(one, other) === 0;
 }
 
-/** What is different since the last look says something to it. */
+/** Whether changes since the last look make sense to the watcher. */
 function knowsTheList({ phase }: Watcher): boolean {
   return phase === "listing" || phase === "current";
 }
@@ -571,7 +572,7 @@ function newsOf(parts: readonly Part[]): News {
   return { parts, size, partOf };
 }
 
-/** The same peer by the same credential. */
+/** Identifies a peer by its key and its credential. */
 function identityOf({ description, credential }: PresentSession): string {
   return JSON.stringify([description.key, credential]);
 }
@@ -581,7 +582,7 @@ function encodedOf(entry: Entry): Uint8Array {
   return entry.encoded;
 }
 
-/** No more than peers may know of each other (S42). */
+/** No more than peers may see of each other (S42). */
 function presentPeer({ session, description, sinceMs }: PresentSession): PresentPeer {
   const { key, deviceName, os, sdk, metadata } = description;
   return { session, key, deviceName, os, sdk, metadata, since: sinceMs };

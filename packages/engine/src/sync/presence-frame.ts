@@ -1,6 +1,6 @@
 /**
- * Frames of `presence` as bytes, made from peers that were encoded before: what is told of a peer is
- * encoded once, however many are told of it.
+ * Presence frames: encodes `presence` messages from peers that are already encoded, so that a peer
+ * is encoded once for all watchers.
  */
 
 import { ByteWriter, encodeCbor } from "@bigpeer/protocol";
@@ -15,13 +15,13 @@ const TOTAL = encodeCbor("total");
 const PEERS = encodeCbor("peers");
 const GONE = encodeCbor("gone");
 
-/** One for all: encoding is synchronous. */
+/** Shared by all, because encoding is synchronous. */
 const scratch = new ByteWriter(64 * 1024);
 
 export interface PresenceContent {
   readonly isWhole: boolean;
   readonly total: number;
-  /** Each as it is encoded. */
+  /** Encoded peers. */
   readonly peers: readonly Uint8Array[];
   readonly gone: readonly number[];
 }

@@ -1,13 +1,13 @@
 /**
- * Reading line: messages that take long to read, of all connections, one after the other and in turns
- * with everything else. One at a time, because what is half read takes up memory: a message of millions
- * of numbers ten times its size.
+ * Decode queue: decodes long messages of all connections one after the other, in slices between
+ * other work (S64). It decodes one at a time, because a partly decoded message takes memory: a
+ * message of millions of numbers ten times its size.
  */
 
 interface Waiting {
-  /** Whether somebody still wants it. */
+  /** Whether the message is still needed. */
   readonly isWanted: () => boolean;
-  /** Reads it to its end, or until nobody wants it. Never rejects. */
+  /** Decodes it to its end, or until it is not needed. Never rejects. */
   readonly read: () => Promise<void>;
   readonly forget: () => void;
 }
@@ -21,7 +21,7 @@ export class ReadingLine {
     this.#pause = pause;
   }
 
-  /** Undefined when nobody wants it any more. Rejects with what reading it throws. */
+  /** Undefined if the message is no longer needed. Rejects with the error of the decoder. */
   read<T>(turns: Generator<void, T>, isWanted: () => boolean): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const read = (): Promise<void> => this.#readOn(turns, isWanted).then(resolve, reject);
@@ -31,7 +31,7 @@ export class ReadingLine {
     });
   }
 
-  /** Those who come and go must not leave behind what they sent until it would be its turn. */
+  /** A closed connection must not leave its message in memory until its turn. */
   #forgetUnwanted(): void {
     if (this.#waiting.every(({ isWanted }) => isWanted())) return;
     const before = this.#waiting;

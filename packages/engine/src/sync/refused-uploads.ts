@@ -1,8 +1,9 @@
 /**
- * Refused uploads: which documents the last uploads wrote that were refused or put aside.
+ * Refused uploads: remembers the last uploads that were refused or set aside, with the documents
+ * that they wrote.
  *
- * The store keeps the outcome of an upload, and of a refused one nothing else. So whoever asks what
- * became of a write is told from here, for as long as it is remembered: in memory, the newest ones.
+ * The store keeps the outcome of a refused upload and nothing else. So the sync explanation finds
+ * here what became of a write. The list is in memory and holds the newest uploads.
  */
 
 import { documentId, type OutcomeKind, PeerError, type Site, type Value } from "@bigpeer/protocol";
@@ -12,11 +13,11 @@ import type { Upload } from "../store/upload.ts";
 
 export interface RefusedUpload {
   readonly peerKey: string;
-  /** Anybody may give himself any key: the same one by another credential is another peer. */
+  /** A peer may claim any key: the same key with another credential is another peer. */
   readonly credential: string;
   readonly site: Site;
   readonly number: number;
-  /** The transaction that it became, in which nothing of it has an effect, or not all. */
+  /** The transaction that it became, in which nothing of it has an effect, or only a part. */
   readonly txn: number;
   readonly kind: Exclude<OutcomeKind, "applied">;
   readonly reason: string;
@@ -29,14 +30,14 @@ interface Remembered extends RefusedUpload {
 
 export const REFUSED_UPLOADS_MAX = 1000;
 
-/** About what the names of all documents may take. */
+/** Approximate bytes of all document names. */
 const BYTES_MAX = 8 * 1024 * 1024;
 
-/** Operations after which a pause is offered. */
+/** Operations that are processed between two pauses. */
 const OPERATIONS_PER_PAUSE = 64;
 
 export class RefusedUploads {
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #uploads = new Map<string, Remembered>();
   #bytes = 0;
 
@@ -44,7 +45,7 @@ export class RefusedUploads {
     return this.#uploads.size;
   }
 
-  /** An upload of a peer has an outcome; nothing happens when it was applied, or is known. */
+  /** Adds an upload that has an outcome. Does nothing if it was applied or is known. */
   *add(
     { peerKey, credential }: Pick<RefusedUpload, "peerKey" | "credential">,
     { site, number, steps }: Upload,
@@ -72,7 +73,7 @@ export class RefusedUploads {
     this.#forget();
   }
 
-  /** Those of a peer that wrote a document, the oldest first. */
+  /** Uploads of a peer that wrote a document, oldest first. */
   of(peerKey: string, collection: string, idKey: string): RefusedUpload[] {
     const place = placeOf(collection, idKey);
     const found: RefusedUpload[] = [];
@@ -91,12 +92,12 @@ export class RefusedUploads {
   }
 }
 
-/** With the length of the name, so that no two places are one. */
+/** Includes the length of the name, so that no two places are equal. */
 function placeOf(collection: string, idKey: string): string {
   return `${collection.length}/${collection}/${idKey}`;
 }
 
-/** What was refused may be because it names nothing that could be a document. */
+/** An upload may have been refused because it names no valid document. */
 function writtenPlace(collection: unknown, id: Value): string | undefined {
   if (typeof collection !== "string") return undefined;
   try {

@@ -1,9 +1,9 @@
 /**
- * Remote runs: statements that are run on connected peers at the same time, and what comes of them
- * (S44 to S46).
+ * Remote runs: runs a statement on many connected peers at once and collects the answers (S44 to
+ * S46).
  *
- * Nothing here knows the time: whoever asks has a timer, and calls `expire`. Peers are asked in turns
- * with everything else, each with the same frame; each has one answer in the end, good or not.
+ * This code has no timer: the caller has one and calls `expire`. Peers are asked in slices between
+ * other work, each with the same frame. Each has one answer in the end, a success or an error.
  */
 
 import {
@@ -19,25 +19,25 @@ import type { PeerReport } from "./peer-report.ts";
 export interface RemoteRun {
   readonly statement: string;
   readonly args: ValueObject;
-  /** How long each peer may take. */
+  /** Time limit of each peer. */
   readonly ms: number;
-  /** What may come of it, of each peer. */
+  /** Limits of the answer of each peer. */
   readonly rows: number;
   readonly bytes: number;
-  /** Of all peers together. */
+  /** Limit of all answers together. */
   readonly allBytes: number;
 }
 
 export interface PeerAnswer {
   readonly session: number;
-  /** As it was when it was asked; left out when it was gone by then. */
+  /** The peer when it was asked; absent if it was already gone. */
   readonly report?: PeerReport;
   readonly items: readonly Value[];
-  /** As the peer says; without an answer of it: how long it was waited for. */
+  /** As the peer reports; without an answer: how long the server waited. */
   readonly elapsedMs: number;
   readonly warnings: readonly RunWarning[];
   readonly totalWarnings: number;
-  /** Left out when it went well; then there are no items. */
+  /** Absent on success; with an error there are no items. */
   readonly error?: RunFault;
 }
 
@@ -47,22 +47,22 @@ export interface RunFault {
 }
 
 export interface RunningRemote {
-  /** One answer for each session, in their order. Never rejects. */
+  /** One answer for each session, in order. Never rejects. */
   readonly done: Promise<readonly PeerAnswer[]>;
-  /** The time is over: who has not answered has failed, and is told to stop. */
+  /** The time is over: peers without an answer fail and receive `cancel`. */
   expire(): void;
-  /** Nobody wants to know any more: the same. */
+  /** The caller no longer waits: peers without an answer fail and receive `cancel`. */
   cancel(): void;
 }
 
 export interface RemoteRunFigures {
-  /** Peers that statements were meant for; each is counted below when it is done with. */
+  /** Peers of all runs; each is counted below when its run is over. */
   readonly asked: number;
   readonly answered: number;
   readonly failed: number;
 }
 
-/** What a peer is asked, encoded once for all. */
+/** The request to a peer, encoded once for all. */
 export interface AskedRun {
   readonly id: number;
   readonly rows: number;
@@ -70,7 +70,7 @@ export interface AskedRun {
   readonly frame: Uint8Array;
 }
 
-/** Who waits for the answer of one session. */
+/** Receives the answer of one session. */
 export interface RunListener {
   onPiece(items: readonly Value[], size: number, end: RunEnd | undefined): void;
   /** The session is over. */
@@ -81,13 +81,13 @@ export interface RunListener {
 export interface AskedSession {
   readonly queuedBytes: number;
   report(): PeerReport | undefined;
-  /** False when it is over. */
+  /** Returns false if the session is over. */
   ask(run: AskedRun, listener: RunListener): boolean;
   cancelRun(id: number): void;
 }
 
 export interface RemoteRunHost {
-  /** Peers with more than these on their way are not asked. */
+  /** Peers with more queued bytes than this are not asked. */
   readonly queueBytes: number;
   find(session: number): AskedSession | undefined;
   elapsed(): number;
@@ -95,7 +95,7 @@ export interface RemoteRunHost {
   noteFault(error: unknown): void;
 }
 
-/** Sessions that are asked, or told to stop, before others have their turn. */
+/** Sessions that are asked or cancelled between two pauses. */
 const AT_ONCE = 50;
 
 const LOST: RunFault = { code: "remote.lost", message: "the peer left before it answered" };
@@ -141,7 +141,7 @@ export class RemoteRuns {
   }
 }
 
-/** One of the sessions that are asked. */
+/** One of the asked sessions. */
 interface Slot {
   readonly number: number;
   report: PeerReport | undefined;
@@ -149,7 +149,7 @@ interface Slot {
   session: AskedSession | undefined;
   askedMs: number;
   items: Value[];
-  /** Of the frames that the items came in. */
+  /** Bytes of the frames that the items came in. */
   bytes: number;
   answer: PeerAnswer | undefined;
 }
@@ -174,7 +174,7 @@ class Running implements RunningRemote {
     this.#options = options;
     this.#sessions = sessions;
     this.#allBytes = allBytes;
-    // Whoever is named twice is asked once.
+    // A session that is named twice is asked once.
     this.#slots = new Map(sessions.map((number) => [number, newSlot(number)]));
     this.#open = this.#slots.size;
     this.done = new Promise((resolve) => {
@@ -228,7 +228,7 @@ class Running implements RunningRemote {
     { size, end }: { readonly size: number; readonly end: RunEnd | undefined },
   ): void {
     if (slot.answer !== undefined) return;
-    // What went wrong comes without rows, and those before it mean nothing. It may be long as well.
+    // An error has no rows and voids those before it. It may be long as well.
     const isFault = end?.error !== undefined;
     if (isFault) this.#drop(slot);
     if (!this.#makeRoom(slot, size)) return this.#giveUp(slot, end !== undefined);
@@ -238,7 +238,7 @@ class Running implements RunningRemote {
     if (end !== undefined) this.#settle(slot, end);
   }
 
-  /** Whoever has answered most makes room, so that nobody can keep out the others. */
+  /** Drops the largest answer to make room, so that no peer can keep out the others. */
   #makeRoom(slot: Slot, size: number): boolean {
     while (this.#heldBytes + size > this.#allBytes) {
       let largest = slot;
@@ -278,7 +278,7 @@ class Running implements RunningRemote {
     void this.#inTurns(asked, (session) => session.cancelRun(id));
   }
 
-  /** The first at once, the others in turns with everything else. Never rejects. */
+  /** Handles the first ones at once, the others in slices between other work. Never rejects. */
   async #inTurns<T>(all: readonly T[], work: (each: T) => void): Promise<void> {
     const { host } = this.#options;
     try {

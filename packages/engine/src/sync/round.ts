@@ -1,9 +1,9 @@
 /**
- * Round: all that became durable since the last one, read and judged for everybody before anything of
- * it is sent. So a round that fails on its way leaves everybody where he was.
+ * Round: reads all transactions that became durable since the last round and matches them for all
+ * streams, before anything is sent. So a round that fails leaves each stream where it was.
  *
- * Streams that have caught up nearly take part: what they lack is told from the same state, and from
- * then on they are live. So nothing is lost or told twice between the two.
+ * Streams that have almost caught up take part. They get what they lack from the same snapshot, and
+ * are live from then on. So nothing is lost or sent twice in between.
  */
 
 import type { Steps } from "../query/frame/steps.ts";
@@ -20,13 +20,13 @@ import type { StreamingSession } from "./streaming-session.ts";
 
 export interface RoundInput {
   readonly snapshot: StoreSnapshot;
-  /** Where the live streams stand. */
+  /** Position of the live streams. */
   readonly since: number;
   /** Streams that become live with this round. */
   readonly joining: readonly Stream[];
   /** Sessions with outcomes. */
   readonly sessions: readonly StreamingSession[];
-  /** Live streams that want documents as a whole. */
+  /** Live streams with requested documents. */
   readonly wanting: readonly Stream[];
 }
 
@@ -34,21 +34,21 @@ export interface RoundNews {
   readonly txn: number;
   readonly since: number;
   readonly matched: Matched;
-  /** The log no longer tells what the live streams lack, or it is too much: all of them are behind. */
+  /** The window does not reach back to the live streams: all of them are behind. */
   readonly isLost: boolean;
-  /** Streams that lack more than the window tells. */
+  /** Joining streams that lack more than the window has. */
   readonly late: readonly Stream[];
   readonly extras: ReadonlyMap<StreamingSession, Extras>;
-  /** Live streams whose wishes could not be judged. */
+  /** Live streams whose requests could not be evaluated. */
   readonly failed: ReadonlyMap<Stream, unknown>;
 }
 
-/** What only one session is told. */
+/** Results that go to one session only. */
 export interface Extras {
   outcomes: readonly SizedOutcome[];
-  /** What the session might read when the outcomes were read. */
+  /** Permissions of the session when the outcomes were read. */
   readonly authority: Authority | undefined;
-  /** The live streams whose frames the outcomes count on. */
+  /** Live streams whose frames the outcomes rely on. */
   counted: readonly Stream[];
   readonly answers: { readonly stream: Stream; readonly answers: Answers }[];
 }
@@ -79,7 +79,7 @@ export function* readRound(input: RoundInput, host: StreamHost): Steps<RoundNews
       const answers = yield* readWanted(stream, snapshot, host);
       extrasOf(extras, stream.session).answers.push({ stream, answers });
     } catch (error) {
-      // The condition of one peer is no matter of the others.
+      // A condition of one peer that fails must not affect the others.
       if (isPassing(error)) throw error;
       failed.set(stream, error);
     }

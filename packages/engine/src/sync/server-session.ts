@@ -1,10 +1,10 @@
 /**
- * Server session: the Big Peer's side of one connection, as a machine without a socket, a timer or a
- * clock.
+ * Server session: the Big Peer's side of one connection, as a pure state machine without socket,
+ * timer or clock.
  *
- * `serverStep` takes a state, what happened and the time, and gives the next state with what is to be
- * done, in that order. It decides who may speak when, and who is sent away; documents do not pass
- * through it. The phases (rule numbers are those of docs/sync-protocol.md):
+ * `serverStep` takes a state, an event and the time. It returns the next state and the actions to
+ * perform, in order. It decides which messages are allowed when, and when a session ends; documents
+ * do not pass through it. The phases (rule numbers are those of docs/sync-protocol.md):
  *
  *   greeting → admitting → open → closed
  */
@@ -47,13 +47,13 @@ export interface ServerStep {
 
 type EventOf<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }>;
 
-/** One sentence for all that is wrong with a credential (S3). */
+/** One sentence for all faults of a credential (S3). */
 const UNAUTHORIZED = "the credential is not known, has expired, or is not for this app";
 
-/** When to come back after something failed here. */
+/** When a peer should reconnect after a failure of the server. */
 const BUSY_AFTER_MS = 1000;
 
-/** What a peer is told whose credential has used up what it may (S59). */
+/** Message to a peer whose credential has used up its upload allowance (S59). */
 const LIMITED =
   "too many uploads of this credential were refused, or too many devices are new; " +
   "what was not taken stays on the device";
@@ -62,14 +62,14 @@ const NOTHING: readonly SessionAction[] = [];
 
 const NO_RUNS: OpenSession["runs"] = new Map();
 
-/** A session whose connection was just made. */
+/** State of a session whose connection was just made. */
 export function newSession(facts: SessionFacts, now: Moment): GreetingSession {
   return { phase: "greeting", facts, sinceMs: now.elapsedMs };
 }
 
 export function serverStep(state: SessionState, event: SessionEvent, now: Moment): ServerStep {
   if (state.phase === "closed") return { state, actions: NOTHING };
-  // Whatever the phase, these end it.
+  // These events end any phase.
   switch (event.kind) {
     case "garbled":
       return endWith("malformed", event.reason);
@@ -112,7 +112,7 @@ function endWith(code: ByeCode, message: string, after?: number): ServerStep {
   };
 }
 
-/** The same for who came with a credential that is none. */
+/** Ends the session because of an invalid credential. */
 function sendAway(): ServerStep {
   const { state, actions } = endWith("unauthorized", UNAUTHORIZED);
   return { state, actions: [{ kind: "note_failure" }, ...actions] };
@@ -122,12 +122,12 @@ function unexpected({ t }: PeerMessage, expected: string): ServerStep {
   return endWith("malformed", `expected ${expected}, found ${t}`);
 }
 
-/** The peer has said goodbye: it waits for nothing. */
+/** The peer sent `bye`: it expects no answer. */
 function farewell(): ServerStep {
   return { state: CLOSED, actions: [{ kind: "close" }, { kind: "release" }] };
 }
 
-// Greeting: nothing is known of who is there.
+// Greeting: waits for `hello`.
 
 function greetingStep(state: GreetingSession, event: SessionEvent, now: Moment): ServerStep {
   switch (event.kind) {
@@ -166,7 +166,7 @@ function greet({ facts }: GreetingSession, hello: Hello, now: Moment): ServerSte
   return { state, actions: [{ kind: "admit", ticket: 0, token, hello }] };
 }
 
-// Admitting: somebody is being asked who that is.
+// Admitting: waits for the check of the credential.
 
 function admittingStep(state: AdmittingSession, event: SessionEvent, now: Moment): ServerStep {
   switch (event.kind) {
@@ -253,7 +253,7 @@ function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerS
     case "rejected":
       return event.ticket === state.ticket ? sendAway() : { state, actions: NOTHING };
     case "unanswered":
-      // What it had is good until it ends.
+      // The previous token stays valid until it expires.
       return { state, actions: NOTHING };
     case "rights_changed":
       return regrant(state, event.grant);
@@ -271,7 +271,7 @@ function openStep(state: OpenSession, event: SessionEvent, now: Moment): ServerS
     case "uploaded": {
       const { site, number, answer } = event;
       const { line, actions } = settleUpload(state.uploads, site, number, answer);
-      // It may be that nothing was read from the peer until this was done.
+      // The server may have read nothing from the peer until now.
       return { state: { ...state, uploads: line, heardMs: now.elapsedMs }, actions };
     }
     case "upload_failed":
@@ -341,7 +341,7 @@ function hear(state: OpenSession, event: EventOf<"message">, now: Moment): Serve
   }
 }
 
-/** The session may do something else from now on (S7, S20). */
+/** The permissions or the expiry of the session changed (S7, S67). */
 function regrant(state: OpenSession, grant: Grant): ServerStep {
   const { rights, admission } = grant;
   const { expiresMs } = admission;
@@ -356,8 +356,8 @@ function regrant(state: OpenSession, grant: Grant): ServerStep {
 function endUpload({ site, number, code }: EventOf<"upload_failed">): ServerStep {
   switch (code) {
     case "clock.ahead": {
-      // It was stamped by a wrong clock and will not change. As another site the peer stamps it anew,
-      // by the offset that the next connection finds.
+      // Its stamp is from a wrong clock and never changes. Under a new site the peer stamps it
+      // again, by the offset that the next connection measures (S76).
       const message = "the upload is ahead of the server's clock";
       const { state, actions } = endWith("busy", message, BUSY_AFTER_MS);
       return { state, actions: [send({ t: "forked", site, number }), ...actions] };
@@ -385,12 +385,12 @@ function tick(state: OpenSession, event: EventOf<"tick">, now: Moment): ServerSt
   const { pingedMs } = state;
   const isSilent = now.elapsedMs - state.heardMs >= pingMs;
   const isDue = pingedMs === undefined || now.elapsedMs - pingedMs >= pingMs;
-  // Also to a peer that speaks: its cursors move by what is told here (S5).
+  // Also to a peer that is not silent: its cursors advance by this transaction (S5).
   const isNews = pingedMs === undefined || isSilent || event.txn > state.toldTxn;
   return isDue && isNews ? sendPing(waited, event.txn, now) : { state: waited, actions: NOTHING };
 }
 
-/** A peer may be slow as long as it takes something. */
+/** A peer may be slow as long as the network takes something from its queue. */
 function watchQueue(state: OpenSession, event: EventOf<"tick">, now: Moment): OpenSession {
   const { waiting } = state;
   if (event.queuedBytes === 0)

@@ -1,5 +1,5 @@
 /**
- * What happens to a session of the sync server, and what it wants done: the words of its machine.
+ * Session events and actions: input and output of the session state machine (server-session.ts).
  */
 
 import type {
@@ -17,42 +17,42 @@ import type { Authority } from "../query/permission/authority.ts";
 import type { Upload, UploadAnswer } from "../store/upload.ts";
 import type { StreamOutcome } from "./session-streams.ts";
 
-/** Both clocks of one moment: what has passed is told by the one that never goes back. */
+/** Wall clock and monotonic clock at one moment. Durations are measured with the second. */
 export interface Moment {
   /** Milliseconds since 1970. */
   readonly wallMs: number;
   readonly elapsedMs: number;
 }
 
-/** Who a session is, as the host found out. */
+/** Identity and permissions of a session, as the host found them. */
 export interface Admission {
-  /** What it may do; everything when it is undefined. */
+  /** What it may do; undefined for everything. */
   readonly authority: Authority | undefined;
-  /** Names the key or token, so that the host finds the sessions that it has let in by it. */
+  /** Identifies the key or token, so that the host finds the sessions that use it. */
   readonly credential: string;
-  /** When it ends, milliseconds since 1970. */
+  /** When it expires, in milliseconds since 1970. */
   readonly expiresMs?: number | undefined;
-  /** Whom the provider has named; nobody for an API key. */
+  /** User that the provider named; undefined for an API key. */
   readonly userId?: string | undefined;
-  /** What the provider said of him. */
+  /** What the provider said of the user. */
   readonly identity?: ValueObject | undefined;
-  /** Where the connection comes from. */
+  /** Address of the peer. */
   readonly address?: string | undefined;
 }
 
 export interface Grant {
   readonly admission: Admission;
-  /** The digest of what may be read (S4). */
+  /** Digest of what the session may read (S4). */
   readonly rights: Uint8Array;
 }
 
 export type SessionEvent =
   | { readonly kind: "opened" }
-  /** `size`: the bytes of its frame. */
+  /** `size`: bytes of the frame. */
   | { readonly kind: "message"; readonly message: PeerMessage; readonly size: number }
-  /** A frame that is no message. */
+  /** A frame that is not a valid message. */
   | { readonly kind: "garbled"; readonly reason: string }
-  /** The answers to `admit`; `ticket` is that of the question. */
+  /** Answers to `admit`; `ticket` is that of the request. */
   | {
       readonly kind: "admitted";
       readonly ticket: number;
@@ -62,9 +62,9 @@ export type SessionEvent =
       readonly known: number;
     }
   | { readonly kind: "rejected"; readonly ticket: number }
-  /** Whoever knows credentials could not be asked. */
+  /** The credential could not be checked. */
   | { readonly kind: "unanswered"; readonly ticket: number }
-  /** The answers to `subscribe` and `judge_anew`. */
+  /** Answers to `subscribe` and `recheck`. */
   | {
       readonly kind: "followed";
       readonly id: number;
@@ -79,7 +79,7 @@ export type SessionEvent =
       readonly code: string;
       readonly message: string;
     }
-  /** A stream that was followed is over. */
+  /** A followed stream is over. */
   | {
       readonly kind: "stream_failed";
       readonly filterKey: string;
@@ -99,12 +99,12 @@ export type SessionEvent =
       readonly kind: "upload_failed";
       readonly site: Site;
       readonly number: number;
-      /** The code of the PeerError; empty for what is none. */
+      /** Code of the PeerError; empty for any other error. */
       readonly code: string;
     }
-  /** The credential has used all that it may for now (S59). */
+  /** The credential has used up its upload allowance for now (S59). */
   | { readonly kind: "upload_limited"; readonly afterMs: number }
-  /** Somebody wants a statement to be run on the peer (S44); `frame` is what asks for it. */
+  /** A statement should run on the peer (S44); `frame` is the encoded request. */
   | {
       readonly kind: "run";
       readonly id: number;
@@ -112,26 +112,26 @@ export type SessionEvent =
       readonly bytes: number;
       readonly frame: Uint8Array;
     }
-  /** Nobody waits for it any more (S46). */
+  /** The caller no longer waits for a run (S46). */
   | { readonly kind: "cancel_run"; readonly id: number }
-  /** The permissions of the credential are other ones. */
+  /** The permissions of the credential changed (S67). */
   | { readonly kind: "rights_changed"; readonly grant: Grant }
-  /** The credential, or the app, is no more. */
+  /** The credential was revoked, or the app deleted (S67). */
   | { readonly kind: "revoked" }
   /** About once a second. */
   | {
       readonly kind: "tick";
       /** All live subscriptions are complete up to here. */
       readonly txn: number;
-      /** Bytes that wait for the network, and all that it has taken so far. */
+      /** Bytes that wait for the network, and bytes that it has taken so far. */
       readonly queuedBytes: number;
       readonly takenBytes: number;
     }
   /** The server stops. */
   | { readonly kind: "closing" }
-  /** Something of this session failed here, through no fault of the peer. */
+  /** The server failed on this session, through no fault of the peer. */
   | { readonly kind: "failed" }
-  /** The connection is gone. */
+  /** The connection is closed. */
   | { readonly kind: "disconnected" };
 
 export type SessionAction =
@@ -144,7 +144,7 @@ export type SessionAction =
       readonly token: string;
       readonly hello: Hello;
     }
-  /** From now on the session may do this. */
+  /** The session has these permissions from now on. */
   | { readonly kind: "grant"; readonly grant: Grant }
   | {
       readonly kind: "subscribe";
@@ -153,7 +153,7 @@ export type SessionAction =
       readonly args: ValueObject;
       readonly cursor: SyncCursor | undefined;
     }
-  /** The same for a running subscription, if its filter is another one now (S20). */
+  /** The same for a running subscription, if its filter has changed (S20). */
   | {
       readonly kind: "judge_anew";
       readonly id: number;
@@ -172,11 +172,11 @@ export type SessionAction =
   | { readonly kind: "identify"; readonly site: Site }
   | { readonly kind: "upload"; readonly upload: Upload }
   | { readonly kind: "outcome"; readonly outcome: StreamOutcome }
-  /** The peer says something else of itself (S40). */
+  /** The peer changed its metadata (S40). */
   | { readonly kind: "describe" }
-  /** Whether the peer wants to be told of others (S41). */
+  /** The peer starts or stops watching presence (S41). */
   | { readonly kind: "watch"; readonly isOn: boolean }
-  /** A piece of what a statement gave; `size`: the bytes of its frame. */
+  /** A piece of the answer to a run; `size`: bytes of the frame. */
   | {
       readonly kind: "answered";
       readonly id: number;
@@ -184,9 +184,9 @@ export type SessionAction =
       readonly size: number;
       readonly end: RunEnd | undefined;
     }
-  /** Somebody came with a credential that is not known. */
+  /** The credential is not valid. */
   | { readonly kind: "note_failure" }
-  /** Ends the connection after what was sent. */
+  /** Closes the connection after everything that was sent. */
   | { readonly kind: "close" }
-  /** The session is over: nothing of it is needed any more. Always the last. */
+  /** The session is over and frees all it holds. Always the last action. */
   | { readonly kind: "release" };

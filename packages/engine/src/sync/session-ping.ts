@@ -1,12 +1,12 @@
 /**
- * Session ping: what the server asks a peer now and then, and what it learns of the answer (S43).
+ * Session ping: pings a peer and learns its progress and round-trip time from the pongs (S43).
  */
 
 import type { Pong } from "@bigpeer/protocol";
 import type { Moment, SessionAction } from "./session-event.ts";
 import type { OpenSession, SentPing } from "./session-state.ts";
 
-/** Pings that an answer is waited for; of more than these the oldest is given up. */
+/** Pings that may be without a pong; beyond it the oldest is given up. */
 const PINGS_MAX = 4;
 
 export const NO_PINGS: readonly SentPing[] = [];
@@ -25,7 +25,7 @@ export function sendPing(state: OpenSession, txn: number, now: Moment): PingStep
   };
 }
 
-/** Pings are answered in their order: those before the one that was answered are answered, too. */
+/** Pongs come in the order of the pings: the pings before an answered one count as answered. */
 export function hearPong(state: OpenSession, pong: Pong, { elapsedMs }: Moment): OpenSession {
   const at = state.pings.findIndex(({ wallMs }) => wallMs === pong.ping);
   const ping = state.pings[at];

@@ -1,11 +1,11 @@
 /**
- * The state of a session of the sync server. There are thousands of them, and most rest.
+ * Session state: what the session state machine (server-session.ts) knows of one peer.
  */
 
 import type { Hello, Site, StreamMode, ValueObject } from "@bigpeer/protocol";
 import type { Grant } from "./session-event.ts";
 
-/** What all sessions of a server have in common. */
+/** Configuration that all sessions of a server share. */
 export interface SessionFacts {
   readonly history: string;
   readonly app: string;
@@ -17,19 +17,19 @@ export interface SessionLimits {
   /** Uploads without an outcome. */
   readonly uploads: number;
   readonly subscriptions: number;
-  /** About what the texts and arguments of all subscriptions of a session may take. */
+  /** Approximate bytes of the queries and arguments of all subscriptions of a session. */
   readonly subscriptionBytes: number;
-  /** Bytes of uploads that are being applied, of one session and of all: more are not read meanwhile. */
+  /** Bytes of uploads being applied, of one session and of all; beyond it reading pauses. */
   readonly uploadBytes: number;
   readonly allUploadBytes: number;
-  /** How long a peer may take to say who it is. */
+  /** How long a peer may take to send `hello`. */
   readonly helloMs: number;
-  /** How long it may take to find out whether that is true. */
+  /** How long the check of the credential may take. */
   readonly admissionMs: number;
-  /** After so much silence `ping` is sent, and after so much the connection is ended. */
+  /** Silence after which the server sends `ping`, and after which it ends the connection. */
   readonly pingMs: number;
   readonly silenceMs: number;
-  /** How long nothing of what waits may be taken by the network. */
+  /** How long the network may take nothing from the queue. */
   readonly stuckMs: number;
 }
 
@@ -44,51 +44,51 @@ export interface AdmittingSession {
   readonly facts: SessionFacts;
   readonly sinceMs: number;
   readonly hello: Hello;
-  /** What the permissions were changed to while the question was on its way. */
+  /** Permissions that changed while the credential was being checked. */
   readonly newer: Grant | undefined;
 }
 
 export interface OpenSession {
   readonly phase: "open";
   readonly facts: SessionFacts;
-  /** Without the token: whoever is asked again is asked with another one. */
+  /** Without the token: a later check uses a new one. */
   readonly hello: Hello;
   readonly expiresMs: number | undefined;
-  /** The last question about a token: an answer to an earlier one means nothing. */
+  /** Number of the last credential check: answers to earlier ones are ignored. */
   readonly ticket: number;
   readonly heardMs: number;
-  /** Undefined before the first (S43). */
+  /** Undefined before the first ping (S43). */
   readonly pingedMs: number | undefined;
-  /** Those that were not answered yet, the oldest first. */
+  /** Pings without a pong, oldest first. */
   readonly pings: readonly SentPing[];
-  /** What the last pong told; undefined before. */
+  /** The last pong; undefined before the first. */
   readonly told: PongFacts | undefined;
-  /** What the last ping told. */
+  /** The transaction that the last ping announced. */
   readonly toldTxn: number;
   readonly subscriptions: ReadonlyMap<number, Subscription>;
   readonly uploads: UploadLine;
-  /** Statements whose answers are waited for. */
+  /** Remote statements without a complete answer. */
   readonly runs: ReadonlyMap<number, AwaitedRun>;
-  /** Set while something waits for the network. */
+  /** Set while bytes wait for the network. */
   readonly waiting: Waiting | undefined;
 }
 
 export interface SentPing {
-  /** The wall clock that it told, by which its pong names it. */
+  /** Wall clock in the ping, by which the pong identifies it. */
   readonly wallMs: number;
   readonly elapsedMs: number;
 }
 
-/** How far a peer is (S43), as old as its last pong. */
+/** Progress of a peer (S43), as old as its last pong. */
 export interface PongFacts {
   readonly txn: number | undefined;
   readonly pending: number | undefined;
   readonly roundTripMs: number;
-  /** When the ping was sent that it answers. */
+  /** When the answered ping was sent. */
   readonly pingedMs: number;
 }
 
-/** A statement that the peer was asked to run, and what has come of it so far. */
+/** A remote statement that the peer was asked to run, and the size of its answer so far. */
 export interface AwaitedRun {
   readonly rowsMax: number;
   readonly bytesMax: number;
@@ -96,7 +96,7 @@ export interface AwaitedRun {
   readonly bytes: number;
 }
 
-/** What the network has taken in all, and since when not more. */
+/** Bytes that the network has taken so far, and since when no more. */
 export interface Waiting {
   readonly takenBytes: number;
   readonly sinceMs: number;
@@ -105,9 +105,9 @@ export interface Waiting {
 export interface Subscription {
   readonly query: string;
   readonly args: ValueObject;
-  /** About how many bytes both take. */
+  /** Approximate bytes of both. */
   readonly size: number;
-  /** Undefined until it is followed. */
+  /** Undefined until its stream has begun. */
   readonly stream: FollowedStream | undefined;
 }
 
@@ -118,16 +118,16 @@ export interface FollowedStream {
   readonly mode: StreamMode;
 }
 
-/** The uploads of a session, in the order of their numbers. */
+/** Upload sequence: the position of a session in the numbered uploads of its site. */
 export interface UploadLine {
   readonly site: Site;
-  /** The number that continues those before; smaller ones are repeats. */
+  /** The number that continues the sequence; smaller ones are replays. */
   readonly next: number;
-  /** Without an outcome. */
+  /** Uploads without an outcome. */
   readonly inFlight: number;
   /**
-   * What comes is passed over. `gap`: until a number continues; the peer has been told which.
-   * `forked`: until another site is named.
+   * Uploads that are ignored. `gap`: until a number continues the sequence; the peer knows which.
+   * `forked`: until the peer names another site.
    */
   readonly aside: "none" | "gap" | "forked";
 }

@@ -1,8 +1,8 @@
 /**
- * What the data plane of the sync server and the session of a peer are to each other.
+ * Session streams: the interfaces between the streams of documents and the session of one peer.
  *
- * A session is whoever speaks with one peer: it takes frames as bytes and says how much of them is
- * still on its way. Its streams are its subscriptions, one for each effective filter (S10).
+ * A session sends frames as bytes and reports how many of them are still queued. Its streams are
+ * its subscriptions, one for each effective filter (S69).
  */
 
 import type {
@@ -17,26 +17,26 @@ import type { Authority } from "../query/permission/authority.ts";
 import type { StoredDocument } from "../store/view.ts";
 import type { PreparedStream } from "./filter.ts";
 
-/** What a session can do for its streams. */
+/** What a session does for its streams. */
 export interface StreamSession {
-  /** Never throws. What is sent is sent in this order. */
+  /** Never throws. Keeps the order of the calls. */
   send(bytes: Uint8Array): void;
-  /** Bytes that were handed to `send` and that the network has not taken yet. */
+  /** Bytes passed to `send` that the network has not taken yet. */
   readonly queuedBytes: number;
-  /** What the peer may read now; undefined for one who may read everything. */
+  /** What the peer may read now; undefined for everything. */
   readonly authority: Authority | undefined;
-  /** A stream cannot go on, and is over: `unsubscribed` for those who had it. */
+  /** A stream failed and is over: its subscriptions get `unsubscribed`. */
   onFailed(filterKey: string, error: PeerError): void;
 }
 
-/** What became of an upload, once it is durable. */
+/** Outcome of an upload that is durable. */
 export interface StreamOutcome {
   readonly site: Site;
   readonly number: number;
   readonly kind: OutcomeKind;
   readonly txn: number;
   readonly reason: string;
-  /** The documents that it wrote; none when it was refused. */
+  /** The documents that it wrote; none if it was refused. */
   readonly documents: readonly WrittenDocument[];
 }
 
@@ -45,28 +45,28 @@ export interface WrittenDocument {
   readonly id: Value;
 }
 
-/** `filling`: it fills, compares or catches up; `behind`: until the peer reads again (S22). */
+/** `filling`: it fills, compares or catches up; `behind`: it waits until the peer reads (S22). */
 export type StreamState = "filling" | "live" | "behind";
 
-/** A document that somebody asks about. */
+/** A document to look up. */
 export interface AskedDocument {
   readonly idKey: string;
-  /** The transaction that changed it last; 0 when it was never here. */
+  /** The transaction that changed it last; 0 if it was never here. */
   readonly version: number;
-  /** Undefined when it does not show. */
+  /** Undefined if it is not visible. */
   readonly shown: StoredDocument | undefined;
 }
 
-/** How far a stream is with a document. */
+/** How far a stream is with one document. */
 export interface DocumentPlace {
-  /** Whether the condition is true for it, whatever the peer may read. */
+  /** Whether the condition matches it, whatever the peer may read. */
   readonly isMatching: boolean;
-  /** The transaction as of which the peer was sent what the filter says of it; undefined: not yet. */
+  /** The transaction as of which the peer was sent the document; undefined if it was not yet. */
   readonly sentUpTo: number | undefined;
-  /** Whether the network has taken what was sent. */
+  /** Whether the network has taken those frames. */
   readonly isTaken: boolean;
   readonly isLive: boolean;
-  /** As of when, and when, something was last sent outside of the order of transactions. */
+  /** Transaction and time of the last send outside the order of transactions. */
   readonly settledTxn: number;
   readonly settledMs: number;
 }
@@ -74,50 +74,50 @@ export interface DocumentPlace {
 /** All streams of one session. */
 export interface SessionStreams {
   /**
-   * Begins at once, in turns; the answer is what `subscribed` tells. Nothing of the stream is sent
-   * before the caller has had the turn in which he called. A filter that is followed already starts
-   * over, from a state that both followers can go on from.
+   * Begins a stream and returns the mode for `subscribed`. Nothing of the stream is sent before the
+   * current turn of the event loop ends. A filter that is already followed starts over, from a
+   * state that all its subscriptions can continue from (S69).
    */
   follow(prepared: PreparedStream, cursor: SyncCursor | undefined): StreamMode;
-  /** Ends the stream for everybody who followed it in this session. */
+  /** Ends the stream for all its subscriptions in this session. */
   unfollow(filterKey: string): void;
-  /** Asks for whole states (S13, S18). Of a filter that is not followed: nothing happens. */
+  /** Requests whole states (S13, S18). Ignores ids of a filter that is not followed. */
   want(filterKey: string, ids: readonly Value[], isLast: boolean): void;
-  /** Goes into `committed`, behind the changes of its transaction (S28). */
+  /** Queues an outcome for `committed`, after the changes of its transaction (S28). */
   outcome(outcome: StreamOutcome): void;
-  /** What was sent has been taken: what waited for it goes on. */
+  /** The network has taken what was sent: waiting work continues. */
   drained(): void;
   close(): void;
-  /** How far a stream is; one that is not followed has everything before it. */
+  /** State of a stream; `filling` if the filter is not followed. */
   stateOf(filterKey: string): StreamState;
   /**
-   * Where a document is on its way; undefined for a filter that is not followed. Throws what ends an
-   * evaluation that takes too long or too much, as mayRead does.
+   * How far a document is; undefined if the filter is not followed. Throws if the evaluation
+   * exceeds its time or memory, as mayRead does.
    */
   placeOf(filterKey: string, document: AskedDocument): DocumentPlace | undefined;
-  /** Whether the peer may read a document as it is now. */
+  /** Whether the peer may read the current state of a document. */
   mayRead(collection: string, document: StoredDocument): boolean;
   /** Outcomes that wait for their round, or until the peer reads. */
   readonly unsentOutcomes: number;
   /** The transaction up to which all live streams have been sent (S5). */
   readonly completeUpTo: number;
-  /** The same with those that fell behind, or catch up; a first fill does not count. */
+  /** The same including streams that are behind or catch up; a first fill does not count. */
   readonly sentUpTo: number;
 }
 
-/** What the data plane does at this moment, and has done. */
+/** Statistics of all streams: current counts and totals. */
 export interface StreamFigures {
-  /** Effective filters that are followed. */
+  /** Effective filters with streams. */
   readonly groups: number;
   readonly streams: number;
   readonly live: number;
-  /** Fill, compare or catch up; those that are behind are not among them. */
+  /** Streams that fill, compare or catch up; those that are behind do not count. */
   readonly filling: number;
   readonly behind: number;
   readonly framesEncoded: number;
   readonly framesSent: number;
   readonly bytesSent: number;
   readonly bytesQueued: number;
-  /** Milliseconds from the news of the last commit to the last frame that it caused. */
+  /** Milliseconds from the notice of the first commit of the last round to its last frame. */
   readonly lagMs: number;
 }

@@ -1,11 +1,11 @@
 /**
- * Sorts a long list with pauses: short runs are sorted at once, then merged two by two. The order is
- * that of Array.prototype.sort, equal elements included.
+ * Sorted steps: a merge sort with pauses, for long lists. It sorts short runs at once, then merges
+ * them in pairs. It is stable, as Array.prototype.sort is.
  */
 
 import type { Steps } from "../query/frame/steps.ts";
 
-/** Elements that are sorted, or merged, before a pause is offered. */
+/** Elements that are sorted or merged between two pauses. */
 const RUN_LENGTH = 1024;
 
 export function* sortedInSteps<T>(
@@ -28,7 +28,7 @@ export function* sortedInSteps<T>(
   return sorted;
 }
 
-/** Two runs that follow each other, each of at most `length`. */
+/** Merges two adjacent runs of at most `length` elements. */
 function* merge<T>(
   runs: readonly T[],
   { from, length }: { readonly from: number; readonly length: number },

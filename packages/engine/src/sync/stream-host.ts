@@ -1,5 +1,5 @@
 /**
- * What all parts of the data plane work with.
+ * Stream host: the services that all modules of the streams share.
  */
 
 import type { LiveRuns } from "../query/live/live-run.ts";
@@ -18,8 +18,8 @@ export interface StreamHost {
   readonly stamps: WrittenStamps;
   readonly made: FrameCount;
   readonly sent: SentCount;
-  /** A clock that never goes back, in milliseconds. */
+  /** Monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
-  /** Undefined for one who may read everything. */
+  /** Permission checker of an authority; undefined if it may read everything. */
   readonly judgeOf: (authority: Authority | undefined) => Judge | undefined;
 }

@@ -1,40 +1,40 @@
 /**
- * The bounds of the data plane: what is queued, sent and gathered at once.
+ * Stream limits: how much the streams queue, send and gather at once.
  */
 
 export interface StreamLimits {
-  /** Bytes that may be on their way to one session (S22). */
+  /** Bytes that may be queued for one session (S22). */
   readonly queueBytes: number;
-  /** With more than these on their way, pieces of downloads wait. */
+  /** Pieces of downloads wait while more than this is queued. */
   readonly roomBytes: number;
-  /** The size that frames aim at. */
+  /** Target size of a frame. */
   readonly frameBytes: number;
-  /** What a round may hold for one filter: more is not sent as one (S23). */
+  /** Bytes of a round for one filter; more is sent in parts (S23). */
   readonly roundBytes: number;
-  /** What a catch-up sends to one stream at once. */
+  /** Bytes that a catch-up sends to one stream at once. */
   readonly catchUpBytes: number;
-  /** Encoded documents that a round or a catch-up may hold for everybody together. */
+  /** Bytes of encoded documents that a round or a catch-up may hold for all streams together. */
   readonly heldBytes: number;
-  /** Documents of one piece of a fill, and those that are looked at for it. */
+  /** Documents of one piece of a fill, and documents that are read for it. */
   readonly pieceDocuments: number;
   readonly pieceLooks: number;
-  /** Ids that an index or a condition may name before the collection is read instead. */
+  /** Ids that an index or a condition may name; beyond it the collection is scanned. */
   readonly namedIds: number;
-  /** Transactions that a stream may lack when it becomes live in a round. */
+  /** Transactions that a stream may lack to become live in a round. */
   readonly joinTransactions: number;
-  /** Transactions since a cursor beyond which versions are compared instead. */
+  /** Transactions since a cursor beyond which the server compares (S13). */
   readonly resumeTransactions: number;
   /** Changes, and approximate bytes of the log, that are gathered at once. */
   readonly gatheredChanges: number;
   readonly gatheredBytes: number;
-  /** How long a session is slowed at most, and how long it must keep up to be forgiven. */
+  /** Longest pause of a slow session, and how long it must keep up until falls are forgotten. */
   readonly pauseMs: number;
   readonly forgivenMs: number;
-  /** Bytes of the ids that a session may want and not have been given yet. */
+  /** Bytes of requested ids that a session may have without an answer (S70). */
   readonly wantedBytes: number;
-  /** Steps that the evaluation of a condition for one change may take without being counted. */
+  /** Steps that the evaluation of a condition for one change may take free of charge. */
   readonly freeWork: number;
-  /** Counted steps that a session may use at once, and for each second (about a microsecond each). */
+  /** Charged steps that a session may use at once, and per second (about a microsecond each). */
   readonly workAtOnce: number;
   readonly workPerSecond: number;
 }

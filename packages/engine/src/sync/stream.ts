@@ -1,7 +1,7 @@
 /**
- * Stream: one subscription of one session, and how far it is.
+ * Stream: a subscription of one session as the server serves it, with its position.
  *
- * There are many, and most of them are live and wait: then nothing is held but this.
+ * There are many streams, and most of them are live and idle: such a stream holds only this object.
  */
 
 import { documentId, type Value } from "@bigpeer/protocol";
@@ -12,9 +12,9 @@ import type { StreamingSession } from "./streaming-session.ts";
 import { FIRST_KEY, Told } from "./told.ts";
 
 /**
- * `scan`: pieces of a fill or a comparison are read; `answer`: the peer compares and asks; `catch`: it
- * lacks so much that it is told in pieces; `join`: it becomes live with the next round; `behind`: its
- * session did not read, and is waited for.
+ * `scan`: a fill or comparison is being read; `answer`: the peer compares and requests documents;
+ * `catch`: it catches up in pieces; `join`: it becomes live with the next round; `behind`: it waits
+ * until its session reads.
  */
 export type Phase = "scan" | "answer" | "catch" | "join" | "live" | "behind";
 
@@ -22,32 +22,32 @@ export class Stream {
   readonly session: StreamingSession;
   readonly group: Group;
   phase: Phase = "join";
-  /** What the peer was told; of a live stream: all up to the position of the rounds. */
+  /** What the peer was sent; undefined for a live stream: everything up to the last round. */
   told: Told | undefined;
   /**
-   * It comes back with a cursor: the connection before may have brought more than that, without coming
-   * to an end. So it may hold whatever matched since.
+   * Set for a stream that returned with a cursor. The previous connection may have brought more
+   * than the cursor counts, so the peer may hold any state since (S19).
    */
   isUncertain = false;
-  /** Of a fill that goes on: the rest is told anew, so this is so only up to the id where it was cut. */
+  /** For a fill that continues: only ids up to this one are uncertain, the rest is sent again. */
   #uncertainThrough: string | undefined;
-  /** What is still to be read of a fill or a comparison. */
+  /** The rest of a fill or a comparison. */
   scan: Scan | undefined;
-  /** The catch-up goes on behind this id. */
+  /** The catch-up continues after this id. */
   sweep: string = FIRST_KEY;
-  /** Ids that the peer asked for. */
+  /** Ids that the peer requested. */
   wants: Value[] | undefined;
-  /** About what they take. */
+  /** Approximate bytes of these ids. */
   wantedBytes = 0;
   /**
-   * When something was last sent of it outside of the order of transactions, as of which one: what
-   * made it live, and what the peer asked for as a whole.
+   * Transaction and time of the last send outside the order of transactions: the end of a download,
+   * or requested documents.
    */
   settledTxn = 0;
   settledMs = 0;
-  /** How often that was. */
+  /** How many such sends there were. */
   settledCount = 0;
-  /** Where the last of that, or of its download, ends in the queue of the session. */
+  /** End position of the last such send, or of the last piece, in the queue of the session. */
   sentPosition = 0;
   isOver = false;
 
@@ -71,19 +71,19 @@ export class Stream {
     this.wantedBytes += sizeOfIds(ids);
   }
 
-  /** The first that were wanted have their answer. */
+  /** The first `count` requested ids are answered. */
   answered(count: number): void {
     const done = this.wants?.splice(0, count) ?? [];
     this.wantedBytes -= sizeOfIds(done);
     if (this.wants?.length === 0) this.wants = undefined;
   }
 
-  /** Whether the peer may still ask for documents of a comparison, or waits for some. */
+  /** Whether the peer may still request documents of a comparison, or waits for some. */
   get isAnswering(): boolean {
     return this.session.isComparing(this.key) || this.hasWants;
   }
 
-  /** All of it up to a transaction is sent, and not only what the transactions brought. */
+  /** Records a send outside the order of transactions that is complete up to `txn`. */
   settle(txn: number, elapsedMs: number): void {
     this.settledTxn = txn;
     this.settledMs = elapsedMs;
@@ -92,8 +92,8 @@ export class Stream {
   }
 
   /**
-   * The transaction as of which the peer has been sent what the filter says of a document. Undefined
-   * where nothing was sent yet, or where the peer has still to say whether it needs it.
+   * The transaction as of which the peer was sent a document. Undefined if nothing was sent yet, or
+   * if the peer has not yet said whether it needs the document.
    */
   sentUpTo(idKey: string): number | undefined {
     if (this.#isWanted(idKey)) return undefined;
@@ -103,10 +103,10 @@ export class Stream {
     return this.told?.at(idKey);
   }
 
-  /** Whether what was sent of a document, which was changed last in a transaction, is off the queue. */
+  /** Whether the network has taken a document whose last change is the transaction `version`. */
   isTaken(version: number): boolean {
     const { outbox } = this.session;
-    // It may have come by a transaction, also of one that is behind by now.
+    // It may have been sent with a transaction, even if the stream is behind now.
     const inOrder = version > this.settledTxn ? outbox.positionOf(version) : 0;
     return outbox.isTaken(Math.max(inOrder, this.sentPosition));
   }
@@ -115,19 +115,19 @@ export class Stream {
     return this.wants?.some((id) => documentId(id).key === idKey) ?? false;
   }
 
-  /** Whether the peer may hold a document in any state that it had since the stream was told of it. */
+  /** Whether the peer may hold any state of a document since its position in the sent ranges. */
   isUncertainOf(idKey: string): boolean {
     const through = this.#uncertainThrough;
     return this.isUncertain && (through === undefined || idKey <= through);
   }
 
-  /** Everything was told as of one transaction. */
+  /** Everything was sent as of one transaction. */
   setTold(txn: number): void {
     this.told = Told.upTo(txn);
     this.sweep = FIRST_KEY;
   }
 
-  /** Everything is read from the beginning. */
+  /** Starts to read everything from the beginning of `scan`. */
   startScan(scan: Scan): void {
     this.scan = scan;
     this.told = new Told();
@@ -137,7 +137,7 @@ export class Stream {
     this.phase = "scan";
   }
 
-  /** A fill was cut where `scan` begins; all before it was told as of a transaction or later (S57). */
+  /** Continues an interrupted fill: all ids before `scan` were sent as of `txn` or later (S72). */
   goOn(scan: Scan, txn: number): void {
     this.startScan(scan);
     this.told?.add(scan.through, txn);
@@ -146,7 +146,7 @@ export class Stream {
   }
 }
 
-/** Each takes a place in a list, however short it is. */
+/** Each id also takes a place in a list, however short it is. */
 function sizeOfIds(ids: readonly Value[]): number {
   let size = 0;
   for (const id of ids) size += approximateSize(id) + 8;

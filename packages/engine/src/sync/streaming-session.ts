@@ -1,5 +1,5 @@
 /**
- * StreamingSession: the streams of one session, and what waits for it.
+ * StreamingSession: the streams of one session, its outbox and its queued outcomes.
  */
 
 import { PeerError, type StreamMode, type SyncCursor, type Value } from "@bigpeer/protocol";
@@ -18,9 +18,9 @@ import type {
 import type { Stream } from "./stream.ts";
 import type { StreamHost } from "./stream-host.ts";
 
-/** What a session asks of the data plane. */
+/** What a session needs from the streams. */
 export interface SessionPlane {
-  /** The transaction that all live streams have been brought to. */
+  /** The transaction that all live streams have reached. */
   position(): number;
   follow(
     session: StreamingSession,
@@ -29,16 +29,16 @@ export interface SessionPlane {
   ): StreamMode;
   end(stream: Stream): void;
   fail(stream: Stream, error: unknown): void;
-  /** A stream was asked something. */
+  /** The peer requested documents of a stream. */
   place(stream: Stream): void;
-  /** The session has outcomes, or its queue has room again. */
+  /** The session has outcomes, or room in its queue again. */
   goOn(session: StreamingSession): void;
   closed(session: StreamingSession): void;
 }
 
 const NO_OUTCOMES: readonly StreamOutcome[] = [];
 
-/** Filters with comparisons that are not answered: more are of a peer that never answers. */
+/** Filters with unanswered comparisons; a peer with more never answers. */
 const COMPARED_MAX = 10_000;
 
 export class StreamingSession implements SessionStreams {
@@ -48,16 +48,16 @@ export class StreamingSession implements SessionStreams {
   readonly #plane: SessionPlane;
   readonly #host: StreamHost;
   readonly effort: Effort;
-  /** Those that were not sent yet, in their order. */
+  /** Outcomes that are not sent yet, in order. */
   outcomes: readonly StreamOutcome[] = NO_OUTCOMES;
-  /** Streams whose next piece waits for room. */
+  /** Streams whose next piece waits for room in the queue. */
   blocked: Set<Stream> | undefined;
-  /** The last transaction that it was told to be complete up to. */
+  /** The last transaction that the session was sent completely. */
   toldTxn = 0;
   isClosed = false;
   /**
-   * How many comparisons of a filter the peer has not answered yet. It answers each (S13), also those
-   * of a stream that is over: their answers must not count for the next one.
+   * How many comparisons of a filter the peer has not answered yet. It answers each (S70), even for
+   * a stream that is over: that answer must not count for the next stream.
    */
   #compared: Map<string, number> | undefined;
 
@@ -82,7 +82,7 @@ export class StreamingSession implements SessionStreams {
     return txn;
   }
 
-  /** Its live streams have been sent all up to a transaction. */
+  /** The live streams have been sent everything up to a transaction. */
   tellUpTo(txn: number): void {
     this.toldTxn = txn;
     this.outbox.mark(txn);
@@ -185,7 +185,7 @@ export class StreamingSession implements SessionStreams {
     this.#plane.closed(this);
   }
 
-  /** Its live streams, as they are now. */
+  /** The streams that are live now. */
   *live(): Iterable<Stream> {
     for (const stream of this.streams.values()) if (stream.phase === "live") yield stream;
   }

@@ -1,10 +1,10 @@
 /**
- * Streams: the data plane of the sync server. It knows filters, documents and transactions; of a peer
- * it knows only a way to send and how much is still on that way.
+ * Streams: sends documents and their changes to all sessions of an app. It knows filters, documents
+ * and transactions. Of a peer it knows only how to send, and how many bytes are queued.
  *
- * Two loops do the work, each in turns with everything else: rounds bring the live streams to the
- * newest durable state; between them downloads go on, piece by piece, for sessions that have room. A
- * stream that has caught up is handed to the next round, which makes it live (see round.ts).
+ * Two loops do the work, in slices between other work. Rounds bring the live streams to the newest
+ * durable transaction. Between rounds, downloads send pieces to sessions with room in their queue.
+ * A stream that has caught up joins the next round, which makes it live (see round.ts).
  */
 
 import {
@@ -46,13 +46,13 @@ export interface StreamsOptions {
   readonly limits?: Partial<StreamLimits>;
 }
 
-/** How long the ids of a condition may be looked for, and the memory for it. */
+/** Time and memory for the lookup of the ids that a condition selects. */
 const SEARCH = { timeMs: 2000, bytes: 64 * 1024 * 1024, memory: undefined };
 
-/** `go_on`: a fill that was cut goes on where it was. */
+/** `go_on`: an interrupted fill continues (S72). */
 type FollowMode = StreamMode | "go_on";
 
-/** What the judgement of a session's own documents may use. */
+/** Memory that permission checks of a session's documents may use. */
 const JUDGE_BYTES_MAX = 16 * 1024 * 1024;
 
 export class Streams {
@@ -61,7 +61,7 @@ export class Streams {
   readonly #filters: Filters;
   readonly #host: StreamHost;
   readonly #downloads: Downloads;
-  /** One for all sessions, of which there are many. */
+  /** One object for all sessions, of which there are many. */
   readonly #plane: SessionPlane = {
     position: () => this.#position,
     follow: (session, prepared, cursor) => this.#follow(session, prepared, cursor),
@@ -74,10 +74,10 @@ export class Streams {
   readonly #turns: Turns;
   readonly #budget: Budget;
   readonly #sessions = new Set<StreamingSession>();
-  /** Sessions with streams, or outcomes, that wait until they read. */
+  /** Sessions with streams or outcomes that wait until the peer reads. */
   readonly #waiting = new Set<StreamingSession>();
   readonly #joining = new Set<Stream>();
-  /** Live streams that want documents as a whole. */
+  /** Live streams with requested documents. */
   readonly #wanting = new Set<Stream>();
   readonly #withOutcomes = new Set<StreamingSession>();
   readonly #endCommits: () => void;
@@ -120,12 +120,12 @@ export class Streams {
     });
   }
 
-  /** Throws a PeerError for what cannot be subscribed to (S9). */
+  /** Throws a PeerError if the query cannot be subscribed to (S9). */
   prepare(query: string, args: ValueObject, authority: Authority | undefined): PreparedStream {
     return this.#filters.prepare(query, args, authority);
   }
 
-  /** What another Big Peer follows over a link; `follower` is its history. Throws as `prepare`. */
+  /** Prepares a query of another Big Peer; `follower` is its history. Throws as `prepare` does. */
   prepareLink(query: string, follower: string): PreparedStream {
     return this.#filters.prepareLink(query, follower);
   }
@@ -136,7 +136,7 @@ export class Streams {
     return opened;
   }
 
-  /** To be called about every second: what waited for its time goes on. */
+  /** Must be called about once a second: continues work that waits for time to pass. */
   tick(): void {
     for (const session of Array.from(this.#waiting)) this.#goOn(session);
     this.#wake();
@@ -202,8 +202,8 @@ export class Streams {
   }
 
   /**
-   * S12 to S14, and S57 where the cursor is inside of a fill. Two who follow one filter from different
-   * states can only go on from the whole.
+   * Chooses by S12 to S14, and by S72 if the cursor is inside a fill. Two subscriptions with one
+   * filter and different positions can only start over (S69).
    */
   #modeOf(
     { filter, link }: PreparedStream,
@@ -214,7 +214,7 @@ export class Streams {
     const { txnId } = this.#store;
     if (cursor === undefined || cursor.history !== historyId || cursor.txn > txnId) return "fill";
     if (link !== undefined) {
-      // Nothing is compared (S50), and what is not held any more is of no account.
+      // A link does not compare (S50), and it never removes a document (S51).
       const isSame = former === undefined && compareBytes(cursor.filter, filter) === 0;
       if (!isSame || cursor.txn < this.#floor()) return "fill";
       return cursor.after === undefined ? "resume" : "go_on";
@@ -226,7 +226,7 @@ export class Streams {
     return cursor.after === undefined ? "resume" : "go_on";
   }
 
-  /** Where it cannot be read now it shows later that a stream is below it. */
+  /** If the log start cannot be read now, a later read finds that a stream is below it. */
   #floor(): number {
     try {
       return this.#store.read(({ head }) => head.floor);
@@ -241,7 +241,7 @@ export class Streams {
     this.#wake();
   }
 
-  /** A stream was asked something. */
+  /** The peer requested documents of a stream. */
   #place(stream: Stream): void {
     if (stream.phase === "answer") this.#downloads.advance(stream);
     else if (stream.phase !== "live") this.#downloads.place(stream);
@@ -275,7 +275,7 @@ export class Streams {
     this.#withOutcomes.delete(session);
   }
 
-  /** A session has outcomes, or reads again. */
+  /** The session has outcomes, or reads again. */
   #goOn(session: StreamingSession): void {
     if (session.outcomes.length > 0 && session.outbox.fits(0)) this.#withOutcomes.add(session);
     let isWaiting = session.outcomes.length > 0 && !session.outbox.fits(0);
@@ -309,7 +309,7 @@ export class Streams {
 
   async #rounds(): Promise<void> {
     while (!this.#isClosed && this.#isRoundDue) {
-      // Whoever waits for a commit hears of it before, so that his outcomes go along.
+      // Callers that wait for a commit are notified first, so that their outcomes go along.
       await this.#platform.pause();
       if (this.#isClosed) break;
       try {
@@ -347,7 +347,7 @@ export class Streams {
     if (noticedMs !== undefined) this.#lagMs = this.#platform.elapsed() - noticedMs;
   }
 
-  /** When the first commit was heard of that no round has brought yet. */
+  /** When the first commit was noticed that no round has brought yet. */
   #takeNotice(): number | undefined {
     const noticedMs = this.#noticedMs;
     this.#noticedMs = undefined;
@@ -403,7 +403,7 @@ export class Streams {
     this.#waiting.add(session);
   }
 
-  /** Reads from one state, in turns; the state is let go of in any case. */
+  /** Reads from one snapshot, in slices, and closes the snapshot in any case. */
   async #read<T>(work: (snapshot: StoreSnapshot) => Steps<T>): Promise<T> {
     const snapshot = this.#store.snapshot();
     let steps: Steps<T>;
@@ -416,7 +416,7 @@ export class Streams {
     return this.#turns.take(steps, this.#budget, snapshot);
   }
 
-  /** The store itself fails: nobody can be told anything. */
+  /** The store itself fails: all streams end. */
   #failAll(error: unknown): void {
     for (const group of Array.from(this.#host.groups.all())) {
       for (const stream of Array.from(group.streams)) this.#fail(stream, error);
@@ -433,7 +433,7 @@ function peerErrorOf(error: unknown): PeerError {
   return new PeerError("query.store", message, { cause: error });
 }
 
-/** One judge for each authority, for as long as somebody has it. */
+/** One permission checker for each authority, as long as the authority is in use. */
 function judges(platform: Platform, appId: string): StreamHost["judgeOf"] {
   const known = new WeakMap<Authority, Judge>();
   const elapsed = (): number => platform.elapsed();

@@ -1,8 +1,8 @@
 /**
- * Subscription list: which subscriptions a session has, and which streams they follow.
+ * Subscription list: pure functions that map the subscriptions of a session to streams.
  *
- * Several subscriptions may come to the same effective filter, and then follow one stream: it begins
- * anew with each that joins, and is left with the last (S10).
+ * Subscriptions with the same effective filter share one stream. The stream starts over with each
+ * one that joins, and ends with the last (S69).
  */
 
 import { compareBytes, PeerError, type Subscribe, type Want } from "@bigpeer/protocol";
@@ -11,7 +11,7 @@ import { filterKeyOf } from "./filter.ts";
 import type { SessionAction, SessionEvent } from "./session-event.ts";
 import type { OpenSession, Subscription } from "./session-state.ts";
 
-/** Subscriptions of one session that come to the same filter. */
+/** Subscriptions of one session that may have the same filter (S68). */
 const SHARING_MAX = 16;
 
 export interface ListStep {
@@ -19,7 +19,7 @@ export interface ListStep {
   readonly actions: readonly SessionAction[];
 }
 
-/** Why a subscription is over; undefined when the peer ended it. */
+/** Why a subscription is over; undefined if the peer ended it. */
 interface Reason {
   readonly code: string;
   readonly message: string;
@@ -43,20 +43,20 @@ export function subscribe(state: OpenSession, message: Subscribe): ListStep {
   return { state: { ...state, subscriptions }, actions };
 }
 
-/** A stream was begun for a subscription: it is new, or has another filter than before. */
+/** A stream began for a subscription that is new or has another filter than before. */
 export function followed(
   state: OpenSession,
   event: Extract<SessionEvent, { kind: "followed" }>,
 ): ListStep {
   const { id, filter, filterKey, collection, mode } = event;
   const subscription = state.subscriptions.get(id);
-  // It was ended while it began.
+  // The subscription ended while the stream began.
   if (subscription === undefined) return { state, actions: unfollow(state, filterKey) };
   const stream = { filter, filterKey, collection, mode };
   const subscriptions = new Map(state.subscriptions);
   subscriptions.set(id, { ...subscription, stream });
   const actions: SessionAction[] = [];
-  // Whoever shares the stream begins anew with it.
+  // All subscriptions of the stream start over with it.
   for (const [each, other] of subscriptions) {
     if (other.stream?.filterKey !== filterKey) continue;
     if (each !== id) subscriptions.set(each, { ...other, stream });
@@ -68,7 +68,7 @@ export function followed(
   return { state: next, actions: [...actions, ...(left ? unfollow(next, left.filterKey) : [])] };
 }
 
-/** Ends a subscription; one that is not known has been ended already. */
+/** Ends a subscription. Does nothing if it has already ended. */
 export function endFollowing(state: OpenSession, id: number, reason: Reason | undefined): ListStep {
   const subscription = state.subscriptions.get(id);
   if (subscription === undefined) return { state, actions: [] };
@@ -80,7 +80,7 @@ export function endFollowing(state: OpenSession, id: number, reason: Reason | un
   return { state: next, actions: [...told, ...(stream ? unfollow(next, stream.filterKey) : [])] };
 }
 
-/** A stream is over, and all that followed it with it. */
+/** A stream is over: ends all its subscriptions. */
 export function endStream(
   state: OpenSession,
   event: Extract<SessionEvent, { kind: "stream_failed" }>,
@@ -95,7 +95,7 @@ export function endStream(
   return { state: { ...state, subscriptions }, actions };
 }
 
-/** What is wanted of a stream that was left is on its way since before: it is an answer all the same. */
+/** A `want` for an ended stream was sent before the end: it still answers a comparison (S70). */
 export function wantStream(state: OpenSession, want: Want): ListStep {
   const { filter, ids } = want;
   const isLast = want.isLast === true;
@@ -108,7 +108,7 @@ export function wantStream(state: OpenSession, want: Want): ListStep {
   return { state, actions: isLast ? [{ kind: "want", filterKey, ids: [], isLast }] : [] };
 }
 
-/** Other permissions: every filter is formed anew (S20). */
+/** The permissions changed: computes each filter again (S20). */
 export function judgeAnew({ subscriptions }: OpenSession): SessionAction[] {
   return [...subscriptions].flatMap(([id, { query, args, stream }]: [number, Subscription]) => {
     if (stream === undefined) return [];
@@ -117,7 +117,7 @@ export function judgeAnew({ subscriptions }: OpenSession): SessionAction[] {
   });
 }
 
-/** Leaves a stream that no subscription follows. */
+/** Ends a stream that no subscription follows. */
 function unfollow({ subscriptions }: OpenSession, filterKey: string): SessionAction[] {
   for (const { stream } of subscriptions.values()) {
     if (stream?.filterKey === filterKey) return [];
@@ -129,7 +129,7 @@ function unsubscribed(id: number, { code, message }: Reason): SessionAction {
   return { kind: "send", message: { t: "unsubscribed", id, code, message } };
 }
 
-/** All that share a stream are told each time that it begins anew. */
+/** Limits the subscriptions of one stream, which all get `subscribed` when it starts over (S68). */
 export function requireFew({ subscriptions }: OpenSession, filterKey: string): void {
   let count = 0;
   for (const { stream } of subscriptions.values()) if (stream?.filterKey === filterKey) count++;

@@ -1,12 +1,13 @@
 /**
- * Sync explanation: why a document is on a peer or is not, with the transactions that prove it.
+ * Sync explanation: explains why a document is on a peer or is not, with the transactions that
+ * prove it.
  *
- * Each session of the peer is one row. Its verdict is what the server can prove at this moment: what
- * it has sent, what the network has taken, and what the peer has said since. A peer may hold more: what
- * it wrote itself, or what a former connection has brought.
+ * Each session of the peer is one row. Its verdict is what the server can prove at this moment:
+ * what it has sent, what the network has taken and what the peer has confirmed since. The peer may
+ * hold more: its own writes, or documents of a former connection.
  *
- * A peer may have a thousand conditions that each take their time, so others have their turn between
- * any two of them. The document is that of one moment; how far it came may be of a later one.
+ * A peer may have a thousand expensive conditions, so other work runs between any two of them. The
+ * document is read at one moment; its progress may be of a later one.
  */
 
 import { documentId, PeerError, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -31,7 +32,7 @@ export const SYNC_VERDICTS = [
 ] as const;
 export type SyncVerdict = (typeof SYNC_VERDICTS)[number];
 
-/** A session as it is looked at. */
+/** A session to explain. */
 export interface ExplainedSession {
   readonly session: number;
   readonly sinceMs: number;
@@ -42,21 +43,21 @@ export interface ExplainedSession {
 }
 
 export interface ExplanationContext {
-  /** Used at once, and not after it. */
+  /** Used in the first step only. */
   readonly snapshot: StoreSnapshot;
-  /** Those of the peer. */
+  /** Sessions of the peer. */
   readonly sessions: readonly ExplainedSession[];
   readonly refusedUploads: RefusedUploads;
-  /** What is known of a device that is not connected. */
+  /** Looks up a device that is not connected. */
   readonly deviceOf: ((peerKey: string) => ValueObject | undefined) | undefined;
-  /** A clock that never goes back, in milliseconds. */
+  /** Monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
 }
 
-/** How long the conditions of a peer may be evaluated, without the turns of others. */
+/** How long the evaluation of a peer's conditions may take, without pauses. */
 const EXPLAIN_MS_MAX = 2000;
 
-/** The steps throw a PeerError when they take too long. */
+/** The steps throw a PeerError if they take too long. */
 export function explainSync(
   request: ExplainSyncRequest,
   context: ExplanationContext,
@@ -70,7 +71,7 @@ interface Verdict {
   readonly reason: string;
 }
 
-/** What was found out about one subscription to the collection. */
+/** Result for one subscription to the collection. */
 interface Looked {
   readonly subscription: Subscription;
   readonly state: string;
@@ -78,11 +79,11 @@ interface Looked {
   /** Why the condition could not be evaluated. */
   readonly fault: string | undefined;
   readonly sentUpTo: number | undefined;
-  /** How far the document is in this one; undefined where it does not come by it. */
+  /** Progress of the document in this subscription; undefined if it does not bring the document. */
   readonly verdict: Verdict | undefined;
 }
 
-/** From what says most to what says least. */
+/** From the strongest to the weakest. */
 const BY_WORTH: readonly SyncVerdict[] = ["on_peer", "sent", "queued", "not_yet_sent"];
 
 class Explanation {
@@ -91,9 +92,9 @@ class Explanation {
   readonly #id: Value;
   readonly #document: AskedDocument & { readonly isDeleted: boolean };
   readonly #uploads: readonly RefusedUpload[];
-  /** The last transaction of the server, as of the document. */
+  /** Last transaction of the server when the document was read. */
   readonly #serverTxn: number;
-  /** Of the time that the conditions may take. */
+  /** Time left for the conditions. */
   #leftMs = EXPLAIN_MS_MAX;
 
   constructor(request: ExplainSyncRequest, context: ExplanationContext) {
@@ -188,7 +189,7 @@ class Explanation {
     };
   }
 
-  /** What cannot be judged is not permitted. */
+  /** A check that fails counts as not permitted. */
   #permission(streams: SessionStreams): Permission {
     const { shown } = this.#document;
     if (shown === undefined) return { isPermitted: true, fault: undefined };
@@ -232,7 +233,7 @@ class Explanation {
     }
   }
 
-  /** How far a document is that comes by a subscription. */
+  /** Progress of a document that a subscription brings. */
   #progress(
     place: NonNullable<ReturnType<SessionStreams["placeOf"]>>,
     state: string,
@@ -266,7 +267,7 @@ class Explanation {
     return this.#notSubscribed(looked);
   }
 
-  /** The last that the peer wrote, unless the document was changed since. */
+  /** Verdict on the last rejected write of the peer, unless the document changed since. */
   #ownWrite(uploads: readonly RefusedUpload[]): Verdict | undefined {
     const last = uploads.at(-1);
     if (last === undefined || last.txn <= this.#document.version) return undefined;
@@ -301,7 +302,7 @@ class Explanation {
     return { verdict, reason: `${reason}${this.#stillTold(looked)}` };
   }
 
-  /** Where the peer was told nothing of the last change yet it may hold what was before. */
+  /** If the last change was not sent yet, the peer may hold the state before it. */
   #stillTold(looked: readonly Looked[]): string {
     const { version } = this.#document;
     const isBehind = looked.some(({ sentUpTo = 0 }) => sentUpTo < version);
@@ -339,7 +340,7 @@ function notYet(version: number, state: string, sentUpTo: number | undefined): V
   }
 }
 
-/** Of the subscription that brings the document, or of those that would. */
+/** Progress in the subscriptions that bring the document, or in all if none does. */
 function progressOf(
   looked: readonly Looked[],
   told: PongFacts | undefined,

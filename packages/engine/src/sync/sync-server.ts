@@ -1,9 +1,9 @@
 /**
- * SyncServer: the sync of one app. It brings together the store, the streams of documents, and a
- * machine for each connection.
+ * SyncServer: serves the sync of one app. It connects the store, the streams of documents and a
+ * state machine for each connection.
  *
- * Connections come from outside as channels; time, too: whoever made this calls `tick` about once a
- * second. What goes wrong with one connection ends that one alone.
+ * Channels and time come from outside: the owner calls `tick` about once a second. An error in one
+ * connection ends that connection alone.
  */
 
 import {
@@ -56,8 +56,8 @@ export interface SyncServerOptions {
   readonly platform: Platform;
   readonly appId: string;
   /**
-   * Who that is; undefined when nobody is known by it. Asked for each hello, and again when a session
-   * has a new token. Throws or rejects when it cannot be said now.
+   * Checks a credential; undefined if it is not valid. Called for each `hello` and for each new
+   * token of a session. Throws or rejects if the check is not possible now.
    */
   readonly admit: (
     token: string,
@@ -65,33 +65,33 @@ export interface SyncServerOptions {
     channel: Channel,
   ) => Promise<Admission | undefined> | Admission | undefined;
   readonly limits?: Partial<SyncLimits>;
-  /** What each credential may cause; shared where the sync of an app may end and begin again. */
+  /** Upload limits of each credential; shared where the sync of an app may stop and start again. */
   readonly allowance?: UploadAllowance;
-  /** Told of what nobody expected. It has ended a connection. */
+  /** Receives unexpected errors. */
   readonly onFault?: (error: unknown) => void;
 }
 
 export interface SyncLimits extends SessionLimits, StreamLimits, PresenceLimits {}
 
 export interface SyncFigures extends StreamFigures {
-  /** Those that have been welcomed. */
+  /** Sessions that have been welcomed. */
   readonly sessions: number;
   readonly connections: number;
   readonly subscriptions: number;
-  /** Credentials that were none. */
+  /** Attempts with an invalid credential. */
   readonly refusals: number;
-  /** What became of uploads, those that came again included. */
+  /** Outcomes of uploads, including replays. */
   readonly uploads: { readonly [K in OutcomeKind]: number };
-  /** Sessions that want to be told who is there. */
+  /** Sessions that watch presence. */
   readonly watchers: number;
   readonly remoteRuns: RemoteRunFigures;
 }
 
-/** Something about a peer that is told to the host. */
+/** A change of a peer, for the host. */
 export interface PeerChange {
-  /** Of one that left: the last. */
+  /** For `left`, the last report. */
   readonly report: PeerReport;
-  /** `changed`: its metadata, or who it is; not how far it is. */
+  /** `changed`: its metadata or identity, not its progress. */
   readonly kind: PresenceKind;
 }
 
@@ -119,11 +119,11 @@ const NOTHING_HELD = { close: (): void => undefined };
 export class SyncServer implements ConnectionHost {
   readonly #options: SyncServerOptions;
   readonly #connections = new Set<HostedConnection>();
-  /** Those that were welcomed, by the number of their session. */
+  /** Welcomed connections, by the number of their session. */
   readonly #sessions = new Map<number, HostedConnection>();
   readonly #peerListeners = new Set<PeerListener>();
   readonly #uploads = { applied: 0, refused: 0, stale: 0 };
-  /** Of those who may do everything. */
+  /** Digest for credentials that may read everything. */
   readonly #fullRights: Uint8Array;
   readonly #runs: RemoteRuns;
   readonly #turns: Turns;
@@ -165,7 +165,7 @@ export class SyncServer implements ConnectionHost {
       queueBytes: all.queueBytes,
       find: (session) => this.#sessions.get(session),
       elapsed,
-      // One after the other: runs that each let others go first would still ask all at once.
+      // All runs share one queue: if each run paused by itself, all would still ask at once.
       pause: () => runTurns.wait(),
       noteFault,
     });
@@ -180,7 +180,7 @@ export class SyncServer implements ConnectionHost {
     return this.#options.platform;
   }
 
-  /** Takes a connection that was just made. Whoever owns it tells what comes in and when it is gone. */
+  /** Accepts a new connection. The owner of the channel reports frames and the end. */
   connect(channel: Channel): ServerConnection {
     const connection = new Connection(channel, this);
     if (this.#isClosed) connection.end();
@@ -195,7 +195,7 @@ export class SyncServer implements ConnectionHost {
     this.streams.tick();
   }
 
-  /** The newest session of each peer, in the order in which they came. */
+  /** The newest session of each peer, in the order of connection. */
   peers(): PeerReport[] {
     const reports: PeerReport[] = [];
     for (const session of this.presence.sessions()) {
@@ -209,15 +209,15 @@ export class SyncServer implements ConnectionHost {
     return this.#sessions.get(session)?.report();
   }
 
-  /** Has a statement run by these sessions (S44). Whoever calls has a timer, and calls `expire`. */
+  /** Runs a statement on these sessions (S44). The caller has a timer and calls `expire`. */
   run(sessions: readonly number[], run: RemoteRun): RunningRemote {
     return this.#runs.run(sessions, run);
   }
 
   /**
-   * Why a document is on a peer or is not: a row for each session of the peer, or one when it has none.
-   * `deviceOf` tells what is known of a device that is not connected. In turns with everything else;
-   * throws a PeerError when the conditions of the peer take too long.
+   * Explains why a document is on a peer or is not: a row for each session of the peer, or one if
+   * it has none. `deviceOf` looks up a device that is not connected. Runs in slices between other
+   * work. Throws a PeerError if the conditions of the peer take too long.
    */
   *explain(
     request: ExplainSyncRequest,
@@ -231,15 +231,15 @@ export class SyncServer implements ConnectionHost {
     }
     const { refusedUploads, platform } = this;
     const elapsed = (): number => platform.elapsed();
-    // What is read is read at once: nothing is held while others have their turn.
+    // The store is read in the first step: no snapshot is held during pauses.
     return yield* this.store.read((snapshot) =>
       explainSync(request, { snapshot, sessions, refusedUploads, deviceOf, elapsed }),
     );
   }
 
-  /** Calls it whenever a peer joined or left, and about a second after it changed. */
+  /** Calls the listener when a peer joins or leaves, and about a second after it changed. */
   onPeers(listener: PeerListener): () => void {
-    // Each call has an end of its own, also of the same listener.
+    // Each call has its own end, even for the same listener.
     const own: PeerListener = (change) => listener(change);
     this.#peerListeners.add(own);
     return () => {
@@ -262,7 +262,7 @@ export class SyncServer implements ConnectionHost {
     };
   }
 
-  /** Says goodbye to all. The store stays open: it belongs to whoever opened it. */
+  /** Ends all connections. The store stays open: its owner closes it. */
   close(): void {
     this.#isClosed = true;
     for (const connection of this.#connections) connection.end();
@@ -281,7 +281,7 @@ export class SyncServer implements ConnectionHost {
     return this.#options.admit(token, hello, channel);
   }
 
-  /** The same for all who may read the same (S4). */
+  /** Equal for all credentials that may read the same (S4). */
   rightsOf(authority: Authority | undefined): Uint8Array {
     return authority === undefined ? this.#fullRights : this.#digestOf(authority.value);
   }
@@ -321,7 +321,7 @@ export class SyncServer implements ConnectionHost {
     this.#connections.delete(connection);
   }
 
-  /** What a listener does wrong is no matter of the peer. */
+  /** An error of a listener does not affect the peer. */
   #tellOf(session: PresentSession, kind: PresenceKind): void {
     if (this.#peerListeners.size === 0) return;
     const report = session.report();

@@ -1,19 +1,19 @@
 /**
- * Token buckets, by name: what each may use at once, and how fast it may go on. A bucket refills with
- * time, and one that is full is forgotten, so that only those are held who have just used theirs.
+ * Token buckets: one bucket for each name, with a size and a refill rate. A full bucket is
+ * forgotten, so only buckets in recent use take memory.
  */
 
-/** How many a full bucket has, and how long one more takes, in milliseconds. */
+/** Tokens of a full bucket, and milliseconds until one more is refilled. */
 export interface BucketLimits {
   readonly most: number;
   readonly refillMs: number;
 }
 
-/** Buckets that are held before those that are full again are looked for. */
+/** Number of buckets from which on full ones are looked for and removed. */
 const SWEEP_SIZE = 1024;
 
 interface Bucket {
-  /** Used and not refilled yet, at `atMs`. */
+  /** Tokens used and not refilled yet, at `atMs`. */
   used: number;
   atMs: number;
 }
@@ -31,7 +31,7 @@ export class TokenBuckets {
     return this.#buckets.size;
   }
 
-  /** How long until there is one more. */
+  /** Milliseconds until a token is available. */
   waitMs(name: string, nowMs: number): number {
     const bucket = this.#buckets.get(name);
     if (bucket === undefined) return 0;
@@ -51,7 +51,7 @@ export class TokenBuckets {
     return Math.max(0, used - (nowMs - atMs) / this.#limits.refillMs);
   }
 
-  /** When as many as before have come: each is looked at a bounded number of times. */
+  /** Runs when the number of buckets has doubled, so each is checked a bounded number of times. */
   #sweep(nowMs: number): void {
     for (const [name, bucket] of this.#buckets) {
       if (this.#usedOf(bucket, nowMs) === 0) this.#buckets.delete(name);

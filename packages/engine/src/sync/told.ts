@@ -1,45 +1,44 @@
 /**
- * Told: what a peer was told of the documents of a collection, range of ids by range of ids, and as of
- * which transaction.
+ * Sent ranges: for each range of ids, the transaction as of which a stream was sent its documents.
  *
- * A fill reads in short pieces, so its pieces show different states; what happened since is told by
- * comparing with exactly the state that was told. Otherwise a document that came to match before its
- * piece was read and no longer matches afterwards would stay with the peer for ever.
+ * A fill reads in short pieces, so its pieces show different states. Later changes must be compared
+ * with exactly the state that was sent. Otherwise a document that began to match before its piece
+ * was read, and then stopped matching, would stay on the peer forever.
  */
 
 interface Part {
-  /** The key of the last id; undefined for all that are left. */
+  /** Key of the last id; undefined for all remaining ids. */
   through: string | undefined;
   readonly txn: number;
 }
 
-/** Before the first id. */
+/** Sorts before the first id. */
 export const FIRST_KEY = "";
 
 export class Told {
   #parts: Part[] = [];
 
-  /** Everything was told as of one transaction. */
+  /** Everything was sent as of one transaction. */
   static upTo(txn: number): Told {
     const told = new Told();
     told.add(undefined, txn);
     return told;
   }
 
-  /** Whether something was told of every id. */
+  /** Whether the ranges cover all ids. */
   get isWhole(): boolean {
     const last = this.#parts.at(-1);
     return last !== undefined && last.through === undefined;
   }
 
-  /** The transaction of the range that was told first; Infinity where nothing was told. */
+  /** The oldest transaction of all ranges; Infinity if there are none. */
   get oldest(): number {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { txn } of this.#parts) oldest = Math.min(oldest, txn);
     return oldest;
   }
 
-  /** As of when the document was told; undefined where nothing was told yet. */
+  /** The transaction as of which a document was sent; undefined if it was not yet. */
   at(idKey: string): number | undefined {
     let low = 0;
     let high = this.#parts.length;
@@ -52,12 +51,12 @@ export class Told {
     return this.#parts[low]?.txn;
   }
 
-  /** The ids behind what was told, up to and with `through`, or all that are left. */
+  /** Adds a range after the last one, up to and including `through`, or all remaining ids. */
   add(through: string | undefined, txn: number): void {
     push(this.#parts, through, txn);
   }
 
-  /** Of what was told, the ids behind `after` up to and with `through` were told again. */
+  /** The covered ids after `after`, up to and including `through`, were sent again. */
   renew(after: string, through: string | undefined, txn: number): void {
     const parts: Part[] = [];
     let low = FIRST_KEY;
@@ -81,7 +80,7 @@ export class Told {
   }
 }
 
-/** Ranges of one state that follow each other are one. */
+/** Joins adjacent ranges of one transaction. */
 function push(parts: Part[], through: string | undefined, txn: number): string | undefined {
   const last = parts.at(-1);
   if (last?.txn === txn) last.through = through;
@@ -89,7 +88,7 @@ function push(parts: Part[], through: string | undefined, txn: number): string |
   return through;
 }
 
-/** Undefined is behind everything. */
+/** Undefined is after everything. */
 function lesser(a: string | undefined, b: string | undefined): string | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return a < b ? a : b;

@@ -32,19 +32,19 @@ export class UploadAllowance {
   readonly #newSites: TokenBuckets;
   readonly #refusedUploads: TokenBuckets;
 
-  /** `elapsed` is a clock that never goes back. */
+  /** `elapsed`: a monotonic clock, in milliseconds. */
   constructor(elapsed: () => number, limits: AllowanceLimits = ALLOWANCE_LIMITS) {
     this.#elapsed = elapsed;
     this.#newSites = new TokenBuckets(limits.newSites);
     this.#refusedUploads = new TokenBuckets(limits.refusedUploads);
   }
 
-  /** Buckets that are held. */
+  /** Number of buckets in memory. */
   get count(): number {
     return this.#newSites.count + this.#refusedUploads.count;
   }
 
-  /** How long a credential has to wait before its next upload, in milliseconds; 0 for not at all. */
+  /** Milliseconds that a credential has to wait before its next upload; 0 for none. */
   waitMs(credential: string, isNewSite: boolean): number {
     const nowMs = this.#elapsed();
     const refused = this.#refusedUploads.waitMs(credential, nowMs);
@@ -57,7 +57,7 @@ export class UploadAllowance {
     this.#of(kind).add(credential, 1, this.#elapsed());
   }
 
-  /** What was used turned out not to be. */
+  /** Returns a token that turned out not to be used. */
   giveBack(credential: string, kind: AllowanceKind): void {
     this.#of(kind).add(credential, -1, this.#elapsed());
   }

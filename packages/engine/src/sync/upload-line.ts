@@ -1,9 +1,9 @@
 /**
- * Upload line: the uploads of one session on their way to the store.
+ * Upload sequence: pure functions that pass the uploads of a session to the store in order.
  *
- * They are handed on in the order of their numbers and without waiting for each other; the store
- * decides by number and digest whether one is new. What does not continue the line is answered once,
- * and everything that the peer had sent behind it before it heard of that is passed over (S29, S32).
+ * Uploads do not wait for each other; the store decides by number and digest whether one is new. An
+ * upload that does not continue the sequence is answered once. Uploads that the peer sent before it
+ * received that answer are ignored (S29, S32).
  */
 
 import { type Site, type UploadMessage, unreachable } from "@bigpeer/protocol";
@@ -16,16 +16,16 @@ export interface LineStep {
   readonly actions: readonly SessionAction[];
 }
 
-/** The line of a site of which so many uploads are known. */
+/** The sequence of a site with `known` uploads. */
 export function lineOf(site: Site, known: number, inFlight = 0): UploadLine {
   return { site, next: known + 1, inFlight, aside: "none" };
 }
 
-/** An upload came. */
+/** Handles an upload that arrived. */
 export function takeUpload(line: UploadLine, message: UploadMessage): LineStep {
   const { number, digest, steps } = message;
   const { site, next } = line;
-  // Of a site of which nothing is told, the store alone knows what it has (S58).
+  // `known` is also 0 for a site of another user: only the store knows its uploads (S58).
   const isBehind = number > next && next > 1;
   if (line.aside === "forked" || (isBehind && line.aside === "gap")) return { line, actions: [] };
   if (isBehind) {
@@ -43,7 +43,7 @@ export function takeUpload(line: UploadLine, message: UploadMessage): LineStep {
   return { line: taken, actions: [{ kind: "upload", upload: { site, number, digest, steps } }] };
 }
 
-/** The store has decided about an upload. */
+/** Handles the answer of the store to an upload. */
 export function settleUpload(
   line: UploadLine,
   site: Site,
@@ -51,7 +51,7 @@ export function settleUpload(
   answer: UploadAnswer,
 ): LineStep {
   const settled = { ...line, inFlight: line.inFlight - 1 };
-  // Those behind one that was not taken cannot be either: the peer knows.
+  // Uploads after a rejected one are rejected as well, and the peer knows.
   const isKnown = line.site === site && line.aside !== "none";
   switch (answer.kind) {
     case "taken": {

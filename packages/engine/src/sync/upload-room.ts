@@ -1,6 +1,6 @@
 /**
- * Upload room: the uploads that are being applied, in bytes as they came. Whoever has many of them, or
- * comes when all have too many, is not read from until some are done: what is read must be held.
+ * Upload budget: limits the bytes of uploads being applied, per session and in all. Beyond a limit
+ * the server stops reading from a session until uploads are done, because it holds what it reads.
  */
 
 import type { SessionLimits } from "./session-state.ts";
@@ -9,7 +9,7 @@ type RoomLimits = Pick<SessionLimits, "uploadBytes" | "allUploadBytes">;
 
 /** A session with uploads. */
 export interface Uploader {
-  /** Whether nothing more is to be read from it for now. */
+  /** Stops or resumes reading from the session. */
   hold(isHeld: boolean): void;
 }
 
@@ -30,7 +30,7 @@ export class UploadRoom {
     uploader.hold(true);
   }
 
-  /** An upload is done with. */
+  /** An upload is done. */
   give(uploader: Uploader, size: number): void {
     this.#add(uploader, -size);
     for (const held of Array.from(this.#held)) {
