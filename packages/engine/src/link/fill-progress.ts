@@ -1,22 +1,22 @@
 /**
- * Fill progress: how far a fill of a followed query is merged, so that one that is cut goes on there
- * (S54).
+ * Fill progress: tracks up to which id a fill of a followed query is merged, so that an interrupted
+ * fill continues there (S88).
  *
- * The source says with each piece as of when all up to its end was told. That holds here once
- * everything that came before it is durable as well, and what was asked for because of it. So it is
- * noted behind the last parcel that has to be.
+ * Each piece names the transaction as of which all ids up to its end were sent. Its mark is valid
+ * once everything before it is durable, and everything requested because of it. So a mark waits for
+ * the last inbound batch that it depends on.
  */
 
 import type { Value } from "@bigpeer/protocol";
 
-/** Up to and with an id all is merged, as of a transaction of the source or later. */
+/** All ids up to and including `after` are merged, as of `txn` of the source or later. */
 export interface FillMark {
   readonly after: Value;
   readonly txn: number;
 }
 
 interface NotedMark extends FillMark {
-  /** The order of the parcel. */
+  /** Order of the last inbound batch that the mark depends on. */
   readonly behind: number;
 }
 
@@ -24,33 +24,33 @@ export class FillProgress {
   #noted: NotedMark[] = [];
   #reached: FillMark | undefined;
   #isStopped = false;
-  /** Documents that came in pieces since a cursor was written. */
+  /** Documents of pieces that were merged since a cursor was written. */
   documents = 0;
 
-  /** Holds when all parcels up to and with this one are merged. */
+  /** Adds a mark that is valid when all inbound batches up to and including `behind` are merged. */
   note(mark: FillMark, behind: number): void {
     if (!this.#isStopped) this.#noted.push({ ...mark, behind });
   }
 
-  /** How far it is when all parcels before `open` are merged. */
+  /** The last valid mark if all inbound batches before `open` are merged. */
   before(open: number): FillMark | undefined {
     const i = this.#countBefore(open) - 1;
     return this.#noted[i] ?? this.#reached;
   }
 
-  /** All parcels before `open` are merged. */
+  /** All inbound batches before `open` are merged. */
   advance(open: number): void {
     const marks = this.#noted.splice(0, this.#countBefore(open));
     this.#reached = marks.at(-1) ?? this.#reached;
   }
 
-  /** It is whole: what was noted is of no use. */
+  /** The fill is complete: its marks are not needed. */
   clear(): void {
     this.#noted = [];
     this.#reached = undefined;
   }
 
-  /** Something of it cannot be merged: it goes no further. */
+  /** A part of the fill cannot be merged: no later mark becomes valid. */
   stop(): void {
     this.#noted = [];
     this.#isStopped = true;

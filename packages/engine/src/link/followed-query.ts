@@ -1,9 +1,9 @@
 /**
- * Followed query: what this store follows of another one, and how far it is with it.
+ * Followed query: a query that this store follows on another store, with its replication cursor.
  *
- * How far it is lies in the catalog of the store, under the history of the source and a digest of
- * the query. It is written with the documents that it counts (S54), so it never tells of more than
- * is here. It may tell of less: what is merged again changes nothing.
+ * The catalog of the store holds the cursor, under the history of the source and a digest of the
+ * query. It is written with the documents that it counts (S54), so it never claims more than the
+ * store has. It may claim less: merging a document again changes nothing.
  */
 
 import {
@@ -21,32 +21,32 @@ import { FillProgress } from "./fill-progress.ts";
 import type { LinkQuery } from "./link-query.ts";
 import type { LinkSweep } from "./link-sweep.ts";
 
-/** The section of the catalog. */
+/** Section of the catalog. */
 const SECTION = "link";
 
-/** Transactions that a cursor may be behind while nothing comes of them (S54). */
+/** Transactions that a cursor may be behind while nothing changes (S54). */
 const CURSOR_BEHIND_MAX = 1000;
 
-/** A cursor is not older than this while the link is there: see `staleUpTo`. */
+/** Age of a cursor at which it is written again while the link is up: see `staleUpTo`. */
 const CURSOR_AGE_MS_MAX = 86_400_000;
 
 export type LinkCursor = {
   readonly filter: Uint8Array;
-  /** Of the source. */
+  /** Transaction of the source. */
   readonly txn: number;
-  /** When the follower was in step last, milliseconds since 1970; 0 for never. */
+  /** When the follower was last in step, in milliseconds since 1970; 0 for never. */
   readonly at: number;
-  /** A fill has begun and is not whole: parts of two states are here. */
+  /** A fill has begun and is not complete: the store has parts of two states. */
   readonly isTorn?: true;
-  /** Of one that is torn: up to and with this id it is merged as of `txn`; left out for nothing. */
+  /** With `isTorn`: ids up to and including this one are merged as of `txn`; absent for none. */
   readonly after?: Value;
   readonly collection: string;
   readonly condition: string;
 };
 
 /**
- * `waiting`: the source has not answered yet; `filling`: it fills or catches up; `behind`: the source
- * waits until this side reads.
+ * `waiting`: the source has not answered yet; `filling`: it fills or catches up; `behind`: the
+ * source waits until this side reads.
  */
 export type FollowState = "waiting" | "filling" | "live" | "behind";
 
@@ -54,34 +54,34 @@ export class FollowedQuery {
   readonly id: number;
   readonly query: LinkQuery;
   readonly source: string;
-  /** Under which its cursor is in the catalog. */
+  /** Name of its cursor in the catalog. */
   readonly name: string;
   state: FollowState = "waiting";
-  /** Undefined until the source has named it. */
+  /** Undefined until the source has sent it. */
   filter: Uint8Array | undefined;
-  /** The transaction of the source up to which everything is here. */
+  /** The transaction of the source up to which everything is merged. */
   txn = 0;
-  /** What the catalog says; undefined where it says nothing. */
+  /** The cursor in the catalog; undefined if there is none. */
   written: LinkCursor | undefined;
-  /** Whether there is something that a cursor has to be written for, once it is whole. */
+  /** Whether a cursor must be written once the query is complete. */
   isDirty = false;
-  /** Finds what was not told of any more; undefined until a fill comes that needs it. */
+  /** Finds documents that a fill does not list; undefined until a fill needs it (S85). */
   sweep: LinkSweep | undefined;
-  /** How far a fill is that is not whole. */
+  /** Progress of a fill that is not complete. */
   readonly fill: FillProgress = new FillProgress();
-  /** Whether documents of this query have come before: then a fill does not tell all (S51). */
+  /** Whether documents of this query came before: then a fill needs a sweep (S85). */
   #hasHeld = false;
-  /** Whether pieces of a fill have come. */
+  /** Whether pieces of a fill have arrived. */
   #hasPieces = false;
-  /** The transaction of a cursor that the source did not go on from. */
+  /** Transaction of a cursor that the source did not continue from. */
   #passedTxn: number | undefined;
   /**
-   * What is not held here and was written up to this time may have been deleted here, and that be
-   * forgotten: see `startFrom`. 0 for nothing.
+   * A document that is not held here and was written up to this time may have been deleted here,
+   * and the deletion forgotten: see `startFrom`. 0 for none.
    */
   staleUpTo = 0;
 
-  /** `key` names the query. */
+  /** `key`: digest of the query. */
   constructor(id: number, query: LinkQuery, source: string, key: string) {
     this.id = id;
     this.query = query;
@@ -90,17 +90,17 @@ export class FollowedQuery {
   }
 
   /**
-   * Where to go on; undefined for the beginning.
+   * Reads the cursor to continue from; undefined to begin with the first id.
    *
-   * A source that is in step has all deletions from here before they are forgotten here. After an
-   * outage longer than that it may bring back what was deleted here meanwhile. So what it had then,
-   * and is not held now, is put aside (rule 8 of the semantics) until this has caught up.
+   * A source that is in step has all deletions of this store before they are forgotten here. After
+   * a longer outage it may bring back documents that were deleted here meanwhile. So documents that
+   * it had then and that this store does not hold are set aside, until this has caught up (S87).
    */
   startFrom(view: View): SyncCursor | undefined {
     this.written = this.#read(view);
     if (this.written === undefined) return undefined;
     const { filter, txn, at, isTorn, after } = this.written;
-    // What was on its way then, or stamped by a clock that was behind, has not been here.
+    // Documents in transit at that time, or stamped by a clock that was behind, have not been here.
     const time = Math.max(0, timeOfMs(at - DRIFT_MS_MAX));
     this.#hasHeld = true;
     this.staleUpTo = time < view.head.horizon ? time : 0;
@@ -112,8 +112,8 @@ export class FollowedQuery {
   }
 
   /**
-   * The source does not go on from the cursor: what it counts is not known there. One that a fault has
-   * put ahead of all that the source has must not stay so.
+   * The source does not continue from the cursor, so the cursor is void (S54). A cursor that a
+   * fault has put ahead of the source must not stay so.
    */
   startOver(): void {
     this.txn = 0;
@@ -122,29 +122,29 @@ export class FollowedQuery {
     this.written = { ...this.written, txn: 0 };
   }
 
-  /** Documents of it may be on their way into the store, over this link or one before it. */
+  /** Documents of it may be on their way into the store, over this link or a previous one. */
   mayHold(): void {
     this.#hasHeld = true;
   }
 
-  /** A piece of a fill has come. Of one that begins anew, what came before may match no more (S51). */
+  /** A piece of a fill arrived. If the fill starts over, earlier documents may not match (S85). */
   tookPiece({ after }: IdRange): void {
     this.isDirty = true;
     if (after === undefined && this.#hasPieces) this.#hasHeld = true;
     this.#hasPieces = true;
   }
 
-  /** Whether what a fill does not list has to be asked for. */
+  /** Whether documents that a fill does not list must be requested. */
   get isSwept(): boolean {
     return this.#hasHeld;
   }
 
-  /** Whether something that was asked for has still to come: until then it is not whole. */
+  /** Whether requested documents have not arrived yet: until then the query is not complete. */
   get isDoubtful(): boolean {
     return this.sweep?.isDone === false;
   }
 
-  /** Whether it is whole, and no cursor says so. */
+  /** Whether the query is complete and no cursor says so. */
   get isUnwritten(): boolean {
     return this.state === "live" && this.isDirty && !this.isDoubtful;
   }
@@ -154,9 +154,9 @@ export class FollowedQuery {
     this.txn = Math.max(this.txn, txn);
   }
 
-  /** It is whole. */
+  /** The query is complete. */
   complete(): void {
-    // With its old cursor the same would be in doubt again.
+    // With the old cursor the same documents would be in doubt again.
     if (this.staleUpTo > 0) this.isDirty = true;
     this.state = "live";
     this.#hasHeld = true;
@@ -172,7 +172,7 @@ export class FollowedQuery {
     this.fill.clear();
   }
 
-  /** Whether a cursor has to be written though nothing else is: S54. */
+  /** Whether a cursor must be written although nothing changed (S54). */
   isDue(txn: number, nowMs: number): boolean {
     const { written, filter } = this;
     if (filter === undefined || this.isDoubtful) return false;
@@ -188,8 +188,8 @@ export class FollowedQuery {
   }
 
   /**
-   * Of a fill that is not whole, when all parcels before `open` are merged; undefined where that is
-   * known. What was never in step had nothing that may be forgotten here.
+   * Cursor of an incomplete fill, if all inbound batches before `open` are merged; undefined if it
+   * is written already. A query that was never in step has no deletions that may be forgotten here.
    */
   tornCursor(open: number): LinkCursor | undefined {
     const { filter, query, written } = this;
@@ -202,13 +202,13 @@ export class FollowedQuery {
     return written !== undefined && isSameFill(written, torn) ? undefined : torn;
   }
 
-  /** Of a fill that came further than a cursor says. */
+  /** Cursor of a fill that is further than the written cursor. */
   fillCursor(): LinkCursor | undefined {
     const isBegun = this.fill.before(Number.POSITIVE_INFINITY) !== undefined;
     return isBegun ? this.tornCursor(Number.POSITIVE_INFINITY) : undefined;
   }
 
-  /** How far it is in the end. */
+  /** The cursor to write when the link ends. */
   lastCursor(nowMs: number): LinkCursor | undefined {
     const { state, txn, written } = this;
     const isNewer = written === undefined || written.isTorn === true || txn > written.txn;
@@ -216,7 +216,7 @@ export class FollowedQuery {
     return cursor ?? this.fillCursor();
   }
 
-  /** Undefined where the catalog knows as much: another link may have written it. */
+  /** Undefined if the catalog already has as much: another link may have written it. */
   operation(cursor: LinkCursor, view: View): CatalogOperation | undefined {
     const known = this.#read(view);
     if (known !== undefined && isKnown(known, cursor)) return undefined;
@@ -236,7 +236,7 @@ export class FollowedQuery {
   }
 }
 
-/** Whether one cursor says all that the other does. */
+/** Whether the first cursor covers the second. */
 function isKnown(known: LinkCursor, cursor: LinkCursor): boolean {
   if (compareBytes(known.filter, cursor.filter) !== 0) return false;
   if (cursor.isTorn !== true) {

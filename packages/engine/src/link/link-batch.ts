@@ -1,9 +1,9 @@
 /**
- * Link batch: documents from another store that are merged in one transaction of this one, with the
- * cursors that count them.
+ * Link batch: merges documents of another store in one transaction of this one, with the cursors
+ * that count them.
  *
- * What changes nothing is not in the log, and a batch that changes nothing is no transaction (S52,
- * S54): so a ring of stores comes to rest.
+ * Documents that change nothing are not logged, and a batch that changes nothing makes no
+ * transaction (S52, S54). So a ring of linked stores comes to rest.
  */
 
 import {
@@ -34,16 +34,16 @@ import { metaBetween } from "../store/keys.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { FollowedQuery, LinkCursor } from "./followed-query.ts";
 
-/** Documents of one stream. */
+/** Documents of one stream, from one message. */
 export interface Arrival {
   readonly queries: readonly FollowedQuery[];
   readonly collection: string;
   readonly merges: readonly MergeOperation[];
-  /** All that something was said of. */
+  /** All ids that had an entry. */
   readonly ids: readonly Value[];
   /** Whether they are a piece of a fill. */
   readonly isPiece: boolean;
-  /** Bytes of their frames. */
+  /** Bytes of the message. */
   readonly bytes: number;
 }
 
@@ -51,15 +51,15 @@ export interface Arrival {
 export interface Reached {
   readonly query: FollowedQuery;
   readonly txn: number;
-  /** It is whole with this, and was not before. */
+  /** The query becomes complete with this. */
   readonly isWhole?: true;
-  /** Something that was asked for comes behind this: it is not whole yet. */
+  /** Requested documents come after this: the query is not complete yet. */
   readonly isDoubtful?: true;
 }
 
-/** What is applied together or not at all. */
+/** What arrived together: it is applied as a whole or not at all. */
 export interface Parcel {
-  /** In which it came, counted from 1. */
+  /** Order of arrival, counted from 1. */
   readonly order: number;
   readonly arrivals: readonly Arrival[];
   readonly reached: readonly Reached[];
@@ -77,7 +77,7 @@ export interface BatchResult extends MergeCounts {
   readonly changed: readonly MergeOperation[];
 }
 
-/** What an entry of a stream merges; undefined where it says nothing to a link (S51). */
+/** Merge operation for an entry of a stream; undefined if a link ignores the entry (S51). */
 export function mergeOf(
   collection: string,
   entry: DocumentEntry,
@@ -103,8 +103,8 @@ export function mergeOf(
 }
 
 /**
- * What no write makes and a merge does not look for: a field in the place of the id would be shown
- * for it, and what is too deep could not be sent on. Throws PeerError `state.malformed`.
+ * Checks what no write makes and a merge does not check (S52). A field `_id` would show in place of
+ * the id, and a state that is too deep could not be sent on. Throws PeerError `state.malformed`.
  */
 function checkState(parts: StateParts): void {
   const [fields, , meta] = parts;
@@ -112,7 +112,7 @@ function checkState(parts: StateParts): void {
     throw new PeerError("state.malformed", `expected at most ${DEPTH_MAX} levels of nesting`);
   }
   const isShown = fields !== null && getField(fields, ID_FIELD) !== undefined;
-  // What does not show has its name in the metadata; the same bytes may mean something else there.
+  // The metadata name hidden fields; the same bytes may mean something else there.
   if (!isShown && !(hasIdName(meta) && stateOfParts(parts).root.has(ID_FIELD))) return;
   throw new PeerError("state.malformed", `expected a state without a field ${ID_FIELD}`);
 }
@@ -128,19 +128,19 @@ function hasIdName(meta: Uint8Array): boolean {
   return false;
 }
 
-/** Documents of one stream for which it is worth to find out first whether there is any of them. */
+/** Documents of one stream from which on a lookup of the whole range pays off. */
 const EXPECTED_MIN = 64;
 
 export interface BatchOptions {
-  /** The history of the store that it comes from. */
+  /** History of the source. */
   readonly source: string;
-  /** With this batch all parcels before this one are merged. */
+  /** After this batch all inbound batches before this one are merged. */
   readonly open: number;
-  /** Documents of a fill for which its cursor is written though none of them changes anything. */
+  /** Documents of a fill after which its cursor is written even if nothing changed (S88). */
   readonly cursorDocuments: number;
 }
 
-/** Merges what came, and notes how far that is. Runs inside of a transaction, perhaps again. */
+/** Merges inbound batches and writes due cursors. Runs inside a transaction, perhaps again. */
 export function* mergeBatch(
   transaction: Transaction,
   parcels: readonly Parcel[],
@@ -153,7 +153,7 @@ export function* mergeBatch(
   const outcomes = yield* transaction.applyInSteps(merges);
   const changed = merges.filter((_, i) => isChange(outcomes[i]));
   if (changed.length < merges.length) {
-    // The log is for what changed.
+    // The log has only documents that changed.
     transaction.restart();
     yield* transaction.applyInSteps(changed);
   }
@@ -168,7 +168,7 @@ export function* mergeBatch(
   };
 }
 
-/** Most documents of a fill are new: then that is found once for all of them. */
+/** Most documents of a fill are new: one lookup finds that for all of them. */
 function expectArrival(transaction: Transaction, { collection, merges }: Arrival): void {
   const [first, last] = [merges[0], merges.at(-1)];
   const number = transaction.view.collectionNumber(collection);
@@ -189,7 +189,7 @@ interface DueCursor {
   readonly operation: CatalogOperation;
 }
 
-/** With what was merged, or where it would be too far behind else (S54). */
+/** Cursors of merged documents, and cursors that would be too far behind otherwise (S54, S88). */
 function dueCursors(
   transaction: Transaction,
   parcels: readonly Parcel[],
@@ -219,13 +219,13 @@ function dueCursors(
   return [...whole, ...[...torn].flatMap((query) => due(query, query.tornCursor(open)))];
 }
 
-/** How far the queries are with these parcels that are whole then. */
+/** Positions of the queries that are complete with these inbound batches. */
 function reachedBy(parcels: readonly Parcel[]): Map<FollowedQuery, Reached> {
   const passed = new Map<FollowedQuery, number>();
   const reached = new Map<FollowedQuery, Reached>();
   for (const each of parcels.flatMap((parcel) => parcel.reached)) {
     const { query } = each;
-    // What was found out late may have been said of an earlier transaction.
+    // A position that was found late may be of an earlier transaction.
     const txn = Math.max(each.txn, query.txn, passed.get(query) ?? 0);
     passed.set(query, txn);
     if (each.isDoubtful === true) continue;
@@ -235,14 +235,14 @@ function reachedBy(parcels: readonly Parcel[]): Map<FollowedQuery, Reached> {
   return reached;
 }
 
-/** The newest time in what came; 0 for nothing. */
+/** Newest time of a stamp in the documents; 0 if there is none. */
 export function newestArrival({ merges }: Arrival): number {
   let newest = 0;
   for (const { state } of merges) newest = Math.max(newest, newestOfMerge(state));
   return newest;
 }
 
-/** Contents that the documents refer to. */
+/** Attachments that the documents refer to. */
 export function attachmentsOf(merges: readonly MergeOperation[]): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const { state } of merges) {

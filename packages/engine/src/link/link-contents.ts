@@ -1,9 +1,9 @@
 /**
- * Link contents: content of attachments between two stores (S55).
+ * Link contents: transfers attachments between two linked stores (S55).
  *
- * Documents come with their tokens; what the tokens name lies beside the stores, with whoever made
- * this. Contents are fetched one after the other, piece by piece. What the other side does not have
- * may come there later, and is asked for again by whoever needs it.
+ * Documents have only tokens of attachments; the contents are stored beside the store, by the owner
+ * of the link. Contents are fetched one after the other, piece by piece. If the other side lacks a
+ * content, it may get it later, and the caller asks again when it needs it.
  */
 
 import type { ContentMessage, FetchMessage, LinkMessage } from "@bigpeer/protocol";
@@ -14,39 +14,39 @@ import type { Store } from "../store/store.ts";
 export interface ContentPiece {
   readonly offset: number;
   readonly bytes: Uint8Array;
-  /** Of all of it. */
+  /** Size of the whole content. */
   readonly size: number;
 }
 
-/** Where contents are kept on this side. */
+/** Attachment storage of this side. */
 export interface LinkAttachments {
   /** Whether contents are fetched as soon as a document refers to them. */
   readonly isEager: boolean;
   has(id: string): boolean;
-  /** Reads from a byte on, at most so many; undefined when it is not here. */
+  /** Reads at most `bytesMax` bytes from `offset` on; undefined if the content is not here. */
   open(id: string, offset: number, bytesMax: number): Promise<ContentPiece | undefined>;
-  /** From which byte on it is needed, where a former fetch was cut; 0 otherwise. */
+  /** The byte to continue from if a previous fetch was interrupted; 0 otherwise. */
   start?(id: string): number;
   /**
-   * Takes the next piece, in order. `more` until the last one; then `kept` when its digest is the id
-   * and it is durable, else `refused`.
+   * Takes the next piece, in order. Returns `more` until the last piece. Then `kept` if the digest
+   * is the id and the content is durable, else `refused`.
    */
   keep(id: string, piece: ContentPiece): Promise<"more" | "kept" | "refused">;
 }
 
-/** What came of a fetch. `missing`: the other side does not have it; `over`: the link is. */
+/** Result of a fetch. `missing`: the other side lacks it; `over`: it was given up. */
 export type FetchOutcome = "kept" | "missing" | "refused" | "over";
 
 /** Bytes of one piece (S55). */
 const PIECE_BYTES = 256 * 1024;
 
-/** Fetches that may wait; more are for another time. */
+/** Fetches that may wait; beyond it none is added. */
 const WAITING_MAX = 100_000;
 
-/** Pieces that the other side may ask for before it has one: it asks for one at a time. */
+/** Requests of the other side that may wait: it should send one at a time (S55). */
 const ASKED_MAX = 16;
 
-/** How long the other side may take for one piece: it may have to look for the content itself. */
+/** How long the other side may take for one piece: it may have to fetch it itself (S55, S89). */
 const PIECE_MS_MAX = 300_000;
 
 /** Ids that one read looks at. */
@@ -73,17 +73,17 @@ export class LinkContents {
   readonly #attachments: LinkAttachments;
   readonly #send: (message: LinkMessage) => void;
   readonly #onFault: (error: unknown) => void;
-  /** In the order in which they were asked for, also the one that is under way. */
+  /** In the order of the requests, including the current one. */
   readonly #fetches = new Map<string, Fetch>();
-  /** Those that somebody waits for: they come before the others. */
+  /** Fetches that a caller waits for: they go first. */
   readonly #urgent = new Set<string>();
   #current: Fetch | undefined;
   #offset = 0;
-  /** Pieces that were asked for, how many the last look knew of, and when those became so many. */
+  /** Requested pieces, their number at the last check, and since when it is that number. */
   #askedCount = 0;
   #seenCount = 0;
   #seenMs = 0;
-  /** Whether a piece is being kept. */
+  /** Whether a piece is being stored. */
   #isKeeping = false;
   #asked: FetchMessage[] = [];
   #isAnswering = false;
@@ -99,7 +99,7 @@ export class LinkContents {
     this.#onFault = onFault;
   }
 
-  /** Contents that are still to come. */
+  /** Contents that have not arrived yet. */
   get missingCount(): number {
     return this.#fetches.size;
   }
@@ -112,13 +112,13 @@ export class LinkContents {
     return this.#fetches.has(id);
   }
 
-  /** Documents refer to these: what is not here is fetched, if that is what is wanted. */
+  /** Documents refer to these: fetches missing contents, if the storage is eager. */
   refer(ids: Iterable<string>): void {
     if (!this.#attachments.isEager) return;
     for (const id of ids) if (!this.#attachments.has(id)) this.#enter(id);
   }
 
-  /** What documents refer to already and is not here, after a start: a part at a time. Never rejects. */
+  /** After a start, fetches missing contents of all documents, in slices. Never rejects. */
   async referAll(store: Store, platform: Platform): Promise<void> {
     if (!this.#attachments.isEager) return;
     let after: string | undefined;
@@ -135,7 +135,7 @@ export class LinkContents {
     }
   }
 
-  /** Somebody waits for it, so it is one of the next. Never rejects. */
+  /** Fetches a content before others, because a caller waits for it. Never rejects. */
   fetch(id: string): Promise<FetchOutcome> {
     this.#urgent.add(id);
     const fetch = this.#enter(id);
@@ -143,7 +143,7 @@ export class LinkContents {
     return fetch?.promise ?? Promise.resolve("over");
   }
 
-  /** To be called now and then. Whether the other side owes a piece for longer than it may. */
+  /** Whether the other side owes a piece for too long. Must be called regularly. */
   isOverdue(nowMs: number): boolean {
     const isOwed = this.#current !== undefined && !this.#isKeeping;
     if (!isOwed || this.#askedCount !== this.#seenCount) {
@@ -153,7 +153,7 @@ export class LinkContents {
     return nowMs - this.#seenMs > PIECE_MS_MAX;
   }
 
-  /** A message of the other side. A sentence where it is not what a link sends. */
+  /** Handles a message of the other side. Returns an error message if it is not valid. */
   take(message: FetchMessage | ContentMessage): string | undefined {
     if (message.t === "content") return this.#took(message);
     if (this.#asked.length >= ASKED_MAX) return "expected one fetch at a time";
@@ -179,7 +179,7 @@ export class LinkContents {
     return fetch;
   }
 
-  /** All but the one that is under way. */
+  /** All but the current one. */
   #dropWaiting(): void {
     const waiting = [...this.#fetches.values()].filter((fetch) => fetch !== this.#current);
     for (const fetch of waiting) this.#leave(fetch, "over");
@@ -200,7 +200,7 @@ export class LinkContents {
         this.#current = next;
         return this.#askFrom(id, this.#attachments.start?.(id) ?? 0);
       }
-      // It has come by another way while it waited, or nobody wants it any more.
+      // The content came another way meanwhile, or is no longer wanted.
       this.#leave(next, isWanted ? "kept" : "over");
     }
   }
@@ -236,7 +236,7 @@ export class LinkContents {
     try {
       outcome = await this.#attachments.keep(id, piece);
     } catch (error) {
-      // What fails here, a full disk perhaps, fails for the others as well: they are for another time.
+      // An error here, such as a full disk, would fail the others as well: they are given up.
       this.#dropWaiting();
       this.#onFault(error);
     }
@@ -257,7 +257,7 @@ export class LinkContents {
     fetch.settle(outcome);
   }
 
-  /** One after the other. Never rejects. */
+  /** Answers requests one after the other. Never rejects. */
   async #answer(): Promise<void> {
     if (this.#isAnswering) return;
     this.#isAnswering = true;

@@ -1,8 +1,8 @@
 /**
- * Link queries: which documents of another store are followed (S50).
+ * Link queries: turns the queries of a replication into subscriptions (S50).
  *
- * A replication has conditions for each collection. They are filters, as permissions have them; what
- * is asked for is a SELECT, as a small peer asks. Each condition is followed by itself.
+ * A replication has conditions for each collection. They are filters, as in permissions. Each
+ * becomes a SELECT, as a small peer sends it, and is followed by itself.
  */
 
 import { canonicalBytes } from "@bigpeer/protocol";
@@ -20,10 +20,10 @@ export interface LinkQuery {
   readonly condition: string;
 }
 
-/** What stands for the document where a field has the name of the collection. */
+/** Alias of the document if a field may have the name of the collection. */
 const ALIAS = "the document";
 
-/** Each once, in the order of the configuration. */
+/** Each query once, in the order of the configuration. */
 export function listQueries(queries: QueriesByCollection): LinkQuery[] {
   return Object.keys(queries).flatMap((collection) => {
     const conditions = new Set(queries[collection]);
@@ -31,16 +31,16 @@ export function listQueries(queries: QueriesByCollection): LinkQuery[] {
   });
 }
 
-/** The text of a subscription; throws a PeerError for what is no condition. */
+/** Text of the subscription. Throws a PeerError if the condition is not valid. */
 export function statementOf({ collection, condition }: LinkQuery): string {
   const where = located(condition, () => printExpression(parseFilter(condition)));
   const name = printPath([collection]);
-  // Else the name would mean the document, and not its field.
+  // Otherwise the name would mean the document instead of its field.
   const from = where.includes(collection) ? `${name} AS ${printPath([ALIAS])}` : name;
   return where === "true" ? `SELECT * FROM ${name}` : `SELECT * FROM ${from} WHERE ${where}`;
 }
 
-/** Names a query for as long as its text is the same. */
+/** Identifies a query as long as its text is the same. */
 export function queryKey({ collection, condition }: LinkQuery, platform: Platform): string {
   const digest = platform.sha256(canonicalBytes([collection, condition]));
   let key = "";

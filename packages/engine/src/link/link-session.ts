@@ -1,8 +1,8 @@
 /**
- * Link session: one side of a link, as a machine without a socket, a timer or a clock.
+ * Link session: one side of a link, as a pure state machine without socket, timer or clock.
  *
- * `linkStep` takes a state, what happened and the moment, and gives the next state with what is to be
- * done, in that order. Documents do not pass through it. Rule numbers are those of
+ * `linkStep` takes a state, an event and the time. It returns the next state and the actions to
+ * perform, in order. Documents do not pass through it. Rule numbers are those of
  * docs/sync-protocol.md.
  *
  *   greeting → proving → meeting → linked → closed
@@ -50,18 +50,18 @@ import {
 
 type EventOf<K extends LinkSessionEvent["kind"]> = Extract<LinkSessionEvent, { kind: K }>;
 
-/** One sentence for all: it must not tell which apps there are (S48). */
+/** One sentence for all cases: it must not reveal which apps exist (S83). */
 const UNAUTHORIZED =
   "there is no such app to be linked with here, or its replication secret is another";
 
-/** What is told here where the own side cannot prove anything. */
+/** Reason if this side has no secret. */
 const NO_SECRET = "there is no replication secret for the app here";
 
 const NOTHING: readonly LinkAction[] = [];
 
 const HISTORY = /^[0-9A-Za-z]{1,64}$/;
 
-/** A link whose connection was just made. `hasGreeted`: its greeting is on its way already. */
+/** State of a link whose connection was just made. `hasGreeted`: its `link` is already sent. */
 export function newLink(
   facts: LinkFacts,
   wanted: readonly WantedQuery[],
@@ -73,7 +73,7 @@ export function newLink(
 
 export function linkStep(state: LinkState, event: LinkSessionEvent, now: LinkMoment): LinkStep {
   if (state.phase === "closed") return { state, actions: NOTHING };
-  // Whatever the phase, these end it.
+  // These events end any phase.
   switch (event.kind) {
     case "garbled":
       return endWith("malformed", event.reason);
@@ -123,7 +123,7 @@ function endWith(code: ByeCode, message: string, after?: number): LinkStep {
   };
 }
 
-/** The other side has said goodbye: what it sent before counts (S6). */
+/** The other side sent `bye`: what it sent before counts (S6). */
 function farewell({ code, message, after }: Bye): LinkStep {
   const bye = after === undefined ? { code, message } : { code, message, after };
   const isOrderly = true;
@@ -145,7 +145,7 @@ function otherSide(side: LinkSide): LinkSide {
   return side === "dial" ? "accept" : "dial";
 }
 
-/** What is the same until both are linked. */
+/** Events that all phases before `linked` handle alike. */
 function beforeLinked(
   state: Greeting | Proving | Meeting,
   event: LinkSessionEvent,
@@ -157,7 +157,7 @@ function beforeLinked(
   return endWith("malformed", `expected the other side to be linked within ${greetingMs} ms`);
 }
 
-// Greeting: nothing is known of who is there.
+// Greeting: waits for `link`.
 
 function greetingStep(state: Greeting, event: LinkSessionEvent, now: LinkMoment): LinkStep {
   const { side } = state.facts;
@@ -190,11 +190,11 @@ function greet({ facts, sinceMs, wanted, hasGreeted }: Greeting, hello: LinkHell
       : { dial: hello.nonce, accept: facts.nonce };
   const state: Proving = { phase: "proving", facts, sinceMs, wanted, nonces, claim: undefined };
   const greeted = hasGreeted ? NOTHING : [greeting(facts)];
-  // Who has dialled proves it first.
+  // The side that dialled proves first (S48).
   return { state, actions: side === "dial" ? [...greeted, sign(state, "dial")] : greeted };
 }
 
-// Proving: who knows the secret.
+// Proving: waits for the proof of the other side.
 
 function sign({ facts, nonces }: Proving, side: LinkSide): LinkAction {
   return { kind: "sign", side, bytes: linkProofBytes({ app: facts.app, side, nonces }) };
@@ -227,7 +227,7 @@ function prove(state: Proving, proof: Uint8Array | undefined, now: LinkMoment): 
   return state.facts.side === "dial" ? { state, actions: proved } : meet(state, proved, now);
 }
 
-/** In a time that does not tell where they differ. */
+/** Compares in constant time. */
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length;
   for (const [i, byte] of a.entries()) difference |= byte ^ (b[i] ?? 0);
@@ -244,7 +244,7 @@ function meet(
   return { state: { phase: "meeting", facts, sinceMs, wanted }, actions: [...before, told] };
 }
 
-// Meeting: the stores get to know each other.
+// Meeting: waits for `linked`.
 
 function meetingStep(state: Meeting, event: LinkSessionEvent, now: LinkMoment): LinkStep {
   if (event.kind !== "message") return beforeLinked(state, event, now);
@@ -254,7 +254,7 @@ function meetingStep(state: Meeting, event: LinkSessionEvent, now: LinkMoment): 
 
 function link({ facts, wanted }: Meeting, message: Linked, now: LinkMoment): LinkStep {
   const { history, txn } = message;
-  // It becomes part of keys, and is shown.
+  // The history becomes part of keys, and is shown.
   if (!HISTORY.test(history)) {
     return endWith("malformed", "expected a history of 1 to 64 letters and digits");
   }
@@ -282,7 +282,7 @@ function toldSites({ sites }: Linked | LinkPing): LinkAction[] {
   return sites === undefined ? [] : [{ kind: "sites", sites }];
 }
 
-// Linked: both follow each other.
+// Linked: both sides follow each other.
 
 function linkedStep(state: LinkedState, event: LinkSessionEvent, now: LinkMoment): LinkStep {
   switch (event.kind) {
@@ -362,7 +362,7 @@ function takePing(state: LinkedState, message: LinkPing, now: LinkMoment): LinkS
 
 function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkStep {
   const { pingMs, silenceMs, stuckMs } = before.facts.limits;
-  // What is not read cannot be heard.
+  // While this side does not read, silence means nothing.
   const state = event.isReading ? before : { ...before, heardMs: now.elapsedMs };
   if (now.elapsedMs - state.heardMs >= silenceMs) {
     return endWith("too_slow", `nothing was heard for ${silenceMs} ms`);
@@ -377,7 +377,7 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
   const isDue = now.elapsedMs - next.pingedMs >= pingMs;
   const { servedTxn, sites } = event;
   const hasSites = sites.length > next.toldSites;
-  // Also to one who speaks: its cursors move by what is told here (S5).
+  // Also to a side that is not silent: its cursors advance by this transaction (S5).
   const hasNews = servedTxn > next.toldTxn || hasSites;
   if (!isDue || !(isSilent || hasNews)) return { state: next, actions };
   const told = hasSites ? { txn: servedTxn, sites } : { txn: servedTxn };
@@ -391,7 +391,7 @@ function tick(before: LinkedState, event: EventOf<"tick">, now: LinkMoment): Lin
   return { state: pinged, actions: [...actions, ping] };
 }
 
-/** The other side may be slow as long as it takes something. */
+/** The other side may be slow as long as the network takes something from the queue. */
 function watchQueue(state: LinkedState, event: EventOf<"tick">, now: LinkMoment): LinkedState {
   const { waiting } = state;
   if (event.queuedBytes === 0) {

@@ -1,6 +1,5 @@
 /**
- * The state of one side of a link, what happens to it, and what it wants done: the words of its
- * machine (link-session.ts).
+ * Link state: the states, events and actions of the link state machine (link-session.ts).
  */
 
 import type {
@@ -20,24 +19,24 @@ import type {
 import type { LinkSide } from "./link-proof.ts";
 import type { LinkQuery } from "./link-query.ts";
 
-/** One moment, and the last transaction of the own store. */
+/** A moment, with the last transaction of the own store. */
 export interface LinkMoment {
   /** Milliseconds since 1970. */
   readonly wallMs: number;
-  /** On a clock that never goes back. */
+  /** Monotonic clock. */
   readonly elapsedMs: number;
   readonly txn: number;
 }
 
 export interface LinkLimits {
-  /** How long it may take until both sides have told of their stores. */
+  /** How long it may take until both sides have sent `linked`. */
   readonly greetingMs: number;
-  /** After so much silence `ping` is sent, and after so much the link is ended. */
+  /** Silence after which this side sends `ping`, and after which it ends the link. */
   readonly pingMs: number;
   readonly silenceMs: number;
-  /** How long nothing of what waits may be taken by the network. */
+  /** How long the network may take nothing from the queue. */
   readonly stuckMs: number;
-  /** After this a query that the source has refused is asked for again. */
+  /** When a query that the source refused is requested again. */
   readonly retryMs: number;
   /** Queries that the other side may follow, and characters of all of them. */
   readonly subscriptions: number;
@@ -57,16 +56,16 @@ export const LINK_LIMITS: LinkLimits = {
 export interface LinkFacts {
   readonly side: LinkSide;
   readonly app: string;
-  /** Of the own store. */
+  /** History of the own store. */
   readonly history: string;
-  /** What this side says in its greeting. */
+  /** Nonce in the `link` of this side. */
   readonly nonce: Uint8Array;
-  /** Of Big Peers, that of the own store among them (S60). */
+  /** Sites of Big Peers, including that of the own store (S60). */
   readonly sites: readonly Site[];
   readonly limits: LinkLimits;
 }
 
-/** A query of the configuration, with the text to ask for it. */
+/** A query of the configuration, with its text as a subscription. */
 export interface WantedQuery extends LinkQuery {
   readonly statement: string;
 }
@@ -77,22 +76,22 @@ interface Begun {
   readonly wanted: readonly WantedQuery[];
 }
 
-/** Waits for the greeting of the other side. */
+/** Waits for `link` of the other side. */
 export interface Greeting extends Begun {
   readonly phase: "greeting";
-  /** Whether this side has said its own. */
+  /** Whether this side has sent its own. */
   readonly hasGreeted: boolean;
 }
 
-/** Waits for the proof of the other side, or until one is computed. */
+/** Waits for the proof of the other side, or for the computation of one. */
 export interface Proving extends Begun {
   readonly phase: "proving";
   readonly nonces: { readonly [side in LinkSide]: Uint8Array };
-  /** What the other side has sent as its proof; undefined before. */
+  /** Proof of the other side; undefined before it arrived. */
   readonly claim: Uint8Array | undefined;
 }
 
-/** Both know the secret; waits to hear of the other store. */
+/** Both sides know the secret; waits for `linked` of the other side. */
 export interface Meeting extends Begun {
   readonly phase: "meeting";
 }
@@ -104,31 +103,31 @@ export interface LinkedState {
   readonly partner: string;
   readonly heardMs: number;
   readonly pingedMs: number;
-  /** What the last ping told, and the last that was heard of the other store. */
+  /** Transaction that the last ping announced, and the last known one of the other store. */
   readonly toldTxn: number;
   readonly partnerTxn: number;
-  /** How many sites of Big Peers were told. */
+  /** How many sites of Big Peers were announced. */
   readonly toldSites: number;
-  /** The last id that was given to an own subscription. */
+  /** The last id of a subscription of this side. */
   readonly lastId: number;
-  /** What this side follows. */
+  /** Queries that this side follows. */
   readonly follows: ReadonlyMap<number, Follow>;
-  /** What the other side follows. */
+  /** Queries that the other side follows. */
   readonly served: ReadonlyMap<number, Served>;
   readonly waiting: Waiting | undefined;
 }
 
 export interface Follow {
   readonly query: WantedQuery;
-  /** `asked`: the source has not answered; `refused` and `held`: until a time, then it is asked again. */
+  /** `asked`: the source has not answered; `refused` and `held`: it is asked again later. */
   readonly state: "asked" | "following" | "refused" | "held";
-  /** Of one that is held: milliseconds since 1970; else on the clock that never goes back. */
+  /** For `held`, milliseconds since 1970; else by the monotonic clock. */
   readonly untilMs: number;
 }
 
 export interface Served {
   readonly size: number;
-  /** Undefined until it is followed. */
+  /** Undefined until its stream has begun. */
   readonly stream: ServedStream | undefined;
 }
 
@@ -139,7 +138,7 @@ export interface ServedStream {
   readonly mode: "resume" | "fill";
 }
 
-/** What the network has taken in all, and since when not more. */
+/** Bytes that the network has taken so far, and since when no more. */
 export interface Waiting {
   readonly takenBytes: number;
   readonly sinceMs: number;
@@ -157,17 +156,17 @@ export type LinkSessionEvent =
   /** The connection was made. */
   | { readonly kind: "opened" }
   | { readonly kind: "message"; readonly message: LinkMessage; readonly size: number }
-  /** A frame that is no message. */
+  /** A frame that is not a valid message. */
   | { readonly kind: "garbled"; readonly reason: string }
-  /** The answer to `sign`; undefined when there is no secret. */
+  /** Answer to `sign`; undefined if there is no secret. */
   | { readonly kind: "signed"; readonly side: LinkSide; readonly proof: Uint8Array | undefined }
-  /** What is to be followed from now on. */
+  /** The queries to follow from now on. */
   | { readonly kind: "configured"; readonly wanted: readonly WantedQuery[] }
-  /** The answer to `follow`: where to go on. */
+  /** Answer to `follow`: the cursor to continue from. */
   | { readonly kind: "cursor"; readonly id: number; readonly cursor: SyncCursor | undefined }
-  /** Own queries cannot go on before a time, milliseconds since 1970 (S52). */
+  /** Queries of this side cannot continue before this time, milliseconds since 1970 (S86). */
   | { readonly kind: "held"; readonly ids: readonly number[]; readonly untilMs: number }
-  /** The answers to `serve`. */
+  /** Answers to `serve`. */
   | ({ readonly kind: "served"; readonly id: number } & ServedStream)
   | {
       readonly kind: "not_served";
@@ -175,7 +174,7 @@ export type LinkSessionEvent =
       readonly code: string;
       readonly message: string;
     }
-  /** A stream that is served is over. */
+  /** A served stream is over. */
   | {
       readonly kind: "stream_failed";
       readonly filterKey: string;
@@ -187,30 +186,30 @@ export type LinkSessionEvent =
       readonly kind: "tick";
       /** All live streams of the other side are complete up to here. */
       readonly servedTxn: number;
-      /** As in the facts, of now. */
+      /** The current sites, as in the configuration. */
       readonly sites: readonly Site[];
       readonly queuedBytes: number;
       readonly takenBytes: number;
-      /** Whether what comes is read at this moment. */
+      /** Whether this side reads from the connection at this moment. */
       readonly isReading: boolean;
     }
-  /** Somebody here ends it. */
+  /** This side ends the link. */
   | {
       readonly kind: "closing";
       readonly code: ByeCode;
       readonly message: string;
       readonly after?: number | undefined;
     }
-  /** The connection is gone. */
+  /** The connection is closed. */
   | { readonly kind: "disconnected" };
 
 export type LinkAction =
   | { readonly kind: "send"; readonly message: LinkMessage }
-  /** Asks for the HMAC by which a side proves that it knows the secret. */
+  /** Computes the HMAC with which a side proves that it knows the secret. */
   | { readonly kind: "sign"; readonly side: LinkSide; readonly bytes: Uint8Array }
-  /** Both sides know each other. */
+  /** Both sides have sent `linked`. */
   | { readonly kind: "linked"; readonly partner: string }
-  /** The other side has told these sites of Big Peers. */
+  /** The other side sent these sites of Big Peers (S60). */
   | { readonly kind: "sites"; readonly sites: readonly Site[] }
   | { readonly kind: "follow"; readonly id: number; readonly query: LinkQuery }
   | { readonly kind: "unfollow"; readonly id: number }
@@ -218,12 +217,12 @@ export type LinkAction =
       readonly kind: "subscribed";
       readonly id: number;
       readonly filter: Uint8Array;
-      /** Whether it goes on from the cursor. */
+      /** Whether the source continues from the cursor. */
       readonly isResumed: boolean;
     }
-  /** What came of a query that is followed. */
+  /** A message of a followed query. */
   | { readonly kind: "take"; readonly message: StreamMessage; readonly size: number }
-  /** All that is live is complete up to here. */
+  /** All live queries are complete up to here. */
   | { readonly kind: "reached"; readonly txn: number }
   | {
       readonly kind: "serve";
@@ -232,16 +231,16 @@ export type LinkAction =
       readonly cursor: SyncCursor | undefined;
     }
   | { readonly kind: "unserve"; readonly filterKey: string }
-  /** The other side holds these, and does not know what became of them. */
+  /** The other side holds these and requests their current state (S85). */
   | { readonly kind: "want"; readonly filterKey: string; readonly ids: readonly Value[] }
   | { readonly kind: "contents"; readonly message: FetchMessage | ContentMessage }
-  /** Something is worth to be seen that does not end the link. */
+  /** An error for the status that does not end the link. */
   | { readonly kind: "note"; readonly code: string; readonly message: string }
-  /** It is over, and why. */
+  /** The link is over, and why. */
   | { readonly kind: "ended"; readonly bye: Omit<Bye, "t">; readonly isOrderly: boolean }
-  /** Ends the connection after what was sent. */
+  /** Closes the connection after everything that was sent. */
   | { readonly kind: "close" }
-  /** Nothing of it is needed any more. Always the last. */
+  /** Frees all that the link holds. Always the last action. */
   | { readonly kind: "release"; readonly isOrderly: boolean };
 
 export type StreamMessage = Documents | Complete | Behind | CommittedMessage;

@@ -1,5 +1,5 @@
 /**
- * Link status: what can be seen of a link from outside.
+ * Link status: the state and statistics of a link, for operators.
  */
 
 import type { FollowState } from "./followed-query.ts";
@@ -20,24 +20,24 @@ export interface LinkStatus {
   /** Milliseconds since 1970. */
   readonly sinceMs: number;
   readonly lastError?: LinkFault;
-  /** When something was heard last, milliseconds since 1970. */
+  /** When the last message arrived, in milliseconds since 1970. */
   readonly heardMs?: number;
   readonly pulled: {
     readonly documents: number;
     readonly bytes: number;
-    /** Those that were made here. */
+    /** Transactions made in this store. */
     readonly transactions: number;
-    /** Documents that changed nothing, and those that were put aside. */
+    /** Documents that changed nothing, and documents that were set aside. */
     readonly unchanged: number;
     readonly stale: number;
   };
   readonly served: { readonly documents: number; readonly bytes: number };
-  /** The own transaction up to which the other side was sent what it follows. */
+  /** Transaction of this store up to which the other side was sent its queries. */
   readonly servedUpTo?: number;
-  /** Transactions of the other store that are not merged yet, and for how long there have been any. */
+  /** Transactions of the other store that are not merged yet, and since when there are any. */
   readonly lagTxn?: number;
   readonly lagMs?: number;
-  /** Contents that are to be fetched. */
+  /** Contents to fetch. */
   readonly missingContents: number;
   readonly subscriptions: readonly LinkSubscription[];
 }
@@ -45,9 +45,9 @@ export interface LinkStatus {
 export interface LinkSubscription {
   readonly collection: string;
   readonly query: string;
-  /** `held`: the clock has to catch up (S52). */
+  /** `held`: waits until the clock has reached a stamp (S86). */
   readonly state: FollowState | "held";
-  /** The transaction of the other store up to which everything is here. */
+  /** Transaction of the other store up to which everything is merged. */
   readonly txn: number;
 }
 
@@ -76,7 +76,7 @@ export function subscriptionsOf(
   });
 }
 
-/** Transactions of the other store that are not merged here; undefined where nothing is followed. */
+/** Transactions of the other store that are not merged here; undefined if nothing is followed. */
 export function lagOf(state: LinkState, target: LinkTarget | undefined): number | undefined {
   if (state.phase !== "linked" || state.follows.size === 0) return undefined;
   let reached = Number.POSITIVE_INFINITY;

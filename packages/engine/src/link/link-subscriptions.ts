@@ -1,6 +1,6 @@
 /**
- * Subscriptions of a link, in both directions: what this side follows, as its replication has it at
- * this moment (S50, S56), and what the other side follows here.
+ * Link subscriptions: pure functions that keep the subscriptions of a link in both directions,
+ * those of the own replication (S50, S56) and those of the other side.
  */
 
 import {
@@ -27,19 +27,19 @@ export interface SubscriptionStep {
   readonly actions: readonly LinkAction[];
 }
 
-/** Why a subscription is over; undefined when the one who had it has ended it. */
+/** Why a subscription is over; undefined if its owner ended it. */
 interface Reason {
   readonly code: string;
   readonly message: string;
 }
 
-// What this side follows.
+// Queries that this side follows.
 
 function keyOf({ collection, condition }: WantedQuery): string {
   return JSON.stringify([collection, condition]);
 }
 
-/** What was added is followed, what was removed is ended. What came stays. */
+/** Follows added queries and ends removed ones. Their documents stay (S56). */
 export function configure(state: LinkedState, wanted: readonly WantedQuery[]): SubscriptionStep {
   const missing = new Map(wanted.map((query) => [keyOf(query), query]));
   const follows = new Map(state.follows);
@@ -74,7 +74,7 @@ function ask(state: LinkedState, queries: readonly WantedQuery[]): SubscriptionS
   return { state: { ...state, lastId, follows }, actions };
 }
 
-/** It is known where to go on. */
+/** The cursor is known: sends `subscribe`. */
 export function sendSubscribe(
   state: LinkedState,
   { id, cursor }: EventOf<"cursor">,
@@ -86,7 +86,7 @@ export function sendSubscribe(
   return { state, actions: [{ kind: "send", message }] };
 }
 
-/** One that was ended meanwhile means nothing. */
+/** Ignores a query that ended meanwhile. */
 export function takeSubscribed(state: LinkedState, message: Subscribed): SubscriptionStep {
   const { id, filter, mode } = message;
   const follow = state.follows.get(id);
@@ -96,7 +96,7 @@ export function takeSubscribed(state: LinkedState, message: Subscribed): Subscri
   return { state: withFollow(state, id, { ...follow, state: "following" }), actions };
 }
 
-/** It may be possible later: the source may be busy, or another version of it understand the query. */
+/** The source may be busy or too old for the query: it is requested again later. */
 export function takeUnsubscribed(
   state: LinkedState,
   { id, code, message }: Unsubscribed,
@@ -114,7 +114,7 @@ export function takeUnsubscribed(
   };
 }
 
-/** What came cannot be merged yet: the rest of it is not asked for before that (S52). */
+/** Documents cannot be merged yet: ends these subscriptions until they can be (S86). */
 export function hold(state: LinkedState, { ids, untilMs }: EventOf<"held">): SubscriptionStep {
   const follows = new Map(state.follows);
   const actions: LinkAction[] = [];
@@ -127,7 +127,7 @@ export function hold(state: LinkedState, { ids, untilMs }: EventOf<"held">): Sub
   return { state: { ...state, follows }, actions };
 }
 
-/** What was waited for is asked for again, under another id: what is on its way means nothing then. */
+/** Requests due queries again, under new ids, so that messages under way are ignored. */
 export function followDue(state: LinkedState, now: LinkMoment): SubscriptionStep {
   const due: WantedQuery[] = [];
   const follows = new Map(state.follows);
@@ -148,7 +148,7 @@ function withFollow(state: LinkedState, id: number, follow: Follow): LinkedState
   return { ...state, follows: new Map(state.follows).set(id, follow) };
 }
 
-// What the other side follows here.
+// Queries that the other side follows.
 
 export function serve(state: LinkedState, { id, query, cursor }: Subscribe): SubscriptionStep {
   const { subscriptions: max, subscriptionBytes: bytesMax } = state.facts.limits;
@@ -167,7 +167,7 @@ export function serve(state: LinkedState, { id, query, cursor }: Subscribe): Sub
   };
 }
 
-/** A stream was begun. Whoever shares it begins anew with it (S10). */
+/** A stream began. All its subscriptions start over with it (S69). */
 export function served(state: LinkedState, event: EventOf<"served">): SubscriptionStep {
   const { id, filter, filterKey, collection, mode } = event;
   const known = state.served.get(id);
@@ -184,7 +184,7 @@ export function served(state: LinkedState, event: EventOf<"served">): Subscripti
   return { state: { ...state, served: all }, actions };
 }
 
-/** Ends what the other side follows; one that is not known has been ended already. */
+/** Ends a query of the other side. Does nothing if it has already ended. */
 export function unserve(
   state: LinkedState,
   id: number,
@@ -200,7 +200,7 @@ export function unserve(
   return { state: next, actions: [...told, ...(stream ? unfollowed(next, stream.filterKey) : [])] };
 }
 
-/** What is wanted of a stream that was left is on its way since before. */
+/** A `want` for an ended stream was sent before the end: it is ignored. */
 export function takeWant(state: LinkedState, { filter, ids }: Want): SubscriptionStep {
   for (const { stream } of state.served.values()) {
     if (stream === undefined || compareBytes(stream.filter, filter) !== 0) continue;
@@ -209,7 +209,7 @@ export function takeWant(state: LinkedState, { filter, ids }: Want): Subscriptio
   return { state, actions: [] };
 }
 
-/** A stream is over, and all that followed it with it. */
+/** A stream is over: ends all its subscriptions. */
 export function endServed(state: LinkedState, event: EventOf<"stream_failed">): SubscriptionStep {
   const rest = new Map(state.served);
   const actions: LinkAction[] = [];
@@ -225,7 +225,7 @@ function withServed(state: LinkedState, id: number, one: Served): LinkedState {
   return { ...state, served: new Map(state.served).set(id, one) };
 }
 
-/** Leaves a stream that nobody follows. */
+/** Ends a stream that no subscription follows. */
 function unfollowed({ served: all }: LinkedState, filterKey: string): LinkAction[] {
   for (const { stream } of all.values()) if (stream?.filterKey === filterKey) return [];
   return [{ kind: "unserve", filterKey }];

@@ -1,10 +1,10 @@
 /**
- * Link sweep: finds what is held of a query and was not in a fill of it.
+ * Link sweep: finds documents that this store holds of a query and that a fill did not list, and
+ * requests their current state (S85).
  *
- * A fill tells what matches now. What matched once, came here, and stopped matching while nobody
- * told (the fill before was cut, or the log does not reach back) is asked for: so it comes once more,
- * as what it is now (S51). Only what still matches here is asked for. The ids of a piece are walked
- * in short reads, in turns with everything else.
+ * A fill lists documents that match now. A document may have stopped matching unnoticed: the fill
+ * before was interrupted, or the log does not reach back. The source sends it once more (S51). Only
+ * documents that still match here are requested. Ids are read in slices between other work.
  */
 
 import { documentId, type IdRange, type Value } from "@bigpeer/protocol";
@@ -18,28 +18,28 @@ export interface SweepHost {
   readonly store: Store;
   readonly platform: Platform;
   readonly appId: string;
-  /** Asks for documents. */
+  /** Requests documents. */
   want(ids: readonly Value[]): void;
-  /** Something that waited has ended: there may be room, or all is known. */
+  /** The sweep advanced: there may be room, or everything is known. */
   moved(): void;
-  /** Resolves when all that came until now is merged: only what is held can be found. Never rejects. */
+  /** Resolves when everything that arrived is merged: only then can it be found. Never rejects. */
   settled(): Promise<void>;
   fail(error: unknown): void;
 }
 
 interface Piece {
   readonly range: IdRange;
-  /** The keys of the ids that the piece has. */
+  /** Keys of the ids in the piece. */
   readonly listed: ReadonlySet<string>;
   readonly tally: Tally;
   /** Resolves when it can be walked. */
   readonly settled: Promise<void>;
 }
 
-/** What is still to be known of a piece. */
+/** What is still unknown of a piece. */
 interface Tally {
   isWalked: boolean;
-  /** Ids that were found and are without an answer. */
+  /** Found ids without an answer. */
   open: number;
   readonly whenDone: () => void;
 }
@@ -52,7 +52,7 @@ interface Found {
 /** Ids that one read looks at. */
 const LOOKS_MAX = 1000;
 
-/** Ids that are asked for at once, and that may be without an answer. */
+/** Ids in one request, and ids that may be without an answer. */
 const WANTED_MAX = 1000;
 const UNANSWERED_MAX = 10_000;
 
@@ -65,10 +65,10 @@ export class LinkSweep {
   #entry: MatchEntry<undefined> | undefined;
   #index: MatchIndex<undefined> | undefined;
   #pieces: Piece[] = [];
-  /** Found, and not asked for yet. */
+  /** Found and not requested yet. */
   #found: Found[] = [];
   readonly #unanswered = new Map<string, Tally>();
-  /** Of the pieces that are not done, in their order. */
+  /** Tallies of unfinished pieces, in order. */
   #tallies: Tally[] = [];
   #isGoing = false;
   #isOver = false;
@@ -78,7 +78,7 @@ export class LinkSweep {
     this.#host = host;
   }
 
-  /** Whether what still matches here and was not told is told by now, up to the last piece. */
+  /** Whether each unlisted document that matches here is answered, up to the last piece. */
   get isDone(): boolean {
     if (this.#isGoing || this.#pieces.length > 0) return false;
     return this.#found.length === 0 && this.#unanswered.size === 0;
@@ -88,7 +88,7 @@ export class LinkSweep {
     return this.#pieces.length > PIECES_MAX;
   }
 
-  /** `whenDone` is called when all is known of this piece and of those before it. */
+  /** `whenDone` is called when this piece and all pieces before it are done. */
   add(range: IdRange, ids: Iterable<Value>, whenDone: () => void): void {
     const listed = new Set<string>();
     for (const id of ids) listed.add(documentId(id).key);
@@ -100,8 +100,8 @@ export class LinkSweep {
   }
 
   /**
-   * The fill begins anew: nobody waits for what was before, and the source may have forgotten what it
-   * was asked for. What still matches here is found again.
+   * The fill starts over: earlier pieces do not count, and the source may have dropped their
+   * requests. Documents that still match here are found again.
    */
   #forget(): void {
     this.#tallies = [];
@@ -109,7 +109,7 @@ export class LinkSweep {
     this.#unanswered.clear();
   }
 
-  /** The source has told what these are. */
+  /** The source has answered these ids. */
   answered(ids: Iterable<Value>): void {
     if (this.#unanswered.size === 0) return;
     for (const id of ids) this.#answer(documentId(id).key);
@@ -128,7 +128,7 @@ export class LinkSweep {
     try {
       for (let piece = this.#pieces[0]; piece !== undefined; piece = this.#pieces[0]) {
         await this.#walk(piece);
-        // What was not walked to its end stays: of that nothing is known.
+        // A piece that was not walked to its end stays: it is not known completely.
         if (this.#isOver) break;
         this.#pieces.shift();
         piece.tally.isWalked = true;
@@ -154,7 +154,7 @@ export class LinkSweep {
     } while (after !== undefined);
   }
 
-  /** Looks at some ids. The answer is where to go on; undefined at the end. */
+  /** Looks at some ids. Returns where to continue; undefined at the end. */
   #look({ after, through }: IdRange, listed: ReadonlySet<string>, tally: Tally): Value | undefined {
     const { collection } = this.#query;
     const low = after === undefined ? {} : { low: { value: after, isIncluded: false } };
@@ -188,7 +188,7 @@ export class LinkSweep {
       const found = this.#found.splice(0, WANTED_MAX);
       for (const { id, tally } of found) {
         const { key } = documentId(id);
-        // One answer is enough, also where a fill that began anew has found it again.
+        // One answer is enough, even if a fill that started over found it again.
         this.#answer(key);
         this.#unanswered.set(key, tally);
       }

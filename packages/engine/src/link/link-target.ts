@@ -1,9 +1,10 @@
 /**
- * Link target: merges what comes over a link into the store, and keeps how far that is (S51 to S54).
+ * Link target: merges documents that arrive over a link into the store and writes their cursors
+ * (S51 to S54, S85 to S88).
  *
- * What comes waits in one line, in its order. Pieces of a fill go into transactions of about a
- * thousand documents, several under way at a time; a cursor is written only when all before it is
- * durable. What is live is merged as it was committed, several transactions together while the
+ * Inbound batches wait in one queue, in order. Pieces of a fill are merged in transactions of about
+ * a thousand documents, several at a time. A cursor is written only when everything before it is
+ * durable. Live changes are merged as they were committed, several transactions together while the
  * storage is busy.
  */
 
@@ -41,23 +42,23 @@ export interface LinkTargetOptions {
   readonly store: Store;
   readonly platform: Platform;
   readonly appId: string;
-  /** The history of the store that is followed. */
+  /** History of the source. */
   readonly source: string;
   readonly limits?: Partial<LinkTargetLimits>;
   readonly onEvent: (event: TargetEvent) => void;
 }
 
 export interface LinkTargetLimits {
-  /** What one transaction takes, about. */
+  /** Approximate size of one transaction. */
   readonly batchDocuments: number;
   readonly batchBytes: number;
   /** Transactions under way. */
   readonly batches: number;
-  /** Bytes that may wait: above it nothing more is to be read, below half of it again. */
+  /** Bytes that may wait: above it the link stops reading, below half of it it resumes. */
   readonly waitingBytes: number;
-  /** Documents of a fill for which its cursor is written though none of them changes anything. */
+  /** Documents of a fill after which its cursor is written even if nothing changed (S88). */
   readonly cursorDocuments: number;
-  /** Bytes of one transaction of the source: more is nothing that it would send. */
+  /** Bytes of one transaction of the source: a source never sends more. */
   readonly openBytes: number;
 }
 
@@ -73,29 +74,29 @@ export const LINK_TARGET_LIMITS: LinkTargetLimits = {
 };
 
 export type TargetEvent =
-  /** These queries cannot go on before a time (S52), milliseconds since 1970: they are over here. */
+  /** These queries ended until this time (S86), in milliseconds since 1970. */
   | { readonly kind: "held"; readonly ids: readonly number[]; readonly untilMs: number }
-  /** These are held, and it is not known what became of them. */
+  /** Documents that are held here and whose current state is requested (S85). */
   | { readonly kind: "want"; readonly filter: Uint8Array; readonly ids: readonly Value[] }
-  /** Documents were merged, and are durable. */
+  /** Documents were merged and are durable. */
   | { readonly kind: "merged"; readonly changed: readonly MergeOperation[] }
-  /** There is room again. */
+  /** The link may read again. */
   | { readonly kind: "room" }
-  /** The store did not take what came: nothing more is merged. */
+  /** The store failed: nothing more is merged. */
   | { readonly kind: "failed"; readonly error: unknown };
 
 export interface TargetFigures {
-  /** All that came, and what of it changed nothing or was put aside. */
+  /** Documents that arrived, those that changed nothing, and those that were set aside. */
   readonly documents: number;
   readonly unchanged: number;
   readonly stale: number;
-  /** Transactions that it made here. */
+  /** Transactions made in this store. */
   readonly transactions: number;
 }
 
-/** How long is waited at least where something is from the future. */
+/** Shortest wait for a document that is ahead of the clock. */
 const HELD_MS_MIN = 5000;
-/** And where the own clock is in doubt. */
+/** Wait if the own clock is in doubt. */
 const CLOCK_MS = 60_000;
 
 export class LinkTarget {
@@ -108,7 +109,7 @@ export class LinkTarget {
   readonly #queries = new Map<number, FollowedQuery>();
   readonly #byFilter = new Map<string, FollowedQuery[]>();
   readonly #figures = { documents: 0, unchanged: 0, stale: 0, transactions: 0 };
-  /** Of a transaction whose end has not come yet. */
+  /** Documents of a transaction whose end has not arrived yet. */
   #open: Arrival[] = [];
   #openBytes = 0;
   readonly #line = new ParcelLine();
@@ -116,7 +117,7 @@ export class LinkTarget {
   #underWay = 0;
   #isFull = false;
   #isFailed = false;
-  /** Resolved when nothing waits and nothing is under way. */
+  /** Called when nothing waits and nothing is under way. */
   #idle: (() => void)[] = [];
 
   constructor({ store, platform, appId, source, limits, onEvent }: LinkTargetOptions) {
@@ -142,27 +143,27 @@ export class LinkTarget {
     return { ...this.#figures };
   }
 
-  /** Whether nothing more is to be read for now. */
+  /** Whether the link should stop reading for now. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Since when the oldest waits that is not merged; undefined when nothing does. */
+  /** When the oldest waiting inbound batch arrived; undefined if everything is merged. */
   get waitingSinceMs(): number | undefined {
     return this.#line.oldestMs ?? (this.#underWay > 0 ? this.#platform.elapsed() : undefined);
   }
 
-  /** Begins to follow a query. The answer is where to go on. */
+  /** Begins to follow a query. Returns the cursor to continue from. */
   follow(id: number, query: LinkQuery): SyncCursor | undefined {
     const key = queryKey(query, this.#platform);
     const followed = new FollowedQuery(id, query, this.#source, key);
-    // The cursor is written with what it counts: what is still on its way has none.
+    // A cursor is written with its documents: documents under way have none.
     if (!this.#turn.isFirst || this.#line.isBringing(followed.name)) followed.mayHold();
     this.#queries.set(id, followed);
     return this.#store.read((snapshot) => followed.startFrom(snapshot));
   }
 
-  /** The source has answered: what comes next of the filter is of this query. */
+  /** The source has answered: messages with this filter belong to the query from now on. */
   subscribed(id: number, filter: Uint8Array, isResumed: boolean): void {
     const query = this.#queries.get(id);
     if (query === undefined) return;
@@ -174,16 +175,16 @@ export class LinkTarget {
     this.#byFilter.set(key, [...(this.#byFilter.get(key) ?? []), query]);
   }
 
-  /** What was merged stays, and the cursor with it. */
+  /** Ends a query. Its documents and its cursor stay. */
   unfollow(id: number): void {
     const query = this.#queries.get(id);
     if (query === undefined) return;
     this.#end(query);
-    // Its sweep may have been what there was no room for.
+    // Its sweep may have been the one that was full.
     this.#makeRoom();
   }
 
-  /** Throws a PeerError for what a link does not send. */
+  /** Throws a PeerError if a link does not send such documents. */
   documents(message: Documents, bytes: number): void {
     const queries = this.#byFilter.get(filterKeyOf(message.filter));
     const [first] = queries ?? [];
@@ -196,7 +197,7 @@ export class LinkTarget {
     if (message.committed !== undefined) this.committed(message.committed);
   }
 
-  /** A piece of a fill: the cursor from before it counts no more, and what it does not list may be here. */
+  /** Handles a piece of a fill: the previous cursor is void, and unlisted documents are swept. */
   #fill(
     queries: readonly FollowedQuery[],
     range: IdRange,
@@ -210,14 +211,14 @@ export class LinkTarget {
       if (after === undefined || asOf === undefined) return;
       for (const { fill } of each) fill.note({ after, txn: asOf }, behind);
     };
-    // The next parcel is the piece itself.
+    // The next inbound batch is the piece itself.
     note(
       queries.filter((query) => !swept.includes(query)),
       this.#line.lastOrder + 1,
     );
     const [first] = swept;
     if (first === undefined) return;
-    // Those that share a stream share this as well.
+    // Queries that share a stream share the sweep as well.
     const sweep = swept.find((query) => query.sweep)?.sweep ?? this.#newSweep(first);
     for (const query of swept) query.sweep = sweep;
     sweep.add(range, ids, () => note(swept, this.#line.lastOrder));
@@ -236,12 +237,12 @@ export class LinkTarget {
     });
   }
 
-  /** All that came until now is merged, over this link and those before it. */
+  /** Resolves when all that arrived is merged, over this link and those before it. */
   async #settled(): Promise<void> {
     await Promise.all([this.#line.settled(), this.#turn.first()]);
   }
 
-  /** What was not whole may be now. */
+  /** Queries that were incomplete may be complete now. */
   #swept(): void {
     const queries = [...this.#queries.values()].filter(({ isUnwritten }) => isUnwritten);
     const reached = queries.map((query): Reached => ({ query, txn: query.txn, isWhole: true }));
@@ -256,7 +257,7 @@ export class LinkTarget {
     this.#onEvent({ kind: "room" });
   }
 
-  /** The transaction of the source is over. */
+  /** A transaction of the source is complete. */
   committed(txn: number): void {
     const arrivals = this.#open;
     this.#open = [];
@@ -266,7 +267,7 @@ export class LinkTarget {
     else this.#reached(reached);
   }
 
-  /** All that is live is complete up to a transaction. */
+  /** All live queries are complete up to a transaction. */
   reached(txn: number): void {
     this.#reached(this.#reachedBy(txn));
   }
@@ -285,7 +286,7 @@ export class LinkTarget {
     }
   }
 
-  /** Cursors that are old are written. To be called now and then. */
+  /** Writes cursors that are due. Must be called regularly. */
   tick(): void {
     const nowMs = this.#platform.now();
     const reached: Reached[] = [];
@@ -297,13 +298,13 @@ export class LinkTarget {
   }
 
   /**
-   * Merges what has come, and lets nothing more come. How far fills are is written, and where it is
-   * orderly all cursors are. Never rejects.
+   * Takes nothing more and merges what has arrived. Writes the cursors of fills, and all cursors if
+   * the end is orderly. Never rejects.
    */
   async close(isOrderly: boolean): Promise<void> {
     this.#open = [];
     await this.#whenIdle();
-    // Not those that could not be merged to the end (S52).
+    // Queries that are held have ended before (S86).
     const queries = [...this.#queries.values()];
     if (!this.#isFailed) await this.#writeCursors(queries, isOrderly);
     for (const query of queries) this.#end(query);
@@ -330,7 +331,7 @@ export class LinkTarget {
     return reached;
   }
 
-  /** Nothing came of it: it is noted, and written when that is due. */
+  /** Nothing changed: notes the positions, and writes the cursors that are due. */
   #reached(reached: readonly Reached[]): void {
     const nowMs = this.#platform.now();
     const isRest = this.#line.isEmpty && this.#underWay === 0;
@@ -344,14 +345,14 @@ export class LinkTarget {
 
   #push({ arrivals, reached }: Pick<Parcel, "arrivals" | "reached">): void {
     if (this.#isFailed) return;
-    // What was asked for and has not come stands behind this.
+    // Requested documents that have not arrived come after this.
     const judged = reached.map((each) =>
       each.query.isDoubtful ? { ...each, isDoubtful: true as const } : each,
     );
     this.#line.push(arrivals, judged, this.#now());
     if (this.#line.bytes > this.#limits.waitingBytes) this.#isFull = true;
     this.#pump();
-    // What comes of it stands behind this.
+    // Results of the sweep come after this.
     for (const { queries, ids } of arrivals) {
       for (const { sweep } of queries) sweep?.answered(ids);
     }
@@ -420,14 +421,14 @@ export class LinkTarget {
     else for (const parcel of batch) this.#hold(parcel);
   }
 
-  /** S52. What has no document cannot be held: its cursors are for another time. */
+  /** Ends the queries with documents ahead of the clock (S86). The rest is merged again. */
   #hold(parcel: Parcel): void {
     const { arrivals, reached } = parcel;
     const nowMs = this.#platform.now();
     const times = arrivals.map((each) => msOfTime(newestArrival(each)));
     const isAhead = (_: Arrival, i: number): boolean => (times[i] ?? 0) > nowMs;
     const ahead = arrivals.filter(isAhead);
-    // None is ahead of a clock that is in doubt itself.
+    // No document is ahead: the own clock is in doubt.
     const held = ahead.length > 0 ? ahead : arrivals;
     const newestMs = Math.max(...times);
     const untilMs =
@@ -461,7 +462,7 @@ export class LinkTarget {
     this.#unname(query);
   }
 
-  /** Nothing that comes is of this query. */
+  /** Messages with its filter no longer belong to the query. */
   #unname(query: FollowedQuery): void {
     if (query.filter === undefined) return;
     const key = filterKeyOf(query.filter);
@@ -488,7 +489,7 @@ export class LinkTarget {
         transaction.apply(operations);
       });
     } catch {
-      // They are only older than they might be.
+      // The written cursors are older than they could be, which is harmless.
     }
   }
 }

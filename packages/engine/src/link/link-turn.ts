@@ -1,20 +1,20 @@
 /**
- * Link turn: which links came before this one, of those over which a store follows the same source.
+ * Link order: tracks which earlier links of a store to the same source are not over yet.
  *
- * A link may be there before the one before it has merged all that it had. What that still brings is
- * in no cursor yet, so the next one has to know that it may come, and when it has. Nothing is kept of
+ * A link may begin before an earlier one has merged everything. What the earlier one still brings
+ * is in no cursor, so the later one must know that it may come, and when it has. Nothing is kept of
  * links that are over.
  */
 
 import type { Store } from "../store/store.ts";
 
-/** Turns of links that are not over, by the history of their source. */
+/** Links that are not over, by the history of their source. */
 const TURNS = new WeakMap<Store, Map<string, Set<LinkTurn>>>();
 
 export class LinkTurn {
   readonly #source: string;
   readonly #turns: Map<string, Set<LinkTurn>>;
-  /** Those that came before and are not over. */
+  /** Earlier links that are not over. */
   readonly #before: Set<LinkTurn>;
   #waits: (() => void)[] = [];
 
@@ -29,18 +29,18 @@ export class LinkTurn {
     all.add(this);
   }
 
-  /** Whether all links before this one are over. */
+  /** Whether all earlier links are over. */
   get isFirst(): boolean {
     return this.#before.size === 0;
   }
 
-  /** Resolves when it is the first, or over itself. */
+  /** Resolves when all earlier links are over, or this one is. */
   first(): Promise<void> {
     if (this.isFirst) return Promise.resolve();
     return new Promise((resolve) => this.#waits.push(resolve));
   }
 
-  /** The link is over: all that it had is merged, or will never be. */
+  /** The link is over: everything that it received is merged, or never will be. */
   end(): void {
     const all = this.#turns.get(this.#source);
     all?.delete(this);

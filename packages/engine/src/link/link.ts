@@ -1,10 +1,10 @@
 /**
- * Link: a connection between this store and one of another Big Peer. It brings together the machine
- * (link-session.ts), the streams that the other side follows here, and the target that merges what
- * this side follows there.
+ * Link: a connection between this store and that of another Big Peer. It connects the state machine
+ * (link-session.ts), the streams that the other side follows here, and the target that merges the
+ * queries that this side follows there.
  *
- * Whoever owns the connection tells what comes in and when it is gone, and calls `tick` about once a
- * second. What goes wrong ends this link alone.
+ * The owner of the channel reports frames and the end, and calls `tick` about once a second. An
+ * error ends this link alone.
  */
 
 import {
@@ -50,17 +50,17 @@ export interface LinkOptions {
   readonly store: Store;
   readonly platform: Platform;
   readonly appId: string;
-  /** Those of the app's sync server, so that rounds are shared. */
+  /** Streams of the app's sync server, so that rounds are shared. */
   readonly streams: Streams;
   readonly channel: Channel;
-  /** Who has dialled: this side or the other. */
+  /** The role of this side: it dialled or accepted. */
   readonly side: LinkSide;
   readonly queries: QueriesByCollection;
   /** HMAC-SHA-256 with the replication secret; undefined where there is none. */
   readonly hmac: (bytes: Uint8Array) => Uint8Array | undefined;
-  /** What this side has said in its greeting, where it was said before the link was made. */
+  /** Nonce of this side, if its `link` was sent before this object was made. */
   readonly nonce?: Uint8Array;
-  /** Left out where nothing is kept: then contents are neither fetched nor given. */
+  /** Left out if contents are neither fetched nor served. */
   readonly attachments?: LinkAttachments;
   readonly limits?: Partial<LinkLimits & LinkTargetLimits>;
   readonly onEvent: (event: LinkEvent) => void;
@@ -69,21 +69,21 @@ export interface LinkOptions {
 export type LinkEvent =
   /** Both sides know each other; `partner` is the history of the other store. */
   | { readonly kind: "linked"; readonly partner: string }
-  /** It is over, and who says why: this side or the other. */
+  /** The link is over, with the reason that either side gave. */
   | {
       readonly kind: "ended";
       readonly code: ByeCode;
       readonly message: string;
       readonly after?: number;
     }
-  /** Something that nobody expected. */
+  /** An unexpected error. */
   | { readonly kind: "fault"; readonly error: unknown };
 
 type ActionOf<K extends LinkAction["kind"]> = Extract<LinkAction, { kind: K }>;
 
 const NONCE_BYTES = 32;
 
-/** When to come back after something failed here. */
+/** When the other side should reconnect after a failure here. */
 const BUSY_AFTER_MS = 1000;
 
 export class Link implements StreamSession {
@@ -96,7 +96,7 @@ export class Link implements StreamSession {
   readonly #contents: LinkContents | undefined;
   #released: Promise<void> = Promise.resolve();
   #fault: LinkFault | undefined;
-  /** What came behind a message that takes long to read, while it does. */
+  /** Frames that arrived while a long message is being decoded. */
   #unread: Uint8Array[] | undefined;
   #isHeld = false;
   #heardMs: number | undefined;
@@ -105,10 +105,10 @@ export class Link implements StreamSession {
   #pulledBytes = 0;
   #sentBytes = 0;
   #knownSites: readonly Site[] = [];
-  /** The transaction as of which they are known. */
+  /** The transaction as of which the sites are known. */
   #sitesTxn: number | undefined;
   readonly #served = { documents: 0, bytes: 0 };
-  /** Everybody who follows may read everything. */
+  /** A follower may read everything. */
   readonly authority: undefined = undefined;
 
   constructor(options: LinkOptions) {
@@ -152,7 +152,7 @@ export class Link implements StreamSession {
     }
   }
 
-  /** One that takes long. What comes behind it waits, and no more of it is taken meanwhile. Never rejects. */
+  /** Decodes a long message in slices, while later frames wait. Never rejects. */
   async #readOn(turns: Generator<void, LinkMessage>, size: number): Promise<void> {
     this.#unread = [];
     this.#updateHold();
@@ -185,7 +185,7 @@ export class Link implements StreamSession {
     this.#happen({ kind: "garbled", reason: error.message });
   }
 
-  /** Nothing is taken from the connection while a message is read, or the target has enough. */
+  /** Stops reading while a message is being decoded, or while the target is full. */
   #updateHold(): void {
     const isOpen = this.#state.phase !== "closed";
     const isHeld = isOpen && (this.#unread !== undefined || this.#target?.isFull === true);
@@ -200,17 +200,17 @@ export class Link implements StreamSession {
     return phase === "meeting" || phase === "linked";
   }
 
-  /** What was sent has been taken by the network. */
+  /** The network has taken what was sent. */
   drained(): void {
     this.#streams?.drained();
   }
 
-  /** The connection is gone. */
+  /** The connection is closed. */
   closed(): void {
     this.#happen({ kind: "disconnected" });
   }
 
-  /** What is followed from now on (S56). */
+  /** Sets the queries to follow from now on (S56). */
   configure(queries: QueriesByCollection): void {
     this.#happen({ kind: "configured", wanted: this.#wantedOf(queries) });
   }
@@ -232,28 +232,28 @@ export class Link implements StreamSession {
     });
   }
 
-  /** Ends it in order. Resolves when what had come is merged; never rejects. */
+  /** Ends the link in order. Resolves when everything that arrived is merged; never rejects. */
   close(code: ByeCode, message: string, after?: number): Promise<void> {
     this.#happen({ kind: "closing", code, message, after });
     return this.#released;
   }
 
-  /** Contents that documents refer to: what is not here is fetched, where that is wanted (S55). */
+  /** Documents refer to these: fetches missing contents, if the storage is eager (S55). */
   refer(ids: Iterable<string>): void {
     if (this.#state.phase === "linked") this.#contents?.refer(ids);
   }
 
-  /** The content that comes over this link at this moment. */
+  /** The content that is being fetched. */
   get fetchingNow(): string | undefined {
     return this.#contents?.fetchingNow;
   }
 
-  /** Whether a content comes over this link, or waits to be asked for. */
+  /** Whether a content is being fetched, or waits for its fetch. */
   isFetching(id: string): boolean {
     return this.#contents?.isFetching(id) ?? false;
   }
 
-  /** Collections of which the other side follows something. */
+  /** Collections of which the other side follows queries. */
   get servedCollections(): ReadonlySet<string> {
     const collections = new Set<string>();
     if (this.#state.phase !== "linked") return collections;
@@ -328,7 +328,7 @@ export class Link implements StreamSession {
     return { wallMs: platform.now(), elapsedMs: platform.elapsed(), txn: store.txnId };
   }
 
-  /** What cannot be asked for is left out, and can be seen. */
+  /** Leaves out invalid queries and notes the error for the status. */
   #wantedOf(queries: QueriesByCollection): WantedQuery[] {
     return listQueries(queries).flatMap((query) => {
       try {
@@ -352,7 +352,7 @@ export class Link implements StreamSession {
     else this.#lagSinceMs = undefined;
   }
 
-  /** Never throws: what nobody expected ends this link, and no other. */
+  /** Never throws: an unexpected error ends this link and no other. */
   #happen(event: LinkSessionEvent): void {
     try {
       this.#step(event);
@@ -366,12 +366,12 @@ export class Link implements StreamSession {
     this.#state = state;
     for (const action of actions) {
       this.#perform(action);
-      // Something that this led to has ended the link: nothing else is to be done.
+      // The action ended the link: the remaining actions are void.
       if (this.#state !== state && this.#state.phase === "closed") return;
     }
   }
 
-  /** What a link does not send is the other side's fault, all else ours. */
+  /** Invalid messages are the fault of the other side, all other errors are ours. */
   #fail(error: unknown): void {
     const isTheirs = error instanceof PeerError && THEIR_FAULTS.has(error.code);
     if (!isTheirs) this.#tellFault(error);
@@ -452,7 +452,7 @@ export class Link implements StreamSession {
     this.#options.onEvent({ kind: "linked", partner });
   }
 
-  /** Of Big Peers, as far as they are known here (S60). Nothing is read while nothing is written. */
+  /** Sites of Big Peers known here (S60). Reads the store only after a new transaction. */
   #sites(): readonly Site[] {
     const { store } = this.#options;
     const { txnId } = store;
@@ -463,7 +463,7 @@ export class Link implements StreamSession {
     return this.#knownSites;
   }
 
-  /** Before anything that comes behind it is merged. Never rejects. */
+  /** Notes the sites before later messages are merged (S60). Never rejects. */
   async #noteSites(sites: readonly Site[]): Promise<void> {
     try {
       await noteServerSites(this.#options.store, sites);
@@ -473,7 +473,7 @@ export class Link implements StreamSession {
   }
 
   #follow({ id, query }: ActionOf<"follow">): void {
-    // It may have been removed while others were asked for.
+    // The query may have been removed while others were requested.
     if (this.#state.phase !== "linked" || !this.#state.follows.has(id)) return;
     const cursor = this.#target?.follow(id, query);
     this.#happen({ kind: "cursor", id, cursor });
@@ -537,7 +537,7 @@ export class Link implements StreamSession {
     }
   }
 
-  /** Where nothing is kept there is nothing to give. */
+  /** Without attachment storage, answers that the content is missing. */
   #takeContents({ message }: ActionOf<"contents">): void {
     if (this.#contents !== undefined) {
       const fault = this.#contents.take(message);
@@ -549,7 +549,7 @@ export class Link implements StreamSession {
   }
 
   #release(isOrderly: boolean): void {
-    // The end of the connection has to be read as well.
+    // The end of the connection must be read as well.
     if (this.#isHeld) this.#options.channel.hold?.(false);
     this.#isHeld = false;
     this.#streams?.close();
@@ -558,7 +558,7 @@ export class Link implements StreamSession {
   }
 }
 
-/** Characters of a sentence of the other side that are kept, and of what it names the reason. */
+/** Characters that are kept of a message and of a code of the other side. */
 const MESSAGE_SHOWN = 500;
 const CODE_SHOWN = 64;
 
@@ -566,7 +566,7 @@ function cut(text: string, size: number): string {
   return text.length <= size ? text : `${text.slice(0, size - 1)}…`;
 }
 
-/** What the other side has sent is no message of a link, or no state of a document. */
+/** Errors that an invalid message or document state of the other side causes. */
 const THEIR_FAULTS: ReadonlySet<string> = new Set([
   "sync.malformed",
   "state.malformed",

@@ -1,15 +1,15 @@
 /**
- * Parcel line: what came over a link and is not merged yet, in its order.
+ * Receive queue: holds the inbound batches of a link that are not merged yet, in order.
  *
- * A parcel waits here until a batch takes it, and is open until that batch is durable. What was refused
- * goes back to where it was. So it is always known up to where everything is merged: cursors and
- * sweeps go by that. It merges nothing itself.
+ * An inbound batch waits until a transaction takes it, and is open until that transaction is
+ * durable. A refused one returns to its place. So it is always known up to where everything is
+ * merged; cursors and sweeps rely on that. The queue merges nothing itself.
  */
 
 import type { FollowedQuery } from "./followed-query.ts";
 import type { Arrival, Parcel, Reached } from "./link-batch.ts";
 
-/** What one batch takes, about. */
+/** Approximate size of one transaction. */
 export interface BatchSize {
   readonly batchDocuments: number;
   readonly batchBytes: number;
@@ -21,23 +21,23 @@ interface Wait {
 }
 
 export class ParcelLine {
-  /** Those that no batch has taken. */
+  /** Inbound batches that no transaction has taken. */
   #waiting: Parcel[] = [];
   /** All that are not merged, by their order. */
   readonly #open = new Map<number, Parcel>();
   #lastOrder = 0;
   #bytes = 0;
-  /** So many parcels go one by one: together they were refused. */
+  /** So many inbound batches go one by one, because they were refused together. */
   #apart = 0;
   #isOver = false;
   #waits: Wait[] = [];
 
-  /** The order of the last parcel that came. */
+  /** Order of the last inbound batch. */
   get lastOrder(): number {
     return this.#lastOrder;
   }
 
-  /** Of all that is not merged. */
+  /** Bytes of all that is not merged. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -46,7 +46,7 @@ export class ParcelLine {
     return this.#waiting.length === 0;
   }
 
-  /** When the first came that no batch has taken. */
+  /** When the first waiting inbound batch arrived. */
   get oldestMs(): number | undefined {
     return this.#waiting[0]?.atMs;
   }
@@ -57,7 +57,7 @@ export class ParcelLine {
     this.#set(parcel);
   }
 
-  /** The next parcels that make one batch. What has a cursor waits until all before is durable. */
+  /** Takes the next ones for a transaction. A cursor waits until all before it is durable. */
   take({ batchDocuments, batchBytes }: BatchSize, isBusy: boolean): Parcel[] {
     const batch: Parcel[] = [];
     let documents = 0;
@@ -75,19 +75,19 @@ export class ParcelLine {
     return batch;
   }
 
-  /** These go again, each by itself: all but one of them may be right. */
+  /** Puts back inbound batches that go one by one: all but one of them may be right. */
   putBackApart(batch: readonly Parcel[]): void {
     this.#apart += batch.length;
     this.#waiting.unshift(...batch);
   }
 
-  /** This is what is left of one that was refused. */
+  /** Puts back the rest of a refused inbound batch. */
   putBack(parcel: Parcel): void {
     this.#waiting.unshift(parcel);
     this.#set(parcel);
   }
 
-  /** Nothing of these is left to be merged. */
+  /** Nothing of these is left to merge. */
   merged(batch: readonly Parcel[]): void {
     for (const parcel of batch) {
       const known = this.#open.get(parcel.order);
@@ -97,14 +97,14 @@ export class ParcelLine {
     this.#tell();
   }
 
-  /** The first parcel that is not merged when these are. */
+  /** The first inbound batch that is not merged after these are. */
   openBehind(batch: readonly Parcel[]): number {
     const orders = new Set(batch.map(({ order }) => order));
     for (const order of this.#open.keys()) if (!orders.has(order)) return order;
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Whether something is on its way into the store that a query of this name has brought. */
+  /** Whether documents of a query of this name are on their way into the store. */
   isBringing(name: string): boolean {
     for (const { arrivals } of this.#open.values()) {
       if (arrivals.some(({ queries }) => queries.some((query) => query.name === name))) return true;
@@ -112,7 +112,7 @@ export class ParcelLine {
     return false;
   }
 
-  /** Resolves when all that came until now is merged, or nothing more is. */
+  /** Resolves when all that arrived so far is merged, or when merging ends. */
   settled(): Promise<void> {
     return new Promise((resolve) => {
       this.#waits.push({ order: this.#lastOrder, resolve });
@@ -120,7 +120,7 @@ export class ParcelLine {
     });
   }
 
-  /** What waits is not for these queries any more. */
+  /** Removes these queries from what waits. */
   release(queries: ReadonlySet<FollowedQuery>): void {
     this.#waiting = this.#waiting.map((parcel) => {
       const arrivals = withoutQueries(parcel.arrivals, queries);
@@ -131,7 +131,7 @@ export class ParcelLine {
     });
   }
 
-  /** Nothing more is merged but what a batch has taken. What waited stays open: no cursor may count it. */
+  /** Ends merging, except for transactions under way. Waiting batches stay open for cursors. */
   end(): void {
     this.#isOver = true;
     for (const parcel of this.#waiting) this.#set({ ...parcel, arrivals: [], reached: [] });
@@ -155,7 +155,7 @@ export class ParcelLine {
   }
 }
 
-/** Without what is of these queries alone: what is of others as well stays for them. */
+/** Removes arrivals that belong to these queries alone; others keep theirs. */
 export function withoutQueries(
   arrivals: readonly Arrival[],
   ended: ReadonlySet<FollowedQuery>,
