@@ -127,7 +127,7 @@ export class FollowedQuery {
     this.#hasHeld = true;
   }
 
-  /** A piece of a fill arrived. If the fill starts over, earlier documents may not match (S85). */
+  /** A piece of a fill arrived. After a restart earlier documents may no longer match (S85). */
   tookPiece({ after }: IdRange): void {
     this.isDirty = true;
     if (after === undefined && this.#hasPieces) this.#hasHeld = true;

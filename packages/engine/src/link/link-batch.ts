@@ -57,7 +57,7 @@ export interface Reached {
   readonly isDoubtful?: true;
 }
 
-/** What arrived together: it is applied as a whole or not at all. */
+/** Documents and positions that are applied together or not at all. */
 export interface Parcel {
   /** Order of arrival, counted from 1. */
   readonly order: number;

@@ -36,7 +36,7 @@ export interface LinkLimits {
   readonly silenceMs: number;
   /** How long the network may take nothing from the queue. */
   readonly stuckMs: number;
-  /** When a query that the source refused is requested again. */
+  /** Milliseconds after which a query that the source refused is requested again. */
   readonly retryMs: number;
   /** Queries that the other side may follow, and characters of all of them. */
   readonly subscriptions: number;

@@ -34,7 +34,7 @@ export interface LinkStatus {
   readonly served: { readonly documents: number; readonly bytes: number };
   /** Transaction of this store up to which the other side was sent its queries. */
   readonly servedUpTo?: number;
-  /** Transactions of the other store that are not merged yet, and since when there are any. */
+  /** Transactions of the other store not merged yet, and for how long there have been any. */
   readonly lagTxn?: number;
   readonly lagMs?: number;
   /** Contents to fetch. */

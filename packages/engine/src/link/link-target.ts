@@ -1,6 +1,5 @@
 /**
- * Link target: merges documents that arrive over a link into the store and writes their cursors
- * (S51 to S54, S85 to S88).
+ * Link target: merges documents of a link into the store, with cursors (S51 to S54, S85 to S88).
  *
  * Inbound batches wait in one queue, in order. Pieces of a fill are merged in transactions of about
  * a thousand documents, several at a time. A cursor is written only when everything before it is
@@ -54,7 +53,7 @@ export interface LinkTargetLimits {
   readonly batchBytes: number;
   /** Transactions under way. */
   readonly batches: number;
-  /** Bytes that may wait: above it the link stops reading, below half of it it resumes. */
+  /** Bytes that may wait: above it the link stops reading, below half of it the link resumes. */
   readonly waitingBytes: number;
   /** Documents of a fill after which its cursor is written even if nothing changed (S88). */
   readonly cursorDocuments: number;
@@ -74,7 +73,7 @@ export const LINK_TARGET_LIMITS: LinkTargetLimits = {
 };
 
 export type TargetEvent =
-  /** These queries ended until this time (S86), in milliseconds since 1970. */
+  /** These queries ended. They can continue at `untilMs`, milliseconds since 1970 (S86). */
   | { readonly kind: "held"; readonly ids: readonly number[]; readonly untilMs: number }
   /** Documents that are held here and whose current state is requested (S85). */
   | { readonly kind: "want"; readonly filter: Uint8Array; readonly ids: readonly Value[] }
@@ -421,7 +420,7 @@ export class LinkTarget {
     else for (const parcel of batch) this.#hold(parcel);
   }
 
-  /** Ends the queries with documents ahead of the clock (S86). The rest is merged again. */
+  /** Ends queries whose documents are ahead of the clock (S86). Cursors alone are dropped. */
   #hold(parcel: Parcel): void {
     const { arrivals, reached } = parcel;
     const nowMs = this.#platform.now();

@@ -1,9 +1,9 @@
 /**
  * Link order: tracks which earlier links of a store to the same source are not over yet.
  *
- * A link may begin before an earlier one has merged everything. What the earlier one still brings
- * is in no cursor, so the later one must know that it may come, and when it has. Nothing is kept of
- * links that are over.
+ * A link may begin before an earlier one has merged everything. Documents that the earlier one
+ * still brings are in no cursor. So the later one must know that they may come, and when they have.
+ * Nothing is kept of links that are over.
  */
 
 import type { Store } from "../store/store.ts";

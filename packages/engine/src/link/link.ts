@@ -83,7 +83,7 @@ type ActionOf<K extends LinkAction["kind"]> = Extract<LinkAction, { kind: K }>;
 
 const NONCE_BYTES = 32;
 
-/** When the other side should reconnect after a failure here. */
+/** Milliseconds after which the other side should reconnect when this side has failed. */
 const BUSY_AFTER_MS = 1000;
 
 export class Link implements StreamSession {

@@ -27,7 +27,7 @@ export class ParcelLine {
   readonly #open = new Map<number, Parcel>();
   #lastOrder = 0;
   #bytes = 0;
-  /** So many inbound batches go one by one, because they were refused together. */
+  /** Number of inbound batches to merge one by one, because they were refused together. */
   #apart = 0;
   #isOver = false;
   #waits: Wait[] = [];
@@ -57,7 +57,7 @@ export class ParcelLine {
     this.#set(parcel);
   }
 
-  /** Takes the next ones for a transaction. A cursor waits until all before it is durable. */
+  /** Takes inbound batches for a transaction; a cursor waits until all before it is durable. */
   take({ batchDocuments, batchBytes }: BatchSize, isBusy: boolean): Parcel[] {
     const batch: Parcel[] = [];
     let documents = 0;
@@ -75,7 +75,7 @@ export class ParcelLine {
     return batch;
   }
 
-  /** Puts back inbound batches that go one by one: all but one of them may be right. */
+  /** Puts back inbound batches to merge one by one: all but one of them may be valid. */
   putBackApart(batch: readonly Parcel[]): void {
     this.#apart += batch.length;
     this.#waiting.unshift(...batch);
@@ -120,7 +120,7 @@ export class ParcelLine {
     });
   }
 
-  /** Removes these queries from what waits. */
+  /** Removes these queries from the waiting inbound batches. */
   release(queries: ReadonlySet<FollowedQuery>): void {
     this.#waiting = this.#waiting.map((parcel) => {
       const arrivals = withoutQueries(parcel.arrivals, queries);
@@ -131,7 +131,7 @@ export class ParcelLine {
     });
   }
 
-  /** Ends merging, except for transactions under way. Waiting batches stay open for cursors. */
+  /** Ends merging, except for transactions under way. No cursor may count what still waits. */
   end(): void {
     this.#isOver = true;
     for (const parcel of this.#waiting) this.#set({ ...parcel, arrivals: [], reached: [] });

@@ -1,10 +1,9 @@
 /**
- * Back-fill: scans the documents of a filter in the order of ids and encodes them in pieces, for a
- * fill or a comparison (S13 to S15).
+ * Back-fill: reads the documents of a filter in pieces, for a fill or a comparison (S13 to S15).
  *
- * A piece of a fill has matching documents; a piece of a comparison has their versions. The ranges
- * of the pieces cover all ids without a gap. If the condition names ids, or an index finds few,
- * only those are read. A fill for a link also contains deletions (S51).
+ * A piece of a fill has documents, a piece of a comparison their versions. Pieces are in the order
+ * of ids, and their ranges cover all ids without a gap. If the condition names ids, or an index
+ * finds few, only those are read. A fill for a link also contains deletions (S51).
  */
 
 import {

@@ -57,7 +57,7 @@ export function* readCatchUp(
   return { txn, streams: news, lost, failed, exhausted };
 }
 
-/** A link may lack this many transactions for each change that is gathered at once. */
+/** A link may lack `gatheredChanges` times this many transactions; beyond it, it fills. */
 const SLICED_TRANSACTIONS = 10;
 
 /**

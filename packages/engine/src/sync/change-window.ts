@@ -1,6 +1,5 @@
 /**
- * Change window: the changes of the last transactions, grouped by document, for streams at
- * different positions.
+ * Change window: the last changes of each document, for streams at different positions.
  *
  * The window is read from the newest transaction back. A stream at or above its floor finds all
  * changes that it lacks. So one read serves the live streams and all streams that return at the

@@ -23,7 +23,8 @@ export interface Answers {
 /**
  * Reads the answers for one frame. An id that does not match gets `drop` for any reason, so an
  * invented id reveals nothing. A matching document that changed since it was sent is left to the
- * catch-up. If it was sent here and then stopped matching, it would stay on the peer.
+ * catch-up. If it matches only since then and soon stops, the server would not know that the peer
+ * holds it.
  */
 export function* readWanted(
   stream: Stream,

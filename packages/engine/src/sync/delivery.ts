@@ -244,7 +244,7 @@ export class Delivery {
     return frames;
   }
 
-  /** Ends the download of a stream, after the round whose state it completes. */
+  /** Completes the download of a stream, after the frames of the round and from its state. */
   #join(session: StreamingSession, each: StreamNews): void {
     const { stream, news, cut } = each;
     const { txn } = this.#news;

@@ -2,9 +2,8 @@
  * Effective filters: combines the condition of a subscription, its arguments and the read
  * permission of the peer (S9, S10).
  *
- * A hash identifies a filter. Equal filters of different peers have equal hashes, so two filters
- * that could select different documents must not. Cursors contain the hash, so it stays the same
- * across restarts.
+ * A hash identifies a filter. Equal filters of different peers have the same hash; filters that
+ * could select different documents never have. Cursors contain it, so it is stable across restarts.
  */
 
 import {

@@ -1,5 +1,5 @@
 /**
- * Matching: evaluates a window of changes against each filter and collects what to send to streams.
+ * Matching: evaluates changes against each filter and collects the entries for each stream.
  *
  * For live streams, a change is evaluated once per filter against the state at the last round. For
  * a stream that catches up, it is compared with the state that the stream was sent. Nothing is sent
@@ -195,7 +195,7 @@ class Matcher implements Matched {
     }
   }
 
-  /** Whether all sessions of the group are over their limit. Collects the streams that are. */
+  /** Whether all sessions of the group are over their limit. Collects the streams of those. */
   #isExhausted(group: Group): boolean {
     let isExhausted = true;
     for (const stream of group.streams) {

@@ -100,7 +100,7 @@ export class Outbox {
     return queuedBytes === 0 || position <= this.#position - queuedBytes;
   }
 
-  /** The queue was full: from the second time on, each pause is twice as long. */
+  /** The queue was full: from the second time on the session pauses, each time twice as long. */
   fall(nowMs: number): void {
     const { pauseMs, forgivenMs } = this.#limits;
     if (nowMs - this.#fellMs > forgivenMs + this.#pauseMs()) this.#falls = 0;

@@ -15,7 +15,7 @@ import type { StreamOutcome, WrittenDocument } from "./session-streams.ts";
 import type { StreamHost } from "./stream-host.ts";
 import type { StreamingSession } from "./streaming-session.ts";
 
-/** The peer drops documents beyond these bytes, because a message must stay within its limit. */
+/** Documents beyond these bytes are sent as `drop`: a message must stay within its limit. */
 const DOCUMENTS_BYTES_MAX = 12 * 1024 * 1024;
 
 /** Documents whose names are measured, and documents that are read, between two pauses. */

@@ -1,6 +1,5 @@
 /**
- * Presence board: tracks which peers are connected, and sends the list and its changes to watchers
- * (S40 to S42, S82).
+ * Presence board: tracks connected peers and sends the list to watchers (S40 to S42, S82).
  *
  * Nothing is sent at once. A tick compares the listed peers with those of the tick before and sends
  * the difference to watchers that have the list, each frame encoded once. Then it continues the

@@ -1,7 +1,7 @@
 /**
  * Decode queue: decodes long messages of all connections one after the other, in slices between
- * other work (S64). It decodes one at a time, because a partly decoded message takes memory: a
- * message of millions of numbers ten times its size.
+ * other work (S64). It decodes one at a time, because a partly decoded message takes memory: ten
+ * times its size if it has millions of numbers.
  */
 
 interface Waiting {

@@ -1,6 +1,5 @@
 /**
- * Refused uploads: remembers the last uploads that were refused or set aside, with the documents
- * that they wrote.
+ * Refused uploads: the last uploads that were refused or set aside, with their documents.
  *
  * The store keeps the outcome of a refused upload and nothing else. So the sync explanation finds
  * here what became of a write. The list is in memory and holds the newest uploads.

@@ -228,7 +228,7 @@ class Running implements RunningRemote {
     { size, end }: { readonly size: number; readonly end: RunEnd | undefined },
   ): void {
     if (slot.answer !== undefined) return;
-    // An error has no rows and voids those before it. It may be long as well.
+    // An error has no rows and voids those before it (S45). It may be long as well.
     const isFault = end?.error !== undefined;
     if (isFault) this.#drop(slot);
     if (!this.#makeRoom(slot, size)) return this.#giveUp(slot, end !== undefined);

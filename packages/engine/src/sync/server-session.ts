@@ -50,7 +50,7 @@ type EventOf<K extends SessionEvent["kind"]> = Extract<SessionEvent, { kind: K }
 /** One sentence for all faults of a credential (S3). */
 const UNAUTHORIZED = "the credential is not known, has expired, or is not for this app";
 
-/** When a peer should reconnect after a failure of the server. */
+/** Milliseconds after which a peer should reconnect when the server has failed. */
 const BUSY_AFTER_MS = 1000;
 
 /** Message to a peer whose credential has used up its upload allowance (S59). */

@@ -1,5 +1,5 @@
 /**
- * Session state: what the session state machine (server-session.ts) knows of one peer.
+ * Session state: the phases of the session state machine (server-session.ts), with their data.
  */
 
 import type { Hello, Site, StreamMode, ValueObject } from "@bigpeer/protocol";
@@ -126,7 +126,7 @@ export interface UploadLine {
   /** Uploads without an outcome. */
   readonly inFlight: number;
   /**
-   * Uploads that are ignored. `gap`: until a number continues the sequence; the peer knows which.
+   * Which uploads are ignored. `gap`: until a number continues the sequence; the peer knows which.
    * `forked`: until the peer names another site.
    */
   readonly aside: "none" | "gap" | "forked";

@@ -1,8 +1,8 @@
 /**
  * Session streams: the interfaces between the streams of documents and the session of one peer.
  *
- * A session sends frames as bytes and reports how many of them are still queued. Its streams are
- * its subscriptions, one for each effective filter (S69).
+ * A session sends frames and reports how many bytes are still queued. Its streams are its
+ * subscriptions, one for each effective filter (S69).
  */
 
 import type {

@@ -1,5 +1,5 @@
 /**
- * Stream host: the services that all modules of the streams share.
+ * Stream host: the groups, limits, permission checkers, counters and clock that all streams share.
  */
 
 import type { LiveRuns } from "../query/live/live-run.ts";

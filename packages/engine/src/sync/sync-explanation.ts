@@ -1,6 +1,5 @@
 /**
- * Sync explanation: explains why a document is on a peer or is not, with the transactions that
- * prove it.
+ * Sync explanation: explains why a document is or is not on a peer, with transactions as proof.
  *
  * Each session of the peer is one row. Its verdict is what the server can prove at this moment:
  * what it has sent, what the network has taken and what the peer has confirmed since. The peer may
@@ -43,7 +42,7 @@ export interface ExplainedSession {
 }
 
 export interface ExplanationContext {
-  /** Used in the first step only. */
+  /** Read at once, never in a later step. */
   readonly snapshot: StoreSnapshot;
   /** Sessions of the peer. */
   readonly sessions: readonly ExplainedSession[];

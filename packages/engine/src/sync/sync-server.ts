@@ -231,7 +231,7 @@ export class SyncServer implements ConnectionHost {
     }
     const { refusedUploads, platform } = this;
     const elapsed = (): number => platform.elapsed();
-    // The store is read in the first step: no snapshot is held during pauses.
+    // `explainSync` reads the store at once: no snapshot is held during pauses.
     return yield* this.store.read((snapshot) =>
       explainSync(request, { snapshot, sessions, refusedUploads, deviceOf, elapsed }),
     );
