@@ -1,10 +1,11 @@
 /**
- * Applier: the only code that changes a store.
+ * Applier: the state machine of a store: turns the operations of one transaction into records.
+ * Nothing else changes a store.
  *
- * It applies the operations of one transaction to an overlay, step by step, and closes with the
- * record for the change log. It reads no clock, no random source and no setting: the same operations
- * on the same state give the same bytes on every node and at every replay (K20). Operations are
- * trusted here; whoever accepts them from outside has checked them.
+ * It writes to the overlay of the transaction and closes with the record for the change log. It
+ * reads no clock, no random source and no setting: the same operations on the same state give the
+ * same bytes on every node and at every replay (K20). Operations are trusted here: they were
+ * checked where they came in.
  */
 
 import {
@@ -78,35 +79,35 @@ import {
 } from "./records.ts";
 import { forgetSites, recordUpload } from "./site-records.ts";
 
-/** What became of one operation. `missing`: the document or index that it needs is not here. */
+/** Result of one operation. `missing`: the document or index that it needs does not exist here. */
 export type OperationOutcome = "applied" | "unchanged" | "stale" | "missing";
 
 export class Applier {
   readonly #overlay: Overlay;
   readonly #txnId: number;
   readonly #site: Site;
-  /** Where it is noted what this store writes itself; undefined when nobody asks. */
+  /** Collects the store's own writes for the upload; undefined in a store that uploads nothing. */
   readonly #own: OwnWrites | undefined;
   readonly #documents: OpenDocuments;
   #guards: Guard[] | undefined;
-  /** What stands in the guards without a collection; made when it is needed. */
+  /** Guards on collections that do not exist, each once; allocated on first use. */
   #unknown: Set<string> | undefined;
   #steps: Step[] | undefined;
   readonly #head: MutableHead;
   readonly #indexes: IndexWriter;
   readonly #attachments: AttachmentWriter;
-  /** The last collection that was asked for: most transactions know only one. */
+  /** The collection looked up last: most transactions use only one. */
   #lastName: string | undefined;
   #lastNumber: number | undefined;
   #operations = 0;
   #aside = 0;
-  /** Numbers of collections of which documents that showed are gone without a trace. */
+  /** Numbers of the collections of which shown documents were forgotten without a trace. */
   forgotten: Set<number> | undefined;
   #isChanged = false;
   #isBroken = false;
-  /** How many stamps a document has got that should not have so many: whoever may refuse that asks. */
+  /** Stamp count of a document over the limit; the caller may refuse the transaction. */
   outgrown: number | undefined;
-  /** Whether documents are read with pauses of their own: most are not worth one. */
+  /** Whether each document is read with pauses of its own, because documents may be large. */
   hasLarge = false;
 
   constructor(overlay: Overlay, txnId: number, site: Site, own?: OwnWrites) {
@@ -121,17 +122,17 @@ export class Applier {
     assert(txnId > this.#head.txnId, "a transaction id above all before it");
   }
 
-  /** About what it holds in memory; that of a single document is not counted. */
+  /** Approximate memory held, in bytes; 0 for a transaction on a single document. */
   get bytes(): number {
     return this.#documents.bytes;
   }
 
-  /** Documents whose states are in memory. */
+  /** Number of documents whose states are in memory. */
   get stateCount(): number {
     return this.#documents.stateCount;
   }
 
-  /** The last time that the clock gave or took, this transaction included. */
+  /** The last time that the clock issued or saw, this transaction included. */
   get time(): number {
     return this.#head.time;
   }
@@ -145,7 +146,7 @@ export class Applier {
     const time = isOwn ? Math.max(step.time, this.#head.time + 1) : step.time;
     this.#sawTime(time);
     const stamp: Stamp = { time, site: step.site ?? this.#site };
-    // Operations are checked before, so nothing fails here; if it does, nothing of this may stay.
+    // Operations were checked before. If one fails all the same, the transaction must not finish.
     this.#isBroken = true;
     const outcomes: OperationOutcome[] = [];
     for (const operation of step.operations) {
@@ -160,7 +161,7 @@ export class Applier {
       this.#documents.countOperation(operation);
       outcomes.push(outcome);
     }
-    // The head's time: the step of another site may be old, its effect here is not.
+    // The time of the head: the step of another site may be old, but its effect here is new.
     yield* this.#attachments.settle(this.#head.time);
     this.#isBroken = false;
     const logged = loggedStep(time === step.time ? step : { ...step, time });
@@ -169,8 +170,8 @@ export class Applier {
   }
 
   /**
-   * Notes that the outcome of this transaction rests on a document as it was before it. Returns what
-   * of the document shows now.
+   * Records that the outcome of this transaction depends on the version of a document before it.
+   * Returns the fields that the document shows now.
    */
   guard(collection: string, id: Value): Shown | undefined {
     const idKey = documentId(id).key;
@@ -195,7 +196,7 @@ export class Applier {
     this.#guards = added(this.#guards, [collection, id, 0]);
   }
 
-  /** Reads a document and its state before it is written to. */
+  /** Reads a document and its state, with pauses, before an operation writes to it. */
   *#openLarge({ collection, id }: DocumentOperation): Steps<void> {
     const number = this.#numberOf(collection);
     if (number === undefined) return;
@@ -206,7 +207,7 @@ export class Applier {
     yield;
   }
 
-  /** Writes the transaction into the log. Undefined when nothing changed: then it takes no id. */
+  /** Writes the transaction to the log. Undefined when nothing changed: then it takes no id. */
   *finish(origin: Origin): Steps<TransactionRecord | undefined> {
     assert(!this.#isBroken, "no operation that failed while it was applied");
     if (!this.#isChanged && origin.upload === undefined) return undefined;
@@ -229,7 +230,7 @@ export class Applier {
   #recordUpload(upload: UploadMark, { at, refusal }: Origin): void {
     const applied: UploadOutcome = this.#aside > 0 ? "stale" : "applied";
     const outcome: UploadOutcome = refusal === undefined ? applied : "refused";
-    // The later of both clocks: one that is behind must not make the site old at once.
+    // The later of both clocks: a wall clock that is behind must not make the site expire at once.
     const atMs = Math.max(Math.floor(at), msOfTime(this.#head.time));
     const taken = { txnId: this.#txnId, outcome, reason: refusal ?? "" };
     recordUpload(this.#overlay, upload, taken, atMs);
@@ -289,14 +290,14 @@ export class Applier {
     if (operation.kind === "layer") return this.#layer(document, operation);
     const plain = isForeign ? undefined : document.plainWrite(operation, stamp, this.#txnId);
     if (plain !== undefined) {
-      // It depends on nothing that its writer saw, so there is nothing to resolve.
+      // Its effect does not depend on the view of its writer, so there is nothing to resolve.
       this.#own?.add(stamp.time, operation);
       return this.#savePlain(document, plain, stamp);
     }
     const own = isForeign ? undefined : this.#own;
     const resolved = own && resolveOperation(document.state, operation);
-    // A stub is no reason for another site's first insert to start clean: it saw nothing here. And
-    // another site's INITIAL lies below what it did not see, whichever came first.
+    // A stub does not make the first insert of another site start clean: that site saw nothing
+    // here. Its INITIAL lies below the writes that it did not see, whichever came first.
     const isFirst = isForeign && (isStub(document.state) || operation.kind === "initial");
     const delta = deltaOf(isFirst ? EMPTY_STATE : document.state, operation, stamp);
     if (delta === undefined) return isStub(document.state) ? "missing" : "unchanged";
@@ -312,7 +313,7 @@ export class Applier {
     return isViewMoved || isHeldMoved ? "applied" : "unchanged";
   }
 
-  /** Puts a state in the place of what is here. False when it is the same. */
+  /** Replaces the state of a document. False when it is the same. */
   #replace(document: OpenDocument, view: StateParts | null): boolean {
     const plain = view === null ? undefined : plainOfParts(view);
     if (view !== null && plain !== undefined && document.isPlain) {
@@ -349,7 +350,7 @@ export class Applier {
     if (!(state instanceof Uint8Array)) {
       if (document.hasParts(state)) return "unchanged";
       const plain = document.isHeld ? undefined : plainOfParts(state);
-      // The first of its document, and not late: its records are what is kept.
+      // The first state of its document, and not late: its parts become the records as they are.
       if (plain !== undefined && Math.min(plain.alive.time, plain.stamp.time) > horizon) {
         this.#sawTime(Math.max(plain.alive.time, plain.stamp.time));
         const meta = versionedMeta(state[2], this.#txnId);
@@ -362,7 +363,7 @@ export class Applier {
     return this.#mergeDelta(document, delta, horizon);
   }
 
-  /** `horizon`: what of another site's writes is stale; 0 for the store's own. */
+  /** Writes of another site at or below `horizon` may be stale; 0 for the store's own. */
   #mergeDelta(document: OpenDocument, delta: DocumentState, horizon: number): OperationOutcome {
     const held = isStub(document.state) ? undefined : document.state;
     const sifted = sift(delta, held, horizon);
@@ -410,7 +411,7 @@ export class Applier {
     document.become(state, shown);
   }
 
-  /** A plain document has neither tokens nor floors, but for the delete that may end it. */
+  /** A plain document has no attachment tokens and no floors, except a delete that ends it. */
   #savePlain(document: OpenDocument, plain: PlainWrite, stamp: Stamp): OperationOutcome {
     const { fields, meta } = plain;
     const shown = fields === undefined ? undefined : { fields, types: undefined };
@@ -438,7 +439,7 @@ export class Applier {
     this.#documents.countShown(document, shown, meta);
   }
 
-  /** Removes every trace of a document but the log's. */
+  /** Removes all records of a document; only the log still names it. */
   #forget(document: OpenDocument): void {
     const { collection, idKey } = document;
     this.#overlay.remove(document.metaKey);
@@ -456,7 +457,7 @@ export class Applier {
     document.become(EMPTY_STATE, undefined);
   }
 
-  /** One entry for each document, at its last change. */
+  /** Moves the entry of a document in the index of changes to this transaction. */
   #moveChanged(document: OpenDocument): void {
     const { collection, idKey, previous } = document;
     if (document.operation < 0) {
@@ -523,7 +524,7 @@ export class Applier {
     return "applied";
   }
 
-  /** Collects a bounded number of floors; whoever moves the horizon repeats until it is done. */
+  /** Collects a bounded number of floors; the caller repeats the operation until none is left. */
   *#horizon(time: number): Steps<OperationOutcome> {
     const graves: GraveKey[] = [];
     const { floor } = this.#head;
@@ -547,7 +548,7 @@ export class Applier {
     const state = collect(document.state, time);
     this.#attachments.move(document, state);
     this.#moveGrave(document, oldestGrave(state));
-    // What shows is the same, so the document keeps its version: this is no change to send.
+    // The shown fields are the same, so the document keeps its version: this is no change to send.
     if (isEmptyState(state)) {
       this.#overlay.remove(document.metaKey);
       this.#overlay.remove(changedKey(collection, document.previous, idKey));
@@ -564,7 +565,7 @@ export class Applier {
     if (upTo <= floor) return "unchanged";
     let removed = 0;
     const range = transactionRange(floor, upTo);
-    // Not the operations: there may be a million in each.
+    // Reads the sizes alone: a record may hold a million operations.
     for (const { key, value } of this.#overlay.entries(range, ["size"])) {
       this.#overlay.remove(key);
       this.#head.logCount--;

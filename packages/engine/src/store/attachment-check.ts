@@ -1,10 +1,10 @@
 /**
- * Attachment check: the part of verify that holds references, records and orphans of attachments
- * against each other and against the documents.
+ * Attachment check: the part of verify that compares the references, records and orphan entries of
+ * attachments with each other and with the documents.
  *
- * Every token in a state has its reference and every reference its token; a record is marked as an
- * orphan exactly while it has no reference. Whether the content is there is not a question for the
- * store.
+ * Every token in a state has its reference, and every reference its token. A record is marked as an
+ * orphan exactly while it has no reference. The check does not look at the content, which lies
+ * outside the store.
  */
 
 import { ATTACHMENT_ID_SIZE_MAX, isArray, isObject, type Value } from "@bigpeer/protocol";
@@ -38,7 +38,7 @@ export class AttachmentCheck {
     this.#report = report;
   }
 
-  /** Every token of a document has its reference. `key` is that of the metadata. */
+  /** Checks that every token of a document has its reference. `key` is that of the metadata. */
   checkState(key: Key, state: DocumentState, collection: number, idKey: string): void {
     for (const id of attachmentIds(state)) {
       if (!this.#reader.has(referenceKey(id, collection, idKey))) {

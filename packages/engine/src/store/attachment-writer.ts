@@ -1,10 +1,10 @@
 /**
- * Attachment writer: knows inside one transaction which contents are here and who refers to them.
+ * Attachment writer: maintains the records and references of attachments inside one transaction.
  *
- * A part of the applier: it changes keys only through the overlay of the transaction, and depends on
- * nothing but what is in there (K20). References move with each document; what they mean for the
- * contents is decided at the end of a step, so that a statement that takes many of them looks once
- * at each content. A document without a token costs one look at what changed in it.
+ * It is a part of the applier: it changes keys only through the overlay of the transaction and
+ * depends on nothing else (K20). References move with each document. Orphan marks follow at the end
+ * of a step, so that a statement that changes many references reads each attachment once. A
+ * document without a token costs one comparison.
  */
 
 import type { AttachOperation } from "@bigpeer/protocol";
@@ -18,14 +18,14 @@ import { type AttachmentRecord, UPLOADERS_MAX } from "./records.ts";
 
 export class AttachmentWriter {
   readonly #overlay: Overlay;
-  /** Contents that this step brought, or gained or lost a reference to. */
+  /** Attachments that this step recorded, or that gained or lost a reference in it. */
   #touched: Set<string> | undefined;
 
   constructor(overlay: Overlay) {
     this.#overlay = overlay;
   }
 
-  /** Moves the references of a document from those of its state to those of its next one. */
+  /** Moves the references of a document from its current state to its next one. */
   move(
     document: {
       readonly collection: number;
@@ -58,7 +58,7 @@ export class AttachmentWriter {
     return isReferenced(this.#overlay, id);
   }
 
-  /** Records a content. False when nothing is new: it is here, in use, and from the same uploader. */
+  /** Records an attachment. False when it is known and referenced, with the same last uploader. */
   attach({ id, len, by }: AttachOperation): boolean {
     const before = this.#read(id);
     const uploaders = [...(before?.by ?? []).filter((name) => name !== by), by];
@@ -70,18 +70,18 @@ export class AttachmentWriter {
     return true;
   }
 
-  /** Forgets a content that is here. */
+  /** Removes the record of a known attachment. */
   detach(id: string): void {
     const orphanedAt = this.#read(id)?.orphanedAt;
     if (orphanedAt !== undefined) this.#overlay.remove(orphanKey(orphanedAt, id));
     this.#overlay.remove(attachmentKey(id));
   }
 
-  /** Ends a step: what it touched and nobody refers to now is an orphan since `time`. */
+  /** Ends a step: touched attachments without a reference become orphans at `time`. */
   *settle(time: number): Steps<void> {
     if (this.#touched === undefined) return;
     const due: [id: string, record: AttachmentRecord, isReferenced: boolean][] = [];
-    // All looks before all writes: reading a range that was just written to is slow.
+    // All reads before all writes: reading a range just after a write to it is slow.
     for (const id of this.#touched) {
       const record = this.#read(id);
       if (record !== undefined) due.push([id, record, this.isReferenced(id)]);
@@ -112,7 +112,7 @@ export class AttachmentWriter {
   }
 }
 
-/** Whether a document of the store has a token of the content. */
+/** Whether a document of the store refers to the attachment. */
 export function isReferenced(reader: Reader, id: string): boolean {
   for (const _ of reader.keys(referenceRange(id))) return true;
   return false;

@@ -1,5 +1,5 @@
 /**
- * BaseReader: the durable state under the groups of the commit queue.
+ * BaseReader: reads the durable state on which the commit queue evaluates transactions.
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
@@ -8,8 +8,8 @@ import type { Key, KeyEntry, KeyRange, KeyValue, Reader, Snapshot } from "../pla
 import type { Overlay } from "./overlay.ts";
 
 /**
- * A fresh snapshot for each evaluation, so that none is held open, and a memory of the few records that
- * every write reads.
+ * Opens a new snapshot for each evaluation, so that none stays open, and caches the few records
+ * that every write reads.
  */
 export class BaseReader implements Reader {
   readonly #storage: KeyValue;
@@ -29,7 +29,7 @@ export class BaseReader implements Reader {
     this.#snapshot = undefined;
   }
 
-  /** A group is durable: what is remembered follows it. */
+  /** Updates the cache with the writes of a group that became durable. */
   committed({ writes }: Overlay): void {
     if (this.#hot.size < writes.size) {
       for (const key of this.#hot.keys()) if (writes.has(key)) this.#hot.set(key, writes.get(key));
@@ -38,7 +38,7 @@ export class BaseReader implements Reader {
     }
   }
 
-  /** A flush failed: whatever it left, the storage knows better. */
+  /** Clears the cache after a failed flush: the storage decides what it holds. */
   forget(): void {
     this.#hot.clear();
   }
@@ -48,12 +48,12 @@ export class BaseReader implements Reader {
     const known = this.#hot.get(key);
     if (known !== undefined || this.#hot.has(key)) return known;
     const value = this.#reader.get(key);
-    // Names that are asked for have no bound; what is kept of known collections has.
+    // Unknown collection names have no bound, so their absence is not cached.
     if (value !== undefined || !key.startsWith("k")) this.#remember(key, value);
     return value;
   }
 
-  /** Records that are remembered. */
+  /** Number of cached records. */
   get count(): number {
     return this.#hot.size;
   }

@@ -1,5 +1,5 @@
 /**
- * Before image: what the change of a document took away, for the log.
+ * Before image: the old values that a change of a document overwrote, as the change log keeps them.
  */
 
 import {
@@ -14,7 +14,7 @@ import {
 import type { Shown } from "../crdt/show.ts";
 import type { Before } from "./records.ts";
 
-/** The fields whose old value is gone, and the names of those that were not there. */
+/** The fields whose old value is gone, and the names of the fields that are new. */
 export function beforeImage(before: Shown | undefined, after: Shown | undefined): Before | null {
   if (before === undefined) return null;
   const isSameTypes = equalValues(before.types, after?.types);

@@ -1,13 +1,13 @@
 /**
- * Catalog: what a store knows beside its documents, by section and name, and which operations make a
- * collection known.
+ * Catalog: named records of a store beside its documents, by section and name; and which operations
+ * create a collection.
  */
 
 import { type CatalogOperation, type DocumentOperation, equalValues } from "@bigpeer/protocol";
 import { catalogKey } from "./keys.ts";
 import type { Overlay } from "./overlay.ts";
 
-/** Puts or removes an entry. False when nothing changes by it. */
+/** Puts or removes an entry. False when nothing changes. */
 export function putCatalog(overlay: Overlay, { section, name, value }: CatalogOperation): boolean {
   const key = catalogKey(section, name);
   const before = overlay.get(key);
@@ -21,7 +21,7 @@ export function putCatalog(overlay: Overlay, { section, name, value }: CatalogOp
   return true;
 }
 
-/** Whether the operation makes its collection known. */
+/** Whether the operation creates its collection. */
 export function isCreating(operation: DocumentOperation): boolean {
   const { kind } = operation;
   if (kind === "layer") return operation.view !== undefined && operation.view !== null;

@@ -1,8 +1,8 @@
 /**
- * Change log: what happened since a cursor, what a document was before, what another replica lacks.
+ * Change log: reads transactions after a cursor, fields before a change, and deltas for replicas.
  *
- * A cursor is (historyId, txnId). The log is bounded, so the answer may be that the cursor cannot be
- * served: then it says why, and never that all is well (K25).
+ * A cursor is (historyId, txnId). The log is bounded, so a cursor may be too old to serve. Then the
+ * answer names the reason; it is never an empty list (K25).
  */
 
 import {
@@ -40,7 +40,7 @@ export interface LoggedTransaction {
   readonly record: TransactionRecord;
 }
 
-/** `history`: another life of the store; `floor`: the log begins later; `ahead`: not yet reached. */
+/** `history`: another history; `floor`: the log starts later; `ahead`: not reached yet. */
 export type CursorFault = "history" | "floor" | "ahead";
 
 export type ChangesSince =
@@ -76,12 +76,12 @@ export function findTransaction(view: View, txnId: number): TransactionRecord | 
   return view.reader.get(transactionKey(txnId)) as TransactionRecord | undefined;
 }
 
-/** The ids of the transactions in a range of the log, in its order. */
+/** The ids of the transactions in a range of the log, in order. */
 export function* loggedIds({ reader }: View, range: KeyRange): Iterable<number> {
   for (const key of reader.keys(range)) yield txnIdOfKey(key);
 }
 
-/** As findTransaction, with pauses: one transaction may have hundreds of thousands of operations. */
+/** As findTransaction, with pauses: a transaction may have hundreds of thousands of operations. */
 export function* readTransaction(
   { reader }: View,
   txnId: number,
@@ -91,7 +91,7 @@ export function* readTransaction(
   return record as TransactionRecord | undefined;
 }
 
-/** The operation that a change belongs to, which names the document. */
+/** The operation that a change belongs to; it names the document. */
 export function operationOfChange(record: TransactionRecord, change: Change): DocumentOperation {
   const operation = operationsOf(record.steps)[change[0]];
   assert(
@@ -101,7 +101,7 @@ export function operationOfChange(record: TransactionRecord, change: Change): Do
   return operation;
 }
 
-/** What showed before a change, from what shows after it; undefined when nothing did. */
+/** The shown fields before a change, from those after it; undefined when nothing showed. */
 export function imageBefore(
   before: Before | null,
   after: ValueObject | undefined,
@@ -118,8 +118,8 @@ export function imageBefore(
 }
 
 /**
- * What a replica at a version of a document lacks, to be merged; or, when the log cannot tell, the
- * whole state, which takes the place of what the replica holds.
+ * The delta that a replica at some version of a document must merge. If the log does not reach back
+ * to that version, it is the whole state, which replaces the replica's.
  */
 export interface DocumentDelta {
   readonly kind: "delta" | "full";
@@ -143,7 +143,7 @@ export function deltaSince(
   return { kind: "delta", from, version, state: delta };
 }
 
-/** Follows a document back through the log; undefined when the way to `from` is lost. */
+/** Follows a document back through the log; undefined when the log does not lead back to `from`. */
 function stampsSince(
   view: View,
   site: Site,
@@ -185,7 +185,7 @@ function sameId(a: Value, b: Value): boolean {
   return a === b || documentId(a).key === documentId(b).key;
 }
 
-/** False when an operation leaves no trace in stamps: then only the whole state will do. */
+/** False when an operation leaves no stamps: then only the whole state will do. */
 function addStamps(
   record: TransactionRecord,
   site: Site,
@@ -219,7 +219,7 @@ function stampName(stamp: Stamp): string {
 /** The operations of records that have many steps. */
 const allOperations = new WeakMap<TransactionRecord["steps"], readonly Operation[]>();
 
-/** All operations of a transaction in a row: a change names one by its place among them. Each change asks, so they are laid out once. */
+/** All operations of a transaction in order, which changes name by index. Concatenated once. */
 export function operationsOf(steps: TransactionRecord["steps"]): readonly Operation[] {
   const [first] = steps;
   if (first !== undefined && steps.length === 1) return first.operations;

@@ -1,10 +1,11 @@
 /**
- * CommitMemory: the memory that the transactions of a process hold until they are durable.
+ * CommitMemory: the memory budget of all transactions of a process until they are durable (K76).
  *
- * A transaction is in memory as a whole: documents before and after, keys, its log record, and the pages
- * that the storage writes. Small ones are not counted. Of the others the oldest may grow up to a bound;
- * all younger ones together have a smaller one, and wait until an older one is durable. The oldest never
- * waits, so there is no deadlock, however many stores share the memory.
+ * A transaction is in memory as a whole: documents before and after, keys, its log record, and the
+ * pages that the storage writes. Small ones are not counted. The oldest counted transaction may
+ * grow up to one bound. All younger ones together have a smaller bound, and wait until an older one
+ * is durable. The oldest never waits, so there is no deadlock, however many stores share the
+ * memory.
  */
 
 import { assert, PeerError } from "@bigpeer/protocol";
@@ -22,12 +23,12 @@ const BOUNDS: CommitBounds = {
   youngerMax: YOUNGER_TRANSACTIONS_BYTES_MAX,
 };
 
-/** Up to this a transaction is not counted: most are far smaller, and there are many of them. */
+/** A transaction up to this size is not counted: most are far smaller, and many. */
 export const UNCOUNTED_BYTES: number = 1024 * 1024;
 
 export class CommitMemory {
   readonly #bounds: CommitBounds;
-  /** The shares that are counted, the oldest first. */
+  /** The counted shares, the oldest first. */
   readonly #shares = new Set<CommitShare>();
   #bytes = 0;
   #wake: (() => void) | undefined;
@@ -37,12 +38,12 @@ export class CommitMemory {
     this.#bounds = bounds;
   }
 
-  /** What is counted now. */
+  /** Bytes counted now. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Resolves when some of it is given back. */
+  /** Resolves when some memory is given back. */
   whenFreed(): Promise<void> {
     this.#freed ??= new Promise((resolve) => {
       this.#wake = resolve;
@@ -50,12 +51,12 @@ export class CommitMemory {
     return this.#freed;
   }
 
-  /** The memory of one transaction, of which nothing is taken yet. */
+  /** A new, empty share for one transaction. */
   share(): CommitShare {
     return new CommitShare(this);
   }
 
-  /** For a share that wants to have `bytes` in all. */
+  /** Whether the share may grow to `bytes` in all. */
   hasRoomFor(share: CommitShare, bytes: number): boolean {
     const { oneMax, youngerMax } = this.#bounds;
     if (bytes > oneMax) throw tooLarge(oneMax);
@@ -64,7 +65,7 @@ export class CommitMemory {
     return this.#bytes - oldest.bytes - share.bytes + bytes <= youngerMax;
   }
 
-  /** A share has changed by `bytes`, or ends when it has none. */
+  /** Changes the total by `bytes`; a share without bytes leaves the list. */
   count(share: CommitShare, bytes: number): void {
     this.#bytes += bytes;
     assert(this.#bytes >= 0, "memory that was taken before");
@@ -77,7 +78,7 @@ export class CommitMemory {
   }
 }
 
-/** What one transaction, or a group of them, holds of it. */
+/** The memory that one transaction, or a group of them, holds. */
 export class CommitShare {
   readonly #memory: CommitMemory;
   #bytes = 0;
@@ -86,14 +87,14 @@ export class CommitShare {
     this.#memory = memory;
   }
 
-  /** What is counted. */
+  /** Bytes counted for this share. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Whether there is room for `bytes` in all, which are taken then. Throws `operation.refused` when no
-   * transaction may have so much.
+   * Takes `bytes` in all, if there is room for them; else returns false. Throws `operation.refused`
+   * when no transaction may have that much.
    */
   tryTake(bytes: number): boolean {
     if (bytes <= UNCOUNTED_BYTES || bytes <= this.#bytes) return true;
@@ -102,7 +103,7 @@ export class CommitShare {
     return true;
   }
 
-  /** The same where nobody can wait any more. */
+  /** As tryTake, where the transaction can no longer wait. */
   take(bytes: number): void {
     if (bytes <= UNCOUNTED_BYTES || bytes <= this.#bytes) return;
     const more = bytes - this.#bytes;

@@ -1,18 +1,19 @@
 /**
- * Commit queue: the one writer of a store, with group commit.
+ * Commit queue: the single writer of a store, with group commit.
  *
- * Requests are evaluated as they come, each over the results of those before it. While one group is
- * being flushed, the next forms on top of it; when the flush ends, the next is flushed as one storage
- * commit with one sync. A request is answered only after everything that it saw is durable: its own
- * writes, and those of others that it read. If a flush fails, the requests of that group fail, and
- * those that were evaluated over it are evaluated again without it (K22 to K24). With many requests
- * under way the two groups are halves of them: one is evaluated while the other is flushed.
+ * The queue evaluates requests in order, each over the results of those before it. While one group
+ * is being flushed, the next forms on top of it; when the flush ends, the next is flushed as one
+ * storage commit with one sync. A request is answered only after everything that it saw is durable:
+ * its own writes, and those of others that it read. If a flush fails, the requests of that group
+ * fail, and the requests that were evaluated over it are evaluated again without it (K22 to K24).
+ * Under load each group is half of the requests: one is evaluated while the other is flushed.
  *
  *   requests → [ next group ] → [ group being flushed ] → durable
  *
- * A request that is not done in its first slice holds the queue: it goes on a slice at a time, over the
- * state that it began on, while those behind it wait. Groups before it are flushed and answered
- * meanwhile; it ends in a group of its own. So reads and other stores never wait for it (K34).
+ * A request that is not done in its first slice holds the queue: it continues one slice at a time,
+ * on the state that it started on, while later requests wait. Earlier groups are flushed and
+ * answered meanwhile; the request ends in a group of its own. So reads and other stores never wait
+ * for it (K34).
  */
 
 import { assert, PeerError } from "@bigpeer/protocol";
@@ -27,50 +28,50 @@ import { type Head, readHead } from "./records.ts";
 import { type FinishedTransaction, Transaction, type TransactionContext } from "./transaction.ts";
 
 export interface Committed<T> {
-  /** The transaction; for one that changed nothing, the last that it saw. */
+  /** The transaction; for a request that changed nothing, the last one that it saw. */
   readonly txnId: number;
   readonly result: T;
 }
 
-/** Evaluates a request that is small. Synchronous, and may run more than once. */
+/** Evaluates a small request. Synchronous, and may run more than once. */
 export type Evaluate<T> = (transaction: Transaction) => T;
 
-/** Evaluates a request of any size, with pauses. May run more than once, and be left half-way. */
+/** Evaluates a request of any size, with pauses. May run more than once, and may be abandoned. */
 export type EvaluateInSteps<T> = (transaction: Transaction) => Steps<T>;
 
-/** What one flush did, for those who count. */
+/** Statistics of one flush. */
 export interface Flush {
   /** Requests that it answered, those that changed nothing included. */
   readonly requests: number;
   readonly transactions: number;
   /** Approximate bytes of its transactions in the log. */
   readonly bytes: number;
-  /** How long the storage took. */
+  /** Duration of the storage commit. */
   readonly elapsedMs: number;
   readonly isFailed: boolean;
 }
 
-/** What the queue needs of its store. */
+/** Callbacks and resources that the store gives to its queue. */
 export interface QueueHost {
-  /** For a transaction that is evaluated over this state. */
+  /** The context of a transaction that is evaluated over this state. */
   context(reader: Reader): TransactionContext;
-  /** Told of each transaction that was evaluated and is not closed yet, as often as it is. */
+  /** Called after each evaluation of a transaction, before it is closed. */
   onEvaluated?(transaction: Transaction): void;
-  /** What the transactions of all stores share; left out, those of this one have it alone. */
+  /** Budget that the transactions of all stores share; left out, this store has one of its own. */
   readonly memory?: CommitMemory | undefined;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a monotonic clock. */
   elapsed(): number;
-  /** Lets everything else that waits have its turn. */
+  /** Lets all other waiting work run. */
   pause(): Promise<void>;
-  /** Told of the head with the last durable transaction, before any request hears of it. */
+  /** Called with the head of the last durable transaction, before any request is answered. */
   onDurable(head: Head): void;
-  /** Told of each flush that wrote something, after its requests were answered. */
+  /** Called after each flush that wrote something, when its requests are answered. */
   onFlush(flush: Flush): void;
 }
 
 interface Request {
   readonly evaluate: Evaluate<unknown>;
-  /** Whether what it returns are steps. */
+  /** Whether `evaluate` returns steps. */
   readonly isInSteps: boolean;
   readonly requestId: string | undefined;
   readonly resolve: (committed: Committed<unknown>) => void;
@@ -85,12 +86,12 @@ type Outcome =
 
 const NOT_DONE: IteratorYieldResult<void> = { done: false, value: undefined };
 
-/** What a byte of the log record of a single document stands for: it is in the document, too. */
+/** Weight of a byte in the log record of a single document: the document holds it too. */
 const LOGGED_WEIGHT = 3;
 
 const WAITING: Outcome = { kind: "waiting" };
 
-/** What the evaluation of a request came to. */
+/** Result of the evaluation of a request. */
 interface Evaluated {
   readonly txnId: number;
   readonly result: unknown;
@@ -105,14 +106,14 @@ interface Held {
   readonly share: CommitShare;
   /** Set while it waits for memory. */
   waiting: Promise<void> | undefined;
-  /** Set when it is done and waits until the next group is free for it. */
+  /** Set when it is done and waits until the next group is empty. */
   evaluated: Evaluated | undefined;
 }
 
 interface Group {
   readonly overlay: Overlay;
   readonly requests: Request[];
-  /** The memory of its transactions, where it is counted. */
+  /** The counted memory of its transactions. */
   readonly shares: CommitShare[];
   transactions: number;
   bytes: number;
@@ -127,22 +128,22 @@ interface Flushing {
   readonly ended: Promise<unknown>;
 }
 
-/** When the flush of a group begins that is still growing. */
+/** When to flush a group that still grows. */
 interface Target {
-  /** With so many requests. */
+  /** Number of requests to wait for. */
   readonly count: number;
-  /** When they come earlier than this, a few more will not take long. */
+  /** If they are there before this time, the group waits for more. */
   readonly notBeforeMs: number;
 }
 
-/** Parts of the time that the last flush took. */
+/** Fractions of the duration of the last flush. */
 const EARLY = 1 / 4;
 const QUIET = 1 / 8;
 
-/** A group of at least this part of the one before it does not wait for more. */
+/** A group of at least this fraction of the previous one does not wait for more. */
 const ENOUGH = 1 / 4;
 
-/** A storage that takes its time is no reason to keep others waiting as well. */
+/** Upper bound of the wait, so that a slow storage does not delay requests further. */
 const GATHER_MS_MAX = 10;
 
 /** A group whose flush is over. */
@@ -162,23 +163,23 @@ export class CommitQueue {
   #next: Group;
   #flushing: Flushing | undefined;
   #held: Held | undefined;
-  /** The one that is evaluated. */
+  /** The transaction that is being evaluated. */
   #transaction: Transaction | undefined;
-  /** Groups that became durable under the request that holds the queue, which still reads over them. */
+  /** Groups that became durable while a request held the queue; it still reads over them. */
   #durable: Group[] = [];
-  /** While the next group grows. */
+  /** Set while the next group grows. */
   #target: Target | undefined;
   #loop: Promise<void> | undefined;
-  /** Requests that are not evaluated yet, in their order. */
+  /** Requests that are not evaluated yet, in order. */
   #overflow: Request[] = [];
   #isCatchingUp = false;
-  /** What first slices took since the last pause. */
+  /** Duration of the first slices since the last pause. */
   #firstMs = 0;
-  /** Called when some of them were. */
+  /** Called when some of them were evaluated. */
   #onProgress: (() => void) | undefined;
-  /** For collections by their number the last transaction of this life that forgot documents. */
+  /** By collection number, the last transaction since the opening that forgot documents. */
   readonly #forgotten = new Map<number, number>();
-  /** The highest id given out in this life, also by groups that failed. */
+  /** The highest id issued since the opening, failed groups included. */
   #issued = 0;
   #isClosed = false;
 
@@ -190,7 +191,7 @@ export class CommitQueue {
     this.#next = newGroup(this.#base);
   }
 
-  /** Requests that are not answered yet. */
+  /** Number of unanswered requests. */
   get length(): number {
     const flushing = this.#flushing?.group.requests.length ?? 0;
     const held = this.#held === undefined ? 0 : 1;
@@ -205,7 +206,7 @@ export class CommitQueue {
     return this.#submit(evaluate, true, requestId);
   }
 
-  /** Waits for all that was accepted; refuses the rest. */
+  /** Refuses new requests and waits for all accepted ones. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#loop;
@@ -232,7 +233,7 @@ export class CommitQueue {
       };
       this.#admit(request);
       if (this.#isTargetReached()) this.#begin();
-      // Requests of the same turn gather before the first flush starts.
+      // Requests of the same tick of the event loop gather before the first flush starts.
       this.#loop ??= Promise.resolve().then(() => this.#run());
     });
   }
@@ -253,7 +254,7 @@ export class CommitQueue {
     return this.#next.lastMs >= this.#target.notBeforeMs;
   }
 
-  /** Never throws: whatever goes wrong is the outcome of this one request. */
+  /** Never throws: an error becomes the outcome of this one request. */
   #evaluate(request: Request, endMs?: number): void {
     this.#next.lastMs = this.#host.elapsed();
     const share = this.#memory.share();
@@ -273,7 +274,7 @@ export class CommitQueue {
     if (this.#held !== undefined) this.#hold();
   }
 
-  /** Nothing is evaluated any more. */
+  /** Ends the evaluation and closes its snapshot. */
   #end(): void {
     this.#transaction = undefined;
     this.#base.end();
@@ -294,10 +295,10 @@ export class CommitQueue {
     return { txnId: finished === undefined ? seen : txnId, result, finished };
   }
 
-  /** Goes on until all is done, for a slice of time, or until there is no memory to go on. */
+  /** Runs steps until the request is done, its slice is over, or it must wait for memory. */
   #slice(held: Held, untilMs?: number): IteratorResult<void, Evaluated> {
     let result = this.#step(held);
-    // Most are done with their first step, and a look at the clock costs as much as some of them.
+    // Most requests are done with one step, and reading the clock costs as much as some of them.
     if (result.done === true) return result;
     let nowMs = this.#host.elapsed();
     const startMs = this.#next.lastMs;
@@ -320,13 +321,13 @@ export class CommitQueue {
         return NOT_DONE;
       }
     } catch (error) {
-      // Whoever evaluates knows what a transaction that is too large is refused with.
+      // The evaluator decides how it refuses a transaction that is too large.
       return steps.throw(error);
     }
     return steps.next();
   }
 
-  /** Requests that come between two pauses have one slice together, but for those of one step. */
+  /** First slices between two pauses share one slice; requests of a single step are free. */
   #countFirst(ms: number): void {
     const isCounting = this.#firstMs > 0;
     this.#firstMs += ms;
@@ -356,13 +357,13 @@ export class CommitQueue {
     this.#next.requests.push(request);
   }
 
-  /** A request holds the queue from now on: those before it need not wait for it. */
+  /** Called when a request starts to hold the queue: requests before it need not wait for it. */
   #hold(): void {
     if (this.#flushing === undefined && this.#next.requests.length > 0) this.#begin();
     this.#catchUp();
   }
 
-  /** Whether something is to be evaluated that nothing else keeps waiting. */
+  /** Whether a request can be evaluated now. */
   get #isBehind(): boolean {
     if (this.#held !== undefined) return this.#held.evaluated === undefined;
     return this.#overflow.length > 0 && this.#next.bytes <= GROUP_BYTES_MAX;
@@ -384,7 +385,7 @@ export class CommitQueue {
     this.#isCatchingUp = false;
   }
 
-  /** Evaluates what waits, for a slice of time. */
+  /** Evaluates waiting requests for one slice of time. */
   #evaluateSome(): void {
     const endMs = this.#host.elapsed() + SLICE_MS;
     do {
@@ -414,7 +415,7 @@ export class CommitQueue {
     else if (this.#flushing === undefined) this.#begin();
   }
 
-  /** What it wrote may be much: it becomes a group as it is, and is not copied into one. */
+  /** Its writes may be many: they become a group as they are, instead of being copied into one. */
   #settleHeld(): void {
     const held = this.#held;
     if (held?.evaluated === undefined) return;
@@ -422,7 +423,7 @@ export class CommitQueue {
     this.#accept(held.request, held.evaluated, held.share);
   }
 
-  /** The queue is not held any more: what was kept for the request that held it goes. */
+  /** Ends the hold on the queue and drops what was kept for the request that held it. */
   #release(): void {
     this.#held = undefined;
     this.#end();
@@ -469,10 +470,10 @@ export class CommitQueue {
   }
 
   /**
-   * Whether some of the requests are being evaluated while others are flushed, and both take about as
-   * long: then neither should wait. When all came early in the flush it is the storage that takes the
-   * time, and a group that waits for those who are answered now is the better one. While the queue is
-   * held nobody can join.
+   * Whether to flush the next group at once: evaluation and flush overlap and take about as long,
+   * so neither should wait. If all requests came early in the flush, the storage is the slow part;
+   * then a group that also waits for the requests of the just answered clients is better. While the
+   * queue is held no request can join.
    */
   #isNextDue({ group, error, startMs, elapsedMs }: Flushed): boolean {
     const { requests, lastMs } = this.#next;
@@ -482,16 +483,16 @@ export class CommitQueue {
   }
 
   /**
-   * Lets the next group grow up to half of the requests that are under way, with those who have just
-   * been answered, as long as they keep coming: a commit costs about the same for few as for many.
-   * Where requests take their time its flush begins when the half is there, and not when nobody is left
-   * to be evaluated meanwhile.
+   * Lets the next group grow up to half of the requests under way, together with new requests of
+   * the clients just answered, as long as they keep coming: a commit costs about the same for few
+   * as for many. If evaluation is slow, the flush begins when the half is there, so that the rest
+   * is evaluated during it.
    */
   async #gather({ group, elapsedMs }: Flushed): Promise<void> {
     const fromMs = this.#host.elapsed();
     const count = (this.#next.requests.length + group.requests.length) / 2;
     this.#target = { count, notBeforeMs: fromMs + elapsedMs * EARLY };
-    // What came while answers were sent joins in any case.
+    // Requests that came while answers were sent join in any case.
     await this.#host.pause();
     const sentMs = this.#host.elapsed();
     const spanMs = Math.min(elapsedMs, GATHER_MS_MAX);
@@ -526,7 +527,7 @@ export class CommitQueue {
     }
   }
 
-  /** Answers the requests of a group, be it with the error of its flush. */
+  /** Settles the requests of a group, if need be with the error of its flush. */
   #tell({ group, error, elapsedMs }: Flushed): void {
     const { overlay, requests, transactions, bytes } = group;
     for (const share of group.shares) share.give();
@@ -539,7 +540,7 @@ export class CommitQueue {
     this.#host.onFlush({ requests: requests.length, transactions, bytes, elapsedMs, isFailed });
   }
 
-  /** All that was evaluated over the group that failed is evaluated again, in its order. */
+  /** Evaluates all requests again, in order, that were evaluated over the failed group. */
   #failed(): void {
     const again = this.#next.requests;
     for (const share of this.#next.shares) share.give();
@@ -557,12 +558,12 @@ export class CommitQueue {
   }
 }
 
-/** Whoever reads half-way closes what it has open. */
+/** Ends steps half-way, so that they close their open resources. */
 function abandon(steps: Steps<unknown>): void {
   try {
     steps.return(undefined);
   } catch {
-    // It is evaluated again, and what is wrong with it is found then.
+    // The request is evaluated again, and any fault is found then.
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Graves: documents with a floor that a horizon may collect.
+ * Tombstones: finds documents whose floor (delete or UNSET) a horizon may collect.
  */
 
 import type { Reader } from "../platform.ts";
@@ -7,8 +7,8 @@ import { type GraveKey, graveRange, metaKey, readGraveKey } from "./keys.ts";
 import { readMetaRecord } from "./records.ts";
 
 /**
- * Documents with a floor at or below `time`. One whose last change the log still has is left: a peer
- * behind that change would miss what the floor ended.
+ * Documents with a floor at or below `time`. Skips a document whose last change is still in the
+ * log: a peer behind that change would miss what the floor ended.
  */
 export function* collectableGraves(
   reader: Reader,

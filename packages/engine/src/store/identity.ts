@@ -1,10 +1,10 @@
 /**
- * Identity: the history and site that belong to one life of one store, and its format version.
+ * Identity: the history id, site and format version of one incarnation of a store.
  *
- * A cursor is (historyId, txnId); a stamp is (time, site). Both lie when a store is restored from a
- * backup or copied and goes on as if nothing had happened, so every restore and copy begins a new
- * life: a new historyId, a new site, and transaction ids above all that the old life can have given
- * (K26). Under the site of a former life nobody may write any more (K75).
+ * A cursor is (historyId, txnId); a stamp is (time, site). Both become ambiguous when a store is
+ * restored from a backup or copied and continues unchanged. So every restore and copy starts a new
+ * incarnation: a new historyId, a new site, and transaction ids above all that the old one can have
+ * issued (K26). No store may upload under the site of a former incarnation (K75).
  */
 
 import { EPOCH_MS, PeerError, siteOfBytes, type Value } from "@bigpeer/protocol";
@@ -17,7 +17,7 @@ import { serverSiteKey } from "./server-sites.ts";
 /** The version of the storage format that this code writes. */
 export const FORMAT_VERSION = 2;
 
-/** Brings a store from format `from` to `from + 1`; its writes and the new number are one commit. */
+/** Migrates a store from format `from` to `from + 1`; writes and new number are one commit. */
 export interface Migration {
   readonly from: number;
   migrate(storage: KeyValue): Map<Key, Value | undefined>;
@@ -26,8 +26,8 @@ export interface Migration {
 /**
  * Every migration since the first format, in order.
  *
- * 1 → 2: records have checksums, and what was written before is given one bit by bit by whoever keeps
- * the storage. So nothing is changed here but the number, which keeps older versions away.
+ * 1 → 2: records have checksums. The storage adds them to older records in the background, so the
+ * migration changes only the number, which keeps older versions of the software out.
  */
 export const MIGRATIONS: readonly Migration[] = [{ from: 1, migrate: () => new Map() }];
 
@@ -47,7 +47,7 @@ export function readIdentity(storage: KeyValue): Identity | undefined {
   }
 }
 
-/** The identity of a store of the current format: made for a new one, migrated for an old one. */
+/** The identity of a store in the current format: created if new, migrated if old. */
 export async function openIdentity(
   storage: KeyValue,
   platform: Platform,
@@ -67,7 +67,7 @@ export async function openIdentity(
   return migrate(storage, identity, format);
 }
 
-/** Begins a new life of a restored or copied store. The old change log ends with the old life. */
+/** Starts a new incarnation of a restored or copied store. The old change log is dropped. */
 export async function renewIdentity(storage: KeyValue, platform: Platform): Promise<Identity> {
   const before = readIdentity(storage);
   if (before === undefined) throw new PeerError("store.foreign", "expected a store, found none");
@@ -103,7 +103,7 @@ async function createIdentity(
   return identity;
 }
 
-/** A storage with keys but no identity is somebody else's: it is left alone. */
+/** Refuses a storage that has keys but no identity: it holds foreign data, which stays as it is. */
 function refuseForeign(storage: KeyValue): void {
   const snapshot = storage.snapshot();
   try {

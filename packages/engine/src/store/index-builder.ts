@@ -1,15 +1,16 @@
 /**
- * Index builder: goes on with indexes that are not finished, piece by piece, in the background.
+ * Index builder: background task that fills new indexes and empties dropped ones, piece by piece.
  *
- * CREATE INDEX fills an index with the first documents, DROP INDEX removes the first entries; what
- * is left of both is done here, one index after the other, by logged operations. Each piece is a
- * transaction of its own and small, so that nobody waits for more than that; while one is being
- * flushed, the next is evaluated.
+ * CREATE INDEX fills an index with the first documents, DROP INDEX removes the first entries. The
+ * builder does the rest, one index after the other, by logged operations. Each piece is a small
+ * transaction of its own, so that no request waits longer; while one piece is flushed, the next is
+ * evaluated.
  *
  *   resting ──a commit leaves something to do──> at work ──nothing more, a failure, close──> resting
  *
- * What is to be done is read from the store, so a restart simply goes on. The engine has no timers:
- * after a failure the next commit that comes late enough, or maintenance, is when it tries again.
+ * The remaining work is read from the store, so a restart simply continues. The engine has no
+ * timers: after a failure the next commit that comes late enough, or maintenance, triggers the next
+ * try.
  */
 
 import { type IndexOperation, PeerError, type StoreOperation } from "@bigpeer/protocol";
@@ -18,27 +19,27 @@ import type { Evaluate } from "./commit-queue.ts";
 import { DROPPED_INDEXES, droppedIndexKey, droppedIndexOfKey } from "./keys.ts";
 import type { View } from "./view.ts";
 
-/** Documents of the first piece, in the transaction of CREATE INDEX: fewer are indexed at once. */
+/** Documents that CREATE INDEX itself indexes: a smaller collection is indexed at once. */
 export const FIRST_PIECE = 1000;
 
-/** Documents or entries of one piece; it is made so large that it takes about PIECE_MS. */
+/** Documents or entries of one piece; the size adapts so that a piece takes about PIECE_MS. */
 const PIECE_MIN = 16;
 const PIECE_MAX = 4000;
 const PIECE_MS = 8;
 
-/** Pieces under way: one that is flushed, and one that is evaluated meanwhile. */
+/** Pieces under way: one is flushed while the next is evaluated. */
 const PIECES_AHEAD = 2;
 
-/** How long a failed piece is left alone: it takes along whoever shares its commit. */
+/** Delay after a failed piece: its failure also fails the requests that share its commit. */
 const REST_MS = 30_000;
 
-/** What the builder needs of its store. */
+/** Callbacks that the store gives to the builder. */
 export interface BuilderHost {
   readonly platform: Pick<Platform, "elapsed" | "pause">;
   transact<T>(evaluate: Evaluate<T>): Promise<{ readonly result: T }>;
 }
 
-/** What a piece found: more to do, nothing to do, or that it could not be done. */
+/** Result of a piece: there may be more to do, there is nothing to do, or it failed. */
 type PieceOutcome = "worked" | "finished" | "failed";
 
 interface Waiter {
@@ -49,13 +50,13 @@ interface Waiter {
 export class IndexBuilder {
   readonly #host: BuilderHost;
   #running: Promise<void> | undefined;
-  /** Whether something may have come since the last look. */
+  /** Whether work may have arrived since the last look. */
   #isWoken = false;
   #isClosed = false;
   #restsUntilMs = Number.NEGATIVE_INFINITY;
   #failure: unknown;
   #limit = FIRST_PIECE;
-  /** What the last piece was about: it need not be looked for again. */
+  /** The work of the last piece: it need not be looked for again. */
   #current: IndexWork | undefined;
   #waiters: Waiter[] = [];
 
@@ -63,14 +64,14 @@ export class IndexBuilder {
     this.#host = host;
   }
 
-  /** To be called when there is something to do. Returns at once. */
+  /** Starts the builder when there is work. Returns at once. */
   wake(): void {
     this.#isWoken = true;
     if (this.#isClosed || this.#running !== undefined || this.#isResting()) return;
     this.#running = this.#run();
   }
 
-  /** Tries again after a failure, and waits until all is done. Rejects when it fails once more. */
+  /** Retries after a failure and waits until all is done. Rejects when it fails once more. */
   async goOn(): Promise<void> {
     this.#restsUntilMs = Number.NEGATIVE_INFINITY;
     this.wake();
@@ -78,13 +79,13 @@ export class IndexBuilder {
     if (this.#isResting() && !this.#isClosed) throw this.#failure;
   }
 
-  /** Waits until nothing is left to do, through failures; rejects when the store is closed before. */
+  /** Waits until nothing is left to do, through failures; rejects when the store is closed. */
   whenFinished(): Promise<void> {
     if (this.#isClosed) return Promise.reject(closedError());
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
 
-  /** Begins no other piece; resolves when those under way are over. */
+  /** Starts no other piece; resolves when those under way are over. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { reject } of this.#waiters.splice(0)) reject(closedError());
@@ -104,7 +105,7 @@ export class IndexBuilder {
     this.#running = undefined;
   }
 
-  /** Works until nothing is left to do or a piece fails. Tells what became of the last one. */
+  /** Works until nothing is left to do or a piece fails. Returns the outcome of the last piece. */
   async #work(): Promise<PieceOutcome> {
     const sent: Promise<PieceOutcome>[] = [];
     let outcome: PieceOutcome = "worked";
@@ -113,7 +114,7 @@ export class IndexBuilder {
       sent.push(this.#piece());
       if (sent.length >= PIECES_AHEAD) outcome = (await sent.shift()) ?? outcome;
     }
-    // Those behind one that failed were evaluated again without it: the last one says how it is now.
+    // Pieces behind a failed one were evaluated again without it, so the last outcome is current.
     return (await Promise.all(sent)).at(-1) ?? outcome;
   }
 
@@ -130,7 +131,7 @@ export class IndexBuilder {
       });
       return result;
     } catch (error) {
-      // Whatever it was, the store is as before, and the piece can be tried again.
+      // The store is unchanged, whatever the error, so the piece can be retried.
       this.#failure = error;
       return "failed";
     }
@@ -138,7 +139,7 @@ export class IndexBuilder {
 
   #nextWork(view: View): IndexWork | undefined {
     if (this.#current === undefined || !isDue(view, this.#current)) this.#current = findWork(view);
-    // What comes from here on wakes the builder when it is durable.
+    // Work that arrives from here on wakes the builder when it is durable.
     if (this.#current === undefined) this.#isWoken = false;
     return this.#current;
   }
@@ -158,7 +159,7 @@ function isDue(view: View, work: IndexWork): boolean {
   return view.index(work.collection, work.name)?.building !== undefined;
 }
 
-/** Builds first: somebody waits for them. */
+/** Builds come before removals: a client waits for them. */
 function findWork(view: View): IndexWork | undefined {
   if ((view.head.unfinished ?? 0) === 0) return undefined;
   for (const { collection, name, building } of view.indexes()) {
@@ -170,7 +171,7 @@ function findWork(view: View): IndexWork | undefined {
   return undefined;
 }
 
-/** Documents differ in size, so the time of a piece says how large the next may be. */
+/** Documents differ in size, so the duration of a piece determines the size of the next. */
 function nextLimit(limit: number, elapsedMs: number): number {
   const wished = Math.round((limit * PIECE_MS) / Math.max(elapsedMs, 0.1));
   return Math.max(PIECE_MIN, Math.min(wished, limit * 2, PIECE_MAX));

@@ -1,10 +1,10 @@
 /**
- * Index check: the part of verify that holds indexes against documents.
+ * Index check: the part of verify that compares indexes with documents.
  *
- * Every document that shows has its entry in each index of its collection, and every entry is the
- * one that its document would be given. An index that is being built has those of the documents that
- * it has come to, one that was dropped may have any. Lists that are not well-formed are reported, and
- * what they would have said of entries is left out.
+ * Every shown document has its entry in each index of its collection, and every entry is the one
+ * that its document gives. An index that is being built has the entries of the documents up to its
+ * progress; a dropped one may have any. A malformed index list is reported, and the entries of its
+ * indexes are not checked.
  */
 
 import {
@@ -47,7 +47,7 @@ export class IndexCheck {
   readonly #given: number;
   #unfinished = 0;
 
-  /** Reads and checks all lists; `given` is how many numbers the head says were given. */
+  /** Reads and checks all index lists; `given` is the last index number that the head knows. */
   constructor(reader: Reader, given: number | undefined, report: Report) {
     this.#reader = reader;
     this.#given = given ?? 0;
@@ -87,7 +87,7 @@ export class IndexCheck {
     }
   }
 
-  /** An index that was dropped: it still has entries, and is in no list. */
+  /** Checks the mark of a dropped index: it still has entries, and is in no list. */
   checkDropped(key: Key, value: Value): void {
     this.#unfinished++;
     const number = droppedIndexOfKey(key);
@@ -101,7 +101,7 @@ export class IndexCheck {
     this.#report(key, "expected an index that still has entries");
   }
 
-  /** To be called behind all marks of dropped indexes. */
+  /** Call it after all marks of dropped indexes are checked. */
   checkTotal({ unfinished = 0 }: Head): void {
     if (unfinished === this.#unfinished) return;
     const message = `expected ${this.#unfinished} indexes that are not finished`;

@@ -1,10 +1,11 @@
 /**
- * Index entry: where a document stands in an index, and which keys a range of values means.
+ * Index entry: the key of a document in a secondary index, and the key range of a range of values.
  *
- * An entry is a key alone: the number of the index, a position, the document's id. The position is the
- * ordered keys of the indexed values one after the other, those of descending keys inverted. A
+ * An entry is a key alone: the number of the index, a position, the document's id. The position is
+ * the ordered keys of the indexed values, one after the other, those of descending keys inverted. A
  * position that would be too long is cut. Cut positions are still in order, but documents of
- * different values may share one: such an entry is not exact, and whoever reads it looks at the document.
+ * different values may share one: such an entry is not exact, and the reader must look at the
+ * document.
  */
 
 import {
@@ -25,7 +26,7 @@ import type { Key, KeyRange } from "../platform.ts";
 import { type Bound, entryKey, entryPrefix, prefixRange, readEntryKey } from "./keys.ts";
 import type { IndexRecord } from "./records.ts";
 
-/** Longest position in bytes: with the longest id it fits a storage key. */
+/** Longest position in bytes: together with the longest id it fits a storage key. */
 export const POSITION_SIZE_MAX = 768;
 
 export interface IndexDefinition extends IndexRecord {
@@ -37,20 +38,20 @@ export interface IndexDefinition extends IndexRecord {
  * `reverse` walks against the order of the index.
  */
 export interface IndexRange {
-  /** What the first keys are equal to; undefined is MISSING. */
+  /** Values that the first keys equal; undefined is MISSING. */
   readonly equal?: readonly (Value | undefined)[];
   /** Bounds of the key after those. */
   readonly low?: Bound;
   readonly high?: Bound;
-  /** What the text at the key after those begins with; instead of bounds. */
+  /** Prefix of the text at the key after those; instead of bounds. */
   readonly startsWith?: string;
   readonly reverse?: boolean;
 }
 
-/** An entry that a scan met. Nothing is decoded before it is asked for. */
+/** An entry that a scan found. It is decoded on demand. */
 export class IndexEntry {
   readonly #keys: readonly IndexKey[];
-  /** The key of the document's id: ids are equal, and sort, as these are. */
+  /** The ordered key of the document's id: ids are equal, and sort, as these are. */
   readonly idKey: string;
   /** Entries of equal values have equal positions. */
   readonly position: string;
@@ -67,7 +68,7 @@ export class IndexEntry {
   }
 
   /**
-   * False for values that were too long to be kept: the document may lie outside the range, and
+   * False if the values were too long to be kept whole: the document may lie outside the range, and
    * entries at the same position are in the order of ids, not of values.
    */
   get isExact(): boolean {
@@ -75,8 +76,8 @@ export class IndexEntry {
   }
 
   /**
-   * What entries have in common that agree in their first keys. All of the position where it is not
-   * known how far those go: then entries that have it in common may differ.
+   * Prefix of the position that entries share if they agree in their first keys. It is the whole
+   * position where the end of those keys is unknown: then entries that share it may differ.
    */
   tie(keyCount: number): Tie {
     if (keyCount >= this.#keys.length) return { text: this.position, isExact: this.isExact };
@@ -105,7 +106,7 @@ export class IndexEntry {
   }
 }
 
-/** Whether the index has an entry of this document, if it shows. */
+/** Whether the index covers this document yet. */
 export function isWithin({ building }: IndexRecord, idKey: string): boolean {
   return building === undefined || idKey <= building.after;
 }
@@ -116,7 +117,7 @@ export interface Tie {
   readonly isExact: boolean;
 }
 
-/** The size of the first key in a position that is cut; undefined when the cut goes through it. */
+/** The size of the first key in a cut position; undefined when the cut goes through it. */
 function sizeOfCut(position: string): number | undefined {
   try {
     return readOrderedKey(position, 0).end;
@@ -140,7 +141,7 @@ function positionOf(keys: readonly IndexKey[], fields: ValueObject, idKey: strin
   return position;
 }
 
-/** The value at a path of a document, undefined when there is none. */
+/** The value at a path of a document; undefined when there is none. */
 export function valueAt(path: Path, fields: ValueObject, idKey: string): Value | undefined {
   const isId = path[0] === "_id";
   let value: Value | undefined = isId ? idOfKey(idKey) : fields;
@@ -152,18 +153,18 @@ export function valueAt(path: Path, fields: ValueObject, idKey: string): Value |
 }
 
 function directedKey(value: Value | undefined, isDescending: boolean): string {
-  // Of long text only the beginning can show in a position. A pair that is cut in two is behind it.
+  // Only the beginning of long text fits a position. A cut surrogate pair lies behind it.
   const isLong = typeof value === "string" && value.length > POSITION_SIZE_MAX;
   const key = orderedKey(isLong ? value.slice(0, POSITION_SIZE_MAX) : value);
   return isDescending ? invertedKey(key) : key;
 }
 
 /**
- * The keys of a range of values.
+ * The key range of a range of values.
  *
- * Behind the key of a value comes the next key or the id, whose first byte is neither 00 nor ff. If
- * there is one of these, it is no end: longer text goes on with a zero. It lies on the far side of all
- * that equals the shorter text. So what equals a value lies from its key and 01 to its key and ff.
+ * After the key of a value comes the next key or the id, whose first byte is neither 00 nor ff. If
+ * one of these follows, the text is longer: it continues with a zero byte, and sorts beyond all
+ * that equals the shorter text. So entries equal to a value lie from its key plus 01 to plus ff.
  */
 export function entryRange(index: IndexRecord, range: IndexRange): KeyRange {
   const { equal = [], startsWith, reverse = false } = range;
@@ -184,7 +185,7 @@ export function entryRange(index: IndexRecord, range: IndexRange): KeyRange {
   };
 }
 
-/** The bounds as the index meets them. */
+/** The bounds in the order of the index. */
 function boundsInOrder(
   index: IndexRecord,
   { equal = [], low, high }: IndexRange,
@@ -196,7 +197,7 @@ function isDown(index: IndexRecord, key: number): boolean {
   return index.keys[key]?.isDescending === true;
 }
 
-/** What is cut may be on either side of a bound that is cut, so all of it is inside. */
+/** Entries with a cut position may lie on either side of a cut bound: all are included. */
 function startAt(prefix: string, place: string, { isIncluded } = INCLUDED): Key {
   if (place.length >= POSITION_SIZE_MAX) return prefix + cut(place);
   return `${prefix}${place}${isIncluded ? "\x01" : "\xff"}`;
@@ -213,7 +214,7 @@ function cut(place: string): string {
   return place.slice(0, POSITION_SIZE_MAX);
 }
 
-/** What longer text begins with has the same key but for the end, which is one byte. */
+/** Longer text shares the key of its prefix, except for the end, which is one byte. */
 function withoutEnd(key: string): string {
   return key.slice(0, -1);
 }

@@ -1,12 +1,13 @@
 /**
- * Index writer: keeps the indexes of a store in step with its documents, inside one transaction.
+ * Index writer: keeps the secondary indexes of a store in step with its documents, inside one
+ * transaction.
  *
- * A part of the applier: it changes keys only through the overlay of the transaction, and depends on
- * nothing but what is in there (K20). A document of a collection without an index costs one look
- * into a map, and nothing at all in a store that never had one.
+ * It is a part of the applier: it changes keys only through the overlay of the transaction and
+ * depends on nothing else (K20). A document of a collection without an index costs one map lookup,
+ * and nothing at all in a store that never had an index.
  *
  * An index may be filled and emptied in pieces, by several operations. While it is being filled, it
- * is the index of the documents up to a certain id: those behind it wait for their piece.
+ * covers the documents up to a certain id; later ones wait for their piece.
  */
 
 import {
@@ -29,10 +30,10 @@ import {
 import type { Overlay } from "./overlay.ts";
 import { type IndexProgress, type IndexRecord, readIndexList, shownOfRecord } from "./records.ts";
 
-/** What became of an operation; `missing`: there is no such index. */
+/** Result of an operation; `missing`: there is no such index. */
 export type IndexOutcome = "applied" | "unchanged" | "missing";
 
-/** What the head of the store says of indexes. */
+/** The fields of the store's head about indexes. */
 interface IndexHead {
   indexes?: number;
   unfinished?: number;
@@ -43,16 +44,16 @@ const NOTHING_DONE: IndexProgress = { after: "", done: 0 };
 export class IndexWriter {
   readonly #overlay: Overlay;
   readonly #head: IndexHead;
-  /** Made when it is needed: most stores have no index. */
+  /** Allocated on first use: most stores have no index. */
   #lists: Map<number, readonly IndexRecord[]> | undefined;
 
-  /** The head is that of the transaction: what it says of indexes is changed here. */
+  /** The writer updates `head`, the head of the transaction. */
   constructor(overlay: Overlay, head: IndexHead) {
     this.#overlay = overlay;
     this.#head = head;
   }
 
-  /** Moves the entries of a document from what it shows to what it will show. */
+  /** Moves the entries of a document from the fields that it shows to those that it will show. */
   move(
     document: {
       readonly collection: number;
@@ -73,7 +74,7 @@ export class IndexWriter {
     }
   }
 
-  /** Adds an index, with entries of all documents that show, or of the first ones. */
+  /** Adds an index, with entries of all shown documents, or of the first `limit`. */
   create(collection: number, { name, keys, limit }: CreateIndexOperation): IndexOutcome {
     if (this.#find(collection, name) !== undefined) return "unchanged";
     const number = (this.#head.indexes ?? 0) + 1;
@@ -100,7 +101,7 @@ export class IndexWriter {
     return "applied";
   }
 
-  /** Takes an index from the list and removes all its entries, or the first ones. */
+  /** Removes an index from the list, and all its entries, or the first `limit`. */
   drop(collection: number, { name, limit }: DropIndexOperation): IndexOutcome {
     const index = this.#find(collection, name);
     if (index === undefined) return "missing";
@@ -115,7 +116,7 @@ export class IndexWriter {
     return "applied";
   }
 
-  /** Removes the next entries of an index that was dropped. */
+  /** Removes the next entries of a dropped index. */
   clear({ number, limit }: ClearIndexOperation): IndexOutcome {
     const key = droppedIndexKey(number);
     if (!this.#overlay.has(key)) return "missing";
@@ -129,7 +130,7 @@ export class IndexWriter {
     return this.#listOf(collection).find((index) => index.name === name);
   }
 
-  /** The index with entries of at most `limit` documents more. */
+  /** The index with entries of at most `limit` more documents. */
   #filled(
     collection: number,
     { name, number, keys, building = NOTHING_DONE }: IndexRecord,
@@ -149,7 +150,7 @@ export class IndexWriter {
     return index;
   }
 
-  /** Whether none is left. */
+  /** Whether no entry is left. */
   #removeEntries(number: number, limit: number = Number.POSITIVE_INFINITY): boolean {
     let room = limit;
     for (const key of this.#overlay.keys(prefixRange(entryPrefix(number)))) {
@@ -181,7 +182,7 @@ export class IndexWriter {
   }
 }
 
-/** The fields of a document that an index looks at; the id is no field. */
+/** The top-level fields that an index reads; the id is no field. */
 function fieldsOf({ keys }: IndexRecord): readonly string[] {
   return keys.flatMap(({ path }) => (path[0] === undefined || path[0] === "_id" ? [] : path[0]));
 }

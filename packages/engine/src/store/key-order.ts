@@ -1,34 +1,34 @@
 /**
- * KeyOrder: keys in their order, gathered as they come.
+ * KeyOrder: a growing set of keys that can be walked in order, kept as sorted runs.
  *
- * They are kept in runs, each sorted when it is full and never changed again: so no key costs much when
- * it comes, no question sorts them all, and a walk goes on over the runs that it began with.
+ * A run is sorted when it is full and never changed again. So adding a key is cheap, a lookup never
+ * sorts all keys, and a walk continues on the runs that it started with.
  */
 
 import type { Key, KeyRange } from "../platform.ts";
 
-/** Keys of a run: sorting as many takes a few milliseconds. */
+/** Keys of a run: sorting this many takes a few milliseconds. */
 export const RUN_MAX = 4096;
 
-/** How many keys a question may look through one by one. */
+/** Unsorted keys that a walk may scan one by one. */
 const RECENT_MAX = 256;
 
-/** Keys that are put in order for a walk before it begins; more are as it goes. */
+/** Up to this many keys are sorted before a walk begins; more are merged as it goes. */
 const AT_ONCE_MAX = 1024;
 
-/** A piece of a run. */
+/** A part of a run. */
 interface Part {
   readonly keys: readonly Key[];
-  /** The next one. */
+  /** Index of the next key. */
   at: number;
-  /** The one behind the last, in the direction of the walk. */
+  /** Index behind the last key, in the direction of the walk. */
   readonly end: number;
 }
 
 export class KeyOrder {
-  /** Each sorted, and as many in one as fit. */
+  /** Each sorted; short runs are combined up to RUN_MAX keys. */
   readonly #runs: (readonly Key[])[] = [];
-  /** Those that came since, in no order. */
+  /** Keys added since the last run, unsorted. */
   #recent: Key[] = [];
 
   /** `key` must be new. */
@@ -37,7 +37,7 @@ export class KeyOrder {
     if (this.#recent.length >= RUN_MAX) this.#cut();
   }
 
-  /** The keys of a range in its order. Those that come later are not among them. */
+  /** The keys of a range in its order. Keys added later are not among them. */
   walk(range: KeyRange): Iterator<Key, undefined> {
     if (this.#recent.length > RECENT_MAX) this.#cut();
     const step = range.reverse === true ? -1 : 1;
@@ -86,7 +86,7 @@ function wholePart(keys: readonly Key[], step: Direction): Part {
   return step > 0 ? { keys, at: 0, end: length } : { keys, at: length - 1, end: -1 };
 }
 
-/** In no order that counts. */
+/** In no particular order. */
 function keysOf({ keys, at, end }: Part): readonly Key[] {
   return at < end ? keys.slice(at, end) : keys.slice(end + 1, at + 1);
 }
@@ -102,7 +102,7 @@ function walkPart(part: Part, step: Direction): Iterator<Key, undefined> {
   };
 }
 
-/** Takes the next of all parts each time; they lie in a heap, the one with the next key on top. */
+/** K-way merge: the parts are in a heap, the one with the next key on top. */
 function walkAll(heap: Part[], step: Direction): Iterator<Key, undefined> {
   for (let i = (heap.length >> 1) - 1; i >= 0; i--) sink(heap, i, step);
   return {

@@ -1,28 +1,28 @@
 /**
- * Keys: where everything lies in the key space of one store.
+ * Keys: the layout of the key space of one store, with functions that build and parse each key.
  *
- * One letter for the kind, then fixed-width numbers, then the ordered key of a document id, so that
- * each kind is one range and documents of a collection lie in the order of their ids. The layout is
- * part of the storage format (K1 to K9).
+ * A key is one letter for its kind, then fixed-width numbers, then the ordered key of a document
+ * id. So each kind is one range, and documents of a collection lie in the order of their ids. The
+ * layout is part of the storage format (K2, K3).
  *
  *   c section name        catalog record           n collection        count of shown documents
  *   d collection id       shown fields             s                   identity of the store
- *   g time collection id  a floor to collect       t txnId             transaction
+ *   g time collection id  oldest collectable floor t txnId             transaction
  *   h                     head                     u site              last upload of a site
  *   k name                number of a collection   v collection txnId id  last change of a document
  *   m collection id       metadata                 w site number       one upload
- *   a txnId index         operation kept aside     i collection        indexes of a collection
- *   x index keys id size  entry of an index        b content           an attachment that is here
- *   r content collection id  a reference to it     o time content      one that nobody refers to
+ *   a txnId index         stale operation          i collection        indexes of a collection
+ *   x index keys id size  entry of an index        b content           record of an attachment
+ *   r content collection id  reference to one      o time content      attachment without reference
  *   y index               a dropped index that still has entries
  *   e time site           a site without an applied upload
  *
  * Only in the store of a small peer:
  *
- *   l collection id       what is held beside a document
- *   pa name               where it stands           pp number  a transaction without an outcome
- *   pc key                a subscription            pd collection id number  that it wrote to a document
- *   pk number             an upload that was taken  ps chain number  where it stands in its chain
+ *   l collection id       record held beside a document
+ *   pa name               server, progress, counts  pp number  a transaction without an outcome
+ *   pc key                a subscription            pd collection id number  its write to a document
+ *   pk number             an upload that was taken  ps chain number  its position in its chain
  *   pr number             one that was refused
  */
 
@@ -47,7 +47,7 @@ export function catalogKey(section: string, name: string): Key {
 let lastName = "";
 let lastNameKey: Key = `k${textKey("")}`;
 
-/** Remembered: one write after the other asks for the same. */
+/** The last result is cached: consecutive writes ask for the same collection. */
 export function collectionKey(name: string): Key {
   if (name !== lastName) {
     lastNameKey = `k${textKey(name)}`;
@@ -66,7 +66,7 @@ export function documentKey(collection: number, idKey: string): Key {
   return prefixesOf(collection).document + idKey;
 }
 
-/** What the keys of a collection's documents begin with. */
+/** Prefixes of the keys of a collection's documents. */
 interface Prefixes {
   readonly document: string;
   readonly meta: string;
@@ -77,7 +77,7 @@ interface Prefixes {
 
 const prefixes = new Map<number, Prefixes>();
 
-/** Remembered, because every read and write of a document begins with it; collections are few. */
+/** Cached, because every read and write of a document begins with it; collections are few. */
 function prefixesOf(collection: number): Prefixes {
   let known = prefixes.get(collection);
   if (known === undefined) {
@@ -98,7 +98,7 @@ export function documentRange(collection: number): KeyRange {
   return prefixRange(`d${uint32Key(collection)}`);
 }
 
-/** One end of a range: a value, and whether what equals it is inside. */
+/** One end of a range: a value, and whether the range includes it. */
 export interface Bound {
   /** Undefined is MISSING. */
   readonly value: Value | undefined;
@@ -121,21 +121,21 @@ function rangeBetween(all: KeyRange, low: Bound | undefined, high: Bound | undef
   };
 }
 
-/** The place right before or right behind the id that equals a bound. */
+/** The key position right before or right after the id that equals a bound. */
 function idPlace({ value }: Bound, isBehind: boolean): string {
   const key = orderedKey(value);
-  // Longer than any id: it stands between two, and a part of it says where.
+  // Longer than any id: it lies between two ids, and its first part determines where.
   if (key.length > ID_SIZE_MAX) return key.slice(0, ID_SIZE_MAX + 1);
   return isBehind ? `${key}\x00` : key;
 }
 
-/** Documents of a collection behind the one with this key of an id; all for the empty key. */
+/** Documents of a collection after the id with this key; all for the empty key. */
 export function documentsBehind(collection: number, idKey: string): KeyRange {
   const all = documentRange(collection);
   return idKey === "" ? all : { from: `${documentKey(collection, idKey)}\x00`, to: all.to };
 }
 
-/** Length of what stands before the id in a document or metadata key. */
+/** Length of the prefix before the id in a document or metadata key. */
 export const ID_OFFSET = 5;
 
 export function metaKey(collection: number, idKey: string): Key {
@@ -146,7 +146,7 @@ export function transactionKey(txnId: number): Key {
   return `t${uint64Key(txnId)}`;
 }
 
-/** Transactions above `after`, up to and with `upTo`. */
+/** Transactions above `after`, up to and including `upTo`. */
 export function transactionRange(after: number, upTo: number): KeyRange {
   return { from: transactionKey(after + 1), to: transactionKey(upTo + 1) };
 }
@@ -162,7 +162,7 @@ export function changedKey(collection: number, txnId: number, idKey: string): Ke
 let lastTxnId = 0;
 let lastTxnIdKey: string = uint64Key(0);
 
-/** Remembered: a transaction asks for it with each document. */
+/** The last result is cached: a transaction asks for it with each document. */
 function txnIdKey(txnId: number): string {
   if (txnId !== lastTxnId) {
     lastTxnIdKey = uint64Key(txnId);
@@ -229,7 +229,7 @@ export function uploadRange(site: Site): KeyRange {
   return prefixRange(`w${siteBytesKey(site)}`);
 }
 
-/** Where a site stands none of whose uploads was applied; `atMs` is when the last one came. */
+/** Entry of a site without an applied upload; `atMs` is the time of its last upload. */
 export function unappliedKey(atMs: number, site: Site): Key {
   return `e${uint64Key(atMs)}${siteBytesKey(site)}`;
 }
@@ -247,12 +247,12 @@ export function asideKey(txnId: number, index: number): Key {
   return `a${uint64Key(txnId)}${uint32Key(index)}`;
 }
 
-/** What transactions up to and with `upTo` kept aside. */
+/** Stale operations of transactions up to and including `upTo`. */
 export function asideRange(upTo: number): KeyRange {
   return { from: "a", to: asideKey(upTo + 1, 0) };
 }
 
-/** Where the indexes of a collection are listed. */
+/** Key of the index list of a collection. */
 export function indexListKey(collection: number): Key {
   return `i${uint32Key(collection)}`;
 }
@@ -261,7 +261,7 @@ export const INDEX_LISTS: KeyRange = prefixRange("i");
 
 const entryPrefixes = new Map<number, string>();
 
-/** What all entries of an index begin with. Remembered, because every write of a document asks. */
+/** Prefix of all entries of an index. Cached, because every write of a document asks for it. */
 export function entryPrefix(index: number): string {
   let known = entryPrefixes.get(index);
   if (known === undefined) {
@@ -282,7 +282,7 @@ export interface EntryKey {
   readonly idKey: string;
 }
 
-/** The size of the id stands at the end, so that nothing before it has to be understood. */
+/** The size of the id is at the end, so that the position need not be decoded. */
 export function readEntryKey(key: Key): EntryKey {
   const end = key.length - 2;
   const start = end - (key.charCodeAt(end) * 256 + key.charCodeAt(end + 1));
@@ -293,7 +293,7 @@ export function readEntryKey(key: Key): EntryKey {
   };
 }
 
-/** Where it is kept that a dropped index still has entries. */
+/** Mark of a dropped index that still has entries. */
 export function droppedIndexKey(index: number): Key {
   return `y${uint32Key(index)}`;
 }
@@ -308,7 +308,7 @@ export function attachmentKey(id: string): Key {
   return `b${textKey(id)}`;
 }
 
-/** Contents behind `after`, or all. */
+/** Attachments after `after`, or all. */
 export function attachmentRange(after?: string): KeyRange {
   const all = prefixRange("b");
   return after === undefined ? all : { from: `${attachmentKey(after)}\x00`, to: all.to };
@@ -322,18 +322,18 @@ export function referenceKey(id: string, collection: number, idKey: string): Key
   return `r${textKey(id)}${uint32Key(collection)}${idKey}`;
 }
 
-/** The references to one content. An id that goes on with a zero has ff here; no collection does. */
+/** The references to one attachment. A longer id has ff here; no collection number does. */
 export function referenceRange(id: string): KeyRange {
   const prefix = `r${textKey(id)}`;
   return { from: prefix, to: `${prefix}\xff` };
 }
 
-/** Those of one collection. */
+/** The references of one collection to an attachment. */
 export function referencesFrom(id: string, collection: number): KeyRange {
   return prefixRange(referenceKey(id, collection, ""));
 }
 
-/** The references to all contents behind `after`, or to all. */
+/** The references to all attachments after `after`, or to all. */
 export function referencesBehind(after?: string): KeyRange {
   const all = prefixRange("r");
   return after === undefined ? all : { from: referenceRange(after).to, to: all.to };
@@ -367,12 +367,12 @@ export function readOrphanKey(key: Key): OrphanKey {
   return { time: numberOfKey(key, 1), attachment: readText(key, 9).text };
 }
 
-/** What a small peer holds beside a document. */
+/** Record that a small peer holds beside a document. */
 export function heldKey(collection: number, idKey: string): Key {
   return prefixesOf(collection).held + idKey;
 }
 
-/** Everything that is held. */
+/** All of these records. */
 export const HELD: KeyRange = prefixRange("l");
 
 /** Metadata of a collection between two bounds of the id. */
@@ -384,7 +384,7 @@ export function metaBetween(
   return rangeBetween(prefixRange(`m${uint32Key(collection)}`), low, high);
 }
 
-/** What is held of a collection between two bounds of the id. */
+/** Held records of a collection between two bounds of the id. */
 export function heldBetween(
   collection: number,
   low: Bound | undefined,
@@ -409,12 +409,12 @@ export function pendingKey(number: number): Key {
 
 export const PENDING: KeyRange = prefixRange("pp");
 
-/** Where it is noted that a pending transaction wrote to a document. */
+/** Marks that a pending transaction wrote to a document. */
 export function touchKey(collection: number, idKey: string, number: number): Key {
   return `pd${uint32Key(collection)}${idKey}${uint64Key(number)}`;
 }
 
-/** The pending transactions that wrote to a document. No id is the beginning of another (V9). */
+/** The pending transactions that wrote to a document. No id key is a prefix of another (V9). */
 export function touchRange(collection: number, idKey: string): KeyRange {
   return prefixRange(`pd${uint32Key(collection)}${idKey}`);
 }
@@ -422,7 +422,7 @@ export function touchRange(collection: number, idKey: string): KeyRange {
 export interface TouchKey {
   readonly collection: number;
   readonly idKey: string;
-  /** Of the pending transaction. */
+  /** Number of the pending transaction. */
   readonly number: number;
 }
 
@@ -439,10 +439,10 @@ export function sealKey(chain: number, number: number): Key {
   return `ps${uint32Key(chain)}${uint64Key(number)}`;
 }
 
-/** In the order in which they are sent. */
+/** Upload sequences, in the order in which they are sent. */
 export const SEALS: KeyRange = prefixRange("ps");
 
-/** Those of a chain behind a number, up to and with another or to its end. */
+/** Those of a chain above `after`, up to and including `upTo` or to its end. */
 export function sealRange(chain: number, after: number, upTo?: number): KeyRange {
   const to = upTo === undefined ? sealKey(chain + 1, 0) : sealKey(chain, upTo + 1);
   return { from: sealKey(chain, after + 1), to };
@@ -464,12 +464,12 @@ export function refusedKey(number: number): Key {
 
 export const REFUSED: KeyRange = prefixRange("pr");
 
-/** The number behind the two letters of a key of the peer's own. */
+/** The number after the two letters of a key of the peer's own. */
 export function peerNumberOfKey(key: Key): number {
   return numberOfKey(key, 2);
 }
 
-/** Text that textKey wrote at an offset: a string key without the tag. */
+/** Reads text that textKey wrote at an offset: a string key without the tag. */
 function readText(key: Key, offset: number): { readonly text: string; readonly end: number } {
   const { value, end } = readOrderedKey(`\x40${key.slice(offset)}`, 0);
   return { text: value as string, end: offset + end - 1 };
@@ -526,7 +526,7 @@ function siteBytesKey(site: Site): string {
   return key;
 }
 
-/** A key as hexadecimal text, for people. */
+/** A key as hexadecimal text, for error messages. */
 export function printKey(key: Key): string {
   let hex = "";
   for (const byte of bytesOf(key)) hex += byte.toString(16).padStart(2, "0");

@@ -1,6 +1,6 @@
 /**
- * Log record: what the change log keeps of a transaction. It may be of a million operations, so it is
- * made in steps.
+ * Log record: builds the record of a transaction for the change log. It may hold a million
+ * operations, so it is built in steps.
  */
 
 import { AT_ONCE, type Steps } from "../steps.ts";
@@ -15,12 +15,12 @@ import {
   type TransactionRecord,
 } from "./records.ts";
 
-/** What a transaction came to. */
+/** The results of a transaction that its record is made of. */
 export interface LoggedWork {
   readonly origin: Origin;
   readonly steps: readonly Step[] | undefined;
   readonly guards: readonly Guard[] | undefined;
-  /** All that it opened, changed or not. */
+  /** All documents that it opened, changed or not. */
   readonly documents: Iterable<OpenDocument | undefined>;
 }
 
@@ -45,7 +45,7 @@ export function* logRecord({
   return record;
 }
 
-/** In the order of the operations that they belong to, of which each has changed one document. */
+/** The changes in the order of their operations; each operation changes one document. */
 function* changesOf(documents: Iterable<OpenDocument | undefined>): Steps<Change[]> {
   const placed: (Change | undefined)[] = [];
   let opened = 0;

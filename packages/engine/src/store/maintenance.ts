@@ -1,10 +1,10 @@
 /**
- * Maintenance: what a store may forget, decided from outside and done by logged operations.
+ * Maintenance: decides what a store may forget by its retention settings; logged operations then do
+ * it.
  *
- * The change log is bounded by age, count and bytes; tombstones, remembered answers and sites without
- * an applied upload by age. The
- * decision reads the clock and the settings; the operations that follow from it do not, so every
- * node that applies them forgets the same (K20).
+ * Age, count and bytes bound the change log. Age bounds tombstones, remembered answers and sites
+ * without an applied upload. The decision reads the clock and the settings; the resulting
+ * operations do not, so every node that applies them forgets the same (K20).
  */
 
 import { msOfTime, type StoreOperation, timeOfMs } from "@bigpeer/protocol";
@@ -32,9 +32,9 @@ export interface Retention {
   readonly logBytes: number;
   /** How long deletes are remembered. A peer that was away longer starts over. */
   readonly horizonMs: number;
-  /** How long answers are remembered at least. */
+  /** Minimum time for which answers are remembered. */
   readonly answerMs: number;
-  /** How long a site without an applied upload is remembered after its last. */
+  /** How long a site without an applied upload is remembered after its last upload. */
   readonly siteMs: number;
 }
 
@@ -49,20 +49,20 @@ export const DEFAULT_RETENTION: Retention = {
 
 export interface DueWork {
   readonly operations: readonly StoreOperation[];
-  /** Whether one transaction was not enough. */
+  /** Whether more work is left for another transaction. */
   readonly hasMore: boolean;
 }
 
 /**
- * The next bounded piece of work. Maintenance is logged itself, so a full log is never quite within
- * its bounds: one transaction over is as good as it gets.
+ * The next bounded piece of work. Maintenance is logged itself, so a full log may exceed its bounds
+ * by one transaction.
  */
 export function* dueWork(view: View, retention: Retention, wallMs: number): Steps<DueWork> {
   const { head } = view;
   // Never ahead of the last write: a wall clock that leapt must not make the store forget.
   const nowMs = Math.min(wallMs, msOfTime(head.time));
   const answers = forgetAnswers(view, nowMs - retention.answerMs);
-  // They are no housekeeping, which is in transactions of its own: so that comes after them.
+  // These are catalog operations, which do not mix with housekeeping in one transaction.
   if (answers.length > 0) return { operations: answers, hasMore: true };
   const sites = expiredSites(view.reader, nowMs - retention.siteMs, MAINTENANCE_BATCH);
   if (sites.length > 0) return { operations: [{ kind: "forget_sites", sites }], hasMore: true };
@@ -76,14 +76,14 @@ export function* dueWork(view: View, retention: Retention, wallMs: number): Step
   return { operations, hasMore: trim.isCut || graves > MAINTENANCE_BATCH };
 }
 
-/** Notes the time in a store that has not written for long; none when it has. */
+/** Writes the current time to a store that has not written for long; nothing otherwise. */
 export function heartbeat(view: View, nowMs: number): StoreOperation[] {
   const { time } = view.head;
   if (time === 0 || nowMs - msOfTime(time) < HEARTBEAT_MS) return [];
   return [{ kind: "catalog", section: "store", name: "heartbeat", value: nowMs }];
 }
 
-/** The newest transaction that some bound wants gone. */
+/** The newest transaction that exceeds some bound. */
 function* trimTarget(
   view: View,
   head: Head,
@@ -93,7 +93,7 @@ function* trimTarget(
   let { logCount, logBytes, floor } = head;
   let looked = 0;
   const range = transactionRange(floor, head.txnId);
-  // Not the operations: there may be a million in each.
+  // Not the operations: a record may hold a million.
   for (const { key, value } of view.reader.entries(range, ["at", "size"])) {
     const record = value as unknown as TransactionRecord;
     const isOver = logCount > retention.logCount || logBytes > retention.logBytes;

@@ -1,20 +1,20 @@
 /**
- * MemoryDisk: a disk for tests and for peers that keep nothing. It outlives the MemoryKeyValue that
- * writes to it, as a disk outlives a process.
+ * MemoryDisk: a simulated disk in memory, with syncs and crashes, for tests and for peers that keep
+ * nothing. It outlives the MemoryKeyValue that writes to it, as a disk outlives a process.
  *
  * A commit is first written and then synced; only a sync makes it durable and visible. Syncs happen
- * at once unless they are held, and then one by one when the test says so. So a test can stop the
- * world between any two steps, crash there, and open the disk again.
+ * at once unless the test holds them and then releases them one by one. So a test can stop between
+ * any two steps, crash there, and open the disk again.
  *
- * After crash() whatever was opened before is dead, like the process it stands for: reading throws
- * `store.closed`, and a commit, under way or new, never settles, because nobody is left to hear it.
+ * After crash() every earlier mount is dead, like the process it stands for. Reads throw
+ * `store.closed`; a commit, under way or new, never settles.
  */
 
 import { PeerError, type Value } from "@bigpeer/protocol";
 import type { Key, Writes } from "../platform.ts";
 import { OrderedTree } from "./ordered-tree.ts";
 
-/** The life of one opening of the disk: it ends with the next crash. */
+/** One opening of the disk; it ends with the next crash. */
 export interface Mount {
   readonly isAlive: boolean;
 }
@@ -24,9 +24,9 @@ export type WriteFailure = "store.full" | "store.write_failed";
 interface UnsyncedCommit {
   readonly mount: Mount;
   readonly writes: Writes;
-  /** How the sync will end, when it was told to fail. */
+  /** The error with which the sync will fail, if the test asked for one. */
   readonly failure: WriteFailure | undefined;
-  /** Tells the committer how the sync ended. */
+  /** Settles the commit when the sync is over. */
   readonly acknowledge: () => void;
   readonly refuse: (error: PeerError) => void;
 }
@@ -39,7 +39,7 @@ export class MemoryDisk {
   #syncCount = 0;
   #failure: WriteFailure | undefined;
 
-  /** What a crash would leave, and what a snapshot shows. */
+  /** The state that a crash would leave and a snapshot shows. */
   get durable(): OrderedTree<Value> {
     return this.#durable;
   }
@@ -48,7 +48,7 @@ export class MemoryDisk {
     return this.#unsynced.length;
   }
 
-  /** Syncs asked for so far, failed ones included. */
+  /** Syncs requested so far, failed ones included. */
   get syncCount(): number {
     return this.#syncCount;
   }
@@ -57,9 +57,9 @@ export class MemoryDisk {
     return this.#mount;
   }
 
-  /** Resolves after the sync. A dead mount's promise never settles. */
+  /** Resolves after the sync. The promise of a dead mount never settles. */
   async write(mount: Mount, writes: Writes): Promise<void> {
-    // As on a real disk, nothing is visible before the caller has gone on.
+    // As on a real disk, nothing is visible before the caller has continued.
     await Promise.resolve();
     if (!mount.isAlive) return never();
     const failure = this.#failure;
@@ -72,8 +72,8 @@ export class MemoryDisk {
   }
 
   /**
-   * The next write changes nothing and rejects with this code when it would have been synced;
-   * undefined: it is written after all.
+   * Makes the next write change nothing and reject with this code at its sync; undefined cancels
+   * that.
    */
   failNextWrite(code: WriteFailure | undefined): void {
     this.#failure = code;
@@ -84,7 +84,7 @@ export class MemoryDisk {
     this.#isHeld = true;
   }
 
-  /** Syncs the oldest commit that waits. False when none does. */
+  /** Syncs the oldest waiting commit. False when there is none. */
   syncNext(): boolean {
     const commit = this.#unsynced.shift();
     if (commit === undefined) return false;
@@ -99,15 +99,15 @@ export class MemoryDisk {
     return true;
   }
 
-  /** Syncs all that waits; later commits wait no more. */
+  /** Syncs all waiting commits; later commits do not wait. */
   releaseSyncs(): void {
     this.#isHeld = false;
     this.#syncAll();
   }
 
   /**
-   * The power goes. What was written but not synced is gone, or, with `unsynced: "kept"`, turns out
-   * to have reached the disk although nobody was told: both happen to real commits.
+   * Simulates a power loss. Writes that were not synced are lost or, with `unsynced: "kept"`, have
+   * reached the disk although they were never acknowledged: both happen on real disks.
    */
   crash({ unsynced = "lost" }: { readonly unsynced?: "lost" | "kept" } = {}): void {
     if (unsynced === "kept") {

@@ -1,9 +1,9 @@
 /**
- * MemoryKeyValue: the reference KeyValue. It is the simplest thing that keeps the contract, for
- * tests, the simulator, and peers that keep nothing. The state itself lies in a MemoryDisk.
+ * MemoryKeyValue: the reference implementation of KeyValue, in memory, for tests, the simulator,
+ * and peers that keep nothing. The state itself lies in a MemoryDisk.
  *
- * Where some fields are asked for it gives those and no others, although the whole value would cost
- * nothing: so whoever asks for too few is found out by every test that runs on it.
+ * If a caller asks for some fields, it returns only those, although the whole value would cost
+ * nothing. So every test that runs on it finds a caller that asks for too few.
  */
 
 import {

@@ -1,8 +1,8 @@
 /**
- * Open document: a document as one transaction has it.
+ * OpenDocument: a document as one transaction sees and changes it.
  *
- * Most transactions need of it what shows and its version, or write it as a whole; so its state is
- * read from the records only when somebody asks for it.
+ * Most transactions need only its shown fields and version, or overwrite it as a whole. So its CRDT
+ * state is decoded from the records on demand.
  */
 
 import {
@@ -30,22 +30,22 @@ export class OpenDocument {
   readonly documentKey: Key;
   /** The version before this transaction. */
   readonly previous: number;
-  /** What showed before this transaction. */
+  /** The shown fields before this transaction. */
   readonly before: Shown | undefined;
-  /** The operation that changed it first; -1 while it is unchanged. */
+  /** Index of the operation that changed it first; -1 while it is unchanged. */
   operation = -1;
-  /** Whether the transaction rests on it as it was. */
+  /** Whether the transaction depends on its version before. */
   isGuarded = false;
-  /** What is counted for what it shows now. */
+  /** Bytes counted for its current shown fields. */
   bytes = 0;
   #shown: Shown | undefined;
-  /** Undefined while only the metadata are known. */
+  /** Undefined until it is decoded from the metadata. */
   #state: DocumentState | undefined;
   /** Undefined when only the state is known. */
   #meta: Uint8Array | undefined;
   #offset = 0;
 
-  /** `record` is what lies under the key of the metadata. */
+  /** `record` is the metadata record; undefined when there is none. */
   constructor(place: DocumentPlace, record: Value | undefined, overlay: Overlay) {
     this.collection = place.collection;
     this.idKey = place.idKey;
@@ -80,24 +80,24 @@ export class OpenDocument {
     return this.readState();
   }
 
-  /** What `state` does when it is first asked for: for a large document a piece of work of its own. */
+  /** Decodes the state, as `state` does on first use: for a large document a step of its own. */
   readState(): DocumentState {
     this.#state ??= decodeState(this.#shown, this.#meta ?? NO_BYTES, this.#offset);
     return this.#state;
   }
 
-  /** Whether anything of it is kept: shown, hidden or a tombstone. */
+  /** Whether anything of it is stored: shown or hidden fields, or a tombstone. */
   get isHeld(): boolean {
     return this.#meta !== undefined || !isEmptyState(this.state);
   }
 
-  /** Whether nothing is kept of it but a plain state: no tokens, no floors. */
+  /** Whether it is absent or has a plain state: no tokens, no floors. */
   get isPlain(): boolean {
     if (this.#meta === undefined) return !this.isHeld;
     return readPlain({ shown: this.#shown, meta: this.#meta, offset: this.#offset }) !== undefined;
   }
 
-  /** Whether its records are these. False also where only its state is known. */
+  /** Whether its records equal these. False also where only its state is known. */
   hasParts([fields, types, meta]: StateParts): boolean {
     if (this.#meta === undefined || compareBytes(this.#meta.subarray(this.#offset), meta) !== 0) {
       return false;
@@ -106,7 +106,7 @@ export class OpenDocument {
     return isSame && equalValues(this.#shown?.types, types ?? undefined);
   }
 
-  /** What an operation of this store leaves, where it is easily told; see plainWrite. */
+  /** The records after an operation of this store, if no merge is needed; see plainWrite. */
   plainWrite(operation: StateOperation, stamp: Stamp, version: number): PlainWrite | undefined {
     if (this.#meta !== undefined) {
       const records = { shown: this.#shown, meta: this.#meta, offset: this.#offset };
@@ -122,8 +122,8 @@ export class OpenDocument {
   }
 
   /**
-   * Forgets the state, which is several times as large as the records that it is read from again. `record`
-   * is what lies under the key of the metadata now.
+   * Drops the state, which is several times as large as the records that it can be decoded from.
+   * `record` is the current metadata record.
    */
   forgetState(record: Value | undefined): void {
     if (this.#meta === undefined) {
@@ -135,7 +135,7 @@ export class OpenDocument {
     this.#state = undefined;
   }
 
-  /** Whether its state is in memory beside its records. */
+  /** Whether its decoded state is in memory beside its records. */
   get hasState(): boolean {
     return this.#state !== undefined && this.#state !== EMPTY_STATE;
   }
@@ -148,7 +148,7 @@ export class OpenDocument {
   }
 }
 
-/** Where a document lies. */
+/** The keys of a document. */
 export interface DocumentPlace {
   readonly collection: number;
   readonly idKey: string;

@@ -1,8 +1,8 @@
 /**
- * OpenDocuments: the documents that a transaction has opened, and about what they take in memory.
+ * OpenDocuments: the documents that a transaction has opened, with an estimate of their memory.
  *
- * There may be very many: only the last ones keep their states. Most transactions open a single document,
- * for which nothing is counted.
+ * There may be very many, so only the most recent ones keep their decoded states. Most transactions
+ * open a single document; nothing is counted for it.
  */
 
 import type { Operation } from "@bigpeer/protocol";
@@ -13,27 +13,27 @@ import type { Overlay } from "./overlay.ts";
 import { approximateSize } from "./records.ts";
 
 /**
- * States that are kept beside the records of their documents: those of documents that are written to
- * again and again. The widest document has one of about eight megabytes.
+ * Decoded states that are kept beside the records: for documents that are written to again and
+ * again. The widest document has a state of about eight megabytes.
  */
 export const STATES_MAX = 8;
 
-/** What a document takes beside its values: keys, their places, its change in the log. */
+/** Memory of a document beside its values: keys, map entries, its change in the log. */
 const DOCUMENT_BYTES = 700;
 
-/** What is written is also encoded, and in pages of the storage. */
+/** Written values are also encoded, and copied to pages of the storage. */
 const WRITTEN_WEIGHT = 1.5;
 
 export class OpenDocuments {
   readonly #overlay: Overlay;
-  /** Made with the second one. */
+  /** Allocated with the second document. */
   #all: Map<string, OpenDocument> | undefined;
-  /** The last one that was asked for: it is mostly read and then written. */
+  /** The last document that was opened: most are read and then written. */
   #last: OpenDocument | undefined;
-  /** Those before it whose states are kept, the oldest where the next will be. */
+  /** Ring buffer of the documents before it whose states are kept. */
   #recent: OpenDocument[] | undefined;
   #recentAt = 0;
-  /** About what all of them take, and what was written to them. */
+  /** Estimated bytes of all of them and of what was written to them. */
   bytes = 0;
 
   constructor(overlay: Overlay) {
@@ -44,7 +44,7 @@ export class OpenDocuments {
     return this.#all?.values() ?? [this.#last];
   }
 
-  /** Documents whose states are in memory. */
+  /** Number of documents whose states are in memory. */
   get stateCount(): number {
     let count = 0;
     for (const document of this.values()) if (document?.hasState === true) count++;
@@ -82,15 +82,15 @@ export class OpenDocuments {
     oldest.forgetState(this.#overlay.get(oldest.metaKey));
   }
 
-  /** An operation was applied: it will be in the log. */
+  /** Counts an applied operation: it will be in the log. */
   countOperation(operation: Operation): void {
     if (this.#all === undefined) return;
     const isWhole = operation.kind === "insert" || operation.kind === "initial";
-    // What a whole document shows was measured just before.
+    // The shown fields of a whole document were measured just before.
     this.bytes += isWhole ? (this.#last?.bytes ?? 0) : WRITTEN_WEIGHT * approximateSize(operation);
   }
 
-  /** What a document shows from now on is in memory, and will be in pages of the storage. */
+  /** Counts the new shown fields of a document: in memory, and in pages of the storage. */
   countShown(document: OpenDocument, shown: Shown | undefined, meta: Uint8Array): void {
     if (this.#all === undefined) return;
     const shownSize = shown === undefined ? 0 : approximateSize(shown.fields);

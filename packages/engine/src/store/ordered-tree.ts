@@ -1,9 +1,9 @@
 /**
- * OrderedTree: an ordered map that never changes. A change gives a new tree, which shares all but
- * the way from the root to one leaf with the old one, so keeping an old state costs nothing.
+ * OrderedTree: a persistent (immutable) ordered map. A change returns a new tree, which shares all
+ * but the path from the root to one leaf with the old one, so keeping an old state costs nothing.
  *
- * It is a B+tree: all entries lie in leaves, all leaves at the same depth. A node holds at most
- * SIZE_MAX items; one that falls below SIZE_MIN is joined with its neighbour.
+ * It is a B+tree: all entries are in leaves, all leaves at the same depth. A node holds at most
+ * SIZE_MAX items; one that falls below SIZE_MIN is merged with its neighbour.
  */
 
 import type { Key, KeyRange } from "../platform.ts";
@@ -50,7 +50,7 @@ export class OrderedTree<V> {
     return new OrderedTree<V>(nodes.length === 1 && only !== undefined ? only : branchOf(nodes));
   }
 
-  /** With many entries at once: each node on their ways is made once for all of them. */
+  /** Puts many entries at once: each node on their paths is copied once for all of them. */
   withAll(entries: Iterable<readonly [Key, V]>): OrderedTree<V> {
     const sorted = [...entries].sort(byKey);
     if (sorted.length === 0) return this;
@@ -82,7 +82,7 @@ export class OrderedTree<V> {
   }
 }
 
-/** The way from the root to the leaf where `key` belongs, and on to the leaves beside it. */
+/** Cursor: the path from the root to the leaf of `key`, and on to the leaves beside it. */
 class Way<V> {
   readonly #step: 1 | -1;
   readonly #branches: { readonly node: Branch<V>; index: number }[] = [];
@@ -121,7 +121,7 @@ class Way<V> {
   }
 }
 
-/** The one node, or two after a split, that take the place of `node`. */
+/** The one node, or two after a split, that replace `node`. */
 function put<V>(node: Node<V>, key: Key, value: V): Node<V>[] {
   if (node.kind === "leaf") return split(putInLeaf(node, key, value));
   const index = childIndex(node, key);
@@ -143,7 +143,7 @@ function putInLeaf<V>(leaf: Leaf<V>, key: Key, value: V): Leaf<V> {
 
 type Entry<V> = readonly [Key, V];
 
-/** Some of a list of entries in order. */
+/** A part of a sorted list of entries. */
 interface Run {
   readonly start: number;
   readonly end: number;
@@ -154,7 +154,7 @@ function byKey([a]: readonly [Key, unknown], [b]: readonly [Key, unknown]): numb
   return a < b ? -1 : 1;
 }
 
-/** The nodes that take the place of `node`. */
+/** The nodes that replace `node`. */
 function putAll<V>(node: Node<V>, entries: readonly Entry<V>[], run: Run): Node<V>[] {
   if (node.kind === "leaf") return parted(mergedLeaf(node, entries, run));
   const children: Node<V>[] = [];
@@ -169,7 +169,7 @@ function putAll<V>(node: Node<V>, entries: readonly Entry<V>[], run: Run): Node<
   return parted(branchOf(children));
 }
 
-/** Where those of a run end that are below a key. */
+/** The end of the entries of a run that are below a key. */
 function endBelow<V>(entries: readonly Entry<V>[], { start, end }: Run, key: Key): number {
   let at = start;
   while (at < end && (entries[at] as Entry<V>)[0] < key) at++;
@@ -197,7 +197,7 @@ function mergedLeaf<V>(leaf: Leaf<V>, entries: readonly Entry<V>[], { start, end
   return { kind: "leaf", keys, values };
 }
 
-/** A node of any size as nodes that are not too large, all about alike. */
+/** Splits a node of any size into nodes of about equal, allowed size. */
 function parted<V>(node: Node<V>): Node<V>[] {
   const size = node.keys.length;
   if (size <= SIZE_MAX) return [node];
@@ -207,7 +207,7 @@ function parted<V>(node: Node<V>): Node<V>[] {
   );
 }
 
-/** The node that takes the place of `node`: itself when it has no such key. It may be empty. */
+/** The node that replaces `node`: itself when it has no such key. It may be empty. */
 function remove<V>(node: Node<V>, key: Key): Node<V> {
   if (node.kind === "leaf") {
     const index = lowerBound(node.keys, key);
@@ -230,7 +230,7 @@ function remove<V>(node: Node<V>, key: Key): Node<V> {
   return branchOf(node.children.toSpliced(left, 2, ...split(join(pair))));
 }
 
-/** Two neighbours of the same kind as one node, perhaps too large. */
+/** Merges two neighbours of the same kind into one node, perhaps too large. */
 function join<V>(nodes: readonly Node<V>[]): Node<V> {
   const leaves = nodes.filter((node) => node.kind === "leaf");
   if (leaves.length === 0) {
@@ -260,7 +260,7 @@ function branchOf<V>(children: readonly Node<V>[]): Branch<V> {
   return { kind: "branch", keys: children.map((child) => child.keys[0] ?? ""), children };
 }
 
-/** The child where `key` is, if it is anywhere: the last one that does not begin above it. */
+/** The child that may hold `key`: the last one that does not begin above it. */
 function childIndex<V>(branch: Branch<V>, key: Key): number {
   const index = lowerBound(branch.keys, key);
   return branch.keys[index] === key ? index : Math.max(0, index - 1);

@@ -1,6 +1,6 @@
 /**
- * Overlay: writes in memory over a reader. What a request has written is visible to itself, and
- * moves into its group or is dropped as a whole.
+ * Overlay: uncommitted writes in memory over a reader, like a memtable. A request sees its own
+ * writes; they move into its group or are dropped as a whole.
  *
  * Overlays stack: request over group, group over the group that is being flushed, that over the
  * durable state.
@@ -14,17 +14,17 @@ import { WriteSet } from "./write-set.ts";
 export class Overlay implements Reader {
   #writes = new WriteSet();
   #parent: Reader;
-  /** The kinds of own keys, a bit for each: a read of another kind need not look at any of them. */
+  /** Bit set of the kinds of own keys: a read of another kind need not look at any of them. */
   #kinds = 0;
-  /** The same for keys that were removed. */
+  /** The same for removed keys. */
   #removedKinds = 0;
-  /** Own keys in order. Undefined while they are few and nobody reads a range. */
+  /** Own keys in order. Undefined while they are few and no range is read. */
   #order: KeyOrder | undefined;
-  /** Walks over own entries that are under way: each gives what there was when it began. */
+  /** Walks over own entries under way: each sees the state at its start. */
   #walks: Set<OwnWalk> | undefined;
-  /** Ranges in which the reader below has nothing. */
+  /** Ranges in which the reader below has no keys. */
   #vacant: KeyRange[] | undefined;
-  /** Called before each write; what it throws ends the request. */
+  /** Called before each write; if it throws, the request fails. */
   onWrite: (() => void) | undefined;
 
   constructor(parent: Reader) {
@@ -39,14 +39,14 @@ export class Overlay implements Reader {
     return this.#writes.size === 0;
   }
 
-  /** Reads go to another reader from now on, which must already hold what the old one added. */
+  /** Replaces the reader below; the new one must already hold what the old one added. */
   rebase(parent: Reader): void {
     this.#parent = parent;
   }
 
   /**
-   * Many keys of this range will be asked for. If the reader below has none of them, it is not asked
-   * again; it must not change meanwhile.
+   * Announces many reads in a range. If the reader below has no key in it, it is not asked again;
+   * it must not change meanwhile.
    */
   expect(range: KeyRange): void {
     for (const _ of this.#parent.keys(range)) return;
@@ -64,7 +64,7 @@ export class Overlay implements Reader {
     this.#set(key, undefined);
   }
 
-  /** Takes over all that another overlay wrote, which is not used from then on. */
+  /** Takes over all writes of another overlay, which must not be used afterwards. */
   absorb(other: Overlay): void {
     if (!this.isEmpty) {
       other.#writes.forEach((value, key) => this.#set(key, value));
@@ -96,7 +96,7 @@ export class Overlay implements Reader {
     return this.#writes.has(key) ? this.#writes.get(key) !== undefined : this.#parent.has(key);
   }
 
-  /** The state when the walk began: what is written meanwhile does not show in it. */
+  /** Entries as of the start of the walk: later writes do not show in it. */
   entries(range: KeyRange, fields?: readonly string[]): Iterable<KeyEntry> {
     const own = this.#walk(range);
     if (own === undefined) return this.#parent.entries(range, fields);
@@ -136,7 +136,7 @@ export class Overlay implements Reader {
     else if (this.#writes.size === RUN_MAX) this.#order = orderOf(this.#writes.keys());
   }
 
-  /** What a key is before it is written to, for the walks that will come to it. */
+  /** Saves the value of a key before a write, for the walks that have not reached it. */
   #keepFor(walks: ReadonlySet<OwnWalk>, key: Key): void {
     for (const { before } of walks) {
       if (!before.has(key)) before.set(key, this.#writes.get(key));
@@ -165,9 +165,9 @@ export class Overlay implements Reader {
 /** A walk over own keys. */
 class OwnWalk {
   readonly #keys: Iterator<Key, undefined>;
-  /** The next one; undefined at the end. */
+  /** The next key; undefined at the end. */
   key: Key | undefined;
-  /** What was written over since the walk began, as it was then. */
+  /** Values that were overwritten since the walk began. */
   readonly before: Map<Key, Value | undefined> = new Map();
 
   constructor(keys: Iterator<Key, undefined>) {
@@ -186,13 +186,13 @@ function orderOf(keys: Iterable<Key>): KeyOrder {
   return order;
 }
 
-/** What is asked for of the reader below. */
+/** A range read of the reader below. */
 interface Asked {
   readonly range: KeyRange;
   readonly fields: readonly string[] | undefined;
 }
 
-/** A key begins with the letter of its kind: the bit for it. */
+/** The bit of a kind: a key begins with the letter of its kind. */
 function kindOf(key: Key): number {
   return 1 << (key.charCodeAt(0) & 31);
 }

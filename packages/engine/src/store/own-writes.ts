@@ -1,8 +1,9 @@
 /**
- * Own writes: what one transaction of this store wrote to documents, as another store must be told.
+ * Own writes: the document operations of one transaction of this store, as a small peer uploads
+ * them.
  *
- * A small peer uploads it. Each operation is noted as its writer's view resolved it, and only when it
- * wrote something. What was evicted is noted beside it: that is no write, and nobody else's business.
+ * Each operation is noted as its writer's view resolved it, and only if it wrote something.
+ * Evictions are noted beside them: they are local and never uploaded.
  */
 
 import type { OnDocument, Operation, UploadOperation } from "@bigpeer/protocol";
@@ -38,8 +39,8 @@ export class OwnWrites {
 }
 
 /**
- * A step as the log has it: of what a server sent only whose it is, of a peer's own affairs nothing.
- * Undefined when nothing is left.
+ * A step as the log keeps it. Of a layer operation it keeps only the name of the document, of local
+ * operations nothing. Undefined when nothing is left.
  */
 export function loggedStep(step: Step): Step | undefined {
   if (!step.operations.some(({ kind }) => kind === "layer" || kind === "local")) return step;

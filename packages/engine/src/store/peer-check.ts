@@ -1,7 +1,7 @@
 /**
- * Peer check: whether what a small peer holds beside its documents fits together (a part of verify).
+ * Peer check: the part of verify that compares the sync records of a small peer with its documents.
  *
- * Each pending transaction is listed at every document that it wrote to; such a document has its
+ * Each pending transaction has an entry at every document that it wrote to. Such a document has a
  * confirmed state beside it, and no other has.
  */
 
@@ -44,7 +44,7 @@ export class PeerCheck {
     this.#report = report;
   }
 
-  /** Collections that something is held of. */
+  /** Collections with held records. */
   collections(): Iterable<number> {
     return this.#collections;
   }

@@ -1,8 +1,9 @@
 /**
- * Peer records: what only the store of a small peer has beside its documents.
+ * Peer records: the records that only the store of a small peer has beside its documents.
  *
- * Its documents are what it shows. What a server sent of them, what was written here and has no
- * outcome yet, and how far both sides are, lies in these records (docs/storage-format.md, K56 to K60).
+ * The documents of a small peer are its shown view. These records hold the state that the server
+ * sent, the local writes that have no outcome yet, and the progress of both sides
+ * (docs/storage-format.md, K56 to K60).
  */
 
 import type { OutcomeKind, Site, StateParts, Value, ValueObject } from "@bigpeer/protocol";
@@ -10,22 +11,22 @@ import type { Reader } from "../platform.ts";
 import { peerFactKey } from "./keys.ts";
 import type { UploadStep } from "./upload.ts";
 
-/** What is held beside a document: that a server sent it, or that something was written to it. */
+/** Record beside a document that the server sent or that has pending writes. */
 export interface Held {
-  /** The server's version of it; 0 when it sent none. */
+  /** The server's version of it; 0 when the server sent none. */
   readonly version: number;
-  /** The history that the version is of. */
+  /** The number of the history that the version belongs to. */
   readonly epoch: number;
-  /** Numbers of the subscriptions that cover it; OWN for what was written here. */
+  /** Numbers of the subscriptions that cover it; OWN_COVER for a document that was written here. */
   readonly covers: readonly number[];
   /**
-   * What the server sent, while something is pending over it: null for nothing. Left out when
-   * nothing is: then it is what shows.
+   * The state that the server sent, while writes are pending over it; null for none. Left out when
+   * nothing is pending: then the document itself is that state.
    */
   readonly confirmed?: StateParts | null;
 }
 
-/** Stands among the subscriptions that cover a document: it was written here, none of them does. */
+/** Stands in `covers` for a document that was written here and that no subscription covers. */
 export const OWN_COVER = 0;
 
 export function readHeld(record: Value): Held {
@@ -44,28 +45,28 @@ export function heldRecord({ version, epoch, covers, confirmed }: Held): Value {
   return [version, epoch, covers, confirmed];
 }
 
-/** Whether something is held and nothing is pending over it. */
+/** Whether a held record exists and nothing is pending over it. */
 export function isHeldAlone(record: Value | undefined): boolean {
   return record !== undefined && (record as readonly Value[]).length === 3;
 }
 
-/** A transaction that was written here and has no outcome. Its number is that of the transaction. */
+/** A local transaction without an outcome. Its number is that of the transaction. */
 export type PendingRecord = {
   /** When it was written, in milliseconds: the wall clock of the device, corrected by `by`. */
   readonly at: number;
-  /** What the server's clock was last known to be ahead by; left out where no server was heard yet. */
+  /** The last known lead of the server's clock; left out before the first contact with a server. */
   readonly by?: number;
   /** The newest time that a server had sent until then. */
   readonly seen: number;
   /** The site of its stamps. */
   readonly site: Site;
   readonly steps: readonly UploadStep[];
-  /** What the clock was wrong by, in milliseconds; left out while that is not certain. */
+  /** The error of the clock, in milliseconds; left out while it is not certain. */
   readonly offset?: number;
   readonly seal: SealRecord;
 };
 
-/** Where an upload stands among those of its site. From its first send on it never changes (S33). */
+/** Position of an upload among those of its site. Fixed once the upload was sent (S33). */
 export type SealRecord = {
   /** Counts the sites under which this store has numbered uploads. */
   readonly chain: number;
@@ -73,14 +74,14 @@ export type SealRecord = {
   readonly digest: Uint8Array;
 };
 
-/** An upload that a server took, kept for a server that is restored. */
+/** An upload that a server took, kept in case the server is restored (S30). */
 export type KeptRecord = PendingRecord & {
   /** When its outcome came, by the server's clock, in milliseconds. */
   readonly takenAt: number;
   readonly size: number;
 };
 
-/** An upload that had no effect. */
+/** An upload that was refused or stale. */
 export type RefusedRecord = {
   readonly at: number;
   readonly refusedAt: number;
@@ -89,32 +90,32 @@ export type RefusedRecord = {
   readonly steps: readonly UploadStep[];
 };
 
-/** A subscription that this store has known, and how far it is. */
+/** A subscription of this store, and its progress. */
 export type SubscriptionRecord = {
   readonly number: number;
   readonly query: string;
   readonly args: ValueObject;
   readonly collection: string;
-  /** Counts uses: the smallest was used longest ago. */
+  /** Use counter: the smallest was used longest ago. */
   readonly used: number;
   /** Left out until it was complete once. */
   readonly filter?: Uint8Array;
   readonly txn?: number;
-  /** While it is live: the live position when it became so. Each later one is its own as well. */
+  /** While it is live: the live position when it became live; later ones are its own as well. */
   readonly liveFrom?: number;
-  /** How far a fill is that is not complete; never read beside `filter`. */
+  /** Progress of an incomplete fill; never read beside `filter`. */
   readonly fill?: FillRecord;
-  /** Something that it was sent did not fit: it has to be compared before it can go on. */
+  /** A change did not fit: it must be compared before it can continue. */
   readonly isTorn?: true;
-  /** Something that it covers was evicted here since its stream began: the next one is to compare. */
+  /** A document that it covers was evicted since its stream began: the next one must compare. */
   readonly isHoled?: true;
-  /** The rights have changed since it was complete: what it covers may not be permitted any more. */
+  /** The permissions changed since it was complete: some documents may no longer be permitted. */
   readonly isDoubtful?: true;
-  /** It is given up, and what it covers is being let go of. */
+  /** It was given up, and its documents are being released. */
   readonly isForgotten?: true;
 };
 
-/** All up to and with an id came of a filter, as of a transaction of the server or later (S57). */
+/** Progress of a fill: all ids through `after`, as of a transaction or later (S57). */
 export type FillRecord = {
   readonly filter: Uint8Array;
   readonly txn: number;
@@ -129,18 +130,18 @@ export type ServerFact = {
   /** Counts histories. */
   readonly epoch: number;
   readonly rights?: Uint8Array;
-  /** What its clock was ahead of the wall clock of the device when it was heard last. */
+  /** The lead of the server's clock over the wall clock of the device, at the last contact. */
   readonly offsetMs?: number;
-  /** Former sites of which it is not known yet what the server of this history has (S30). */
+  /** Former sites of which this server has not reported its last upload yet (S77). */
   readonly unasked?: readonly Site[];
 };
 
-/** How far the live subscriptions are. */
+/** Progress of the live subscriptions. */
 export type LiveFact = {
   readonly txn: number;
   /** The newest time that a server has sent. */
   readonly seen: number;
-  /** Wall clock when something came last, in milliseconds; 0 for never. */
+  /** Wall clock at the last receipt, in milliseconds; 0 for never. */
   readonly receivedAt: number;
 };
 
@@ -148,12 +149,12 @@ export type CountFact = {
   readonly pending: number;
   readonly refused: number;
   readonly keptBytes: number;
-  /** The last number of a subscription. */
+  /** The last number issued to a subscription. */
   readonly subscriptions: number;
   readonly uses: number;
 };
 
-/** An upload as the next one continues it. */
+/** The end of a chain, which the next upload continues. */
 export type ChainLink = {
   readonly number: number;
   /** Left out before the first upload. */
@@ -165,20 +166,20 @@ export type ChainLink = {
 export type Chain = {
   readonly site: Site;
   readonly chain: number;
-  /** The last that was sent, or may have been: up to here nothing changes any more. */
+  /** The last upload that was sent, or may have been: up to it nothing changes any more. */
   readonly sent: ChainLink;
 };
 
-/** Under which site uploads are numbered, and the last of them. */
+/** The site under which uploads are numbered, and the last of them. */
 export type ChainFact = Chain &
   ChainLink & {
-    /** The site of the store when the chain began: in a copy of it another one is to begin. */
+    /** The site of the store when the chain began: a copy of the store starts another chain. */
     readonly life: Site;
-    /** Those of former lives that have uploads which were never sent. */
+    /** Chains of former incarnations with uploads that were never sent. */
     readonly former?: readonly Chain[];
   };
 
-/** Who knows the records of a peer. */
+/** Source of the records of a peer. */
 export type Records = Pick<Reader, "get">;
 
 const NO_SERVER: ServerFact = { epoch: 1 };
@@ -208,12 +209,12 @@ export function countFact(reader: Records): CountFact {
   return (reader.get(COUNT_FACT) as CountFact | undefined) ?? NO_COUNTS;
 }
 
-/** Before the first upload of a site; those before it, under another, are up to this time. */
+/** The start of a chain; uploads under earlier sites have times up to this one. */
 export function beginning(time: number): ChainLink {
   return { number: 0, time };
 }
 
-/** A store that has not numbered anything, or is a copy of one that has, begins a chain. */
+/** A store that has not numbered anything, or is a copy of one that has, starts a chain. */
 export function chainFact(reader: Records, life: Site): ChainFact {
   const known = reader.get(CHAIN_FACT) as ChainFact | undefined;
   if (known?.life === life) return known;

@@ -1,22 +1,22 @@
 /**
- * Progress: up to which transaction a store is durable, and who waits for a later one.
+ * Progress: the last durable transaction of a store, and the promises that wait for a later one.
  *
- * Waiters stand in the order of their transactions, so that a step forward looks only at those whom
- * it lets go. How long somebody waits is his own matter: the engine has no timers.
+ * Waiters are sorted by transaction, so that each advance looks only at those that it settles.
+ * There is no timeout: the engine has no timers, and the caller cancels.
  */
 
 import { PeerError } from "@bigpeer/protocol";
 
 export interface Wait {
-  /** True when the store is that far, false when the wait was cancelled. `store.closed` ends it. */
+  /** True when the transaction is durable, false after cancel(). Rejects with `store.closed`. */
   readonly promise: Promise<boolean>;
-  /** Ends the wait and leaves nothing of it behind. Does nothing when it is over. */
+  /** Ends the wait and removes it. Does nothing when it is over. */
   cancel(): void;
 }
 
 interface Waiter {
   readonly txnId: number;
-  /** Tells waiters for the same transaction apart. */
+  /** Distinguishes waiters for the same transaction. */
   readonly number: number;
   readonly resolve: (isReached: boolean) => void;
   readonly reject: (error: PeerError) => void;
@@ -41,7 +41,7 @@ export class Progress {
     return this.#waiters.length;
   }
 
-  /** A transaction is durable, and so are all before it. */
+  /** Notes that a transaction is durable, and all before it. */
   reach(txnId: number): void {
     if (txnId <= this.#txnId) return;
     this.#txnId = txnId;
@@ -61,7 +61,7 @@ export class Progress {
     return { promise, cancel: () => this.#cancel(txnId, number) };
   }
 
-  /** Nothing more will be durable: whoever still waits is told so. */
+  /** Rejects all waiters: nothing more will become durable. */
   end(): void {
     this.#isEnded = true;
     for (const waiter of this.#waiters.splice(0)) waiter.reject(closedError());
@@ -75,7 +75,7 @@ export class Progress {
     waiter.resolve(false);
   }
 
-  /** How many waiters stand before this one. */
+  /** How many waiters are before this one. */
   #placeOf(txnId: number, number: number): number {
     let low = 0;
     let high = this.#waiters.length;

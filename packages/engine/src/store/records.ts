@@ -1,8 +1,8 @@
 /**
- * Records: what lies under the keys, as plain values, with the functions that read them back.
+ * Records: the stored values under each kind of key, and functions that read them.
  *
- * A record is trusted here (the store wrote it); verify.ts is who doubts. docs/storage-format.md
- * describes each.
+ * Records are trusted here, because the store wrote them; verify.ts checks them.
+ * docs/storage-format.md describes each.
  */
 
 import {
@@ -19,13 +19,13 @@ import {
 import type { Shown } from "../crdt/show.ts";
 import { AT_ONCE, type Steps } from "../steps.ts";
 
-/** Where the store stands; changes with every transaction. */
+/** Position and totals of the store; changes with every transaction. */
 export type Head = {
   /** The last transaction. */
   readonly txnId: number;
-  /** The last time that the clock gave or took. */
+  /** The last time that the clock issued or saw. */
   readonly time: number;
-  /** Numbers given to collections so far. */
+  /** Numbers issued to collections so far. */
   readonly collections: number;
   /** The newest transaction that the change log no longer has. */
   readonly floor: number;
@@ -33,9 +33,9 @@ export type Head = {
   readonly logBytes: number;
   /** Time up to which tombstones were collected. */
   readonly horizon: number;
-  /** Numbers given to indexes so far; left out in a store that never had one. */
+  /** Numbers issued to indexes so far; left out in a store that never had one. */
   readonly indexes?: number;
-  /** Attachments that are recorded; left out in a store that never had one. */
+  /** Number of recorded attachments; left out in a store that never had one. */
   readonly attachments?: number;
   /** Indexes that are being filled or emptied; left out in a store that never had one. */
   readonly unfinished?: number;
@@ -44,8 +44,8 @@ export type Head = {
 export type MutableHead = { -readonly [K in keyof Head]: Head[K] };
 
 /**
- * Spelt out where that is all there is: a spread takes several times as long. Keys stay in their
- * order in any case, since it is a part of the bytes.
+ * Spelt out in the common case: a spread takes several times as long. Keys keep their order in any
+ * case, because it is part of the bytes.
  */
 export function copyOfHead(head: Head): MutableHead {
   const { txnId, time, collections, floor, logCount, logBytes, horizon } = head;
@@ -65,7 +65,7 @@ export const FIRST_HEAD: Head = {
   horizon: 0,
 };
 
-/** Who the store is: new for each life of a store. */
+/** Identity of the store; each incarnation has a new one. */
 export type Identity = {
   readonly format: number;
   readonly historyId: string;
@@ -76,7 +76,7 @@ export function readHead(value: Value | undefined): Head {
   return value === undefined ? FIRST_HEAD : (value as Head);
 }
 
-/** The shown fields alone, or with the marks of their types when there are any. */
+/** The shown fields alone, or with their type marks when there are any. */
 export function documentRecord(shown: Shown): Value {
   return shown.types === undefined ? shown.fields : [shown.fields, shown.types];
 }
@@ -88,19 +88,19 @@ export function shownOfRecord(record: Value): Shown {
   return { fields: record as ValueObject, types: undefined };
 }
 
-/** An index as the list of its collection has it. */
+/** An index in the list of its collection. */
 export type IndexRecord = {
   readonly name: string;
-  /** Never given twice, so what is left of another index is never taken for this one's. */
+  /** Never issued twice, so leftover entries of another index are never taken for this one's. */
   readonly number: number;
   readonly keys: readonly IndexKey[];
-  /** Left out when the index is complete; before, nobody may read from it. */
+  /** Left out when the index is complete; before that, no reader may use it. */
   readonly building?: IndexProgress;
 };
 
-/** How far an index is filled. Documents up to `after` are in it, those behind it are not. */
+/** Progress of an index that is being filled: it covers documents up to `after`. */
 export type IndexProgress = {
-  /** The key of an id. */
+  /** The ordered key of an id. */
   readonly after: string;
   /** Documents that were put into it, those included that are gone since. */
   readonly done: number;
@@ -111,17 +111,17 @@ export function readIndexList(record: Value | undefined): readonly IndexRecord[]
 }
 
 /**
- * Uploaders of one attachment that are remembered: the last ones. Enough that nobody is forgotten
- * between his upload and the document that he writes with it; the record is rewritten for each.
+ * How many uploaders of one attachment are remembered: the last ones. It must cover the time
+ * between an upload and the document that refers to it; each upload rewrites the record.
  */
 export const UPLOADERS_MAX = 64;
 
 /** An attachment whose content is kept beside the store. */
 export type AttachmentRecord = {
   readonly len: number;
-  /** Who brought it, the last one at the end. */
+  /** The uploaders, the last one at the end. */
   readonly by: readonly string[];
-  /** Since when nobody refers to it; left out while somebody does. */
+  /** Since when no document refers to it; left out while one does. */
   readonly orphanedAt?: number;
 };
 
@@ -129,7 +129,7 @@ export interface MetaRecord {
   /** The transaction that changed the document last. */
   readonly version: number;
   readonly bytes: Uint8Array;
-  /** Where the metadata begin in `bytes`: behind the version. */
+  /** Where the metadata begin in `bytes`: after the version. */
   readonly offset: number;
 }
 
@@ -142,7 +142,7 @@ export function readMetaRecord(record: Value): MetaRecord {
   return { version, bytes: record, offset: reader.offset };
 }
 
-/** Where the metadata begin in a record that this store has made: behind the version. */
+/** Where the metadata begin in a record that this store wrote: after the version. */
 export function metaOffset(record: Uint8Array): number {
   let offset = 0;
   while ((record[offset] as number) >= 0x80) offset++;
@@ -157,12 +157,12 @@ export type Step = {
   readonly operations: readonly Operation[];
 };
 
-/** What the change of a document took away: enough to rebuild what showed before. */
+/** The old values that a change overwrote: enough to rebuild the fields shown before. */
 export type Before = {
   readonly fields: ValueObject;
   /** Fields that did not show before. */
   readonly added: readonly string[];
-  /** All marks of before, when they changed. */
+  /** All type marks of before, when they changed. */
   readonly types?: Types;
 };
 
@@ -178,7 +178,7 @@ export type UploadMark = {
   readonly digest: Uint8Array;
   /** The last time that the site has used: its stamps never go back. */
   readonly time: number;
-  /** Whose site it is from now on; left out where that is known. */
+  /** The owner that claims the site with this upload; left out when the site has one. */
   readonly owner?: string;
 };
 
@@ -196,17 +196,17 @@ export type SiteRecord = {
   readonly digest: Uint8Array;
   readonly txnId: number;
   readonly time: number;
-  /** Who used it first (K63); left out in a store from before sites had an owner. */
+  /** The first sender (K63); left out in a store from before sites had an owner. */
   readonly owner?: string;
-  /** When its last upload came, in milliseconds: there while none of them was applied (K64). */
+  /** Time of its last upload, in milliseconds; present while none of them was applied (K64). */
   readonly unappliedAt?: number;
 };
 
-/** Where a transaction comes from. */
+/** Origin of a transaction. */
 export interface Origin {
-  /** Wall clock of whoever evaluated it, in milliseconds: the age of its record. */
+  /** Wall clock of the evaluating store, in milliseconds: the age of the record. */
   readonly at: number;
-  /** Names the request, so that it can be found again. */
+  /** Identifies the request in the log. */
   readonly requestId?: string;
   readonly upload?: UploadMark;
   /** Why an upload was refused: then it has no steps and only its number counts. */
@@ -230,7 +230,7 @@ export type TransactionRecord = {
   readonly size: number;
 };
 
-/** Bytes that a value takes, near enough to bound a log and cheap to compute. */
+/** Approximate bytes of a value: near enough to bound a log, and cheap to compute. */
 export function approximateSize(value: Value): number {
   switch (typeof value) {
     case "string":
@@ -251,10 +251,10 @@ export function approximateSize(value: Value): number {
   }
 }
 
-/** Lists above each other in a record of the log: steps in a transaction, operations in a step. */
+/** Nested lists in a log record: steps in a transaction, operations in a step. */
 const RECORD_LEVELS = 4;
 
-/** The approximate size of a record of the log, which may be of a million operations. */
+/** The approximate size of a log record, which may hold a million operations. */
 export function* recordSize(record: TransactionRecord): Steps<number> {
   const { steps, changes, guards } = record;
   let parts = changes.length + (guards?.length ?? 0);

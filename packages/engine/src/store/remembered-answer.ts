@@ -1,11 +1,11 @@
 /**
- * Remembered answers: what a request was told, kept under a name, so that the same request sent again
- * is told the same and does nothing twice.
+ * Remembered answers: stores the answer of a request under its idempotency key, so that a replay of
+ * the request gets the same answer and changes nothing.
  *
- * An answer is written in the transaction that it tells of, by catalog operations, so both are durable
- * or neither is, and every node that applies the log remembers the same (K50 to K52). It lies twice in
- * the catalog: by name to be found, by time to be forgotten. It is kept as bytes: nobody looks into
- * it, and it may be nested as deeply as any value, although it lies inside a record.
+ * An answer is written by catalog operations in the transaction that it describes. So both are
+ * durable or neither is, and every node that applies the log remembers the same (K50 to K52). It is
+ * in the catalog twice: by name for lookup, by time for expiry. It is kept as opaque bytes, so it
+ * may be nested as deeply as any value although it lies inside a record.
  */
 
 import {
@@ -24,11 +24,11 @@ import { REMEMBERED_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Transaction } from "./transaction.ts";
 import type { View } from "./view.ts";
 
-/** What tells a repeated request from another one. */
+/** Identifies a request and its replays. */
 export interface RepeatKey {
-  /** 64 hexadecimal digits: whose request it is and the name that he gave it. */
+  /** 64 hexadecimal digits: a hash of the sender and of the key that it chose. */
   readonly name: string;
-  /** 32 bytes: the digest of all that he asked for. */
+  /** 32 bytes: the digest of the whole request. */
   readonly digest: Uint8Array;
 }
 
@@ -49,7 +49,7 @@ const TIME_DIGITS = 16;
 /** Answers that one transaction forgets: each may be large, and is read once more for that. */
 export const FORGET_BATCH = 1000;
 
-/** The answer that is remembered under the name. Refuses a request that is not the one it was for. */
+/** The answer under this key. Throws `idempotency.conflict` for another request. */
 export function recallAnswer(view: View, { name, digest }: RepeatKey): Value | undefined {
   const record = view.catalog(BY_NAME, name) as AnswerRecord | undefined;
   if (record === undefined) return undefined;
@@ -60,19 +60,19 @@ export function recallAnswer(view: View, { name, digest }: RepeatKey): Value | u
   return decodeCbor(record.answer);
 }
 
-/** Remembers the answer with all else that the transaction writes. Recall it first: it is made once. */
+/** Stores the answer in the transaction that it describes. The key must not be stored yet. */
 export function rememberAnswer(transaction: Transaction, key: RepeatKey, answer: Value): void {
   const { name, digest } = key;
   assert(/^[0-9a-f]{64}$/.test(name) && digest.length === 32, "a name and a digest of SHA-256");
   const { view, nowMs } = transaction;
   assert(view.catalog(BY_NAME, name) === undefined, "an answer that is not remembered yet");
-  // The later of both clocks: a wall clock that is behind must not make the answer old at once.
+  // The later of both clocks: a wall clock that is behind must not make the answer expire at once.
   const at = Math.max(0, Math.floor(nowMs), msOfTime(view.head.time));
   const record: AnswerRecord = { at, digest, answer: encodeAnswer(answer) };
   transaction.apply([put(BY_NAME, name, record), put(BY_TIME, timeName(at) + name, true)]);
 }
 
-/** What forgets the oldest answers made before a time: none when there are none. */
+/** The operations that forget the oldest answers made before a time; none when there are none. */
 export function forgetAnswers(view: View, beforeMs: number): CatalogOperation[] {
   const end = timeName(beforeMs);
   const operations: CatalogOperation[] = [];
@@ -83,14 +83,14 @@ export function forgetAnswers(view: View, beforeMs: number): CatalogOperation[] 
   return operations;
 }
 
-/** A record of the catalog that does not fit, for verify. */
+/** An inconsistent record of the catalog, for verify. */
 export interface AnswerProblem {
   readonly section: string;
   readonly name: string;
   readonly message: string;
 }
 
-/** Answers that one of both sections lacks. */
+/** Answers that one of the two sections lacks. */
 export function* answerProblems(view: View): Iterable<AnswerProblem> {
   for (const name of view.catalogNames(BY_NAME)) {
     const { at } = view.catalog(BY_NAME, name) as AnswerRecord;

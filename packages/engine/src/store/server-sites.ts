@@ -1,10 +1,10 @@
 /**
- * Server sites: the sites of Big Peers, under which nobody uploads (K75): those of former lives of this
- * store, and those that stores it was linked with have told (S60).
+ * Server sites: the sites of Big Peers, under which no upload is taken (K75): those of former
+ * incarnations of this store, and those that linked stores have sent (S60).
  *
- * The sums of a counter are told apart by site. Whoever wrote under the site of another store would put
- * his sum in the place of that store's, and what it had counted would be lost. A site of a device is
- * no such: the device itself may offer the same uploads to several stores (S30).
+ * A counter keeps one sum for each site. An upload under the site of another store would replace
+ * the sum of that store, and its count would be lost. Sites of devices are not listed: a device may
+ * offer the same uploads to several stores (S77).
  */
 
 import type { CatalogOperation, Site } from "@bigpeer/protocol";
@@ -24,12 +24,12 @@ export function isServerSite(view: View, site: Site): boolean {
   return view.catalog(SECTION, site) !== undefined;
 }
 
-/** Those that are noted. */
+/** The recorded sites. */
 export function serverSites(view: View): Site[] {
   return [...view.catalogNames(SECTION, { limit: SERVER_SITES_MAX })];
 }
 
-/** Notes sites, as many as there is room for. What is known makes no transaction. */
+/** Records sites, up to the limit. Makes no transaction if all are known. */
 export async function noteServerSites(store: Store, sites: readonly Site[]): Promise<void> {
   const isNews = (view: View): boolean => newSites(view, store.identity.site, sites).length > 0;
   if (!store.read(isNews)) return;

@@ -1,9 +1,9 @@
 /**
- * Site records: what a store keeps of the sites that upload to it: the last upload of each, the
- * outcomes of the last ones, and whose site it is (K27, K63).
+ * Site records: for each site that uploads to a store, its last upload, its latest outcomes and its
+ * owner (K27, K63).
  *
- * A site none of whose uploads was applied stands in a list by time as well, so that maintenance
- * finds those that nobody has used for long without looking at all others (K64).
+ * A site none of whose uploads was applied is also in an index by time, so that maintenance finds
+ * the expired ones without reading all others (K64).
  */
 
 import type { Site } from "@bigpeer/protocol";
@@ -24,12 +24,12 @@ export function siteRecordOf(reader: Pick<Reader, "get">, site: Site): SiteRecor
   return reader.get(siteKey(site)) as SiteRecord | undefined;
 }
 
-/** Whether a site belongs to another than `owner`. One that nobody has used belongs to nobody. */
+/** Whether a site belongs to another than `owner`. An unused site has no owner. */
 export function isOfAnother(record: SiteRecord | undefined, owner: string | undefined): boolean {
   return record?.owner !== undefined && owner !== undefined && record.owner !== owner;
 }
 
-/** Notes that an upload was taken; `atMs` is when. */
+/** Records that an upload was taken at `atMs`. */
 export function recordUpload(
   overlay: Overlay,
   { site, number, digest, time, owner: claimed }: UploadMark,
@@ -56,7 +56,7 @@ export function recordUpload(
   if (forgotten > 0) overlay.remove(uploadKey(site, forgotten));
 }
 
-/** Forgets those that have no applied upload. False when none was forgotten. */
+/** Forgets those of the sites that have no applied upload. False when there were none. */
 export function forgetSites(overlay: Overlay, sites: readonly Site[]): boolean {
   const unapplied = sites.filter((site) => {
     return siteRecordOf(overlay, site)?.unappliedAt !== undefined;
@@ -73,8 +73,8 @@ function forgetSite(overlay: Overlay, site: Site): void {
 }
 
 /**
- * Sites without an applied upload that nobody has used since a time, the oldest first: as many as have
- * `keysMax` records together, and at least one.
+ * Sites without an applied upload whose last one came before a time, the oldest first: as many as
+ * have `keysMax` records together, and at least one.
  */
 export function expiredSites(reader: Reader, beforeMs: number, keysMax: number): Site[] {
   const found: Site[] = [];

@@ -1,10 +1,9 @@
 /**
- * Store: documents of one app, kept safe.
+ * Store: the durable document store of one app, composed of identity, commit queue, snapshots,
+ * change log, uploads, maintenance and index builder.
  *
- * Composition of the parts: identity, commit queue, snapshots, change log, uploads, maintenance, the
- * builder of indexes.
- * Writes go through `transact` or `upload` and nowhere else; reads through a snapshot, which never
- * shows what a crash could take away.
+ * Writes go through `transact` or `upload` and nowhere else. Reads go through a snapshot, which
+ * never shows what a crash could take away.
  */
 
 import { PeerError, type Site, type Value } from "@bigpeer/protocol";
@@ -53,7 +52,7 @@ import {
 } from "./upload.ts";
 import { View } from "./view.ts";
 
-/** What became of an upload that was evaluated, before it has a transaction. */
+/** Result of an evaluated upload, before it has a transaction id. */
 interface AppliedUpload extends Pick<UploadRecord, "outcome" | "reason"> {
   readonly documents: readonly UploadedDocument[];
 }
@@ -63,34 +62,34 @@ export interface StoreOptions {
   readonly retention?: Retention;
   /** Set after an operator confirmed a wall clock that leapt. */
   readonly isClockAccepted?: boolean;
-  /** How long a store may have rested when it is opened, beyond what a running one may; nothing otherwise. */
+  /** Longest rest that is accepted at the opening, where it exceeds that of a running store. */
   readonly startRestMsMax?: number;
   /** For tests of migration; the current format otherwise. */
   readonly format?: Format;
   /** For tests: indexes are not built in the background, only by operations. */
   readonly isBuildHeld?: boolean;
   /**
-   * Called at the end of each evaluation of a request: it sees what the request wrote, may add to it,
-   * and what it throws ends the request. A small peer notes here what it has to upload.
+   * Called at the end of each evaluation of a request. It sees the writes of the request and may
+   * add to them; if it throws, the request fails. A small peer records its uploads here.
    */
   readonly onTransaction?: (transaction: Transaction, own: OwnWrites, identity: Identity) => void;
-  /** What all transactions of the process share; left out, those of this store have it alone. */
+  /** Budget that all transactions of the process share; left out, this store has one of its own. */
   readonly memory?: CommitMemory;
-  /** Under which site transactions write; that of the identity otherwise. */
+  /** The site under which transactions write; that of the identity otherwise. */
   readonly siteOf?: (reader: Reader, identity: Identity) => Site;
 }
 
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
 
-/** What a store has to do at this moment. */
+/** Current load of a store. */
 export interface StoreFigures {
-  /** Requests that are not answered yet: evaluated and not durable, or not evaluated. */
+  /** Unanswered requests: evaluated and not durable, or not evaluated. */
   readonly queueLength: number;
-  /** Those who wait until a transaction is durable. */
+  /** Callers that wait until a transaction is durable. */
   readonly waiterCount: number;
 }
 
-/** A transaction over a durable state that never becomes one. */
+/** A transaction over a durable state that is never committed. */
 export interface Draft {
   readonly transaction: Transaction;
   /** The last transaction of that state. */
@@ -98,14 +97,14 @@ export interface Draft {
   close(): void;
 }
 
-/** What a store knows without reading, for all of its snapshots. */
+/** Caches that all snapshots of a store share. */
 interface Known {
   readonly numbers: Map<string, number>;
   readonly progress: Progress;
   readonly heads: LastHead;
 }
 
-/** The head of the state that was asked last: between two commits all snapshots are of one. */
+/** Caches the head of the latest state: between two commits all snapshots are of one. */
 class LastHead {
   #state: object | undefined;
   #head: Head | undefined;
@@ -137,10 +136,11 @@ export class StoreSnapshot extends View {
     return this.#known?.heads.of(this.#snapshot) ?? super.head;
   }
 
-  /** The transaction that this state includes last. */
+  /** The last transaction that this state includes. */
   get txnId(): number {
     const { txnId } = this.head;
-    // Durable before the queue has heard of it: whoever is told this id finds the store as far.
+    // It may be durable before the queue has noticed: the store is never behind an id that it
+    // gives.
     this.#known?.progress.reach(txnId);
     return txnId;
   }
@@ -150,7 +150,7 @@ export class StoreSnapshot extends View {
     return changesSince(this, this.#identity, cursor);
   }
 
-  /** What a replica that holds `from` of a document lacks. */
+  /** The delta that a replica with version `from` of a document lacks. */
   deltaSince(collection: string, id: Value, from: number): DocumentDelta {
     return deltaSince(this, this.#identity.site, { collection, id }, from);
   }
@@ -160,13 +160,13 @@ export class StoreSnapshot extends View {
   }
 }
 
-/** A store was opened long after its last sign of life, and is written to all the same. */
+/** A long rest before the opening that was accepted: the store takes writes all the same. */
 export interface AcceptedRest {
   readonly days: number;
   /** The last sign of life, and the moment of opening, in milliseconds since 1970. */
   readonly fromMs: number;
   readonly awakeMs: number;
-  /** The same moment by the clock that never leaps. */
+  /** The moment of opening on the monotonic clock. */
   readonly elapsedMs: number;
 }
 
@@ -180,7 +180,7 @@ export class Store {
   readonly #commitListeners = new Set<(txnId: number) => void>();
   readonly #flushListeners = new Set<(flush: Flush) => void>();
   readonly identity: Identity;
-  /** The long rest before it was opened that was accepted. */
+  /** The accepted long rest before it was opened, if there was one. */
   readonly rest: AcceptedRest | undefined;
 
   private constructor(
@@ -219,7 +219,7 @@ export class Store {
     this.#goOnBuilding(head);
   }
 
-  /** Opens a store on a storage that nobody else writes to; makes one where there is none. */
+  /** Opens a store on a storage without another writer; creates one if the storage is empty. */
   static async open(
     storage: KeyValue,
     platform: Platform,
@@ -230,17 +230,17 @@ export class Store {
   }
 
   /**
-   * Evaluates a request and makes its operations durable, all or none. `evaluate` is synchronous and
-   * may run more than once; what it hands to the transaction belongs to the store from then on.
-   * `requestId` is kept in the log.
+   * Evaluates a request and makes its operations durable, all or none. `evaluate` is synchronous
+   * and may run more than once; values that it passes to the transaction belong to the store
+   * afterwards. `requestId` is kept in the log.
    */
   transact<T>(evaluate: Evaluate<T>, requestId?: string): Promise<Committed<T>> {
     return this.#queue.submit(evaluate, requestId);
   }
 
   /**
-   * The same for a request of any size: it is evaluated in slices of time, while later writes of this
-   * store wait, and everything else goes on.
+   * As transact, for a request of any size: it is evaluated in time slices. Later writes of this
+   * store wait; everything else continues.
    */
   transactInSteps<T>(evaluate: EvaluateInSteps<T>, requestId?: string): Promise<Committed<T>> {
     return this.#queue.submitInSteps(evaluate, requestId);
@@ -250,7 +250,7 @@ export class Store {
     return new StoreSnapshot(this.#storage.snapshot(), this.identity, this.#known);
   }
 
-  /** What a transaction would see and do now. Nothing of it has an effect; it must be closed. */
+  /** A transaction on the current state that has no effect, for a dry run. It must be closed. */
   draft(): Draft {
     const snapshot = this.#storage.snapshot();
     const { txnId } = readHead(snapshot.get(HEAD_KEY));
@@ -269,9 +269,9 @@ export class Store {
   }
 
   /**
-   * Applies an upload of another site exactly once, and in the order of the calls. `judge` may refuse
-   * it; left out, its writer may do everything. `owner` is who sends it: a site belongs to the first
-   * (K63); left out, to nobody.
+   * Applies an upload of another site exactly once, in the order of the calls. `judge` may refuse
+   * it; left out, everything is permitted. `owner` is the sender: a site belongs to its first
+   * sender (K63); left out, to none.
    */
   async upload(upload: Upload, judge?: JudgeUpload, owner?: string): Promise<UploadAnswer> {
     checkEnvelope(upload);
@@ -285,21 +285,21 @@ export class Store {
   }
 
   /**
-   * The number of the last upload of a site that is durable here; 0 when there is none, and when the
-   * site belongs to another than `owner`.
+   * The number of the last durable upload of a site; 0 when there is none, or when the site belongs
+   * to another than `owner`.
    */
   known(site: Site, owner?: string): number {
     return this.read((snapshot) => lastNumberOf(snapshot, site, owner));
   }
 
-  /** The last durable transaction: never less than any answer has told. */
+  /** The last durable transaction: never below an id that any answer has reported. */
   get txnId(): number {
     return this.#known.progress.txnId;
   }
 
-  /** Waits until a transaction is durable. Whoever waits no longer cancels it. */
+  /** Waits until a transaction is durable. The caller cancels a wait that it no longer needs. */
   whenReached(txnId: number | bigint): Wait {
-    // Rounding is no matter: it begins above every transaction that will ever be.
+    // Rounding does not matter: it starts above every transaction id that can occur.
     return this.#known.progress.whenReached(Number(txnId));
   }
 
@@ -307,7 +307,7 @@ export class Store {
     return { queueLength: this.#queue.length, waiterCount: this.#known.progress.waiterCount };
   }
 
-  /** Calls `listener` with each txnId that became durable. Returns the way to stop it. */
+  /** Calls `listener` with each txnId that became durable. Returns a function that removes it. */
   onCommit(listener: (txnId: number) => void): () => void {
     this.#commitListeners.add(listener);
     return () => this.#commitListeners.delete(listener);
@@ -320,7 +320,7 @@ export class Store {
   }
 
   /**
-   * Waits until no index is being built and nothing is left of those that were dropped. Rejects with
+   * Waits until no index is being built and no dropped index has entries left. Rejects with
    * `store.closed` when the store is closed before.
    */
   async whenIndexesReady(): Promise<void> {
@@ -328,9 +328,8 @@ export class Store {
   }
 
   /**
-   * Forgets what retention allows, in bounded transactions, and waits for indexes that are being
-   * built, or rejects with the reason why they are not. Returns how many transactions it made to
-   * forget.
+   * Forgets what retention allows, in bounded transactions, then waits for indexes that are being
+   * built; rejects if their build fails. Returns the number of transactions that it made to forget.
    */
   async maintain(): Promise<number> {
     const retention = this.#options.retention ?? DEFAULT_RETENTION;
@@ -344,7 +343,7 @@ export class Store {
     return made;
   }
 
-  /** Finishes what was accepted. The storage stays open: it belongs to whoever opened it. */
+  /** Finishes all accepted requests. The storage stays open: it belongs to the caller. */
   async close(): Promise<void> {
     const built = this.#builder.close();
     await this.#queue.close();
@@ -352,7 +351,7 @@ export class Store {
     this.#known.progress.end();
   }
 
-  /** The time by which age is counted: soon after a long rest still that of before (K78). */
+  /** The time for ages: for a day after a long rest, that of the last sign of life (K78). */
   #ageMs(nowMs: number): number {
     const { rest } = this;
     if (rest === undefined) return nowMs;
@@ -396,14 +395,14 @@ export class Store {
     if (isUnfinished(head) && this.#options.isBuildHeld !== true) this.#builder.wake();
   }
 
-  /** Takes an upload by its number: it is applied, or counts as refused. */
+  /** Takes an upload by its number: applies it, or records it as refused. */
   *#take(
     transaction: Transaction,
     upload: Upload,
     judge: JudgeUpload | undefined,
     owner: string | undefined,
   ): Steps<UploadAnswer | AppliedUpload> {
-    // Sums of a counter are told apart by site: those of a Big Peer would be lost (K75).
+    // A counter keeps one sum for each site: that of the Big Peer would be lost (K75).
     if (isServerSite(transaction.view, upload.site)) return { kind: "forked" };
     const known = yield* answerFromRecord(transaction.view, this.#platform, upload, owner);
     if (known !== undefined) return known;
@@ -417,7 +416,7 @@ export class Store {
       return { outcome, reason: "", documents: yield* documentsOf(upload.steps) };
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // In the same turn, so that the next upload of the site finds its number taken.
+      // In the same evaluation, so that the next upload of the site finds its number taken.
       transaction.restart();
       const mark = markOf(transaction.view, upload, { time: last, owner });
       transaction.markUpload(mark, error.message);
@@ -431,12 +430,12 @@ export class Store {
   }
 }
 
-/** In turns of their own: a listener that fails is no matter of the store or of the others. */
+/** In microtasks: an exception in a listener affects neither the store nor other listeners. */
 function announce<T>(listeners: ReadonlySet<(news: T) => void>, news: T): void {
   for (const listener of listeners) void Promise.resolve(news).then(listener);
 }
 
-/** The content is at fault and stays so: the upload is answered once and for all. */
+/** Whether the content is at fault, so that the upload is refused for good. */
 function isRefusal(error: unknown): error is PeerError {
   return (
     error instanceof PeerError &&

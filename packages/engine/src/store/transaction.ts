@@ -1,9 +1,9 @@
 /**
- * Transaction: a request while it is evaluated.
+ * Transaction: a request while it is evaluated, with its own reads and writes.
  *
- * It reads over its own overlay, so it sees what it wrote, and turns what it decides into
- * operations, one tick of the clock for each statement or command. It ends as an entry (guards and
- * steps) that is in the log, or as nothing at all. It must not be used after its request returned.
+ * It reads over its own overlay, so it sees its own writes, and turns decisions into operations,
+ * with one tick of the clock for each statement or command. It ends as an entry in the log (guards
+ * and steps), or as nothing at all. It must not be used after its request returned.
  */
 
 import {
@@ -30,23 +30,23 @@ import { OwnWrites } from "./own-writes.ts";
 import type { Origin, TransactionRecord, UploadMark } from "./records.ts";
 import { type StoredDocument, View } from "./view.ts";
 
-/** What a transaction needs to know of its store. */
+/** Settings and clock that the store gives to a transaction. */
 export interface TransactionContext {
   readonly site: Site;
   readonly nowMs: number;
   readonly clock: ClockLimits;
   /** Whether an operator has confirmed the wall clock. */
   readonly isClockAccepted: boolean;
-  /** When the store was opened after a long rest that was accepted. */
+  /** When the store was opened after an accepted long rest. */
   readonly awakeMs?: number | undefined;
-  /** Whether it is noted what the transaction writes to documents. */
+  /** Whether the document writes of the transaction are collected for an upload. */
   readonly isTraced?: boolean;
 }
 
 /** What the queue knows of a transaction, and of those before it. */
 export interface QueuedTransaction {
   readonly requestId?: string | undefined;
-  /** For collections by their number the last transaction that forgot documents. */
+  /** By collection number, the last transaction that forgot documents. */
   readonly forgotten?: ReadonlyMap<number, number>;
 }
 
@@ -54,7 +54,7 @@ export interface QueuedTransaction {
 export interface FinishedTransaction {
   readonly overlay: Overlay;
   readonly record: TransactionRecord;
-  /** Numbers of collections of which it forgot documents. */
+  /** Numbers of the collections of which it forgot documents. */
   readonly forgotten: ReadonlySet<number> | undefined;
 }
 
@@ -66,11 +66,11 @@ export class Transaction {
   #overlay: Overlay;
   #view: View;
   #own: OwnWrites | undefined;
-  /** The id that the transaction will have if it changes anything. */
+  /** The id that the transaction gets if it changes anything. */
   readonly txnId: number;
   #operations = 0;
   #origin: Origin;
-  /** Housekeeping and documents do not mix: collecting would not see what the other half wrote. */
+  /** Housekeeping and document writes do not mix: collecting would not see those writes. */
   #kind: "documents" | "housekeeping" | undefined;
   #isEnded = false;
 
@@ -92,17 +92,17 @@ export class Transaction {
     this.#origin = requestId === undefined ? { at: nowMs } : { at: nowMs, requestId };
   }
 
-  /** The documents with what was applied so far. */
+  /** The documents with everything applied so far. */
   get view(): View {
     return this.#view;
   }
 
-  /** The documents as they were before it. */
+  /** The documents before the transaction. */
   get before(): View {
     return new View(this.#parent);
   }
 
-  /** What it wrote to documents so far; undefined in a store that does not ask. */
+  /** Its document writes so far; undefined in a store that does not collect them. */
   get own(): OwnWrites | undefined {
     return this.#own;
   }
@@ -112,12 +112,12 @@ export class Transaction {
     return this.#context.nowMs;
   }
 
-  /** Calls `onWrite` before each key that is written: it may throw, and then nothing is. */
+  /** Calls `onWrite` before each key is written; if it throws, nothing is written. */
   watch(onWrite: () => void): void {
     this.#overlay.onWrite = onWrite;
   }
 
-  /** Takes everything back: what was applied so far never was. Views of before show it still. */
+  /** Rolls back everything applied so far. Views taken before still show it. */
   restart(): void {
     if (this.#isEnded) throw endedError();
     this.#overlay = new Overlay(this.#parent);
@@ -128,7 +128,7 @@ export class Transaction {
     this.#kind = undefined;
   }
 
-  /** Reads a document for a decision about a write: the write holds only while it is unchanged. */
+  /** Reads a document and guards it: the outcome holds only while the document is unchanged. */
   get(collection: string, id: Value): StoredDocument | undefined {
     if (this.#isEnded) throw endedError();
     const shown = this.#applier.guard(collection, id);
@@ -136,7 +136,7 @@ export class Transaction {
     return { id: documentId(id).id, fields: shown.fields, types: shown.types };
   }
 
-  /** Whether anything in a collection may be other than it was after a transaction. */
+  /** Whether anything in a collection may have changed after a transaction. */
   isChangedSince(collection: string, txnId: number): boolean {
     if (this.isForgottenSince(collection, txnId)) return true;
     for (const _ of this.view.changedSince(collection, txnId)) return true;
@@ -144,8 +144,8 @@ export class Transaction {
   }
 
   /**
-   * Whether documents of a collection were forgotten after a transaction, which leaves no trace of them.
-   * Only for what is after the store was opened.
+   * Whether documents of a collection were forgotten after a transaction, which leaves no trace of
+   * them. Valid only for transactions since the store was opened.
    */
   isForgottenSince(collection: string, txnId: number): boolean {
     const number = this.view.collectionNumber(collection);
@@ -159,7 +159,7 @@ export class Transaction {
     return finish(this.applyInSteps(operations));
   }
 
-  /** The same with pauses, for as many operations as somebody outside likes. */
+  /** As apply, with pauses, for any number of operations. */
   *applyInSteps(operations: readonly Operation[]): Steps<OperationOutcome[]> {
     if (operations.length === 0) return [];
     yield* this.#admit(operations);
@@ -177,8 +177,8 @@ export class Transaction {
   }
 
   /**
-   * Applies what the layers of a peer came to: whose documents these are was checked as they came. It is
-   * as much as was written or followed: no bound may keep a peer from going on.
+   * Applies the layers of a small peer, whose documents were checked when they came. The number of
+   * operations has no bound: no limit may stop the progress of a peer.
    */
   applyLayers(operations: readonly (LayerOperation | LocalOperation)[]): void {
     if (operations.length === 0) return;
@@ -187,22 +187,22 @@ export class Transaction {
     finish(this.#applier.step({ time, operations }));
   }
 
-  /** About what it holds in memory, where that is more than a document. */
+  /** Approximate memory held, in bytes; 0 for a single document. */
   get bytes(): number {
     return this.#applier.bytes;
   }
 
-  /** How many stamps it gave a document that should not have so many; undefined for none. */
+  /** Stamp count of a document that the transaction made exceed the limit; undefined for none. */
   get outgrown(): number | undefined {
     return this.#applier.outgrown;
   }
 
-  /** Documents that are written to from now on may be large: each is a piece of work, or several. */
+  /** Announces large documents: each is read in steps of its own before a write. */
   expectLarge(): void {
     this.#applier.hasLarge = true;
   }
 
-  /** Many keys of this range are about to be asked for: see Overlay. */
+  /** Announces many reads in this range: see Overlay. */
   expect(range: KeyRange): void {
     this.#overlay.expect(range);
   }
@@ -212,20 +212,20 @@ export class Transaction {
     return finish(this.applyForeignInSteps(stamp, operations));
   }
 
-  /** The same with pauses. */
+  /** As applyForeign, with pauses. */
   *applyForeignInSteps(stamp: Stamp, operations: readonly Operation[]): Steps<OperationOutcome[]> {
     yield* this.#admit(operations);
     checkRemoteTime(stamp.time, this.#context.nowMs, this.#context.clock);
     return yield* this.#applier.step({ time: stamp.time, site: stamp.site, operations });
   }
 
-  /** Ties the transaction to an upload: its number is taken in the same breath. */
+  /** Ties the transaction to an upload: its number is taken in the same commit. */
   markUpload(upload: UploadMark, refusal?: string): void {
     const origin = { ...this.#origin, upload };
     this.#origin = refusal === undefined ? origin : { ...origin, refusal };
   }
 
-  /** What it writes came from the store with this history, over a link. */
+  /** Records the history of the linked store that the writes came from. */
   markVia(history: string): void {
     this.#origin = { ...this.#origin, via: history };
   }
@@ -269,7 +269,7 @@ export class Transaction {
     throw new PeerError("operation.invalid", message);
   }
 
-  /** All new indexes of the collection are counted, also those whose name turns out to be taken. */
+  /** Counts all new indexes of the collection, also those whose name is already taken. */
   #checkRoom({ collection }: CreateIndexOperation, operations: readonly Operation[]): void {
     const isOnSame = (operation: Operation): boolean =>
       operation.kind === "create_index" && operation.collection === collection;
@@ -289,7 +289,7 @@ function endedError(): PeerError {
   return new PeerError("store.closed", "the transaction has ended");
 }
 
-/** One tick cannot order two operations on one document. States have their own stamps. */
+/** One tick cannot order two operations on one document. Merged states have their own stamps. */
 function* checkDistinct(operations: readonly Operation[]): Steps<void> {
   const collections = new Map<string, Set<string>>();
   let looked = 0;

@@ -1,10 +1,10 @@
 /**
- * Upload: the operations of another site, applied exactly once.
+ * Upload: applies the operations of another site exactly once.
  *
  * A site numbers its uploads from 1 and chains a digest over them. The number decides whether an
- * upload is new; the digest, whether it is what it claims: a number that was applied with another
- * content, or a chain that does not continue, is a fork (two stores that write as one site), and
- * that site must take a new id (K27).
+ * upload is new, the digest whether its content is the claimed one. A number that was applied with
+ * another content, or a digest that does not continue the chain, is a fork: two stores write as one
+ * site. That site must then take a new id (K27).
  */
 
 import {
@@ -52,10 +52,10 @@ export interface UploadedDocument {
 export type UploadAnswer =
   | TakenUpload
   | { readonly kind: "forked" }
-  /** The site counts on uploads that this store does not have; `known` is the last that it has. */
+  /** The upload is ahead of this store, whose last upload of the site is `known`. */
   | { readonly kind: "unknown_site"; readonly known: number };
 
-/** Taken now or before; `isRepeat` tells which. */
+/** An upload that was taken now or, if `isReplay`, before. */
 export interface TakenUpload {
   readonly kind: "taken";
   readonly record: UploadRecord;
@@ -71,16 +71,16 @@ export interface JudgedStep {
   readonly operations: readonly UploadOperation[];
 }
 
-/** Applies the operations of a step. To be gone through once. */
+/** Applies the operations of a step. Run it once. */
 export type ApplyStep = () => Steps<OperationOutcome[]>;
 
 /**
- * Judges the steps of an upload one by one: it calls `apply` once, and throws to refuse the whole
- * upload, before or after.
+ * Checks the permissions of the steps of an upload one by one: it calls `apply` once, and throws,
+ * before or after, to refuse the whole upload.
  */
 export type JudgeStep = (step: JudgedStep, apply: ApplyStep) => Steps<OperationOutcome[]>;
 
-/** Begins the judgement of an upload; called again when the upload is evaluated again. */
+/** Starts the permission check of an upload; called again when the upload is evaluated again. */
 export type JudgeUpload = () => JudgeStep;
 
 const NO_DIGEST = new Uint8Array(0);
@@ -94,7 +94,7 @@ export function uploadDigest(
   return chainedDigest(platform, before, uploadContent(steps));
 }
 
-/** As uploadDigest, with pauses: what is hashed may be many megabytes. */
+/** As uploadDigest, with pauses: the hashed content may be many megabytes. */
 export function* uploadDigestInSteps(
   platform: Platform,
   before: Uint8Array | undefined,
@@ -104,12 +104,12 @@ export function* uploadDigestInSteps(
   return chainedDigest(platform, before, content);
 }
 
-/** What of an upload is hashed: as many bytes as its steps have in a message. */
+/** The content that the digest covers: as many bytes as the steps take in a message. */
 export function uploadContent(steps: readonly UploadStep[]): Uint8Array {
   return canonicalBytes(steps as unknown as Value);
 }
 
-/** The same as uploadDigest, of the content. */
+/** As uploadDigest, of the encoded content. */
 export function chainedDigest(
   platform: Platform,
   before: Uint8Array | undefined,
@@ -122,9 +122,9 @@ export function chainedDigest(
 }
 
 /**
- * What is known of an upload before it is applied; undefined when it is the next one. Of a site of
- * another, whoever sends what was taken before hears what became of it: by its digest he has it. Of
- * everything else he learns no more than of a site that there is not (K63).
+ * The answer that is known before an upload is applied; undefined when it is the next one. If the
+ * site belongs to another owner, a replay of a taken upload gets its outcome: the digest proves
+ * that the sender has it. Everything else is answered as for an unknown site (K63).
  */
 export function* answerFromRecord(
   view: View,
@@ -142,13 +142,13 @@ export function* answerFromRecord(
   return isSame(digest, upload.digest) ? undefined : { kind: "forked" };
 }
 
-/** By its digest alone it could bring other steps than those that were applied, checked by nobody. */
+/** Verifies the steps too: the digest alone does not prove that they were applied. */
 function* answerRepeat(view: View, platform: Platform, upload: Upload): Steps<UploadAnswer> {
   const { site, number, steps } = upload;
   const record = recordOf(view, site, number);
   if (record === undefined || !isSame(record.digest, upload.digest)) return { kind: "forked" };
   const before = number === 1 ? undefined : recordOf(view, site, number - 1);
-  // Of the oldest that is remembered nothing can be told but its outcome.
+  // The steps of the oldest remembered upload cannot be verified: only its outcome is returned.
   if (number > 1 && before === undefined) return takenUpload(record, [], true);
   const digest = yield* uploadDigestInSteps(platform, before?.digest, steps);
   if (!isSame(digest, record.digest)) return { kind: "forked" };
@@ -159,7 +159,7 @@ function recordOf(view: View, site: Site, number: number): UploadRecord | undefi
   return view.reader.get(uploadKey(site, number)) as UploadRecord | undefined;
 }
 
-/** What became of an upload, with the documents that it wrote. */
+/** The answer for a taken upload, with the documents that it wrote. */
 export function takenUpload(
   record: UploadRecord,
   documents: readonly UploadedDocument[],
@@ -186,7 +186,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return compareBytes(a, b) === 0;
 }
 
-/** Applies the steps of another site inside a transaction. Throws PeerError to refuse them whole. */
+/** Applies the steps of another site in a transaction. Throws PeerError to refuse all of them. */
 export function* applyUpload(
   transaction: Transaction,
   { site, steps }: Pick<Upload, "site" | "steps">,
@@ -195,7 +195,7 @@ export function* applyUpload(
   const outcomes: OperationOutcome[] = [];
   let last = lastTimeOf(transaction.view, site);
   for (const step of steps) {
-    // A site's sums are told apart by their stamps: one that goes back would be lost.
+    // Sums of one site are ordered by their stamps: a stamp that goes back would be lost.
     if (step.time <= last) {
       throw new PeerError("operation.invalid", "expected stamps of a site to increase");
     }
@@ -220,15 +220,15 @@ export function lastTimeOf(view: View, site: Site): number {
   return siteRecordOf(view.reader, site)?.time ?? 0;
 }
 
-/** The number of the last upload of a site; 0 before its first, and to others than its owner. */
+/** The number of the last upload of a site; 0 before its first, and for others than its owner. */
 export function lastNumberOf(view: View, site: Site, owner: string | undefined): number {
   const record = siteRecordOf(view.reader, site);
   return isOfAnother(record, owner) ? 0 : (record?.number ?? 0);
 }
 
 /**
- * What the log keeps of an upload; `time` is the last that the site has used with it. It makes `owner`
- * that of a site which has none.
+ * The record of an upload for the log; `time` is the last that the site has used with it. It claims
+ * a site without an owner for `owner`.
  */
 export function markOf(
   view: View,
@@ -240,7 +240,7 @@ export function markOf(
   return isClaim ? { ...mark, owner } : mark;
 }
 
-/** Refuses what cannot be an upload at all: nothing can be remembered about it. */
+/** Refuses input that is no upload at all, so that nothing can be recorded about it. */
 export function checkEnvelope({ site, number, digest }: Upload): void {
   const isNumbered = Number.isSafeInteger(number) && number >= 1;
   if (isNumbered && isSite(site) && digest instanceof Uint8Array) return;
@@ -249,8 +249,8 @@ export function checkEnvelope({ site, number, digest }: Upload): void {
 }
 
 /**
- * The steps of an upload in normal form; refuses what has a wrong shape. One that writes nothing would
- * be a transaction that nobody judges.
+ * The steps of an upload in normal form; throws if the shape is wrong. An upload without writes is
+ * refused: no permission check would see it.
  */
 export function* checkSteps(upload: Upload): Steps<UploadStep[]> {
   if (upload.steps.length === 0) {

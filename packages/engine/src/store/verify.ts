@@ -1,10 +1,9 @@
 /**
- * Verify: walks every key of a store and says what does not fit.
+ * Verify: consistency check that reads every key of a store and reports what does not fit.
  *
- * It trusts no record: each is read back through its own codec, and everything that is kept twice
- * (documents and metadata, counts, the index of changes, indexes, graves, attachments, the log and
- * its totals) is compared.
- * It changes nothing.
+ * It trusts no record: each is decoded with its own codec, and redundant data is compared:
+ * documents and metadata, counts, the index of changes, indexes, tombstones, attachments, the log
+ * and its totals. It changes nothing.
  */
 
 import {
@@ -89,7 +88,7 @@ export interface VerifyReport {
 
 const PROBLEMS_MAX = 1000;
 
-/** `tick` is called now and then with the key that the walk has reached. */
+/** `tick` is called from time to time with the key that the walk has reached. */
 export function verify(reader: Reader, tick: (key: string) => void = () => {}): VerifyReport {
   return new Verifier(reader).run(tick);
 }
@@ -152,7 +151,7 @@ class Verifier {
     };
   }
 
-  /** Every entry. One that cannot be read is a problem, and the walk goes on behind it. */
+  /** Every entry. An unreadable one is reported, and the walk continues after it. */
   *#entries(): Generator<KeyEntry, void> {
     let from: Key | undefined = "\x00";
     while (from !== undefined) {
@@ -170,7 +169,7 @@ class Verifier {
     }
   }
 
-  /** Undefined where not even the key can be read. */
+  /** Undefined where even the key is unreadable. */
   #firstKey(from: Key): Key | undefined {
     try {
       for (const key of this.#reader.keys({ from, to: "\xff" })) return key;
@@ -191,7 +190,7 @@ class Verifier {
     }
   }
 
-  /** A record that cannot be read is one problem, not the end of the walk. */
+  /** An unreadable record is one problem, not the end of the walk. */
   #guarded(key: Key, check: () => void): void {
     try {
       check();
@@ -417,7 +416,7 @@ class Verifier {
   }
 }
 
-/** Storage says why it could not read a record in the cause of its error. */
+/** The storage gives the reason for an unreadable record as the cause of its error. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;
@@ -427,7 +426,7 @@ function isSameRecord(a: Value, b: Value | undefined): boolean {
   return b !== undefined && compareBytes(canonicalBytes(a), canonicalBytes(b)) === 0;
 }
 
-/** What a transaction of this store alone wrote to one document. */
+/** The writes of one transaction to one document. */
 interface OwnWrites {
   readonly operations: DocumentOperation[];
   readonly times: number[];
@@ -435,7 +434,7 @@ interface OwnWrites {
   isShared: boolean;
 }
 
-/** Operations that bring what was written elsewhere. */
+/** Operations that bring writes from elsewhere. */
 const ELSEWHERE: ReadonlySet<string> = new Set(["merge", "layer"]);
 
 function documentName(collection: string, id: Value): string {
@@ -459,7 +458,7 @@ function ownWrites(record: TransactionRecord): Map<string, OwnWrites> {
   return writes;
 }
 
-/** Holds the last write of a document in the log against the document: what it set must show. */
+/** Whether a document shows what its last write in the log set. */
 function isWhatWasWritten(
   written: OwnWrites | undefined,
   change: Change,
@@ -499,7 +498,7 @@ function isStampedBy(
 }
 
 function isWhatWasSet(edit: Edit, shown: ValueObject | undefined): boolean {
-  // A document that does not show took no edit; a map merges with what is there.
+  // A document that does not show took no edit; a map merges with the existing one.
   if (edit.kind !== "set" || shown === undefined) return true;
   if (isRootSet(edit)) {
     const { value: fields } = edit;

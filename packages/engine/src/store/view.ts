@@ -1,8 +1,8 @@
 /**
- * View: the documents, collections and catalog of one state of the store, for reading.
+ * View: read access to the documents, collections, indexes and catalog of one state of the store.
  *
- * Works over a durable snapshot and over the overlay of a transaction alike. Ordinary reads touch
- * the shown fields alone; states and versions come from the metadata.
+ * It works over a durable snapshot and over the overlay of a transaction alike. Ordinary reads
+ * touch the shown fields alone; states and versions come from the metadata.
  */
 
 import {
@@ -60,7 +60,7 @@ import {
 export interface StoredDocument {
   readonly id: Value;
   readonly fields: ValueObject;
-  /** Marks where a value is not what its shape says; undefined when there are none. */
+  /** Marks where the type of a value is not that of its shape; undefined when there are none. */
   readonly types: Types | undefined;
 }
 
@@ -77,7 +77,7 @@ export interface ChangedDocument {
 
 export interface StoredAttachment {
   readonly len: number;
-  /** Who brought it; the last few. */
+  /** The last few uploaders. */
   readonly by: readonly string[];
   /** Whether no document refers to it. */
   readonly isOrphan: boolean;
@@ -90,26 +90,26 @@ export interface AttachmentReference {
 
 export interface OrphanedAttachment {
   readonly id: string;
-  /** Since when nobody refers to it. */
+  /** Since when no document refers to it. */
   readonly time: number;
 }
 
-/** Which documents to walk through, how, and what of each is needed. */
+/** Range, direction and needed fields of a scan. */
 export interface ScanRange extends Needed {
   /** Bounds of the id. */
   readonly low?: Bound;
   readonly high?: Bound;
-  /** Goes on behind this id, in the direction of the walk. */
+  /** Continues after this id, in the direction of the walk. */
   readonly after?: Value;
   /** From the largest id down. */
   readonly reverse?: boolean;
 }
 
-/** What is needed of a document. */
+/** Which fields of a document the caller needs. */
 export interface Needed {
   /**
-   * Its other top-level fields may be missing, and their types; all are there when this is left out.
-   * The id always is.
+   * The top-level fields needed; others, and their types, may be missing. All are there when this
+   * is left out. The id always is.
    */
   readonly fields?: readonly string[] | undefined;
 }
@@ -120,9 +120,9 @@ const NO_FIELDS: readonly string[] = [];
 
 export class View {
   readonly #reader: Reader;
-  /** Collection numbers never change, so durable ones may be remembered across views. */
+  /** Collection numbers never change, so durable ones may be cached across views. */
   readonly #numbers: Map<string, number> | undefined;
-  /** Whether nothing of it changes while it is read. */
+  /** Whether the state cannot change while it is read. */
   readonly #isFixed: boolean;
 
   constructor(reader: Reader, numbers?: Map<string, number>, isFixed = false) {
@@ -155,7 +155,7 @@ export class View {
     numbers.set(name, number);
   }
 
-  /** The names of all collections in their order, or of the first `limit`. */
+  /** The names of all collections in order, or of the first `limit`. */
   collections(limit: number = Number.POSITIVE_INFINITY): string[] {
     const names: string[] = [];
     for (const key of this.#reader.keys(COLLECTIONS)) {
@@ -174,7 +174,7 @@ export class View {
     return storedDocument(document.id, record);
   }
 
-  /** The same by the key of its id. */
+  /** As get, by the ordered key of the id. */
   getByKey(collection: string, idKey: string, needed?: Needed): StoredDocument | undefined {
     const number = this.collectionNumber(collection);
     if (number === undefined) return undefined;
@@ -183,7 +183,7 @@ export class View {
     return storedDocument(idOfKey(idKey), record);
   }
 
-  /** A document that is not found is not there, unless its metadata say that it shows (K72). */
+  /** A missing document is absent, unless its metadata say that it shows (K72). */
   #noDocument(number: number, idKey: string): undefined {
     const record = this.#reader.get(metaKey(number, idKey));
     if (record === undefined) return undefined;
@@ -210,7 +210,7 @@ export class View {
   *scanIds(collection: string, range: ScanRange = {}): Iterable<Value> {
     const number = this.collectionNumber(collection);
     if (number === undefined) return;
-    // With their values, because those tell that the keys are what was written.
+    // With the values: their checksums prove that the keys are what was written.
     for (const { key } of this.#reader.entries(scanRange(number, range), NO_FIELDS)) {
       yield idOfKey(key, ID_OFFSET);
     }
@@ -248,7 +248,7 @@ export class View {
     return number === undefined ? 0 : ((this.#reader.get(countKey(number)) as number) ?? 0);
   }
 
-  /** The replicated state of a document, shown or not. */
+  /** The CRDT state of a document, shown or not. */
   state(collection: string, id: Value): VersionedState {
     const number = this.collectionNumber(collection);
     return number === undefined ? NEVER_HELD : this.stateByKey(number, documentId(id).key);
@@ -273,7 +273,7 @@ export class View {
     return record === undefined ? 0 : readMetaRecord(record).version;
   }
 
-  /** Bytes of what is held of a document beside what shows of it. */
+  /** Bytes of the metadata of a document. */
   metaSize(collection: string, id: Value): number {
     const number = this.collectionNumber(collection);
     if (number === undefined) return 0;
@@ -293,7 +293,7 @@ export class View {
     }
   }
 
-  /** What is known of a content that is kept beside the store; undefined when it is not here. */
+  /** The record of an attachment that is kept beside the store; undefined when there is none. */
   attachment(id: string): StoredAttachment | undefined {
     const record = hasRoomInKey(id) ? this.#reader.get(attachmentKey(id)) : undefined;
     if (record === undefined) return undefined;
@@ -301,7 +301,7 @@ export class View {
     return { len, by, isOrphan: orphanedAt !== undefined };
   }
 
-  /** The documents that hold a token of a content, also of one that is not here. */
+  /** The documents that refer to an attachment, even if its content is not here. */
   *attachmentReferences(
     id: string,
     limit: number = Number.POSITIVE_INFINITY,
@@ -319,7 +319,7 @@ export class View {
     }
   }
 
-  /** Whether a document of one of these collections holds a token of a content. */
+  /** Whether a document of one of these collections refers to an attachment. */
   isReferredFrom(id: string, collections: Iterable<string>): boolean {
     if (!hasRoomInKey(id)) return false;
     for (const collection of collections) {
@@ -330,7 +330,7 @@ export class View {
     return false;
   }
 
-  /** Contents that a document has a token of, here or not, those behind `after`, in the order of ids. */
+  /** Attachments that documents refer to, here or not, after `after`, in the order of ids. */
   *referredAttachments(after?: string): Iterable<string> {
     let last = this.#firstReferred(after);
     while (last !== undefined) {
@@ -339,7 +339,7 @@ export class View {
     }
   }
 
-  /** A content may have very many references: they are passed over. */
+  /** One lookup for each attachment: it may have very many references, which are skipped. */
   #firstReferred(after: string | undefined): string | undefined {
     for (const key of this.#reader.keys(referencesBehind(after))) {
       return readReferenceKey(key).attachment;
@@ -347,7 +347,7 @@ export class View {
     return undefined;
   }
 
-  /** Contents that nobody has referred to since a time at or before `upToTime`, oldest first. */
+  /** Attachments without a reference since a time at or before `upToTime`, oldest first. */
   orphans(upToTime: number, limit: number): OrphanedAttachment[] {
     const orphans: OrphanedAttachment[] = [];
     if (upToTime < 0 || limit <= 0) return orphans;
@@ -359,7 +359,7 @@ export class View {
     return orphans;
   }
 
-  /** All contents that are kept beside the store, or those behind `after`, in the order of ids. */
+  /** All attachments that are kept beside the store, or those after `after`, by id. */
   *attachments(after?: string): Iterable<{ readonly id: string; readonly len: number }> {
     for (const { key, value } of this.#reader.entries(attachmentRange(after))) {
       yield { id: attachmentOfKey(key), len: (value as AttachmentRecord).len };
@@ -370,14 +370,14 @@ export class View {
     return this.#reader.get(catalogKey(section, name));
   }
 
-  /** The names in a section of the catalog in the order of their bytes, the first `limit` of them. */
+  /** The names in a section of the catalog in byte order, the first `limit` of them. */
   *catalogNames(
     section: string,
     { limit = Number.POSITIVE_INFINITY }: { readonly limit?: number } = {},
   ): Iterable<string> {
     const prefix = catalogKey(section, "").slice(0, -1);
     let given = 0;
-    // No name begins with ff; behind the prefix it stands for a zero in the name of a section.
+    // No name begins with ff; after the prefix it stands for a zero byte in the name of a section.
     for (const key of this.#reader.keys({ from: prefix, to: `${prefix}\xff` })) {
       if (given++ >= limit) return;
       yield textOfKey(key.slice(prefix.length));
@@ -385,14 +385,14 @@ export class View {
   }
 }
 
-/** Documents out of entries. No generator: a scan takes this step for each of many documents. */
+/** Iterator of documents over entries. A generator would be slower for each of many documents. */
 class DocumentWalk implements Iterator<StoredDocument> {
   readonly #entries: Iterator<KeyEntry>;
   readonly #isIdEnough: boolean;
   readonly #expected: number | undefined;
   #count = 0;
 
-  /** With `expected`, the end is only reached after so many documents (K72). */
+  /** With `expected`, a walk that ends after another number of documents throws (K72). */
   constructor(entries: Iterator<KeyEntry>, isIdEnough: boolean, expected: number | undefined) {
     this.#entries = entries;
     this.#isIdEnough = isIdEnough;
@@ -422,9 +422,9 @@ class DocumentWalk implements Iterator<StoredDocument> {
   }
 }
 
-/** Whether a scan comes to the document with this key of its id. */
+/** Whether a scan includes the document with this ordered key of its id. */
 export function isInScan(range: ScanRange, idKey: string): boolean {
-  // The number is that of any collection.
+  // Any collection number will do.
   const { from, to } = scanRange(1, range);
   const key = documentKey(1, idKey);
   return key >= from && key < to;
@@ -450,7 +450,7 @@ function lost(expected: string): PeerError {
   return new PeerError("store.corrupt", `expected ${expected}`);
 }
 
-/** Whether there can be a record or reference of it: a longer id might not even fit a key. */
+/** Whether a record or reference of it can exist: a longer id might not fit a key. */
 function hasRoomInKey(id: string): boolean {
   return id.length <= ATTACHMENT_ID_SIZE_MAX;
 }
@@ -461,12 +461,12 @@ function storedDocument(id: Value, record: Value): StoredDocument {
   return { id, fields, types };
 }
 
-/** A collection key is `k` and the name with its end. */
+/** A collection key is `k` and the name with its terminator. */
 function nameOfKey(key: string): string {
   return textOfKey(key.slice(1));
 }
 
-/** Text with its end is a string key without the tag. */
+/** Text with its terminator is a string key without the tag. */
 function textOfKey(key: string): string {
   return idOfKey(`\x40${key}`) as string;
 }

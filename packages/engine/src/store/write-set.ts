@@ -1,8 +1,9 @@
 /**
- * WriteSet: the keys that were written with their values, of which there may be millions.
+ * WriteSet: hash map of written keys and values, made for millions of entries.
  *
- * A Map of so many entries copies all of them when it grows, which takes long, and nobody else has a turn
- * meanwhile. So a large set is parted by a hash of the keys, and only one part grows at a time.
+ * A Map of that many entries copies all of them when it grows, which blocks the event loop for
+ * long. So a large set is partitioned by a hash of the keys, and only one partition grows at a
+ * time.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -10,10 +11,10 @@ import type { Key, Writes } from "../platform.ts";
 
 type Part = Map<Key, Value | undefined>;
 
-/** Keys of a set that becomes a parted one: moving them takes about ten milliseconds. */
+/** Size at which a set is partitioned: moving this many keys takes about ten milliseconds. */
 export const PARTED_AT = 32_768;
 
-/** A power of two: of a million operations each part has about fifty thousand keys. */
+/** A power of two: with a million operations each part has about fifty thousand keys. */
 const PARTS = 64;
 
 const FNV_START = 0x811c9dc5 | 0;
@@ -21,7 +22,7 @@ const FNV_PRIME = 0x01000193;
 
 export class WriteSet implements Writes {
   #first: Part = new Map();
-  /** Undefined while all are in the first. */
+  /** Undefined while all keys are in the first part. */
   #parts: Part[] | undefined;
   #size = 0;
 
@@ -29,7 +30,7 @@ export class WriteSet implements Writes {
     return this.#size;
   }
 
-  /** Keys of the largest part: as many are copied when it grows. */
+  /** Keys of the largest part: the most that one growth copies. */
   get partSize(): number {
     return Math.max(...(this.#parts ?? [this.#first]).map(({ size }) => size));
   }
@@ -42,7 +43,7 @@ export class WriteSet implements Writes {
     return this.#partOf(key).has(key);
   }
 
-  /** Whether the key is new. */
+  /** True when the key is new. */
   put(key: Key, value: Value | undefined): boolean {
     const part = this.#partOf(key);
     const { size } = part;
@@ -95,7 +96,7 @@ const entriesOf = (part: Part): MapIterator<[Key, Value | undefined]> => part.en
 const keysOf = (part: Part): MapIterator<Key> => part.keys();
 const valuesOf = (part: Part): MapIterator<Value | undefined> => part.values();
 
-/** FNV-1a, with its upper half in the lower one. */
+/** FNV-1a, with its upper half folded into the lower one. */
 function hashOf(key: Key): number {
   let hash = FNV_START;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), FNV_PRIME);
