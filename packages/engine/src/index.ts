@@ -1,6 +1,6 @@
 /**
- * The peer without I/O: replicated documents, the store that keeps them safe, and the statements that
- * read and change them.
+ * Engine of a peer, without I/O: CRDT documents, the store that keeps them durable, the query
+ * language that reads and changes them, sync and replication links.
  */
 
 export type { ClockLimits } from "./crdt/clock.ts";

@@ -1,8 +1,8 @@
 /**
- * Lists that mostly have one element: made with it, because one that grows takes room for many more.
+ * List helper for lists that mostly have one element; a list that grows reserves room for more.
  */
 
-/** As push; undefined is the empty list. */
+/** As push, where undefined is the empty list. */
 export function added<T>(list: T[] | undefined, element: T): T[] {
   if (list === undefined) return [element];
   list.push(element);

@@ -1,8 +1,9 @@
 /**
- * What the outside must supply to the engine: time, random bytes, hashing, ordered storage.
+ * Platform: the interfaces that the host of the engine implements: time, random bytes, hashing,
+ * patterns, ordered key-value storage, connections.
  *
- * The engine calls nothing else of its host. Each interface says what its implementer must keep;
- * the contract suite in test/contract checks it for every KeyValue.
+ * The engine calls nothing else of its host. Each interface states its contract; the contract suite
+ * in test/contract checks it for every KeyValue.
  */
 
 import type { Value } from "@bigpeer/protocol";
@@ -10,41 +11,41 @@ import type { Value } from "@bigpeer/protocol";
 export interface Platform {
   /** Wall clock in milliseconds since 1970. May jump; the engine's own clock does not. */
   now(): number;
-  /** Milliseconds on a clock that never goes back; where it began means nothing. */
+  /** Milliseconds on a monotonic clock with an arbitrary origin. */
   elapsed(): number;
-  /** Lets everything else that waits have its turn; long work calls it now and then. */
+  /** Yields to all other waiting work; long work calls it regularly. */
   pause(): Promise<void>;
   /** Unpredictable bytes, new at each call. */
   random(size: number): Uint8Array;
   sha256(bytes: Uint8Array): Uint8Array;
   /**
-   * A pattern that a user wrote, ready to be matched in time linear in the text: RE2's language, no
-   * look-around, no back-references. `flags`: any of `i` (case), `m` (lines), `s` (dot matches all).
-   * Undefined when the pattern is not valid.
+   * Compiles a user's pattern that matches in time linear in the text: RE2 syntax, no look-around,
+   * no back-references. `flags`: any of `i` (case), `m` (lines), `s` (dot matches all). Undefined
+   * when the pattern is not valid.
    */
   pattern(source: string, flags: string): Pattern | undefined;
 }
 
 export interface Pattern {
-  /** Whether the pattern is found anywhere in the text. Throws `query.too_large` beyond its bounds. */
+  /** Whether the pattern occurs in the text. Throws `query.too_large` beyond its bounds. */
   isFoundIn(text: string, count: CountSteps): boolean;
-  /** All matches from left to right, none within another. Throws as above, also on the way. */
+  /** All matches from left to right, without overlap. Throws as above, also during iteration. */
   matchesIn(text: string, count: CountSteps): Iterable<PatternMatch>;
 }
 
-/** Hears of work while it is done, in steps of about a microsecond. It may throw: then the work ends. */
+/** Receives the cost of work in steps of about a microsecond. Throws to end the work. */
 export type CountSteps = (steps: number) => void;
 
 export interface PatternMatch {
   readonly start: number;
   readonly end: number;
-  /** What each group of the pattern matched, the whole first; undefined for one that took no part. */
+  /** The text that each group matched, the whole match first; undefined for no match. */
   readonly groups: readonly (string | undefined)[];
 }
 
 /**
- * A key: text in which every character is one byte, 0 to 255. Keys are ordered as their bytes,
- * which is also how JS orders such strings. Never empty, at most KEY_SIZE_MAX bytes.
+ * A key: text in which every character is one byte, 0 to 255. Keys are ordered by their bytes,
+ * which is also the order of such JS strings. Never empty, at most KEY_SIZE_MAX bytes.
  */
 export type Key = string;
 
@@ -63,17 +64,17 @@ export interface KeyEntry {
 }
 
 /**
- * One consistent state of the storage. Values given out are the reader's to keep, not to change.
+ * One consistent state of the storage. The caller may keep the returned values but not change them.
  *
- * Whoever needs only some fields of the values names them: then an object, or an object that is an
- * element of an array, may come without its other fields. Those that were named come exactly as in
- * the whole value; it is the adapter's choice how much else it gives.
+ * A caller that needs only some fields of the values names them. Then an object, or an object in an
+ * array, may come without its other fields. The named fields come exactly as in the whole value;
+ * the adapter chooses how much else it returns.
  */
 export interface Reader {
   get(key: Key, fields?: readonly string[]): Value | undefined;
   /**
-   * As get, with pauses: a value of many megabytes, like the log record of a large transaction, takes
-   * long to decode. The reader may be closed meanwhile. Absent where values are not decoded.
+   * As get, with pauses: a value of many megabytes, like the log record of a large transaction,
+   * takes long to decode. The reader may be closed meanwhile. Absent where nothing is decoded.
    */
   getInSteps?(key: Key): Generator<void, Value | undefined, void>;
   has(key: Key): boolean;
@@ -83,49 +84,49 @@ export interface Reader {
 }
 
 /**
- * A Reader on the state that was durable when it was taken. It does not change while writes go on.
- * It must be closed; close() may be called again. An adapter may end a snapshot that is held longer
- * than its set time: then every read of it throws `store.snapshot_expired`.
+ * A Reader on the durable state at the time it was taken. It does not change while writes go on. It
+ * must be closed; close() may be called again. An adapter may end a snapshot that is held longer
+ * than its set time: then every read throws `store.snapshot_expired`.
  */
 export interface Snapshot extends Reader {
   /**
-   * One object for all open snapshots of the same state, so that what one has read need not be read
-   * by the next. Undefined when it is closed, or where the adapter does not know.
+   * One object for all open snapshots of the same state, so that they can share a cache. Undefined
+   * when it is closed, or if the adapter does not know.
    */
   readonly state?: object | undefined;
   close(): void;
 }
 
-/** What one commit changes: a value to put, or undefined to remove the key. */
+/** The changes of one commit: a value to put, or undefined to remove the key. */
 export type Writes = ReadonlyMap<Key, Value | undefined>;
 
 /**
- * Ordered storage. It keeps values, not bytes, so that each adapter encodes in its own best way;
+ * Ordered key-value storage. It keeps values, not bytes, so that each adapter chooses its encoding;
  * every Value must come back exactly (-0, NaN, 64-bit integers and a field named `__proto__`
  * included).
  */
 export interface KeyValue {
-  /** The newest durable state. Nothing that a crash could take away is ever in it. */
+  /** The newest durable state. It never contains what a crash could take away. */
   snapshot(): Snapshot;
   /**
    * Makes all of `writes` durable and visible, or none of it. Resolves after the data is synced.
-   * Rejects with PeerError `store.full` (no room) or `store.write_failed`; afterwards the storage is
-   * as before the call, and a later commit may succeed. The caller has at most one commit under way
-   * and does not change `writes` meanwhile.
+   * Rejects with PeerError `store.full` (no space) or `store.write_failed`; afterwards the storage
+   * is as before the call, and a later commit may succeed. The caller has at most one commit under
+   * way and does not change `writes` meanwhile.
    */
   commit(writes: Writes): Promise<void>;
   /** Waits for a commit under way, then releases everything. Idempotent. */
   close(): Promise<void>;
 }
 
-/** What a connection can do for us; what comes in is handed to us by whoever owns it. */
+/** The sending half of a connection; its owner passes incoming messages to the engine. */
 export interface Channel {
-  /** Never throws. After `close` nothing happens. */
+  /** Never throws. Does nothing after `close`. */
   send(bytes: Uint8Array): void;
-  /** Bytes that were handed to `send` and that the network has not taken yet. */
+  /** Bytes passed to `send` that the network has not taken yet. */
   readonly queuedBytes: number;
-  /** Ends the connection after what was sent. */
+  /** Closes the connection after everything sent. */
   close(): void;
-  /** Whether nothing more is to be read for now. Left out where nothing can be done about it. */
+  /** Pauses or resumes reading (backpressure). Left out where the transport cannot. */
   hold?(isHeld: boolean): void;
 }

@@ -1,12 +1,11 @@
 /**
- * Roster: things that come and go all the time, each of which knows its place.
+ * IndexedSet: unordered set with O(1) insertion and removal; each member stores its own index.
  *
- * Adding and removing one is a step each, and cheaper than in a Set, which hashes it and makes its
- * table anew now and then. The order means nothing.
+ * It is cheaper than a Set, which hashes its members and rebuilds its table from time to time.
  */
 
 export interface Placed {
-  /** Where it stands in its roster; -1 when it is in none. Only the roster writes it. */
+  /** Index in its set; -1 when it is in none. Only the set writes it. */
   place: number;
 }
 
@@ -17,12 +16,12 @@ export class Roster<T extends Placed> {
     return this.#members.length;
   }
 
-  /** Those who are in it now; they may leave while the list is gone through. */
+  /** A copy of the current members, so that members may be removed during iteration. */
   list(): T[] {
     return [...this.#members];
   }
 
-  /** For one that is in none. */
+  /** Adds a member that is in no set. */
   add(member: T): void {
     member.place = this.#members.length;
     this.#members.push(member);

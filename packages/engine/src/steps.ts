@@ -1,5 +1,6 @@
 /**
- * Steps: work with pauses. Whoever takes the steps may let others have their turn between any two.
+ * Steps: long work as a generator that yields at each point where it can pause, so that the caller
+ * can run other work between two steps.
  */
 
 export type Steps<T> = Generator<void, T, void>;
@@ -12,26 +13,23 @@ export function finish<T>(steps: Iterator<void, T, void>): T {
   }
 }
 
-/**
- * A clock that goes on only while steps are taken: the time of others between two of them does not
- * count.
- */
+/** A clock that runs only during steps: time between two of them does not count. */
 export class StepClock {
   readonly #elapsed: () => number;
   #spentMs = 0;
-  /** When the step at hand began. */
+  /** When the current step began. */
   #startMs: number | undefined;
 
   constructor(elapsed: () => number) {
     this.#elapsed = elapsed;
   }
 
-  /** Milliseconds that its steps took so far. */
+  /** Milliseconds that its steps have taken so far. */
   now(): number {
     return this.#spentMs + (this.#startMs === undefined ? 0 : this.#elapsed() - this.#startMs);
   }
 
-  /** The same steps, with this clock. */
+  /** The same steps, timed by this clock. */
   *time<T>(steps: Steps<T>): Steps<T> {
     for (;;) {
       this.#startMs = this.#elapsed();
@@ -47,5 +45,5 @@ export class StepClock {
   }
 }
 
-/** Small things that are done between two pauses: each costs hardly more than the pause. */
+/** Small items that are processed between two pauses: each costs hardly more than the pause. */
 export const AT_ONCE = 64;

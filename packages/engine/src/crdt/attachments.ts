@@ -1,15 +1,15 @@
 /**
- * Attachments of a state: which contents the tokens in it name.
+ * Attachments of a state: finds the attachment ids that the tokens in a CRDT state refer to.
  *
- * Every variant counts, shown or hidden: a declared type can show any of them, and what a delete
- * left of a later write can come back with an insert. So content is needed as long as a token of it
- * is anywhere in a state that is held.
+ * Every variant counts, shown or hidden: a declared type can show any of them, and an insert can
+ * bring back the part of a later write that a delete left. So content is needed as long as any
+ * stored state holds a token of it.
  */
 
 import { ATTACHMENT_ID_SIZE_MAX, getField, isObject, type Value } from "@bigpeer/protocol";
 import { type DocumentState, EMPTY_STATE, type Kids, type Node } from "./state.ts";
 
-/** The ids that the tokens of a state name, each once. */
+/** The ids that the tokens of a state refer to, each once. */
 export function attachmentIds(state: DocumentState): ReadonlySet<string> {
   const ids = new Set<string>();
   addIds(state.root, ids);
@@ -24,7 +24,7 @@ function addIds(kids: Kids, ids: Set<string>): void {
   }
 }
 
-/** A token may come from anywhere and be anything. An id that would not fit a key is not ours. */
+/** A token comes from outside and may be any value. An id that would not fit a key is not ours. */
 function idOfToken(token: Value): string | undefined {
   const id = isObject(token) ? getField(token, "id") : undefined;
   if (typeof id !== "string" || id === "" || id.length > ATTACHMENT_ID_SIZE_MAX) return undefined;
@@ -32,8 +32,8 @@ function idOfToken(token: Value): string | undefined {
 }
 
 /**
- * Whether the tokens of two states may differ. Every write asks, so it looks only at what the second
- * state does not share with the first, and makes nothing.
+ * Whether the tokens of two states may differ. Every write asks, so it looks only at what the
+ * second state does not share with the first, and allocates nothing.
  */
 export function mayDifferInAttachments(before: DocumentState, after: DocumentState): boolean {
   return mayDiffer(before.root, after.root);

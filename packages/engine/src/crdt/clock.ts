@@ -1,17 +1,17 @@
 /**
- * Hybrid logical clock: wall time while it behaves, a count when it does not.
+ * Hybrid logical clock: wall-clock time, or a counter while the wall clock stands or goes back.
  *
  * Pure functions over one exact number. The store keeps the last time with its data, so the clock
- * goes on through restarts and wall-clock jumps; it never goes back, never repeats, and starts at
- * one tick even on a machine that believes in 1970 (D2).
+ * continues through restarts and wall-clock jumps. It never goes back, never repeats, and starts at
+ * one tick even on a machine whose clock says 1970 (D2).
  */
 
 import { msOfTime, PeerError, TIME_MAX, timeOfMs } from "@bigpeer/protocol";
 
 export interface ClockLimits {
-  /** How far ahead of the wall clock a stamp from elsewhere may be. */
+  /** Drift bound: how far ahead of the wall clock a stamp from elsewhere may be. */
   readonly driftMsMax: number;
-  /** How long a store may have rested; a larger leap of the wall clock needs an operator's word. */
+  /** Longest rest of a store; a larger leap of the wall clock needs an operator's confirmation. */
   readonly restMsMax: number;
 }
 
@@ -24,7 +24,7 @@ export function nextTime(last: number, nowMs: number): number {
   return time;
 }
 
-/** Refuses a stamp from elsewhere that would drag this clock into the future. */
+/** Throws for a stamp from elsewhere that would drag this clock into the future. */
 export function checkRemoteTime(time: number, nowMs: number, limits: ClockLimits): void {
   const aheadMs = msOfTime(time) - nowMs;
   if (aheadMs <= limits.driftMsMax) return;
@@ -35,9 +35,9 @@ export function checkRemoteTime(time: number, nowMs: number, limits: ClockLimits
 }
 
 /**
- * Refuses to write with a wall clock that leapt: stamped writes would win over everyone until that
- * date. A store without any write (`last` is 0) has nothing to compare with. `awakeMs`: when the store
- * was opened after a rest that was accepted.
+ * Throws if the wall clock leapt ahead: writes stamped by it would win over all others until that
+ * date. A store without any write (`last` is 0) has nothing to compare with. `awakeMs`: when the
+ * store was opened after an accepted rest.
  */
 export function checkWallClock(
   last: number,
@@ -55,7 +55,7 @@ export function checkWallClock(
   throw new PeerError("clock.ahead", message);
 }
 
-/** How long a store had rested when it was opened, if that is more than a running one may. */
+/** How long a store had rested when it was opened, if longer than a running one may. */
 export function longRestMs(last: number, nowMs: number, limits: ClockLimits): number | undefined {
   const restMs = nowMs - msOfTime(last);
   return last !== 0 && isLong(restMs, limits) ? restMs : undefined;

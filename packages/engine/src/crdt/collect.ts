@@ -1,17 +1,18 @@
 /**
- * Collect: forgetting deletes and UNSETs that everyone has seen, behind the horizon.
+ * Collect: garbage collection of deletes and UNSETs behind the horizon, in the state of one
+ * document.
  *
- * What shows does not change by it, now or after later merges. So a floor stays where something
- * still leans on it: over a counter (an old increment must not join the new count), below a field
- * that holds a rival variant (the UNSET may be what makes its map the newest), and for ever on a
- * document that was once alive by INITIAL (a fresh device would seed it again). Rules D23, D24.
+ * It never changes the shown fields, now or after later merges. So a floor stays in three cases:
+ * over a counter (an old increment must not join the new count); below a field that holds a rival
+ * variant (the UNSET may make its map the newest); and for ever on a document that was once alive
+ * by INITIAL (a new device would seed it again). Rules D23, D24.
  */
 
 import { NONE, type Stamp } from "@bigpeer/protocol";
 import { isShown } from "./show.ts";
 import { type DocumentState, EMPTY_STATE, isEmptyNode, type Kids, type Node } from "./state.ts";
 
-/** The state after collection at `horizon`; EMPTY_STATE when nothing is left to keep. */
+/** The state after collection at `horizon`; EMPTY_STATE when nothing is left. */
 export function collect(state: DocumentState, horizon: number): DocumentState {
   const isBehind = isDeadCollectable(state) && state.dead.time <= horizon;
   if (!isShown(state)) return isBehind ? EMPTY_STATE : state;
@@ -20,7 +21,7 @@ export function collect(state: DocumentState, horizon: number): DocumentState {
   return dead === state.dead && root === state.root ? state : { ...state, dead, root };
 }
 
-/** The time of the oldest floor that a horizon could collect: where the store files the document. */
+/** The time of the oldest collectable floor: the store indexes the document by it. */
 export function oldestGrave(state: DocumentState): number | undefined {
   let oldest = isDeadCollectable(state) ? state.dead.time : Number.POSITIVE_INFINITY;
   if (isShown(state)) {

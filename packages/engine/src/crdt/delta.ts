@@ -1,10 +1,9 @@
 /**
- * Delta: the smallest part of a state that another replica lacks.
+ * Delta: computes the smallest part of a CRDT state that another replica lacks.
  *
  * `difference` compares two states of one document. `restrict` needs only the newer state and the
- * stamps that were written since: every entry carries the stamp of its write, so the entries with
- * those stamps are the delta. Both are states themselves; merging one into the older state gives
- * the newer (D18).
+ * stamps written since: every entry carries the stamp of its write, so the entries with those
+ * stamps are the delta. Both return states; merging one into the older state gives the newer (D18).
  */
 
 import {
@@ -27,7 +26,7 @@ import {
   siteOfAdd,
 } from "./state.ts";
 
-/** What `newer` has and `older` has not. `newer` must have grown from `older` by merges. */
+/** The part of `newer` that `older` lacks. `newer` must have grown from `older` by merges. */
 export function difference(older: DocumentState, newer: DocumentState): DocumentState {
   return {
     alive: changedStamp(older.alive, newer.alive),
@@ -62,7 +61,7 @@ function nodeDifference(older: Node, newer: Node): Node {
   };
 }
 
-/** Equal stamps may still hold different values: then the newer state decided between them. */
+/** Entries with equal stamps may have different values: then the newer state has the winner. */
 function changedEntry<T extends Entry>(older: T | undefined, newer: T | undefined): T | undefined {
   if (older === undefined || newer === undefined) return newer;
   const isSame =

@@ -1,9 +1,9 @@
 /**
- * Edit: what an operation at a stamp adds to a state, as a delta to be merged.
+ * Edit: turns an operation at a stamp into a delta to merge into the state of its document.
  *
- * The delta depends on the writer's view: an insert over something hidden starts clean, an update
- * of a document that is not shown writes nothing, an increment names the birth of the counter that
- * it saw. Undefined means that the operation writes nothing (rules D3 to D9).
+ * The delta depends on the writer's view: an insert over hidden entries starts clean, an update of
+ * a document that does not show writes nothing, an increment names the birth of the counter that it
+ * saw. Undefined means that the operation writes nothing (rules D3 to D9).
  */
 
 import {
@@ -46,7 +46,7 @@ import {
   type Node,
 } from "./state.ts";
 
-/** Document operations that have a meaning for the replicated state. */
+/** Document operations that produce a delta. */
 export type StateOperation = Exclude<DocumentOperation, { kind: "merge" | "evict" | "layer" }>;
 
 export function deltaOf(
@@ -68,7 +68,7 @@ export function deltaOf(
   }
 }
 
-/** Whether an insert ends all that is older: its writer sees a tombstone or hidden entries (D3). */
+/** Whether an insert ends all older entries: its writer sees a tombstone or hidden entries (D3). */
 export function isCleanInsert(view: DocumentState, operation: InsertOperation): boolean {
   const hasHidden = !isShown(view) && !isEmptyState(view);
   return hasHidden || operation.clean === true;
@@ -83,12 +83,12 @@ function insertDelta(view: DocumentState, operation: InsertOperation, stamp: Sta
   };
 }
 
-/** Whether INITIAL writes anything: nobody sees the document, or saw it deleted (D5). */
+/** Whether INITIAL writes anything: the document neither shows nor was deleted (D5). */
 export function isSeedable(view: DocumentState): boolean {
   return !isShown(view) && view.dead === NONE;
 }
 
-/** INITIAL is a seed: the same on every device, below every real write, void after a delete. */
+/** INITIAL is a seed: equal on every device, below every real write, void after a delete. */
 function initialDelta(view: DocumentState, operation: InitialOperation): DocumentState | undefined {
   if (!isSeedable(view)) return undefined;
   const root = fieldNodes(operation.fields, operation.types, ZERO);
@@ -124,7 +124,7 @@ function applyEdit(view: DocumentState, edit: Edit, stamp: Stamp, root: MutableK
   }
 }
 
-/** The node at a path of a delta; maps on the way are made without a touch. */
+/** The node at a path of a delta; maps on the way are created without a touch. */
 function nodeAt(root: MutableKids, path: Path): MutableNode {
   if (path.length > DEPTH_MAX) {
     throw new PeerError("operation.invalid", `expected a path of at most ${DEPTH_MAX} fields`);
@@ -149,7 +149,7 @@ function setEdit(edit: SetEdit, stamp: Stamp, root: MutableKids): void {
     const { value, types } = edit;
     return writeKids(root, value, typeof types === "object" ? types : undefined, stamp);
   }
-  // Each part may have as many levels as a value; what shows must not have more (V7).
+  // Path and value are bounded each; together they must not be deeper than a value (V7).
   if (edit.path.length + levelsOf(edit.value) > DEPTH_MAX) {
     throw new PeerError("operation.invalid", `expected at most ${DEPTH_MAX} levels of nesting`, {
       at: edit.path.join("."),
@@ -252,7 +252,7 @@ function incrementEdit(
   const counter = counterOf(findNode(view, edit.path).node, type);
   const birth = edit.birth === undefined ? birthOf(view, edit) : bornAt(edit.birth, stamp);
   const before = counter?.adds.find((add) => isSameAdd(add.birth, add.stamp.site, birth, stamp));
-  // Its site had told this sum when it wrote it or later: what is offered again is in it.
+  // The sum of this site is as new or newer: it already contains this replayed increment.
   if (before !== undefined && !isAfter(stamp, before.stamp)) return;
   const sum = type === "counter" ? addAmounts(before?.sum ?? 0, by) : plus(before?.sum, by);
   putCounter(nodeAt(root, edit.path), type, { reset: undefined, adds: [{ birth, stamp, sum }] });
@@ -266,14 +266,14 @@ function plus(a: number | bigint | undefined, b: number | bigint): number {
   return Number(a ?? 0) + Number(b);
 }
 
-/** What an increment belongs to: the newest of insert, UNSET on the way, and restart (D6). */
+/** The birth of an increment: the newest of insert, UNSET on the path, and restart (D6). */
 export function birthOf(view: DocumentState, edit: IncrementEdit): Stamp {
   const { node, removed } = findNode(view, edit.path);
   const counter = counterOf(node, edit.counter ?? "counter");
   return latest(latest(view.alive, removed), counter?.reset?.stamp ?? NONE);
 }
 
-/** Nothing is born after it is written: such an increment would outlive deletes and restarts. */
+/** A birth is never after its increment: such an increment would survive deletes and restarts. */
 function bornAt([time, site]: readonly [number, string], stamp: Stamp): Stamp {
   const birth = { time, site };
   if (!isAfter(birth, stamp)) return birth;
@@ -293,7 +293,7 @@ function putCounter(node: MutableNode, type: CounterType, counter: Counter): voi
 
 interface FoundNode {
   readonly node: Node | undefined;
-  /** The newest UNSET on the way, the node's own included. */
+  /** The newest UNSET on the path, the node's own included. */
   readonly removed: Stamp;
 }
 
@@ -312,7 +312,7 @@ export function findNode(state: DocumentState, path: Path): FoundNode {
   return { node, removed };
 }
 
-/** Below what does not show as a map there is nothing to unset, unless it is declared (D9). */
+/** Whether each field above the path is a map: it shows as one, or is declared (D9). */
 export function leadsThroughMaps(state: DocumentState, { path, isDeclared }: UnsetEdit): boolean {
   let kids = state.root;
   for (const name of path.slice(0, -1)) {

@@ -1,9 +1,9 @@
 /**
- * Evict: what stays of a document that is forgotten here without a delete.
+ * Evict: the stub that remains of a document that is forgotten here without a delete.
  *
- * The sums of the own site must stay: if the document comes back from elsewhere with an older sum,
- * increments would go on from there under a newer stamp and what was added since would be lost. A
- * tombstone stays as well: forgetting is not undeleting (D22, D24).
+ * The stub keeps the counter sums of the own site. If the document came back from elsewhere with an
+ * older sum, increments would continue from it under a newer stamp, and the additions since would
+ * be lost. A tombstone stays as well: an eviction does not undo a delete (D22, D24).
  */
 
 import { NONE, type Site } from "@bigpeer/protocol";

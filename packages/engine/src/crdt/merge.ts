@@ -1,13 +1,14 @@
 /**
- * Merge: the join of two states in normal form.
+ * Merge: the CRDT join of two document states, in normal form.
  *
- * Join takes the larger of each part, so it is commutative, associative and idempotent. The normal
- * form drops what lies at or below a floor (a delete, an UNSET, a counter's restart) and nothing
- * else, so states may be normal at any time and in any order with the same result (D10 to D13).
+ * The join takes the larger of each part, so it is commutative, associative and idempotent. The
+ * normal form drops entries at or below a floor (a delete, an UNSET, a counter's restart) and
+ * nothing else. So states may be normalized at any time and in any order with the same result (D10
+ * to D13).
  *
- * When a part does not change, the very object of the first argument comes back: merge(a, b) is a
- * exactly when b brings nothing new. So floors are applied while joining, not after: what the floors
- * of a already end never gets as far as a copy, and of a only what a new floor may end is looked at.
+ * If a part does not change, merge returns the very object of the first argument: merge(a, b) is a
+ * exactly when b brings nothing new. So floors are applied during the join: entries of b below the
+ * floors of a are never copied, and in a only entries below a new floor are visited.
  */
 
 import {
@@ -36,13 +37,13 @@ import {
   siteOfAdd,
 } from "./state.ts";
 
-/** The merge of a state in normal form with a delta or another state, normal or not. */
+/** Merges a state in normal form with a delta or another state, normal or not. */
 export function merge(a: DocumentState, b: DocumentState): DocumentState {
   if (a === b) return a;
   const dead = latest(a.dead, b.dead);
   const newest = latest(a.alive, b.alive);
   const alive = isAfter(newest, dead) ? newest : NONE;
-  // The larger alive may hide a ZERO; that it was there must not be lost with it.
+  // The larger `alive` may hide a ZERO, which must still count as seeded.
   const seeded = a.seeded || b.seeded || isZero(a.alive) || isZero(b.alive);
   const kept = dead === a.dead ? a.root : pruneKids(a.root, dead);
   const root = mergeKids(kept, b.root, dead);
@@ -101,7 +102,7 @@ function mergeNodes(a: Node, b: Node, floor: Stamp): Node {
   return isSame ? a : { removed, reg, att, ctr, pn, map };
 }
 
-/** The common case: of two plain fields the whole node of one is what is left. */
+/** The common case: of two plain fields one whole node wins. */
 function isRegisterAlone(node: Node): node is Node & { readonly reg: Entry } {
   return (
     node.reg !== undefined &&
@@ -131,7 +132,7 @@ function mergeEntries<T extends Entry>(
   return isNewer(b.stamp, b.value, a.stamp, a.value) ? b : a;
 }
 
-/** Equal stamps are decided by canonical bytes, so that every replica decides alike (D11). */
+/** Canonical bytes decide between equal stamps, so that every replica decides alike (D11). */
 function isNewer(stamp: Stamp, value: Value, thanStamp: Stamp, thanValue: Value): boolean {
   const order = compareStamps(stamp, thanStamp);
   if (order !== 0) return order > 0;
@@ -140,7 +141,7 @@ function isNewer(stamp: Stamp, value: Value, thanStamp: Stamp, thanValue: Value)
   return compareBytes(bytesOfValue(value), bytesOfValue(thanValue)) > 0;
 }
 
-/** Sums may have left 64 bits; as text they still have one byte form. No register holds such a one. */
+/** Sums may exceed 64 bits; as text they still have one byte form. No register exceeds them. */
 function bytesOfValue(value: Value): Uint8Array {
   const isOutside = typeof value === "bigint" && (value < INTEGER_MIN || value > INTEGER_MAX);
   return canonicalBytes(isOutside ? value.toString() : value);
@@ -160,7 +161,7 @@ function mergeCounters(
   return reset === a.reset && adds === a.adds ? a : { reset, adds };
 }
 
-/** What ends earlier births: the floor, or a restart above it. */
+/** The stamp that ends earlier births: the floor, or a restart above it. */
 function startOf(reset: { readonly stamp: Stamp } | undefined, floor: Stamp): Stamp {
   return reset === undefined ? floor : latest(floor, reset.stamp);
 }

@@ -1,10 +1,11 @@
 /**
- * Plain states: what most writes find and leave, without the tree of a state.
+ * Plain states: fast path of most writes, from stored records to stored records, without decoding
+ * the CRDT state.
  *
- * In a plain state a document shows, all its fields were written at one stamp, and nothing is marked,
- * hidden or removed. Its records say all of it: the shown fields, and metadata of one stamp or two.
- * So an insert of something new, an upsert of all fields and a delete are records to records. What
- * comes out is to the byte what merging and encoding give; whatever else there is goes that way.
+ * In a plain state a document shows, all its fields were written at one stamp, and nothing is
+ * marked, hidden or removed. Its records hold all of it: the shown fields, and metadata of one or
+ * two stamps. So an insert of a new document, an upsert of all fields and a delete map records to
+ * records. The result is byte for byte that of merging and encoding; all other cases take that way.
  */
 
 import {
@@ -38,8 +39,8 @@ export interface PlainWrite {
 }
 
 /**
- * What an operation at a stamp makes of a document that has these records, or of none at all.
- * Undefined when that is not easily told.
+ * The records of a document after an operation at a stamp; `before` is undefined for a new
+ * document. Undefined when the operation does not qualify for this path.
  */
 export function plainWrite(
   before: StateRecords | undefined,
@@ -75,7 +76,7 @@ function plainInsert(
 export interface PlainState {
   readonly fields: ValueObject;
   readonly alive: Stamp;
-  /** That of all fields. */
+  /** The stamp of all fields. */
   readonly stamp: Stamp;
 }
 
@@ -86,7 +87,7 @@ const TWO_STAMPS = ALIVE | STAMPS | META_HEAD.more;
 /** The reference to the second stamp of a table. */
 const SECOND = 2;
 
-/** The plain state of these records; undefined when they have any other. */
+/** The plain state of these records; undefined when their state is not plain. */
 export function readPlain({ shown, meta, offset }: StateRecords): PlainState | undefined {
   if (shown === undefined || shown.types !== undefined) return undefined;
   const head = meta[offset];
@@ -96,12 +97,12 @@ export function readPlain({ shown, meta, offset }: StateRecords): PlainState | u
   if (table.size > SECOND) return undefined;
   const stamp = table.default;
   const alive = head === ONE_STAMP ? stamp : table.at(reader.varint(), reader);
-  // INITIAL is more than its stamp says.
+  // A document alive by INITIAL is also seeded, so its state is not plain.
   if (reader.left > 0 || alive === NONE || !isAfter(alive, ZERO)) return undefined;
   return { fields: shown.fields, alive, stamp };
 }
 
-/** Whether a value writes every field that shows, in its order, and perhaps others behind them. */
+/** Whether a value writes every shown field, in its order, and perhaps others after them. */
 function writesAll(fields: ValueObject, value: ValueObject): boolean {
   const names = Object.keys(value);
   if (names.length === 0) return false;
@@ -121,7 +122,7 @@ function startsWithAll(fields: ValueObject, value: ValueObject, names: readonly 
   return true;
 }
 
-/** One for all: making one costs more than what is written. */
+/** Shared: allocating a writer costs more than the bytes that it writes. */
 const scratch = new ByteWriter(64);
 
 function plainMeta(alive: Stamp, stamp: Stamp, version: number): Uint8Array {

@@ -1,10 +1,10 @@
 /**
- * Resolve: what an operation says when it crosses to another store.
+ * Resolve: makes an operation independent of its writer's view, before it is sent to another store.
  *
- * An operation means something in the view of its writer. The store that takes it may have seen more
- * or less, so whatever the view decided is written down in it: whether an insert starts clean, what
- * an increment adds to, that an UNSET led through maps. What came to nothing at the writer must come
- * to nothing elsewhere too, and does not cross.
+ * The receiving store may have seen more or less than the writer. So the operation records what the
+ * view decided: whether an insert starts clean, the birth that an increment adds to, that an UNSET
+ * led through maps. An operation that wrote nothing at the writer must write nothing elsewhere, and
+ * is not sent.
  */
 
 import { type Edit, type UploadOperation, unreachable } from "@bigpeer/protocol";
@@ -44,7 +44,7 @@ function resolveEdit(view: DocumentState, edit: Edit): Edit | undefined {
     }
     case "unset":
       if (!leadsThroughMaps(view, edit)) return undefined;
-      // Elsewhere something else may show on the way: it was a map for who wrote this.
+      // Elsewhere another variant may show on the path: for the writer it was a map.
       return edit.path.length > 1 ? { ...edit, isDeclared: true } : edit;
     case "set":
     case "restart":

@@ -1,11 +1,11 @@
 /**
- * Show: the visible value of a state, and the type of each visible value.
+ * Show: computes the visible value of a CRDT state, and the type of each visible value.
  *
  * Of the variants of a field the newest shows; a declared type picks its own variant instead. The
  * recency of a variant is its largest stamp: for a map its touch and everything below, removals
- * included; for a counter its restart and live sums. Ties go by rank (D14).
+ * included; for a counter its restart and live sums. Rank breaks ties (D14).
  *
- * States given to these functions are in normal form: what a floor ends is not in them any more.
+ * States passed to these functions are in normal form: entries below a floor are already dropped.
  */
 
 import {
@@ -31,7 +31,7 @@ import { eachStamp } from "./state.ts";
 
 export interface Shown {
   readonly fields: ValueObject;
-  /** Marks for what is not a plain register or map; undefined when there is none. */
+  /** Marks for values that are not a plain register or map; undefined when there is none. */
   readonly types: Types | undefined;
 }
 
@@ -94,14 +94,14 @@ function typeOfMark(mark: TypeMark): FieldType {
   return typeof mark === "string" ? mark : "map";
 }
 
-/** An object in a register must say so: by its shape it would be a map. */
+/** An object in a register needs a mark: by its shape it would be a map. */
 function registerMark(value: Value): TypeMark | undefined {
   return isObject(value) ? "register" : undefined;
 }
 
 function showMap(map: MapState, declared: Types | undefined): ShownValue | undefined {
   const shown = showKids(map.kids, declared);
-  // Without a touch an empty map was never written as one: only what was below it, now gone.
+  // Without a touch an empty map was never written as one: only fields below it, which are gone.
   if (map.touch === NONE && Object.keys(shown.fields).length === 0) return undefined;
   return { value: shown.fields, mark: shown.types };
 }
@@ -184,7 +184,7 @@ function mapRecency(map: MapState | undefined): Stamp {
 
 const SHOWN_MAX = 2n ** 63n - 1n;
 
-/** Exact while it is summed, clamped to 64 bits when shown (D16). */
+/** The sum is exact while it is computed, and clamped to 64 bits when shown (D16). */
 function counterValue(counter: Counter): number | bigint {
   let sum = counter.reset?.value ?? 0;
   for (const add of counter.adds) sum = addAmounts(sum, add.sum);
@@ -193,7 +193,7 @@ function counterValue(counter: Counter): number | bigint {
   return sum < INTEGER_MIN ? INTEGER_MIN : sum;
 }
 
-/** Floats add up in the order of births and sites, the same on every replica. */
+/** Floats are added in the order of births and sites, the same on every replica. */
 function pnCounterValue(counter: Counter): number {
   let sum = Number(counter.reset?.value ?? 0);
   for (const add of counter.adds) sum += Number(add.sum);

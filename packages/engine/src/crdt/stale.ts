@@ -1,8 +1,8 @@
 /**
- * Stale: which part of a delta from elsewhere comes too late.
+ * Stale: separates the part of a delta from elsewhere that comes too late to be applied.
  *
- * Behind the horizon tombstones are forgotten. An entry stamped at or below it, for a document or a
- * path that is not held, may be what a forgotten tombstone had ended; it is not applied (D23).
+ * Behind the horizon tombstones are forgotten. An entry stamped at or below it, for a document or
+ * path that is not held, may have been ended by a forgotten tombstone; it is not applied (D23).
  * INITIAL's ZERO is no late write: documents seeded by it keep their tombstones for ever.
  */
 
@@ -25,7 +25,7 @@ export interface Sifted {
   readonly isStale: boolean;
 }
 
-/** Splits off what is stale; `held` is undefined when nothing of the document is kept here. */
+/** Splits off the stale part; `held` is undefined when nothing of the document is stored here. */
 export function sift(
   delta: DocumentState,
   held: DocumentState | undefined,
@@ -40,9 +40,9 @@ export function sift(
   };
   if (held === undefined) {
     const kept = restrict(delta, isCurrent);
-    // The late tombstone of a document that nobody holds has nothing left to end.
+    // The late tombstone of a document that is not held has nothing left to end.
     if (delta.alive === NONE && delta.root.size === 0) return { delta: kept, isStale: false };
-    // Without its insert a new document would be an orphan: all of it waits aside.
+    // Without its insert a new document would be an orphan: all of it is quarantined.
     return isStale && kept.alive === NONE
       ? { delta: EMPTY_STATE, isStale }
       : { delta: kept, isStale };
@@ -52,8 +52,8 @@ export function sift(
 }
 
 /**
- * Whether a state from elsewhere brings nothing to what is held but floors that were collected here,
- * or would be: replicas do not forget at the same moment, and to be told again is no change.
+ * Whether a state from elsewhere brings nothing but floors that were collected here, or would be.
+ * Replicas do not collect at the same moment, and receiving such a floor again is no change.
  */
 export function isForgotten(delta: DocumentState, held: DocumentState, horizon: number): boolean {
   const oldest = oldestGrave(delta);
@@ -77,7 +77,7 @@ function siftKids(kids: Kids, held: Kids, isCurrent: IsCurrent): Kids {
   return sifted;
 }
 
-/** On a path that is held, what is late is a variant that is not: an UNSET may have ended it. */
+/** On a held path, a late entry is stale if its variant is not held: an UNSET may have ended it. */
 function siftNode(node: Node, known: Node, isCurrent: IsCurrent): Node {
   return {
     removed: node.removed,

@@ -1,9 +1,10 @@
 /**
- * Stamp table: the distinct stamps of one state, so that entries refer to them by a small number.
+ * Stamp table: dictionary of the distinct stamps of one state, so that entries refer to them by a
+ * small number.
  *
  * Reference 0 is NONE and 1 the default: the most frequent stamp, on a tie the latest. The others
- * follow from the latest to the oldest. The table depends on the state alone, not on how the state
- * came about, so its bytes are canonical (K12).
+ * follow from the latest to the oldest. The table depends on the state alone, not on its history,
+ * so its bytes are canonical (K10, K12).
  */
 
 import {
@@ -20,10 +21,10 @@ import { type Counter, type DocumentState, eachStateStamp, type Kids } from "./s
 
 export class StampTable {
   readonly #stamps: readonly Stamp[];
-  /** How many places of the state refer to it; 0 when it was read. */
+  /** How many places of the state refer to a stamp; 0 for a table that was read. */
   readonly uses: number;
 
-  /** `stamps` as the table keeps them: the default first. */
+  /** `stamps` in the order of the table: the default first. */
   constructor(stamps: readonly Stamp[], uses = 0) {
     this.#stamps = stamps;
     this.uses = uses;
@@ -45,11 +46,11 @@ export class StampTable {
     return this.#stamps.length;
   }
 
-  /** The reference to a stamp of the state that the table was made of. */
+  /** The reference to a stamp; it must be one of the table. */
   referenceTo(stamp: Stamp): number {
     if (stamp === NONE) return 0;
     if (this.isDefault(stamp)) return 1;
-    // Behind the default they are in order, so half of them go with each look.
+    // Binary search: the stamps after the default are in order.
     let low = 1;
     let high = this.#stamps.length - 1;
     for (;;) {
@@ -102,12 +103,12 @@ interface StampCount {
   count: number;
 }
 
-/** How often each stamp occurs. Most states have one stamp, as one object: that costs no table. */
+/** Counts how often each stamp occurs. Most states have one stamp, and need no map. */
 class StampCounts {
   readonly #all: StampCount[] = [];
   #last: StampCount | undefined;
   total = 0;
-  /** The same by name, once there are many. */
+  /** The same entries by name, once there are many. */
   #named: Map<string, StampCount> | undefined;
 
   add(stamp: Stamp): void {
@@ -150,13 +151,13 @@ class StampCounts {
   }
 }
 
-/** Whether a stamp is rather the default than another one: more frequent, on a tie later. */
+/** Whether `a` precedes `b` as the default: more frequent, on a tie later. */
 function isBefore(a: StampCount, b: StampCount | undefined): boolean {
   if (b === undefined || a.count !== b.count) return a.count > (b?.count ?? 0);
   return compareStamps(a.stamp, b.stamp) > 0;
 }
 
-/** So many stamps are looked through one by one: that is cheaper than to name them. */
+/** Up to this many stamps are searched one by one: that is cheaper than naming them. */
 const FEW = 8;
 
 function stampName(stamp: Stamp): string {
@@ -183,7 +184,7 @@ function writeStamp(writer: ByteWriter, stamp: Stamp): void {
 let lastSite: Site = NO_SITE;
 let lastSiteBytes = new Uint8Array(8);
 
-/** A store writes its own site nearly always, so one remembered answer is enough. */
+/** A store nearly always writes its own site, so one cached result is enough. */
 function siteBytes(site: Site): Uint8Array {
   if (site === lastSite) return lastSiteBytes;
   const bytes = new Uint8Array(8);
@@ -196,7 +197,7 @@ function siteBytes(site: Site): Uint8Array {
 let lastRead: Site = NO_SITE;
 let lastReadBytes: Uint8Array = new Uint8Array(8);
 
-/** The same the other way round. What comes from a server is another site's, but mostly one's as well. */
+/** The reverse, cached as well: states from a server are mostly of one site too. */
 function readSite(reader: ByteReader): Site {
   if (reader.isNext(lastReadBytes)) return lastRead;
   const bytes = reader.raw(8);

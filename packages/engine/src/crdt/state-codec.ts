@@ -1,10 +1,10 @@
 /**
- * State codec: a document's state as what shows and what does not.
+ * State codec: encodes the CRDT state of a document as two records, shown fields and metadata.
  *
- * A stored document is two records: the shown fields, which ordinary reads take alone, and a few
- * bytes of metadata with everything else. A field whose metadata follows from its shown value and
- * the default stamp costs nothing, so a document written once costs one stamp. The form is
- * canonical: equal states have equal records on every replica (K10 to K14).
+ * Ordinary reads take the shown fields alone; a few bytes of metadata hold everything else. A field
+ * whose metadata follows from its shown value and the default stamp costs nothing, so a document
+ * written once costs one stamp. The form is canonical: equal states have equal records on every
+ * replica (K10 to K14).
  */
 
 import {
@@ -46,7 +46,7 @@ import {
 export interface EncodedState {
   readonly shown: Shown | undefined;
   readonly meta: Uint8Array;
-  /** How many stamps it has, one for each time that it has one. */
+  /** Number of stamps, each counted as often as it occurs. */
   readonly stamps: number;
 }
 
@@ -61,10 +61,10 @@ export const META_HEAD = {
   more: 64,
 } as const;
 
-/** One writer for all: making one costs more than most metadata does. Encoding is synchronous. */
+/** Shared: allocating a writer costs more than most metadata. Encoding is synchronous. */
 const scratch = new ByteWriter(256);
 
-/** The metadata begins with the version when there is one: so it lies in a store. */
+/** With `version`, the metadata begins with it, as in a store. */
 export function encodeState(state: DocumentState, version?: number): EncodedState {
   const shown = show(state);
   scratch.reset();
@@ -74,8 +74,8 @@ export function encodeState(state: DocumentState, version?: number): EncodedStat
 }
 
 /**
- * The state of the two records, the second from `offset` on. Throws `state.malformed` when they do
- * not belong together.
+ * Decodes the state from its two records, the second from `offset` on. Throws `state.malformed`
+ * when they do not belong together.
  */
 export function decodeState(shown: Shown | undefined, meta: Uint8Array, offset = 0): DocumentState {
   const reader = new ByteReader(meta, "state.malformed", offset);
@@ -87,7 +87,7 @@ export function decodeState(shown: Shown | undefined, meta: Uint8Array, offset =
   return state;
 }
 
-/** A state or delta as one run of canonical bytes: on the wire, in merges, to compare and hash. */
+/** A state or delta as canonical bytes: for the wire and merges, to compare and hash. */
 export function stateToBytes(state: DocumentState): Uint8Array {
   const { shown, meta } = encodeState(state);
   const writer = new ByteWriter(128);
@@ -100,7 +100,7 @@ export function stateToBytes(state: DocumentState): Uint8Array {
   return writer.finish();
 }
 
-/** How many stamps a state has, one for each time that it has one. */
+/** Number of stamps of a state, each counted as often as it occurs. */
 export function stampsOf(state: DocumentState): number {
   return StampTable.of(state).uses;
 }
@@ -109,7 +109,7 @@ export function isSameState(a: DocumentState, b: DocumentState): boolean {
   return a === b || compareBytes(stateToBytes(a), stateToBytes(b)) === 0;
 }
 
-/** The bytes come from anywhere: whatever they say, the state is in normal form. */
+/** Decodes untrusted bytes; the resulting state is in normal form. */
 export function stateOfBytes(bytes: Uint8Array): DocumentState {
   const reader = new ByteReader(bytes, "state.malformed");
   const meta = reader.raw(reader.varint());
@@ -131,7 +131,7 @@ function isMark(mark: Value): boolean {
   return isObject(mark) && Object.values(mark).every(isMark);
 }
 
-/** Returns how many stamps the state has. */
+/** Returns the number of stamps of the state. */
 function writeMeta(writer: ByteWriter, state: DocumentState, isShown: boolean): number {
   const table = StampTable.of(state);
   const explicit = explicitKids(state.root, table, isShown);
@@ -165,7 +165,7 @@ interface Life {
   readonly dead: Stamp;
 }
 
-/** What stands in front of the fields. */
+/** Reads the head of the metadata, in front of the fields. */
 function readLife(reader: ByteReader): Life {
   const head = reader.byte();
   if (head >= META_HEAD.more * 2) reader.fail("expected a known head");
@@ -178,7 +178,7 @@ function readLife(reader: ByteReader): Life {
   return { head, table, alive, dead };
 }
 
-/** Whether the document of these metadata shows, and so must have fields beside them. */
+/** Whether the metadata say that the document shows, and so must have fields beside them. */
 export function isShownByMeta(meta: Uint8Array, offset: number): boolean {
   const reader = new ByteReader(meta, "state.malformed", offset);
   const { alive, dead } = readLife(reader);
@@ -194,7 +194,7 @@ function readStamp(reader: ByteReader, table: StampTable): Stamp {
   return table.at(reader.varint(), reader);
 }
 
-/** A stamp that something was written at: NONE is none. */
+/** Reads the stamp of an entry, which must not be NONE. */
 function readWritten(reader: ByteReader, table: StampTable): Stamp {
   const stamp = readStamp(reader, table);
   return stamp === NONE ? reader.fail("expected a stamp, found none") : stamp;
@@ -202,7 +202,7 @@ function readWritten(reader: ByteReader, table: StampTable): Stamp {
 
 type NamedNode = readonly [name: string, node: Node];
 
-/** The fields that the shown values do not already tell, in order of their names. */
+/** The fields that do not follow from the shown values, in the order of their names. */
 function explicitKids(kids: Kids, table: StampTable, isShown: boolean): NamedNode[] {
   const explicit: NamedNode[] = [];
   for (const [name, node] of kids) {
@@ -266,7 +266,7 @@ function writeKids(
   }
 }
 
-/** What is read from: bytes, their stamps, and how many fields deep the reading is. */
+/** Input of the decoder: bytes, their stamps, and the current nesting depth. */
 interface Source {
   readonly reader: ByteReader;
   readonly table: StampTable;
@@ -418,7 +418,7 @@ function readCounter(reader: ByteReader, table: StampTable, readAmount: ReadAmou
   return { reset, adds };
 }
 
-/** Sums may leave 64 bits on their way; then they are decimal text, as a bigint in CBOR has none. */
+/** Sums may exceed 64 bits; such a bigint has no CBOR form, so it is written as decimal text. */
 function writeAmount(writer: ByteWriter, amount: number | bigint): void {
   writeCanonical(writer, typeof amount === "bigint" ? amount.toString() : amount);
 }
@@ -433,7 +433,7 @@ function readInteger(reader: ByteReader): number | bigint {
   return reader.fail("expected an integer");
 }
 
-/** A PN_COUNTER counts in floats; CBOR has the whole ones as integers. */
+/** A PN_COUNTER counts in floats; CBOR encodes whole ones as integers. */
 function readFloat(reader: ByteReader): number {
   const amount = readCbor(reader);
   if (typeof amount === "number" || typeof amount === "bigint") return Number(amount);

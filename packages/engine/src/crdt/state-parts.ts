@@ -1,9 +1,9 @@
 /**
- * State parts: a whole state as it comes from a server and as it lies in a store.
+ * State parts: a whole CRDT state in the two records of a document, as a server sends it and a
+ * store keeps it.
  *
- * The parts are the two records of a document, so most of what is downloaded goes from the wire to
- * the store without the tree of a state between. Whatever is not plain goes through the tree, which
- * finds every fault and gives the one form that a store may keep.
+ * So most downloads go from the wire to the store without decoding the state. A state that is not
+ * plain is decoded, which finds every fault and gives the canonical form that a store may keep.
  */
 
 import { ByteWriter, isAfter, type StateParts } from "@bigpeer/protocol";
@@ -18,7 +18,7 @@ export function partsOf(state: DocumentState): StateParts {
   return [shown?.fields ?? null, shown?.types ?? null, meta];
 }
 
-/** The parts come from anywhere: whatever they say, the state is in normal form. */
+/** Decodes untrusted parts; the resulting state is in normal form. */
 export function stateOfParts(parts: StateParts): DocumentState {
   return normalize(decodeState(shownOfParts(parts), parts[2]));
 }
@@ -27,7 +27,7 @@ export function shownOfParts([fields, types]: StateParts): Shown | undefined {
   return fields === null ? undefined : { fields, types: types ?? undefined };
 }
 
-/** What the parts hold when that is a plain state in its one form. */
+/** The plain state of the parts, if they hold one in canonical form. */
 export function plainOfParts(parts: StateParts): PlainState | undefined {
   const plain = readPlain({ shown: shownOfParts(parts), meta: parts[2], offset: 0 });
   if (plain === undefined || plain.alive === plain.stamp) return plain;
@@ -51,20 +51,20 @@ export function newestOf(state: DocumentState): number {
   return newest;
 }
 
-/** What a merge brings, in normal form. */
+/** The state of a merge operation, in normal form. */
 export function stateOfMerge(state: Uint8Array | StateParts): DocumentState {
   return state instanceof Uint8Array ? stateOfBytes(state) : stateOfParts(state);
 }
 
-/** The newest time in what a merge brings; 0 when there is none. */
+/** The newest time in the state of a merge operation; 0 when there is none. */
 export function newestOfMerge(state: Uint8Array | StateParts): number {
   return state instanceof Uint8Array ? newestOf(stateOfBytes(state)) : newestTime(state);
 }
 
-/** One for all: making one costs more than what is written. */
+/** Shared: allocating a writer costs more than the bytes that it writes. */
 const scratch = new ByteWriter(64);
 
-/** Metadata as they lie in a store: the version, then those of the parts. */
+/** Metadata as a store keeps them: the version, then those of the parts. */
 export function versionedMeta(meta: Uint8Array, version: number): Uint8Array {
   scratch.reset();
   scratch.varint(version);

@@ -1,8 +1,8 @@
 /**
- * State of a replicated document: the data, and nothing that interprets it.
+ * State: the data structure of a replicated (CRDT) document, without code that interprets it.
  *
  * A document has two stamps of existence and a tree of nodes. One node may hold several typed
- * variants of its field at once; show.ts says which is visible. Everything here is immutable and
+ * variants of its field at once; show.ts decides which is visible. Everything here is immutable and
  * shared freely: merge.ts returns the very object that it was given when nothing changed.
  *
  * A partial state (only what a write adds) has the same type and is called a delta.
@@ -41,7 +41,7 @@ export interface MapState {
 export type Kids = ReadonlyMap<string, Node>;
 
 export interface Node {
-  /** The last UNSET: ends all at and below this node that is not newer. */
+  /** The last UNSET: it ends all entries at and below this node that are not newer. */
   readonly removed: Stamp;
   readonly reg: Entry | undefined;
   readonly att: Entry | undefined;
@@ -53,7 +53,7 @@ export interface Node {
 export interface DocumentState {
   readonly alive: Stamp;
   readonly dead: Stamp;
-  /** Whether the document was ever alive by INITIAL: such a tombstone is never collected (D24). */
+  /** Whether the document was ever alive by INITIAL: its tombstone is never collected (D24). */
   readonly seeded: boolean;
   readonly root: Kids;
 }
@@ -69,7 +69,7 @@ export const EMPTY_NODE: Node = {
   map: undefined,
 };
 
-/** Spelt out: spreading EMPTY_NODE is several times slower, and nearly every field is such a node. */
+/** Spelt out: spreading EMPTY_NODE is several times slower, and most fields are such nodes. */
 export function registerNode(reg: Entry): Node {
   return { removed: NONE, reg, att: undefined, ctr: undefined, pn: undefined, map: undefined };
 }

@@ -1,6 +1,7 @@
 /**
- * Typed values: the visible fields of a document with the type of each, as `latestValuesAndTypes`
- * has it: `{"register":{"value":…}}`, `{"counter":…}`, `{"map":…}`, `{"attachment":…}`.
+ * Typed values: the visible fields of a document, each wrapped with its type, as
+ * `latestValuesAndTypes` returns them: `{"register":{"value":…}}`, `{"counter":…}`, `{"map":…}`,
+ * `{"attachment":…}`.
  *
  * Both kinds of counter are written as `counter`: clients know no other.
  */
