@@ -1,9 +1,9 @@
 /**
- * What a storage engine leaves to its host: names that survive a crash, whether there is room, and
- * a copy that is either whole or absent.
+ * Disk helpers: durable creation of files and folders, checks for free space, and copies that are
+ * either whole or absent.
  *
- * A new file is only found again after a power loss when its folder was synced too, and a new
- * folder when the one above it was. What is made here is for the owner of the process alone.
+ * After a power loss a new file is found again only if its folder was synced too, and a new folder
+ * only if its parent was. Files and folders made here are for the owner of the process alone.
  */
 
 import {
@@ -26,7 +26,7 @@ import { constants } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { PeerError } from "@bigpeer/protocol";
 
-/** Documents, and hashes of keys, are nobody else's to read. */
+/** Documents, and hashes of keys, are readable by their owner alone. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 const OTHERS = 0o077;
@@ -38,21 +38,21 @@ const { R_OK, W_OK } = fileConstants;
 const { EDQUOT, EFBIG, ENOSPC } = constants.errno;
 const FULL_ERRORS: readonly number[] = [EDQUOT, EFBIG, ENOSPC];
 
-/** The number in an error: of the system, as Node gives it (`errno`) or lmdb (`code`), or LMDB's. */
+/** The number in an error: of the system, as Node (`errno`) or lmdb (`code`) has it, or LMDB's. */
 export function errorNumber(error: unknown): number {
   const { code, errno } = error as { code?: unknown; errno?: unknown };
   if (typeof code === "number") return code;
   return typeof errno === "number" ? -errno : 0;
 }
 
-/** Whether an error says that the disk, the quota or the file size limit is used up. */
+/** Whether an error says that the disk, the quota or the file size limit is exhausted. */
 export function isFullError(error: unknown): boolean {
   return FULL_ERRORS.includes(errorNumber(error));
 }
 
 /**
- * Creates the folder, and those above it, when absent. A crash does not take it away again. Level by
- * level: Node's own recursive way never returns where a folder cannot be made, as in `/proc`.
+ * Creates the folder, and its parents, when absent, durably. It works level by level, because
+ * Node's recursive mkdir never returns where a folder cannot be made, as in `/proc`.
  */
 export function makeFolder(folder: string): void {
   const missing: string[] = [];
@@ -63,7 +63,7 @@ export function makeFolder(folder: string): void {
     makeLevel(level);
     syncFolder(dirname(level));
   }
-  // A file in its place is told as the host tells it.
+  // A file in its place gives the error of the system.
   if (!statSync(folder).isDirectory()) mkdirSync(folder);
 }
 
@@ -83,7 +83,7 @@ export function notFolder(path: string): PeerError {
   return new PeerError("store.foreign", `expected a folder at ${path}, found a file`);
 }
 
-/** Another process may make it at the same time. */
+/** Another process may create it at the same time. */
 function makeLevel(folder: string): void {
   try {
     mkdirSync(folder, { mode: FOLDER_MODE });
@@ -92,16 +92,16 @@ function makeLevel(folder: string): void {
   }
 }
 
-/** For a file that was made by somebody else's code. A file system that knows no modes has none. */
+/** Restricts a file that other code created to its owner. A file system may have no modes. */
 export function closeToOthers(file: string): void {
   try {
     chmodSync(file, FILE_MODE);
   } catch {
-    // Whether others can read the folder is asked when it is opened.
+    // The check at the opening warns if others can read the folder.
   }
 }
 
-/** What to say of a folder that others can look into; undefined when they cannot. */
+/** The warning about a folder that others can read; undefined when they cannot. */
 export function openToOthers(folder: string): string | undefined {
   if (process.platform === "win32") return undefined;
   const mode = statSync(folder).mode & 0o777;
@@ -122,8 +122,8 @@ export function syncFolder(folder: string): void {
 }
 
 /**
- * Creates the file with `size` bytes on the disk when it is absent or empty. Another file is not
- * opened, since closing it again would end all locks that this process has on it.
+ * Creates the file with `size` bytes on the disk when it is absent or empty. A file with content is
+ * not opened: closing it again would release all locks that this process has on it.
  */
 export function reserveFile(path: string, size: number): void {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -154,14 +154,14 @@ function writeZeros(path: string, size: number, start = 0): boolean {
   }
 }
 
-/** Whether more can be written behind the end of a file: tried out with another in its folder. */
+/** Whether a file can grow: tested by writing another file in its folder. */
 export function hasRoom(folder: string, file: string): boolean {
   const end = statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0;
   const probe = join(folder, "room.probe");
   try {
     return writeZeros(probe, PROBE_SIZE, end);
   } catch {
-    // Whatever this is, it does not say that the disk is full.
+    // Any other error does not say that the disk is full.
     return true;
   } finally {
     rmSync(probe, { force: true });
@@ -169,7 +169,7 @@ export function hasRoom(folder: string, file: string): boolean {
 }
 
 /**
- * Lets `copy` write the file `name` into a folder of its own, syncs it, and then moves it to
+ * Calls `copy` to write the file `name` into a temporary folder, syncs it, and then moves it to
  * `folder`. Rejects with `store.not_empty` when `folder` has such a file, else `store.full` or
  * `store.write_failed`; no part of the file is left then.
  */

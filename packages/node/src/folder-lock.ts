@@ -1,21 +1,22 @@
 /**
- * Folder lock: at most one process on a folder, and the kernel says who.
+ * Folder lock: ensures that at most one process uses a folder, by a Unix socket that the kernel
+ * closes with its process.
  *
  * The lock is the folder `lock/` with one Unix socket in it, on which its holder listens. When the
- * holder dies, however it dies, the kernel closes the socket and connections to it are refused; no
- * process number is ever believed. Three facts make it safe against any number of starters at once:
+ * holder dies, however it dies, the kernel closes the socket and refuses connections to it; process
+ * numbers are never trusted. Three facts make it safe against any number of concurrent starters:
  *
  *   acquire   A starter listens on a socket in a folder of its own, `lock.<name>/`, and renames
  *             that to `lock`. Rename is atomic and succeeds only where `lock` is absent or empty.
  *             So a socket in `lock/` was listening before it got there: refused means dead.
- *   dead      Whoever finds a dead socket removes it by its name, which no other process ever uses.
- *             A lock that was taken meanwhile has a socket of another name and is not harmed.
+ *   dead      A process that finds a dead socket removes it by its name, which no other process
+ *             ever uses. A lock taken meanwhile has a socket of another name and is not harmed.
  *   alive     The holder answers each connection with one line: process, start, address.
  *
- * The socket lies in the folder because that is what two containers on one volume share. Its
- * path may have about 100 bytes; a longer one is reached through a short-lived symbolic link in the
- * folder for temporary files. It does not guard against another machine on a network file system,
- * where LMDB cannot work either. docs/decisions/0004-folder-lock.md tells why.
+ * The socket lies in the folder because two containers on one volume share it. Its path may have
+ * about 100 bytes; a longer one is reached through a short-lived symbolic link in the folder for
+ * temporary files. The lock does not guard against another machine on a network file system, where
+ * LMDB cannot work either. docs/decisions/0004-folder-lock.md gives the reasons.
  */
 
 import { randomBytes } from "node:crypto";
@@ -28,10 +29,10 @@ import { namesIn } from "./disk.ts";
 
 const LOCK_FOLDER = "lock";
 
-/** The sockets of this process. Their names are drawn, so no other process has one of them. */
+/** The sockets of this process. Their names are random, so no other process has one of them. */
 const ownNames = new Set<string>();
 
-/** Who holds a lock, as far as it is known. */
+/** The holder of a lock, as far as it is known. */
 export interface Holder {
   /** Whether it is this very process. */
   readonly isOwn?: boolean;
@@ -43,14 +44,14 @@ export interface Holder {
 /** A path in a socket address has 104 bytes on macOS and 108 on Linux, with the final zero. */
 const SOCKET_PATH_MAX = 100;
 
-/** A holder that is busy or stopped does not answer, and still holds. */
+/** A busy or stopped holder does not answer in this time, and still holds the lock. */
 const ANSWER_MS_MAX = 2_000;
 const ANSWER_SIZE_MAX = 4_096;
 
-/** Each round ends because another process acted; so many in a row do not happen. */
+/** Each round ends because another process acted; this many in a row do not happen. */
 const ROUNDS_MAX = 100;
 
-/** Takes the lock of `folder`. Throws PeerError `store.in_use`, which says who has it. */
+/** Acquires the lock of `folder`. Throws PeerError `store.in_use`, which names the holder. */
 export async function acquireFolderLock(folder: string): Promise<FolderLock> {
   const lock = new FolderLock(resolve(folder));
   try {
@@ -81,11 +82,11 @@ export class FolderLock {
     this.path = join(folder, LOCK_FOLDER);
     this.#prepared = join(folder, `${LOCK_FOLDER}.${this.#name}`);
     this.#server = createServer((socket) => {
-      // Whoever asked may be gone before it is answered.
+      // The asking process may be gone before it is answered.
       socket.on("error", () => socket.destroy());
       socket.end(`${JSON.stringify(this.#holder())}\n`);
     });
-    // A question that cannot be accepted is not answered; the lock holds all the same.
+    // A connection that cannot be accepted gets no answer; the lock holds all the same.
     this.#server.on("error", () => {});
     this.#server.unref();
   }
@@ -100,7 +101,7 @@ export class FolderLock {
     }
   }
 
-  /** Tells whether the lock is ours now. */
+  /** Tries to take the lock; true on success. */
   place(): boolean {
     try {
       renameSync(this.#prepared, this.path);
@@ -114,12 +115,12 @@ export class FolderLock {
     return true;
   }
 
-  /** From now on, tells others where the server is. */
+  /** Sets the address that the holder reports to other processes. */
   announce(url: string): void {
     this.#url = url;
   }
 
-  /** Whatever the lock guards must be closed before. */
+  /** Releases the lock. Close everything that it guards before. */
   release(): Promise<void> {
     this.#releasing ??= this.#release();
     return this.#releasing;
@@ -158,7 +159,7 @@ export class FolderLock {
   }
 }
 
-/** The living holder; dead ones are removed on the way. Undefined when the lock may be free now. */
+/** The living holder; dead sockets are removed on the way. Undefined when the lock may be free. */
 async function findHolder(lockPath: string): Promise<Holder | undefined> {
   for (const name of namesIn(lockPath) ?? []) {
     const answer = await ask(lockPath, name);
@@ -197,7 +198,7 @@ function ask(lockPath: string, name: string): Promise<Answer> {
   });
 }
 
-/** Every other error (not permitted, no room in its queue) means that somebody is there. */
+/** Every other error (not permitted, queue full) means that a process listens. */
 function isDead(error: NodeJS.ErrnoException): boolean {
   return error.code === "ECONNREFUSED" || error.code === "ENOENT" || error.code === "ENOTSOCK";
 }
@@ -225,7 +226,7 @@ function inUse(folder: string, { pid, startedAt, url, isOwn }: Holder): PeerErro
   return new PeerError("store.in_use", message, { hint });
 }
 
-/** Calls `use` with a path to `name` in `folder` that fits into the address of a socket. */
+/** Calls `use` with a path to `name` in `folder` that fits a socket address. */
 async function withShortPath<T>(
   folder: string,
   name: string,
@@ -237,7 +238,7 @@ async function withShortPath<T>(
   try {
     symlinkSync(folder, join(short, "d"));
     const shortPath = join(short, "d", name);
-    // Node would cut a longer one and use another file.
+    // Node would truncate a longer one and use another file.
     if (Buffer.byteLength(shortPath) > SOCKET_PATH_MAX) {
       throw new PeerError(
         "store.write_failed",

@@ -1,6 +1,6 @@
 /**
- * What the engine asks of its host, on Node: storage in a folder, who may have the folder, time,
- * chance, hashes and patterns. The server and the small peer stand on it.
+ * The engine's platform on Node: storage in a folder with its lock, clock, random bytes, hashes and
+ * patterns. The server and the small peer build on it.
  */
 
 export { isFullError, makeFolder, namesIn, notFolder, openToOthers, syncFolder } from "./disk.ts";

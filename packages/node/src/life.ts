@@ -1,16 +1,16 @@
 /**
- * Life: whether the data file of a store is still the one that this store wrote.
+ * Incarnation: detects whether the data file of a store is still the one that this store wrote.
  *
- * A history and a site belong to one life of one store (engine, store/identity.ts). Whoever copies
- * a folder, or puts an older data file in place, would go on under the same two names. So
- * beside the data file lies `life.json`, which says where the life was last seen: the file itself
- * (its number in the file system and when it was made, which every copy changes and no restart
- * does), its history, and a transaction that it has reached, below which it cannot fall.
+ * A history and a site belong to one incarnation of one store (engine, store/identity.ts). A copied
+ * folder, or an older data file put in place, would continue under the same two names. So
+ * `life.json` beside the data file records where the incarnation was last seen: the file itself
+ * (its inode and creation time, which every copy changes and no restart does), its history, and a
+ * transaction that it has reached, below which it cannot fall.
  *
  * The record follows the store: it is written when what it says is durable. A crash in between
- * makes one more new life, never two stores with one. Only of a store that is made the file alone is
- * noted first, so that a crash in between does not make it look like a copy.
- * docs/decisions/0003-copied-folders.md tells the cost.
+ * causes one more new incarnation, never two stores with one. Only for a new store the file alone
+ * is recorded first, so that a crash in between does not make it look like a copy.
+ * docs/decisions/0003-copied-folders.md states the cost.
  */
 
 import { statSync } from "node:fs";
@@ -19,7 +19,7 @@ import { isObject, type ValueObject } from "@bigpeer/protocol";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { DATA_FILE } from "./lmdb/lmdb-environment.ts";
 
-/** Where a store stands, as it says itself. */
+/** Position of a store: its history and last transaction. */
 export interface Standing {
   readonly historyId: string;
   readonly txnId: number;
@@ -31,11 +31,11 @@ interface FileMark {
   /** As text: file systems use all 64 bits. */
   readonly inode: string;
   readonly birthNs: string;
-  /** False where the kernel knows no birth: Node then gives the time of the last change. */
+  /** False if the kernel knows no creation time: Node then gives the time of the last change. */
   readonly hasBirth: boolean;
 }
 
-/** Why the store in `folder` cannot go on as the one it was; undefined when it can. */
+/** Why the store in `folder` cannot continue its incarnation; undefined when it can. */
 export function findEndOfLife(folder: string, standing: Standing): string | undefined {
   const recorded = readLife(folder);
   if (recorded === undefined) return "nothing tells that its data file was written here";
@@ -44,7 +44,7 @@ export function findEndOfLife(folder: string, standing: Standing): string | unde
   if (inode !== mark.inode || (mark.hasBirth && birthNs !== mark.birthNs)) {
     return "its data file is not the one that was written here";
   }
-  // The store was made in this very file, and its process ended before it could say more.
+  // The store was created in this very file, and its process ended before it recorded more.
   if (isBegun(recorded)) return undefined;
   if (historyId !== standing.historyId) return "its data file is of another history";
   if (typeof txnId !== "number" || txnId > standing.txnId) {
@@ -53,25 +53,25 @@ export function findEndOfLife(folder: string, standing: Standing): string | unde
   return undefined;
 }
 
-/** Notes that a store is about to be made in the data file of `folder`. */
+/** Records that a store is about to be created in the data file of `folder`. */
 export function beginLife(folder: string): void {
   const { inode, birthNs } = readMark(folder);
   writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs });
 }
 
-/** Notes that the store in `folder` has reached `standing`, which must be durable. */
+/** Records that the store in `folder` has reached `standing`, which must be durable. */
 export function recordLife(folder: string, standing: Standing): void {
   const { inode, birthNs } = readMark(folder);
   const { historyId, txnId } = standing;
   writeJsonFile(join(folder, LIFE_FILE), { inode, birthNs, historyId, txnId });
 }
 
-/** When it was last noted, by the clock of the file system; undefined where it never was. */
+/** Time of the last record, by the clock of the file system; undefined where there is none. */
 export function lastSeenMs(folder: string): number | undefined {
   return statSync(join(folder, LIFE_FILE), { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Whether a store was ever finished in `folder`, or there is a record that cannot be read. */
+/** Whether a store was ever completely created in `folder`, or its record cannot be read. */
 export function hasLived(folder: string): boolean {
   const recorded = readLife(folder);
   return recorded === undefined ? lastSeenMs(folder) !== undefined : !isBegun(recorded);

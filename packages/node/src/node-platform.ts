@@ -1,5 +1,5 @@
 /**
- * What the engine asks of its host, as Node has it: wall clock, random bytes, SHA-256, patterns.
+ * Node platform: the engine's Platform on Node: wall clock, random bytes, SHA-256, patterns.
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -13,7 +13,7 @@ export const nodePlatform: Platform = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   pause: () => setImmediate(),
-  // Plain arrays: a Buffer would be a value of another class than the one that storage gives back.
+  // Plain arrays: a Buffer is another class than the one that storage returns.
   random: (size) => new Uint8Array(randomBytes(size)),
   sha256: (bytes) => new Uint8Array(createHash("sha256").update(bytes).digest()),
   pattern: (source, flags) => patterns.compile(source, flags),

@@ -1,10 +1,10 @@
 /**
- * Patterns from users, matched in time linear in the text (re2js).
+ * Patterns: compiles regular expressions of users, matched in time linear in the text (re2js).
  *
- * Linear is not yet quick: each character may cost as much as the pattern is large. So the size of a
- * pattern is bounded before it is compiled, and size times length before it is matched. What is
- * compiled is kept in one bounded place; a Pattern only remembers its source, so that whoever keeps
- * many of them keeps no memory.
+ * Linear is not necessarily fast: each character may cost as much as the pattern is large. So the
+ * size of a pattern is bounded before it is compiled, and size times length before it is matched.
+ * Compiled patterns are in one bounded cache; a Pattern holds only its source, so that keeping many
+ * of them takes no memory.
  */
 
 import type { CountSteps, Pattern, PatternMatch } from "@bigpeer/engine";
@@ -16,15 +16,15 @@ export interface PatternLimits {
   readonly lengthMax: number;
   /** Instructions that a pattern compiles to. */
   readonly sizeMax: number;
-  /** Instructions times characters of a text: what one match may cost. */
+  /** Instructions times characters of a text: cost limit of one match. */
   readonly workMax: number;
-  /** Compiled patterns that are kept. Each may grow to about eight megabytes while it is used. */
+  /** Compiled patterns that are cached. Each may grow to about eight megabytes while it is used. */
   readonly keptMax: number;
 }
 
 /**
- * To compile the largest pattern takes some 50 ms, and cannot be ended. The largest match would take a
- * few seconds, if nobody ended it; usual ones take microseconds.
+ * Compiling the largest pattern takes some 50 ms and cannot be interrupted. The largest match would
+ * take a few seconds if it were not interrupted; usual ones take microseconds.
  */
 export const PATTERN_LIMITS: PatternLimits = {
   lengthMax: 10_000,
@@ -47,7 +47,7 @@ export class PatternCompiler {
     this.#limits = limits;
   }
 
-  /** How many compiled patterns are kept now. */
+  /** Number of cached compiled patterns. */
   get keptCount(): number {
     return this.#kept.size;
   }
@@ -75,7 +75,7 @@ export class PatternCompiler {
     return this.#orForget(key, () => expression.test(countedText(text, size, count)));
   }
 
-  /** A match that was ended on the way leaves its expression in a state that nobody knows. */
+  /** An interrupted match leaves its expression in an unknown state: the cache drops it. */
   #orForget<T>(key: string, work: () => T): T {
     try {
       return work();
@@ -85,7 +85,7 @@ export class PatternCompiler {
     }
   }
 
-  /** Each match may have looked at all that follows it, so that many of them cost as many matches. */
+  /** Each match may have read all the text after it, so many matches cost many times as much. */
   *#matches(
     key: string,
     { expression, size }: Compiled,
@@ -117,17 +117,17 @@ export class PatternCompiler {
   }
 }
 
-/** Instructions times characters that are matched without being ended. */
+/** Instructions times characters that are matched without interruption. */
 const AT_ONCE_WORK = 256 * 1024;
 
-/** Characters that a pattern reads between two counts, and for a step; instructions that count as one more. */
+/** Characters between two counts, and per step; instructions that count as one more step. */
 const CHARACTERS_COUNTED = 64;
 const CHARACTERS_PER_STEP = 64;
 const SIZE_PER_STEP = 16;
 
 /**
- * The text as the expression reads it: what reads many characters of it is counted. The library asks
- * for no more of a text than these methods, and that it calls itself one.
+ * The text as the expression reads it, with reads counted. The library uses no other methods of a
+ * text than these, and its string tag.
  */
 class CountedText {
   readonly length: number;
@@ -168,7 +168,7 @@ class CountedText {
   }
 }
 
-/** Characters that the host searches for a step. */
+/** Characters that the host's indexOf searches in a step. */
 const LENGTH_PER_STEP = 256;
 
 function countedText(text: string, size: number, count: CountSteps): string {
@@ -178,7 +178,7 @@ function countedText(text: string, size: number, count: CountSteps): string {
   return text;
 }
 
-/** All matches of one text may cost so many times what one of them may. */
+/** Cost limit of all matches in one text, as a multiple of that of one match. */
 const MATCHES_WORK = 16;
 
 function groupsOf(matcher: ReturnType<RE2JS["matcher"]>): (string | undefined)[] {
@@ -197,7 +197,7 @@ function compilePattern(
   flags: string,
   { lengthMax, sizeMax }: PatternLimits,
 ): Compiled | undefined {
-  // Repetitions are compiled as copies, so a short pattern can be huge; that must be known before.
+  // Repetitions compile to copies, so a short pattern can be huge: its size is estimated before.
   if (source.length > lengthMax || estimateSize(source) > sizeMax) return undefined;
   try {
     const expression = RE2JS.compile(source, flagBits(flags));
@@ -216,10 +216,10 @@ function flagBits(flags: string): number {
   return caseBits | lineBits | dotBits;
 }
 
-/** A class of Unicode (`\p{…}`) is a list of ranges as long as so many instructions. */
+/** Instructions of a Unicode class (`\p{…}`), which is a list of ranges. */
 const UNICODE_CLASS_SIZE = 50;
 
-/** What a pattern consists of: at each place the first of these that fits. */
+/** The parts of a pattern: at each position the first of these that matches. */
 const PARTS = [
   /(?<opens>\()/,
   /(?<closes>\))/,
@@ -232,9 +232,9 @@ const PARTS = [
 ];
 const PART = new RegExp(PARTS.map(({ source }) => source).join("|"), "gi");
 
-/** About how many instructions a pattern compiles to, valid or not. */
+/** Estimated number of instructions that a pattern compiles to, valid or not. */
 export function estimateSize(source: string): number {
-  /** Sizes of the groups that are open, outermost first. */
+  /** Sizes of the open groups, outermost first. */
   const open: number[] = [];
   let total = 0;
   let last = 0;

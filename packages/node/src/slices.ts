@@ -1,20 +1,20 @@
 /**
- * Slices: long work lets everything else have its turn now and then.
+ * Slices: runs long work in time slices, with pauses for other work in between.
  */
 
 import { nodePlatform } from "./node-platform.ts";
 
-/** What slices are measured and parted by. */
+/** Clock and pause of the slices. */
 export interface SliceClock {
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a monotonic clock. */
   elapsed(): number;
-  /** Lets everything else that waits have its turn. */
+  /** Lets all other waiting work run. */
   pause(): Promise<void>;
 }
 
 export const NODE_CLOCK: SliceClock = nodePlatform;
 
-/** How long work goes on before it pauses. */
+/** Length of a time slice. */
 const SLICE_MS = 10;
 
 export class Slices {
@@ -36,7 +36,7 @@ export class Slices {
     this.#endMs = this.#clock.elapsed() + SLICE_MS;
   }
 
-  /** Takes all steps, and pauses between two of them where it is time to. */
+  /** Runs all steps, and pauses between two of them when a slice is over. */
   async take<T>(steps: Iterator<void, T>): Promise<T> {
     for (;;) {
       const { done, value } = steps.next();

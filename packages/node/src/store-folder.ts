@@ -1,10 +1,10 @@
 /**
- * A store in its folder: LMDB below, the engine's store above, and the check that nobody else goes
- * on with the same life.
+ * StoreFolder: opens and closes a store in a folder: LMDB below, the engine's store above, and the
+ * check that the folder is no copy of another incarnation.
  *
- * The caller holds the lock of the folder. The order at the opening is part of the safety: the
- * format is checked (and an older one migrated) before anything is renewed, and the life is
- * recorded after the identity is durable; of a new store the file is noted before.
+ * The caller holds the lock of the folder. The order of the steps matters: the format is checked
+ * (and an older one migrated) before the identity is renewed, and the incarnation is recorded after
+ * the identity is durable; for a new store the file is recorded before.
  */
 
 import { existsSync, rmSync, statSync } from "node:fs";
@@ -31,18 +31,18 @@ import { type Meta, newestMeta } from "./lmdb/lmdb-file.ts";
 import { FIRST_KEY, type LmdbKeyValue, openLmdb } from "./lmdb/lmdb-key-value.ts";
 import { checkPages, type PageReport } from "./lmdb/page-check.ts";
 
-/** To read a very large store from end to end. */
+/** Long enough to read a very large store from end to end. */
 const READ_MS_MAX = 7 * 86_400_000;
 
-/** Told what somebody should know and nobody has to act on. */
+/** Receives warnings for the operator that need no action by the caller. */
 export type Warn = (level: "warn", message: string) => void;
 
-/** What all stores of a process share. */
+/** Resources that all stores of a process share. */
 export interface StoreHost {
   readonly platform: Platform;
   readonly log: Warn;
   readonly options: StoreOptions;
-  /** Opens the store on its storage, for a host that has more of it than the store. */
+  /** Opens the store on its storage, for a host that wraps the store. */
   readonly open?: (storage: KeyValue) => Promise<Store>;
 }
 
@@ -61,31 +61,31 @@ export class StoreFolder {
     this.#log = log;
   }
 
-  /** Notes how far the store has come, so that an older data file would be recognised. */
+  /** Records the progress of the store, so that an older data file is recognised. */
   recordLife(): void {
     try {
       recordLife(this.folder, standingOf(this.store));
     } catch (error) {
-      // The record of before still holds, it is only less sharp; a full disk must not stop more.
+      // The previous record still holds, only less precisely; a full disk must not stop more.
       const reason = error instanceof Error ? error.message : String(error);
       this.#log("warn", `failed to write life.json in ${this.folder}: ${reason}`);
     }
   }
 
   /**
-   * Gives checksums to what an older version wrote without, piece by piece, until all have one, or
-   * the store is closed.
+   * Adds checksums to records that an older version wrote without, piece by piece, until all have
+   * one or the store is closed.
    */
   async protect(): Promise<void> {
     let from: Key | undefined = FIRST_KEY;
     while (from !== undefined && this.#closing === undefined) {
       from = await this.#storage.sealSome(from);
-      // Whoever waits goes first.
+      // Waiting work goes first.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  /** Finishes what was accepted, then closes the files. */
+  /** Finishes accepted requests, then closes the files. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -101,7 +101,7 @@ export class StoreFolder {
   }
 }
 
-/** Makes the store in `folder`, or opens what is there. */
+/** Creates the store in `folder`, or opens the existing one. */
 export async function createStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   removeUnfinished(folder);
   const storage = openLmdb(folder);
@@ -117,7 +117,7 @@ export async function createStore(folder: string, host: StoreHost): Promise<Stor
   }
 }
 
-/** Opens a store that must be there: an empty one in its place would hide that it was lost. */
+/** Opens an existing store: an empty one in its place would hide that it was lost. */
 export async function openStore(folder: string, host: StoreHost): Promise<StoreFolder> {
   if (!existsSync(join(folder, DATA_FILE))) throw missingStore(folder);
   const storage = openLmdb(folder);
@@ -147,17 +147,17 @@ export async function readStore<T>(folder: string, work: (view: View) => T): Pro
   }
 }
 
-/** Who is told of a verification while it goes on. */
+/** Receives the progress of a verification. */
 export interface VerifyHost {
-  /** Now and then, with the place that was reached. */
+  /** Called from time to time with the key or page reached. */
   tick(place: string): void;
-  /** Before LMDB itself reads the file, which may be the end of the process. */
+  /** Called before LMDB itself reads the file, which may crash the process. */
   pagesChecked(report: PageReport): void;
 }
 
 /**
- * Reads all of one state of the store in `folder`, also beside the process that writes it. LMDB may
- * end the process where its file is damaged, so this is for a process of its own.
+ * Verifies one state of the store in `folder`, also beside the process that writes it. LMDB may
+ * crash the process if its file is damaged, so run this in a process of its own.
  */
 export async function verifyStore(folder: string, host: VerifyHost): Promise<VerifyReport> {
   const storage = openLmdb(folder, { readOnly: true, snapshotLifeMs: READ_MS_MAX });
@@ -209,8 +209,8 @@ async function openLife(
 }
 
 /**
- * LMDB makes its file first and writes to it then; who is killed in between leaves it empty. Where a
- * life was recorded it is damage instead, which must not be hidden.
+ * Removes an empty data file: LMDB creates its file, then writes; a process killed in between
+ * leaves it empty. Where an incarnation was recorded it is damage, which must not be hidden.
  */
 function removeUnfinished(folder: string): void {
   const path = join(folder, DATA_FILE);

@@ -1,9 +1,9 @@
 /**
- * CommitEncoder: the entries of a commit as the bytes that LMDB is given.
+ * CommitEncoder: encodes the entries of a commit as the bytes that LMDB stores, with checksums.
  *
- * Most commits are small and are encoded at once. What takes longer is encoded in slices: many
- * entries, and large values like the log record of an upload. The bytes are the same. Each record
- * gets its checksum here, and nowhere else.
+ * Most commits are small and are encoded at once. Many entries, or large values like the log record
+ * of an upload, are encoded in time slices, to the same bytes. Each record gets its checksum here,
+ * and nowhere else.
  */
 
 import { KEY_SIZE_MAX, type Key, type Writes } from "@bigpeer/engine";
@@ -14,7 +14,7 @@ import { CHECK_SIZE, RecordCheck } from "./record-check.ts";
 import type { ShapeTable } from "./shape-table.ts";
 import { type LentBytes, TOO_LARGE, ValueEncoder } from "./stored-value.ts";
 
-/** Bytes to be put, or none for a removal. */
+/** Bytes to put, or a removal. */
 export type EncodedWrite = LentBytes | Removal;
 
 export interface Removal extends EntrySize {
@@ -24,10 +24,10 @@ export interface Removal extends EntrySize {
   readonly isAlone: false;
 }
 
-/** Entries that are encoded, and handed to lmdb, at once: about ten milliseconds of each. */
+/** Entries that are encoded, and passed to lmdb, at once: about ten milliseconds of each. */
 export const ENTRIES_AT_ONCE = 4096;
 
-/** Entries after which a pause is offered. */
+/** Entries between two possible pauses. */
 const ENTRIES_PER_PAUSE = 64;
 
 export class CommitEncoder {
@@ -40,7 +40,7 @@ export class CommitEncoder {
     this.#clock = clock;
   }
 
-  /** Undefined where it is too much. What it gives is lent until release(). */
+  /** Undefined when the commit is too large. The result is lent until release(). */
   atOnce(writes: Writes): EncodedWrite[] | undefined {
     if (writes.size > ENTRIES_AT_ONCE) return undefined;
     this.release();
@@ -61,7 +61,7 @@ export class CommitEncoder {
     return encoded;
   }
 
-  /** As atOnce, and others have their turn in between. */
+  /** As atOnce, with pauses for other work. */
   inSlices(writes: Writes): Promise<EncodedWrite[]> {
     return new Slices(this.#clock).take(this.#inSteps(writes));
   }
@@ -99,7 +99,7 @@ export class CommitEncoder {
   }
 }
 
-/** Of the shape of bytes that are lent: so the code that goes through all knows only one. */
+/** Has the shape of LentBytes, so that the loops over all writes stay monomorphic. */
 function removalOf(key: Key): Removal {
   return { key, keySize: key.length, chunk: undefined, start: 0, size: 0, isAlone: false };
 }

@@ -1,23 +1,23 @@
 /**
- * CommitRoom: sees to it that the data file has room for a commit before LMDB writes it.
+ * CommitSpace: ensures that the data file has disk space for a commit before LMDB writes it.
  *
- * What a commit may need is estimated from above, and what was taken before but not needed serves
- * the next ones. LMDB is asked for its true size only when that may be used up, because asking costs
- * as much as writing a small commit.
+ * The space that a commit needs is estimated from above; space that was reserved and not used
+ * serves the next commits. LMDB is asked for its true size only when the reserve may be used up,
+ * because asking costs as much as writing a small commit.
  */
 
 import { PeerError } from "@bigpeer/protocol";
 import type { FileReserve } from "./file-reserve.ts";
 import { type EntrySize, estimatePages, type TreeSize } from "./page-estimate.ts";
 
-/** The size of the tree of values, and of the file that it lies in. */
+/** The size of the tree of values, and of its file. */
 export interface StorageSize extends TreeSize {
   readonly lastPageNumber: number;
 }
 
 /**
- * The file grows by a sixteenth of its size or by some commits like the one at hand, within these
- * bounds, so that it seldom has to.
+ * The file grows by a sixteenth of its size or by several commits like the current one, within
+ * these bounds, so that it seldom has to.
  */
 const STEP_MIN = 1024 * 1024;
 const STEP_MAX = 16 * 1024 * 1024;
@@ -27,7 +27,7 @@ export class CommitRoom {
   readonly #reserve: FileReserve;
   readonly #readSize: () => StorageSize;
   #known: StorageSize | undefined;
-  /** Pages behind the end of what LMDB may have used since `#known`. */
+  /** Reserved pages beyond the end of what LMDB may have used since `#known`. */
   #sparePages = 0;
   /** Pages that commits since `#known` may have used. */
   #givenPages = 0;
@@ -37,7 +37,7 @@ export class CommitRoom {
     this.#readSize = readSize;
   }
 
-  /** Undefined when the room is there already. Else it rejects with `store.full` if there is none. */
+  /** Undefined when the space is reserved already. The promise rejects with `store.full`. */
   take(entries: readonly EntrySize[]): Promise<void> | undefined {
     return this.#takeSpare(entries) ? undefined : this.#grow(entries);
   }
@@ -76,7 +76,7 @@ export class CommitRoom {
   }
 }
 
-/** A tree at its largest, after `pages` more may have been given to it. */
+/** Upper bound of a tree after `pages` more pages. */
 function grown(tree: TreeSize, pages: number): TreeSize {
   return {
     pageSize: tree.pageSize,

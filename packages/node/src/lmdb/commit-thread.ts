@@ -1,11 +1,11 @@
 /**
- * The thread that writes large commits: it takes their entries piece by piece into one transaction
- * of LMDB, and commits them with one sync. In the main thread each entry would cost a few
- * microseconds, of which a commit of an upload has hundreds of thousands.
+ * Commit thread: worker that writes large commits: it receives their entries in pieces, puts them
+ * into one LMDB transaction, and commits that with one sync. In the main thread each entry would
+ * cost a few microseconds, and the commit of an upload has hundreds of thousands.
  *
- * It opens the same files as the main thread; in one process both are the same environment. All that
- * it knows comes in messages: see large-commit.ts, which starts it. It imports nothing else of ours,
- * so that it starts quickly.
+ * It opens the same files as the main thread; in one process both are the same environment. It gets
+ * everything in messages from large-commit.ts, which starts it. It imports nothing else of ours, so
+ * that it starts quickly.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
@@ -13,7 +13,7 @@ import { type Database, open, type RootDatabase } from "lmdb";
 import { eachEntry, type PackedTree } from "./packed-entries.ts";
 
 export interface ThreadOptions {
-  /** What lmdb opens the environment with. */
+  /** The options with which lmdb opens the environment. */
   readonly root: { readonly path: string };
   readonly values: string;
   readonly shapes: string;
@@ -22,12 +22,12 @@ export interface ThreadOptions {
 export type ToThread =
   | { readonly kind: "entries"; readonly tree: PackedTree; readonly bytes: ArrayBuffer }
   | { readonly kind: "commit" }
-  /** Nothing of what came is written. */
+  /** Drops all entries received so far. */
   | { readonly kind: "drop" }
   | { readonly kind: "close" };
 
 export type FromThread =
-  /** A piece was taken. */
+  /** A piece was received. */
   | { readonly kind: "took" }
   | { readonly kind: "committed" }
   /** Nothing was written. `code` is an error number of LMDB or of the system. */
@@ -96,7 +96,7 @@ class Thread {
     } catch (error) {
       const { code, message } = error as { readonly code?: unknown; readonly message: string };
       this.#say({ kind: "failed", code, message });
-      // More of it may be on its way.
+      // More of it may be under way.
       while (last.kind === "entries") last = await this.#next();
     }
   }

@@ -1,9 +1,9 @@
 /**
- * Walks through LMDB: entries with their values read, or keys alone. Both see to it that keys come
- * in their order and from their range: where a page of the tree leads astray, they do not.
+ * Iterators over LMDB ranges: entries with decoded values, or keys alone. Both throw if keys come
+ * out of order or from outside the range, as from a damaged page of the tree.
  *
- * EntryIterator writes into the entries that come, instead of making others: they are made anew for
- * each step, and a scan has many.
+ * EntryIterator writes the decoded value into lmdb's entry, which is new at each step, instead of
+ * allocating another.
  */
 
 import { type Key, type KeyEntry, type KeyRange, printKey } from "@bigpeer/engine";
@@ -11,7 +11,7 @@ import type { Value } from "@bigpeer/protocol";
 import type { RecordReader } from "./record-reader.ts";
 import type { FieldSet } from "./value-decoder.ts";
 
-/** Its value is first the bytes, then what they say. */
+/** Its value is first the bytes, then the decoded value. */
 interface FreshEntry {
   readonly key: Key;
   value: Value | undefined;
@@ -70,10 +70,10 @@ export class KeyIterator implements Iterator<Key> {
   }
 }
 
-/** That keys rise within a range, or fall. LMDB itself sees to the end of the range. */
+/** Checks that keys rise within a range, or fall. LMDB itself checks the end of the range. */
 class KeyOrder {
   readonly #isReverse: boolean;
-  /** The last one, or the bound that the first has to be within. */
+  /** The last key, or the bound of the first one. */
   #last: Key;
   #isBegun = false;
 

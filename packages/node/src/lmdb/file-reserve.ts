@@ -1,10 +1,10 @@
 /**
- * FileReserve: bytes at the end of a file that are on the disk before they are needed.
+ * FileReserve: preallocates disk space at the end of a file before it is needed.
  *
- * LMDB must not meet a full disk: where a write of its pages fails it writes an error message past
- * the end of a buffer, and the process may die of that later. So the room for a commit is taken
- * here first, by writing zeros behind the end of the file; LMDB then overwrites them. It is also
- * faster so, since a sync that changes neither the size nor the place of a file has less to do.
+ * LMDB must not meet a full disk: when a write of its pages fails, it writes an error message past
+ * the end of a buffer, and the process may crash later. So the space for a commit is taken first,
+ * by writing zeros after the end of the file, which LMDB then overwrites. It is also faster,
+ * because a sync that changes neither the size nor the blocks of a file has less to do.
  *
  * It does not help on file systems that never overwrite in place, such as btrfs and ZFS.
  */
@@ -27,8 +27,8 @@ export class FileReserve {
 
   /**
    * Makes the file at least `sizeMin` bytes long, and `size` when it must grow anyway. Returns its
-   * length, or undefined when there is no room; then the file is as long as before. Rejects when
-   * writing fails otherwise.
+   * length, or undefined when the disk is full; then the file is as long as before. Rejects on any
+   * other write error.
    */
   async grow(sizeMin: number, size: number): Promise<number | undefined> {
     const descriptor = this.#descriptor;

@@ -1,9 +1,9 @@
 /**
- * Snapshots as their readers hold them: when they end, and what is closed with them.
+ * Held snapshots: the lifetime of snapshots and of the iterators that are open on them.
  *
- * A snapshot ends by close(), by age, or with its storage. Whoever reads on gets an error that says
- * which. Storage below it is seen through a View: one state, shared by several snapshots and
- * counted, whose cursors must all be closed before it is.
+ * A snapshot ends by close(), by age, or with its storage; later reads throw an error that says
+ * which. Below it is a View: one state, shared by several snapshots with a reference count. All its
+ * cursors must be closed before it is.
  */
 
 import {
@@ -27,7 +27,7 @@ export interface View {
   has(key: Key): boolean;
   entries(range: KeyRange, fields?: readonly string[]): Iterator<KeyEntry>;
   keys(range: KeyRange): Iterator<Key>;
-  /** Gives back one reference; with the last one the view is closed. */
+  /** Gives back one reference; the last one closes the view. */
   release(): void;
 }
 
@@ -82,7 +82,7 @@ class HeldSnapshot implements Snapshot, Placed {
   #iterators: Set<HeldIterator<unknown>> | undefined;
   #endReason: EndReason = "store.closed";
 
-  /** Is in `siblings` as long as it is open. */
+  /** It is a member of `siblings` as long as it is open. */
   constructor(view: View, siblings: Roster<HeldSnapshot>) {
     this.#view = view;
     this.#siblings = siblings;

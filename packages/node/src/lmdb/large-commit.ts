@@ -1,10 +1,10 @@
 /**
- * LargeCommits: commits of so many entries that the main thread would be held up by handing them to
- * lmdb one by one. They go to a thread in pieces, which are made in slices; the thread writes them in
- * one transaction (commit-thread.ts).
+ * LargeCommits: sends commits with very many entries to a worker thread, because passing them to
+ * lmdb one by one would block the main thread. The pieces are packed in time slices; the thread
+ * writes them in one transaction (commit-thread.ts).
  *
- * The thread is started for the first of them and ends when none came for a while. Room in the file
- * must have been taken before, as for every commit.
+ * The thread starts with the first such commit and ends when it is idle. Space in the file must
+ * have been reserved before, as for every commit.
  */
 
 import { Worker } from "node:worker_threads";
@@ -12,13 +12,13 @@ import { type SliceClock, Slices } from "../slices.ts";
 import type { FromThread, ThreadOptions, ToThread } from "./commit-thread.ts";
 import { type PackedTree, packEntries, type UnpackedEntry } from "./packed-entries.ts";
 
-/** Also where the sources are run as they are: Node 20 reads no TypeScript. */
+/** The built file, also when the sources run directly: Node 20 does not run TypeScript. */
 const THREAD_FILE = new URL("../../dist/lmdb/commit-thread.js", import.meta.url);
 
-/** Pieces that the thread has not taken yet: the rest waits, so that not all is in memory twice. */
+/** Pieces that the thread has not received yet; more wait, so that not all is in memory twice. */
 const PIECES_MAX = 64;
 
-/** How long a thread without work stays. */
+/** How long an idle thread stays. */
 const IDLE_MS = 10_000;
 
 export type PackedTrees = { readonly [tree in PackedTree]: Iterable<UnpackedEntry> };
@@ -49,7 +49,7 @@ export class LargeCommits {
     this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
   }
 
-  /** Ends the thread, which has no commit. */
+  /** Ends the thread, which must have no commit. */
   async close(): Promise<void> {
     clearTimeout(this.#idle);
     const thread = this.#thread;
@@ -72,7 +72,7 @@ class CommitThread {
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
   #untaken = 0;
-  /** What went wrong: nothing more can be written. */
+  /** The error after which nothing more can be written. */
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
   #isCommitted = false;
@@ -103,7 +103,7 @@ class CommitThread {
     while (!this.#isCommitted && this.#failure === undefined) await this.#heard();
     if (this.#failure !== undefined) throw this.#failure;
     this.#isCommitted = false;
-    // A thread without work does not keep the process.
+    // An idle thread does not keep the process alive.
     this.#worker.unref();
   }
 

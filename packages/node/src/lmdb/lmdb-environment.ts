@@ -1,6 +1,6 @@
 /**
- * The LMDB environment of a folder: how it is opened, and what is asked of it directly. With the thread
- * of large commits the only file that imports lmdb.
+ * LMDB environment of a folder: opens it, and reads its statistics and shapes. This file and the
+ * commit thread are the only ones that import lmdb.
  */
 
 import { accessSync, constants as fileConstants } from "node:fs";
@@ -21,7 +21,7 @@ export type { Transaction } from "lmdb";
 
 const { R_OK, W_OK } = fileConstants;
 
-/** Each snapshot of a different state takes a place of 64 bytes in the lock file, behind a head. */
+/** Each snapshot of a different state takes a slot of 64 bytes in the lock file, after a header. */
 const READER_COUNT_MAX = 1000;
 const LOCK_FILE_SIZE = 65_536;
 
@@ -29,8 +29,8 @@ const LOCK_FILE_SIZE = 65_536;
 const READERS_FULL = -30790;
 
 /**
- * Writes after which lmdb begins with a commit, while the others are still queued, which is quicker
- * than writing them. Else it begins when the event loop has done all else in its turn.
+ * Number of queued writes after which lmdb starts a commit while others are still queued, which is
+ * faster. With fewer it starts when the event loop has finished its turn.
  */
 const BATCH_START = 32;
 
@@ -39,7 +39,7 @@ const LOCK_FILE = "lock.mdb";
 const VALUES = "bigpeer.values";
 const SHAPES = "bigpeer.shapes";
 
-/** What it gives is lent: it stays as it is until the next read of anything. */
+/** The values are lent: they are valid until the next read of anything. */
 export type ValueDatabase = Database<Uint8Array | undefined, Key>;
 type ShapeDatabase = Database<Uint8Array, Key>;
 
@@ -52,10 +52,10 @@ export interface Environment {
   readonly large: LargeCommits;
 }
 
-/** A read transaction on the newest state, which is the caller's until its done(). */
+/** A read transaction on the newest state, which the caller owns until its done(). */
 export function beginRead(root: RootDatabase): Transaction {
-  // lmdb keeps a transaction of its own, and puts it back to the newest state when it likes.
-  // Reset before, so that we get the newest state; and after, so that this one is ours alone.
+  // lmdb keeps a read transaction of its own and renews it at will. Reset before, so that this one
+  // sees the newest state; and after, so that it is not shared.
   root.resetReadTxn();
   try {
     return root.useReadTransaction();
@@ -83,7 +83,7 @@ export function openDatabases(folder: string, options: OpenOptions): Environment
     root = openRoot(folder, options);
     if (create) closeToOthers(join(folder, DATA_FILE));
     const values = openNamed(root, VALUES, { create, decode: (bytes) => bytes });
-    // They are made one after the other: who was killed in between has left the first, and empty.
+    // They are created one after the other: a process killed in between leaves the first one empty.
     const isBegun = !readOnly && values !== undefined && statsOf(root, values).entryCount === 0;
     const shapes = openNamed(root, SHAPES, { create: create || isBegun, decode: copyOf });
     if (values === undefined || shapes === undefined) throw foreignError(folder);
@@ -102,7 +102,7 @@ function openRoom(folder: string, root: RootDatabase, values: ValueDatabase): Co
   return new CommitRoom(new FileReserve(join(folder, DATA_FILE)), () => statsOf(root, values));
 }
 
-/** `decode` is given bytes that are lent. */
+/** `decode` gets bytes that are lent. */
 function openNamed<T>(
   root: RootDatabase,
   name: string,
@@ -112,15 +112,15 @@ function openNamed<T>(
     // Values come as bytes already.
     encode: (bytes: Uint8Array | LentBytes): Uint8Array =>
       bytes instanceof Uint8Array ? bytes : partOf(bytes),
-    // What lmdb lends lies in a longer buffer, whose `length` it sets to that of the value.
+    // Lent bytes are in a longer buffer, whose `length` lmdb sets to that of the value.
     decode,
   };
-  // lmdb's types know neither `create` nor that openDB then may give undefined.
+  // lmdb's types know neither `create` nor that openDB then may return undefined.
   const options = { name, create, keyEncoder, encoder, encoding: "msgpack" as const };
   return root.openDB<T, Key>(options);
 }
 
-/** lmdb takes a part of a buffer when it has a start and an end. */
+/** lmdb takes a part of a buffer that has a start and an end. */
 function partOf({ chunk, start, size }: LentBytes): Uint8Array {
   const part: Buffer & { start?: number; end?: number } = chunk;
   part.start = start;
@@ -128,7 +128,7 @@ function partOf({ chunk, start, size }: LentBytes): Uint8Array {
   return part;
 }
 
-/** Finds what would make lmdb's open fail, because then it often takes the process with it. */
+/** Finds the causes for which lmdb's open would fail, because then it often ends the process. */
 function prepareFiles(
   folder: string,
   { readOnly, create }: Pick<OpenOptions, "create" | "readOnly">,
@@ -141,11 +141,11 @@ function prepareFiles(
     );
   }
   try {
-    // lmdb writes to the lock file through memory. Where the disk has no room for that the process
-    // ends, so the file gets its full size first.
+    // lmdb writes to the lock file through memory. If the disk has no space for that, the process
+    // crashes, so the file gets its full size first.
     reserveFile(join(folder, LOCK_FILE), LOCK_FILE_SIZE);
   } catch (error) {
-    // On a disk that cannot be written to, lmdb does without the file.
+    // On a read-only disk lmdb works without the file.
     if (!readOnly || errorNumber(error) !== constants.errno.EROFS) throw error;
   }
 }
@@ -176,13 +176,13 @@ function rootOptions(folder: string, { readOnly, mapSize }: OpenOptions): RootOp
   };
 }
 
-/** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
+/** Buffer methods that Node's types lack; passing the name of an encoding would be slower. */
 interface Latin1Buffer {
   latin1Write(text: string, start: number): number;
   latin1Slice(start: number, end: number): string;
 }
 
-/** Keys are byte strings, and lie in LMDB as these bytes: so its order is theirs. */
+/** Keys are byte strings and are stored as these bytes, so LMDB has the same order. */
 const keyEncoder = {
   writeKey: (key: Key, target: Buffer & Latin1Buffer, start: number): number =>
     start + target.latin1Write(key, start),
@@ -219,7 +219,7 @@ export interface PageStats extends StorageSize {
   readonly lastPageNumber: number;
 }
 
-/** lmdb takes them from a transaction of its own, which otherwise stays at an old state. */
+/** lmdb reads them in a transaction of its own, which otherwise stays at an old state. */
 export function statsOf(root: RootDatabase, database: ValueDatabase | ShapeDatabase): PageStats {
   root.resetReadTxn();
   const stats = database.getStats();

@@ -1,13 +1,13 @@
 /**
- * A look at an LMDB data file before LMDB maps it into memory.
+ * LMDB file check: validates a data file before LMDB maps it into memory.
  *
- * LMDB trusts its file: a page that lies behind the end of a truncated file kills the process with
- * SIGBUS when it is read. So the header is checked here, and that every page in use is inside the
- * file. Usually that is one comparison. Only when the file is shorter than its last page, which is
- * legal when the missing pages are free, are the pages themselves walked. This file only reads.
+ * LMDB trusts its file: reading a page beyond the end of a truncated file kills the process with
+ * SIGBUS. So this code checks the header, and that every page in use is inside the file. Usually
+ * that is one comparison. The pages are walked only when the file is shorter than its last page,
+ * which is legal when the missing pages are free. It only reads.
  *
  *   page 0, 1   meta pages: 24 bytes of page head, then the fields of META below; newest wins
- *   page n      24 bytes of page head, then 2-byte places of its nodes, which lie behind them
+ *   page n      24 bytes of page head, then 2-byte offsets of its nodes, which lie behind them
  *   node        8 bytes of head, the key, then data, or the numbers of pages where the data lies
  */
 
@@ -35,7 +35,7 @@ const NODE_BIG = 1;
 const NODE_TREE = 2;
 export const NO_PAGE: bigint = 2n ** 64n - 1n;
 
-/** One state of a file, as one of its meta pages has it. */
+/** One state of a file, from one of its meta pages. */
 export interface Meta {
   /** The number of the transaction. */
   readonly id: bigint;
@@ -128,14 +128,14 @@ function checkHead(meta: Buffer, path: string): void {
   }
 }
 
-/** Walks every tree, level by level, and so meets every page in use. */
+/** Walks every tree, level by level, and so visits every page in use. */
 function checkPages(pages: PageFile, meta: Meta, path: string): void {
   let level = [meta.freeRoot, meta.mainRoot].filter((root) => root !== NO_PAGE);
   if (!level.every((root) => pages.has(root))) throw truncated(pages, meta, path);
   let count = 0n;
   while (level.length > 0) {
     count += BigInt(level.length);
-    // More pages than there are: they point at each other in a circle.
+    // More pages than the file has: they form a cycle.
     if (count > meta.lastPage) throw corrupt(path, "expected trees of pages, found a circle");
     const next: bigint[] = [];
     for (const number of level) {

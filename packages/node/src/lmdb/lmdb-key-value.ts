@@ -1,26 +1,26 @@
 /**
- * KeyValue over LMDB, in a folder with data.mdb and lock.mdb.
+ * LmdbKeyValue: the KeyValue storage on LMDB, in a folder with data.mdb and lock.mdb.
  *
  * Durable before visible: overlappingSync is off, so a commit is LMDB's own: write the pages,
  * fdatasync, write the meta page through a descriptor opened with O_DSYNC, and only then does
- * another reader find it. The promise of lmdb's `batch` resolves after that. All of it runs on a
+ * another reader see it. The promise of lmdb's `batch` resolves after that. All of it runs on a
  * thread of Node's pool: transactionSync has the same throughput (330 against 300 commits of 192
- * keys a second) but stops the event loop for each commit, 3 ms there and more on slower disks.
- * What is large is encoded in slices, and a commit of many entries is handed to a thread of ours:
+ * keys a second) but blocks the event loop for each commit, 3 ms there and more on slower disks.
+ * Large commits are encoded in time slices, and a commit of many entries goes to a worker thread:
  * lmdb would take all of them at once, at some microseconds each (large-commit.ts).
  *
- * Snapshots share one read transaction until a commit succeeds. What this file does not do: keep a
- * second process from writing. One process at a time may open a folder without `readOnly`.
+ * Snapshots share one read transaction until a commit succeeds. This file does not keep a second
+ * process from writing: one process at a time may open a folder without `readOnly`.
  *
- * Habits of lmdb that shape this code:
- * - put() looks for a marker field inside the value, so it is only ever given bytes, or the place
- *   of bytes in a larger buffer: then what its encoder returns has a start and an end.
+ * Properties of lmdb that shape this code:
+ * - put() looks for a marker field inside the value, so it only gets bytes, or the position of
+ *   bytes in a larger buffer: then the result of its encoder has a start and an end.
  * - After a failed write of the meta page its environment is dead, and the next commit would wait
- *   for ever. So after each failure inside LMDB everything is closed, and opened again when used.
- * - A cursor must be closed before its transaction, and an iterator that is left half-way never is.
- * - It survives a full disk badly, so room is taken before: see file-reserve.ts. A write that the
- *   disk cuts short all the same is reported as EIO, so after EIO we ask whether there is room.
- * - When opening fails it often ends the process, so what can fail is looked for before.
+ *   for ever. So after each failure inside LMDB everything is closed, and reopened when used.
+ * - A cursor must be closed before its transaction; an iterator left half-way never closes its own.
+ * - It handles a full disk badly, so space is reserved before: see file-reserve.ts. A write
+ *   that the disk cuts short all the same fails with EIO, so after EIO we check for free space.
+ * - When opening fails it often ends the process, so the possible causes are checked before.
  */
 
 import { realpathSync } from "node:fs";
@@ -64,27 +64,27 @@ import { ValueDecoder } from "./value-decoder.ts";
 export interface LmdbOptions {
   /** To read, or copy, beside a running server. Then commit() may not be called. */
   readonly readOnly?: boolean;
-  /** How long a snapshot may be held. While it is, space that is freed cannot be used again. */
+  /** How long a snapshot may be held. Meanwhile freed pages cannot be reused. */
   readonly snapshotLifeMs?: number;
   /** How large the file may grow before it is mapped again. */
   readonly mapSize?: number;
-  /** What slices of long work are measured and parted by. */
+  /** Clock of the time slices of long work. */
   readonly clock?: SliceClock;
 }
 
 const SNAPSHOT_LIFE_MS = 60_000;
 
 /**
- * Address space, not memory or disk: the largest file that needs no second mapping. Mapping again
- * happens by itself, but never frees the old mapping. A process has room for about 2^46 bytes, and
- * one for each app that is open.
+ * Address space, not memory or disk: the largest file that needs no second mapping. LMDB maps again
+ * by itself, but never frees the old mapping. A process has about 2^46 bytes of address space, and
+ * one mapping for each open app.
  */
 const MAP_SIZE = 2 ** 36;
 
 /** Error numbers of LMDB itself. */
 const MAP_FULL = -30792;
 
-/** Where sealSome() begins. */
+/** The key with which addChecksums() starts. */
 export const FIRST_KEY: Key = "\x00";
 
 /** Folders that this process has open for writing, as real paths. */
@@ -92,7 +92,7 @@ const writtenFolders = new Set<string>();
 
 /**
  * Throws PeerError `store.foreign`, `store.corrupt` or `store.in_use`; `store.full` or
- * `store.write_failed` when the files cannot be made or opened.
+ * `store.write_failed` when the files cannot be created or opened.
  */
 export function openLmdb(folder: string, options: LmdbOptions = {}): LmdbKeyValue {
   return new LmdbKeyValue(folder, options);
@@ -110,9 +110,9 @@ export class LmdbKeyValue implements KeyValue {
     new ValueDecoder(() => this.#allShapes()),
     this.#check,
   );
-  /** Whether a record without a checksum could not be read, in the pass that gives them. */
+  /** Whether the pass that adds checksums met an unreadable record. */
   #hasUnreadable = false;
-  /** Whether the storage says itself that every record has a checksum. */
+  /** Whether the storage itself records that every record has a checksum. */
   #isMarked = false;
   /** Undefined after a fatal error, until the next use, and after close(). */
   #environment: Environment | undefined;
@@ -121,9 +121,9 @@ export class LmdbKeyValue implements KeyValue {
   readonly #snapshots: SnapshotHolder;
   readonly #work = new Set<Promise<void>>();
   #isCommitting = false;
-  /** While records of format 1 are given checksums; a commit waits for the piece. */
+  /** Set while records of format 1 get checksums; a commit waits for the piece. */
   #sealing: Promise<void> | undefined;
-  /** While an environment is being closed. */
+  /** Set while an environment is being closed. */
   #isEnding = false;
   #closing: Promise<void> | undefined;
 
@@ -151,7 +151,7 @@ export class LmdbKeyValue implements KeyValue {
     assert(!this.#isCommitting, "one commit at a time");
     this.#checkOpen();
     if (writes.size === 0) return;
-    // Set at once, so that nothing is sealed before this commit.
+    // Set at once, so that no checksums are added before this commit.
     this.#isCommitting = true;
     if (this.#sealing !== undefined) await this.#sealing;
     try {
@@ -162,8 +162,8 @@ export class LmdbKeyValue implements KeyValue {
   }
 
   /**
-   * A consistent copy, while commits go on, in a folder that has no data file yet; created when it
-   * is absent. Resolves after the copy is synced, and until then the copy has another name.
+   * Makes a consistent copy, while commits continue, in a folder without a data file; the folder is
+   * created when absent. Resolves after the copy is synced; until then it has another name.
    */
   async copyTo(folder: string): Promise<void> {
     const { root } = this.#use();
@@ -177,9 +177,9 @@ export class LmdbKeyValue implements KeyValue {
   }
 
   /**
-   * Gives checksums to records that were written without, from the key `from` on, as many as are done
-   * in one small commit. Returns where to go on, and undefined at the end; then, if every record could be
-   * read, none without a checksum is accepted any more (K71).
+   * Adds checksums to records that were written without, from the key `from` on, in one small
+   * commit. Returns the key to continue at, and undefined at the end. Then, if every record was
+   * readable, a record without a checksum is an error from now on (K71).
    */
   async sealSome(from: Key): Promise<Key | undefined> {
     assert(!this.#readOnly, "records are sealed only where the storage is open for writing");
@@ -244,7 +244,7 @@ export class LmdbKeyValue implements KeyValue {
 
   #use(): Environment {
     this.#checkOpen();
-    // lmdb would hand out the environment that is being closed: it finds it by its path.
+    // lmdb finds environments by their path, and would return the one that is being closed.
     if (this.#isEnding) {
       throw new PeerError("store.busy", "the storage is being opened again after a failed write");
     }
@@ -269,16 +269,16 @@ export class LmdbKeyValue implements KeyValue {
   #learn(environment: Environment): void {
     const isEmpty = statsOf(environment.root, environment.values).entryCount === 0;
     const { isMarked, shapes } = storedShapes(environment, 0);
-    // What holds nothing yet will hold nothing without a checksum.
+    // An empty storage will never hold a record without a checksum.
     this.#check.isStrict = isMarked || isEmpty;
     this.#isMarked = isMarked;
     if (this.#table.shapes.length === 0) this.#table.load(shapes);
   }
 
-  /** What the decoder asks for when it meets an unknown shape. */
+  /** Called by the decoder when it meets an unknown shape. */
   #allShapes(): readonly string[][] {
     const { shapes } = this.#table;
-    // Only beside another process can the storage have shapes that this table has not.
+    // Only a read-only storage, beside a writing process, can have shapes that this table lacks.
     if (this.#readOnly) this.#table.load(storedShapes(this.#use(), shapes.length).shapes);
     return shapes;
   }
@@ -311,7 +311,7 @@ export class LmdbKeyValue implements KeyValue {
     beside: readonly ShapeRecord[],
   ): Promise<void> {
     try {
-      // Without a promise where there is room, so that the commit begins before anything else does.
+      // No promise if there is space, so that the commit starts before any other work.
       const growth = environment.room?.take(encoded);
       if (growth !== undefined) await growth;
       await writeAll(environment, encoded, beside);
@@ -324,7 +324,7 @@ export class LmdbKeyValue implements KeyValue {
     this.#current = undefined;
   }
 
-  /** Makes sure that the storage can go on, and returns what the commit rejects with. */
+  /** Makes the storage usable again, and returns the error that the commit rejects with. */
   async #afterFailure(failure: unknown): Promise<PeerError> {
     const cause = await commitErrorOf(failure);
     await this.#closeEnvironment("store.snapshot_expired");
@@ -356,7 +356,7 @@ export class LmdbKeyValue implements KeyValue {
   }
 }
 
-/** One read transaction, shared and counted. */
+/** One read transaction, shared with a reference count. */
 class LmdbView implements View {
   readonly #values: ValueDatabase;
   readonly #reader: RecordReader;
@@ -396,7 +396,7 @@ class LmdbView implements View {
     return new EntryIterator(source, this.#reader, { range, wanted });
   }
 
-  /** The records without a checksum from a key on, with one now, as far as one piece goes. */
+  /** The records without a checksum from a key on, with one added, as many as fit one piece. */
   unsealed(from: Key): SealedRecords {
     const piece = new SealedPiece();
     const source = this.#iterate({ from, to: "\xff" }, (options) => this.#values.getRange(options));
@@ -469,7 +469,7 @@ function queueWrites(
   encoded: readonly EncodedWrite[],
   beside: readonly ShapeRecord[],
 ): Promise<unknown> {
-  // Nothing in here may throw: lmdb would commit what was queued before.
+  // Nothing in here may throw: lmdb would commit the writes queued before.
   return values.batch(() => {
     for (const each of encoded) {
       if (each.chunk === undefined) void values.remove(each.key);

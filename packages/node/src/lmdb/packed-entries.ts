@@ -1,24 +1,24 @@
 /**
- * Entries of a commit in one buffer, as they go from one thread to another: for each the size of its
- * key, the size of its value and one more (0 for a removal), the key, the value.
+ * Packed entries: entries of a commit in one buffer, to transfer them to another thread. Each is
+ * the size of its key, the size of its value plus one (0 for a removal), the key, the value.
  */
 
 import type { EncodedWrite } from "./commit-encoder.ts";
 
-/** Which tree of the storage entries belong to. */
+/** The tree of the storage that entries belong to. */
 export type PackedTree = "values" | "shapes";
 
-/** One entry: bytes to be put, or undefined to remove the key. Keys are text of bytes. */
+/** One entry: bytes to put, or undefined to remove the key. A key is a byte string. */
 export interface UnpackedEntry {
   readonly key: string;
   readonly value: Uint8Array | undefined;
-  /** Whether its memory has nothing else in it but room in front: then it goes as it is. */
+  /** Whether its buffer holds nothing else but free space in front: then it is not copied. */
   readonly isAlone?: boolean;
 }
 
 /**
- * What was encoded, one by one, and the list is empty afterwards: so the memory of what was taken need
- * not be kept until the commit is over.
+ * The encoded entries, one by one. Empties the list, so that the memory of consumed entries can be
+ * freed before the commit is over.
  */
 export function* unpacked(encoded: EncodedWrite[]): Generator<UnpackedEntry> {
   const all: (EncodedWrite | undefined)[] = encoded.splice(0);
@@ -33,15 +33,15 @@ export function* unpacked(encoded: EncodedWrite[]): Generator<UnpackedEntry> {
 
 const HEAD_SIZE = 8;
 
-/** About what a piece has; an entry that is larger is a piece of its own. */
+/** Approximate size of a piece; a larger entry is a piece of its own. */
 export const PIECE_SIZE: number = 64 * 1024;
 
-/** The room that an entry needs in front of its value to be a piece as it is. */
+/** The free space that an entry needs in front of its value to be a piece without a copy. */
 export function packedFront(key: string): number {
   return HEAD_SIZE + key.length;
 }
 
-/** All entries in pieces, each of which is the taker's. */
+/** All entries in pieces, each of which the caller owns. */
 export function* packEntries(entries: Iterable<UnpackedEntry>): Generator<ArrayBuffer> {
   let piece = Buffer.allocUnsafeSlow(PIECE_SIZE);
   let end = 0;
@@ -66,7 +66,7 @@ export function* packEntries(entries: Iterable<UnpackedEntry>): Generator<ArrayB
   if (end > 0) yield cut(piece, end);
 }
 
-/** A large value is not copied: its memory becomes the piece. */
+/** A large value is not copied: its buffer becomes the piece. */
 function packedAlone(key: string, { buffer, byteOffset, length }: Uint8Array): ArrayBuffer {
   if (byteOffset !== packedFront(key) || buffer.byteLength !== byteOffset + length) {
     throw new TypeError("expected memory with room for the head and the key, and the value");
@@ -82,14 +82,14 @@ function writeHead(piece: Buffer, at: number, key: string, value: Uint8Array | u
   piece.write(key, at + HEAD_SIZE, "latin1");
 }
 
-/** What is taken is not read further than this. */
+/** The buffer up to `end`. */
 function cut(piece: Buffer, end: number): ArrayBuffer {
   const { buffer } = piece;
   if (buffer instanceof ArrayBuffer) return end === piece.length ? buffer : buffer.slice(0, end);
   throw new TypeError("expected memory of its own");
 }
 
-/** Calls it with each entry of a piece, in order; both are lent. */
+/** Calls `take` with each entry of a piece, in order; key and value are lent. */
 export function eachEntry(
   packed: ArrayBuffer,
   take: (key: Uint8Array, value: Uint8Array | undefined) => void,

@@ -1,14 +1,15 @@
 /**
- * PageCheck: walks every page of an LMDB file that one state of it uses, and says what does not fit.
+ * PageCheck: verifies every page of an LMDB file that one state of it uses, and reports what is
+ * wrong.
  *
- * Records have checksums, the pages around them have none, and LMDB trusts those. But most of what is
- * in a page can be told from the rest: its own number, that its nodes fill it without a gap, that keys
+ * Records have checksums; the pages around them have none, and LMDB trusts them. But most of a page
+ * can be checked against the rest: its own number, that its nodes fill it without a gap, that keys
  * rise and stay between those of the page above, how many pages and entries a tree has, and that no
- * page is used twice or free as well. What is read here is read as a file, never through memory, so
- * a damaged one does not end the process. The state must be held by a reader meanwhile.
+ * page is used twice or also free. Pages are read as a file, never through memory, so a damaged one
+ * does not crash the process. A reader must hold the state meanwhile.
  *
  *   page    number₈ transaction₈ pad₂ flags₂, then lower₂ upper₂ or the count of overflow pages₄;
- *           then 2-byte places of its nodes, counted from behind the head
+ *           then 2-byte offsets of its nodes, counted from behind the head
  *   node    low₂ high₂ flags₂ key size₂, key, then data: of low and high its size
  *           in a branch: low, high and flags are the number of a page
  *           flag 1: the data is on pages of its own: number₈ transaction₈ count₈
@@ -36,7 +37,7 @@ const FLAG = { branch: 1, leaf: 2, overflow: 4 };
 const NODE = { big: 1, tree: 2 };
 const DEPTH_MAX = 32;
 
-/** `tick` is called now and then with how many pages were walked. */
+/** `tick` is called from time to time with the number of pages checked. */
 export function checkPages(path: string, meta: Meta, tick?: (pages: number) => void): PageReport {
   const file = openSync(path, "r");
   try {
@@ -48,7 +49,7 @@ export function checkPages(path: string, meta: Meta, tick?: (pages: number) => v
 
 type Kind = "free" | "main" | "records";
 
-/** What is known of a page from the one above it: its keys are from `low` on and below `high`. */
+/** Expectations of the parent page: keys from `low` (included) to `high` (excluded). */
 interface Expected {
   readonly depth: number;
   readonly low: Buffer | undefined;
@@ -124,7 +125,7 @@ class PageWalk {
     }
   }
 
-  /** A part that cannot be walked is one problem, not the end of the walk. */
+  /** A damaged part is one problem, not the end of the walk. */
   #guarded(place: string, body: () => void): void {
     try {
       body();
@@ -201,7 +202,7 @@ class PageWalk {
     }
   }
 
-  /** Of data on pages of its own: only what is looked at is read, for records the first bytes. */
+  /** Data on overflow pages: checks the page count and the first page, and returns the data. */
   #readBig(page: Buffer, at: number, size: number, totals: Totals): Buffer {
     const number = Number(page.readBigUInt64LE(at));
     const count = Number(page.readBigUInt64LE(at + 16));
@@ -219,7 +220,7 @@ class PageWalk {
     return data;
   }
 
-  /** A list of pages: its length, then numbers; one below zero is how many follow from the next on. */
+  /** A list of pages: its length, then numbers; -n means n pages from the next number on. */
   #checkFree(list: Buffer): void {
     const count = Number(list.readBigUInt64LE(0));
     if (list.length < (count + 1) * 8) throw new Damage("expected a list of free pages");
@@ -305,7 +306,7 @@ function checkPlaces(
   if (end !== pageEnd) throw new Damage("expected nodes that fill the page");
 }
 
-/** Numbers of eight bytes, as the host has them. */
+/** Compares numbers of eight bytes, in the byte order of the host. */
 function compareNumbers(a: Buffer, b: Buffer): number {
   const difference = a.readBigUInt64LE(0) - b.readBigUInt64LE(0);
   if (difference === 0n) return 0;

@@ -1,14 +1,14 @@
 /**
- * How many pages an LMDB commit may add to its file: an estimate from above, so that the room for
- * them can be taken before.
+ * Page estimate: upper bound of the pages that an LMDB commit may add to its file, so that the
+ * space can be reserved before.
  *
- * LMDB never overwrites a page that a reader may see. Each page on the way to a changed entry is
- * written anew, once per commit; a page that is too full becomes two; large values get pages of
- * their own; and the list of the pages set free is stored too. Free pages inside the file would
- * serve as well, but are not counted on.
+ * LMDB never overwrites a page that a reader may see. Each page on the path to a changed entry is
+ * copied once per commit; a page that is too full is split; large values get overflow pages; and
+ * the list of freed pages is stored too. Free pages inside the file could serve as well, but the
+ * estimate does not rely on them.
  */
 
-/** Of one tree, as lmdb gives it. */
+/** Size of one tree, from lmdb's statistics. */
 export interface TreeSize {
   readonly pageSize: number;
   readonly treeDepth: number;
@@ -16,25 +16,25 @@ export interface TreeSize {
   readonly treeLeafPageCount: number;
 }
 
-/** What one commit writes: `size` is that of the value, 0 for a removal. */
+/** One write of a commit: `size` is that of the value, 0 for a removal. */
 export interface EntrySize {
   readonly keySize: number;
   readonly size: number;
 }
 
-/** Around each entry: its head, its place in the page, and padding. */
+/** Overhead of an entry: its head, its offset in the page, and padding. */
 const ENTRY_OVERHEAD = 16;
 const PAGE_HEAD = 24;
 
 /** For the tree of shapes, the names of the trees, and the free list itself. */
 const OTHER_PAGES = 24;
 
-/** Pages of old values that a write sets free, as entries of the free list of eight bytes each. */
+/** Bytes of the free list for a write: up to 64 freed pages of its old value, 8 bytes each. */
 const FREED_PER_WRITE = 64 * 8;
 
 export function estimatePages(tree: TreeSize, entries: Iterable<EntrySize>): number {
   const { pageSize } = tree;
-  // A page has at least two entries; a larger value lies on pages of its own.
+  // A page has at least two entries; a larger value is on overflow pages.
   const inlineMax = pageSize / 2 - PAGE_HEAD - ENTRY_OVERHEAD;
   let count = 0;
   let inlineBytes = 0;
@@ -50,7 +50,7 @@ export function estimatePages(tree: TreeSize, entries: Iterable<EntrySize>): num
   const { treeDepth, treeBranchPageCount, treeLeafPageCount } = tree;
   const touched =
     Math.min(count, treeLeafPageCount) + Math.min(count * treeDepth, treeBranchPageCount);
-  // Each page that was there is split by one entry at worst; what a split leaves is half full.
+  // Each existing page is split by one entry at worst; a split leaves pages half full.
   const splitLeaves = Math.min(count, treeLeafPageCount) + Math.ceil((2 * inlineBytes) / pageSize);
   const branchBytes = splitLeaves * 2 * (keySizeMax + ENTRY_OVERHEAD);
   const splitBranches = Math.min(splitLeaves, Math.ceil(branchBytes / pageSize)) + treeDepth;

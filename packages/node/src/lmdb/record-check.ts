@@ -1,20 +1,21 @@
 /**
- * RecordCheck: the checksum in front of every stored record, over its key and its bytes.
+ * RecordCheck: writes and verifies the checksum in front of every stored record, over key and
+ * bytes.
  *
  *   c1  sum₄  value      sum: XXH32 of the value, little-endian; its seed is FNV-1a of the key
  *
- * No MessagePack value and no list in CBOR begins with c1, so records that were written before there
- * were checksums are told apart by their first byte. While a storage may still have such records it
- * is lenient: a record whose first byte alone was damaged is found by its checksum all the same.
- * Once it is strict, a record without a checksum is damage.
+ * No MessagePack value and no list in CBOR begins with c1, so the first byte distinguishes records
+ * from before there were checksums. A storage that may still have such records is lenient; even
+ * then the checksum reveals a record whose first byte alone was damaged. In a strict storage, a
+ * record without a checksum is damage.
  *
- * XXH32 takes a multiplication or two for four bytes, which is what a scan can afford in JS; it finds
- * every change within four bytes, and others but for one in four thousand million.
+ * XXH32 takes a multiplication or two for four bytes, which a scan in JS can afford. It detects
+ * every change within four bytes, and others except for one in four thousand million.
  */
 
 import type { Key } from "@bigpeer/engine";
 
-/** What the checksum takes in front of a record. */
+/** Bytes of the checksum in front of a record. */
 export const CHECK_SIZE = 5;
 
 const CHECKED = 0xc1;
@@ -26,7 +27,7 @@ const PRIME_4 = 0x27d4eb2f | 0;
 const PRIME_5 = 0x165667b1 | 0;
 const STRIPE = 16;
 
-/** Bytes that are summed up between two pauses: about a millisecond. */
+/** Bytes that are hashed between two pauses: about a millisecond. */
 const SUM_AT_ONCE = 1024 * 1024;
 
 const FNV_START = 0x811c9dc5 | 0;
@@ -34,7 +35,7 @@ const FNV_PRIME = 0x01000193;
 
 const { imul } = Math;
 
-/** Checks records of one storage, and seals those that it will store. */
+/** Verifies records of one storage, and adds checksums to new ones. */
 export class RecordCheck {
   /** Whether every record must have a checksum. */
   isStrict: boolean;
@@ -46,8 +47,8 @@ export class RecordCheck {
   }
 
   /**
-   * Where the value begins in the record of `size` bytes that lies at the beginning of `bytes`.
-   * Throws when the record, or its key, is not what was written.
+   * Where the value begins in the record of `size` bytes at the start of `bytes`. Throws when the
+   * record, or its key, is not what was written.
    */
   valueStart(bytes: Uint8Array, size: number, key: Key): number {
     if (bytes !== this.#bytes) this.#look(bytes);
@@ -67,7 +68,7 @@ export class RecordCheck {
     this.#view.setInt32(start + 1, this.#sum(start + CHECK_SIZE, start + size, key), true);
   }
 
-  /** As seal, with pauses where the record is large. Nobody changes it meanwhile. */
+  /** As writeChecksum, with pauses for a large record, which must not change meanwhile. */
   *sealInSteps(record: SealedBytes, key: Key): Generator<void, void> {
     const { chunk, start, size } = record;
     if (size <= SUM_AT_ONCE) {
@@ -90,7 +91,7 @@ export class RecordCheck {
   }
 }
 
-/** A record inside of larger memory. */
+/** A record inside a larger buffer. */
 export interface SealedBytes {
   readonly chunk: Uint8Array;
   readonly start: number;
@@ -138,7 +139,7 @@ export function xxh32(view: DataView, start: number, end: number, seed: number):
   return withRest(view, at, end, (hash + (end - start)) | 0);
 }
 
-/** The same with pauses. */
+/** As xxh32, with pauses. */
 export function* xxh32InSteps(
   view: DataView,
   start: number,
@@ -165,7 +166,7 @@ export function* xxh32InSteps(
 
 type Lanes = [number, number, number, number];
 
-/** Whole stripes from `start` to `end`, at least one. */
+/** Adds whole stripes from `start` to `end`, at least one. */
 function addStripes(lanes: Lanes, view: DataView, start: number, end: number): void {
   let [a, b, c, d] = lanes;
   for (let at = start; at < end; at += STRIPE) {
@@ -184,7 +185,7 @@ function addStripes(lanes: Lanes, view: DataView, start: number, end: number): v
   lanes[3] = d;
 }
 
-/** The sum with what is behind the last whole stripe, mixed. */
+/** Adds the bytes after the last whole stripe, and mixes the result. */
 function withRest(view: DataView, start: number, end: number, sum: number): number {
   let at = start;
   let hash = sum;

@@ -1,35 +1,35 @@
 /**
- * RecordPlan: how the fields of a record become an object, or some of them, and the rest is passed
- * over.
+ * RecordPlan: compiled reader of the fields of a stored record, or of some of them; it skips the
+ * others.
  *
- * A record is the values of its fields one after the other; its shape says their names. A plan that
- * is used often is compiled into a function that makes the object in one go, which takes half the
- * time of setting one field after the other.
+ * A record is the values of its fields one after the other; its shape has their names. A plan that
+ * is used often is compiled into a function that builds the object with one literal, which takes
+ * half the time of setting one field after the other.
  */
 
 import { type MutableObject, setField, type Value, type ValueObject } from "@bigpeer/protocol";
 
-/** Bytes with a place in them. */
+/** Bytes with a read position. */
 export interface ValueSource {
-  /** The value that begins here; goes on behind it. */
+  /** Reads the value at the position and moves behind it. */
   read(): Value;
-  /** Goes on behind so many values. */
+  /** Skips this many values. */
   skip(count: number): void;
 }
 
 type ReadFields = (source: ValueSource) => ValueObject;
 
-/** Uses before a plan is compiled: that costs about as much as a hundred uses save. */
+/** Uses before a plan is compiled: compiling costs about as much as a hundred uses save. */
 const USES_UNCOMPILED = 100;
 
 export class RecordPlan {
-  /** Values behind the last one that is wanted. */
+  /** Number of values after the last wanted one. */
   readonly rest: number;
   readonly #steps: readonly Step[];
   #useCount = 0;
   #compiled: ReadFields | undefined;
 
-  /** Without `wanted`, all of the shape's keys are. */
+  /** Without `wanted`, all keys of the shape are. */
   constructor(shape: readonly string[], wanted?: ReadonlySet<string>) {
     const steps: Step[] = [];
     let before = 0;
@@ -44,7 +44,7 @@ export class RecordPlan {
     this.rest = before;
   }
 
-  /** The source is behind the number of the shape, and then behind the last value that is wanted. */
+  /** Call it after the number of the shape was read; it ends after the last wanted value. */
   read(source: ValueSource): ValueObject {
     if (this.#compiled !== undefined) return this.#compiled(source);
     if (++this.#useCount > USES_UNCOMPILED) this.#compiled = compile(this.#steps);
@@ -57,7 +57,7 @@ export class RecordPlan {
   }
 }
 
-/** A field that is wanted, and how many values are passed over before it. */
+/** A wanted field, and the number of values to skip before it. */
 interface Step {
   readonly before: number;
   readonly key: string;
@@ -67,8 +67,8 @@ function compile(steps: readonly Step[]): ReadFields {
   const reads = steps.map(({ before }, i) =>
     before > 0 ? `s.skip(${before});const v${i}=s.read();` : `const v${i}=s.read();`,
   );
-  // Names come from users: as literals of JSON they are text and nothing else. In brackets, because
-  // `__proto__` without them would set the prototype; others stay without, which is faster.
+  // Names come from users: as JSON literals they are text and nothing else. `__proto__` is in
+  // brackets, because otherwise it would set the prototype; others are not, which is faster.
   const fields = steps.map(({ key }, i) => {
     const name = JSON.stringify(key);
     return key === "__proto__" ? `[${name}]:v${i}` : `${name}:v${i}`;

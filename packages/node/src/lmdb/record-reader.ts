@@ -1,8 +1,7 @@
 /**
- * RecordReader: values out of the records that LMDB lends, checked before they are decoded.
+ * RecordReader: verifies the checksum of records that LMDB lends, then decodes their values.
  *
- * Whatever is read of a storage comes through here, so a record that is not what was written fails
- * to be read and is never an answer.
+ * Every read of a storage goes through it, so a damaged record fails and is never returned.
  */
 
 import { type Key, printKey } from "@bigpeer/engine";

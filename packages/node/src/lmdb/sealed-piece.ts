@@ -1,6 +1,5 @@
 /**
- * SealedPiece: records that were written without a checksum, as they will lie in the storage with one,
- * as many as fit a small commit.
+ * ChecksummedPiece: adds checksums to older records that have none, as many as fit a small commit.
  */
 
 import type { Key } from "@bigpeer/engine";
@@ -11,11 +10,11 @@ export interface SealedRecords {
   readonly records: EncodedWrite[];
   /** Where the next piece begins; undefined at the end. */
   readonly next: Key | undefined;
-  /** Whether one could not be read: it stays as it is, since a checksum would make it right. */
+  /** Whether a record was unreadable: it gets no checksum, which would make it look valid. */
   readonly hasUnreadable: boolean;
 }
 
-/** A piece is so many records that are looked at, or so many bytes that are written. */
+/** Bounds of a piece: records examined, and bytes written. */
 const LOOKED_AT_MAX = 2000;
 const BYTES_MAX = 256 * 1024;
 

@@ -1,9 +1,9 @@
 /**
- * The records of the tree of shapes: each shape under its number, and behind all of them the mark
+ * Shape records: the stored form of the table of shapes, each shape under its number, and the mark
  * that every record of the storage has a checksum.
  *
- * A shape that is not what was written would give other names to the fields of many documents, so
- * each has a checksum too, and none may be missing between others.
+ * A damaged shape would give wrong names to the fields of many documents, so each has a checksum
+ * too, and none may be missing between others.
  */
 
 import type { Key } from "@bigpeer/engine";
@@ -16,10 +16,10 @@ export interface ShapeRecord {
   readonly value: Uint8Array;
 }
 
-/** Says that every record has a checksum. */
+/** Marks that every record has a checksum. */
 export const ALL_CHECKED_KEY = "checked";
 
-/** Behind the last shape that there can be. */
+/** Key after the last possible shape. */
 export const SHAPES_END: Key = shapeKey(SHAPE_COUNT_MAX);
 
 const sealer = new RecordCheck(true);
@@ -44,7 +44,7 @@ function sealed(key: Key, content: Uint8Array): ShapeRecord {
   return { key, value };
 }
 
-/** The shapes in these records, of which the first has the number `first`. Throws `store.corrupt`. */
+/** Decodes these records of shapes, from number `first` on. Throws `store.corrupt`. */
 export function readShapes(
   mark: Uint8Array | undefined,
   first: number,

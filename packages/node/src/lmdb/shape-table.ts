@@ -1,36 +1,37 @@
 /**
- * The table of object shapes: which lists of keys have a number in stored values.
+ * ShapeTable: dictionary of object shapes (lists of keys) that are stored as numbers instead of
+ * keys.
  *
  * A shape gets a number only after it was seen several times in values of different owners, or
- * several times inside one value. So records do, and a map keyed by user ids, which grows with each
- * write of one document, does not. Numbers are never taken back: when the table is full, other
- * shapes are written with their keys, which costs space and nothing else.
+ * several times inside one value. So records get one; a map keyed by user ids, which grows with
+ * each write of one document, does not. Numbers are never reused: when the table is full, other
+ * shapes are written with their keys, which costs only space.
  *
- * It does not store itself: the owner of the storage writes what `unsaved` gives in the same
- * transaction as the first values that use it, then says so with `markSaved`.
+ * The table does not store itself: the owner of the storage writes the result of `unsaved` in the
+ * same transaction as the first values that use it, then calls `markSaved`.
  */
 
 import { assert, type ValueObject } from "@bigpeer/protocol";
 
 /**
- * Behind the first 32, a shape is two bytes: a low part, then (number - 32) / 32. 4,096 shapes keep
- * the second byte below 0x80, as msgpackr needs it, which can read what is stored here.
+ * After the first 32, a shape takes two bytes: a low part, then (number - 32) / 32. 4,096 shapes
+ * keep the second byte below 0x80, as msgpackr requires, which can read what is stored here.
  */
 export const SHAPE_COUNT_MAX = 4096;
 
-/** Larger objects are rarely records, and a reader is compiled for each shape: they are not looked at. */
+/** Larger objects are ignored: they are rarely records, and a reader is compiled for each shape. */
 const KEY_COUNT_MAX = 64;
 const SIGHTING_COUNT_MIN = 6;
 
-/** How many places the tree may have beside those of numbered shapes before it is cut back. */
+/** Nodes that the tree may have beside those of numbered shapes before it is pruned. */
 const CANDIDATE_COUNT_MAX = 20_000;
 
 const UNNUMBERED = -1;
 
-/** A place in the tree of shapes: the list of keys on the way here. */
+/** A node in the tree of shapes: the list of keys on the path to it. */
 interface Place {
   readonly next: Map<string, Place>;
-  /** The way last taken from here. Documents of one shape come in rows, so it mostly fits. */
+  /** The child taken last. Documents of one shape come in sequence, so it mostly fits. */
   lastKey: string;
   last: Place | undefined;
   number: number;
@@ -47,19 +48,19 @@ export class ShapeTable {
   #owner = "";
   #valueCount = 0;
 
-  /** All shapes by number, those not yet saved included. */
+  /** All shapes by number, unsaved ones included. */
   get shapes(): string[][] {
     return this.#shapes;
   }
 
-  /** Takes over shapes that are already in the storage, in the order of their numbers. */
+  /** Loads shapes from the storage, in the order of their numbers. */
   load(shapes: readonly (readonly string[])[]): void {
     assert(this.#shapes.length === this.#savedCount, "no unsaved shape when shapes are loaded");
     for (const shape of shapes) this.#number([...shape]);
     this.#savedCount = this.#shapes.length;
   }
 
-  /** The next shapes are those of one value, which belongs to `owner`. */
+  /** Starts a value, which belongs to `owner`; the next shapes are its own. */
   beginValue(owner: string): void {
     this.#owner = owner;
     this.#valueCount++;
@@ -133,7 +134,7 @@ export class ShapeTable {
   }
 }
 
-/** Whether every reader of MessagePack gives the key back as it was: see stored-value.ts. */
+/** Whether every reader of MessagePack returns the key unchanged: see stored-value.ts. */
 export function isPlainKey(key: string): boolean {
   return key !== "__proto__" && key.charCodeAt(0) !== 0xfeff;
 }

@@ -1,11 +1,12 @@
 /**
- * Values as the bytes that lie in LMDB, without loss; value-decoder.ts reads them back.
+ * ValueEncoder: encodes values losslessly as the bytes that LMDB stores; value-decoder.ts reads
+ * them.
  *
- * The form is MessagePack with records: an object whose shape (its list of keys) is in the table of
- * shapes is written as the number of the shape and then its field values, so keys are not repeated
- * in every document. A field named `__proto__` and text that begins with U+FEFF, which libraries
- * tend to lose, are written as CBOR inside an extension. The table itself is kept by whoever owns
- * the storage: see ShapeTable.
+ * The format is MessagePack with records: an object whose shape (its list of keys) is in the table
+ * of shapes is written as the number of the shape and then its field values, so keys are not
+ * repeated in every document. A field named `__proto__` and text that begins with U+FEFF, which
+ * libraries tend to lose, are written as CBOR inside an extension. The owner of the storage keeps
+ * the table: see ShapeTable.
  */
 
 import { encodeCbor, isArray, type Value, type ValueObject } from "@bigpeer/protocol";
@@ -13,41 +14,41 @@ import { packedFront } from "./packed-entries.ts";
 import { isPlainKey, type ShapeTable } from "./shape-table.ts";
 import { EXTENSION_CBOR, EXTENSION_TYPED_ARRAY, TYPED_ARRAY_UINT8 } from "./value-decoder.ts";
 
-/** The space that stays allocated between commits; larger values get more for one commit. */
+/** Buffer that stays allocated between commits; larger values get more for one commit. */
 const CHUNK_SIZE = 256 * 1024;
 const BYTE_ORDER_MARK = 0xfeff;
 const INT64_LIMIT = 2n ** 63n;
 
-/** Bytes inside a larger piece: a buffer of its own for each value costs more than most values do. */
+/** Bytes inside a larger buffer: one buffer for each value would cost more than most values. */
 export interface LentBytes {
-  /** Under which they will lie. */
+  /** The key of the value. */
   readonly key: string;
   readonly keySize: number;
-  /** The first one in its memory, so that places in both are the same. */
+  /** The first part of its ArrayBuffer, so that offsets in both are the same. */
   readonly chunk: Buffer;
   readonly start: number;
   readonly size: number;
-  /** Whether the chunk has nothing else in it, and in front of it room to be packed (packed-entries.ts). */
+  /** Whether the chunk holds nothing else but free space in front (packed-entries.ts). */
   readonly isAlone: boolean;
 }
 
-/** What encode() throws where a value, or all of a commit, is too large to be encoded at once. */
+/** Thrown where a value, or all of a commit, is too large to be encoded at once. */
 export const TOO_LARGE: unique symbol = Symbol("too large");
 
-/** Bytes of one value, and about those of all since release(), that are encoded at once. */
+/** Bytes of one value, and roughly of all since release(), that are encoded at once. */
 const VALUE_AT_ONCE = 64 * 1024;
 const ALL_AT_ONCE = 1024 * 1024;
 
-/** Bytes, and items, that are written of a large value before a pause is offered. */
+/** Bytes, and items, of a large value between two possible pauses. */
 const BYTES_PER_PAUSE = 32 * 1024;
 const ITEMS_PER_PAUSE = 1024;
 
-/** The memory that is added for a large value each time, and what is copied before a pause. */
+/** Memory that is added for a large value each time, and bytes copied between two pauses. */
 const PART_SIZE = 1024 * 1024;
 
 /**
- * Writes stored values. What encode() returns is lent: it stays unchanged until release(), which
- * the owner calls once the bytes are written to the storage.
+ * Encodes values. The result of encode() is lent: it stays unchanged until release(), which the
+ * owner calls once the bytes are written to the storage.
  */
 export class ValueEncoder {
   readonly #shapes: ShapeTable;
@@ -55,23 +56,23 @@ export class ValueEncoder {
   #chunk: Buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE);
   #start = 0;
   #end = 0;
-  /** Whether what is too large for one piece of work is refused. */
+  /** Whether a value that is too large to encode at once is refused. */
   #isBounded = false;
   /** Bytes of the chunks that are full. */
   #fullBytes = 0;
-  /** What was written of a large value since the last pause. */
+  /** Items and bytes of a large value since the last pause. */
   #items = 0;
   #pausedAt = 0;
-  /** What is written of a large value in memory that is full; undefined for others. */
+  /** The full buffers of a large value; undefined for others. */
   #parts: Buffer[] | undefined;
 
-  /** In front of each value so many bytes are left for the caller to fill. */
+  /** `headSize` bytes in front of each value are left for the caller to fill. */
   constructor(shapes: ShapeTable, headSize = 0) {
     this.#shapes = shapes;
     this.#headSize = headSize;
   }
 
-  /** `owner` is the key under which the value will lie: shapes are counted by owner. */
+  /** `owner` is the key of the value: shapes are counted by owner. */
   encode(value: Value, owner: string): LentBytes {
     this.#shapes.beginValue(owner);
     this.#start = this.#end;
@@ -83,8 +84,8 @@ export class ValueEncoder {
   }
 
   /**
-   * As encode, where others may have their turn before it is over: throws TOO_LARGE for a large value,
-   * and `all` says whether also for too much since release(). Of the value nothing is written then.
+   * As encode, but throws TOO_LARGE for a large value and, if `all`, for too many bytes since
+   * release(). Then nothing of the value is written.
    */
   encodeAtOnce(value: Value, owner: string, all: boolean): LentBytes {
     if (all && this.#fullBytes > ALL_AT_ONCE) throw TOO_LARGE;
@@ -114,7 +115,7 @@ export class ValueEncoder {
     const place = { key: owner, keySize: owner.length };
     if (parts.length === 0) return { ...place, chunk: this.#chunk, start, size, isAlone: false };
     parts.push(this.#chunk.subarray(start, this.#end));
-    // What comes next is written over it: by then it is copied.
+    // The next value overwrites it; by then it is copied.
     this.#end = start;
     const front = packedFront(owner);
     const chunk = yield* joinedInSteps(parts, front);
@@ -298,7 +299,7 @@ export class ValueEncoder {
     this.#end += bytes.length;
   }
 
-  /** A head for one, two or four bytes of size; the three heads follow each other. */
+  /** Writes a size in one, two or four bytes; the three head bytes are consecutive. */
   #writeSize(size: number, head: number): void {
     const chunk = this.#chunk;
     if (size < 0x100) {
@@ -344,7 +345,7 @@ export class ValueEncoder {
     }
   }
 
-  /** Up to 15 in the head itself, else two or four bytes behind `wide` or the head after it. */
+  /** Up to 15 in the head itself, else two or four bytes after `wide` or the head after it. */
   #writeCount(count: number, narrow: number, wide: number): void {
     this.#reserve(5);
     const chunk = this.#chunk;
@@ -358,7 +359,7 @@ export class ValueEncoder {
     }
   }
 
-  /** A full chunk stays as it is, for the values already lent from it; this value moves on. */
+  /** A full chunk stays unchanged for the values lent from it; the current value moves on. */
   #reserve(size: number): void {
     if (this.#end + size <= this.#chunk.length) return;
     if (this.#parts !== undefined) {
@@ -376,7 +377,7 @@ export class ValueEncoder {
     this.#end = written;
   }
 
-  /** What is written of a large value stays where it is until all of it is: copying it takes long. */
+  /** The parts of a large value stay where they are until it is complete: copying takes long. */
   #addPart(parts: Buffer[], size: number): void {
     parts.push(this.#chunk.subarray(this.#start, this.#end));
     this.#pausedAt -= this.#end;
@@ -389,7 +390,7 @@ export class ValueEncoder {
 
 const NO_BYTES = Buffer.alloc(0);
 
-/** One piece of memory with all parts, which are let go of on the way; `front` bytes are left free. */
+/** Joins all parts in one buffer and frees them on the way; `front` bytes are left free. */
 function* joinedInSteps(parts: Buffer[], front: number): Generator<void, Buffer> {
   const size = parts.reduce((sum, part) => sum + part.length, front);
   const joined = Buffer.allocUnsafeSlow(size);

@@ -1,10 +1,10 @@
 /**
- * ValueDecoder: reads stored values, or some fields of them, out of bytes that are lent.
+ * ValueDecoder: decodes stored values, or only some of their fields, from lent bytes.
  *
- * Most statements look at a few fields of each document, and decoding is what a scan costs. Values
- * that are not wanted are passed over: the first byte of most says how long they are. Short text is
- * looked up among text that was read before, because fields repeat their values; that is faster
- * than making it, and so is all that compares or groups it later.
+ * Most statements look at a few fields of each document, and decoding is the main cost of a scan.
+ * Unwanted values are skipped: the first byte of most gives their length. Short text is interned,
+ * because fields repeat their values; a lookup is faster than creating a string, and later
+ * comparison and grouping are faster too.
  */
 
 import { decodeCbor, type MutableObject, setField, type Value } from "@bigpeer/protocol";
@@ -15,7 +15,7 @@ export const EXTENSION_CBOR = 0x43;
 export const EXTENSION_TYPED_ARRAY = 0x74;
 export const TYPED_ARRAY_UINT8 = 1;
 
-/** Fields that are wanted of many values, with a plan for each shape that was met. */
+/** The wanted fields of many values, with a plan for each shape that was met. */
 export class FieldSet {
   readonly names: ReadonlySet<string>;
   readonly plans: (RecordPlan | undefined)[] = [];
@@ -25,43 +25,43 @@ export class FieldSet {
   }
 }
 
-/** Methods of every buffer that Node's types do not know: with the name of an encoding they are slower. */
+/** Buffer methods that Node's types lack; passing the name of an encoding would be slower. */
 interface TextBuffer {
   readonly utf8Slice: (this: Uint8Array, start: number, end: number) => string;
 }
 
 const { utf8Slice } = Buffer.prototype as unknown as TextBuffer;
 
-/** Text of up to so many bytes is looked up, among so many. */
+/** Longest interned text in bytes, and the number of slots. */
 const KNOWN_TEXT_SIZE_MAX = 16;
 const KNOWN_TEXT_COUNT = 4096;
-/** Of the 32 bits of a hash, those above are a place among them. */
+/** The upper bits of a 32-bit hash select the slot. */
 const KNOWN_TEXT_SHIFT = 20;
 
 const FIELD_SET_COUNT_MAX = 64;
 
-/** Bytes of a value that are decoded at once, and those after which a pause is offered. */
+/** Bytes of a value that are decoded at once, and bytes between two possible pauses. */
 const DECODED_AT_ONCE = 128 * 1024;
 const BYTES_PER_PAUSE = 16 * 1024;
 
 /**
- * Levels that are read one by one without a look at how long they are, which would be a walk through
- * all that is in them: those around the operations in a log record.
+ * Levels that are read one by one without measuring their length, which would walk through all
+ * their content: those around the operations in a log record.
  */
 const DEPTH_UNMEASURED = 4;
 
 const NO_BYTES = new Uint8Array(0);
 
-/** Reads stored values. One instance serves one table of shapes. */
+/** Decodes stored values. One instance serves one table of shapes. */
 export class ValueDecoder implements ValueSource {
   readonly #loadShapes: () => readonly (readonly string[])[];
   #shapes: readonly (readonly string[])[] = [];
-  /** By the list that was given, and by the names in it: each statement has its own list. */
+  /** By the identity of the list, and by its names: each statement has its own list. */
   readonly #givenSets = new WeakMap<readonly string[], FieldSet>();
   readonly #fieldSets = new Map<string, FieldSet>();
   readonly #plans: (RecordPlan | undefined)[] = [];
   readonly #texts: string[] = Array.from({ length: KNOWN_TEXT_COUNT }, () => "");
-  /** What was last met at each place: text is remembered when it comes again, not before. */
+  /** The last hash in each slot: text is interned when it comes a second time. */
   readonly #lastHashes: Int32Array = new Int32Array(KNOWN_TEXT_COUNT);
   #bytes: Uint8Array = NO_BYTES;
   #view: DataView = viewOf(NO_BYTES);
@@ -69,13 +69,13 @@ export class ValueDecoder implements ValueSource {
   #end = 0;
   #pausedAt = 0;
 
-  /** `shapes` gives the whole table; it is called when a value names a shape not seen before. */
+  /** `shapes` returns the whole table; it is called when a value names an unknown shape. */
   constructor(shapes: () => readonly (readonly string[])[]) {
     this.#loadShapes = shapes;
   }
 
   /**
-   * The value lies from `start` to `size` in `bytes`, which may be longer. Throws when it is not one.
+   * Decodes the value from `start` to `size` in `bytes`, which may be longer. Throws if invalid.
    */
   decode(bytes: Uint8Array, size: number, start = 0): Value {
     this.#begin(bytes, size, start);
@@ -87,7 +87,7 @@ export class ValueDecoder implements ValueSource {
   /** As decode, with pauses where the value is large. The bytes may change while it pauses. */
   *decodeInSteps(bytes: Uint8Array, size: number, start = 0): Generator<void, Value, void> {
     if (size <= DECODED_AT_ONCE) return this.decode(bytes, size, start);
-    // Others go on with this one, from other bytes.
+    // Meanwhile other reads use this decoder with other bytes.
     const own = new ValueDecoder(this.#loadShapes);
     own.#begin(copyOf(bytes, 0, size), size, start);
     const value = own.#isPlain() ? own.read() : yield* own.#readInSteps(0);
@@ -95,7 +95,7 @@ export class ValueDecoder implements ValueSource {
     return value;
   }
 
-  /** As decode; objects may come without fields that are not wanted: see Reader in the engine. */
+  /** As decode; objects may come without unwanted fields: see Reader in the engine. */
   decodePart(bytes: Uint8Array, size: number, wanted: FieldSet, start = 0): Value {
     this.#begin(bytes, size, start);
     const head = bytes[start] as number;
@@ -105,7 +105,7 @@ export class ValueDecoder implements ValueSource {
     return value;
   }
 
-  /** What decodePart takes. Those of the last statements are kept, with what was learned for them. */
+  /** The argument of decodePart. Those of recent statements are cached, with their plans. */
   fieldSet(fields: readonly string[]): FieldSet {
     const given = this.#givenSets.get(fields);
     if (given !== undefined) return given;
@@ -133,7 +133,7 @@ export class ValueDecoder implements ValueSource {
     return array;
   }
 
-  /** Goes on behind the value only where something follows that is wanted. */
+  /** Moves behind the value only if `isFollowed`. */
   #partHere(wanted: FieldSet, isFollowed: boolean): Value {
     const head = this.#bytes[this.#at] as number;
     if (head >= 0x80 && head < 0x90) {
@@ -187,7 +187,7 @@ export class ValueDecoder implements ValueSource {
     this.#at = at;
   }
 
-  /** Goes on behind a value that has no other in it, or behind the head of one and tells how many. */
+  /** Skips a value without nested ones, or only the head of one; returns how many values follow. */
   #skipHead(head: number): number {
     if (head < 0x80) return this.#shape(this.#shapeNumber(head)).length;
     if (head < 0x90) return 2 * (head - 0x80);
@@ -291,7 +291,7 @@ export class ValueDecoder implements ValueSource {
     return width === 1 ? this.#view.getUint16(at) : this.#view.getUint32(at);
   }
 
-  /** Up to 32 in the head itself, else with a second byte. */
+  /** The first 32 in the head itself, others with a second byte. */
   #shapeNumber(head: number): number {
     if (head < 0x60) return head - 0x40;
     return 0x20 + (head - 0x60) + ((this.#bytes[this.#at++] as number) << 5);
@@ -302,14 +302,14 @@ export class ValueDecoder implements ValueSource {
     return this.#shapes[number] ?? fail(`expected a known shape, found number ${number}`);
   }
 
-  /** To look for them may be to read the storage, into the memory that the bytes are lent from. */
+  /** Loading may read the storage into the memory of the lent bytes: so they are copied. */
   #learnShapes(): void {
     this.#bytes = copyOf(this.#bytes, 0, this.#end);
     this.#view = viewOf(this.#bytes);
     this.#shapes = this.#loadShapes();
   }
 
-  /** What is made of others is read one by one, but for what is small. */
+  /** Compound values are read item by item, except small ones. */
   *#readInSteps(depth: number): Generator<void, Value, void> {
     if (depth >= DEPTH_UNMEASURED && this.#isSmall()) return this.read();
     const head = this.#bytes[this.#at++] as number;
@@ -348,7 +348,7 @@ export class ValueDecoder implements ValueSource {
     return object;
   }
 
-  /** Whether what comes next is not made of others. */
+  /** Whether the next value is not compound. */
   #isPlain(): boolean {
     const head = this.#bytes[this.#at] as number;
     return head < 0x40 || (head >= 0xa0 && head < 0xdc) || head >= 0xe0;
@@ -408,7 +408,7 @@ export class ValueDecoder implements ValueSource {
     const bytes = this.#bytes;
     if (size === 0) return "";
     if (size > KNOWN_TEXT_SIZE_MAX) return newText(bytes, start, end);
-    // A few of its bytes tell most text apart; then all are compared.
+    // A few of its bytes distinguish most text; then all are compared.
     const first = bytes[start] as number;
     const middle = bytes[start + (size >> 1)] as number;
     const last = bytes[end - 1] as number;
@@ -423,14 +423,14 @@ export class ValueDecoder implements ValueSource {
   }
 }
 
-/** Whether plain text lies there. */
+/** Whether the bytes there are this ASCII text. */
 function isTextAt(text: string, bytes: Uint8Array, start: number, size: number): boolean {
   if (text.length !== size) return false;
   for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
   return true;
 }
 
-/** In one call for each size: up to here that is faster than to call out of JS. */
+/** One generated function for each size: up to here that is faster than a call out of JS. */
 const SHORT_TEXT_SIZE_MAX = 24;
 const SHORT_TEXTS: readonly ((bytes: Uint8Array, start: number) => string)[] = Array.from(
   { length: SHORT_TEXT_SIZE_MAX + 1 },
@@ -458,7 +458,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Of no more memory than its own; a slice of a buffer would be lent from a shared piece. */
+/** A copy with its own memory; a slice of a Buffer would be a part of a shared pool. */
 function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const copy = new Uint8Array(end - start);
   if (copy.length > SHORT_COPY_SIZE_MAX) copy.set(bytes.subarray(start, end));
@@ -466,10 +466,10 @@ function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return copy;
 }
 
-/** Up to here a loop is faster than to make an object that says what to copy. */
+/** Up to here a loop is faster than allocating a subarray. */
 const SHORT_COPY_SIZE_MAX = 100;
 
-/** How many bytes a value takes by its first one; 0 where that does not say all. */
+/** Size of a value by its first byte; 0 where that does not determine it. */
 const SIZES: Uint8Array = sizesByHead();
 
 function sizesByHead(): Uint8Array {
