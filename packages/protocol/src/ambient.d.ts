@@ -1,4 +1,4 @@
-// The only globals that this package takes from its host: UTF-8, which Node and browsers share.
+// The only globals that this package needs: UTF-8 coders, which Node and browsers share.
 
 declare class TextEncoder {
   encode(text: string): Uint8Array;

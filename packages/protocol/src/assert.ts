@@ -1,6 +1,6 @@
 /**
- * Assertions: for our own mistakes only. A failed one is never caught except at the border of the
- * process (a request, a session). Bad input is a PeerError instead.
+ * Assertions: checks for programming errors only. A failed one is caught only at the boundary of a
+ * request or session. Bad input is a PeerError instead.
  */
 
 export function assert(condition: boolean, message: string): asserts condition {

@@ -1,8 +1,8 @@
 /**
- * ByteWriter and ByteReader: the two ends of every binary form in this package.
+ * ByteWriter and ByteReader: buffers that encode and decode every binary format in this package.
  *
  * Unsigned varints are little-endian groups of seven bits and hold any exact JS integer. The reader
- * never reads past its end: hostile bytes end in a PeerError with the code that the caller gave.
+ * never reads past its end: hostile bytes throw a PeerError with the code that the caller gave.
  */
 
 import { type ErrorCode, PeerError } from "./error.ts";
@@ -11,7 +11,7 @@ import { SHORT_TEXT_SIZE_MAX, shortText } from "./known-text.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Below this length a loop over the characters beats the call into the host. */
+/** Below this length a loop over the characters is faster than the call into the host. */
 const SHORT_TEXT = 48;
 
 export class ByteWriter {
@@ -28,14 +28,14 @@ export class ByteWriter {
     return this.#size;
   }
 
-  /** A copy of what was written, exactly as long. The writer is empty again and may be used anew. */
+  /** A copy of the written bytes, exactly as long. The writer is then empty and reusable. */
   finish(): Uint8Array {
     const written = copyOf(this.#bytes, 0, this.#size);
     this.#size = 0;
     return written;
   }
 
-  /** Drops what was written: for a writer whose last use may have ended in an error. */
+  /** Drops the written bytes: for a writer whose last use may have ended in an error. */
   reset(): void {
     this.#size = 0;
   }
@@ -91,7 +91,7 @@ export class ByteWriter {
     this.#size += bytes.length;
   }
 
-  /** Text that is ASCII, a byte for each character. */
+  /** ASCII text, a byte for each character. */
   ascii(text: string): void {
     const { length } = text;
     this.#reserve(length);
@@ -121,7 +121,7 @@ export class ByteWriter {
 export class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #code: ErrorCode;
-  /** Made when it is needed: most of what is read is short and has single bytes only. */
+  /** Created on first use: most inputs are short and have single bytes only. */
   #view: DataView | undefined;
   #offset: number;
 
@@ -152,13 +152,13 @@ export class ByteReader {
     return this.#bytes[this.#take(1)] as number;
   }
 
-  /** The next byte without taking it. */
+  /** The next byte, without consuming it. */
   peek(): number {
     if (this.left < 1) this.fail("expected 1 more bytes, found 0");
     return this.#bytes[this.#offset] as number;
   }
 
-  /** Takes these bytes if they come next. */
+  /** Consumes these bytes if they come next. */
   isNext(bytes: Uint8Array): boolean {
     if (this.left < bytes.length) return false;
     for (let i = 0; i < bytes.length; i++) {
@@ -220,7 +220,7 @@ export class ByteReader {
     return this.utf8(this.varint());
   }
 
-  /** So many bytes, or up to three less where that would cut a character. */
+  /** `size`, or up to three bytes less where that would cut a character. */
   wholeCharacters(size: number): number {
     let whole = size;
     while (whole > size - 3 && ((this.#bytes[this.#offset + whole] ?? 0) & 0xc0) === 0x80) whole--;
@@ -256,7 +256,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Up to here a loop is faster than to ask the host for a copy. */
+/** Up to here a loop is faster than a copy by the host. */
 const SHORT_COPY_SIZE_MAX = 64;
 
 function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
@@ -267,7 +267,7 @@ function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return copy;
 }
 
-/** Text for which a loop over its characters is enough: ASCII, and not long. */
+/** Whether a loop over the characters is enough: ASCII, and not long. */
 export function isShortAscii(text: string): boolean {
   const { length } = text;
   if (length > SHORT_TEXT) return false;

@@ -1,10 +1,10 @@
 /**
- * CBOR in turns: reads what readCbor reads, and stops again and again, so that others have their turn.
+ * Incremental CBOR decoder: reads what readCbor reads, as a generator that pauses regularly, and
+ * counts the memory that the value takes.
  *
- * A message of 16 MB may be 16 million integers, and such a document is as good as any other. To read
- * it takes a second, and whoever serves thousands of connections does not have that in one piece. What
- * is made of others is counted while it is read: an empty one is a byte on the wire and a hundred in
- * memory.
+ * A message of 16 MB may be 16 million integers, which is a valid document. Decoding it takes a
+ * second, too long for a server of thousands of connections to do without a pause. Containers are
+ * counted while they are read: an empty one is a byte on the wire and a hundred in memory.
  */
 
 import { ByteReader, ByteWriter } from "./bytes.ts";
@@ -31,31 +31,31 @@ import {
   type ValueObject,
 } from "./value.ts";
 
-/** What is read before others have their turn, in small integers: a few milliseconds. */
+/** Decode cost between two pauses, in small integers: a few milliseconds. */
 export const TURN_EFFORT = 100_000;
 
-/** What an item costs to read, by its major type, in small integers. */
+/** Decode cost of an item by its major type, in small integers. */
 const EFFORT: readonly number[] = [1, 1, 8, 3, 4, 6, 2, 1];
 export const EFFORT_MAX: number = Math.max(...EFFORT);
 
-/** Text whose size takes four bytes or more is long; so much of it is read at a time. */
+/** Text whose size takes four bytes or more is long; it is read in pieces of this size. */
 const LONG_INFO = 26;
 const TEXT_PIECE: number = 64 * 1024;
 
-/** What the bytes of text and binary cost, beside the items that they are. */
+/** Bytes of text and binary that cost as much as one small integer. */
 const BYTES_PER_EFFORT = 16;
 
 export interface TurnLimits {
-  /** Levels that stand around values. */
+  /** Nesting levels around values. */
   readonly around: number;
-  /** Lists, objects and binary values that there may be. */
+  /** Maximum number of lists, objects and binary values. */
   readonly things: number;
-  /** Items of one list, and fields of one object: it is put together as a whole when it grows. */
+  /** Items of one list, and fields of one object: growing one copies the whole of it. */
   readonly listLength: number;
   readonly fields: number;
-  /** Told of the memory that is taken. */
+  /** Called with the memory that the value takes. */
   readonly charge?: Charge | undefined;
-  /** Whether it is noted of the value that it need not be checked again. */
+  /** Whether the value is noted as checked, so that it need not be checked again. */
   readonly isNoted?: boolean;
 }
 
@@ -63,35 +63,35 @@ interface Work {
   readonly reader: ByteReader;
   readonly limits: TurnLimits;
   readonly size: DecodedSize;
-  /** What is left of this turn. */
+  /** Remaining cost until the next pause. */
   effort: number;
-  /** Whether all numbers were, so far. */
+  /** Whether all numbers so far were finite. */
   isFinite: boolean;
-  /** What may still be made. */
+  /** Remaining number of lists, objects and binary values. */
   things: number;
 }
 
 type Turns<T> = Generator<void, T>;
 
-/** The effort that the item costs which begins with this byte, without what is in it. */
+/** The decode cost of the item with this first byte, without its content. */
 export function effortOf(head: number): number {
   return EFFORT[head >> 5] as number;
 }
 
-/** The effort that so many bytes of text or binary cost. */
+/** The decode cost of this many bytes of text or binary. */
 export function effortOfBytes(size: number): number {
   return size / BYTES_PER_EFFORT;
 }
 
-/** Whether there may be at most so many of what begins with this byte. */
+/** Whether the item with this first byte counts as a container: list, object or binary. */
 export function isThing(head: number): boolean {
   const major = head >> 5;
   return major === MAJOR.bytes || major === MAJOR.array || major === MAJOR.map;
 }
 
-/** Reads all bytes as one value, as decodeCbor. */
+/** Decodes all bytes as one value, as decodeCbor. */
 export function* decodeCborInTurns(bytes: Uint8Array, limits: TurnLimits): Turns<Value> {
-  // A host's own kind of bytes may give out views where we count on copies.
+  // A host's own kind of bytes may return views where we rely on copies.
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   const reader = new ByteReader(plain, "cbor.malformed");
   const value = yield* readCborInTurns(reader, limits);
@@ -116,7 +116,7 @@ function* readAny(work: Work, depth: number): Turns<Value | undefined> {
   return isLongText(reader) ? yield* readLongText(work) : readSimply(work);
 }
 
-/** What is not made of others. */
+/** Reads a value that is not compound. */
 function readSimply(work: Work): Value | undefined {
   const { reader } = work;
   const { offset } = reader;
@@ -145,7 +145,7 @@ function isShort(reader: ByteReader): boolean {
   return !isCompound(reader.peek()) && !isLongText(reader);
 }
 
-/** Whether long text comes next, which the host takes its time for. */
+/** Whether long text comes next, which takes the host long. */
 function isLongText(reader: ByteReader): boolean {
   const head = reader.peek();
   const info = head & 0x1f;
@@ -159,7 +159,7 @@ function count(work: Work, head: number): void {
   }
 }
 
-/** Ends a turn when all of its effort was spent. */
+/** Pauses when the cost of this step is used up. */
 function* pauseIn(work: Work): Turns<void> {
   if (work.effort > 0) return;
   yield;
@@ -215,7 +215,7 @@ function* readMap(work: Work, info: number, depth: number): Turns<ValueObject> {
   const { fields } = work.limits;
   const object: MutableObject = {};
   work.size.object();
-  /** Keys that have no value. */
+  /** Keys without a value. */
   const empty = new Set<string>();
   const isOpen = info === INDEFINITE;
   const size = isOpen ? Number.POSITIVE_INFINITY : readCount(reader, info);

@@ -1,13 +1,13 @@
 /**
- * CBOR written in turns: the same bytes as encodeCbor and canonicalBytes, with pauses between, so that
- * others have their turn while a message of many megabytes is made.
+ * Incremental CBOR encoder: the same bytes as encodeCbor and canonicalBytes, from a generator that
+ * pauses regularly, for messages of many megabytes.
  */
 
 import { ByteWriter } from "./bytes.ts";
 import { type KeyOrder, MAJOR, writeHead, writeText, writeValue } from "./cbor.ts";
 import { isArray, sortedKeys, type Value, type ValueObject } from "./value.ts";
 
-/** Items, and bytes, that are written before a pause is offered: less than a millisecond. */
+/** Items, and bytes, between two possible pauses: less than a millisecond. */
 const ITEMS_PER_PAUSE = 1024;
 const BYTES_PER_PAUSE = 64 * 1024;
 

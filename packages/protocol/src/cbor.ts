@@ -1,10 +1,11 @@
 /**
- * Values as CBOR (RFC 8949): on the wire, as canonical bytes, and inside the state of documents.
+ * CBOR codec of values (RFC 8949): for the wire, for canonical bytes, and in the state of
+ * documents.
  *
  * The encoder writes the shortest form of every number, binary as an untagged byte string, and
- * nothing indefinite. canonicalBytes sorts object keys by code point as well, so equal values have
+ * nothing indefinite. canonicalBytes also sorts object keys by code point, so equal values have
  * equal bytes. The decoder accepts any well-formed CBOR whose content is a Value: indefinite
- * lengths, bignum tags, other tags as their content; it refuses the rest and never over-allocates.
+ * lengths, bignum tags, other tags as their content. It refuses the rest and never over-allocates.
  */
 
 import { assert } from "./assert.ts";
@@ -43,7 +44,7 @@ export function encodeCbor(value: Value): Uint8Array {
   return writer.finish();
 }
 
-/** The one byte form of a value: equal values, equal bytes, on every peer. */
+/** The canonical byte form of a value: equal values have equal bytes, on every peer. */
 export function canonicalBytes(value: Value): Uint8Array {
   const writer = new ByteWriter(128);
   writeCanonical(writer, value);
@@ -61,7 +62,7 @@ export function decodeCbor(bytes: Uint8Array): Value {
   return value ?? null;
 }
 
-/** Reads one value and leaves the reader behind it; `around` levels more for what stands around values. */
+/** Reads one value and stops after it; `around` allows more levels, around values. */
 export function readCbor(reader: ByteReader, around = 0): Value {
   return readValue(reader, -around) ?? null;
 }
@@ -190,8 +191,8 @@ function fromHalf(bits: number): number {
 }
 
 /**
- * Undefined only for CBOR's own `undefined`: a field of that value is left out, elsewhere null. What is
- * not compound may be read at any depth.
+ * Undefined only for CBOR's own `undefined`: a field of that value is left out, elsewhere it is
+ * null. A value that is not compound may be read at any depth.
  */
 export function readValue(reader: ByteReader, depth: number): Value | undefined {
   const head = reader.byte();
@@ -220,7 +221,7 @@ export function readValue(reader: ByteReader, depth: number): Value | undefined 
   }
 }
 
-/** Whether what begins with this byte is made of others: a list, an object, a tag, or in chunks. */
+/** Whether the item with this first byte is compound: a list, an object, a tag, or in chunks. */
 export function isCompound(head: number): boolean {
   const major = head >> 5;
   if (major >= MAJOR.array) return major <= MAJOR.tag;
@@ -298,21 +299,21 @@ function readArray(reader: ByteReader, info: number, depth: number): Value[] {
   return array;
 }
 
-/** Each item has at least one byte: a larger count is a lie, found before any allocation. */
+/** Each item has at least one byte: a larger count is false, found before any allocation. */
 export function readCount(reader: ByteReader, info: number): number {
   const count = readSize(reader, info);
   if (count > reader.left) reader.fail(`expected ${count} items, found ${reader.left} bytes`);
   return count;
 }
 
-/** Takes the mark at the end of what is indefinite, if it comes next. */
+/** Consumes the end mark of an indefinite item, if it comes next. */
 export function isEnd(reader: ByteReader): boolean {
   if (reader.peek() !== BREAK) return false;
   reader.byte();
   return true;
 }
 
-/** The keys of objects that were read before, by anybody. */
+/** Key lists of all objects read before, from any source. */
 const paths = new KeyPaths();
 
 function readMap(reader: ByteReader, info: number, depth: number): ValueObject {
@@ -338,7 +339,7 @@ function readMap(reader: ByteReader, info: number, depth: number): ValueObject {
   return object;
 }
 
-/** The path with the key that comes next; the key alone when no object has had it in this place. */
+/** The path with the next key; the key alone when no known object has had it at this position. */
 function readKnownKey(reader: ByteReader, path: KeyPath): KeyPath | string {
   const { likely } = path;
   if (likely !== undefined && reader.isNext(likely.bytes)) return likely;
@@ -349,10 +350,10 @@ function readKnownKey(reader: ByteReader, path: KeyPath): KeyPath | string {
   return longer;
 }
 
-/** Where an object begins to be unlike all that were read before. */
+/** The point where an object begins to differ from all known key lists. */
 interface Fork {
   readonly path: KeyPath;
-  /** The first key that is new, which was read; and how many fields follow it. */
+  /** The first new key, already read; and how many fields follow it. */
   readonly key: string;
   readonly left: number;
 }

@@ -1,27 +1,26 @@
 /**
- * Decoded size: about how many bytes of memory a value takes that is made of text or bytes from
- * outside, counted while it is made.
+ * Decoded size: estimates the memory of a value while it is decoded from untrusted text or bytes.
  *
- * An empty list is one byte of CBOR and forty in memory, and a list of one list is two hundred: so the
- * size of a message says little about what it costs to hold. The numbers below are what V8 takes,
- * rounded up; those of a list and an object are for one that grew item by item.
+ * An empty list is one byte of CBOR and forty in memory, and a list of one list takes two hundred:
+ * so the size of a message says little about its memory. The numbers below are those of V8, rounded
+ * up; those of a list and an object are for one that grew item by item.
  */
 
 import { isArray, isSparseIndex, type Value } from "./value.ts";
 
-/** Called before so many bytes more are taken. Throws when they may not be. */
+/** Called before this many more bytes are allocated. Throws when the budget is exceeded. */
 export type Charge = (bytes: number) => void;
 
 const LIST_BYTES = 48;
-/** Room that the first item takes, for itself and the next sixteen; then for each item. */
+/** Memory that the first item reserves, for itself and the next sixteen; then for each item. */
 const FIRST_ITEMS = 17;
 const FIRST_ITEMS_BYTES = 160;
 const ITEM_BYTES = 12;
 const OBJECT_BYTES = 64;
 const FIELD_BYTES = 16;
-/** A key that was not met before, with what it makes of its object: a table. */
+/** A new key, with the table that it makes of its object. */
 const NEW_KEY_BYTES = 240;
-/** A key that looks like an index stands in a table of its own. */
+/** A key that looks like an index is in a table of its own. */
 const TABLE_BYTES = 160;
 const NUMBER_BYTES = 16;
 const BIG_INTEGER_BYTES = 32;
@@ -29,10 +28,10 @@ const TEXT_BYTES = 32;
 const BINARY_BYTES = 208;
 const SMALL_INTEGER_MAX = 2 ** 30;
 
-/** Keys that count as met: so many shapes of objects the host keeps, all others become tables. */
+/** Keys that count as known: V8 keeps this many object shapes; all others become tables. */
 const KNOWN_KEYS_MAX = 1024;
 
-/** Taken at a time: to ask for every byte would cost more than to read it. */
+/** Charged at a time: charging every byte would cost more than reading it. */
 const GRAIN = 16 * 1024;
 
 export class DecodedSize {
@@ -48,7 +47,7 @@ export class DecodedSize {
     this.#add(LIST_BYTES);
   }
 
-  /** One more item in a list that has so many. */
+  /** Counts one more item in a list of `count`. */
   item(count: number): void {
     if (count === 0) this.#add(FIRST_ITEMS_BYTES);
     else if (count >= FIRST_ITEMS) this.#add(ITEM_BYTES);
@@ -79,7 +78,7 @@ export class DecodedSize {
     } else if (typeof value === "bigint") this.#add(BIG_INTEGER_BYTES);
   }
 
-  /** What was counted and not charged yet. */
+  /** Charges the bytes counted since the last charge. */
   settle(): void {
     const bytes = this.#uncharged;
     this.#uncharged = 0;
@@ -92,7 +91,7 @@ export class DecodedSize {
   }
 }
 
-/** The size of a value that is there. */
+/** The estimated size of an existing value. */
 export function decodedSize(value: Value): number {
   let total = 0;
   const size = new DecodedSize((bytes) => {

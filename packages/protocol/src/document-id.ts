@@ -1,8 +1,8 @@
 /**
- * Document ids: any value but null and float, with one canonical form.
+ * Document ids: validation and canonical form; an id is any value but null and float.
  *
- * Key order of object ids does not matter: the canonical form sorts it. Null may stand inside an
- * array or object id, a float nowhere. `1` and `'1'` are different ids.
+ * Key order of object ids does not matter: the canonical form sorts the keys. Null may stand inside
+ * an array or object id, a float nowhere. `1` and `'1'` are different ids.
  */
 
 import { PeerError } from "./error.ts";
@@ -24,7 +24,7 @@ export interface DocumentId {
   readonly key: string;
 }
 
-/** The last plain text: on its way through a write, the same id is asked for several times. */
+/** Cache of the last plain text: one write asks for the same id several times. */
 let last: DocumentId = { id: "", key: plainTextKey("") };
 
 export function documentId(input: unknown): DocumentId {
@@ -39,7 +39,7 @@ export function documentId(input: unknown): DocumentId {
   refuseFloats(id, "_id");
   const key = orderedKey(id);
   if (key.length > ID_SIZE_MAX) throw tooLong(`${key.length}`);
-  // Scalars are their own canonical form (but -0); containers are read back with keys in order.
+  // Scalars are their own canonical form (except -0); containers are read back with sorted keys.
   return { id: typeof id === "object" || Object.is(id, -0) ? idOfKey(key) : id, key };
 }
 
@@ -48,7 +48,7 @@ function tooLong(found: string): PeerError {
   return new PeerError("id.invalid", message, { at: "_id" });
 }
 
-/** Each part takes a byte at least: what has more of them is not worth looking at. */
+/** Whether an input has too many parts for an id: each takes at least a byte. */
 function hasManyParts(input: unknown): boolean {
   if (typeof input !== "object" || input === null || input instanceof Uint8Array) return false;
   const open: object[] = [input];

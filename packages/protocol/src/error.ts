@@ -1,8 +1,8 @@
 /**
- * The one error class of the system, and the closed set of its codes.
+ * PeerError: the one error class of the system, with the closed set of its codes.
  *
- * A PeerError is the caller's fault or the world's fault: bad input, a full disk, a folder in use.
- * Our own mistakes are assertions (assert.ts). Every code has an entry in docs/errors.md.
+ * A PeerError is caused by the caller or the environment: bad input, a full disk, a folder in use.
+ * Programming errors are assertions (assert.ts). Every code has an entry in docs/errors.md.
  */
 
 export const ERROR_CODES = [
@@ -47,7 +47,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** A place in a text that somebody wrote: lines and columns from 1. */
+/** A place in the text of a user: lines and columns from 1. */
 export interface TextPlace {
   readonly line: number;
   readonly column: number;
@@ -56,13 +56,13 @@ export interface TextPlace {
 }
 
 export interface ErrorDetails {
-  /** Where in the input the fault lies, for instance `fields.price` or `line 2, column 8`. */
+  /** Where in the input the fault is, for instance `fields.price` or `line 2, column 8`. */
   readonly at?: string;
   /** The same for a statement; `at` is then made from it. */
   readonly place?: TextPlace | undefined;
-  /** What would have been right there. */
+  /** What would have been valid there. */
   readonly expected?: string | undefined;
-  /** What was probably meant, or what helps; the message ends with it. */
+  /** What was probably meant, or a remedy; the message ends with it. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;
 }

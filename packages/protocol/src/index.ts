@@ -1,6 +1,6 @@
 /**
- * What is written, on the wire and on disk: values and their forms, ids, stamps, operations,
- * errors. No dependency, no I/O.
+ * Data formats on the wire and on disk: values and their encodings, ids, stamps, operations,
+ * messages, errors. No dependency, no I/O.
  */
 
 export { assert, unreachable } from "./assert.ts";

@@ -1,10 +1,10 @@
 /**
- * JSON reader: reads JSON text by hand, for exact integers, for errors with line and column, and in
- * turns: it stops again and again, so that others have their turn.
+ * JsonReader: incremental JSON parser with exact integers and errors with line and column, as a
+ * generator that pauses regularly.
  *
- * It keeps its place in a stack of its own. Every character is looked at once, whatever the text is;
- * text that is a string is handed to the host, which makes a copy of it: a part of the text would
- * keep all of it in memory.
+ * It keeps its position on a stack of its own. Every character is looked at once, whatever the text
+ * is. The content of a string is parsed by the host, which makes a copy: a slice would keep the
+ * whole text in memory.
  */
 
 import { type Charge, DecodedSize } from "./decoded-size.ts";
@@ -21,23 +21,23 @@ import {
 } from "./value.ts";
 
 export interface JsonLimits {
-  /** Levels that stand around values. */
+  /** Nesting levels around values. */
   readonly around?: number;
-  /** Fields of one object, each time it is named: it is put together as a whole when it grows. */
+  /** Fields of one object, repeated ones included: growing an object copies the whole of it. */
   readonly fields?: number;
   /**
-   * Whether it is to be a value in normal form: a number beyond all floats and a lone surrogate are
-   * then refused.
+   * Whether the result must be a value in normal form: then a number too large for a float and a
+   * lone surrogate are refused.
    */
   readonly isValue?: boolean;
-  /** Told of the memory that is taken. */
+  /** Called with the memory that the value takes. */
   readonly charge?: Charge | undefined;
 }
 
-/** What is read before others have their turn, in small integers: a few milliseconds. */
+/** Parse cost between two pauses, in small integers: a few milliseconds. */
 const TURN_EFFORT = 40_000;
 
-/** What a list, an object and a string cost to read, in small integers; and how much text is one. */
+/** Parse cost of a list, an object and a string in small integers; text length that costs one. */
 const LIST_EFFORT = 6;
 const OBJECT_EFFORT = 10;
 const STRING_EFFORT = 3;
@@ -46,16 +46,16 @@ const LENGTH_PER_EFFORT = 16;
 /** A longer string is read in pieces of about this length. */
 const PIECE_LENGTH: number = 64 * 1024;
 
-/** Text that the host copies when it is cut out. */
+/** Longest slice that the host copies. */
 const COPIED_LENGTH_MAX = 12;
 
 /** Digits that a float holds exactly. */
 const EXACT_DIGITS = 15;
 
-/** Digits in a row: the host reads all of them at once, and no number has more to say. */
+/** Digits in a row: the host parses all of them without a pause, and no number needs more. */
 const DIGITS_MAX: number = 64 * 1024;
 
-/** Blanks in a row, and characters of a key: they are read in one piece. */
+/** Whitespace in a row, and characters of a key: they are read without a pause. */
 const RUN_LENGTH_MAX: number = 512 * 1024;
 
 const LINE_END = 0x0a;
@@ -76,7 +76,7 @@ interface ObjectFrame {
   readonly list: undefined;
   readonly object: MutableObject;
   key: string;
-  /** How often one was given. */
+  /** Number of fields read so far, repeated ones included. */
   fields: number;
 }
 
@@ -92,13 +92,13 @@ export class JsonReader {
   readonly #stack: Frame[] = [];
   readonly #levelsMax: number;
   #state: State = "value";
-  /** Of a long string that is being read. */
+  /** Pieces of a long string that is being read. */
   #pieces: string[] = [];
   #offset = 0;
   #effort = 0;
-  /** Lines end between values alone. */
+  /** Lines end only between values. */
   #line = 1;
-  /** Bytes of a character of the last string. */
+  /** Bytes per character of the last string. */
   #unitSize = 1;
   #lineStart = 0;
   #value: Value = null;
@@ -183,7 +183,7 @@ export class JsonReader {
     throw this.#error(`expected at most ${DEPTH_MAX} levels of nesting`);
   }
 
-  /** Puts a value where it belongs, and closes what ends behind it. */
+  /** Adds a value to its container, and closes the containers that end after it. */
   #add(value: Value): void {
     let part = value;
     for (;;) {
@@ -252,7 +252,7 @@ export class JsonReader {
     this.#state = "string";
   }
 
-  /** The next piece of a long string. */
+  /** Reads the next piece of a long string. */
   #readPiece(): void {
     const start = this.#offset;
     const end = this.#endOfText(start, PIECE_LENGTH);
@@ -268,7 +268,7 @@ export class JsonReader {
     this.#add(string);
   }
 
-  /** Where the string ends, or a piece of it that has at least so many characters. */
+  /** The end of the string, or of a piece of at least `length` characters. */
   #endOfText(start: number, length: number): number {
     const text = this.#text;
     const stop = start + length;
@@ -279,7 +279,7 @@ export class JsonReader {
       if (unit === QUOTE) break;
       units |= unit;
       if (unit === BACKSLASH) at += text.charCodeAt(at + 1) === 0x75 ? 6 : 2;
-      // At the end of the text there is no character, and nothing is less than that.
+      // At the end of the text the unit is NaN, which is not >= 0x20.
       else if (unit >= 0x20) at++;
       else return this.#failInText(start);
     }
@@ -292,7 +292,7 @@ export class JsonReader {
     throw this.#invalid("expected well-formed text, found a lone surrogate");
   }
 
-  /** What stands there between quotes. Without escapes and short it is copied at once. */
+  /** The text between the quotes. A short one without escapes is copied by the slice itself. */
   #unescaped(start: number, end: number): string {
     const raw = this.#text.slice(start, end);
     if (raw.length <= COPIED_LENGTH_MAX && !raw.includes("\\")) return raw;
@@ -303,7 +303,7 @@ export class JsonReader {
     }
   }
 
-  /** The text from there on is no string: says where. */
+  /** Throws with the position of the fault in an invalid string. */
   #failInText(start: number): never {
     this.#offset = start;
     for (;;) {
@@ -329,7 +329,7 @@ export class JsonReader {
     const first = this.#text.charCodeAt(start) === MINUS ? start + 1 : start;
     let end = this.#endOfDigits(first);
     if (end === first) this.#fail("a value");
-    // A zero in front of other digits is a number by itself.
+    // A zero before other digits is a number by itself.
     if (this.#text.charCodeAt(first) === ZERO) end = first + 1;
     const integerEnd = end;
     if (this.#text.charCodeAt(end) === POINT) end = this.#endOfPart(end, end + 1);
@@ -346,14 +346,14 @@ export class JsonReader {
     this.#add(this.#limits.isValue === true ? this.#normal(number) : number);
   }
 
-  /** JSON has no infinity: it was a number beyond all floats, and whoever sent it would be told null. */
+  /** JSON has no infinity: it was a number too large for a float, and would be returned as null. */
   #normal(number: number | bigint): number | bigint {
     if (typeof number === "bigint") return number;
     if (!Number.isFinite(number)) throw this.#invalid("expected a number that a float can hold");
     return normalNumber(number);
   }
 
-  /** Behind the digits that begin at `from`, if there are any; otherwise it is no part of a number. */
+  /** The end of the digits that begin at `from`; `at` if there are none: no part of the number. */
   #endOfPart(at: number, from: number): number {
     const end = this.#endOfDigits(from);
     return end === from ? at : end;
@@ -422,7 +422,7 @@ export class JsonReader {
 
 /** An integer literal outside 64 bits is a float, as in the statement language. */
 function exactInteger(literal: string): number | bigint {
-  // BigInt has limits of its own; nothing that long is an integer of ours.
+  // BigInt has limits of its own; no integer of ours is that long.
   if (literal.length > 21) return Number(literal);
   const integer = BigInt(literal);
   return integer < INTEGER_MIN || integer > INTEGER_MAX ? Number(literal) : normalInteger(integer);

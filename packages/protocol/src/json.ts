@@ -1,40 +1,37 @@
 /**
- * Values as JSON text, without loss: 64-bit integers, -0 and a field named `__proto__` survive.
+ * JSON codec of values, without loss: 64-bit integers, -0 and a field named `__proto__` survive.
  *
  * JSON has no binary and no NaN: binary is written as base64 text, NaN and infinities as null. The
- * host's JSON does the work unless the text is long or holds a run of 16 digits that is no fraction
- * (reading), or the value holds something that it would lose (writing).
+ * host's JSON does the work unless the text is long or has a run of 16 digits that is no fraction
+ * (parsing), or the value has a part that it would lose (writing).
  */
 
 import { decodedSize } from "./decoded-size.ts";
 import { type JsonLimits, JsonReader } from "./json-reader.ts";
 import { isArray, noteChecked, type Value } from "./value.ts";
 
-/** Text that the host reads at once: even the worst takes no more than ten milliseconds. */
+/** Text that the host parses at once: even the worst case takes at most ten milliseconds. */
 const AT_ONCE_LENGTH_MAX: number = 32 * 1024;
 
-/** What the host takes for a character of text, at most: lists inside of each other. */
+/** Most memory that the host takes for a character of text: nested lists. */
 const BYTES_PER_CHARACTER = 32;
 
-/** Shorter text is not looked at again to find out what it took. */
+/** The memory of shorter text is not measured afterwards. */
 const ROUGH_LENGTH_MAX = 4 * 1024;
 
 /**
- * The value as the text has it. What JSON can say and a value cannot (a lone surrogate, too many
- * levels) and the one form of large numbers are checkValue's.
+ * Parses the text. Content that JSON allows and a value does not (a lone surrogate, too many
+ * levels), and the normal form of large numbers, are left to checkValue.
  */
 export function parseJson(text: string): Value {
   const value = parseAtOnce(text);
   return value === undefined ? new JsonReader(text).read() : value;
 }
 
-/**
- * As parseJson, and others have their turn in between where it takes long. Too many levels are found
- * here where the text is long.
- */
+/** As parseJson, with pauses where it takes long. In long text it also finds too many levels. */
 export function* parseJsonInTurns(text: string, limits: JsonLimits): Generator<void, Value> {
   const { charge, isValue } = limits;
-  // Where a number may be too large, the reader finds its place.
+  // If a number may be too large, the reader finds its position.
   if (text.length > AT_ONCE_LENGTH_MAX || (isValue === true && HUGE_NUMBER.test(text))) {
     const read = yield* new JsonReader(text, limits).readInTurns();
     if (isValue === true) noteChecked(read, true);
@@ -49,10 +46,10 @@ export function* parseJsonInTurns(text: string, limits: JsonLimits): Generator<v
   return value;
 }
 
-/** What a number beyond all floats has: an exponent of three digits, unless it is a long one. */
+/** A number too large for a float has an exponent of three digits, or very many digits. */
 const HUGE_NUMBER = /\d[eE]\+?\d{3}/;
 
-/** Undefined when the host would lose something, or finds a fault whose place it does not tell well. */
+/** Undefined when the host would lose something, or finds a fault without an exact position. */
 function parseAtOnce(text: string): Value | undefined {
   if (text.length > AT_ONCE_LENGTH_MAX || hasLongNumber(text)) return undefined;
   try {
@@ -62,13 +59,13 @@ function parseAtOnce(text: string): Value | undefined {
   }
 }
 
-/** Digits from which on a number may be more than the host's JSON reads exactly. */
+/** Digits from which on the host's JSON may lose precision. */
 const LONG_NUMBER = 16;
 
 /**
- * Whether so many digits stand in a row. One of them is then at a multiple of that length, so only
- * these places are looked at: a quarter of the time of a pattern, which looks at all. No digit is
- * looked at twice: the next place is behind those that were.
+ * Whether this many digits stand in a row. One of them is then at a multiple of that length, so
+ * only these positions are examined: a quarter of the time of a regular expression, which examines
+ * all. No digit is examined twice: the next position is after those that were.
  */
 function hasLongNumber(text: string): boolean {
   for (let at = LONG_NUMBER - 1; at < text.length; at += LONG_NUMBER) {
@@ -77,7 +74,7 @@ function hasLongNumber(text: string): boolean {
     while (isDigitAt(text, start - 1)) start--;
     let end = at + 1;
     while (isDigitAt(text, end)) end++;
-    // Behind a point they are a fraction, and of a float, which the host reads as exactly as we do.
+    // After a point they are the fraction of a float, which the host reads as exactly as we do.
     if (end - start >= LONG_NUMBER && text[start - 1] !== ".") return true;
     at = end;
   }
@@ -105,7 +102,7 @@ function isHostSafe(value: Value): boolean {
       if (value === null) return true;
       if (value instanceof Uint8Array) return false;
       if (isArray(value)) return value.every(isHostSafe);
-      // A field named toJSON that holds no function is data for both.
+      // A field named toJSON that is no function is data for both.
       for (const key of Object.keys(value)) {
         if (!isHostSafe(value[key] as Value)) return false;
       }
@@ -135,10 +132,10 @@ function writeExact(value: Value): string {
 
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Bytes that become text in one piece: whole groups of three, and few enough for one call. */
+/** Bytes that are encoded in one piece: whole groups of three, and few enough for one call. */
 const BASE64_PIECE = 12 * 1024;
 
-/** In pieces: a text that grows by single characters takes many times its size while it does. */
+/** In pieces: a string that grows by single characters takes many times its size meanwhile. */
 export function encodeBase64(bytes: Uint8Array): string {
   const pieces: string[] = [];
   for (let from = 0; from < bytes.length; from += BASE64_PIECE) {

@@ -1,22 +1,22 @@
 /**
- * Key paths: the lists of keys that objects had which were read before.
+ * Key paths: trie of the key lists of decoded objects, which predicts the next key of an object.
  *
- * Documents of a collection have the same keys in the same order. So what key comes next is known
- * before it is read: its bytes are compared, no text is made, and that it was not there before need
- * not be looked up. What is new is learned when an object is read to its end. Whoever sends nothing but
- * new keys is not learned from for long: that would cost more than it saves.
+ * Documents of a collection have the same keys in the same order. So the next key is predicted and
+ * its bytes are compared: no string is created, and no duplicate check is needed. A new key list is
+ * learned when its object is read to the end. A sender of only new keys uses up its credit and is
+ * not learned from: that would cost more than it saves.
  */
 
 import { ByteWriter, encodeText } from "./bytes.ts";
 
-/** The keys of an object up to one of them, in their order; all are different. */
+/** The keys of an object up to one of them, in order; all are different. */
 export class KeyPath {
   readonly key: string;
   /** The path without the last key; undefined for the empty path. */
   readonly before: KeyPath | undefined;
-  /** The key as it is written in CBOR, in its shortest form. */
+  /** The key in CBOR, in its shortest form. */
   readonly bytes: Uint8Array;
-  /** The path that was taken last from here. */
+  /** The child that was taken last. */
   likely: KeyPath | undefined;
   #longer: Map<string, KeyPath> | undefined;
 
@@ -38,7 +38,7 @@ export class KeyPath {
     return path;
   }
 
-  /** All keys, in their order. */
+  /** All keys, in order. */
   keys(): string[] {
     if (this.before === undefined) return [];
     const keys = this.before.keys();
@@ -54,14 +54,14 @@ const TEXT = 0x60;
 const KEY_SIZE_MAX = 64;
 export const PATH_LENGTH_MAX = 64;
 
-/** Paths that are kept; beyond it all are forgotten, and those that are in use learned again. */
+/** Maximum number of paths; beyond it all are dropped, and those in use are learned again. */
 const PATH_COUNT_MAX = 2048;
 
-/** What a path costs to learn, in objects whose keys were known. */
+/** Credit that learning a path costs; each object with known keys earns one. */
 const PRICE = 8;
 const CREDIT_MAX: number = PRICE * PATH_COUNT_MAX;
 
-/** Only what takes one or two bytes of head: others are not learned. */
+/** The key in CBOR, with a head of one or two bytes; longer keys are not learned. */
 function encodedKey(key: string): Uint8Array {
   const writer = new ByteWriter();
   const text = encodeText(key);
@@ -79,12 +79,12 @@ export class KeyPaths {
   #count = 0;
   #credit = CREDIT_MAX;
 
-  /** An object was read whose keys were known. */
+  /** Notes that an object with known keys was read. */
   used(): void {
     if (this.#credit < CREDIT_MAX) this.#credit++;
   }
 
-  /** The keys of an object, all different. */
+  /** Learns the keys of an object, all different. */
   learn(keys: Iterable<string>): void {
     if (this.#count > PATH_COUNT_MAX) this.#forget();
     let path = this.root;

@@ -1,35 +1,34 @@
 /**
- * Known text: short text out of bytes, without a call into the host.
+ * Known text: interned short strings, decoded from bytes without a call into the host.
  *
- * Fields repeat their names and many of their values. Text that was read before is looked up and
- * given out again: that is faster than to make it, takes no memory, and so is all that compares it
- * later. What is not known is made in one go, because text that grows by one character at a time
- * leaves a piece of garbage for each.
+ * Fields repeat their names and many of their values. Interning returns a known string: that is
+ * faster than creating one, takes no memory, and makes later comparison faster. An unknown string
+ * is created in one call, because growing it by one character at a time leaves garbage for each.
  */
 
-/** Text of up to so many bytes is looked up, among so many. */
+/** Longest interned text in bytes, and the number of slots. */
 const KNOWN_SIZE_MAX = 16;
 const KNOWN_COUNT = 4096;
-/** Of the 32 bits of a hash, those above are a place among them. */
+/** The upper bits of a 32-bit hash select the slot. */
 const KNOWN_SHIFT = 20;
 
-/** Up to here a loop over the bytes beats the call into the host. */
+/** Up to here a loop over the bytes is faster than the call into the host. */
 export const SHORT_TEXT_SIZE_MAX = 40;
 
 const known: string[] = Array.from({ length: KNOWN_COUNT }, () => "");
-/** What was last met at each place: text is remembered when it comes again, not before. */
+/** The last hash in each slot: text is interned when it comes a second time. */
 const lastHashes: Int32Array = new Int32Array(KNOWN_COUNT);
 
-/** For each size a list of so many characters: it is given as the arguments of one call. */
+/** For each size a reusable list of characters: the arguments of one call. */
 const units: readonly number[][] = Array.from({ length: SHORT_TEXT_SIZE_MAX + 1 }, (_, size) =>
   Array.from({ length: size }, () => 0),
 );
 
-/** The text of at most SHORT_TEXT_SIZE_MAX bytes; undefined when it has more than ASCII in it. */
+/** The text of at most SHORT_TEXT_SIZE_MAX bytes; undefined when it is not ASCII. */
 export function shortText(bytes: Uint8Array, start: number, size: number): string | undefined {
   if (size === 0) return "";
   if (size > KNOWN_SIZE_MAX) return newText(bytes, start, size);
-  // A few of its bytes tell most text apart; then all are compared.
+  // A few of its bytes distinguish most text; then all are compared.
   const first = bytes[start] as number;
   const middle = bytes[start + (size >> 1)] as number;
   const last = bytes[start + size - 1] as number;
@@ -44,7 +43,7 @@ export function shortText(bytes: Uint8Array, start: number, size: number): strin
   return made;
 }
 
-/** Whether plain text lies there. */
+/** Whether the bytes there are this ASCII text. */
 function isTextAt(text: string, bytes: Uint8Array, start: number, size: number): boolean {
   if (text.length !== size) return false;
   for (let i = 0; i < size; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;

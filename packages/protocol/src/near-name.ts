@@ -1,14 +1,14 @@
 /**
- * The known name that somebody probably meant: for the hint of an error about an unknown one.
+ * Near name: finds the known name that a user probably meant, for the hint of an error.
  */
 
-/** Longer names are not compared: the work grows with their length, and nobody wrote them by hand. */
+/** Longer names are not compared: the work grows with their length. */
 const LENGTH_MAX = 64;
 
 /**
- * The name of `known` that is nearest, whatever the letter case; the first of several. Undefined
- * when more than a third of the letters differ, or more than one of a short word: then it is another
- * word, and a guess would mislead.
+ * The nearest name in `known`, ignoring letter case; the first of several. Undefined when more than
+ * a third of the letters differ, or more than one of a short word: then it is another word, and a
+ * guess would mislead.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LENGTH_MAX) return undefined;
@@ -16,7 +16,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   let found: string | undefined;
   let fewest = (name.length < 5 ? 1 : Math.ceil(name.length / 3)) + 1;
   for (const candidate of known) {
-    // The lengths alone say how many letters must be added or taken away.
+    // The difference in length is a lower bound of the distance.
     if (Math.abs(candidate.length - name.length) >= fewest) continue;
     const distance = editDistance(wanted, candidate.toUpperCase());
     if (distance >= fewest) continue;
@@ -26,7 +26,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return found;
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour to get from `a` to `b`. */
+/** Edit distance: letters to insert, delete, replace or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

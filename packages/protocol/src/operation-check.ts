@@ -1,8 +1,8 @@
 /**
- * Checks of operations: everything that can be wrong with one is found here, with its place, before
- * it is applied. What a peer sent is checked in shape and content, what our own code made in content.
+ * Operation checks: validate an operation before it is applied, and report each fault with its
+ * place. Operations of a peer are checked in shape and content, those of our own code in content.
  *
- * It does not look at any document: whether an operation has an effect is not its question.
+ * They do not look at any document: they do not decide whether an operation has an effect.
  */
 
 import { documentId } from "./document-id.ts";
@@ -42,14 +42,14 @@ export const NAME_SIZE_MAX = 256;
 /** Keys of one index. More would hardly narrow a scan, and all of them must fit a storage key. */
 export const INDEX_KEYS_MAX = 16;
 
-/** Ids of contents that we record, and names of their uploaders. */
+/** Ids of recorded attachments, and names of their uploaders. */
 export const ATTACHMENT_ID_SIZE_MAX = 128;
 export const UPLOADER_SIZE_MAX = 128;
 
 /**
- * Checks the content of an operation that our own code made, and returns it with values in normal
- * form (the same object when nothing had to change). Its shape is the compiler's business. After
- * this nothing in it can fail when it is applied.
+ * Checks the content of an operation of our own code, and returns it with values in normal form
+ * (the same object when nothing had to change). The compiler checks its shape. After this, applying
+ * it cannot fail.
  */
 export function checkOperation(operation: Operation): Operation {
   switch (operation.kind) {
@@ -178,7 +178,7 @@ function checkRootSet(edit: SetEdit): SetEdit {
   return value === edit.value ? edit : { ...edit, value };
 }
 
-/** What a path and a value show together must not be deeper than a value may be. */
+/** A path and its value together must not be deeper than a value may be. */
 function checkLevels(path: Path, value: Value, at: string): void {
   if (path.length + levelsOf(value) <= DEPTH_MAX) return;
   const expected = `at most ${DEPTH_MAX} levels`;
@@ -207,13 +207,13 @@ function checkTyped(value: Value, mark: TypeMark, at: string): void {
   }
 }
 
-/** Edits of one update: more than a document has fields. They are checked in one piece. */
+/** Edits of one update: more than a document has fields. They are checked without a pause. */
 const EDITS_MAX = 32_768;
 
-/** Levels around a value that is written: of the operation, its edits and the edit. */
+/** Nesting levels around a written value: of the operation, its edits and the edit. */
 const LEVELS_AROUND = 3;
 
-/** Checks an operation that came from outside. Throws `operation.invalid` and names the place. */
+/** Checks an operation from outside. Throws `operation.invalid` and names the place. */
 export function checkUpload(input: unknown, at: string): UploadOperation {
   const operation = expectObject(checkValue(input, at, LEVELS_AROUND), at);
   const collection = checkCollection(operation["collection"], `${at}.collection`);
@@ -266,8 +266,8 @@ function checkEdits(input: Value | undefined, at: string): readonly Edit[] {
 }
 
 /**
- * One tick cannot order two writes of one place: one of them would be lost. A map and what is set
- * below it go together; a value and something below it do not.
+ * Refuses two writes to one place: one tick cannot order them, and one would be lost. A map and a
+ * write below it go together; a value and a write below it do not.
  */
 function checkApart(edits: readonly Edit[], at: string): void {
   const values = new Set<string>();
@@ -289,7 +289,7 @@ function isMapWrite(value: Value, mark: TypeMark | undefined): value is ValueObj
   return isObject(value) && (mark === undefined || mark === "map" || typeof mark === "object");
 }
 
-/** Notes a path and the maps above it; refuses what was written already. Returns its name. */
+/** Notes a path and the maps above it; refuses a place written before. Returns its name. */
 function notePath(path: Path, written: WrittenPlaces & { isValue: boolean }, at: string): string {
   let name = "";
   for (const [depth, field] of path.entries()) {
@@ -400,7 +400,7 @@ function checkTypes(input: Value | undefined, at: string): Types | undefined {
   return typeof mark === "string" ? refuse("types by field", at) : mark;
 }
 
-/** Marks stand beside the fields that they are of, so they are as deep at most. */
+/** Type marks mirror the fields, so they are at most as deep. */
 function checkMarks(input: Value, at: string): TypeMark {
   checkLevels([], input, at);
   return checkMark(input, at);

@@ -1,9 +1,9 @@
 /**
- * Operations: the one form in which anything changes a store.
+ * Operations: the mutations of a store; nothing changes it in another form.
  *
- * A request is evaluated into operations; the same list is applied, kept in the change log, carried
- * by sync and by a replicated log. Operations are plain values (they encode as such) and hold what
- * the writer meant, not the state that came of it: an increment is `by`, never a sum.
+ * A request is evaluated into operations. The same list is applied, kept in the change log, and
+ * carried by sync and by a replicated log. Operations are plain values (they encode as such) and
+ * hold the writer's intent, not the resulting state: an increment is `by`, never a sum.
  */
 
 import type { Site } from "./stamp.ts";
@@ -29,7 +29,7 @@ export type SetEdit = {
 export type UnsetEdit = {
   readonly kind: "unset";
   readonly path: Path;
-  /** What the path leads through is declared as maps: it need not show as such. */
+  /** The path leads through declared maps, which need not show as maps. */
   readonly isDeclared?: true;
 };
 export type IncrementEdit = {
@@ -37,7 +37,7 @@ export type IncrementEdit = {
   readonly path: Path;
   readonly by: number | bigint;
   readonly counter?: CounterType;
-  /** What the increment adds to, as its writer knew it; left out, the applier's own view decides. */
+  /** The birth that it adds to, as its writer knew it; left out, the applier's view decides. */
   readonly birth?: readonly [time: number, site: string];
 };
 export type RestartEdit = {
@@ -54,7 +54,7 @@ export type InsertOperation = OnDocument & {
   readonly kind: "insert";
   readonly fields: ValueObject;
   readonly types?: Types;
-  /** The writer knew of a tombstone or hidden entries: all that is older dies. */
+  /** The writer knew of a tombstone or hidden entries: all older entries are dropped. */
   readonly clean?: boolean;
 };
 export type InitialOperation = OnDocument & {
@@ -67,31 +67,31 @@ export type UpdateOperation = OnDocument & {
   readonly edits: readonly Edit[];
 };
 export type DeleteOperation = OnDocument & { readonly kind: "delete" };
-/** Forgets a document here without a tombstone; never crosses to another peer. */
+/** Forgets a document here without a tombstone; never sent to another peer. */
 export type EvictOperation = OnDocument & { readonly kind: "evict" };
-/** A whole state in its records: shown fields (null: none show), marks of types, metadata. */
+/** A whole state in its records: shown fields (null: none show), type marks, metadata. */
 export type StateParts = readonly [
   fields: ValueObject | null,
   types: Types | null,
   meta: Uint8Array,
 ];
 /**
- * A state of a document from another store, with its own stamps: a delta or a whole one in canonical
- * bytes, or a whole one in its records.
+ * A state of a document from another store, with its own stamps: a delta or a whole state in
+ * canonical bytes, or a whole state in its records.
  */
 export type MergeOperation = OnDocument & {
   readonly kind: "merge";
   readonly state: Uint8Array | StateParts;
   /**
-   * What is not held here and was written up to this time is stale, where the horizon of the store has
-   * passed it; left out, all that it has passed.
+   * Entries that are not held here are stale only if written up to this time and behind the horizon
+   * of the store; left out, the horizon alone decides.
    */
   readonly staleUpTo?: number;
 };
 /**
- * Only in the store of a small peer: what shows of a document from now on, in the place of all that
- * was there, and what is held beside it. What is left out stays, null removes it. The log has the
- * name of the document alone.
+ * Only in the store of a small peer: replaces the shown state of a document and the record held
+ * beside it. A part that is left out stays; null removes it. The log keeps only the name of the
+ * document.
  */
 export type LayerOperation = OnDocument & {
   readonly kind: "layer";
@@ -118,16 +118,16 @@ export type CatalogOperation = {
 /** What an index is ordered by: the value at a path, `_id` first for the document's id. */
 export type IndexKey = { readonly path: Path; readonly isDescending: boolean };
 
-/** Makes an index and fills it. Changes nothing when the collection has one of this name. */
+/** Creates an index and fills it. Changes nothing when the collection has one of this name. */
 export type CreateIndexOperation = {
   readonly kind: "create_index";
   readonly collection: string;
   readonly name: string;
   readonly keys: readonly IndexKey[];
-  /** Documents that it is filled with for a start; left out, all of them. */
+  /** Number of documents to index now; left out, all of them. */
   readonly limit?: number;
 };
-/** Goes on to fill an index, with as many documents as `limit` says. */
+/** Continues to fill an index, with at most `limit` documents. */
 export type BuildIndexOperation = {
   readonly kind: "build_index";
   readonly collection: string;
@@ -138,10 +138,10 @@ export type DropIndexOperation = {
   readonly kind: "drop_index";
   readonly collection: string;
   readonly name: string;
-  /** Entries that are removed for a start; left out, all of them. */
+  /** Number of entries to remove now; left out, all of them. */
   readonly limit?: number;
 };
-/** Goes on to remove the entries of an index that was dropped, as many as `limit` says. */
+/** Continues to remove the entries of a dropped index, at most `limit`. */
 export type ClearIndexOperation = {
   readonly kind: "clear_index";
   readonly number: number;
@@ -153,20 +153,20 @@ export type IndexOperation =
   | DropIndexOperation
   | ClearIndexOperation;
 
-/** Collects tombstones at or below a time; writes older than it are stale from then on. */
+/** Collects tombstones at or below a time; older writes are stale from then on. */
 export type HorizonOperation = { readonly kind: "horizon"; readonly time: number };
-/** Drops the change log up to a transaction, which included. */
+/** Drops the change log up to and including a transaction. */
 export type TrimOperation = { readonly kind: "trim"; readonly upTo: number };
 
-/** Forgets sites none of whose uploads was applied; the others are left as they are. */
+/** Forgets sites none of whose uploads was applied; the others stay as they are. */
 export type ForgetSitesOperation = {
   readonly kind: "forget_sites";
   readonly sites: readonly Site[];
 };
 
 /**
- * Records that the content of an attachment is kept beside the store, and who brought it. Again, it
- * adds the uploader, and begins the time anew for which content without a reference is kept.
+ * Records that the content of an attachment is kept beside the store, and its uploader. If it is
+ * known, this adds the uploader and restarts the retention of content without a reference.
  */
 export type AttachOperation = {
   readonly kind: "attach";
@@ -174,12 +174,12 @@ export type AttachOperation = {
   readonly len: number;
   readonly by: string;
 };
-/** Forgets a content, unless a document refers to it. */
+/** Forgets an attachment, unless a document refers to it. */
 export type DetachOperation = { readonly kind: "detach"; readonly id: string };
 export type AttachmentOperation = AttachOperation | DetachOperation;
 
 /**
- * Only in the store of a small peer: puts or (null) removes a record of its own affairs, by its
+ * Only in the store of a small peer: puts or (null) removes a record of its sync state, by its
  * storage key. It is not in the log.
  */
 export type LocalOperation = {
@@ -198,12 +198,12 @@ export type StoreOperation =
   | LocalOperation;
 export type Operation = DocumentOperation | StoreOperation;
 
-/** Whether an operation is about one document; those about the store are not, whatever they name. */
+/** Whether an operation is about one document; those about the store never are. */
 export function isDocumentOperation(operation: Operation): operation is DocumentOperation {
   return "id" in operation && "collection" in operation;
 }
 
-/** What a small peer may upload: never states, evictions or the store's own affairs. */
+/** Operations that a small peer may upload: never states, evictions or store operations. */
 export type UploadOperation =
   | InsertOperation
   | InitialOperation

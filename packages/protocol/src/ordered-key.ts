@@ -1,9 +1,9 @@
 /**
- * Ordered keys: a value as text of one byte per character whose order is the order of values.
+ * Ordered keys: order-preserving encoding of values as byte strings.
  *
- * compareValues(a, b) and the order of the two keys agree, also across types. Keys end themselves,
- * so they can stand one after the other. Equal values have equal keys (1 and 1.0, -0 and 0, object
- * keys in any order), which makes the key of a document id its canonical form.
+ * The order of two keys is that of compareValues, also across types. Keys are self-terminating, so
+ * they can be concatenated. Equal values have equal keys (1 and 1.0, -0 and 0, object keys in any
+ * order), so the key of a document id is its canonical form.
  *
  *   false 10 · true 11 · number 20 · binary 30 · string 40 · array 50 · object 60 · null 70 · MISSING 80
  */
@@ -35,7 +35,7 @@ const MISSING = "\x80";
 
 /** Ends text, arrays and objects. Below every tag, so the shorter of two comes first. */
 const END = "\x00";
-/** A zero byte inside text; the ff keeps it apart from the end. */
+/** A zero byte inside text; the ff distinguishes it from the end. */
 const ESCAPED_ZERO = "\x00\xff";
 
 export function orderedKey(value: Value | undefined): string {
@@ -57,7 +57,7 @@ export function orderedKey(value: Value | undefined): string {
   }
 }
 
-/** The value of a key that orderedKey made. Throws `store.corrupt` on anything else. */
+/** Decodes a key that orderedKey made. Throws `store.corrupt` on anything else. */
 export function valueOfOrderedKey(key: string): Value | undefined {
   const reader = new KeyReader(key);
   const value = reader.value();
@@ -75,7 +75,7 @@ export function readOrderedKey(
   return { value, end: reader.offset };
 }
 
-/** The key with every byte turned over: keys of this form sort from the largest value down. */
+/** The key with every byte inverted: such keys sort from the largest value down. */
 export function invertedKey(key: string): string {
   let inverted = "";
   for (let i = 0; i < key.length; i++) inverted += String.fromCharCode(0xff - key.charCodeAt(i));
@@ -94,12 +94,12 @@ export function bytesOf(text: string): Uint8Array {
   return bytes;
 }
 
-/** Text as UTF-8 with its own end, as in a string key without the tag. */
+/** Text as UTF-8 with its terminator, as in a string key without the tag. */
 export function textKey(text: string): string {
   return (isPlainText(text) ? text : escapeZeros(byteString(encodeText(text)))) + END;
 }
 
-/** Text that is its own key: ASCII without a zero. */
+/** Whether text is its own key: ASCII without a zero byte. */
 export function isPlainText(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is the point
   return /^[\x01-\x7f]*$/.test(text);
@@ -132,7 +132,7 @@ const scratch = new DataView(new ArrayBuffer(8));
 const EXACT_LIMIT = 2 ** 53;
 
 /**
- * Eight bytes of the nearest double with its bits turned so that they sort; from 2^53 on two more
+ * Eight bytes of the nearest double with its bits changed so that they sort; from 2^53 on two more
  * bytes with the distance to it, since one double then stands for several integers (up to ±1024).
  */
 function numberKey(value: number | bigint): string {
@@ -144,7 +144,7 @@ function numberKey(value: number | bigint): string {
   return key + String.fromCharCode(biased >> 8, biased & 0xff);
 }
 
-/** What setFloat64 writes for NaN depends on where it came from: 0 / 0 may have a sign. */
+/** Fixed, because the bits that setFloat64 writes for NaN vary: 0 / 0 may have a sign. */
 const NAN_KEY = "\xff\xf8\0\0\0\0\0\0";
 
 function doubleKey(double: number): string {
@@ -152,7 +152,7 @@ function doubleKey(double: number): string {
   scratch.setFloat64(0, double);
   const first = scratch.getInt32(0);
   const second = scratch.getInt32(4);
-  // All bits of a negative number are turned, of others the sign alone.
+  // All bits of a negative number are inverted, of others the sign alone.
   const high = first < 0 ? ~first : first ^ 0x80000000;
   const low = first < 0 ? ~second : second;
   return String.fromCharCode(

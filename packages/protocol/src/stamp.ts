@@ -1,9 +1,9 @@
 /**
- * Stamp: when and by whom something was written; the order that decides between writers.
+ * Stamp: hybrid logical timestamp of a write: its time and its site. Stamps order all writes.
  *
  * Time is milliseconds since 2024 times 4096, plus a count: one exact JS number until 2093. A site
- * is 64 bits as 16 hexadecimal digits and belongs to one life of one store. NONE stands below all
- * stamps ("never"), ZERO is INITIAL's, site 0 is nobody's.
+ * is 64 bits as 16 hexadecimal digits and belongs to one incarnation of one store. NONE is below
+ * all stamps ("never"), ZERO is the stamp of INITIAL, and site 0 belongs to no store.
  */
 
 import { PeerError } from "./error.ts";
@@ -38,7 +38,7 @@ export function latest(a: Stamp, b: Stamp): Stamp {
   return isAfter(b, a) ? b : a;
 }
 
-/** The least stamp of the same tick: what a re-insert puts as the end of all that was before it. */
+/** The least stamp of the same tick: the floor that a clean insert sets below itself. */
 export function beforeStamp(stamp: Stamp): Stamp {
   return { time: stamp.time, site: NO_SITE };
 }
@@ -50,7 +50,7 @@ export function isSite(text: unknown): text is Site {
 export function siteOfBytes(bytes: Uint8Array): Site {
   let site = "";
   for (const byte of bytes.subarray(0, 8)) site += byte.toString(16).padStart(2, "0");
-  // All zero is nobody's; one in 2^64 draws lands here.
+  // All zero is reserved; one in 2^64 draws lands here.
   return site === NO_SITE ? "0000000000000001" : site;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Value: the closed set of what a field may hold, its checks, its total order.
+ * Value: the type of everything that a field may hold, with its checks and its total order.
  *
  * Integers are exact to 64 bits: a JS number inside ±2^53, a bigint beyond. A number with integral
  * value is an integer; there is no stored difference between 7 and 7.0. `undefined` stands for
- * MISSING and is never inside a value. Values are immutable by convention: whoever holds one may
- * share it, so nobody writes into it.
+ * MISSING and is never inside a value. Values are immutable by convention, because they are shared
+ * freely.
  *
- * Walks that every write takes go with `for … in`, which is twice as fast as a list of the keys. All
- * that is enumerable in an object of a value is its own: it is a plain one.
+ * Loops in the path of every write use `for … in`, which is twice as fast as a list of the keys. It
+ * is safe because an object of a value is a plain one: all that is enumerable in it is its own.
  */
 
 import { PeerError } from "./error.ts";
@@ -47,8 +47,8 @@ export function isObject(value: Value | undefined): value is ValueObject {
 }
 
 /**
- * Assignment that keeps a key named `__proto__` a plain field instead of changing the prototype, and
- * one that looks like an index from taking room for all that are less.
+ * Assignment that keeps a key named `__proto__` a plain field instead of changing the prototype,
+ * and keeps a key that looks like an index from reserving room for all smaller ones.
  */
 export function setField<T>(target: { [key: string]: T }, key: string, value: NoInfer<T>): void {
   if (key === "__proto__") {
@@ -64,18 +64,18 @@ export function setField<T>(target: { [key: string]: T }, key: string, value: No
   }
 }
 
-/** Whether the host would take the key for the place in a list that is mostly empty. */
+/** Whether the host would treat the key as an index in a mostly empty array. */
 export function isSparseIndex(key: string): boolean {
   const { length } = key;
-  // What is longer is too far from the end of any list; what is less than ten takes little room.
+  // A longer one is too far from the end of any array; one below ten takes little room.
   if (length < 2 || length > 4) return false;
   const first = key.charCodeAt(0);
   return first >= 0x31 && first <= 0x39;
 }
 
 /**
- * Makes the host keep keys that look like indexes in a table. Otherwise an object with the one field
- * "1023" takes 12 KB. Nothing is left of the largest of all indexes but that.
+ * Makes the host keep keys that look like indexes in a hash table. Otherwise an object with the one
+ * field "1023" takes 12 KB. The largest index is added and removed for that effect alone.
  */
 function keepSparse(target: { [key: string]: unknown }): void {
   if (Object.hasOwn(target, INDEX_MAX)) return;
@@ -90,18 +90,18 @@ export function getField(object: ValueObject, key: string): Value | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** A bigint that fits a JS number exactly becomes one: the one form of an integer (rule V2). */
+/** Converts a bigint that fits a JS number exactly: the normal form of an integer (rule V2). */
 export function normalInteger(integer: bigint): number | bigint {
   return integer >= -9007199254740991n && integer <= 9007199254740991n ? Number(integer) : integer;
 }
 
-/** A number beyond 2^53 is whole; inside 64 bits it is an integer and becomes a bigint (rule V2). */
+/** A number beyond 2^53 is whole; inside 64 bits it becomes a bigint (rule V2). */
 export function normalNumber(number: number): number | bigint {
   if (Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number;
   return number >= -(2 ** 63) && number < 2 ** 64 ? BigInt(number) : number;
 }
 
-/** How many arrays and objects stand inside each other: 0 for a scalar. */
+/** Nesting depth of arrays and objects: 0 for a scalar. */
 export function levelsOf(value: Value): number {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return 0;
   let levels = 0;
@@ -111,22 +111,22 @@ export function levelsOf(value: Value): number {
 }
 
 /**
- * Accepts anything that came from outside and returns it as a Value in normal form, or throws a
- * PeerError that names the place. Returns the same object when nothing had to change. `around` are
- * levels more, for what stands around values.
+ * Converts any input from outside to a Value in normal form, or throws a PeerError that names the
+ * place. Returns the same object when nothing had to change. `around` allows more levels, for
+ * containers around values.
  */
 export function checkValue(input: unknown, at: string, around = 0): Value {
   if (typeof input === "object" && input !== null && checked.has(input)) return input as Value;
-  // Nearly always all is well; the name of each place is only put together when it is not.
+  // Nearly always all is well; the path of a place is built only when it is not.
   return isNormal(input, -around) ? input : check(input, at, -around);
 }
 
-/** Values from outside that were checked while they were read, and whether all their numbers are finite. */
+/** Values that were checked while they were decoded, and whether all their numbers are finite. */
 const checked = new WeakMap<object, boolean>();
 
 /**
- * Says of what was read in turns that checkValue would return it as it is, so that nobody has to go
- * through all of it at once. Of an object its fields are meant, too.
+ * Notes that checkValue would return an incrementally decoded value unchanged, so that it need not
+ * be walked at once. For an object this includes the values of its fields.
  */
 export function noteChecked(value: Value, isFinite: boolean): void {
   note(value, isFinite);
@@ -137,7 +137,7 @@ function note(value: Value, isFinite: boolean): void {
   if (typeof value === "object" && value !== null) checked.set(value, isFinite);
 }
 
-/** Whether all numbers of a value are known to be finite; undefined when nothing is known. */
+/** Whether all numbers of a value are known to be finite; undefined when unknown. */
 export function isKnownFinite(value: Value): boolean | undefined {
   return typeof value === "object" && value !== null ? checked.get(value) : undefined;
 }
@@ -213,7 +213,7 @@ function checkContainer(input: object, at: string, depth: number): Value {
   return checkObject(input as Record<string, unknown>, at, depth);
 }
 
-/** What to give instead of the objects that most people try first. */
+/** What to pass instead of the objects that most users try first. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
   ["[object Date]", "a Date: give a text (toISOString()) or a number (getTime())"],
   ["[object Map]", "a Map: give a plain object (Object.fromEntries(map))"],
@@ -256,7 +256,7 @@ function checkObject(input: Record<string, unknown>, at: string, depth: number):
   return copy ?? (input as ValueObject);
 }
 
-/** Rank of a type in the total order: boolean < number < binary < string < array < object < null < MISSING. */
+/** Rank in the total order: boolean, number, binary, string, array, object, null, MISSING. */
 function typeRank(value: Value | undefined): number {
   switch (typeof value) {
     case "boolean":
@@ -300,9 +300,9 @@ export function compareValues(a: Value | undefined, b: Value | undefined): numbe
   }
 }
 
-/** Whether compareValues finds no difference, without putting anything in order. */
+/** Whether compareValues finds no difference, without sorting anything. */
 export function equalValues(a: Value | undefined, b: Value | undefined): boolean {
-  // Text that is equal is the same, and what is asked for most often.
+  // Equal text is identical, and the most frequent case.
   if (a === b || typeof a === "string") return a === b;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
     return compareValues(a, b) === 0;
@@ -333,7 +333,7 @@ export function compareNumbers(a: number | bigint, b: number | bigint): number {
   return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
 }
 
-/** Order by code point, which is also the order of UTF-8 bytes. UTF-16 units differ above U+D7FF. */
+/** Order by code point, as of UTF-8 bytes. UTF-16 units have another order above U+D7FF. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {

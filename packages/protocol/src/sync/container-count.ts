@@ -1,17 +1,18 @@
 /**
- * Container count: how many lists, objects and binary values a message has, without making any of them.
+ * Container count: counts the lists, objects and binary values of a message without decoding it.
  *
- * An empty one is a single byte on the wire and about a hundred in memory, and takes a hundred times as
- * long to read as to send. So a message has a bound for them that real ones stay far below: an
- * operation takes some twenty bytes for each. A peer keeps to it in what it writes.
+ * An empty container is a single byte on the wire and about a hundred in memory, and takes a
+ * hundred times as long to read as to send. So a message with too many is refused (S61). Real
+ * messages stay far below the bound: an operation takes some twenty bytes for each. A peer keeps to
+ * it in the messages that it writes.
  */
 
 import { EFFORT_MAX, effortOf, effortOfBytes, isThing, type TurnLimits } from "../cbor-turns.ts";
 
-/** What every message may have. */
+/** Containers that every message may have. */
 const CONTAINERS_FREE = 65_536;
 
-/** Beyond these, so many bytes for each. */
+/** Beyond these, one more for each of this many bytes. */
 const BYTES_PER_CONTAINER = 16;
 
 const BYTES = 2;
@@ -19,16 +20,16 @@ const TEXT = 3;
 const MAP = 5;
 const INDEFINITE = 31;
 
-/** Bytes behind the head of an item, by its low bits from 24 on. */
+/** Bytes after the head of an item, by its low bits from 24 on. */
 const ARGUMENT_SIZES: readonly number[] = [1, 2, 4, 8];
 
-/** Items of one list: far more than a document can have, since each is looked at in one piece. */
+/** Items of one list: far more than a document can have, since it is checked at once. */
 const LIST_LENGTH_MAX = 1_000_000;
 
-/** Fields of one object: more than a document can have. It is put in order, and checked, in one piece. */
+/** Fields of one object: more than a document can have, since they are sorted at once. */
 const FIELDS_MAX = 32_768;
 
-/** What a message of so many bytes may have. */
+/** The limits of a message of this many bytes. */
 export function turnLimits(size: number, around: number): TurnLimits {
   const things = containersMax(size);
   return { around, things, listLength: LIST_LENGTH_MAX, fields: FIELDS_MAX };
@@ -39,8 +40,8 @@ function containersMax(size: number): number {
 }
 
 /**
- * Whether a message has more of them than its size allows, or one that is too large. Of bytes that are
- * no CBOR: anything.
+ * Whether a message has more containers than its size allows, or an object with too many fields.
+ * The result for bytes that are no CBOR is arbitrary.
  */
 export function hasTooManyContainers(bytes: Uint8Array): boolean {
   if (bytes.length <= CONTAINERS_FREE) return false;
@@ -52,14 +53,14 @@ export function hasTooManyContainers(bytes: Uint8Array): boolean {
   });
 }
 
-/** Whether it takes more than so much effort to read a message. Of bytes that are no CBOR: anything. */
+/** Whether a message costs more than `effort` to decode. Arbitrary for bytes that are no CBOR. */
 export function takesMoreThan(effort: number, bytes: Uint8Array): boolean {
   if (bytes.length * EFFORT_MAX <= effort) return false;
   let left = effort - effortOfBytes(bytes.length);
   return left < 0 || someHead(bytes, (head) => (left -= effortOf(head)) < 0);
 }
 
-/** Whether one of the items of a message is what is looked for, by the byte that it begins with. */
+/** Whether a predicate holds for the first byte of any item of a message. */
 function someHead(bytes: Uint8Array, isSought: (head: number, at: number) => boolean): boolean {
   let at = 0;
   while (at < bytes.length) {
@@ -77,7 +78,7 @@ function someHead(bytes: Uint8Array, isSought: (head: number, at: number) => boo
   return false;
 }
 
-/** Of the object that begins there; those of one without a length are counted when it is read. */
+/** The field count of the object there; that of an indefinite one is checked when it is read. */
 function fieldsAt(bytes: Uint8Array, at: number): number {
   const info = (bytes[at] as number) & 0x1f;
   if (info < 24) return info;

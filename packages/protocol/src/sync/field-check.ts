@@ -1,9 +1,9 @@
 /**
- * Checks of what stands in a message. Each has a name that says all of what it takes, so that the
- * names together are the shape of the protocol, and nobody can change the one without the other.
+ * Field checks: validators of the fields of sync messages. The name of each describes exactly what
+ * it accepts, so the names together describe the shape of the protocol.
  *
- * A check returns what it was given, without the fields that are not known. The place of a fault is
- * put together on its way out: nearly always there is none.
+ * A check returns its input without unknown fields. The path of a fault is built as it propagates,
+ * because nearly always there is none.
  */
 
 import { encodeCbor } from "../cbor.ts";
@@ -24,11 +24,11 @@ import {
 export interface FieldCheck<T> {
   readonly name: string;
   read(input: Value | undefined): T;
-  /** The same, and others have their turn in between; where there may be much to look at. */
+  /** As read, with pauses; for input that may be large. */
   readInTurns?(input: Value | undefined): Generator<void, T>;
 }
 
-/** Elements of a list that are looked at before others have their turn; fewer where they may be ids of a kilobyte. */
+/** Elements of a list between two pauses; fewer where they may be ids of a kilobyte. */
 const TURN_ELEMENTS = 10_000;
 const TURN_IDS = 1_000;
 
@@ -48,7 +48,7 @@ export type ChecksOf<T> = {
     : FieldCheck<T[K]>;
 };
 
-/** Something that is not what its check takes; `place` grows on the way out. */
+/** Input that a check does not accept; `place` grows as it propagates. */
 export class Misfit extends Error {
   readonly place: string;
 
@@ -59,7 +59,7 @@ export class Misfit extends Error {
   }
 }
 
-/** The same fault, seen from one level further out. */
+/** The same fault, with its place seen from one level further out. */
 function within(error: unknown, step: string): unknown {
   if (!(error instanceof Misfit)) return error;
   const joint = error.place === "" || error.place.startsWith("[") ? "" : ".";
@@ -82,7 +82,7 @@ function describe(input: Value | undefined): string {
   return String(input);
 }
 
-/** A check by a predicate: its name is what a fault says was expected. */
+/** A check by a predicate; its name is the expectation in the error message. */
 function plain<T>(name: string, isFit: (input: Value | undefined) => boolean): FieldCheck<T> {
   return { name, read: (input) => (isFit(input) ? (input as T) : misfit(name, input)) };
 }
@@ -127,7 +127,7 @@ export function bytesOfSize(size: number): FieldCheck<Uint8Array> {
 
 export const site: FieldCheck<Site> = plain("a site (16 hexadecimal digits)", isSite);
 
-/** The site of a stamp: nobody's as well. */
+/** The site of a stamp: site 0 is allowed. */
 export const siteOfStamp: FieldCheck<Site> = plain(
   "the site of a stamp (16 hexadecimal digits)",
   (input) => typeof input === "string" && /^[0-9a-f]{16}$/.test(input),
@@ -158,8 +158,8 @@ export const values: FieldCheck<ValueObject> = {
 };
 
 /**
- * What was read is a value, but for the levels of the message around it. So nothing else is looked at:
- * there may be millions of numbers.
+ * Decoding has already checked the value, except for the levels of the message around it. So only
+ * the depth is checked: there may be millions of numbers.
  */
 function requireFlat(input: Value): void {
   if (isDeeperThan(DEPTH_MAX, input)) checkInner(() => checkValue(input, ""));
@@ -191,7 +191,7 @@ export function valuesUpTo(size: number): FieldCheck<ValueObject> {
   };
 }
 
-/** The id of a document, as it was sent: whoever takes it puts it in its canonical form. */
+/** A document id as it was sent; the receiver converts it to its canonical form. */
 export const id: FieldCheck<Value> = {
   name: "a document id",
   read(input) {
@@ -201,7 +201,7 @@ export const id: FieldCheck<Value> = {
   },
 };
 
-/** A check of our own that throws a PeerError; its place is inside what is checked. */
+/** Turns the PeerError of an inner check into a Misfit. */
 function checkInner(check: () => unknown): void {
   try {
     check();
@@ -258,7 +258,7 @@ function* inTurns<T>(check: FieldCheck<T>, input: Value | undefined): Generator<
   return check.readInTurns === undefined ? check.read(input) : yield* check.readInTurns(input);
 }
 
-/** As listOf; more are not even looked at. */
+/** As listOf; a longer list is refused without a look at its elements. */
 export function listUpTo<T>(size: number, check: FieldCheck<T>): FieldCheck<readonly T[]> {
   const inner = listOf(check, TURN_IDS);
   const name = `a list of at most ${size} (${check.name})`;
@@ -275,7 +275,7 @@ export function listUpTo<T>(size: number, check: FieldCheck<T>): FieldCheck<read
 
 type Elements<T extends readonly unknown[]> = { readonly [I in keyof T]: FieldCheck<T[I]> };
 
-/** An array of so many elements, each with its own meaning. */
+/** An array of fixed length, each element with its own meaning. */
 export function tupleOf<T extends readonly unknown[]>(...checks: Elements<T>): FieldCheck<T> {
   const parts = checks as readonly FieldCheck<unknown>[];
   return {
@@ -295,7 +295,7 @@ export function tupleOf<T extends readonly unknown[]>(...checks: Elements<T>): F
   };
 }
 
-/** Arrays whose first element says what the others are. */
+/** Arrays whose first element determines the form of the others. */
 export function oneOf<T extends readonly unknown[]>(forms: {
   readonly [kind: string]: FieldCheck<T>;
 }): FieldCheck<T> {
@@ -328,7 +328,7 @@ export function objectOf<T>(checks: ChecksOf<T>): FieldCheck<T> {
   };
 }
 
-/** As objectOf, and gives back the very object: for what a digest was made of. */
+/** As objectOf, but returns the input object itself: a digest may cover it. */
 export function sameObjectOf<T>(checks: ChecksOf<T>): FieldCheck<T> {
   const inner = objectOf(checks);
   return {
@@ -350,7 +350,7 @@ export function describeFields(fields: FieldChecks): string[] {
   );
 }
 
-/** Reads the fields that are known into `target`. */
+/** Reads the known fields into `target`. */
 export function readFields(
   input: ValueObject,
   fields: FieldChecks,
@@ -370,7 +370,7 @@ export function readFields(
   return target;
 }
 
-/** As readFields, and others have their turn in between. */
+/** As readFields, with pauses. */
 export function* readFieldsInTurns(
   input: ValueObject,
   fields: FieldChecks,

@@ -1,6 +1,6 @@
 /**
- * Messages as bytes. Whoever reads one checks every field of it before anybody uses it; what is wrong
- * ends in a PeerError `sync.malformed` that names the place (rule S1).
+ * Message codec: encodes sync messages as CBOR, and decodes them with a check of every field. A
+ * fault throws PeerError `sync.malformed`, which names the place (rule S1).
  */
 
 import { ByteReader } from "../bytes.ts";
@@ -25,12 +25,12 @@ import {
 } from "./message.ts";
 import { LINK_FIELDS, PEER_FIELDS, SERVER_FIELDS } from "./message-fields.ts";
 
-/** Levels of a message around a value of a document, at most: those of an outcome's document. */
+/** Nesting levels of a message around a value of a document, at most: those of an outcome. */
 const LEVELS_AROUND = 8;
 
 /**
- * What a peer says of itself, whose fields have bounds far below it. To find out that a field is larger
- * takes as long as to read it.
+ * Messages in which a peer describes itself, whose fields have bounds far below this size. Finding
+ * out that a field is too large takes as long as decoding it.
  */
 const SMALL_KINDS: ReadonlySet<string> = new Set(["hello", "metadata", "token"]);
 const SMALL_BYTES_MAX = 512 * 1024;
@@ -41,14 +41,14 @@ export function encodeMessage(message: PeerMessage | ServerMessage | LinkMessage
   return encodeCbor(message as unknown as Value);
 }
 
-/** As encodeMessage, and others have their turn in between where it takes long. */
+/** As encodeMessage, with pauses where it takes long. */
 export function encodeMessageInTurns(
   message: PeerMessage | ServerMessage | LinkMessage,
 ): Generator<void, Uint8Array, void> {
   return encodeCborInTurns(message as unknown as Value);
 }
 
-/** What a peer says, as a server reads it. */
+/** Decodes a message of a small peer, on the server. */
 export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
   requireSize(bytes);
   if (hasTooManyContainers(bytes)) {
@@ -58,24 +58,24 @@ export function decodePeerMessage(bytes: Uint8Array): PeerMessage {
   return decode(bytes, PEER_FIELDS) as unknown as PeerMessage;
 }
 
-/** As decodePeerMessage, and others have their turn in between where it takes long. */
+/** As decodePeerMessage, with pauses where it takes long. */
 export function* decodePeerMessageInTurns(bytes: Uint8Array): Generator<void, PeerMessage> {
   if (!takesMoreThan(TURN_EFFORT, bytes)) return decodePeerMessage(bytes);
   const limits = turnLimits(bytes.length, LEVELS_AROUND);
   return (yield* decodeInTurns(bytes, PEER_FIELDS, limits)) as unknown as PeerMessage;
 }
 
-/** What a server says, as a peer reads it. */
+/** Decodes a message of the server, on a small peer. */
 export function decodeServerMessage(bytes: Uint8Array): ServerMessage {
   return decode(bytes, SERVER_FIELDS) as unknown as ServerMessage;
 }
 
-/** What one side of a link says, as the other reads it. */
+/** Decodes a message of the other side of a link. */
 export function decodeLinkMessage(bytes: Uint8Array): LinkMessage {
   return decode(bytes, LINK_FIELDS) as unknown as LinkMessage;
 }
 
-/** As decodeLinkMessage, in turns. Whoever has proved to know the secret has no bound on containers. */
+/** As decodeLinkMessage, with pauses. A side that proved the secret has no bound on containers. */
 export function* decodeLinkMessageInTurns(bytes: Uint8Array): Generator<void, LinkMessage> {
   if (!takesMoreThan(TURN_EFFORT, bytes)) return decodeLinkMessage(bytes);
   const { length: most } = bytes;
@@ -83,7 +83,7 @@ export function* decodeLinkMessageInTurns(bytes: Uint8Array): Generator<void, Li
   return (yield* decodeInTurns(bytes, LINK_FIELDS, limits)) as unknown as LinkMessage;
 }
 
-/** All that messages are made of, a line for each kind: what the version of the protocol stands for. */
+/** The shape of all messages, a line for each kind: the content of a protocol version. */
 export function describeMessages(): string[] {
   return [
     ...describeKinds("peer", PEER_FIELDS),
@@ -136,12 +136,12 @@ function requireSize({ length }: Uint8Array): void {
 }
 
 function readerOf(bytes: Uint8Array): ByteReader {
-  // A host's own kind of bytes may give out views where we count on copies.
+  // A host's own kind of bytes may return views where we rely on copies.
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   return new ByteReader(plain, "sync.malformed");
 }
 
-/** A message, before its fields are looked at. */
+/** A message before its fields are checked. */
 interface RawMessage {
   readonly kind: string;
   readonly fields: FieldChecks;

@@ -1,6 +1,6 @@
 /**
- * What stands in each message: the table by which messages are checked, and by which the shape of
- * the protocol is described. The compiler holds it to the shapes in message.ts.
+ * Message fields: schema of all sync messages, used to check them and to describe the shape of the
+ * protocol. The compiler compares it with the types in message.ts.
  */
 
 import type { Value } from "../value.ts";
@@ -51,7 +51,7 @@ import {
   type WholeState,
 } from "./message.ts";
 
-/** Characters of a name that a peer gives itself or is given. */
+/** Characters of a name of a peer. */
 export const SYNC_NAME_SIZE_MAX = 256;
 /** Bytes of the metadata of a peer. */
 export const SYNC_METADATA_BYTES_MAX: number = 16 * 1024;
@@ -61,7 +61,7 @@ export const SYNC_TOKEN_SIZE_MAX = 65_536;
 /** Warnings that an answer lists. */
 export const RUN_WARNINGS_MAX = 10;
 
-/** Sites that one side of a link tells. */
+/** Sites that one message of a link may list. */
 export const SYNC_SITES_MAX = 10_000;
 
 /** Ids of one `want`. */
@@ -131,8 +131,8 @@ const outcome: FieldCheck<Outcome> = objectOf<Outcome>({
 });
 
 /**
- * Roughly: what is wrong inside is for the store to find, which answers it as refused. As it is: the
- * digest of an upload is over what was sent.
+ * Checked roughly: the store finds faults inside and answers with `refused`. Returned as it is: the
+ * digest of an upload covers what was sent.
  */
 const step: FieldCheck<UploadStepMessage> = sameObjectOf<UploadStepMessage>({
   time: number,

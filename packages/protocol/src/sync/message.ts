@@ -1,9 +1,10 @@
 /**
- * Sync messages: what a small peer and a Big Peer say to each other (docs/sync-protocol.md).
+ * Sync messages: the types of all messages between a small peer and a Big Peer, and between two Big
+ * Peers (docs/sync-protocol.md).
  *
- * Each message is a CBOR map whose `t` names its kind. Inside, documents are arrays, because there
- * are many. A filter, digest or rights hash is binary; a site is text; times are milliseconds since
- * 1970 where they are of a clock (`now`) and ticks where they are of a stamp.
+ * Each message is a CBOR map whose `t` names its kind. Documents inside are arrays, because there
+ * are many. A filter, digest or rights hash is binary; a site is text. Clock times (`now`) are
+ * milliseconds since 1970; times of stamps are ticks.
  */
 
 import type { Types, UploadOperation } from "../operation.ts";
@@ -11,8 +12,8 @@ import type { Site } from "../stamp.ts";
 import type { Value, ValueObject } from "../value.ts";
 
 /**
- * The version of this protocol: it changes when any message does, unless by an optional field of a link
- * without which both sides go on as before (S1).
+ * Protocol version: it changes with any message, except for an optional field of a link, which a
+ * receiver may ignore (S1).
  */
 export const SYNC_VERSION = 2;
 
@@ -28,7 +29,7 @@ export const SYNC_SHAPE = "66dd64874ea9a8a5b8d38b058428e0187de0d6d0ca580c108930a
 /** Bytes of one message, of either side. */
 export const SYNC_MESSAGE_BYTES_MAX: number = 16 * 1024 * 1024;
 
-/** What a peer says of itself; `key` names the installation. */
+/** Description that a peer gives of itself; `key` identifies the installation. */
 export interface PeerDescription {
   readonly key: string;
   readonly deviceName: string;
@@ -40,7 +41,7 @@ export interface PeerDescription {
 export interface Hello {
   readonly t: "hello";
   readonly version: number;
-  /** Left out where the path or the credential says it. */
+  /** Left out where the path or the credential names it. */
   readonly app?: string;
   readonly token: string;
   readonly site: Site;
@@ -68,7 +69,7 @@ export interface Welcome {
   readonly known: number;
   readonly rights: Uint8Array;
   readonly bounds: SyncBounds;
-  /** When the credential ends, milliseconds since 1970; left out when it does not. */
+  /** When the credential expires, milliseconds since 1970; left out when it does not. */
   readonly expires?: number;
 }
 
@@ -76,7 +77,7 @@ export interface SyncCursor {
   readonly history: string;
   readonly filter: Uint8Array;
   readonly txn: number;
-  /** Inside of a fill: up to and with this id, and no further (S57). */
+  /** Inside a fill: up to and including this id (S57). */
   readonly after?: Value;
 }
 
@@ -104,7 +105,7 @@ export interface Subscribed {
   readonly mode: StreamMode;
 }
 
-/** The subscription was not taken, or cannot go on. */
+/** The subscription was refused, or cannot continue. */
 export interface Unsubscribed {
   readonly t: "unsubscribed";
   readonly id: number;
@@ -113,8 +114,8 @@ export interface Unsubscribed {
 }
 
 /**
- * A whole state as it lies in a store: the shown fields (null when nothing shows), the marks of
- * their types (null for none), and the metadata.
+ * A whole state in the records of a store: the shown fields (null when nothing shows), their type
+ * marks (null for none), and the metadata.
  */
 export type WholeState = readonly [
   fields: ValueObject | null,
@@ -122,7 +123,7 @@ export type WholeState = readonly [
   meta: Uint8Array,
 ];
 
-/** Canonical bytes of a delta, to be merged into the state that has the version `from`. */
+/** Canonical bytes of a delta, to merge into the state with the version `from`. */
 export type DeltaState = Uint8Array;
 
 export type DocumentEntry =
@@ -133,7 +134,7 @@ export type DocumentEntry =
   /** The stamp of the deletion as [time, site]. */
   | readonly ["deleted", id: Value, version: number, time: number, site: Site];
 
-/** A piece of the ids of a collection in their order: behind `after` up to and with `through`. */
+/** A range of the ids of a collection in order: after `after`, up to and including `through`. */
 export interface IdRange {
   /** Left out at the beginning. */
   readonly after?: Value;
@@ -145,15 +146,15 @@ export interface Documents {
   readonly t: "documents";
   readonly filter: Uint8Array;
   readonly entries: readonly DocumentEntry[];
-  /** Of a fill: these are all documents of the range that match. */
+  /** In a fill: these are all matching documents of the range. */
   readonly range?: IdRange;
-  /** With a range: all ids up to its end were told as of this transaction or a later one (S57). */
+  /** With a range: all ids up to its end were sent as of this transaction or a later one (S57). */
   readonly asOf?: number;
   /** Set on the last frame of a transaction: `committed` with this number and without outcomes. */
   readonly committed?: number;
 }
 
-/** Of a compare: all documents of the range that match, with their versions. */
+/** In a comparison: all matching documents of the range, with their versions. */
 export interface Versions {
   readonly t: "versions";
   readonly filter: Uint8Array;
@@ -161,12 +162,12 @@ export interface Versions {
   readonly range: IdRange;
 }
 
-/** Asks for whole states: of a compare, and where a delta did not fit. */
+/** Requests whole states: in a comparison, and where a delta did not fit. */
 export interface Want {
   readonly t: "want";
   readonly filter: Uint8Array;
   readonly ids: readonly Value[];
-  /** Of a compare: nothing more is wanted, the last piece was seen. */
+  /** In a comparison: the peer saw the last piece and requests nothing more. */
   readonly isLast?: true;
 }
 
@@ -176,7 +177,7 @@ export interface Complete {
   readonly txn: number;
 }
 
-/** The filters are not live any more: what comes next of them ends with `complete`. */
+/** The filters are not live any more: their catch-up ends with `complete`. */
 export interface Behind {
   readonly t: "behind";
   readonly filters: readonly Uint8Array[];
@@ -184,12 +185,12 @@ export interface Behind {
 
 export type OutcomeKind = "applied" | "refused" | "stale";
 
-/** What became of an upload. */
+/** The outcome of an upload. */
 export interface Outcome {
   readonly site: Site;
   readonly number: number;
   readonly kind: OutcomeKind;
-  /** The transaction that it became. */
+  /** The transaction of the upload. */
   readonly txn: number;
   /** Empty unless it was refused. */
   readonly reason: string;
@@ -215,14 +216,14 @@ export interface UploadMessage {
   readonly steps: readonly UploadStepMessage[];
 }
 
-/** The upload with this number, and all behind it, were not taken: see S29. */
+/** The server did not take the upload with this number, nor any after it: see S29. */
 export interface Forked {
   readonly t: "forked";
   readonly site: Site;
   readonly number: number;
 }
 
-/** From the peer: the site of the uploads that follow. From the server: what it has of it. */
+/** From the peer: the site of the uploads that follow. From the server: its last upload. */
 export interface SiteMessage {
   readonly t: "site";
   readonly site: Site;
@@ -254,27 +255,27 @@ export interface Pong {
   /** The `now` of the ping. */
   readonly ping: number;
   readonly now: number;
-  /** From the peer: its store has taken in what live subscriptions brought up to here. */
+  /** From the peer: its store has everything that live subscriptions brought up to here. */
   readonly txn?: number;
-  /** From the peer: its writes without an outcome. */
+  /** From the peer: the number of its writes without an outcome. */
   readonly pending?: number;
 }
 
-/** Other metadata of the peer than in its hello (S40). */
+/** Replaces the metadata of the peer's hello (S40). */
 export interface MetadataMessage {
   readonly t: "metadata";
   readonly metadata: ValueObject;
 }
 
-/** Whether the peer wants to see other peers (S41). */
+/** Whether the peer receives `presence` (S41). */
 export interface Watch {
   readonly t: "watch";
   readonly isOn: boolean;
 }
 
-/** What peers of an app are told of each other. */
+/** What peers of an app see of each other (S42). */
 export interface PresentPeer {
-  /** Names this connection of the peer; never used again. */
+  /** Identifies this connection of the peer; never reused. */
   readonly session: number;
   readonly key: string;
   readonly deviceName: string;
@@ -287,29 +288,29 @@ export interface PresentPeer {
 
 export interface PresenceMessage {
   readonly t: "presence";
-  /** What was told before counts no more: the list begins anew. */
+  /** The list starts over: earlier presence messages are void. */
   readonly isWhole?: true;
-  /** All other peers that are connected, told of or not. */
+  /** All other connected peers, listed or not. */
   readonly total: number;
-  /** Those that came or are others now. */
+  /** Peers that are new or have changed. */
   readonly peers: readonly PresentPeer[];
-  /** Sessions that are over. */
+  /** Sessions that ended. */
   readonly gone: readonly number[];
 }
 
-/** A statement that somebody wants to be run on the peer (S44). */
+/** Asks the peer to run a statement (S44). */
 export interface RunMessage {
   readonly t: "run";
   readonly id: number;
   readonly statement: string;
   readonly args: ValueObject;
-  /** How long it may take, and how much may come of it. */
+  /** Limits of its duration and of its result. */
   readonly ms: number;
   readonly rows: number;
   readonly bytes: number;
 }
 
-/** Nobody waits for the answer any more. */
+/** Stops a statement; its answer is no longer expected (S46). */
 export interface CancelMessage {
   readonly t: "cancel";
   readonly id: number;
@@ -317,21 +318,21 @@ export interface CancelMessage {
 
 export interface RunWarning {
   readonly description: string;
-  /** Of the document that it is about. */
+  /** The document that it is about. */
   readonly id?: Value;
 }
 
 export interface RunEnd {
-  /** How long it took on the peer. */
+  /** Duration on the peer. */
   readonly elapsedMs: number;
   readonly warnings: readonly RunWarning[];
-  /** Those that are not listed included. */
+  /** Unlisted ones included. */
   readonly totalWarnings: number;
-  /** Left out when it went well. */
+  /** Left out on success. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** Rows of a statement that was run; the last piece says how it went. */
+/** Rows of a remote statement; the last piece has `end` (S45). */
 export interface AnswerMessage {
   readonly t: "answer";
   readonly id: number;
@@ -356,7 +357,7 @@ export interface Bye {
   readonly t: "bye";
   readonly code: ByeCode;
   readonly message: string;
-  /** Milliseconds after which to come back. */
+  /** Milliseconds after which to reconnect. */
   readonly after?: number;
 }
 
@@ -394,22 +395,22 @@ export type ServerMessage =
   | Pong
   | Bye;
 
-/** The first words of each side of a link (S48). */
+/** The first message of each side of a link (S48). */
 export interface LinkHello {
   readonly t: "link";
   readonly version: number;
   readonly app: string;
-  /** 32 bytes that nobody can foresee. */
+  /** 32 unpredictable bytes. */
   readonly nonce: Uint8Array;
 }
 
-/** That a side knows the secret of the replication. */
+/** Proof that a side knows the secret of the replication (S48). */
 export interface Proof {
   readonly t: "proof";
   readonly proof: Uint8Array;
 }
 
-/** Both have proved who they are: what each tells of its store. */
+/** Sent after both proofs: describes the store of the side (S49). */
 export interface Linked {
   readonly t: "linked";
   readonly history: string;
@@ -420,11 +421,11 @@ export interface Linked {
 }
 
 export interface LinkPing extends Ping {
-  /** All of them, when the side knows more than it has told (S60). */
+  /** All of them, when the side knows more than it has sent (S60). */
   readonly sites?: readonly Site[];
 }
 
-/** Asks for the content of an attachment, from a byte on. */
+/** Requests the content of an attachment, from a byte offset on. */
 export interface FetchMessage {
   readonly t: "fetch";
   readonly id: string;
@@ -437,11 +438,11 @@ export interface ContentMessage {
   readonly id: string;
   readonly offset: number;
   readonly bytes: Uint8Array;
-  /** The size of all of it; left out when it is not here. */
+  /** The size of the whole content; left out when it is not here. */
   readonly size?: number;
 }
 
-/** What both sides of a link say (S47). */
+/** Messages of both sides of a link (S47). */
 export type LinkMessage =
   | LinkHello
   | Proof
