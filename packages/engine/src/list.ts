@@ -1,5 +1,5 @@
 /**
- * List helper for lists that mostly have one element; a list that grows reserves room for more.
+ * List helper: appends to lists that mostly have one element, without reserving room for more.
  */
 
 /** As push, where undefined is the empty list. */

@@ -1,5 +1,5 @@
 /**
- * Evict: the stub that remains of a document that is forgotten here without a delete.
+ * Evict: computes the stub that remains of a document that is forgotten here without a delete.
  *
  * The stub keeps the counter sums of the own site. If the document came back from elsewhere with an
  * older sum, increments would continue from it under a newer stamp, and the additions since would

@@ -1,6 +1,6 @@
 /**
- * State parts: a whole CRDT state in the two records of a document, as a server sends it and a
- * store keeps it.
+ * State parts: reads and writes a whole CRDT state as the two records of a document, the form in
+ * which a server sends it and a store keeps it.
  *
  * So most downloads go from the wire to the store without decoding the state. A state that is not
  * plain is decoded, which finds every fault and gives the canonical form that a store may keep.

@@ -1,9 +1,9 @@
 /**
- * Peer records: the records that only the store of a small peer has beside its documents.
+ * Peer records: the sync state of a small peer, in records beside its documents.
  *
  * The documents of a small peer are its shown view. These records hold the state that the server
- * sent, the local writes that have no outcome yet, and the progress of both sides
- * (docs/storage-format.md, K56 to K60).
+ * sent, local writes without an outcome, and the progress of both sides (docs/storage-format.md,
+ * K56 to K60).
  */
 
 import type { OutcomeKind, Site, StateParts, Value, ValueObject } from "@bigpeer/protocol";

@@ -1,6 +1,6 @@
 /**
- * Server sites: the sites of Big Peers, under which no upload is taken (K75): those of former
- * incarnations of this store, and those that linked stores have sent (S60).
+ * Server sites: list of the sites of Big Peers, under which no upload is taken (K75): those of
+ * former incarnations of this store, and those that linked stores have sent (S60).
  *
  * A counter keeps one sum for each site. An upload under the site of another store would replace
  * the sum of that store, and its count would be lost. Sites of devices are not listed: a device may

@@ -1,5 +1,5 @@
 /**
- * Upload: applies the operations of another site exactly once.
+ * Upload: applies the operations of another site exactly once, by sequence number and digest.
  *
  * A site numbers its uploads from 1 and chains a digest over them. The number decides whether an
  * upload is new, the digest whether its content is the claimed one. A number that was applied with

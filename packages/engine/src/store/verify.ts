@@ -1,5 +1,5 @@
 /**
- * Verify: consistency check that reads every key of a store and reports what does not fit.
+ * Verify: consistency check that reads every key of a store and reports damage.
  *
  * It trusts no record: each is decoded with its own codec, and redundant data is compared:
  * documents and metadata, counts, the index of changes, indexes, tombstones, attachments, the log
