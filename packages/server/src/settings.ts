@@ -92,7 +92,7 @@ const IDENTITY: SettingGroup = {
       type: "text",
       argument: "LABEL",
       default: "default",
-      meaning: "namespace of this Big Peer in paths of the management API",
+      meaning: "first label of this Big Peer in paths of the management API",
     },
     {
       name: "name",
@@ -101,7 +101,7 @@ const IDENTITY: SettingGroup = {
       type: "text",
       argument: "LABEL",
       default: "big-peer",
-      meaning: "name of this Big Peer in paths of the management API",
+      meaning: "second label of this Big Peer in paths of the management API",
     },
   ],
 };
@@ -164,7 +164,7 @@ const DATA_API: SettingGroup = {
       argument: "LIST",
       default: "loopback",
       meaning:
-        "origins of web pages that may call the server, separated by commas; or loopback, none, or * for all",
+        "origins of web pages that may call the server, separated by commas; or loopback for pages of this machine, none, or * for all",
     },
     {
       name: "trusted-proxies",
