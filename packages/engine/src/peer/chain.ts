@@ -1,9 +1,9 @@
 /**
- * Chains: the uploads of each site in their order, and which of them were sent.
+ * Upload chains: the numbered, hash-chained uploads of each site, and how far each was sent.
  *
- * A transaction is numbered, and its digest chained, in the commit that writes it. So all copies of a
- * store offer what was written before they parted under one site, number and digest, and a server
- * takes it once, whoever sends it first (S31).
+ * A transaction gets its number and its chained digest in the commit that writes it. So all copies
+ * of a store offer what they wrote before they parted under the same site, number and digest. The
+ * server takes each upload once, whichever copy sends it first (S31).
  */
 
 import type { Site } from "@bigpeer/protocol";
@@ -12,17 +12,17 @@ import { chainOfSealKey, pendingKey, SEALS, sealKey } from "../store/keys.ts";
 import type { Chain, ChainFact, ChainLink, PendingRecord } from "../store/peer-records.ts";
 import { chainedDigest, type UploadStep, uploadContent } from "../store/upload.ts";
 
-/** All chains that may have uploads which were never sent, in the order in which they go. */
+/** All chains that may have unsent uploads, in the order of sending. */
 export function openChains(fact: ChainFact): readonly Chain[] {
   return [...(fact.former ?? []), fact];
 }
 
-/** The last number of a chain that was sent; undefined when all of it was. */
+/** The last number of a chain that was sent; undefined if all of it was. */
 export function sentUpTo(fact: ChainFact, chain: number): number | undefined {
   return openChains(fact).find((open) => open.chain === chain)?.sent.number;
 }
 
-/** The upload that follows another in its chain. */
+/** Number, digest and time of the upload that follows another one in its chain. */
 export function linkAfter(
   platform: Platform,
   before: ChainLink,
@@ -37,11 +37,11 @@ export function linkAfter(
 export interface PendingChain {
   readonly site: Site;
   readonly chain: number;
-  /** The number of the first. */
+  /** The number of the first pending transaction. */
   readonly first: number;
 }
 
-/** The chains that have pending transactions, in the order in which they are sent. */
+/** The chains that have pending transactions, in the order of sending. */
 export function* pendingChains(reader: Reader): Iterable<PendingChain> {
   let from: string | undefined = SEALS.from;
   while (from !== undefined) {

@@ -1,8 +1,8 @@
 /**
- * Confirmation: what a server sends becomes the confirmed layer of a peer.
+ * Confirmation: applies what a server sends to the confirmed layer of a peer.
  *
- * One batch is one local transaction: documents, what the peer must let go of, outcomes of uploads,
- * and how far its subscriptions are now (S16, S35). Whoever gets what does not fit asks for the whole.
+ * One batch is one local transaction: documents, releases, outcomes of uploads and positions of
+ * subscriptions (S16, S35). If a delta does not fit, the peer requests the document whole (S18).
  */
 
 import {
@@ -46,7 +46,7 @@ import {
   trusted,
 } from "./subscriptions.ts";
 
-/** Takes what a server sent into one transaction. */
+/** Applies batches and comparisons of the server within one transaction. */
 export class Confirmation {
   readonly #layers: Layers;
   readonly #subscriptions: Subscriptions;
@@ -54,7 +54,7 @@ export class Confirmation {
   readonly #serverMs: number;
   readonly #wants = new Map<string, Value[]>();
 
-  /** `serverMs`: what the clock of the server shows, where that is known. */
+  /** `serverMs`: the server's clock, if it is known. */
   constructor(transaction: Transaction, subscriptions: Subscriptions, serverMs?: number) {
     this.#layers = new Layers(transaction);
     this.#subscriptions = subscriptions;
@@ -76,11 +76,11 @@ export class Confirmation {
     return { wants, refused };
   }
 
-  /** S13: what is not held in these versions; what is held and not listed is let go of. */
+  /** Returns listed ids that are not held in these versions; releases what is not listed (S13). */
   compare(subscription: string, { list, range }: Versions): Value[] {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return [];
-    // Whatever the stream began as, from now on it is a compare (S15).
+    // However the stream began, it is a comparison from now on (S15).
     if (ensureRecord(this.#layers, known).isTorn !== true) {
       changeRecord(this.#layers, known, torn);
     }
@@ -132,7 +132,7 @@ export class Confirmation {
         return;
       case "left":
       case "deleted":
-        // Of what is not here there is nothing to say.
+        // The peer does not hold the document, so there is nothing to update.
         if (document.held === undefined) return;
         this.#take(document, entry);
         return document.uncover((cover) => cover === number);
@@ -148,15 +148,15 @@ export class Confirmation {
     if (document.held === undefined) return;
     if (entry[0] === "drop") return this.#drop(document, OWN_COVER);
     if (this.#take(document, entry) || entry[0] !== "delta") return;
-    // Nobody asks for the whole any more: of which version it is then counts as not known yet.
+    // No subscription requests the whole document, so the held version does not advance.
     const before = this.#layers.confirmedState(document) ?? EMPTY_STATE;
     const known = partsOf(merge(before, stateOfBytes(entry[4])));
     this.#layers.confirm(document, known, document.held.version);
   }
 
   /**
-   * It may not be read any more. Other live subscriptions are told so too; those that nobody follows
-   * are not, so what they cover goes with it.
+   * The peer may no longer read the document. The server sends this to other live subscriptions
+   * too, but not to inactive ones, so their covers are removed here.
    */
   #drop(document: LayeredDocument, number: number): void {
     if (document.held === undefined) return;
@@ -166,7 +166,7 @@ export class Confirmation {
     if (document.held.covers.length === 0) document.forget();
   }
 
-  /** Takes what an entry says of a state. False when it does not fit what is held. */
+  /** Applies the state in an entry. False if a delta does not fit the held version. */
   #take(
     document: LayeredDocument,
     entry: Exclude<DocumentEntry, readonly ["drop", Value]>,
@@ -194,13 +194,13 @@ export class Confirmation {
     }
   }
 
-  /** A delete with nothing else, but that the document was once seeded (D24). */
+  /** A tombstone without fields. It keeps the mark that the document was once seeded (D24). */
   #tombstone(document: LayeredDocument, dead: Stamp): StateParts {
     const seeded = this.#layers.confirmedState(document)?.seeded === true;
     return partsOf({ alive: NONE, dead, seeded, root: EMPTY_STATE.root });
   }
 
-  /** S18: whether the version is held, or a later one. */
+  /** Whether the peer holds this version or a later one (S18). */
   #holds({ held }: LayeredDocument, version: number): boolean {
     return held !== undefined && held.epoch === this.#layers.epoch && held.version >= version;
   }
@@ -209,7 +209,7 @@ export class Confirmation {
     return held?.epoch === this.#layers.epoch && held.version === version;
   }
 
-  /** It may be asked for and never come: then the subscription must not go on as if it had. */
+  /** Requests a whole document. It may never arrive, so the subscription compares next (S18). */
   #want(known: KnownSubscription, id: Value): void {
     const ids = this.#wants.get(known.key) ?? [];
     this.#wants.set(known.key, ids);
@@ -217,7 +217,7 @@ export class Confirmation {
     changeRecord(this.#layers, known, holed);
   }
 
-  /** Lets go of what a subscription covers in a range of ids and is not listed (S14). */
+  /** Releases documents of a range that the subscription covers and that are not listed (S14). */
   #sweep(known: KnownSubscription, range: IdRange, listed: ReadonlySet<string>): void {
     const { collection, number } = known;
     const { view } = this.#layers;
@@ -248,7 +248,7 @@ export class Confirmation {
     this.#layers.put(LIVE_FACT, { txn, seen, receivedAt: this.#nowMs });
   }
 
-  /** Those whose filter other rights had changed would not be live (S20): the others are whole as before. */
+  /** A live subscription is complete under new rights (S71): its filter did not change (S20). */
   #trustLive(): void {
     if (!this.#subscriptions.mayTrust) return;
     for (const known of this.#subscriptions.active()) {

@@ -1,8 +1,8 @@
 /**
- * Ended streams: what is on its way of subscriptions that the peer has ended.
+ * Ended streams: subscriptions that the peer has ended and whose changes are still under way.
  *
- * The server sent it before it heard of the end. It may be all that the outcomes of uploads in flight
- * count on (S28): until these have come, it is taken for the documents that are held here.
+ * The outcomes of uploads in flight may count on these changes. Until they have arrived, the peer
+ * applies the changes to documents that it holds (S74).
  */
 
 import { byteString, type Subscribed } from "@bigpeer/protocol";
@@ -10,7 +10,7 @@ import type { EndedStreams, Following, Link, SentUpload } from "./session-state.
 
 export const NONE_ENDED: EndedStreams = { filters: new Map(), ids: new Map() };
 
-/** With a subscription that ends now. */
+/** Adds a subscription that ends now, if uploads are in flight. */
 export function endedWith(
   { ended, uploads }: Link,
   { id, filter, collection, refusal }: Following,
@@ -23,7 +23,7 @@ export function endedWith(
   return { ids, filters: new Map(ended.filters).set(byteString(filter), stream) };
 }
 
-/** With one that begins, or begins anew: the server has not heard yet that it is ended. */
+/** Adds the filter of an ended subscription whose `subscribed` arrives late. */
 export function begunLate(
   ended: EndedStreams,
   { id, filter, collection }: Subscribed,
@@ -34,10 +34,10 @@ export function begunLate(
   return { ...ended, filters: new Map(ended.filters).set(byteString(filter), stream) };
 }
 
-/** Those that outcomes may still count on, with these uploads in flight. */
+/** The ended streams that the outcomes of these uploads may still count on. */
 export function stillAwaited(ended: EndedStreams, inFlight: readonly SentUpload[]): EndedStreams {
   if (ended.ids.size === 0 || inFlight.length === 0) return NONE_ENDED;
-  // Those of one site are in flight at a time; a fork may have taken the last ones.
+  // Only uploads of one site are in flight at a time. A fork may have removed the last ones.
   const isAwaited = (last: SentUpload): boolean =>
     inFlight.some(({ site, number }) => site === last.site && number <= last.number);
   return {

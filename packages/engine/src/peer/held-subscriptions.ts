@@ -1,6 +1,6 @@
 /**
- * The subscriptions of a process, whoever holds them. Equal ones are one to the server; it ends with
- * the last that is cancelled.
+ * Held subscriptions: reference-counted subscriptions of this process. Equal ones are one
+ * subscription to the server, which ends when the last holder cancels.
  */
 
 import { ERROR_CODES, PeerError, unreachable, type ValueObject } from "@bigpeer/protocol";
@@ -10,7 +10,7 @@ export type SubscriptionStatus = "waiting" | "ready" | "refused" | "cancelled";
 export interface PeerSubscription {
   readonly key: string;
   readonly status: SubscriptionStatus;
-  /** Resolves when the subscription is whole; rejects when the server does not take it, or the peer. */
+  /** Resolves when it is complete; rejects when it is refused or cancelled. */
   whenReady(): Promise<void>;
   cancel(): void;
 }
@@ -31,11 +31,11 @@ interface Held {
 
 export class HeldSubscriptions {
   readonly #held = new Map<string, Held>();
-  /** Why the server does not let this peer in; nothing becomes ready until somebody does something. */
+  /** Why the server does not accept this peer; meanwhile no subscription becomes ready. */
   #exclusion: PeerError | undefined;
   readonly #onLast: (key: string) => void;
 
-  /** `onLast` is called with what nobody holds any more. */
+  /** `onLast` receives the key of a subscription whose last holder cancelled. */
   constructor(onLast: (key: string) => void) {
     this.#onLast = onLast;
   }
@@ -66,7 +66,7 @@ export class HeldSubscriptions {
     };
   }
 
-  /** Whether anybody holds it. */
+  /** Marks it as ready and resolves its waiters. False if it has no holder. */
   setReady(key: string): boolean {
     const held = this.#held.get(key);
     if (held === undefined) return false;
@@ -76,7 +76,7 @@ export class HeldSubscriptions {
     return true;
   }
 
-  /** Whether that is news: it may have been asked for again, and be refused as before. */
+  /** Marks it as refused. False if it has no holder, or was already refused in the same way. */
   refuse(key: string, code: string, message: string): boolean {
     const held = this.#held.get(key);
     if (held === undefined) return false;
@@ -88,18 +88,18 @@ export class HeldSubscriptions {
     return isNews;
   }
 
-  /** The server does not let this peer in, whatever it asks for: whoever waits is told. */
+  /** The server does not accept this peer at all: rejects all waiters. */
   exclude(error: PeerError): void {
     this.#exclusion = error;
     for (const held of this.#held.values()) rejectAll(held, error);
   }
 
-  /** It does, or it will be tried anew. */
+  /** The server accepts this peer, or the peer tries again. */
   admit(): void {
     this.#exclusion = undefined;
   }
 
-  /** Ends them all, and tells nobody but those who wait. */
+  /** Ends all subscriptions and rejects their waiters, without a call of `onLast`. */
   close(): void {
     for (const held of this.#held.values()) end(held);
     this.#held.clear();
@@ -143,7 +143,7 @@ function rejectAll(held: Held, error: PeerError): void {
   for (const { reject } of held.waiters.splice(0)) reject(error);
 }
 
-/** The server's code, where it is one that we know. */
+/** The error with the server's code, or `operation.refused` if the code is unknown here. */
 function errorOf(code: string, message: string): PeerError {
   const known = ERROR_CODES.find((candidate) => candidate === code);
   return new PeerError(known ?? "operation.refused", message);

@@ -1,9 +1,10 @@
 /**
- * Layers: the documents of a small peer in one transaction, confirmed and pending.
+ * Layers: both layers, confirmed and pending, of the documents that one transaction of a peer
+ * touches.
  *
- * Whoever changes either layer does it here; at the end every document that was touched is written
- * once, with what shows of it: pending over confirmed (S34). So a batch of a server, its outcomes and
- * all that follows from them are one local transaction (S35).
+ * All changes of either layer go through this class. At the end it writes each touched document
+ * once, with its view: pending writes over the confirmed state (S34). So a batch of the server, its
+ * outcomes and all their effects are one local transaction (S35).
  */
 
 import {
@@ -54,24 +55,24 @@ interface LayeredPlace extends OnDocument {
   readonly number: number | undefined;
 }
 
-/** A document as one transaction has it. */
+/** A document with both layers, as one transaction sees it. */
 export class LayeredDocument {
   readonly collection: string;
   readonly id: Value;
   readonly idKey: string;
-  /** Undefined while the collection is not known here. */
+  /** Number of the collection; undefined while the store does not know the collection. */
   readonly number: number | undefined;
   held: { -readonly [K in keyof Held]: Held[K] } | undefined;
-  /** Whether what shows has to be made anew. */
+  /** Whether the view must be computed again. */
   isMoved = false;
   isHeldMoved = false;
-  /** What the server sent last; undefined while it lies in the store as it was. */
+  /** The state that the server sent last; undefined while the stored one is unchanged. */
   confirmed: StateParts | null | undefined;
-  /** Transactions that this one made pending over it. */
+  /** Transactions that this one makes pending on the document. */
   begun: number[] | undefined;
-  /** Those that the server applied, as this one hears. */
+  /** Pending transactions that the server applied, by an outcome in this transaction. */
   applied: number[] | undefined;
-  /** It hears of others that came to nothing, too: they do not show any more. */
+  /** Whether this transaction also removes refused or stale writes from the view. */
   isTakenBack = false;
 
   constructor(place: LayeredPlace, held: Held | undefined) {
@@ -86,21 +87,21 @@ export class LayeredDocument {
     return this.held?.confirmed !== undefined;
   }
 
-  /** Whether it is covered by a subscription, or as an own one. */
+  /** Whether a subscription covers the document; OWN_COVER stands for the peer's own writes. */
   isCovered(number: number): boolean {
     return this.held?.covers.includes(number) === true;
   }
 
   cover(number: number): void {
     if (this.held === undefined || this.isCovered(number)) return;
-    // Once a subscription covers it, it goes with the last that does (S36).
+    // A document that a subscription covers is forgotten with its last subscription (S36).
     const { covers } = this.held;
     this.held.covers =
       covers.length === 0 ? [number] : [...covers.filter((known) => known !== OWN_COVER), number];
     this.isHeldMoved = true;
   }
 
-  /** What is confirmed of it holds no longer: it goes with its pending writes, unless it is sent again. */
+  /** Voids the confirmed state: unless sent again, it ends with the pending writes. */
   doubt(): void {
     if (this.held === undefined) return;
     this.held.version = 0;
@@ -117,7 +118,7 @@ export class LayeredDocument {
     if (covers.length === 0) this.isMoved = true;
   }
 
-  /** The server has this of it; null for nothing. */
+  /** Sets the state that the server has; null for none. */
   confirm(state: StateParts | null, version: number, epoch: number): void {
     this.confirmed = state;
     this.held ??= { version, epoch, covers: [] };
@@ -126,7 +127,7 @@ export class LayeredDocument {
     this.isMoved = true;
   }
 
-  /** Nothing is confirmed of it any more, and nobody covers it. */
+  /** Removes the confirmed state and all covers. */
   forget(): void {
     if (this.held !== undefined) {
       this.held.version = 0;
@@ -145,7 +146,7 @@ export class Layers {
   readonly #ended = new Set<number>();
   readonly #local = new Map<Key, Value>();
   readonly epoch: number;
-  /** The newest time among all that was confirmed here. */
+  /** The newest time in all states that were confirmed here. */
   seen = 0;
 
   constructor(transaction: Transaction) {
@@ -190,8 +191,8 @@ export class Layers {
   }
 
   /**
-   * Most documents of this range are about to be written. Where nothing is yet, as in the first
-   * download, that is found once for all of them.
+   * Announces that most documents of this range are written next. If the range is still empty, as
+   * in a first fill, one check finds that for all of them.
    */
   expect(collection: string, low: Bound | undefined, high: Bound | undefined): void {
     const { number } = this.#collection(collection);
@@ -200,39 +201,39 @@ export class Layers {
     this.#transaction.expect(metaBetween(number, low, high));
   }
 
-  /** The server has this state of a document, at this version. */
+  /** Sets the confirmed state of a document, at a version. */
   confirm(document: LayeredDocument, state: StateParts | null, version: number): void {
     if (state !== null) this.seen = Math.max(this.seen, newestTime(state));
     document.confirm(state, version, this.epoch);
   }
 
-  /** The state that the server sent last; undefined when it sent none. */
+  /** The state that the server sent last; undefined if it sent none. */
   confirmedState(document: LayeredDocument): DocumentState | undefined {
     const parts = this.#confirmedParts(document);
     return parts === null ? undefined : stateOfParts(parts);
   }
 
-  /** A record, as it will be. */
+  /** A record as it is after this transaction. */
   get(key: Key): Value | undefined {
     const own = this.#local.get(key);
     return own === undefined ? this.#view.reader.get(key) : (own ?? undefined);
   }
 
-  /** Puts or (null) removes a record of the peer's own. */
+  /** Puts a local record of the peer, or removes it (null). */
   put(key: Key, value: Value): void {
     this.#local.set(key, value);
   }
 
-  /** A transaction without an outcome. */
+  /** A pending transaction; undefined if it has an outcome. */
   pending(number: number): PendingRecord | undefined {
     return this.#ended.has(number) ? undefined : this.#writes(number)?.record;
   }
 
-  /** The numbers of all transactions without an outcome, in their order. */
+  /** The numbers of all transactions without an outcome, in order. */
   *pendingNumbers(): Iterable<number> {
     const known = [...this.#pending.keys()].sort((a, b) => a - b);
     let next = 0;
-    // Few of them are asked for, mostly, and there may be many.
+    // Merges two sorted sequences: few records are loaded here, and the store may hold many.
     for (const key of this.#view.reader.keys(PENDING)) {
       const number = peerNumberOfKey(key);
       for (; (known[next] ?? number) < number; next++) yield known[next] as number;
@@ -242,7 +243,7 @@ export class Layers {
     yield* known.slice(next);
   }
 
-  /** Changes what is known of a pending transaction, but not what it writes. */
+  /** Changes the number or times of a pending transaction, but not its writes. */
   markPending(number: number, record: PendingRecord): void {
     const before = this.pending(number)?.seal;
     if (before !== undefined) this.#leavePlace(before, number);
@@ -253,7 +254,7 @@ export class Layers {
     this.put(sealKey(seal.chain, seal.number), number);
   }
 
-  /** A transaction has its outcome: its writes show no longer for themselves. */
+  /** Ends a pending transaction that has its outcome: its writes leave the pending layer. */
   end(number: number, isApplied: boolean): void {
     const writes = this.#writes(number);
     if (writes === undefined) return;
@@ -271,13 +272,13 @@ export class Layers {
     }
   }
 
-  /** While numbers move up, another may have taken the place already. */
+  /** Frees a sequence number, unless renumbering has already given it to another transaction. */
   #leavePlace({ chain, number: place }: SealRecord, number: number): void {
     const key = sealKey(chain, place);
     if (this.get(key) === number) this.put(key, null);
   }
 
-  /** A transaction is pending, be it again or in another form. */
+  /** Makes a transaction pending, again or in another form. */
   putPending(number: number, record: PendingRecord): void {
     this.markPending(number, record);
     for (const document of this.#touched(new PendingWrites(record))) {
@@ -289,7 +290,7 @@ export class Layers {
     }
   }
 
-  /** Writes all that was changed. */
+  /** Writes all changes as operations of the transaction. */
   flush(): void {
     const operations: (LayerOperation | LocalOperation)[] = [];
     for (const { documents } of this.#collections.values()) {
@@ -302,7 +303,7 @@ export class Layers {
     this.#transaction.applyLayers(operations);
   }
 
-  /** What was confirmed is what shows, until something is pending over it. */
+  /** Keeps the confirmed state aside, because the view differs from it from now on. */
   #beginPending(document: LayeredDocument): void {
     if (document.isPending) return;
     const confirmed = this.#confirmedParts(document);
@@ -335,7 +336,7 @@ export class Layers {
       const record = heldRecord({ ...held, confirmed });
       return { kind, collection, id, view: viewOf(view), held: record };
     }
-    // Of what is deleted the tombstone stays, until the store's own horizon takes it.
+    // The tombstone of a deleted document stays until `forgetDeleted` removes it.
     const isUncovered = held?.covers.length === 0 && confirmed?.[0] !== null;
     if (held === undefined || held.version === 0 || isUncovered || confirmed === null) {
       return { kind, collection, id, view: null, held: null };
@@ -344,8 +345,8 @@ export class Layers {
   }
 
   /**
-   * Whether the server did with the first of the pending writes what already shows, and nobody else
-   * wrote: then the others need not be gone through, of which there may be very many.
+   * Whether the server applied the first pending writes as the view already shows, and no one else
+   * wrote. Then the remaining pending writes, possibly very many, need not be applied again.
    */
   #isForeseen(document: LayeredDocument, confirmed: StateParts | null): boolean {
     const { applied, begun, held, isTakenBack } = document;
@@ -359,7 +360,7 @@ export class Layers {
     return compareBytes(foreseen, stateToBytes(stateOfParts(confirmed))) === 0;
   }
 
-  /** Whether those that were applied stood before all others, and there are others. */
+  /** Whether the applied transactions came before all other pending ones, and others remain. */
   #areFirst({ number, idKey, applied }: LayeredDocument): boolean {
     if (number === undefined) return false;
     const left = new Set(applied);
@@ -375,7 +376,7 @@ export class Layers {
     return document.confirmed;
   }
 
-  /** What lies in the store: the confirmed state, when nothing is pending. */
+  /** The state in the store: the confirmed state while nothing is pending. */
   #storedParts({ number, idKey, held }: LayeredDocument): StateParts | null {
     if (number === undefined || held?.confirmed === null) return null;
     return storedParts(this.#view, number, idKey);
@@ -404,9 +405,9 @@ export class Layers {
   }
 }
 
-/** The documents of a collection that one transaction has looked at, by the keys of their ids. */
+/** The documents of a collection that one transaction has read, by id key. */
 interface LayeredCollection {
-  /** Undefined while the collection is not known here. */
+  /** Undefined while the store does not know the collection. */
   readonly number: number | undefined;
   readonly documents: Map<string, LayeredDocument>;
 }
@@ -416,7 +417,7 @@ interface WrittenDocument {
   readonly writes: PendingWrite[];
 }
 
-/** A pending transaction by the documents that it wrote to. */
+/** The writes of a pending transaction, by document. */
 class PendingWrites {
   readonly record: PendingRecord;
   #byDocument: Map<string, WrittenDocument> | undefined;
@@ -459,14 +460,14 @@ function viewOf(state: DocumentState): StateParts | null {
   return isEmptyState(state) ? null : partsOf(state);
 }
 
-/** What is held of a document from its first pending write on. */
+/** The held record of a document from its first pending write on. */
 export function pendingHeld(
   held: Held | undefined,
   epoch: number,
   confirmed: StateParts | null,
 ): Held {
   if (held === undefined) return { version: 0, epoch, covers: [OWN_COVER], confirmed };
-  // Only what was deleted is held without a cover.
+  // Only deleted documents are held without a cover.
   const covers = held.covers.length === 0 ? [OWN_COVER] : held.covers;
   return { ...held, covers, confirmed };
 }
@@ -475,7 +476,7 @@ export function localOperation(key: Key, value: Value): LocalOperation {
   return { kind: "local", key, value };
 }
 
-/** The state of a document that is here, in its parts. */
+/** The stored state of a document, in its parts; null if there is none. */
 export function storedParts(view: View, number: number, idKey: string): StateParts | null {
   const record = view.reader.get(metaKey(number, idKey));
   if (record === undefined) return null;

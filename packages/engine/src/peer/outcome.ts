@@ -1,9 +1,9 @@
 /**
- * Outcomes: what becomes of an upload when the server has answered it.
+ * Outcomes: ends a pending upload when the server has sent its outcome.
  *
- * It leaves the pending layer in the transaction that brings its outcome. What was taken is kept for
- * a while, for a server that turns out to be restored (S30); what was not is put aside and can be
- * read (S27, S35).
+ * The upload leaves the pending layer in the transaction that applies its outcome (S35). The peer
+ * keeps applied uploads for a while, in case the server is restored (S30). It keeps refused and
+ * stale uploads aside, where the app can read them (S27, S35).
  */
 
 import { type Outcome, type OutcomeKind, unreachable, type Value } from "@bigpeer/protocol";
@@ -21,35 +21,35 @@ import type { View } from "../store/view.ts";
 import { pendingChainOf } from "./chain.ts";
 import type { Layers } from "./layers.ts";
 
-/** Uploads that had no effect and can be read: the newest. */
+/** Refused and stale uploads that stay readable: the newest ones. */
 export const REFUSED_MAX = 10_000;
 
-/** What is kept of uploads that were taken: for how long, and how much. */
+/** How long applied uploads are kept, and how many bytes of them (S30). */
 export const KEPT_MS: number = 7 * 86_400_000;
 export const KEPT_BYTES_MAX: number = 64 * 1024 * 1024;
 
-/** Records that one transaction of maintenance removes. */
+/** Kept uploads that one maintenance transaction removes. */
 const KEPT_BATCH = 1000;
 
-/** A local transaction that had no effect on the server. */
+/** A local transaction that the server refused or found stale. */
 export interface RefusedUpload {
-  /** The local transaction. */
+  /** Id of the local transaction. */
   readonly commitId: number;
   readonly kind: Exclude<OutcomeKind, "applied">;
   readonly reason: string;
-  /** Wall clocks of this device, in milliseconds: when it was written, and when it was answered. */
+  /** Wall clock of this device, in milliseconds: when it was written, and when its outcome came. */
   readonly at: number;
   readonly refusedAt: number;
   readonly steps: readonly UploadStep[];
 }
 
-/** When an outcome came: by the clock of the device, and by the server's. */
+/** When an outcome came, by the device's clock and by the server's. */
 export interface OutcomeTime {
   readonly nowMs: number;
   readonly serverMs: number;
 }
 
-/** Ends the pending upload that an outcome is of; undefined unless it was refused or stale. */
+/** Ends the pending upload of an outcome. Returns the upload if it was refused or stale. */
 export function endUpload(
   layers: Layers,
   outcome: Outcome,
@@ -120,7 +120,7 @@ function putAside(
   return { commitId: number, ...record };
 }
 
-/** The uploads that had no effect, oldest first. */
+/** Refused and stale uploads, oldest first. */
 export function refusedUploads(view: View): RefusedUpload[] {
   return [...view.reader.entries(REFUSED)].map(({ key, value }) => ({
     commitId: peerNumberOfKey(key),
@@ -128,7 +128,7 @@ export function refusedUploads(view: View): RefusedUpload[] {
   }));
 }
 
-/** Forgets what had no effect: of one local transaction, or all. Returns how many there were. */
+/** Forgets the refused upload of one local transaction, or all. Returns how many there were. */
 export function forgetRefused(layers: Layers, commitId?: number): number {
   const all =
     commitId === undefined ? [...layers.view.reader.keys(REFUSED)] : [refusedKey(commitId)];
@@ -140,8 +140,8 @@ export function forgetRefused(layers: Layers, commitId?: number): number {
 }
 
 /**
- * Forgets uploads that were taken long ago, a bounded number. True when there may be more. Only the
- * server's clock says how long ago: that of the device may be a year ahead (seed 802201).
+ * Forgets applied uploads that are older than KEPT_MS, a bounded number. True if there may be more.
+ * Only the server's clock measures their age: the device's clock may be a year ahead (seed 802201).
  */
 export function forgetKept(layers: Layers, serverMs: number): boolean {
   let { keptBytes, ...counts } = countFact(layers);

@@ -1,5 +1,5 @@
 /**
- * Peer facts: how far a peer and its server are, as rows of system collections.
+ * Peer rows: the sync progress and the refused writes of a peer as rows of system collections.
  */
 
 import type { Value, ValueObject } from "@bigpeer/protocol";
@@ -11,14 +11,14 @@ import { type RefusedUpload, refusedUploads } from "./outcome.ts";
 
 export type SyncSessionStatus = "Connected" | "Not Connected" | "Disabled";
 
-/** What only the host knows of the connection. */
+/** State of the connection, which only the host knows. */
 export interface SyncSession {
-  /** Names the server. */
+  /** Identifies the server. */
   readonly id: string;
   readonly status: SyncSessionStatus;
 }
 
-/** The last local transaction up to which the server has answered all. */
+/** The last local transaction before the first one without an outcome. */
 export function syncedUpTo(view: View): number {
   for (const key of view.reader.keys(PENDING)) return peerNumberOfKey(key) - 1;
   return view.head.txnId;
@@ -35,7 +35,7 @@ export function syncInfoRow(view: View, { id, status }: SyncSession): SystemRow 
   return { id, fields: { is_ditto_server: true, documents } };
 }
 
-/** Uploads that had no effect, with what they would have written. */
+/** Refused and stale uploads with their operations. */
 export function refusedRows(view: View): SystemRow[] {
   return refusedUploads(view).map(refusedRow);
 }

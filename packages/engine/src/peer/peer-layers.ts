@@ -1,6 +1,7 @@
 /**
- * What the session of a peer asks of its store: to take what the server sent, and to hand out what
- * was written here. Every promise resolves when its effect is durable; they are called one at a time.
+ * PeerLayers: the interface of the store that a peer's session uses to apply what the server sent
+ * and to read local writes. Each promise resolves when its effect is durable; calls come one at a
+ * time.
  */
 
 import type {
@@ -18,7 +19,7 @@ import type { FillRecord } from "../store/peer-records.ts";
 import type { UploadStep } from "../store/upload.ts";
 import type { RefusedUpload } from "./outcome.ts";
 
-/** An upload whose number, times and digest never change again (S33). */
+/** An upload whose number, times and digest are final (S33). */
 export interface SealedUpload {
   readonly site: Site;
   readonly number: number;
@@ -27,22 +28,22 @@ export interface SealedUpload {
 }
 
 export interface ConfirmedPart {
-  /** The key of the subscription at the peer. */
+  /** Key of the subscription in the peer's store. */
   readonly subscription: string;
   readonly entries: readonly DocumentEntry[];
-  /** Of a fill: what was held in the range and is not among the entries is let go of. */
+  /** In a fill: documents held in the range that are not among the entries are released (S14). */
   readonly range?: IdRange;
-  /** Of a fill, with a range: how far it is with this part. Left out where the server did not say. */
+  /** Position of the fill after this part (S57). Left out if the server did not send it. */
   readonly fill?: FillRecord;
 }
 
-/** What one local transaction takes over from the server. */
+/** What one local transaction applies from the server. */
 export interface ConfirmedBatch {
   readonly parts: readonly ConfirmedPart[];
   readonly outcomes: readonly Outcome[];
-  /** Documents by collection that came for nobody any more: taken where they are held (S28). */
+  /** Documents by collection, of ended subscriptions: applied if the peer holds them (S74). */
   readonly told?: readonly (readonly [string, DocumentEntry])[];
-  /** Live subscriptions are complete up to here after the batch. */
+  /** Live subscriptions are complete up to this transaction after the batch. */
   readonly committed?: number;
   /** Subscriptions that are live after the batch. */
   readonly completed?: readonly {
@@ -53,53 +54,53 @@ export interface ConfirmedBatch {
 }
 
 export interface AppliedBatch<Refused> {
-  /** Documents of which only the whole will do (S18). */
+  /** Documents that the peer must request whole, because a delta did not fit (S18). */
   readonly wants: readonly { readonly subscription: string; readonly ids: readonly Value[] }[];
   readonly refused: readonly Refused[];
 }
 
 export interface PeerLayers<Refused = RefusedUpload> {
-  /** The site of this store, as it is now: a fork gives it another one. */
+  /** The current site of this store; a fork replaces it (S75). */
   readonly site: Site;
-  /** Local writes without an outcome. */
+  /** Local transactions without an outcome. */
   readonly pendingCount: number;
-  /** Calls when a local write became durable. */
+  /** Calls `listener` when a local write has become durable. Returns a function that stops it. */
   onPending(listener: () => void): () => void;
-  /** Takes a new history and new rights (S21, S38); ends the streams of the connection before. */
+  /** Applies a new history (S38) and rights (S71); ends the streams of the last connection. */
   welcome(welcome: {
     readonly history: string;
     readonly app: string;
     readonly rights: Uint8Array;
-    /** How far the server's clock is ahead of that of the device. */
+    /** How far the server's clock is ahead of the device's. */
     readonly offsetMs: number;
   }): Promise<void>;
-  /** The rights changed while connected (S21). */
+  /** Applies rights that changed during the connection (S71). */
   rights(rights: Uint8Array): Promise<unknown>;
-  /** The key of a subscription, the same for equal query and arguments, and where it stands. */
+  /** Key and cursor of a subscription. The key is the same for equal query and arguments. */
   subscription(
     query: string,
     args: ValueObject,
   ): { readonly key: string; readonly cursor?: SyncCursor | undefined };
-  /** A fill or compare begins: until it is complete, the cursor counts no more (S15). */
+  /** A fill or comparison begins: until it is complete, the previous cursor is invalid (S15). */
   begin(subscription: string, mode: Exclude<StreamMode, "resume">): Promise<unknown>;
   apply(batch: ConfirmedBatch): Promise<AppliedBatch<Refused>>;
-  /** The ids that are not held in these versions; lets go of what is not listed (S13). */
+  /** Returns listed ids that are not held in these versions; releases what is not listed (S13). */
   compare(subscription: string, versions: Versions): Promise<readonly Value[]>;
-  /** The subscriptions are not live any more: their cursors stay where they are. */
+  /** The subscriptions are no longer live: their cursors stay at the position that they reached. */
   behind(subscriptions: readonly string[]): Promise<unknown>;
-  /** As behind, and nobody follows it any more (S21). */
+  /** Like `behind`, for a subscription that the peer has ended (S21). */
   release(subscription: string): Promise<unknown>;
-  /** The server does not permit it: what it alone covers is let go of (S21). */
+  /** The server does not permit it: releases the documents that it alone covers (S71). */
   deny(subscription: string): Promise<unknown>;
-  /** Those that were never sent, at most so many, with the offset of the server's clock (S33). */
+  /** Uploads that were never sent, at most `max`, with times corrected by `offsetMs` (S33, S78). */
   seal(offsetMs: number, max: number): Promise<readonly SealedUpload[]>;
   /**
-   * Those that were handed out before and have no outcome, in order, at most so many: former sites
-   * first, and of each site what is behind the number in `after`.
+   * Uploads that were handed out before and have no outcome, in order, at most `max`: former sites
+   * first, and of each site only numbers above the one in `after`.
    */
   sealed(after: ReadonlyMap<Site, number>, max: number): Iterable<SealedUpload>;
-  /** The server knows the uploads of the site up to `known`: see S30. */
+  /** The server has uploads of the site up to `known` (S30). Returns another site to ask about. */
   reoffer(site: Site, known: number): Promise<Site | undefined>;
-  /** The upload of the site with this number, and what comes behind it, needs a new site (S29). */
+  /** Moves the upload of the site with this number, and all later ones, to a new site (S75). */
   fork(site: Site, number: number): Promise<unknown>;
 }

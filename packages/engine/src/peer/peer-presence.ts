@@ -1,6 +1,6 @@
 /**
- * Presence in a peer's session: what the peer says of itself, and what it is told of the others
- * (S40, S41). It is told only while somebody wants to know, and knows nothing without a connection.
+ * Peer presence: sends the metadata of a peer and tracks the other peers of its app (S40, S41). The
+ * server sends presence only while the app observes it. Without a connection the list is empty.
  */
 
 import type { PresenceMessage, ValueObject } from "@bigpeer/protocol";
@@ -16,7 +16,7 @@ import {
 const OFFLINE: Presence = { isConnected: false, total: 0, peers: [] };
 const UNTOLD: Presence = { isConnected: true, total: 0, peers: [] };
 
-/** The server hears of it now, or in the hello, or right behind the welcome. */
+/** Sets the metadata. The server receives it now, in `hello`, or right after `welcome`. */
 export function takeMetadata(state: PeerState, metadata: ValueObject, turn: Turn): PeerState {
   if (isLinked(state)) sendMetadata(metadata, turn);
   return { ...state, description: { ...state.description, metadata } };
@@ -26,7 +26,7 @@ function sendMetadata(metadata: ValueObject, turn: Turn): void {
   turn.actions.push({ kind: "send", message: { t: "metadata", metadata } });
 }
 
-/** Between hello and welcome nothing may be said, but something may have changed. */
+/** Sends metadata that changed between `hello` and `welcome`, when it may not be sent (S2). */
 export function catchUpMetadata({ description, phase }: PeerState, turn: Turn): void {
   if (phase.name !== "greeting" || phase.metadata === description.metadata) return;
   sendMetadata(description.metadata, turn);
@@ -40,12 +40,12 @@ export function takeWatch(state: PeerState, isOn: boolean, turn: Turn): PeerStat
   return withLink(next, { present: undefined });
 }
 
-/** A connection that is open knows nothing of who wants to know what. */
+/** Sends `watch` on a new connection, if the app observes presence. */
 export function sendWatch({ isWatching }: PeerState, turn: Turn): void {
   if (isWatching) turn.actions.push({ kind: "send", message: { t: "watch", isOn: true } });
 }
 
-/** What comes before the mark of a whole list belongs to one that nobody waits for any more. */
+/** Applies a presence message. Pieces before the first `isWhole` belong to an earlier `watch`. */
 export function takePresence(state: Linked, message: PresenceMessage): Linked {
   const { isWhole = false, total } = message;
   const { present } = state.phase.link;
@@ -57,7 +57,7 @@ export function takePresence(state: Linked, message: PresenceMessage): Linked {
   return withLink(state, { present: { isConnected: true, total, peers: [...peers.values()] } });
 }
 
-/** The same object as long as nothing changes. */
+/** The current presence: the same object until something changes. */
 export function presenceOf({ phase }: PeerState): Presence {
   return phase.name === "open" ? (phase.link.present ?? UNTOLD) : OFFLINE;
 }

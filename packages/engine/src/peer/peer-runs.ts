@@ -1,6 +1,6 @@
 /**
- * Statements that the server asks a peer to run, in its session (S44 to S46): which of them are
- * running. What comes of one that nobody waits for any more goes nowhere.
+ * Peer runs: tracks, in a peer's session, which statements of the server are running (S44 to S46).
+ * Answers of a run that has ended or was cancelled are dropped.
  */
 
 import type { AnswerMessage, CancelMessage, RunEnd, RunMessage } from "@bigpeer/protocol";
@@ -13,15 +13,15 @@ import {
   withLink,
 } from "./session-state.ts";
 
-/** Runs at a time (S44). */
+/** Statements that run at a time (S44). */
 export const RUNS_MAX = 16;
 
-/** The end of a run of which nothing came but an error. */
+/** The end of a run that has only an error. */
 export function endOfError(code: string, message: string): RunEnd {
   return { elapsedMs: 0, warnings: [], totalWarnings: 0, error: { code, message } };
 }
 
-/** Undefined when a run of this number is running: it may not be used again. */
+/** Starts a run. Undefined if its number is in use: a connection never uses one again (S44). */
 export function takeRun(state: Linked, run: RunMessage, turn: Turn): Linked | undefined {
   const { runs } = state.phase.link;
   const { id } = run;
@@ -58,7 +58,7 @@ function withoutRun(state: Linked, id: number): Linked {
   return withLink(state, { runs });
 }
 
-/** The connection ends: nobody can be answered any more. */
+/** Cancels all runs when the connection ends, because they can no longer be answered. */
 export function cancelRuns(state: PeerState, turn: Turn): void {
   if (!isLinked(state)) return;
   const { connection } = state;

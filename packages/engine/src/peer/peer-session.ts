@@ -1,9 +1,10 @@
 /**
- * The session of a small peer as a pure machine: state, event and time give the next state and what
- * the host has to do. No socket, no timer, no clock, no chance of its own.
+ * Peer session: the sync session of a small peer as a pure state machine. State, event and time
+ * give the next state and the actions for the host. It has no socket, timer, clock or randomness.
  *
- * Work of the store comes out as actions in order; the host does it one at a time, and says when it
- * is done. It is not waited for: what the server sends is turned into work as it comes.
+ * Work for the store is a sequence of actions. The host does them in order, one at a time, and
+ * reports each one with an event. The machine does not wait: messages of the server become work as
+ * they come.
  */
 
 import {
@@ -116,7 +117,7 @@ function take(state: PeerState, event: PeerEvent, turn: Turn): PeerState {
     case "watch":
       return takeWatch(state, event.isOn, turn);
     default:
-      // What the store could not do is worth a report, whenever it was asked.
+      // A failure of the store is reported even if it belongs to an earlier connection.
       if (event.connection !== state.connection && event.kind !== "failed") return state;
       return takeOfConnection(state, event, turn);
   }
@@ -150,7 +151,7 @@ type StoreEvent = Extract<
   { readonly kind: "welcomed" | "applied" | "compared" | "sealed" | "reoffered" | "forked" }
 >;
 
-/** The store did what it was asked. */
+/** The store has done a piece of work. */
 function takeStoreWork(linked: Linked, event: StoreEvent, turn: Turn): PeerState {
   const state = { ...linked, storeFailures: 0 };
   switch (event.kind) {
@@ -178,7 +179,7 @@ export function isUp({ name }: Phase): boolean {
   return name !== "stopped" && name !== "waiting";
 }
 
-/** Whether messages come. */
+/** Whether messages can arrive. */
 function isTalking(phase: Phase): boolean {
   return isUp(phase) && phase.name !== "connecting";
 }
@@ -214,7 +215,7 @@ function sayBye(code: ByeCode, message: string, turn: Turn): void {
   turn.actions.push({ kind: "send", message: { t: "bye", code, message } });
 }
 
-/** Who has no token because it was refused is like one whose token was (S8). */
+/** A refused login counts like a refused token: the peer retries at the slowest rate (S8). */
 function disconnect(
   state: PeerState,
   { message, refusal }: Extract<PeerEvent, { readonly kind: "disconnected" }>,
@@ -224,7 +225,7 @@ function disconnect(
   return lose(state, { code: "unauthorized", message, isSlow: true, refusal }, turn);
 }
 
-/** The connection is gone: hangs up what is left of it, and comes back in a while (S8). */
+/** Closes what is left of a lost connection and schedules the next attempt (S8). */
 function lose(state: PeerState, end: End, turn: Turn): PeerState {
   const { elapsed } = turn.now;
   cancelRuns(state, turn);
@@ -243,13 +244,13 @@ function lose(state: PeerState, end: End, turn: Turn): PeerState {
   return { ...next, phase: { name: "waiting", until: elapsed + retryInMs } };
 }
 
-/** The other side does not keep to the protocol (S1). */
+/** Ends the connection because the server violates the protocol (S1). */
 function refuse(state: PeerState, message: string, turn: Turn): PeerState {
   sayBye("malformed", message, turn);
   return lose(state, { code: "malformed", message }, turn);
 }
 
-/** What the store did not take comes again on the next connection. */
+/** Ends the connection: what the store failed to apply comes again on the next one. */
 function fail(
   state: PeerState,
   { connection, error }: { readonly connection: number; readonly error: unknown },
@@ -346,7 +347,7 @@ function welcome(state: PeerState, message: Welcome, turn: Turn): PeerState {
   };
 }
 
-/** Nothing of this store may go to another app (S39). */
+/** Stops, because nothing of this store may go to another app (S39). */
 function leaveForeign(state: PeerState, app: string, turn: Turn): PeerState {
   sayBye("stopped", "this peer is of another app", turn);
   turn.actions.push({ kind: "hangUp", connection: state.connection });
@@ -354,7 +355,7 @@ function leaveForeign(state: PeerState, app: string, turn: Turn): PeerState {
   return { ...state, phase: { name: "stopped" }, failures: 0 };
 }
 
-/** The store has taken the welcome in: now the streams and the uploads begin. */
+/** The store has applied `welcome`: starts the streams and the uploads. */
 function settle(
   state: Linked,
   cursors: Extract<PeerEvent, { readonly kind: "welcomed" }>["cursors"],
@@ -370,7 +371,7 @@ function settle(
   return next;
 }
 
-/** What may come at any time; the rest is for a session that has settled. */
+/** Handles messages that may come at any time; all others need a settled session. */
 function takeOnLink(state: Linked, message: ServerMessage, bytes: number, turn: Turn): PeerState {
   switch (message.t) {
     case "pong":
@@ -482,7 +483,7 @@ function dieOfSilence(state: PeerState, turn: Turn): PeerState {
   return lose(state, { code: "silent", message }, turn);
 }
 
-/** Who does not read cannot hear: then silence says nothing of the server, but ours would of us. */
+/** While the host does not read, silence says nothing of the server; pings still go out. */
 function tickLink(state: Linked, isReading: boolean, turn: Turn): PeerState {
   const { elapsed, wall } = turn.now;
   const { link } = state.phase;

@@ -1,10 +1,10 @@
 /**
- * PeerStore: the store of a small peer, with what its server confirmed and what it has not yet.
+ * PeerStore: the store of a small peer, with the confirmed states from its server and its pending
+ * writes.
  *
- * The documents of the store are what shows, so statements, indexes and live queries work on it as on
- * any other. Beside them lies what the server sent and what was written here and has no outcome
- * (S34). Everything that belongs together is one transaction, so a crash at any moment leaves a state
- * in which both sides can go on.
+ * The documents of the store are the view of both, so statements, indexes and live queries work as
+ * on any store. Confirmed states and writes without an outcome lie beside them (S34). Changes that
+ * belong together are one transaction, so both sides can continue after a crash at any moment.
  */
 
 import {
@@ -68,8 +68,8 @@ import {
 import { forgetDeleted, sweepHeld } from "./sweep.ts";
 
 /**
- * The log of a peer serves those who observe its documents: it need not reach back far. What of a
- * document is forgotten is the server's to say; of those that were deleted the peer forgets all.
+ * Retention of a peer's store. Its log serves only local observers, so it is short. The server
+ * decides what is forgotten of a live document; of a deleted one the peer forgets everything.
  */
 export const PEER_RETENTION: Retention = {
   ...DEFAULT_RETENTION,
@@ -80,17 +80,17 @@ export const PEER_RETENTION: Retention = {
 };
 
 export interface PeerStoreOptions {
-  /** The app that the store belongs to. */
+  /** The app that the store belongs to (S39). */
   readonly appId: string;
   readonly retention?: Retention;
-  /** How long it is remembered that a document was deleted. */
+  /** How long the peer remembers that a document was deleted (S36). */
   readonly deletedMs?: number;
   readonly clock?: ClockLimits;
 }
 
-/** Transactions that were noted as pending: durable, not yet, or never. */
+/** Transactions that were recorded as pending. Some may never become durable. */
 interface Noted {
-  /** None before it has still to be told of; undefined when none has. */
+  /** The first one that listeners do not know of; undefined if there is none. */
   first: number | undefined;
   last: number;
 }
@@ -106,7 +106,7 @@ export interface ServerWelcome {
   readonly history: string;
   readonly app: string;
   readonly rights: Uint8Array;
-  /** How far its clock is ahead of that of the device. */
+  /** How far the server's clock is ahead of the device's. */
   readonly offsetMs: number;
 }
 
@@ -129,7 +129,7 @@ export class PeerStore implements PeerLayers {
     store.onCommit((txnId) => this.#committed(txnId));
   }
 
-  /** Opens the store of a peer on a storage that nobody else writes to; makes one where none is. */
+  /** Opens the store of a peer, or creates it. Nothing else may write to the storage. */
   static async open(
     storage: KeyValue,
     platform: Platform,
@@ -142,7 +142,7 @@ export class PeerStore implements PeerLayers {
     const store = await Store.open(storage, corrected, {
       retention,
       ...(clock === undefined ? {} : { clock }),
-      // A device may rest as long as it likes, and its clock is corrected by the server's (S33).
+      // A device may be off for any time, and its clock is corrected by the server's (S33).
       isClockAccepted: true,
       siteOf: (reader, { site }) => chainFact(reader, site).site,
       onTransaction: (transaction, own, { site: life }) => {
@@ -158,7 +158,7 @@ export class PeerStore implements PeerLayers {
       throw otherApp(appId, app);
     }
     const opened = new PeerStore(store, { platform, options, noted, time });
-    // From the first moment on: what is written before it ever saw a server is of this app as well.
+    // From the start: writes before the first connection belong to this app as well (S39).
     if (app === undefined) {
       await opened.#write((layers) =>
         layers.put(SERVER_FACT, { ...serverFact(layers), app: appId }),
@@ -167,7 +167,7 @@ export class PeerStore implements PeerLayers {
     return opened;
   }
 
-  /** Under which uploads are numbered: that of the store, or a new one after a fork. */
+  /** The site that numbers uploads: that of the store, or another one after a fork (S75). */
   get site(): Site {
     return this.store.read(({ reader }) => chainFact(reader, this.store.identity.site).site);
   }
@@ -177,15 +177,15 @@ export class PeerStore implements PeerLayers {
     return this.store.read(({ reader }) => countFact(reader).pending);
   }
 
-  /** Calls `listener` when a local write became durable. Returns the way to stop it. */
+  /** Calls `listener` when a local write has become durable. Returns a function that stops it. */
   onPending(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * A connection begins: subscriptions of the one before are not live any more. On a new history
-   * nothing that is known of versions holds (S38); a store of another app is refused (S39).
+   * A connection begins: subscriptions of the previous one are no longer live. On a new history the
+   * held versions are void (S38). Throws if the server belongs to another app (S39).
    */
   async welcome({ history, app, rights, offsetMs: measured }: ServerWelcome): Promise<void> {
     if (app !== this.#options.appId) throw otherApp(app, this.#options.appId);
@@ -204,7 +204,7 @@ export class PeerStore implements PeerLayers {
       layers.put(SERVER_FACT, { ...server, app, history, epoch, offsetMs, unasked });
     });
     await this.rights(rights);
-    // What a crash left of it: nobody else would say that it may not be read any more.
+    // Finishes what a crash interrupted: the server does not drop these documents a second time.
     await this.#finishForgetting();
     await this.#forgetDoubtful();
     for (const known of this.store.read(({ reader }) => this.#subscriptions.surplus(reader))) {
@@ -213,18 +213,18 @@ export class PeerStore implements PeerLayers {
   }
 
   /**
-   * What the credential may read. When it has changed, what no active subscription covers is let go
-   * of, and the others with it (S21).
+   * Sets the digest of what the credential may read. If it changed, releases the documents that no
+   * active subscription covers, and forgets inactive subscriptions (S71).
    */
   async rights(rights: Uint8Array): Promise<void> {
     const before = this.store.read(({ reader }) => serverFact(reader).rights);
     if (before !== undefined && compareBytes(before, rights) === 0) return;
     if (before !== undefined) await this.#letGo();
-    // The last write of all: a sweep that was cut off is done again, whatever the rights are then.
+    // Written last, so that an interrupted sweep is repeated, whatever the rights are then.
     await this.#write((layers) => layers.put(SERVER_FACT, { ...serverFact(layers), rights }));
   }
 
-  /** Known or new, and active from now on. Its key is the same for equal query and arguments. */
+  /** Opens a known or new subscription as active. Equal query and arguments give an equal key. */
   subscription(
     query: string,
     args: ValueObject = {},
@@ -238,14 +238,14 @@ export class PeerStore implements PeerLayers {
     return { key, collection, cursor: this.store.read(({ reader }) => cursorOf(reader, known)) };
   }
 
-  /** Nobody follows the subscription any more. What it covers stays, and where it is. */
+  /** The peer has ended the subscription. Its documents and its cursor stay (S21). */
   async release(subscription: string): Promise<void> {
     this.#subscriptions.release(subscription);
     await this.behind([subscription]);
     await this.#forgetDoubtful();
   }
 
-  /** The server does not permit it: what it alone covers is let go of, and so is its cursor (S21). */
+  /** The server does not permit it: releases what it alone covers, and removes its cursor (S71). */
   async deny(subscription: string): Promise<void> {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return;
@@ -255,7 +255,7 @@ export class PeerStore implements PeerLayers {
     await sweepHeld(this.store, (document) => document.uncover((cover) => cover === known.number));
   }
 
-  /** Forgets a subscription and lets go of what it alone covers. */
+  /** Forgets a subscription and releases the documents that it alone covers. */
   async forget(subscription: string): Promise<void> {
     const known = this.#subscriptions.get(subscription);
     if (known === undefined) return;
@@ -264,9 +264,9 @@ export class PeerStore implements PeerLayers {
   }
 
   /**
-   * A fill or compare begins. Before the first piece of it is taken: who loses the connection in
-   * between holds parts of both, and must not go on from where the former was (S15), unless it is the
-   * rest of that (S57).
+   * A fill or comparison begins; called before its first piece is applied. If the connection breaks
+   * in between, the store holds parts of two states. So the previous cursor is invalid (S15),
+   * unless this is the rest of an interrupted fill (S57).
    */
   async begin(subscription: string, mode: Exclude<StreamMode, "resume">): Promise<void> {
     const known = this.#subscriptions.get(subscription);
@@ -281,17 +281,17 @@ export class PeerStore implements PeerLayers {
     });
   }
 
-  /** Takes what the server sent, as one transaction. */
+  /** Applies a batch of the server, as one transaction. */
   async apply(batch: ConfirmedBatch): Promise<AppliedBatch<RefusedUpload>> {
     const { result } = await this.store.transact((transaction) =>
       new Confirmation(transaction, this.#subscriptions, this.#time.certainMs).apply(batch),
     );
-    // Not before it is durable: what the store did not take has not happened.
+    // Only when the batch is durable.
     if (batch.committed !== undefined) this.#subscriptions.mayTrust = false;
     return result;
   }
 
-  /** The ids that are not held in these versions; lets go of what is not listed (S13). */
+  /** Returns listed ids that are not held in these versions; releases what is not listed (S13). */
   async compare(subscription: string, versions: Versions): Promise<readonly Value[]> {
     const { result } = await this.store.transact((transaction) =>
       new Confirmation(transaction, this.#subscriptions).compare(subscription, versions),
@@ -299,7 +299,7 @@ export class PeerStore implements PeerLayers {
     return result;
   }
 
-  /** The subscriptions are not live any more: each stays where it is. */
+  /** The subscriptions are no longer live: each keeps the position that it reached. */
   async behind(subscriptions: readonly string[]): Promise<void> {
     await this.#write((layers) => {
       const live = liveFact(layers);
@@ -312,8 +312,8 @@ export class PeerStore implements PeerLayers {
 
   /**
    * Hands out the next transactions that were never sent, at most `max`. Their numbers, times and
-   * digests are final and durable when it resolves (S33). `offsetMs` is how far the server's clock is
-   * ahead of that of the device.
+   * digests are final and durable when it resolves (S33). `offsetMs` is how far the server's clock
+   * is ahead of the device's.
    */
   async seal(offsetMs: number, max: number): Promise<readonly OwnUpload[]> {
     const { driftMsMax: driftMs } = this.#options.clock ?? DEFAULT_CLOCK;
@@ -328,8 +328,8 @@ export class PeerStore implements PeerLayers {
   }
 
   /**
-   * What was handed out and has no outcome, in the order in which it is sent, at most `max`. `after`
-   * names for each site a number behind which to begin.
+   * Transactions that were handed out and have no outcome, in the order of sending, at most `max`.
+   * For each site, `after` names the number to start after.
    */
   sealed(
     after?: ReadonlyMap<Site, number>,
@@ -346,8 +346,8 @@ export class PeerStore implements PeerLayers {
   }
 
   /**
-   * The server has the uploads of a site up to `known` (S30). Returns another site that it has to be
-   * asked for, because it may lack what this store had uploaded under it.
+   * The server has the uploads of a site up to `known` (S30). Returns another site to ask the
+   * server about, because it may lack what this store uploaded under that site.
    */
   async reoffer(site: Site, known: number): Promise<Site | undefined> {
     const fresh = siteOfBytes(this.#platform.random(8));
@@ -362,18 +362,18 @@ export class PeerStore implements PeerLayers {
     return this.store.read(({ reader }) => serverFact(reader).unasked?.[0]);
   }
 
-  /** Two stores have written as one site: this one goes on under another (S29). */
+  /** Continues under a new site, because two stores have written as one site (S75). */
   async fork(site: Site, number: number): Promise<void> {
     const fresh = siteOfBytes(this.#platform.random(8));
     await this.#write((layers) => forkChain(layers, this.#numbering, { site, number, fresh }));
   }
 
-  /** Uploads that had no effect, oldest first. */
+  /** Refused and stale uploads, oldest first. */
   refused(): readonly RefusedUpload[] {
     return this.store.read(refusedUploads);
   }
 
-  /** Forgets one of them, or all. Resolves with how many there were, when that is durable. */
+  /** Forgets one of them, or all. Resolves with their number when that is durable. */
   async clearRefused(commitId?: number): Promise<number> {
     let count = 0;
     await this.#write((layers) => {
@@ -391,7 +391,7 @@ export class PeerStore implements PeerLayers {
     return this.store.read(refusedRows);
   }
 
-  /** Forgets what need not be kept, in bounded transactions. */
+  /** Removes what has expired, in bounded transactions. */
   async maintain(): Promise<void> {
     await this.#finishForgetting();
     await this.#forgetKept();
@@ -400,7 +400,7 @@ export class PeerStore implements PeerLayers {
     await this.store.maintain();
   }
 
-  /** As long as no server was heard, nobody knows how long ago they were taken. */
+  /** Does nothing before a `welcome`: only the server's clock measures how old a kept upload is. */
   async #forgetKept(): Promise<void> {
     const serverMs = this.#time.certainMs;
     let hasMore = serverMs !== undefined;
@@ -432,8 +432,8 @@ export class PeerStore implements PeerLayers {
   }
 
   /**
-   * Forgets subscriptions with a write. At once, so that whoever begins one of them meanwhile begins
-   * anew; but what the store does not take has not happened.
+   * Forgets subscriptions together with a write. They are forgotten at once, so that one that is
+   * opened meanwhile starts over, and restored if the write fails.
    */
   async #forgetWith(
     gone: readonly KnownSubscription[],
@@ -448,7 +448,7 @@ export class PeerStore implements PeerLayers {
     }
   }
 
-  /** Lets go of what no active subscription covers; what has pending writes follows with them. */
+  /** Releases documents that no active subscription covers; those with pending writes, later. */
   async #letGo(): Promise<void> {
     const inactive = this.#subscriptions.inactive();
     this.#subscriptions.mayTrust = true;
@@ -464,13 +464,13 @@ export class PeerStore implements PeerLayers {
       if (document.held?.covers.some(isActive) === true) {
         return document.uncover((cover) => !isActive(cover));
       }
-      // What is pending stays until it has an outcome, which says what may be kept.
+      // A document with pending writes stays until their outcomes, which say what may be kept.
       if (document.isPending) document.doubt();
       else document.forget();
     });
   }
 
-  /** Of a subscription that ended before it was whole under new rights nobody says what it may keep. */
+  /** Forgets subscriptions that ended before they were complete under the new rights (S71). */
   async #forgetDoubtful(): Promise<void> {
     const doubtful = this.store.read(({ reader }) =>
       this.#subscriptions
@@ -495,18 +495,18 @@ export class PeerStore implements PeerLayers {
   #committed(txnId: number): void {
     const { first, last } = this.#noted;
     if (first === undefined || first > txnId) return;
-    // Those behind it may come to nothing: they must not keep this one waiting.
+    // Later ones may never become durable: they must not delay this one.
     this.#noted.first = last > txnId ? txnId + 1 : undefined;
     for (const listener of this.#listeners) listener();
   }
 }
 
-/** While what may not be read any more is let go of: no digest is equal to it. */
+/** Stored while documents are released after a change of rights: no digest is equal to it. */
 const NO_RIGHTS = new Uint8Array();
 
 const DEFAULT_CLOCK: ClockLimits = { driftMsMax: DRIFT_MS_MAX, restMsMax: REST_MS_MAX };
 
-/** What was known of the server's clock when the store was used last. */
+/** The offset of the server's clock that the store last recorded. */
 function knownOffset(storage: KeyValue): number | undefined {
   const snapshot = storage.snapshot();
   try {
@@ -516,7 +516,7 @@ function knownOffset(storage: KeyValue): number | undefined {
   }
 }
 
-/** S39: what was written for one app must not get to another. */
+/** The error for a store or a server of another app (S39). */
 function otherApp(found: string, own: string): PeerError {
   const message = `expected the app ${own}, to which the store belongs, found ${found}`;
   return new PeerError("store.foreign", message);

@@ -1,9 +1,9 @@
 /**
- * The streams of a peer's session: subscriptions and what the server sends for them.
+ * Peer streams: turns the messages of a peer's subscriptions into batches for its store.
  *
  * Frames of live subscriptions are gathered until their transaction ends and then applied as one
- * (S16); everything before `complete` is applied piece by piece (S15). Frames of a filter that no
- * subscription has, or has not yet, are those of a stream that is over: they mean nothing (S21).
+ * (S16). Before `complete` each piece is applied by itself (S15). Frames of a filter that no
+ * subscription has belong to a stream that is over: they are ignored (S21), except for S74.
  */
 
 import {
@@ -41,7 +41,7 @@ export const GATHERED_BYTES_MAX: number = 64 * 1024 * 1024;
 
 export const NOTHING_GATHERED: Gathered = { parts: [], bytes: 0 };
 
-/** Nothing of where the subscriptions stood on a former connection holds on this one. */
+/** The subscriptions without their state on an earlier connection. */
 export function unsent(subscriptions: PeerState["subscriptions"]): PeerState["subscriptions"] {
   const plain = [...subscriptions.values()].map(
     ({ key, query, args }) => [key, { key, query, args, isLive: false }] as const,
@@ -75,7 +75,7 @@ export function sendSubscribe(
   return withFollowing(next, { key, query, args, id, isLive: false });
 }
 
-/** Ends a subscription on the connection. What becomes of it in the store is for the caller to say. */
+/** Ends a subscription on the connection. The caller ends it in the store. */
 export function endSubscription(state: Linked, key: string, turn: Turn): Linked {
   const following = state.subscriptions.get(key);
   if (following?.id === undefined) return state;
@@ -91,13 +91,13 @@ export function endSubscription(state: Linked, key: string, turn: Turn): Linked 
   return filter === undefined ? left : takeTold(left, { filter, entries }, 0, turn);
 }
 
-/** What came for a subscription of a transaction that has not ended yet. */
+/** Entries for a subscription, of a transaction that has not ended yet. */
 function gatheredFor({ phase }: Linked, key: string): readonly DocumentEntry[] {
   const { parts } = phase.link.gathered;
   return parts.flatMap((part) => (part.subscription === key ? part.entries : []));
 }
 
-/** Outcomes that are on their way may count on what came of an ended stream (S28). */
+/** Applies entries of an ended stream, because outcomes under way may count on them (S74). */
 function takeTold(
   state: Linked,
   { filter, entries }: Pick<Documents, "filter" | "entries">,
@@ -111,7 +111,7 @@ function takeTold(
   return pushApply(state, { parts: [], outcomes: [], told }, bytes, turn);
 }
 
-/** The subscription has its filter no more. What was gathered for it is not applied. */
+/** Removes a subscription from its filter, and discards what was gathered for it. */
 function leaveFilter(state: Linked, following: Following, turn: Turn): Linked {
   const { key, filter } = following;
   if (filter === undefined) return state;
@@ -147,13 +147,13 @@ function followingOf(state: Linked, id: number): Following | undefined {
   return key === undefined ? undefined : state.subscriptions.get(key);
 }
 
-/** The subscriptions that have a filter. */
+/** The subscriptions that have this filter. */
 function followersOf(state: Linked, filter: Uint8Array): Following[] {
   const keys = state.phase.link.filters.get(byteString(filter)) ?? [];
   return keys.flatMap((key) => state.subscriptions.get(key) ?? []);
 }
 
-/** Comes again when rights changed: then the stream begins anew under another filter (S20). */
+/** Starts a stream, or starts it again: when rights change, under another filter (S20). */
 export function takeSubscribed(state: Linked, message: Subscribed, turn: Turn): Linked {
   const following = followingOf(state, message.id);
   if (following === undefined) {
@@ -187,7 +187,7 @@ export function takeUnsubscribed(state: Linked, message: Unsubscribed, turn: Tur
   return withFollowing(left, refused);
 }
 
-/** What was not permitted is asked for again: perhaps it is now. */
+/** Subscribes again to what was denied, because the new rights may permit it. */
 export function takeRights(state: Linked, { rights, expires }: Rights, turn: Turn): Linked {
   const { connection } = state;
   const { offsetMs } = state.phase.link;
@@ -201,17 +201,17 @@ export function takeRights(state: Linked, { rights, expires }: Rights, turn: Tur
   return next;
 }
 
-/** How long before its end a token is renewed, at most. */
+/** A token is renewed at most this long before it expires (S66). */
 const RENEWAL_LEAD_MS = 60_000;
 
-/** After which a renewal that failed is tried again, at most, and the time that must be left for it. */
+/** Wait before a failed renewal is retried, at most, and the time that must be left for it. */
 const RENEWAL_AGAIN_MS = 10_000;
 const RENEWAL_LEFT_MS = 1000;
 
-/** Between two tokens, at least: the clock of the server may say that the newest is over, too. */
+/** Least time between two renewals: even the newest token may be over by the server's clock. */
 const RENEWAL_LEAST_MS = 1000;
 
-/** When to ask for a new token, so that the session does not end with the old one (S7). */
+/** When to renew the token, so that the session does not end with the old one (S66). */
 export function renewal(
   expires: number | undefined,
   serverNow: number,
@@ -224,7 +224,7 @@ export function renewal(
   return { renewAt: Math.max(dueAt, elapsed + RENEWAL_LEAST_MS), expiresAt };
 }
 
-/** A renewal failed: as long as the old token is good, another try may give a new one in time. */
+/** A renewal failed: retries while the old token is valid (S66). */
 export function takeUnrenewed(state: Linked, turn: Turn): Linked {
   const { renewAt, expiresAt = 0 } = state.phase.link;
   const { elapsed } = turn.now;
@@ -233,7 +233,7 @@ export function takeUnrenewed(state: Linked, turn: Turn): Linked {
   return withLink(state, { renewAt: elapsed + Math.min(RENEWAL_AGAIN_MS, left / 2) });
 }
 
-/** Undefined when more was gathered than a transaction may have. */
+/** Undefined if more is gathered than a transaction may have. */
 export function takeDocuments(
   state: Linked,
   message: Documents,
@@ -257,7 +257,7 @@ export function takeDocuments(
   return committed === undefined ? next : commit(next, committed, [], turn);
 }
 
-/** How far a fill is with a piece of it (S57). */
+/** The position of a fill after one of its pieces (S57). */
 function fillOf(
   { filter, asOf: txn }: Documents,
   { through: after }: IdRange,
@@ -280,7 +280,7 @@ function gather(
   });
 }
 
-/** Those that are being filled; all when none is. */
+/** The subscriptions that are being filled; all if none is. */
 function unready(followers: readonly Following[]): readonly Following[] {
   const filled = followers.filter(({ isLive }) => !isLive);
   return filled.length === 0 ? followers : filled;
@@ -292,7 +292,7 @@ function pushApply(state: Linked, batch: ConfirmedBatch, bytes: number, turn: Tu
   return withLink(state, { taken: { ...taken, waiting: taken.waiting + 1 } });
 }
 
-/** The store has finished a batch. */
+/** The store has applied a batch. */
 export function takeApplied(
   state: Linked,
   { committed, completed }: Pick<ConfirmedBatch, "committed" | "completed">,
@@ -302,7 +302,7 @@ export function takeApplied(
   return withLink(state, { taken: { waiting: waiting - 1, txn: Math.max(txn, reached) } });
 }
 
-/** Where one stream is whole says nothing of others that were live before it. */
+/** Where the first stream became complete. It says nothing about streams that were live before. */
 function firstOf(completed: ConfirmedBatch["completed"] = []): number {
   return completed.length === 0 ? 0 : Math.min(...completed.map(({ txn }) => txn));
 }
@@ -311,7 +311,7 @@ export function takeCommitted(state: Linked, message: CommittedMessage, turn: Tu
   return commit(takeOutcomes(state, message.outcomes), message.txn, message.outcomes, turn);
 }
 
-/** The transaction is whole: all of it goes into one batch. */
+/** The transaction has ended: everything gathered becomes one batch. */
 function commit(state: Linked, txn: number, outcomes: readonly Outcome[], turn: Turn): Linked {
   const { gathered } = state.phase.link;
   let next = state;
@@ -331,7 +331,7 @@ function hasLive(state: PeerState): boolean {
   return false;
 }
 
-/** A ping of the server: cursors move also when nothing matches (S5), and what is live still is. */
+/** A ping of the server: cursors advance (S5), and live subscriptions are still live (S71). */
 export function reach(state: Linked, txn: number, turn: Turn): Linked {
   const { committed, isJudged } = state.phase.link;
   if ((txn <= committed && !isJudged) || !hasLive(state)) return state;
@@ -341,8 +341,8 @@ export function reach(state: Linked, txn: number, turn: Turn): Linked {
 }
 
 /**
- * Says how far the store is (S43): as far as the server has told, when all that came is in it, and
- * not merely received.
+ * Answers how far the store is (S43): up to the transaction of the ping if all that arrived is
+ * applied, and not merely received.
  */
 export function answerPing(state: Linked, ping: Ping, turn: Turn): Linked {
   const { taken } = state.phase.link;
@@ -366,7 +366,7 @@ export function takeComplete(state: Linked, { filter, txn }: Complete, turn: Tur
   return next;
 }
 
-/** What was gathered of these filters comes again (S22). */
+/** These filters are no longer live: discards what was gathered, because it comes again (S22). */
 export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Linked {
   const names = new Set(filters.map(byteString));
   const followers = filters.flatMap((filter) => followersOf(state, filter));
@@ -379,7 +379,7 @@ export function takeBehind(state: Linked, { filters }: Behind, turn: Turn): Link
   return next;
 }
 
-/** Each comparison is answered, whoever follows by now: the server counts the answers (S13). */
+/** Each comparison is answered, whether it is followed or not: the server counts answers (S70). */
 export function takeVersions(state: Linked, message: Versions, bytes: number, turn: Turn): void {
   const { filter, range } = message;
   const followers = followersOf(state, filter);
@@ -389,7 +389,7 @@ export function takeVersions(state: Linked, message: Versions, bytes: number, tu
   turn.actions.push({ kind: "compare", connection, subscriptions, versions: message, bytes });
 }
 
-/** Asks for what a compare has shown to be missing, if its filter is still followed. */
+/** Requests what a comparison has shown to be missing, if a subscription still has the filter. */
 export function sendCompared(
   link: Link,
   compared: {
@@ -409,7 +409,7 @@ function sendWant(filter: Uint8Array, ids: readonly Value[], isLast: boolean, tu
   turn.actions.push({ kind: "send", message: { t: "want", filter, ids, ...last } });
 }
 
-/** Asks for the whole of what a delta did not fit (S18). */
+/** Requests whole documents where a delta did not fit (S18). */
 export function sendWants(
   state: Linked,
   wants: readonly { readonly subscription: string; readonly ids: readonly Value[] }[],

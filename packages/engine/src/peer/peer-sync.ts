@@ -1,10 +1,10 @@
 /**
- * PeerSync: a small peer that speaks with its server. It runs the machine (peer-session.ts) over the
- * layers of the store and over what the host gives: a dialler, a timer, tokens.
+ * PeerSync: the sync client of a small peer. It runs the state machine of the session
+ * (peer-session.ts) over the layers of the store, with a dialler, a timer and tokens from the host.
  *
- * Work of the store is done strictly in order, one at a time. While more of it waits than a bound,
- * the connection is not read. When a part of it fails, what comes behind it on that connection is
- * dropped, and the next connection goes on from where the store stands: nothing is lost.
+ * The store does its work strictly in order, one piece at a time. While more than a limit waits for
+ * it, the connection is not read. When a piece fails, the later work of that connection is dropped,
+ * and the next connection continues from the state of the store: nothing is lost.
  */
 
 import {
@@ -46,14 +46,14 @@ import { doubted } from "./subscriptions.ts";
 export interface DialHandlers {
   opened(channel: Channel): void;
   message(bytes: Uint8Array): void;
-  /** The connection is gone, or was never made. */
+  /** The connection ended, or could not be made. */
   closed(reason: string): void;
 }
 
 export interface DialHandle {
-  /** Ends it, whether it was made or not. */
+  /** Ends the connection or the attempt. */
   close(): void;
-  /** Stops reading, and goes on. */
+  /** Stops reading, and continues. */
   pause?(): void;
   resume?(): void;
 }
@@ -64,24 +64,24 @@ export interface PeerSyncOptions<Refused = RefusedUpload> {
   readonly appId: string;
   readonly description: PeerDescription;
   readonly dial: (handlers: DialHandlers) => DialHandle;
-  /** Calls once after so many milliseconds, unless it is cancelled. */
+  /** Calls `wake` once after `ms`. Returns a function that cancels it. */
   readonly wakeIn: (ms: number, wake: () => void) => () => void;
   readonly token: () => Promise<string>;
   readonly onEvent: (event: PeerSyncEvent<Refused>) => void;
-  /** Runs a statement of the server (S44); left out: all are refused. */
+  /** Runs a statement of the server (S44); without it the peer refuses all. */
   readonly run?: RunStatement | undefined;
 }
 
 export type PeerSyncEvent<Refused = RefusedUpload> =
   | SessionReport
-  /** A subscription is whole. */
+  /** A subscription is complete. */
   | { readonly kind: "ready"; readonly key: string }
-  /** Uploads that the server did not take, or put aside. */
+  /** Uploads that the server refused or set aside (S27). */
   | { readonly kind: "refused"; readonly uploads: readonly Refused[] };
 
 export interface PeerSyncStatus {
   readonly phase: PhaseName;
-  /** What the server's clock is ahead; undefined when not connected. */
+  /** How far the server's clock is ahead; undefined when not connected. */
   readonly offsetMs: number | undefined;
   /** Bytes of frames that wait for the store. */
   readonly waitingBytes: number;
@@ -90,7 +90,7 @@ export interface PeerSyncStatus {
 /** Bytes of frames that wait for the store, beyond which the connection is not read. */
 const WAITING_BYTES_MAX = 512 * 1024;
 
-/** A login that was refused would be refused again: nothing is gained by asking soon. */
+/** Errors of a login that a retry would repeat: the peer retries at the slowest rate. */
 const REFUSALS: readonly ErrorCode[] = ["permission.denied", "config.invalid"];
 
 export class PeerSync<Refused = RefusedUpload> {
@@ -106,11 +106,11 @@ export class PeerSync<Refused = RefusedUpload> {
   #waitingBytes = 0;
   #isPaused = false;
   #working: Promise<void> | undefined;
-  /** The work that is being done. */
+  /** The work in progress. */
   #current: StoreAction | undefined;
   #handle: DialHandle | undefined;
   #channel: Channel | undefined;
-  /** What the server was shown last. */
+  /** The credential that was sent last. */
   #token: string | undefined;
   #cancelWake: (() => void) | undefined;
 
@@ -134,17 +134,17 @@ export class PeerSync<Refused = RefusedUpload> {
     this.#take({ kind: "start" });
   }
 
-  /** Nothing becomes ready until somebody does something: whoever waits is told. */
+  /** The server does not accept this peer: rejects all waiters. */
   exclude(error: PeerError): void {
     this.#held.exclude(error);
   }
 
-  /** The server has let this peer in, or it is tried anew. */
+  /** The server accepts this peer, or the peer tries again. */
   admit(): void {
     this.#held.admit();
   }
 
-  /** Says goodbye. Resolves when the store has taken what came before. */
+  /** Sends `bye` and disconnects. Resolves when the store has applied what came before. */
   async stop(): Promise<void> {
     this.#take({ kind: "stop" });
     while (this.#working !== undefined) await this.#working;
@@ -171,7 +171,7 @@ export class PeerSync<Refused = RefusedUpload> {
     return subscription;
   }
 
-  /** Whether the store has still to do what takes documents away, of which the cursor knows nothing. */
+  /** Whether queued work removes documents of it, which its cursor does not show yet. */
   #isMoving(key: string): boolean {
     const work = this.#current === undefined ? this.#work : [this.#current, ...this.#work];
     return work.some((action) => {
@@ -180,7 +180,7 @@ export class PeerSync<Refused = RefusedUpload> {
     });
   }
 
-  /** What the peer says of itself: told now if it is connected, and in every hello (S40). */
+  /** Sets the metadata of the peer: sent now if it is connected, and in each `hello` (S40). */
   setMetadata(metadata: ValueObject): void {
     const size = encodeCbor(metadata).length;
     if (size > SYNC_METADATA_BYTES_MAX) {
@@ -191,8 +191,9 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   /**
-   * Calls it soon with what is known, then whenever that is another. The first watcher makes the peer
-   * ask its server (S41), the last one to go makes it stop. Returns the way to go.
+   * Calls `listener` soon with the current presence, then each time it changes. The first watcher
+   * makes the peer ask its server (S41), the last one to stop ends it. Returns a function that
+   * stops.
    */
   watch(listener: (presence: Presence) => void): () => void {
     return this.#watchers.watch(listener);
@@ -202,7 +203,7 @@ export class PeerSync<Refused = RefusedUpload> {
     return presenceOf(this.#state);
   }
 
-  /** Steps the machine. What an action brings about at once waits until the step is over. */
+  /** Steps the state machine. Events that an action causes at once wait until the step is over. */
   #take(event: PeerEvent): void {
     this.#events.push(event);
     if (this.#isStepping) return;
@@ -266,7 +267,7 @@ export class PeerSync<Refused = RefusedUpload> {
         },
         closed: (message) => this.#take({ kind: "disconnected", connection, message }),
       });
-      // Made and given up in the same breath: nobody could hang up before there was a handle.
+      // The attempt was given up inside `dial`, before there was a handle to close.
       if (!isCurrent() || !isUp(this.#state.phase)) this.#hangUp();
     };
     token().then(begin, (error: unknown) => {
@@ -315,14 +316,14 @@ export class PeerSync<Refused = RefusedUpload> {
     this.#options.token().then(
       (token) => {
         if (connection !== this.#state.connection) return;
-        // Who has no other one may have it later.
+        // The app has no new token yet; it may have one later.
         if (token === this.#token) return this.#take({ kind: "unrenewed", connection });
         this.#token = token;
         this.#take({ kind: "token", token });
       },
       (error: unknown) => {
         this.#options.onEvent({ kind: "failed", error });
-        // The session goes on until its token ends; one that was refused is not asked for before.
+        // The session lasts until its token expires. A refused login is not retried before.
         if (refusalOf(error) === undefined) this.#take({ kind: "unrenewed", connection });
       },
     );
@@ -355,7 +356,7 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   async #workOff(): Promise<void> {
-    // The step that asked for the work is over before any of it is done.
+    // The step that queued the work ends before any of it is done.
     await Promise.resolve();
     for (let action = this.#work.shift(); action !== undefined; action = this.#work.shift()) {
       this.#current = action;
@@ -373,7 +374,7 @@ export class PeerSync<Refused = RefusedUpload> {
     this.#working = undefined;
   }
 
-  /** What comes behind a failure would leave a gap. */
+  /** Drops the queued work of a connection that failed, because it would leave a gap. */
   #drop(connection: number): void {
     const isKept = (action: StoreAction): boolean =>
       action.connection !== connection || action.kind === "release";
@@ -442,7 +443,7 @@ export class PeerSync<Refused = RefusedUpload> {
     }
   }
 
-  /** Unless somebody has taken the subscription up again meanwhile. */
+  /** Releases the subscription, unless the app holds it again. */
   async #give(key: string): Promise<void> {
     const { store } = this.#options;
     await (this.#held.has(key) ? store.behind([key]) : store.release(key));
@@ -465,12 +466,12 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   #setReady(key: string): void {
-    // It may have been refused while the store was taking in what completed it.
+    // The server may have refused it while the store applied what completed it.
     const isRefused = this.#state.subscriptions.get(key)?.refusal !== undefined;
     if (!isRefused && this.#held.setReady(key)) this.#options.onEvent({ kind: "ready", key });
   }
 
-  /** Subscriptions with one filter ask as one. */
+  /** Compares all subscriptions of one filter, and joins the ids that they lack. */
   async #compare(action: Extract<StoreAction, { readonly kind: "compare" }>): Promise<Value[]> {
     const lacking = new Map<string, Value>();
     for (const subscription of action.subscriptions) {
@@ -480,7 +481,7 @@ export class PeerSync<Refused = RefusedUpload> {
     return [...lacking.values()];
   }
 
-  /** What was handed out and not sent on this connection, then what never was. */
+  /** Uploads that were handed out and not sent on this connection, then ones never sent. */
   async #seal(
     action: Extract<StoreAction, { readonly kind: "seal" }>,
   ): Promise<{ uploads: SealedUpload[]; isAll: boolean }> {
@@ -501,7 +502,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Why a login was refused; undefined when another try may do better. */
+/** The error code of a refused login; undefined if another try may succeed. */
 function refusalOf(error: unknown): ErrorCode | undefined {
   return error instanceof PeerError && REFUSALS.includes(error.code) ? error.code : undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * The uploads of a peer's session: sealed ones go out in order, as many as may be without an outcome.
+ * Peer uploads: the send window of a peer's session, with uploads in order up to a limit (S32).
  *
- * What has no outcome is sent again on each connection, also what the server has already: its answer
- * is the outcome (S25). Uploads of another site wait until nothing is in flight, and until the
- * server has said what it has of that site (S31).
+ * On each connection all uploads without an outcome are sent again, even those that the server has:
+ * it answers with the outcome (S25). Uploads of another site wait until nothing is in flight, and
+ * until the server has answered what it has of that site (S31).
  */
 
 import type { Forked, Outcome, Site, SiteMessage } from "@bigpeer/protocol";
@@ -14,7 +14,7 @@ import { type Linked, type Turn, type Uploads, withLink } from "./session-state.
 /** Uploads without an outcome, at most (S32). */
 export const UPLOADS_IN_FLIGHT_MAX = 64;
 
-/** Uploads of a connection that has just been welcomed. */
+/** Upload state of a connection that was just welcomed. */
 export function uploadsOf(site: Site): Uploads {
   return {
     wait: "reoffering",
@@ -30,7 +30,7 @@ function withUploads(state: Linked, change: Partial<Uploads>): Linked {
   return withLink(state, { uploads: { ...state.phase.link.uploads, ...change } });
 }
 
-/** Sends what may be sent now, and asks the store for more where there is room. */
+/** Sends the uploads that fit into the window, and asks the store for more. */
 export function pump(state: Linked, turn: Turn): Linked {
   if (state.phase.name !== "open") return state;
   const { window, offsetMs, uploads } = state.phase.link;
@@ -39,7 +39,7 @@ export function pump(state: Linked, turn: Turn): Linked {
   const next = sendReady(uploads, room, turn);
   if (next.wait !== "nothing" || next.ready.length > 0) return withUploads(state, next);
   const max = window - next.inFlight.length;
-  // With a long backlog, half a window at a time: each time the store has to make it durable.
+  // With a long backlog, half a window at a time: the store makes each batch durable.
   if (!next.mayHaveMore || max * 2 < window) return withUploads(state, next);
   const { connection } = state;
   turn.actions.push({ kind: "seal", connection, offsetMs, max, sent: next.sent });
@@ -64,8 +64,8 @@ function sendReady(uploads: Uploads, room: number, turn: Turn): Uploads {
 }
 
 /**
- * How many of the first uploads are of the site and continue what was sent. Where some are lacking in
- * between that are not kept any more, the server is asked again what it has (S30).
+ * How many of the first uploads are of the current site and continue the last number. At a gap,
+ * left by uploads that are no longer kept, the peer asks the server again what it has (S31).
  */
 function ownRun({ ready, site, sent }: Uploads): number {
   let last = sent.get(site);
@@ -82,7 +82,7 @@ export function takePending(state: Linked, turn: Turn): Linked {
   return pump(withUploads(state, { mayHaveMore: true }), turn);
 }
 
-/** What the store had found. While it takes a new site, that has no meaning any more. */
+/** The uploads that the store found. They are void if a fork has begun since. */
 export function takeSealed(
   state: Linked,
   { uploads, isAll }: { readonly uploads: readonly SealedUpload[]; readonly isAll: boolean },
@@ -116,7 +116,7 @@ export function takeOutcomes(state: Linked, outcomes: readonly Outcome[]): Linke
   return withLink(withUploads(state, { inFlight: left }), { ended });
 }
 
-/** Of an upload that is not in flight it says nothing new: one fork is answered for all behind it. */
+/** Ignored for an upload that is not in flight: one `forked` answers all later uploads. */
 export function takeForked(state: Linked, { site, number }: Forked, turn: Turn): Linked {
   const { inFlight } = state.phase.link.uploads;
   const isOurs = inFlight.some((upload) => upload.site === site && upload.number === number);
@@ -127,7 +127,7 @@ export function takeForked(state: Linked, { site, number }: Forked, turn: Turn):
   return withLink(withUploads(state, { wait: "forking", ready: [], inFlight: left }), { ended });
 }
 
-/** Undefined when it is not what was asked for: an upload did not continue the one before it (S32). */
+/** Undefined if the peer did not ask: an upload did not continue the previous number (S32). */
 export function takeSite(
   state: Linked,
   { site, known }: SiteMessage,
@@ -135,7 +135,7 @@ export function takeSite(
 ): Linked | undefined {
   const { wait, asked, ...uploads } = state.phase.link.uploads;
   if (wait !== "site" || site !== asked) return undefined;
-  // All of them have outcomes: what is sent next may have any number.
+  // All uploads of the site have outcomes, so the next one may have any number.
   const sent = new Map(uploads.sent);
   sent.delete(site);
   turn.actions.push({ kind: "reoffer", connection: state.connection, site, known: known ?? 0 });

@@ -1,9 +1,9 @@
 /**
- * Pending view: what shows of a document with own writes that a server has not answered yet.
+ * Pending view: computes a document with pending writes applied over its confirmed state.
  *
- * The writes are applied over the confirmed state as the server will apply them. The confirmed state
- * may have some of them already: it comes before the answer when the connection broke in between. All
- * but increments may be applied twice; of those, the sum of the site says whether it is in there.
+ * The writes are applied as the server will apply them. The confirmed state may already contain
+ * some of them, if the connection broke before their outcome. All writes but increments are
+ * idempotent. For an increment, the stamp of the site's sum shows whether it is included.
  */
 
 import type { IncrementEdit, Stamp, UploadOperation } from "@bigpeer/protocol";
@@ -17,7 +17,7 @@ export interface PendingWrite {
   readonly operation: UploadOperation;
 }
 
-/** The pending writes of one document, in their order, over its confirmed state (S34). */
+/** Applies the pending writes of one document, in order, over its confirmed state (S34). */
 export function pendingOver(
   confirmed: DocumentState,
   writes: readonly PendingWrite[],
@@ -25,7 +25,7 @@ export function pendingOver(
   let state = confirmed;
   for (const { stamp, operation } of writes) {
     const left = withoutCounted(confirmed, operation, stamp);
-    // What a server does with the write of another site, which has seen nothing of a stub.
+    // As a server applies the write of another site, which has seen nothing of a stub.
     const isUnseen = isStub(state) || left.kind === "initial";
     const delta = deltaOf(isUnseen ? EMPTY_STATE : state, left, stamp);
     if (delta !== undefined) state = merge(state, delta);
@@ -33,7 +33,7 @@ export function pendingOver(
   return state;
 }
 
-/** The operation without the increments that are in the sums of the confirmed state. */
+/** The operation without increments that the sums of the confirmed state include. */
 function withoutCounted(
   confirmed: DocumentState,
   operation: UploadOperation,
@@ -46,7 +46,7 @@ function withoutCounted(
   return edits.length === operation.edits.length ? operation : { ...operation, edits };
 }
 
-/** Sums of a site are told apart by their stamps: one as new as the increment has it. */
+/** Whether a sum of the site is as new as the increment, and so includes it. */
 function isCounted(confirmed: DocumentState, edit: IncrementEdit, stamp: Stamp): boolean {
   const { node } = findNode(confirmed, edit.path);
   const [time, site] = edit.birth ?? [];

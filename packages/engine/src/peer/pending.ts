@@ -1,10 +1,9 @@
 /**
- * Pending: what was written on this peer and has no outcome yet.
+ * Pending writes: records each local transaction as an upload that has no outcome yet.
  *
- * Each local transaction that writes documents is noted in itself, so that it is durable together
- * with what it has to tell the server, and under which number (S24, S33, S35). Of each document that
- * nothing was pending for, what is confirmed is put beside it, because from now on something else
- * shows.
+ * The record is part of the transaction itself, so the write becomes durable together with its
+ * upload and its number (S24, S33, S35). On the first pending write of a document, its confirmed
+ * state is kept aside, because the view differs from it from then on.
  */
 
 import {
@@ -42,22 +41,22 @@ import type { ServerTime } from "./server-time.ts";
 import { allRecords, holed } from "./subscriptions.ts";
 
 /**
- * Transactions that may wait for an outcome: each is read again when the clock was wrong, and all of
- * them must find room.
+ * Transactions without an outcome, at most: all of them are read again if the clock was wrong, and
+ * all need space.
  */
 export const PENDING_MAX = 100_000;
 
-/** What an upload has beside its steps, and what times that are corrected may add to them. */
+/** Bytes of an upload beside its steps, and those that corrected times may add. */
 const MESSAGE_ROOM = 64 * 1024;
 
-/** What is needed to note a write: how it is numbered, and what is known of the server's clock. */
+/** What recording a write needs: how to number it, and the server's clock. */
 export interface Noting extends Numbering {
   readonly time: Pick<ServerTime, "offsetMs" | "isCertain">;
 }
 
 /**
- * Notes what a local transaction has to upload, and lets go of what it evicted. False when there is
- * nothing to upload.
+ * Records the upload of a local transaction, and forgets the documents that it evicted. False if
+ * there is nothing to upload.
  */
 export function notePending(transaction: Transaction, own: OwnWrites, noting: Noting): boolean {
   if (own.steps.length > 0) transaction.apply(pendingOperations(transaction, own, noting));
@@ -66,8 +65,8 @@ export function notePending(transaction: Transaction, own: OwnWrites, noting: No
 }
 
 /**
- * S37: what is confirmed is forgotten, what is pending shows over nothing. The subscriptions that
- * covered it have a hole then.
+ * S37: forgets the confirmed state, so that pending writes show over nothing. The subscriptions
+ * that covered the documents must compare next.
  */
 function evict(transaction: Transaction, documents: readonly OnDocument[]): void {
   const layers = new Layers(transaction);
@@ -119,7 +118,7 @@ function pendingOperations(
   ];
 }
 
-/** What could never be uploaded must not be written: it would hold up all that comes behind it. */
+/** Throws for a transaction that no message can carry (S79): it would block all later uploads. */
 function sendableContent(steps: readonly UploadStep[]): Uint8Array {
   const content = uploadContent(steps);
   const most = SYNC_MESSAGE_BYTES_MAX - MESSAGE_ROOM;
@@ -136,7 +135,7 @@ function sendableContent(steps: readonly UploadStep[]): Uint8Array {
   throw new PeerError("operation.refused", message);
 }
 
-/** That a document was written to, and what is confirmed of it. */
+/** Records that a document was written to, and its confirmed state at the first pending write. */
 function touchOperations(
   transaction: Transaction,
   { collection, id }: OnDocument,

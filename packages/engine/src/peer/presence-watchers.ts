@@ -1,25 +1,25 @@
 /**
- * Presence watchers: who wants to know of other peers. They are told a moment after something
- * changed, once for all that changed in it, so that a list that comes in pieces is seen as one.
+ * Presence watchers: listeners for the presence of other peers. They are notified a moment after a
+ * change, once for all changes since, so that a list in pieces appears as one.
  */
 
 import type { Presence } from "./session-state.ts";
 
-/** How long changes are gathered. */
+/** How long changes are gathered before a notification. */
 const GATHER_MS = 50;
 
 interface Watcher {
   readonly listener: (presence: Presence) => void;
-  /** What it was told last. */
+  /** The presence that it received last. */
   told: Presence | undefined;
 }
 
 export interface PresenceWatchersOptions {
-  /** The same object as long as nothing changes. */
+  /** The current presence: the same object until something changes. */
   readonly presence: () => Presence;
-  /** Calls once after so many milliseconds, unless it is cancelled. */
+  /** Calls `wake` once after `ms`. Returns a function that cancels it. */
   readonly wakeIn: (ms: number, wake: () => void) => () => void;
-  /** The first watcher came, or the last one went. */
+  /** The first listener was added, or the last one was removed. */
   readonly onWatched: (isWatched: boolean) => void;
   /** A listener threw. */
   readonly onError: (error: unknown) => void;
@@ -46,7 +46,7 @@ export class PresenceWatchers {
     };
   }
 
-  /** Something may have changed. */
+  /** Schedules a notification if the presence has changed. */
   note(): void {
     if (this.#cancelWake !== undefined || this.#untold().length === 0) return;
     this.#cancelWake = this.#options.wakeIn(GATHER_MS, () => {
@@ -69,7 +69,7 @@ export class PresenceWatchers {
   #tell(): void {
     const presence = this.#options.presence();
     for (const watcher of this.#untold()) {
-      // One that was called before it may have ended it.
+      // A listener that was called before may have removed this one.
       if (!this.#watchers.has(watcher)) continue;
       watcher.told = presence;
       try {

@@ -1,7 +1,6 @@
 /**
- * Running statements: what the host of a peer runs for its server (S44), and how its answers become
- * messages. What comes after the end of a run, after its cancellation or after its connection goes
- * nowhere.
+ * Running statements: runs statements of the server on a peer (S44), and splits their results into
+ * messages. Results after the end of a run, its cancellation or its connection are dropped.
  */
 
 import {
@@ -18,19 +17,19 @@ import { endOfError } from "./peer-runs.ts";
 
 export interface RunPiece {
   readonly items: readonly Value[];
-  /** Of the last piece. */
+  /** Set on the last piece. */
   readonly end?: RunEnd;
 }
 
 export type RunReply = (piece: RunPiece) => void;
 
-/** Runs a statement of the server; it may reply before it returns. */
+/** Runs a statement of the server. It may reply before it returns. */
 export type RunStatement = (run: RunMessage, reply: RunReply) => { cancel(): void };
 
 interface Running {
   handle: { cancel(): void } | undefined;
   isOver: boolean;
-  /** It ended here, and the host does not know it. */
+  /** The run was ended here, so the host must cancel it. */
   isCut: boolean;
 }
 
@@ -38,12 +37,12 @@ export class RunningStatements {
   readonly #run: RunStatement | undefined;
   readonly #running = new Map<number, Running>();
 
-  /** Without `run` all statements are refused. */
+  /** Without `run` the peer refuses all statements. */
   constructor(run: RunStatement | undefined) {
     this.#run = run;
   }
 
-  /** Calls `answer` with messages of at most so many bytes. */
+  /** Runs a statement, and calls `answer` with messages of at most `bytesMax` bytes. */
   start(run: RunMessage, bytesMax: number, answer: (message: AnswerMessage) => void): void {
     const { id } = run;
     const running: Running = { handle: undefined, isOver: false, isCut: false };
@@ -72,7 +71,7 @@ export class RunningStatements {
       if (!running.isOver) finish(endOfFailure(error));
       return;
     }
-    // Cut before there was a handle.
+    // The run was ended before it had a handle.
     if (running.isCut) running.handle.cancel();
   }
 
@@ -94,7 +93,7 @@ function endOfFailure(error: unknown): RunEnd {
   return endOfError(error instanceof PeerError ? error.code : "query.store", message);
 }
 
-/** As a server takes it: it would end the connection otherwise. */
+/** The end within the limits of the protocol: beyond them the server would end the connection. */
 function checkedEnd(end: RunEnd): RunEnd {
   return {
     ...end,
@@ -103,7 +102,7 @@ function checkedEnd(end: RunEnd): RunEnd {
   };
 }
 
-/** A piece as one message, or as many as it takes; undefined when one row alone is too large. */
+/** Splits a piece into as many messages as it needs; undefined if one row alone is too large. */
 function messagesOf(
   id: number,
   items: readonly Value[],
@@ -121,7 +120,7 @@ function messagesOf(
   return rest && [...first, ...rest];
 }
 
-/** Rows before the cut; the end can do without a row. 0 when nothing is left to cut. */
+/** Rows before the split; the end can have a message of its own. 0 if nothing is left to split. */
 function splitAt(count: number, hasEnd: boolean): number {
   return count === 1 && hasEnd ? 1 : Math.floor(count / 2);
 }

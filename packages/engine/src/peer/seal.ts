@@ -1,10 +1,11 @@
 /**
- * Seal: which uploads go out, and what may still change of those that never did (S33).
+ * Sequenced uploads: selects the uploads to send next, and stamps or numbers them again if needed
+ * (S33).
  *
- * Each has its number, times and digest from the commit that wrote it. Until it is sent for the
- * first time it may get other times, when the clock of the device was wrong, and another site, when
- * two stores have written as one. Increments that were written on top of it name it as their birth,
- * so they change with it, and so do the digests of all behind it.
+ * Each upload gets its number, times and digest in the commit that writes it. Until it is first
+ * sent it may get other times, if the device's clock was wrong (S78). After a fork it gets another
+ * site (S75). Increments on top of it name it as their birth, so they change with it, and so do
+ * later digests.
  */
 
 import {
@@ -36,24 +37,24 @@ import type { Layers } from "./layers.ts";
 import type { SealedUpload } from "./peer-layers.ts";
 import { OFFSET_MS_MAX } from "./server-time.ts";
 
-/** A sealed upload with the local transaction that it was. */
+/** An upload with the id of its local transaction. */
 export interface OwnUpload extends SealedUpload {
   readonly commitId: number;
 }
 
-/** What is known of the server's clock. */
+/** What is known about the server's clock. */
 export interface ServerClock {
-  /** How far it is ahead of that of the device; undefined where that is not known. */
+  /** How far it is ahead of the device's; undefined if that is unknown. */
   readonly offsetMs: number | undefined;
   readonly nowMs: number;
-  /** How far ahead of it a stamp may be. */
+  /** The drift bound: how far ahead of it a stamp may be. */
   readonly driftMs: number;
 }
 
-/** Nothing is known of the server's clock: times that are in order are right. */
+/** The server's clock is unknown: all times that are in order are right. */
 const NO_CLOCK: ServerClock = { offsetMs: undefined, nowMs: Number.MAX_SAFE_INTEGER, driftMs: 0 };
 
-/** What numbering needs to know of the store: its site, and how it hashes. */
+/** What numbering needs from the store: the site of its incarnation, and its hash function. */
 export interface Numbering {
   readonly life: Site;
   readonly platform: Platform;
@@ -61,7 +62,7 @@ export interface Numbering {
 
 type Numbered = readonly [commitId: number, record: PendingRecord];
 
-/** Hands out the next transactions that were never sent, at most `max`; from now on they stay. */
+/** Hands out the next transactions that were never sent, at most `max`. They are final then. */
 export function sealNext(
   layers: Layers,
   { life, platform }: Numbering,
@@ -84,8 +85,8 @@ function ownUpload([commitId, { site, steps, seal }]: Numbered): OwnUpload {
 }
 
 /**
- * What was sent and has no outcome, in the order in which it is sent. `after` names for each site a
- * number behind which to begin.
+ * Uploads that were sent and have no outcome, in the order of sending. For each site, `after` names
+ * the number to start after.
  */
 export function* sealedUploads(
   { reader }: View,
@@ -103,7 +104,7 @@ export function* sealedUploads(
   }
 }
 
-/** S29: what the site had numbered from `number` on, and was told no outcome of, is numbered anew. */
+/** S75: moves the uploads of a site without outcomes, from `number` on, to another chain. */
 export function forkChain(
   layers: Layers,
   { life, platform }: Numbering,
@@ -137,7 +138,7 @@ function newChain({ life, chain, former }: ChainFact, site: Site, time: number):
   return former === undefined ? fresh : { ...fresh, former };
 }
 
-/** All that the site had not sent goes to the current chain. */
+/** Removes a former site: its unsent uploads move to the current chain. */
 function withoutSite(fact: ChainFact, site: Site): ChainFact {
   return withFormer(
     fact,
@@ -155,7 +156,7 @@ function isUnsent(fact: ChainFact, { seal }: PendingRecord): boolean {
   return sent !== undefined && seal.number > sent;
 }
 
-/** What a server has said of a site, for the first time in this history or again. */
+/** What a server has of a site. `isUnasked`: the first answer about it in this history. */
 interface Reoffer {
   readonly site: Site;
   readonly known: number;
@@ -164,12 +165,12 @@ interface Reoffer {
 }
 
 /**
- * S30: the server has the uploads of a site up to `known`. What it was given beyond that is pending
- * again; where some of it is not kept any more, under a new site.
+ * S30: the server has the uploads of a site up to `known`. Applied ones beyond that become pending
+ * again, under a new site if some of them are no longer kept.
  *
- * A server tells 0 also of a site that belongs to another user, whatever it has of it (S58). In one
- * history it has lost nothing. In a new one it is offered what is kept under the former numbers: it
- * answers what it has, and `forked` from where on it has nothing.
+ * A server also answers 0 for a site of another user (S58). In the same history it has lost
+ * nothing. In a new one the peer offers what it kept under the former numbers. The server answers
+ * with the outcomes that it has, else with `forked` (S77).
  */
 export function reofferKept(
   layers: Layers,
@@ -179,7 +180,7 @@ export function reofferKept(
   if (known === 0 && !isUnasked) return;
   const fact = chainFact(layers, numbering.life);
   const pending = pendingChainOf(layers.view.reader, site);
-  // Outcomes come in the order of the numbers: none was told from the first pending one on.
+  // Outcomes come in the order of numbers: from the first pending upload on there is none.
   const untold = pending?.first ?? (fact.site === site ? fact.number + 1 : undefined);
   if (untold !== undefined && known >= untold - 1) return;
   const kept = keptOf(layers, site).filter(([, { seal }]) => seal.number > known);
@@ -193,7 +194,7 @@ export function reofferKept(
   }
 }
 
-/** The site that is in use, and those of which uploads are kept. */
+/** The current site, and all sites of kept uploads. */
 export function usedSites(layers: Layers, { life }: Numbering): Site[] {
   const sites = new Set<Site>([chainFact(layers, life).site]);
   for (const { value } of layers.view.reader.entries(KEPT)) {
@@ -220,7 +221,7 @@ function bringBack(layers: Layers, commitId: number, record: KeptRecord): void {
   layers.putPending(commitId, pending);
 }
 
-/** Transactions that were never sent, in the order in which they go, at most `max`. */
+/** Transactions that were never sent, in the order of sending, at most `max`. */
 function unsent(
   layers: Layers,
   fact: ChainFact,
@@ -237,7 +238,7 @@ function unsent(
   return found;
 }
 
-/** The chains after these were sent; those of former lives that have no others are done with. */
+/** The chains after these were sent. Former chains without unsent uploads are removed. */
 function withSent(layers: Layers, fact: ChainFact, due: readonly Numbered[]): ChainFact {
   const last = new Map<number, ChainLink>();
   for (const [, record] of due) {
@@ -268,7 +269,7 @@ function keptOf(layers: Layers, site: Site): (readonly [number, KeptRecord])[] {
   return found;
 }
 
-/** Whether they can be sent as they are. */
+/** Whether these uploads can be sent as they are. */
 function areRight(due: readonly Numbered[], fact: ChainFact, clock: ServerClock): boolean {
   const last = new Map(openChains(fact).map(({ chain, sent }) => [chain, sent.time]));
   for (const [, record] of due) {
@@ -283,8 +284,8 @@ function areRight(due: readonly Numbered[], fact: ChainFact, clock: ServerClock)
 }
 
 /**
- * Whether the clock was wrong when it was written, and by how much was not known then. Of what a
- * former life wrote, perhaps on another device, the clock of this one says nothing.
+ * Whether the clock was wrong when it was written, by an offset that was unknown then (S78). This
+ * device's clock says nothing about writes of a former incarnation, perhaps on another device.
  */
 function needsCorrection(
   { offset, by, seal }: PendingRecord,
@@ -307,30 +308,30 @@ function tickOf(ms: number): number {
 interface Renumbering {
   readonly platform: Platform;
   readonly clock: ServerClock;
-  /** In the order in which they were written. */
+  /** In the order of writing. */
   readonly entries: readonly Numbered[];
-  /** The chain that each goes to; the one that it is in otherwise. */
+  /** The chain that each upload moves to; by default its own. */
   readonly chainOf?: (record: PendingRecord) => number;
 }
 
-/** How far a chain is while its uploads are numbered anew. */
+/** The end of a chain while its uploads are renumbered. */
 interface Tail {
   readonly site: Site;
   link: ChainLink;
 }
 
-/** Where transactions are stamped anew: one clock for all chains, because each builds on those before. */
+/** State of stamping again. All chains share it, because writes build on earlier ones. */
 interface Restamping {
   readonly fact: ChainFact;
   readonly clock: ServerClock;
-  /** What increments name as their births, by the stamps that it had. */
+  /** New stamps by old stamps, for increments that name them as births. */
   readonly births: Map<string, readonly [number, Site]>;
   last: number;
 }
 
 /**
- * Gives transactions that were never sent the next numbers of their chains, with times that are
- * right and in order. Returns how far the current chain is then.
+ * Gives transactions the next numbers of their chains, with times that are right and in order.
+ * Returns the new end of the current chain.
  */
 function renumber(layers: Layers, fact: ChainFact, renumbering: Renumbering): ChainFact {
   const { platform, clock, entries, chainOf = ({ seal }) => seal.chain } = renumbering;
@@ -349,14 +350,14 @@ function renumber(layers: Layers, fact: ChainFact, renumbering: Renumbering): Ch
     tail.link = link;
     const { number, digest } = link;
     const after = { ...record, seal: { chain, number, digest } };
-    // Where nothing came of it, what shows need not be made anew.
+    // If the content is the same, the view need not be computed again.
     if (!isSameContent(before, after)) layers.putPending(commitId, after);
     else if (!isSamePlace(before, after)) layers.markPending(commitId, after);
   }
   return { ...fact, ...tails.get(fact.chain)?.link };
 }
 
-/** A transaction with the site of its chain, behind those before it. */
+/** The transaction with the site of its chain, and with times after all earlier ones. */
 function restamped(record: PendingRecord, site: Site, restamping: Restamping): PendingRecord {
   const { fact, clock, births } = restamping;
   const isCorrected = needsCorrection(record, fact, clock);
@@ -393,7 +394,7 @@ function isSamePlace(before: PendingRecord, after: PendingRecord): boolean {
   );
 }
 
-/** An increment is younger than what it adds to, whoever has made that. */
+/** The newest birth that increments name: they must be newer, whichever site wrote it. */
 function newestBirth(operations: readonly UploadOperation[]): number {
   let newest = 0;
   for (const operation of operations) {
@@ -406,8 +407,8 @@ function newestBirth(operations: readonly UploadOperation[]): number {
 }
 
 /**
- * An operation whose increments name their births as these are now. One that no server can have is of
- * an own write that was refused before anybody looked at its time: it must not hold this one up there.
+ * The operation with the new births of its increments. A birth beyond the drift bound is an own
+ * write that was refused before its time was checked: it must not make the server refuse this one.
  */
 function reborn(
   operation: UploadOperation,

@@ -1,6 +1,6 @@
 /**
- * The state of a peer's session, what can happen to it, and what it asks of its host. Plain values:
- * nothing here runs.
+ * Session state: the state of a peer's session, its events, and the actions that it asks of its
+ * host. Plain values without side effects.
  */
 
 import type {
@@ -21,38 +21,38 @@ import type {
 } from "@bigpeer/protocol";
 import type { ConfirmedBatch, ConfirmedPart, SealedUpload } from "./peer-layers.ts";
 
-/** Now, on both clocks: `elapsed` never goes back and measures time, `wall` is what stands in messages. */
+/** The current time: `elapsed` is monotonic and measures spans, `wall` goes into messages. */
 export interface PeerMoment {
   readonly elapsed: number;
   readonly wall: number;
 }
 
-/** One subscription, and where it stands on this connection. */
+/** A subscription and its state on this connection. */
 export interface Following {
   readonly key: string;
   readonly query: string;
   readonly args: ValueObject;
-  /** Its name on this connection; left out until it was sent. */
+  /** Its id on this connection; left out until it is sent. */
   readonly id?: number;
   readonly filter?: Uint8Array;
-  /** Left out as long as the filter is. */
+  /** Left out while the filter is. */
   readonly collection?: string;
   readonly isLive: boolean;
-  /** The code with which the server did not take it, on this connection. */
+  /** The code with which the server refused it on this connection. */
   readonly refusal?: string;
 }
 
 /** What the uploads of a connection wait for. */
 export type UploadWait =
-  /** Nothing: the next one can go. */
+  /** Nothing: the next upload can be sent. */
   | "nothing"
-  /** The store looks for what can be sent. */
+  /** The store looks for uploads to send. */
   | "sealing"
-  /** The server says what it has of a site. */
+  /** The server answers what it has of a site. */
   | "site"
-  /** The store goes back to what the server has. */
+  /** The store offers again what the server lacks (S30). */
   | "reoffering"
-  /** The store takes a new site. */
+  /** The store takes a new site (S75). */
   | "forking";
 
 export interface SentUpload {
@@ -62,40 +62,40 @@ export interface SentUpload {
 
 export interface Uploads {
   readonly wait: UploadWait;
-  /** The site whose uploads the server takes now. */
+  /** The site whose uploads the server currently takes. */
   readonly site: Site;
-  /** The site that the server was asked for. */
+  /** The site that the peer asked the server about. */
   readonly asked?: Site;
-  /** By site: the last number that was sent on this connection. */
+  /** The last number that was sent on this connection, by site. */
   readonly sent: ReadonlyMap<Site, number>;
   /** Sent and without an outcome. */
   readonly inFlight: readonly SentUpload[];
-  /** Sealed, and next to be sent. */
+  /** Sequenced uploads to send next. */
   readonly ready: readonly SealedUpload[];
-  /** The store may have more than what was handed out. */
+  /** Whether the store may have more uploads than it handed out. */
   readonly mayHaveMore: boolean;
 }
 
-/** Frames of a transaction whose end has not come yet. */
+/** Frames of a transaction that has not ended yet. */
 export interface Gathered {
   readonly parts: readonly (ConfirmedPart & { readonly filter: string })[];
   readonly bytes: number;
 }
 
-/** What a peer knows of the others of its app (S41). */
+/** What a peer knows about the other peers of its app (S41). */
 export interface Presence {
   readonly isConnected: boolean;
-  /** The others that are connected, told of or not. */
+  /** Number of the others that are connected, listed or not. */
   readonly total: number;
-  /** In the order in which they were told of. */
+  /** In the order in which the server listed them. */
   readonly peers: readonly PresentPeer[];
 }
 
-/** How much of what came the store has finished (S43). */
+/** How much of what arrived the store has applied (S43). */
 export interface Taken {
-  /** Batches that the store was given and has not answered. */
+  /** Batches that the store has not finished. */
   readonly waiting: number;
-  /** What live subscriptions brought up to here is in the store; 0 for nothing. */
+  /** The store has everything of live subscriptions up to this transaction; 0 for none. */
   readonly txn: number;
 }
 
@@ -103,48 +103,48 @@ export interface Taken {
 export interface Link {
   readonly history: string;
   readonly app: string;
-  /** What the server's clock is ahead of ours, in milliseconds (S4). */
+  /** How far the server's clock is ahead of the peer's, in milliseconds (S4). */
   readonly offsetMs: number;
   readonly window: number;
-  /** Bytes of a message that may be sent. */
+  /** Bytes that one message to the server may have. */
   readonly messageBytes: number;
   readonly welcomedAt: number;
   readonly heardAt: number;
   readonly pingedAt: number;
-  /** When to ask for a new token; undefined for never. */
+  /** When to renew the token; undefined for never. */
   readonly renewAt: number | undefined;
-  /** When the token ends; undefined for never. */
+  /** When the token expires; undefined for never. */
   readonly expiresAt: number | undefined;
-  /** The last transaction that live subscriptions are complete up to. */
+  /** The last transaction up to which live subscriptions are complete. */
   readonly committed: number;
-  /** Rights have changed, and it was not said since that subscriptions are still live. */
+  /** Rights have changed, and nothing has confirmed the live subscriptions since (S71). */
   readonly isJudged: boolean;
   readonly known: number;
-  /** Keys of subscriptions by filter, and by their name on this connection. */
+  /** Keys of subscriptions by filter, and by id on this connection. */
   readonly filters: ReadonlyMap<string, readonly string[]>;
   readonly ids: ReadonlyMap<number, string>;
   readonly nextId: number;
-  /** Streams that were ended while uploads were in flight, as long as these are. */
+  /** Streams that ended while uploads were in flight, kept as long as these are. */
   readonly ended: EndedStreams;
   readonly gathered: Gathered;
   readonly taken: Taken;
   readonly uploads: Uploads;
-  /** Undefined until the server has begun to tell. */
+  /** Undefined until the server has begun to list. */
   readonly present: Presence | undefined;
-  /** Statements of the server that are being run (S44). */
+  /** Numbers of the server's statements that are running (S44). */
   readonly runs: ReadonlySet<number>;
 }
 
-/** What the server still says for subscriptions that the peer has ended. */
+/** Subscriptions that the peer has ended and that the server may still send for (S74). */
 export interface EndedStreams {
   readonly filters: ReadonlyMap<string, EndedStream>;
-  /** By their names on this connection: whether they began may not have been heard yet. */
+  /** By id on this connection: `subscribed` may not have arrived yet. */
   readonly ids: ReadonlyMap<number, SentUpload>;
 }
 
 export interface EndedStream {
   readonly collection: string;
-  /** The last upload whose outcome may count on it. */
+  /** The last upload whose outcome may count on the stream. */
   readonly last: SentUpload;
 }
 
@@ -152,14 +152,14 @@ export type Phase =
   | { readonly name: "stopped" }
   | { readonly name: "waiting"; readonly until: number }
   | { readonly name: "connecting"; readonly since: number }
-  /** Hello was sent, with this metadata. */
+  /** `hello` was sent, with this metadata. */
   | {
       readonly name: "greeting";
       readonly since: number;
       readonly site: Site;
       readonly metadata: ValueObject;
     }
-  /** Welcome came, and the store takes it in. */
+  /** `welcome` arrived, and the store applies it. */
   | { readonly name: "settling"; readonly link: Link }
   | { readonly name: "open"; readonly link: Link };
 
@@ -167,24 +167,24 @@ export type PhaseName = Phase["name"];
 
 export interface PeerState {
   readonly appId: string;
-  /** As it is said in the next hello. */
+  /** As the next `hello` sends it. */
   readonly description: PeerDescription;
-  /** Somebody wants to know of other peers. */
+  /** Whether the app observes other peers. */
   readonly isWatching: boolean;
   readonly phase: Phase;
-  /** Counts the connections: what belongs to a former one is not taken for this one. */
+  /** Number of the connection. Events of an earlier one are ignored. */
   readonly connection: number;
   readonly chance: number;
-  /** Tries in a row that failed, as S8 counts them. */
+  /** Failed attempts in a row, as S8 counts them. */
   readonly failures: number;
-  /** Failures of the own store since it last did what it was asked. */
+  /** Failures of the store since its last success. */
   readonly storeFailures: number;
   readonly subscriptions: ReadonlyMap<string, Following>;
-  /** When the host was asked to send a tick. */
+  /** When the host was asked to send `tick`. */
   readonly wakeAt?: number;
 }
 
-/** What belongs to one connection says to which. */
+/** Names the connection that an event or action belongs to. */
 interface OfConnection {
   readonly connection: number;
 }
@@ -200,14 +200,14 @@ export type PeerEvent =
       readonly cursor?: SyncCursor | undefined;
     }
   | { readonly kind: "unsubscribe"; readonly key: string }
-  /** There are local writes that were not sealed. */
+  /** Local writes became durable that were never sent. */
   | { readonly kind: "pending" }
-  /** `isReading`: the host reads from the connection, or it would if something came. */
+  /** `isReading`: whether the host reads from the connection. */
   | { readonly kind: "tick"; readonly isReading: boolean }
   | { readonly kind: "token"; readonly token: string }
-  /** The peer says something else of itself (S40). */
+  /** The app replaced the metadata of the peer (S40). */
   | { readonly kind: "metadata"; readonly metadata: ValueObject }
-  /** Whether somebody wants to know of other peers (S41). */
+  /** Whether the app observes other peers (S41). */
   | { readonly kind: "watch"; readonly isOn: boolean }
   | ({ readonly kind: "opened"; readonly token: string; readonly site: Site } & OfConnection)
   | ({
@@ -215,28 +215,28 @@ export type PeerEvent =
       readonly message: ServerMessage;
       readonly bytes: number;
     } & OfConnection)
-  /** Something came that is no message. */
+  /** A frame arrived that is not a valid message. */
   | ({ readonly kind: "garbled"; readonly message: string } & OfConnection)
   | ({
       readonly kind: "disconnected";
       readonly message: string;
-      /** Of a login that was refused: another try would be, too. */
+      /** Set for a login that was refused: another try would be, too. */
       readonly refusal?: ErrorCode | undefined;
     } & OfConnection)
-  /** A new token could not be had; perhaps a little later. */
+  /** The token could not be renewed; a later try may succeed. */
   | ({ readonly kind: "unrenewed" } & OfConnection)
-  /** Rows of a statement that is being run; `end` when there are no more. */
+  /** Rows of a running statement; `end` is set on the last piece. */
   | ({
       readonly kind: "answered";
       readonly id: number;
       readonly items: readonly Value[];
       readonly end?: RunEnd | undefined;
     } & OfConnection)
-  /** The store could not do what it was asked. */
+  /** The store failed to do its work. */
   | ({ readonly kind: "failed"; readonly error: unknown } & OfConnection)
   | ({
       readonly kind: "welcomed";
-      /** By key: where each subscription stands. */
+      /** The cursors of the subscriptions, by key. */
       readonly cursors: ReadonlyMap<string, SyncCursor>;
     } & OfConnection)
   | ({
@@ -253,10 +253,10 @@ export type PeerEvent =
   | ({
       readonly kind: "sealed";
       readonly uploads: readonly SealedUpload[];
-      /** Nothing more waits in the store. */
+      /** Whether the store has no more uploads. */
       readonly isAll: boolean;
     } & OfConnection)
-  /** `ask`: another site that the server may lack uploads of. */
+  /** `ask`: another site of which the server may lack uploads. */
   | ({ readonly kind: "reoffered"; readonly ask?: Site | undefined } & OfConnection)
   | ({ readonly kind: "forked" } & OfConnection);
 
@@ -264,25 +264,25 @@ export type PeerEventKind = PeerEvent["kind"];
 
 export type PeerAction =
   | ({ readonly kind: "dial" } & OfConnection)
-  /** Ends the connection after what was sent. */
+  /** Closes the connection after the queued messages. */
   | ({ readonly kind: "hangUp" } & OfConnection)
   | { readonly kind: "send"; readonly message: PeerMessage }
-  /** Sends a pong, with the number of writes that have no outcome now (S43). */
+  /** Sends `pong` with the current number of writes without an outcome (S43). */
   | { readonly kind: "pong"; readonly ping: number; readonly now: number; readonly txn?: number }
   | StoreAction
-  /** Runs a statement: it is answered with `answered`. */
+  /** Runs a statement; the host reports `answered`. */
   | ({ readonly kind: "run"; readonly run: RunMessage } & OfConnection)
-  /** Nobody waits for this run any more. */
+  /** Stops a run that the server no longer waits for. */
   | ({ readonly kind: "cancel"; readonly id: number } & OfConnection)
-  /** Asks for a new token: it is answered with `token` or `unrenewed`. */
+  /** Requests a new token; the host reports `token` or `unrenewed`. */
   | { readonly kind: "renew" }
-  /** A tick is due at this time of the clock that never goes back; the last call counts. */
+  /** Requests `tick` at this time of the monotonic clock; the last request counts. */
   | { readonly kind: "wakeAt"; readonly elapsed: number }
-  /** No tick is due any more. */
+  /** Cancels the requested `tick`. */
   | { readonly kind: "sleep" }
   | { readonly kind: "report"; readonly event: SessionReport };
 
-/** Work of the store. The host does it strictly in this order, one at a time. */
+/** Work of the store. The host does it strictly in order, one at a time. */
 export type StoreAction =
   | ({
       readonly kind: "welcome";
@@ -291,7 +291,7 @@ export type StoreAction =
       readonly rights: Uint8Array;
       readonly offsetMs: number;
     } & OfConnection)
-  /** The rights changed while connected. */
+  /** Rights that changed during the connection (S71). */
   | ({ readonly kind: "rights"; readonly rights: Uint8Array } & OfConnection)
   | ({
       readonly kind: "apply";
@@ -305,13 +305,13 @@ export type StoreAction =
       readonly bytes: number;
     } & OfConnection)
   | ({ readonly kind: "behind"; readonly subscriptions: readonly string[] } & OfConnection)
-  /** A fill or compare begins (S15). */
+  /** A fill or comparison begins (S15). */
   | ({
       readonly kind: "begin";
       readonly subscription: string;
       readonly mode: Exclude<StreamMode, "resume">;
     } & OfConnection)
-  /** The subscription is over. Holds with and without a connection. */
+  /** The subscription has ended, with or without a connection. */
   | ({ readonly kind: "release"; readonly subscription: string } & OfConnection)
   /** The server does not permit the subscription. */
   | ({ readonly kind: "deny"; readonly subscription: string } & OfConnection)
@@ -324,7 +324,7 @@ export type StoreAction =
   | ({ readonly kind: "reoffer"; readonly site: Site; readonly known: number } & OfConnection)
   | ({ readonly kind: "fork"; readonly site: Site; readonly number: number } & OfConnection);
 
-/** Why a connection ended: a code of `bye`, or what the peer saw itself. */
+/** Why a connection ended: a code of `bye`, or what the peer found itself. */
 export type EndCode = Bye["code"] | "lost" | "silent" | "gap" | "too_large" | "store";
 
 export type SessionReport =
@@ -333,12 +333,12 @@ export type SessionReport =
       readonly kind: "disconnected";
       readonly code: EndCode;
       readonly message: string;
-      /** When the next try is made; left out when there is none. */
+      /** Time until the next attempt; left out if there is none. */
       readonly retryInMs?: number;
-      /** Of a login that was refused (`unauthorized`): why, before any server was dialled. */
+      /** Why a login was refused (`unauthorized`), before the peer dialled. */
       readonly refusal?: ErrorCode;
     }
-  /** The server is of another app: nothing more is tried (S39). */
+  /** The server belongs to another app: the peer stops (S39). */
   | { readonly kind: "foreign"; readonly app: string }
   | {
       readonly kind: "unsubscribed";
@@ -353,7 +353,7 @@ export interface PeerStep {
   readonly actions: readonly PeerAction[];
 }
 
-/** One step under way: when it is, and what it asks for. */
+/** Context of one step: its time, and the actions collected so far. */
 export interface Turn {
   readonly now: PeerMoment;
   readonly actions: PeerAction[];

@@ -1,12 +1,12 @@
 /**
- * The timer of a peer's session: when the next tick is due. There is one timer, and none while
- * nothing is waited for.
+ * Session timer: computes when a peer's session needs its next tick: to reconnect, ping, time out
+ * or renew its token. There is one timer, and none while nothing is due.
  */
 
 import { unreachable } from "@bigpeer/protocol";
 import type { Link, PeerState, Phase, Turn } from "./session-state.ts";
 
-/** Silence after which a ping goes out, and after which a connection is dead (S5). */
+/** Silence after which the peer sends a ping, and after which it ends the connection (S5). */
 const PING_AFTER_MS = 30_000;
 export const DEAD_AFTER_MS = 60_000;
 
@@ -14,7 +14,7 @@ export function pingAt({ heardAt, pingedAt }: Pick<Link, "heardAt" | "pingedAt">
   return Math.max(heardAt, pingedAt) + PING_AFTER_MS;
 }
 
-/** Asks for a tick when one is due sooner than the one that was asked for; for none when none is. */
+/** Requests a tick if one is due before the requested one; cancels that one if none is due. */
 export function schedule(state: PeerState, turn: Turn): PeerState {
   const due = dueAt(state.phase);
   if (due === undefined) return sleep(state, turn);

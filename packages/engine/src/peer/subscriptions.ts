@@ -1,9 +1,9 @@
 /**
- * Subscriptions: those that a peer has known, what they cover, and how far each is.
+ * Subscriptions: all subscriptions that a peer has known, what each covers, and how far each is.
  *
- * A subscription is its query and arguments: the same ones later are the same subscription, and go on
- * from where it was (S21). While it is live it has no position of its own, but that of all live ones,
- * so that a commit of the server writes one record, however many there are.
+ * Query and arguments identify a subscription: the same ones later continue from its cursor (S21).
+ * All live subscriptions share one position, so a commit of the server writes one record, however
+ * many there are.
  */
 
 import {
@@ -32,23 +32,23 @@ import {
 } from "../store/peer-records.ts";
 import type { Layers } from "./layers.ts";
 
-/** Subscriptions that are remembered after they ended. */
+/** Subscriptions that are remembered; beyond that, inactive ones are forgotten. */
 export const SUBSCRIPTIONS_MAX = 1000;
 
 export interface KnownSubscription {
-  /** Of its query and arguments. */
+  /** Hash of query and arguments. */
   readonly key: string;
   readonly query: string;
   readonly args: ValueObject;
   readonly collection: string;
-  /** Stands in what it covers. Never given twice. */
+  /** Marks the documents that it covers. Never used again. */
   readonly number: number;
 }
 
-/** What a subscription goes on from. One with a gap names a filter that no server has (S13). */
+/** A filter that no server has: a cursor with it makes the server compare (S13). */
 const NO_FILTER = new Uint8Array(16);
 
-/** Where it goes on from while something may be missing of what it says. */
+/** A cursor for a subscription that may lack documents: the server compares. */
 export function doubted({ history, txn }: SyncCursor): SyncCursor {
   return { history, filter: NO_FILTER, txn };
 }
@@ -57,7 +57,7 @@ export class Subscriptions {
   readonly #platform: Platform;
   readonly #known = new Map<string, KnownSubscription>();
   readonly #active = new Set<string>();
-  /** Whether some may be in doubt that stayed live while rights changed. */
+  /** Whether some may be in doubt that stayed live while rights changed (S71). */
   mayTrust = false;
   #last: number;
 
@@ -70,7 +70,7 @@ export class Subscriptions {
     }
   }
 
-  /** Known or new; active from now on. Throws a PeerError when nothing can be followed by it (S9). */
+  /** Opens a known or new one and makes it active. Throws a PeerError for an invalid query (S9). */
   open(query: string, args: ValueObject): KnownSubscription {
     const known = this.#known.get(this.#keyOf(query, args)) ?? this.#begin(query, args);
     this.#active.add(known.key);
@@ -81,7 +81,7 @@ export class Subscriptions {
     return this.#known.get(key);
   }
 
-  /** It is not followed any more; what it covers stays. */
+  /** Makes it inactive; what it covers stays. */
   release(key: string): void {
     this.#active.delete(key);
   }
@@ -91,7 +91,7 @@ export class Subscriptions {
     this.#active.delete(key);
   }
 
-  /** As it was before it was forgotten, unless it has begun again. */
+  /** Restores a forgotten subscription, unless it has begun again. */
   keep(known: KnownSubscription): void {
     if (!this.#known.has(known.key)) this.#known.set(known.key, known);
   }
@@ -100,7 +100,7 @@ export class Subscriptions {
     return this.#active.has(key);
   }
 
-  /** Whether an active one has this number. */
+  /** Whether an active subscription has this number. */
   isActiveNumber(number: number): boolean {
     for (const key of this.#active) if (this.#known.get(key)?.number === number) return true;
     return false;
@@ -114,7 +114,7 @@ export class Subscriptions {
     return [...this.#known.values()].filter(({ key }) => !this.#active.has(key));
   }
 
-  /** Those that are more than can be remembered: not active, used longest ago. */
+  /** Inactive subscriptions beyond SUBSCRIPTIONS_MAX, the least recently used first. */
   surplus(reader: Records): KnownSubscription[] {
     const count = this.#known.size - SUBSCRIPTIONS_MAX;
     if (count <= 0) return [];
@@ -149,10 +149,10 @@ export class Subscriptions {
   }
 }
 
-/** For the cursor, and what stands around it. */
+/** Bytes for the cursor and the rest of the message. */
 const MESSAGE_ROOM = 4096;
 
-/** What no server reads would end each connection on which it is sent, and all else with it. */
+/** Throws if no server would accept the message: it would end each connection. */
 function checkSendable(query: string, args: ValueObject): void {
   const bytes = encodeMessage({ t: "subscribe", id: 0, query, args });
   const most = SYNC_MESSAGE_BYTES_MAX - MESSAGE_ROOM;
@@ -168,13 +168,13 @@ export function recordOf(reader: Records, key: string): SubscriptionRecord | und
   return reader.get(subscriptionKey(key)) as unknown as SubscriptionRecord | undefined;
 }
 
-/** Where a subscription goes on from; undefined before anything of it came. */
+/** The cursor that a subscription continues from; undefined before anything of it arrived. */
 export function cursorOf(
   reader: Records,
   { key, number }: KnownSubscription,
 ): SyncCursor | undefined {
   const record = recordOf(reader, key);
-  // One that is being given up: what it covers goes, and its place is no more.
+  // The record belongs to an earlier one that is being forgotten: its cursor is void.
   if (record?.number !== number) return undefined;
   const { history } = serverFact(reader);
   const place = placeOf(record, liveFact(reader));
@@ -184,7 +184,7 @@ export function cursorOf(
   return isWhole ? cursor : doubted(cursor);
 }
 
-/** Where it was complete, or else how far it is on the way there (S57). */
+/** The position where it was complete, or else its position inside the fill (S57). */
 function placeOf(record: SubscriptionRecord, live: LiveFact): FillRecord | undefined {
   const { filter, fill } = record;
   return filter === undefined ? fill : { filter, txn: positionOf(record, live) };
@@ -194,7 +194,7 @@ function positionOf({ txn = 0, liveFrom }: SubscriptionRecord, live: LiveFact): 
   return liveFrom !== undefined && live.txn > liveFrom ? Math.max(txn, live.txn) : txn;
 }
 
-/** Puts a changed record; makes one for a subscription that has none yet. */
+/** Changes the record of a subscription, or creates one. */
 export function changeRecord(
   layers: Layers,
   known: KnownSubscription,
@@ -203,11 +203,11 @@ export function changeRecord(
   layers.put(subscriptionKey(known.key), change(ensureRecord(layers, known)));
 }
 
-/** Numbers become durable with the first record that has one. */
+/** The record of a subscription. Its number becomes durable when the record is created. */
 export function ensureRecord(layers: Layers, known: KnownSubscription): SubscriptionRecord {
   const record = recordOf(layers, known.key);
   if (record?.number === known.number) return record;
-  // Of one that could not be given up when it was to be.
+  // The record belongs to an earlier one that was not forgotten in time.
   if (record !== undefined) giveUp(layers, { ...known, number: record.number });
   const { number, query, args, collection } = known;
   const counts = countFact(layers);
@@ -217,39 +217,39 @@ export function ensureRecord(layers: Layers, known: KnownSubscription): Subscrip
   return fresh;
 }
 
-/** Its record moves to a name of its own: the same subscription may begin anew meanwhile. */
+/** Moves its record to another key, to be forgotten: the subscription may begin again. */
 export function giveUp(layers: Layers, { key, ...known }: KnownSubscription): void {
   const record: SubscriptionRecord = { ...known, used: 0, isForgotten: true };
   layers.put(subscriptionKey(key), null);
   layers.put(subscriptionKey(`${key}/${known.number}`), record);
 }
 
-/** It is whole under the rights of now. */
+/** It is complete under the current rights. */
 export function trusted(record: SubscriptionRecord): SubscriptionRecord {
   const { isDoubtful: _, ...rest } = record;
   return rest;
 }
 
-/** It has a position of its own again: whatever becomes live later says nothing of it. */
+/** It is no longer live: it gets a position of its own again. */
 export function fixed(record: SubscriptionRecord, live: LiveFact): SubscriptionRecord {
   const { liveFrom: _, ...rest } = record;
   return record.liveFrom === undefined ? record : { ...rest, txn: positionOf(record, live) };
 }
 
-/** Nothing of where it was counts any more. */
+/** Removes all that describes its position. */
 export function withoutCursor(record: SubscriptionRecord): SubscriptionRecord {
   const { filter: _, txn: __, liveFrom: ___, fill: ____, isTorn: _____, ...rest } = record;
   return rest;
 }
 
-/** A fill begins. Of one that was cut it may be the rest: then how far that was holds on (S57). */
+/** A fill begins. If it may continue an interrupted one, that position stays (S57). */
 export function filling(record: SubscriptionRecord): SubscriptionRecord {
   const { filter, fill, isTorn } = record;
   const mayGoOn = filter === undefined && fill !== undefined && isTorn !== true;
   return mayGoOn ? record : withoutCursor(record);
 }
 
-/** How far its fill is, or that this is not known. */
+/** Sets the position of its fill, or removes it if it is unknown. */
 export function filledUpTo(
   record: SubscriptionRecord,
   fill: FillRecord | undefined,
@@ -258,23 +258,23 @@ export function filledUpTo(
   return fill === undefined ? rest : { ...rest, fill };
 }
 
-/** What it holds is of no one moment: it has to be compared before it can go on. */
+/** Its documents are not of one moment: it must compare before it continues. */
 export function torn(record: SubscriptionRecord): SubscriptionRecord {
   return { ...record, isTorn: true };
 }
 
-/** Documents of it are missing, whatever else is told: a compare or a fill brings them. */
+/** It lacks documents: only a comparison or a fill brings them. */
 export function holed(record: SubscriptionRecord): SubscriptionRecord {
   return { ...record, isHoled: true };
 }
 
-/** A compare begins, or a fill from the first id on: it brings all that was evicted before it. */
+/** A comparison, or a fill from the first id on, begins: it brings everything that was lacking. */
 export function mended(record: SubscriptionRecord): SubscriptionRecord {
   const { isHoled: _, ...rest } = record;
   return rest;
 }
 
-/** All that are kept, those that are being forgotten included. */
+/** All records, including those of subscriptions that are being forgotten. */
 export function* allRecords(reader: Reader): Iterable<readonly [key: string, SubscriptionRecord]> {
   for (const { key, value } of reader.entries(SUBSCRIPTIONS)) {
     yield [key, value as unknown as SubscriptionRecord];

@@ -1,8 +1,8 @@
 /**
- * Sweep: letting go of documents that nobody follows any more.
+ * Sweep: releases documents that no subscription covers any more, in bounded transactions.
  *
- * There may be many, so it is done in bounded transactions. What makes it necessary stays on record
- * until the last of them, so that a sweep that was cut off is done again.
+ * The reason for a sweep stays on record until its last transaction, so an interrupted sweep is
+ * repeated.
  */
 
 import type { Key } from "../platform.ts";
@@ -18,10 +18,10 @@ import type { Store } from "../store/store.ts";
 import type { View } from "../store/view.ts";
 import { type LayeredDocument, Layers } from "./layers.ts";
 
-/** Documents that one transaction of a sweep looks at. */
+/** Documents that one transaction of a sweep visits. */
 const SWEEP_BATCH = 1000;
 
-/** Shows `visit` every document that something is held of; what it changes is written. */
+/** Calls `visit` for each document that the peer holds, and writes its changes. */
 export async function sweepHeld(
   store: Store,
   visit: (document: LayeredDocument) => void,
@@ -39,7 +39,7 @@ export async function sweepHeld(
   } while (after !== undefined);
 }
 
-/** Goes on behind a key. Returns the last that it came to; undefined when there are no more. */
+/** Continues after a key. Returns the last key that it visited; undefined at the end. */
 function sweepSome(
   layers: Layers,
   after: Key | undefined,
@@ -57,8 +57,8 @@ function sweepSome(
 }
 
 /**
- * Forgets documents that were deleted up to a time. UNSETs stay: until the server has forgotten them,
- * what is counted on top of them has to say so.
+ * Forgets documents that were deleted up to a time (S36). UNSETs stay until the server has
+ * forgotten them, because increments name them as their birth.
  */
 export async function forgetDeleted(store: Store, upToTime: number): Promise<void> {
   let after: Key | undefined;
