@@ -1,25 +1,25 @@
 /**
- * Checks of what an app gives: what the types do not keep from a program without types.
+ * Argument checks: validates what an app passes in, where the compiler did not.
  */
 
 import { PeerError } from "@bigpeer/protocol";
 
-/** How much of a text is repeated. */
+/** Characters of a found text that an error message repeats. */
 const TOLD_SIZE_MAX = 100;
 
-/** Throws unless it is a text; whether it is a statement is seen by those who read it. */
+/** Throws unless it is a text. Whether it is a statement is for the parser to check. */
 export function checkStatement(statement: unknown): string {
   if (typeof statement === "string") return statement;
   const message = `expected the text of a statement, found ${kindOf(statement)}`;
   throw new PeerError("query.syntax", message);
 }
 
-/** The name of a collection alone, where a query was meant. */
+/** Matches the name of a collection alone, where a query was meant. */
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 
 const VERB = /^(select|insert|update|delete|evict|explain|show)$/i;
 
-/** Throws also for the name of a collection; whether it is a SELECT is seen by those who read it. */
+/** Throws also for the name of a collection alone. Whether it is a SELECT is for the parser. */
 export function checkQuery(query: unknown): string {
   const text = checkStatement(query);
   const name = text.trim();
@@ -28,7 +28,7 @@ export function checkQuery(query: unknown): string {
   throw new PeerError("query.syntax", `expected a SELECT, found ${toldOf(name)}`, { hint });
 }
 
-/** The error for the app: a parameter that was given, but is undefined, was not forgotten. */
+/** Corrects the error for a missing parameter if the parameter was given, but as undefined. */
 export function explainUndefined(error: unknown, args: unknown): unknown {
   if (!(error instanceof PeerError) || typeof args !== "object" || args === null) return error;
   const name = /^parameter (\S+) was not provided$/.exec(error.reason)?.[1];
@@ -38,13 +38,13 @@ export function explainUndefined(error: unknown, args: unknown): unknown {
   return new PeerError(code, message, { place, hint });
 }
 
-/** What was found, by its kind. */
+/** The kind of a found value, for error messages. */
 export function kindOf(found: unknown): string {
   if (found === null) return "null";
   return Array.isArray(found) ? "an array" : typeof found;
 }
 
-/** The same, with its text where it is one. Not for what may be a secret. */
+/** The same, with the value if it is a text. Not for what may be a secret. */
 export function toldOf(found: unknown): string {
   if (typeof found !== "string") return kindOf(found);
   return found.length <= TOLD_SIZE_MAX ? `"${found}"` : `"${found.slice(0, TOLD_SIZE_MAX)}…"`;

@@ -1,8 +1,8 @@
 /**
- * Auth: as whom a peer speaks with its server.
+ * Auth: the authentication state of a peer, and its logout.
  *
- * The session of a login is renewed before it ends, while the peer is connected. It is kept in memory
- * alone: a program that starts again logs in again.
+ * While the peer is connected, it renews the session of a login before the session ends. It keeps
+ * the session in memory alone: a program that starts again logs in again.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -10,28 +10,28 @@ import { kindOf } from "./argument-check.ts";
 import type { SessionToken } from "./session-token.ts";
 
 export interface AuthStatus {
-  /** Whether the server has taken what this peer shows it, and has not refused it since. */
+  /** Whether the server has accepted the credential of this peer, and has not refused it since. */
   readonly isAuthenticated: boolean;
-  /** Of a login: whom the provider has named. */
+  /** Of a login: the user that the provider named. */
   readonly userId?: string;
-  /** Of a login: when its session ends, milliseconds since 1970 by the clock of the server. */
+  /** Of a login: when its session ends, in milliseconds since 1970 by the server's clock. */
   readonly expiresAt?: number;
 }
 
 export interface AuthOptions<Subject> {
   readonly token: SessionToken;
-  /** What a cleanup is given. */
+  /** The argument of `cleanup`. */
   readonly subject: () => Subject;
   readonly stop: () => Promise<void>;
   readonly checkOpen: () => void;
 }
 
-/** What an app has of it. */
+/** The part of Auth that an app can use. */
 export type PeerAuth<Subject> = Pick<Auth<Subject>, "status" | "logout">;
 
 export class Auth<Subject> {
   readonly #options: AuthOptions<Subject>;
-  /** Of a credential that needs no login. */
+  /** Whether the server has accepted a credential that needs no login. */
   #isAccepted = false;
 
   constructor(options: AuthOptions<Subject>) {
@@ -52,8 +52,8 @@ export class Auth<Subject> {
   }
 
   /**
-   * Says goodbye and forgets the session; then calls `cleanup`, which decides what becomes of the
-   * documents: without it they stay. `sync.start` logs in anew.
+   * Disconnects and forgets the session, then calls `cleanup`, which decides about the documents:
+   * without it they stay. `sync.start` logs in again.
    */
   async logout(cleanup?: (peer: Subject) => unknown): Promise<void> {
     const { token, subject, stop, checkOpen } = this.#options;
@@ -62,20 +62,20 @@ export class Auth<Subject> {
       const message = `expected a function as the cleanup of a logout, found ${kindOf(cleanup)}`;
       throw new PeerError("config.invalid", message);
     }
-    // Before anybody is told that the connection is over: whoever starts it again logs in anew.
+    // Before listeners learn that the connection ended: a start in a listener must log in again.
     this.forget();
     await stop();
-    // A connection that was being made meanwhile may have brought one.
+    // A connection that was being made meanwhile may have brought a session.
     token.forget();
     await cleanup?.(subject());
   }
 
-  /** The server has taken it. */
+  /** The server has accepted the credential. */
   accept(): void {
     this.#isAccepted = true;
   }
 
-  /** The server does not take it any more. */
+  /** The server no longer accepts the credential. */
   forget(): void {
     this.#isAccepted = false;
     this.#options.token.forget();

@@ -1,6 +1,6 @@
 /**
- * Connection fault: why there is no connection, in words, and whether somebody has to correct
- * something. A server that cannot be reached may be back in a moment; a wrong address stays wrong.
+ * Connection fault: why a connection attempt failed, in words, and whether a retry can help. A
+ * server that cannot be reached may be back in a moment; a wrong address stays wrong.
  */
 
 export interface ConnectionFault {
@@ -9,7 +9,7 @@ export interface ConnectionFault {
   readonly isLasting: boolean;
 }
 
-/** How much of the answer of an unknown server is repeated. */
+/** Characters of an unknown server's answer that a message repeats. */
 const SAID_SIZE_MAX = 300;
 
 const UPGRADE_REQUIRED = 426;
@@ -17,7 +17,7 @@ const UPGRADE_REQUIRED = 426;
 /** Too early, too slow, too many: the next attempt may succeed. */
 const TEMPORARY: readonly number[] = [408, 425, 429];
 
-/** Codes of a TLS client that was answered without TLS. */
+/** Codes of a TLS client whose server answered without TLS. */
 const NO_TLS: readonly string[] = [
   "EPROTO",
   "ERR_SSL_WRONG_VERSION_NUMBER",
@@ -50,7 +50,7 @@ export function faultOfAnswer(answer: UnexpectedAnswer, url: string): Connection
 }
 
 function hintOf({ status = 0, location }: UnexpectedAnswer, said = ""): string | undefined {
-  // What asks for an upgrade after we did was not told so: something in between left it out.
+  // A 426 after a request for an upgrade means that something in between removed the headers.
   if (status === UPGRADE_REQUIRED) {
     return "does a proxy in between pass on WebSockets (the headers Upgrade and Connection)?";
   }
@@ -62,7 +62,7 @@ function hintOf({ status = 0, location }: UnexpectedAnswer, said = ""): string |
   return "check the url: it is the address of the data API, without a path such as /api/v4";
 }
 
-/** What the listeners of a Big Peer say in an error: the data API a message, management a detail. */
+/** The text of an error of a Big Peer: `message` in the data API, `detail` in management. */
 export function saidIn(body: string | undefined): string | undefined {
   if (body === undefined) return undefined;
   try {
@@ -77,7 +77,7 @@ export function saidIn(body: string | undefined): string | undefined {
 /** The fault of an attempt that failed below HTTP. */
 export function faultOfError(error: Error & { code?: unknown }, url: string): ConnectionFault {
   const code = typeof error.code === "string" ? error.code : "";
-  // The text of the TLS library says where in its source that was noticed.
+  // The text of the TLS library only names a place in its source.
   if (NO_TLS.includes(code)) {
     const hint = "if the server speaks http, not https, open the peer with an http URL";
     return { reason: `expected TLS at ${url}, found something else; ${hint}`, isLasting: true };

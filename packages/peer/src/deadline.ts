@@ -1,15 +1,15 @@
 /**
- * Deadline: work that somebody else does is waited for so long, and no longer.
+ * Deadline: limits how long a caller waits for a promise.
  */
 
-/** What a timer takes; with more it would end at once. */
+/** The longest time that a timer accepts; with more it would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Rejects with what `late` gives when it takes longer. What comes of the work then is ignored. */
+/** Rejects with the error of `late` when the work takes longer. Its result is ignored then. */
 export async function within<T>(ms: number, work: () => Promise<T>, late: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const end = new Promise<never>((_, reject) => {
-    // It keeps no process alive: nothing is lost with work that nobody is at.
+    // The timer alone does not keep the process alive.
     timer = setTimeout(() => reject(late()), Math.min(ms, TIMER_MS_MAX)).unref();
   });
   try {

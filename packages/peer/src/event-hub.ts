@@ -1,26 +1,26 @@
 /**
- * Event hub: who wants to hear of what happens, by the name of the event.
+ * Event hub: an event emitter that holds the listeners of a peer by the name of the event.
  */
 
-/** What it returns is nobody's matter; a promise is watched, because it may reject. */
+/** Its result is ignored; if it is a promise that rejects, Node shows a warning. */
 export type Listener<T> = (news: T) => unknown;
 
 export class EventHub<Events> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>();
 
-  /** Returns the way to stop it. */
+  /** Returns a function that removes the listener. */
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
     const listeners = this.#listeners.get(name) ?? new Set<Listener<never>>();
     this.#listeners.set(name, listeners);
-    // The same function may be given twice.
+    // The same function may be added twice.
     const own: Listener<Events[Name]> = (news) => listener(news);
     listeners.add(own);
     return () => listeners.delete(own);
   }
 
   /**
-   * False when nobody listens. A listener that throws or rejects is no matter of the others, nor of
-   * ours: Node shows it as a warning.
+   * False if there is no listener. A listener that throws or rejects does not affect the others:
+   * Node shows it as a warning.
    */
   emit<Name extends keyof Events>(name: Name, news: Events[Name]): boolean {
     const listeners = [...(this.#listeners.get(name) ?? [])];

@@ -1,5 +1,5 @@
 /**
- * Gate: something that happens once, and that others wait for.
+ * Gate: a one-shot latch. It opens once, and others wait until it does.
  */
 
 export class Gate {

@@ -1,5 +1,5 @@
 /**
- * Local store: what an app does with the documents of its peer. All of it works without a connection.
+ * Local store: statements, observers and transactions on the documents of a peer. It works offline.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -19,33 +19,33 @@ import type { ObserverCallback, StoreObserver } from "./observer.ts";
 import { Observers } from "./observers.ts";
 import { ownCopy, type PlainObject, type PlainValue, plainCopy } from "./plain-value.ts";
 
-/** Values for the `:name` places of a statement. */
+/** Values for the `:name` parameters of a statement. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
 export interface QueryResult<T = PlainObject> {
   readonly items: T[];
   readonly mutatedDocumentIds: PlainValue[];
-  /** Of a write: the local commit that holds it, as `system:data_sync_info` counts them. */
+  /** Of a write: the local commit that holds it, as in `system:data_sync_info`. */
   readonly commitId: number | undefined;
-  /** About documents that a statement could not be evaluated for. */
+  /** About documents for which a statement could not be evaluated. */
   readonly warnings: readonly Warning[];
 }
 
-/** What a transaction is told: its commit has not happened yet. */
+/** The result of a statement in a transaction, which is not committed yet. */
 export type TransactionResult<T = PlainObject> = Omit<QueryResult<T>, "commitId">;
 
-/** Statements of one transaction. Of no use after it. */
+/** Runs the statements of one transaction. Of no use after it. */
 export interface StoreTransaction {
   execute<T = PlainObject>(statement: string, args?: Arguments): Promise<TransactionResult<T>>;
 }
 
-/** How often a transaction is tried when others change what it reads. */
+/** How often a transaction is tried if others change what it reads. */
 const TRIES_MAX = 20;
 
-/** How long one try may take. A snapshot is not held longer, and the next transaction waits for it. */
+/** How long one try may take: it holds a snapshot, and the next transaction waits for it. */
 const TRANSACTION_MS_MAX = 60_000;
 
-/** How long statements may follow each other before others have their turn. */
+/** How long statements may follow each other before the event loop gets a turn. */
 const TURN_MS = 10;
 
 const OBSERVER_HINT = "call registerObserver(query, args, callback)";
@@ -60,7 +60,7 @@ export interface LocalStoreOptions extends StatementRunnerOptions {
   readonly transactionMsMax?: number;
 }
 
-/** What an app has of it. */
+/** The part of LocalStore that an app can use. */
 export type PeerDocuments = Omit<LocalStore, "close" | "runner">;
 
 export class LocalStore {
@@ -69,11 +69,11 @@ export class LocalStore {
   readonly #refused: LocalStoreOptions["refused"];
   readonly #clearRefused: LocalStoreOptions["clearRefused"];
   readonly #transactionMsMax: number;
-  /** Which transaction the code at work belongs to: one that waits for the next would wait for ever. */
+  /** The transaction that the running code belongs to: a nested one would wait forever. */
   readonly #inside = new AsyncLocalStorage<{ isOpen: boolean }>();
-  /** The last transaction that was asked for. */
+  /** The last transaction that was requested. */
   #last: Promise<unknown> = Promise.resolve();
-  /** When others had their last turn, as far as is known. */
+  /** When the event loop last got a turn, as far as is known. */
   #turnMs = 0;
   #isClosed = false;
 
@@ -85,7 +85,7 @@ export class LocalStore {
     this.#transactionMsMax = options.transactionMsMax ?? TRANSACTION_MS_MAX;
   }
 
-  /** Resolves when what it wrote is durable on this peer. Rejects with a PeerError. */
+  /** Resolves when its writes are durable on this peer. Rejects with a PeerError. */
   async execute<T = PlainObject>(statement: string, args?: Arguments): Promise<QueryResult<T>> {
     this.#checkOpen();
     const result = await this.#run(statement, args);
@@ -95,8 +95,8 @@ export class LocalStore {
   }
 
   /**
-   * Calls `callback` with the rows of a SELECT: soon with those of now, then whenever they are others.
-   * Throws a PeerError when the query cannot be observed.
+   * Calls `callback` soon with the current rows of a SELECT, then each time they change. Throws a
+   * PeerError if the query cannot be observed.
    */
   registerObserver<T = PlainObject>(query: string, callback: ObserverCallback<T>): StoreObserver;
   registerObserver<T = PlainObject>(
@@ -130,9 +130,9 @@ export class LocalStore {
   }
 
   /**
-   * Statements that take effect together, when `scope` resolves, or not at all, when it rejects. It is
-   * as if all had happened in one moment: when others have changed what it was told meanwhile, `scope`
-   * is called again. Transactions of one peer run one after the other, each for less than a minute.
+   * Runs statements that take effect together, when `scope` resolves, or not at all, when it
+   * rejects. It is serializable: if others change what it has read, `scope` is called again.
+   * Transactions of one peer run one after the other, each for less than a minute.
    */
   async transaction<T>(scope: (transaction: StoreTransaction) => Promise<T>): Promise<T> {
     this.#checkOpen();
@@ -150,12 +150,12 @@ export class LocalStore {
     return done;
   }
 
-  /** Writes that the server did not take, the oldest first. */
+  /** Writes that the server refused, the oldest first. */
   refused(): readonly RefusedUpload[] {
     return this.#refused();
   }
 
-  /** Forgets one of them, or all. Resolves with how many there were, when that is durable. */
+  /** Forgets one of them, or all. Resolves with their number when that is durable. */
   async clearRefused(commitId?: number): Promise<number> {
     this.#checkOpen();
     if (commitId !== undefined && !Number.isSafeInteger(commitId)) {
@@ -165,7 +165,7 @@ export class LocalStore {
     return this.#clearRefused(commitId);
   }
 
-  /** No observer is told anything more. */
+  /** Ends all observers. */
   close(): void {
     this.#isClosed = true;
     this.#observers.close();
@@ -206,7 +206,7 @@ export class LocalStore {
     throw new PeerError("store.busy", message);
   }
 
-  /** A program that only waits for its statements would keep the sync, and all else, from its turn. */
+  /** Yields to the event loop: a program that only awaits its statements would starve the sync. */
   async #takeTurn(): Promise<void> {
     if (performance.now() - this.#turnMs < TURN_MS) return;
     await setImmediate();

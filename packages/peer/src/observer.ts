@@ -1,9 +1,10 @@
 /**
- * Observer: gives the results of a query to one callback, one at a time.
+ * Observer: delivers the results of a live query to one callback, one at a time.
  *
- * While the callback is at work changes are gathered; then it gets the newest result, if that is
- * another one than it has seen. It is at work until it has returned (a promise: until it is settled)
- * and, when it takes `signalNext`, until it has called it. One that throws is told of, and goes on.
+ * While the callback is busy, changes are combined. Then it gets the newest result, if that differs
+ * from the last one. It is busy until it returns (a promise: until it settles) and, if it takes
+ * `signalNext`, until it has called that. If it throws, the error is reported and the observer
+ * stays active.
  */
 
 import { equalValues, type Value } from "@bigpeer/protocol";
@@ -14,7 +15,7 @@ export interface ObservedResult<T = PlainObject> {
   readonly items: T[];
 }
 
-/** One that takes a second parameter gets the next result only after it has called it. */
+/** A callback with a second parameter gets the next result only after it has called it. */
 export type ObserverCallback<T = PlainObject> = (
   result: ObservedResult<T>,
   signalNext: () => void,
@@ -23,17 +24,17 @@ export type ObserverCallback<T = PlainObject> = (
 export interface ObserverOptions {
   readonly query: string;
   readonly callback: ObserverCallback<never>;
-  /** Told what a callback threw. */
+  /** Receives what a callback threw. */
   readonly onError: (error: unknown) => void;
-  /** Called once, when nothing more is to come. */
+  /** Called once, when the observer ends. */
   readonly onEnd: () => void;
 }
 
-/** What an app holds of an observer. */
+/** The handle of an observer, for the app. */
 export interface StoreObserver {
   readonly query: string;
   readonly isCancelled: boolean;
-  /** No result comes after it. May be called again. */
+  /** Ends the observer: no result comes after it. May be called again. */
   cancel(): void;
 }
 
@@ -52,7 +53,7 @@ export class Observer implements StoreObserver {
     return this.#options.query;
   }
 
-  /** The query has these rows now. */
+  /** Sets the current rows of the query. */
   offer(rows: readonly Value[]): void {
     this.#newest = rows;
     if (!this.#isAtWork) void this.#work();
@@ -68,7 +69,7 @@ export class Observer implements StoreObserver {
 
   async #work(): Promise<void> {
     this.#isAtWork = true;
-    // Whoever registers it holds it before its first result.
+    // The caller gets the observer before its first result.
     await Promise.resolve();
     for (let rows = this.#next(); rows !== undefined; rows = this.#next()) {
       this.#given = rows;
@@ -77,7 +78,7 @@ export class Observer implements StoreObserver {
     this.#isAtWork = false;
   }
 
-  /** Undefined when the callback has seen the newest. */
+  /** The rows to deliver; undefined if the callback has seen the newest. */
   #next(): readonly Value[] | undefined {
     const [newest, given] = [this.#newest, this.#given];
     if (this.isCancelled || newest === undefined || newest === given) return undefined;

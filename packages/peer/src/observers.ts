@@ -1,6 +1,6 @@
 /**
- * Observers: all observers of a store. After each commit they are told what it changed in the rows of
- * their queries.
+ * Observers: all observers of a store. After each commit they are notified if the rows of their
+ * query changed.
  */
 
 import { AsyncResource } from "node:async_hooks";
@@ -33,7 +33,7 @@ export class Observers {
   constructor({ onError, ...options }: ObserversOptions) {
     this.#live = new LiveQueries(options);
     this.#onError = onError;
-    // A commit may be made inside of a transaction of the app; what observers do then is not.
+    // A commit may run inside a transaction of the app; observers must not.
     this.#stop = options.store.onCommit(AsyncResource.bind(() => this.#advance()));
   }
 
@@ -41,7 +41,7 @@ export class Observers {
     return [...this.#all];
   }
 
-  /** Throws what the query is refused with. What fails later is told as an error. */
+  /** Throws if the query is refused. Later failures are reported as errors. */
   register(query: string, args: unknown, callback: ObserverCallback<never>): StoreObserver {
     if (this.#isClosed) throw new PeerError("store.closed", "the store is closed");
     let release: (() => void) | undefined;
@@ -63,7 +63,7 @@ export class Observers {
     if (!(registering instanceof Promise)) hold(registering);
     else {
       registering.then(hold).then(
-        // What became durable while it was read.
+        // Applies what became durable while the query was read.
         () => this.#advance(),
         (error: unknown) => this.#fail(observer, error),
       );
@@ -77,7 +77,7 @@ export class Observers {
     for (const observer of this.#all) observer.cancel();
   }
 
-  /** Returns the way to let go of it. */
+  /** Adds an observer to its query. Returns a function that removes it. */
   #hold({ query, close }: Registration, observer: Observer): () => void {
     const observers = this.#byQuery.get(query) ?? new Set();
     this.#byQuery.set(query, observers.add(observer));
@@ -120,7 +120,7 @@ export class Observers {
     this.#report(error);
   }
 
-  /** What ends because the peer is closed is no news. */
+  /** Errors that come from closing the peer are not reported. */
   #report(error: unknown): void {
     if (!this.#isClosed) this.#onError(error);
   }

@@ -1,5 +1,5 @@
 /**
- * Options: what a peer is opened with, checked before anything is done with it.
+ * Options: what a peer is opened with, and its validation.
  */
 
 import { hostname } from "node:os";
@@ -16,55 +16,55 @@ import {
 import { kindOf, toldOf } from "./argument-check.ts";
 import { ownCopy, type PlainObject } from "./plain-value.ts";
 
-/** What a login needs of an app: the name of an auth provider, and a token that it accepts. */
+/** The result of `login`: the name of an auth provider, and a token that it accepts. */
 export interface LoginDetails {
   readonly provider: string;
   readonly token: string;
 }
 
-/** All that a peer is opened with: one of each union, or it does not compile. */
+/** All options of a peer: exactly one alternative of each union, which the compiler checks. */
 export type PeerOptions = CommonOptions & StorageOptions & CredentialOptions;
 
 /** Where the documents are kept. */
 export type StorageOptions =
   | {
-      /** Made when it is absent; only one process may have it. */
+      /** Created if it is absent; only one process may use it. */
       readonly folder: string;
       readonly memory?: never;
     }
   | {
       readonly folder?: never;
-      /** Everything is gone when the peer is closed. */
+      /** Keeps everything in memory: it is gone when the peer is closed. */
       readonly memory: true;
     };
 
-/** What the server is shown. */
+/** The credential for the server. */
 export type CredentialOptions =
   | {
-      /** An API key, or a token that the server knows. */
+      /** An API key, or a token that the server accepts. */
       readonly token: string;
       readonly login?: never;
     }
   | {
       readonly token?: never;
-      /** Called whenever a new session is needed. */
+      /** Called each time a new session is needed. */
       readonly login: () => LoginDetails | Promise<LoginDetails>;
     };
 
 export interface CommonOptions {
-  /** The app whose documents these are. */
+  /** The app that the documents belong to. */
   readonly appId: string;
-  /** Where its server is: http, https, ws or wss. */
+  /** Address of its server: http, https, ws or wss. */
   readonly url: string;
-  /** How this device is called where its peers are listed; the name of the machine otherwise. */
+  /** Name of this device in lists of peers; by default the name of the machine. */
   readonly deviceName?: string;
-  /** What others may know of this peer. */
+  /** Metadata that other peers see of this one. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Which statements of others are run here; `read` unless said otherwise. */
+  /** Which remote statements are run here: `read` (default). */
   readonly remote?: RemotePolicy;
 }
 
-/** What an app is asked: whether it may be run. */
+/** A remote statement that the app allows or refuses. */
 export interface RemoteStatement {
   readonly statement: string;
   readonly args: PlainObject;
@@ -72,7 +72,7 @@ export interface RemoteStatement {
   readonly isWrite: boolean;
 }
 
-/** Those that only read, all, none, or those that the app says yes to. */
+/** Statements that only read, all, none, or those that the function of the app allows. */
 export type RemotePolicy =
   | "read"
   | "write"
@@ -81,9 +81,9 @@ export type RemotePolicy =
 
 export interface CheckedOptions {
   readonly appId: string;
-  /** http or https, without a slash at its end. */
+  /** http or https, without a trailing slash. */
   readonly baseUrl: string;
-  /** Undefined: in memory. */
+  /** Undefined for a store in memory. */
   readonly folder: string | undefined;
   readonly credential:
     | { readonly kind: "token"; readonly token: string }
@@ -93,7 +93,7 @@ export interface CheckedOptions {
   readonly remote: RemotePolicy;
 }
 
-/** All that there are: the compiler knows. */
+/** All options; the compiler checks that none is missing. */
 const NAMES: { readonly [Name in keyof Required<PeerOptions>]: true } = {
   appId: true,
   url: true,
@@ -106,13 +106,13 @@ const NAMES: { readonly [Name in keyof Required<PeerOptions>]: true } = {
   remote: true,
 };
 
-/** The path of an operation behind the address of a server, which may have a prefix of a proxy. */
+/** The path of an operation after the server's address, which may have the prefix of a proxy. */
 const OPERATION_PATH =
   /(\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?\/api\/v[45](\/.*)?$|\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/(sync|auth\/login)$/i;
 
 const APP_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Throws a PeerError with the code `config.invalid` that names the option. */
+/** Throws a PeerError `config.invalid` that names the option. */
 export function checkOptions(options: PeerOptions): CheckedOptions {
   if (typeof options !== "object" || options === null)
     throw invalid("options", "an object", options);
@@ -135,7 +135,7 @@ export function checkOptions(options: PeerOptions): CheckedOptions {
   };
 }
 
-/** One that is misspelt would be taken for its default: `remot: "off"` for a peer that answers. */
+/** Refuses unknown names: `remot: "off"` would leave a peer that answers, by its default. */
 function checkNames(options: object): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(NAMES, name));
   if (unknown === undefined) return;
@@ -155,7 +155,7 @@ function checkUrl(url: unknown): string {
   if (parsed === undefined || secure === undefined) {
     throw invalid("url", "a URL with http, https, ws or wss", url);
   }
-  // It would be left out without a word, and a password is not to be repeated.
+  // It would be ignored silently, and a message must not repeat a password.
   if (`${parsed.username}${parsed.password}${parsed.search}${parsed.hash}` !== "") {
     const message = "expected a URL without credentials, query or fragment as url";
     throw new PeerError("config.invalid", message);
@@ -200,7 +200,7 @@ function checkRemote(remote: unknown): RemotePolicy {
   throw invalid("remote", '"read", "write", "off" or a function', remote);
 }
 
-/** Throws a PeerError unless it is an object of values and not too large. */
+/** Throws a PeerError unless it is an object of values within the limit. */
 export function checkMetadata(metadata: unknown): ValueObject {
   if (metadata === undefined) return {};
   const value = checkValue(metadata, "metadata");
@@ -211,7 +211,7 @@ export function checkMetadata(metadata: unknown): ValueObject {
   throw new PeerError("config.invalid", message);
 }
 
-/** What was found is told by its kind: it may be a secret. */
+/** The message has only the kind of a token, because a token is a secret. */
 function invalid(option: string, expected: string, found: unknown): PeerError {
   const told = option === "token" ? kindOf(found) : toldOf(found);
   return new PeerError("config.invalid", `expected ${expected} as ${option}, found ${told}`);

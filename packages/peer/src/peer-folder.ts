@@ -1,8 +1,8 @@
 /**
- * The folder of a peer: locked against a second process, and noticed when it is a copy.
+ * Peer folder: opens the folder of a peer, locks it against a second process and detects a copy.
  *
- * A copied folder would write under the name of the one that it was copied from. So it begins a new
- * life, and what the first has not uploaded yet is uploaded by whichever comes first, once.
+ * A copied folder would write under the site of the original. So it begins a new incarnation.
+ * Unsent writes that both have are uploaded once, by whichever connects first (S31).
  */
 
 import { type KeyValue, MemoryKeyValue, type Platform, type Store } from "@bigpeer/engine";
@@ -21,26 +21,26 @@ import { PeerError } from "@bigpeer/protocol";
 
 /** Where a peer keeps its documents. */
 export interface PeerPlace {
-  /** After whatever uses the store: finishes its writes, then gives everything back. */
+  /** Finishes the writes, then releases everything. Called after all that uses the store. */
   close(): Promise<void>;
 }
 
 export interface PlaceOptions {
-  /** Undefined: in memory. */
+  /** Undefined for a store in memory. */
   readonly folder: string | undefined;
   readonly platform: Platform;
-  /** May be called twice: the second time on the same storage, which has begun a new life. */
+  /** May be called twice: the second time on the same storage, in a new incarnation. */
   readonly open: (storage: KeyValue) => Promise<Store>;
   readonly onWarning: (message: string) => void;
 }
 
 /**
- * Names that do not make a folder somebody else's: the locks and the probe for room, which a process
- * leaves that was killed while it made the folder, and what a fresh disk has.
+ * Names that do not make a folder foreign: locks and the probe for space, which a killed process
+ * leaves, and what a new disk has.
  */
 const IGNORED_NAMES = /^(lock(\..+)?|room\.probe|lost\+found)$/;
 
-/** Throws PeerError `store.in_use` when another process has the folder. */
+/** Throws PeerError `store.in_use` if another process uses the folder. */
 export function openPlace(options: PlaceOptions): Promise<PeerPlace> {
   const { folder } = options;
   return folder === undefined ? openMemory(options) : openFolder(folder, options);
@@ -123,7 +123,7 @@ function foundInstead(cause: unknown): string {
   }
 }
 
-/** What the system says of a file of ours names neither the folder nor what it is for. */
+/** Adds the folder to an error of the system, which names neither the folder nor its purpose. */
 function told(folder: string, error: unknown): unknown {
   if (error instanceof PeerError || systemCode(error) === undefined) return error;
   const message = `failed to use the folder ${folder}: ${messageOf(error)}`;

@@ -1,8 +1,8 @@
 /**
- * Peer: a store that works without a connection, and the sync that keeps it equal with its server.
+ * Peer: an offline-first store, and the sync that keeps it up to date with its server.
  *
- * Order of the opening: the lock, the store, what runs on it. Nothing is sent before `sync.start`.
- * Order of the closing: the connection, observers, the store, the lock.
+ * Opening takes the lock, then the store, then what runs on it. Nothing is sent before
+ * `sync.start`. Closing ends the connection, then the observers, the store and the lock.
  */
 
 import { platform as osName } from "node:os";
@@ -37,22 +37,22 @@ import { VERSION } from "./version.ts";
 import { dialWebSocket } from "./web-socket.ts";
 
 export interface PeerEvents {
-  /** The connection, or the number of writes that wait for it. */
+  /** The state of the connection, or the number of pending writes, has changed. */
   readonly status: SyncStatus;
-  /** A write that the server did not take. Its effect is gone; it can be read with `store.refused`. */
+  /** The server refused a write. Its effect is undone; `store.refused` lists it. */
   readonly refused: RefusedUpload;
-  /** A statement of somebody else that was run here, or was not. */
+  /** A remote statement was run here, or was refused. */
   readonly remote: RemoteRun;
-  /** What failed and nobody else was told: a callback, a query, a subscription, a credential. */
+  /** A failure that no call reports: of a callback, a query, a subscription, a credential. */
   readonly error: Error;
-  /** What somebody should know. */
+  /** Something that the app or its operator should know. */
   readonly warning: string;
 }
 
-/** Memory of all statements together, also of those that others have run here. */
+/** Memory of all statements together, including remote ones. */
 const STATEMENTS_BYTES_MAX = 256 * 1024 * 1024;
 
-/** How often it is forgotten what need not be kept. */
+/** How often expired data is removed. */
 const MAINTENANCE_MS = 600_000;
 
 const EVENT_NAMES: readonly (keyof PeerEvents)[] = [
@@ -72,7 +72,7 @@ const SESSION_STATUS = {
   offline: "Not Connected",
 } as const;
 
-/** Makes a peer, or opens the one that is in the folder. Rejects with a PeerError. */
+/** Creates a peer, or opens the one in the folder. Rejects with a PeerError. */
 export async function openPeer(options: PeerOptions): Promise<Peer> {
   return Peer.open(checkOptions(options));
 }
@@ -88,18 +88,18 @@ export class Peer {
   readonly #auth: Auth<Peer>;
   readonly #presence: Presence;
   readonly #remote: Remote;
-  /** What the sync, presence and remote statements run on. */
+  /** Runs the sync, presence and remote statements. */
   readonly #engine: PeerSync;
   readonly #place: PeerPlace;
   readonly #events: EventHub<PeerEvents>;
   readonly #token: SessionToken;
   readonly #stopListening: () => void;
   readonly #maintenance: NodeJS.Timeout;
-  /** As it was told last. */
+  /** The status that was emitted last. */
   #status: SyncStatus = { state: "stopped", pendingCount: 0 };
-  /** What keeps this peer away from its server. */
+  /** Reported faults that keep this peer from its server. */
   readonly #faults = new ReportedFaults();
-  /** What the last token was not given with; undefined when there was one. */
+  /** The error of the last request for a token; undefined if it succeeded. */
   #tokenFault: unknown;
   #closing: Promise<void> | undefined;
 
@@ -174,12 +174,12 @@ export class Peer {
     });
     assert(peerStore !== undefined, "a place that is open");
     const peer = new Peer(options, peerStore, place, events);
-    // Nobody could listen while it was opened.
+    // The app could not listen while the peer was opened.
     for (const message of warnings) setImmediate(() => events.emit("warning", message));
     return peer;
   }
 
-  /** Calls `listener` with each event of the name. Returns the way to stop it. */
+  /** Calls `listener` with each event of the name. Returns a function that removes it. */
   on<Name extends keyof PeerEvents>(name: Name, listener: Listener<PeerEvents[Name]>): () => void {
     if (!EVENT_NAMES.includes(name)) {
       const message = `expected ${EVENTS_TOLD} as the event, found ${toldOf(name)}`;
@@ -196,7 +196,7 @@ export class Peer {
     return this.#closing !== undefined;
   }
 
-  /** Finishes what was accepted, and gives the folder back. May be called again. */
+  /** Finishes what was accepted, and releases the folder. May be called again. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -262,7 +262,7 @@ export class Peer {
       case "unsubscribed":
         return this.#fail(new PeerError(codeOf(event.code), event.message));
       case "failed":
-        // Why there is no token was told by whoever asked for it.
+        // The request for a token has reported this error itself.
         if (event.error !== this.#tokenFault) this.#fail(event.error);
         return;
       case "refused":
@@ -275,7 +275,7 @@ export class Peer {
 
   #disconnected({ code, message: reason, refusal }: Disconnected): void {
     if (code === "unauthorized" || code === "expired") this.#auth.forget();
-    // That a login was refused was told by whoever asked for it.
+    // The request for a token has reported a refused login itself.
     const isRefused = code === "unauthorized" && refusal === undefined;
     if (isRefused || code === "version") {
       const message = `the server does not let this peer in: ${reason}`;
@@ -318,7 +318,7 @@ export class Peer {
   }
 
   async #getToken(): Promise<string> {
-    // One that is asked for while there is a connection is to take the place of the one in use.
+    // A token that is requested during a connection replaces the one in use.
     const isRenewal = this.#engine.status().offsetMs !== undefined;
     try {
       const given = await (isRenewal ? this.#token.renew() : this.#token.get());
@@ -333,13 +333,13 @@ export class Peer {
     }
   }
 
-  /** What keeps the peer out is told once, not at every try: somebody has to do something. */
+  /** Reports what keeps the peer out once, not at each attempt: the app has to act. */
   #failOnce(error: PeerError): void {
     this.#sync.exclude(error);
     this.#report(error);
   }
 
-  /** There is something else where the server should be. It may come: what waits goes on waiting. */
+  /** Something else answers at the server's address. Waiters go on waiting: the server may come. */
   #misplaced(reason: string): void {
     this.#report(new PeerError("config.invalid", reason));
   }
@@ -352,14 +352,14 @@ export class Peer {
     if (!this.#events.emit("warning", message)) process.emitWarning(message);
   }
 
-  /** An error that nobody listens for is shown where Node shows warnings. */
+  /** Emits `error`. Without a listener Node shows a warning. */
   #fail(error: unknown): void {
     const told = error instanceof Error ? error : new Error(String(error));
     if (!this.#events.emit("error", told)) process.emitWarning(told);
   }
 }
 
-/** The server's code, where it is one that we know. */
+/** The server's code, or `operation.refused` if the code is unknown here. */
 function codeOf(code: string): ErrorCode {
   return ERROR_CODES.find((known) => known === code) ?? "operation.refused";
 }
@@ -376,10 +376,10 @@ function descriptionOf(
   peerStore: PeerStore,
 ): PeerDescription {
   return {
-    // It lasts as long as the store, and a copy of the store has another one.
+    // It lasts as long as the store. A copy of the store has another one.
     key: peerStore.store.identity.historyId,
     deviceName,
-    // Its name alone: others choose by it.
+    // The name alone, because statements select peers by it.
     os: osName(),
     sdk: `bigpeer-node/${VERSION}`,
     metadata,

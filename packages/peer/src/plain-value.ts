@@ -1,8 +1,8 @@
 /**
- * Values as an app holds them: plain objects of its own, which it may change.
+ * Plain values: deep copies between the values inside a peer and the objects of its app.
  *
- * Inside, values are shared and never written to. So what an app gives is copied before it is kept,
- * and what it gets is copied before it is handed out.
+ * Inside, values are shared and immutable. So what an app passes in is copied before it is kept,
+ * and what an app gets is copied before it is returned.
  */
 
 import { DEPTH_MAX, type Value } from "@bigpeer/protocol";
@@ -21,14 +21,14 @@ export interface PlainObject {
   [field: string]: PlainValue;
 }
 
-/** A copy for an app. */
+/** A copy for the app, which may change it. */
 export function plainCopy(value: Value): PlainValue {
   return copyOf(value, 0) as PlainValue;
 }
 
 /**
- * A copy of what an app gave. Fields that are undefined are left out, as JSON does. What else is no value
- * is left as it is, for those who look at it next and say what is wrong.
+ * A copy of what an app passed in. Undefined fields are left out, as in JSON. Other invalid values
+ * stay as they are, so that later checks report them.
  */
 export function ownCopy(input: unknown): unknown {
   return copyOf(input, 0);
@@ -36,11 +36,11 @@ export function ownCopy(input: unknown): unknown {
 
 function copyOf(input: unknown, depth: number): unknown {
   if (typeof input !== "object" || input === null || depth > DEPTH_MAX) return input;
-  // Not with slice: that of a Buffer makes another Buffer, of the same bytes.
+  // Not with slice: that of a Buffer shares the bytes.
   if (input instanceof Uint8Array) return Uint8Array.from(input);
   if (Array.isArray(input)) return input.map((element) => copyOf(element, depth + 1));
   if (Object.getPrototypeOf(input) !== Object.prototype) return input;
-  // Also a field that is named __proto__.
+  // Also for a field that is named __proto__.
   return Object.fromEntries(
     Object.entries(input)
       .filter(([, value]) => value !== undefined)

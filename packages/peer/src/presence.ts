@@ -1,7 +1,7 @@
 /**
- * Presence: which other peers of the app are connected, and what they are told of this one.
+ * Presence: which other peers of the app are connected, and the metadata that they see of this one.
  *
- * Who is there is told by the server, and only while somebody observes it.
+ * The server sends the list, and only while the app observes it (S41).
  */
 
 import type { PeerSync, Presence as ToldPresence } from "@bigpeer/engine";
@@ -12,7 +12,7 @@ import { ownCopy, type PlainObject, plainCopy } from "./plain-value.ts";
 
 /** A peer of the app, as others see it. */
 export interface PeerPresence {
-  /** Names the installation: the same after every restart. */
+  /** Identifies the installation: the same after each restart. */
   readonly peerKeyString: string;
   readonly deviceName: string;
   readonly os: string;
@@ -32,9 +32,9 @@ export interface RemotePeerPresence extends PeerPresence {
 
 export interface PresenceGraph {
   readonly localPeer: LocalPeerPresence;
-  /** Those that came first, 1,000 at most. Empty while nobody observes, and without a connection. */
+  /** The peers that connected first, at most 1,000. Empty without an observer or a connection. */
   readonly remotePeers: readonly RemotePeerPresence[];
-  /** All of them, listed or not. */
+  /** Number of all connected peers, listed or not. */
   readonly remotePeerCount: number;
 }
 
@@ -51,14 +51,14 @@ export interface PresenceOptions {
   readonly checkOpen: () => void;
 }
 
-/** What an app has of it. */
+/** The part of Presence that an app can use. */
 export type PeerPresences = Omit<Presence, "close">;
 
-/** Who is told, and how. */
+/** An observer, and how it is notified. */
 interface Watching {
   readonly observer: PresenceObserver;
   readonly tell: () => void;
-  /** The first news come by themselves: until then there is nothing to correct. */
+  /** Whether the first notification came: before it there is nothing to correct. */
   isTold: boolean;
 }
 
@@ -66,7 +66,7 @@ export class Presence {
   readonly #options: PresenceOptions;
   readonly #watching = new Set<Watching>();
   #metadata: PeerDescription["metadata"];
-  /** Metadata was set, and who observes is told when the code that did it is over. */
+  /** Metadata was set: observers are notified when the current code has ended. */
   #isTelling = false;
 
   constructor(options: PresenceOptions) {
@@ -86,7 +86,7 @@ export class Presence {
     };
   }
 
-  /** Calls `callback` soon with the graph of now, then whenever it is another. */
+  /** Calls `callback` soon with the current graph, then each time it changes. */
   observe(callback: (graph: PresenceGraph) => unknown): PresenceObserver {
     this.#options.checkOpen();
     if (typeof callback !== "function") {
@@ -117,7 +117,7 @@ export class Presence {
     return plainCopy(this.#metadata) as PlainObject;
   }
 
-  /** Replaces what others may know of this peer, also `metadata` of its options: 16 KB at most. */
+  /** Replaces the metadata of this peer, also that of its options: at most 16 KB. */
   setPeerMetadata(metadata: Readonly<Record<string, unknown>>): void {
     this.#options.checkOpen();
     if (metadata === undefined) {

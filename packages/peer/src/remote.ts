@@ -1,9 +1,9 @@
 /**
- * Remote: statements that somebody else wants to be run on this peer (S44, S45).
+ * Remote statements: runs statements that the server sends on behalf of others (S44, S45).
  *
- * The app decides what is run: what only reads, unless it has said otherwise. A statement runs as one
- * of the app's own does, under the deadline and the bounds of whoever asked; what it writes is
- * uploaded like any other write.
+ * The app decides which ones run: by default those that only read. A statement runs like one of the
+ * app's own, within the deadline and the limits of the request. Its writes are uploaded like any
+ * others.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -21,12 +21,12 @@ import { within } from "./deadline.ts";
 import type { RemotePolicy, RemoteStatement } from "./options.ts";
 import { type PlainObject, plainCopy } from "./plain-value.ts";
 
-/** What an app is told of each that was asked for, when it is over. */
+/** What an app learns about each remote statement when it has ended. */
 export interface RemoteRun extends RemoteStatement {
-  /** Rows that were given back. */
+  /** Rows that were returned. */
   readonly itemCount: number;
   readonly elapsedMs: number;
-  /** Why it was not run, or failed. */
+  /** Why it was refused, or failed. */
   readonly error?: { readonly code: string; readonly message: string };
 }
 
@@ -34,27 +34,27 @@ export interface RemoteOptions {
   readonly runner: StatementRunner;
   readonly policy: RemotePolicy;
   readonly onRun: (run: RemoteRun) => void;
-  /** Told of what is nobody's fault but ours or the app's. */
+  /** Receives failures of this peer or its app, which are not errors of the statement. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Bytes of a piece of an answer, more or less. */
+/** Approximate bytes of one piece of an answer (S45). */
 const PIECE_BYTES = 32 * 1024;
 
-/** What a message has around its rows, generously. */
+/** Bytes around the rows of a message, at most. */
 const AROUND_BYTES = 64 * 1024;
 
-/** Statements under way: those that were cancelled and have not stopped are, too. */
+/** Statements in progress, including cancelled ones that have not stopped. */
 const RUNNING_MAX = 64;
 
-/** One statement under way. */
+/** A statement in progress. */
 interface Running {
   readonly run: RunMessage;
   readonly reply: RunReply;
   readonly requestId: string;
   readonly startMs: number;
   isWrite: boolean;
-  /** It has been run, whatever becomes of its rows. */
+  /** Whether it was executed, whatever becomes of its rows. */
   isDone: boolean;
   itemCount: number;
   isCancelled: boolean;
@@ -69,7 +69,7 @@ export class Remote {
     this.#options = options;
   }
 
-  /** Answers with `reply`: rows in pieces, the last of which says how it went. */
+  /** Runs a statement and answers with `reply`: rows in pieces, the last of which has the end. */
   run(run: RunMessage, reply: RunReply): { cancel(): void } {
     const running: Running = {
       run,
@@ -86,7 +86,7 @@ export class Remote {
     return { cancel: () => this.#cancel(running) };
   }
 
-  /** Nobody is answered any more. */
+  /** Cancels all statements. */
   close(): void {
     for (const running of this.#running) this.#cancel(running);
   }
@@ -124,7 +124,7 @@ export class Remote {
       const message = `expected at most ${RUNNING_MAX} statements that are running or about to stop`;
       throw new PeerError("query.busy", message);
     }
-    // Not even read: what is wrong with it says something about the store as well.
+    // Not even parsed: its errors would reveal something about the store.
     if (policy === "off") throw refused("the app of this peer runs no statements of others");
     const prepared = runner.prepare(run.statement);
     running.isWrite = prepared.queryType === "mutation" || prepared.work.kind === "write";
@@ -152,7 +152,7 @@ export class Remote {
       new PeerError("query.timeout", `the app of this peer has not decided within ${run.ms} ms`);
     const isAllowed: unknown = await within(run.ms, ask, late).catch((error: unknown) => {
       if (error instanceof PeerError) throw error;
-      // What it failed with is for the app, not for others.
+      // The error of the policy is for the app, not for the caller.
       this.#options.onError(error);
       return false;
     });
@@ -165,7 +165,7 @@ export class Remote {
   ): { readonly code: string; readonly message: string } {
     if (thrown instanceof PeerError) {
       const { code, message } = thrown;
-      // Whoever takes it for not done would do it again.
+      // A caller that takes it for not executed would repeat it.
       const written = isWrite && isDone ? "; what the statement has written stays" : "";
       return { code, message: `${message}${written}` };
     }
@@ -203,7 +203,7 @@ function warningOf({ _id: id, description }: StatementResult["warnings"][number]
   return id === undefined ? { description } : { description, id };
 }
 
-/** Sends all but the last piece, which it returns. Others have their turn between pieces. */
+/** Sends all pieces but the last, which it returns. Yields to the event loop between pieces. */
 async function sendPieces(items: readonly Value[], running: Running): Promise<readonly Value[]> {
   const { run, reply } = running;
   let piece: Value[] = [];

@@ -1,15 +1,15 @@
 /**
- * Reported faults: which faults of the connection the app has heard of. Each is reported once until
- * the peer connects, not at every attempt.
+ * Reported faults: the faults of the connection that were already reported to the app. Each is
+ * reported once until the peer connects, not at every attempt.
  */
 
-/** A fault whose text differs at every attempt, such as one with a time in it, is not reported for ever. */
+/** Limits reports of a fault whose text differs at every attempt, such as one with a time in it. */
 const FAULTS_MAX = 10;
 
 export class ReportedFaults {
   readonly #messages = new Set<string>();
 
-  /** Whether it is to be reported. */
+  /** Whether the fault must be reported. */
   add(message: string): boolean {
     if (this.#messages.size >= FAULTS_MAX || this.#messages.has(message)) return false;
     this.#messages.add(message);

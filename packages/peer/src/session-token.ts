@@ -1,6 +1,6 @@
 /**
- * Session token: what a peer shows its server. Either what the app gave, or the session that a login
- * gives, which is used until half of its time is over, or until the server does not take it.
+ * Session token: the credential that a peer sends to its server. That is the token of the app, or
+ * the session of a login, which is used until half of its time is over or the server refuses it.
  */
 
 import { isObject, PeerError, type Value } from "@bigpeer/protocol";
@@ -9,12 +9,12 @@ import type { CheckedOptions, LoginDetails } from "./options.ts";
 
 const LOGIN_MS_MAX = 15_000;
 
-/** Clocks that differ by less are taken for equal: a server tells its own in whole seconds. */
+/** Clocks that differ by less count as equal: a server sends its own in whole seconds. */
 const CLOCK_MS = 2000;
 
 /**
- * A login that failed before the server judged it, for a reason that somebody should hear of: the
- * function of the app threw, or the address is wrong. The peer tries again, as after a lost connection.
+ * A login that failed before the server decided, for a reason to report: the function of the app
+ * threw, or the address is wrong. The peer retries, as after a lost connection.
  */
 export class LoginFailure extends Error {
   override readonly name = "LoginFailure";
@@ -22,9 +22,9 @@ export class LoginFailure extends Error {
 
 export interface Session {
   readonly token: string;
-  /** Whom the provider has named. */
+  /** The user that the provider named. */
   readonly userId: string | undefined;
-  /** When it ends, by the clock of the server; undefined where it has not said so. */
+  /** When it ends, by the server's clock; undefined if the server did not say. */
   readonly expiresAt: number | undefined;
   /** By the clock of this machine. */
   readonly renewAtMs: number;
@@ -34,7 +34,7 @@ export interface Session {
 export class SessionToken {
   readonly #options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">;
   #session: Session | undefined;
-  /** Counts what was forgotten: a login that was begun before is of no use any more. */
+  /** Counts calls of `forget`: the session of a login that began before one is not kept. */
   #forgotten = 0;
 
   constructor(options: Pick<CheckedOptions, "appId" | "baseUrl" | "credential">) {
@@ -45,13 +45,13 @@ export class SessionToken {
     return this.#options.credential.kind === "login";
   }
 
-  /** The session of the last login, unless it is over. */
+  /** The session of the last login, unless it has ended. */
   get session(): Session | undefined {
     const session = this.#session;
     return session === undefined || Date.now() >= session.endMs ? undefined : session;
   }
 
-  /** Rejects with what the login failed with: a PeerError, when another try would fail, too. */
+  /** Rejects with the failure of the login: a PeerError if another try would fail, too. */
   async get(): Promise<string> {
     const { credential } = this.#options;
     if (credential.kind === "token") return credential.token;
@@ -60,13 +60,13 @@ export class SessionToken {
     return this.#login(credential.login);
   }
 
-  /** A new one, before the one in use ends. Rejects like get. */
+  /** A new token, before the one in use ends. Rejects like `get`. */
   async renew(): Promise<string> {
     const { credential } = this.#options;
     return credential.kind === "token" ? credential.token : this.#login(credential.login);
   }
 
-  /** The server does not take it any more: the next one is asked for. */
+  /** Forgets the session: the next token needs a new login. */
   forget(): void {
     this.#session = undefined;
     this.#forgotten++;
@@ -89,7 +89,7 @@ export class SessionToken {
     }).catch((error: unknown) => fetchFailed(error, baseUrl));
     const answer = await readAnswer(response);
     if (!response.ok) {
-      // The data API gives a message; the management API, whose address was not meant, a detail.
+      // The data API sends a message; the management API, reached by mistake, a detail.
       const said = answer["message"] ?? answer["detail"];
       const message = typeof said === "string" ? said : "no reason given";
       const told = `(${response.status}): ${message}`;
@@ -124,7 +124,7 @@ function checkDetails(details: unknown): LoginDetails {
   throw new PeerError("config.invalid", message);
 }
 
-/** What `fetch` rejects with says nothing; its cause does. */
+/** The error of `fetch` says nothing; its cause does. */
 function fetchFailed(error: unknown, url: string): never {
   const { cause } = error as { cause?: unknown };
   const failure = cause instanceof Error && cause.message !== "" ? cause : error;
@@ -136,7 +136,7 @@ function fetchFailed(error: unknown, url: string): never {
     : new Error(message, { cause: error });
 }
 
-/** Too many at once, or a fault of the server: nothing is said about the token. */
+/** Too many requests, or an error of the server: neither is about the token. */
 function isTemporary(status: number): boolean {
   return status === 429 || status >= 500;
 }
@@ -146,14 +146,14 @@ async function readAnswer(response: Response): Promise<{ readonly [key: string]:
   return isObject(answer) ? answer : {};
 }
 
-/** How long it lasts is told by the clock of the server: that of this machine may be wrong. */
+/** How long a session lasts, by the server's clock: that of this machine may be wrong. */
 function timesOf(
   expiry: Value | undefined,
   serverMs: number,
 ): Pick<Session, "expiresAt" | "renewAtMs" | "endMs"> {
   const now = Date.now();
   const end = typeof expiry === "string" ? Date.parse(expiry) : NaN;
-  // Without an end it is used for the connection that it was asked for, and no other.
+  // Without an end it is used for one connection only.
   if (Number.isNaN(end)) return { expiresAt: undefined, renewAtMs: now, endMs: Infinity };
   const isOff = Math.abs(serverMs - now) > CLOCK_MS;
   const leftMs = end - (isOff ? serverMs : now);

@@ -1,5 +1,5 @@
 /**
- * Sync: what an app says and hears of the connection to its server.
+ * Sync: the connection to the server, for the app: start, stop, status and subscriptions.
  */
 
 import type {
@@ -20,16 +20,16 @@ import { checkQuery, explainUndefined } from "./argument-check.ts";
 import type { Arguments } from "./local-store.ts";
 import { ownCopy } from "./plain-value.ts";
 
-/** `offline`: there was no connection, and there will be another try. */
+/** `offline`: there is no connection, and the peer will try again. */
 export type SyncState = "stopped" | "connecting" | "connected" | "offline";
 
 export interface SyncStatus {
   readonly state: SyncState;
-  /** Local commits of which the server has not said what became of them. */
+  /** Local commits that have no outcome yet. */
   readonly pendingCount: number;
   /** Why there is no connection, in words; undefined while there is one. */
   readonly reason?: string | undefined;
-  /** The same for programs: how the connection ended, or the code of the error that keeps it away. */
+  /** The same as a code: how the connection ended, or the error that prevents it. */
   readonly code?: AwayCode | undefined;
 }
 
@@ -41,38 +41,38 @@ export interface Away {
   readonly code: AwayCode;
 }
 
-/** What a peer is to be sent. It lasts until it is cancelled, with and without a connection. */
+/** A subscription of the app. It lasts until it is cancelled, with and without a connection. */
 export interface SyncSubscription {
   readonly query: string;
   readonly isCancelled: boolean;
   readonly status: SubscriptionStatus;
   /**
-   * Resolves when all that matches is here; rejects when the server does not take it, or does not let
-   * this peer in with its credential.
+   * Resolves when all matching documents are here; rejects when the server refuses the
+   * subscription, or the credential of this peer.
    */
   whenReady(): Promise<void>;
-  /** What came stays where it is. May be called again. */
+  /** Ends it; the documents stay. May be called again. */
   cancel(): void;
 }
 
-/** How long a subscription that is waited for may be without a start before the app is warned. */
+/** How long `whenReady` waits for a start of the sync before the app is warned. */
 export const START_MS_MAX = 2_000;
 
 const NOT_STARTED =
   "a subscription is waited for, but sync was not started: call peer.sync.start()";
 
-/** Nothing happens then: any time would do. */
+/** Interval of a timer that does nothing but keep the process alive. */
 const ALIVE_MS = 3_600_000;
 
 export interface SyncOptions {
-  /** What the sync runs on; not there any more when the peer is closed. */
+  /** Runs the sync; of no use after the peer is closed. */
   readonly sync: PeerSync;
   readonly pendingCount: () => number;
   readonly onStatus: () => void;
   readonly onWarning: (message: string) => void;
 }
 
-/** What an app has of it. */
+/** The part of Sync that an app can use. */
 export type PeerConnection = Omit<Sync, "admit" | "close" | "exclude" | "note">;
 
 export class Sync {
@@ -80,20 +80,20 @@ export class Sync {
   readonly #subscriptions = new Set<SyncSubscription>();
   #away: Away | undefined;
   #isClosed = false;
-  /** As it was last, when the store cannot be asked any more. */
+  /** The last status, for when the store is closed. */
   #last: SyncStatus | undefined;
-  /** Keeps the process alive while there is something to come, also when there is no connection. */
+  /** Keeps the process alive while sync is active, even without a connection. */
   #alive: NodeJS.Timeout | undefined;
 
   #hasStarted = false;
-  /** Of the warning. It keeps the process alive: without a start nothing else might, and it ended in silence. */
+  /** Timer of the warning. It keeps the process alive, which might end before it otherwise. */
   #unstarted: NodeJS.Timeout | undefined;
 
   constructor(options: SyncOptions) {
     this.#options = options;
   }
 
-  /** Looks for the server, and comes back to it whenever it was lost. May be called again. */
+  /** Connects to the server, and reconnects after each loss. May be called again. */
   start(): void {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
     this.#hasStarted = true;
@@ -105,7 +105,7 @@ export class Sync {
     this.#options.onStatus();
   }
 
-  /** Says goodbye. Everything local goes on. */
+  /** Disconnects. Local work continues. */
   async stop(): Promise<void> {
     if (this.#isClosed) return;
     await this.#options.sync.stop();
@@ -129,8 +129,8 @@ export class Sync {
   }
 
   /**
-   * Wants all documents of `SELECT * FROM collection [WHERE condition]`; throws for anything else. What
-   * the server does not take is told by the status of the subscription, and as an error.
+   * Subscribes to `SELECT * FROM collection [WHERE condition]`; throws for any other query. A
+   * refusal by the server shows in the status of the subscription, and as an error.
    */
   registerSubscription(query: string, args: Arguments = {}): SyncSubscription {
     if (this.#isClosed) throw new PeerError("store.closed", "the peer is closed");
@@ -153,18 +153,18 @@ export class Sync {
     return subscription;
   }
 
-  /** Told by whoever hears of it: why there is no connection, undefined when there is one. */
+  /** Sets why there is no connection; undefined if there is one. */
   note(away: Away | undefined): void {
     this.#away = away;
     this.#keepAlive();
   }
 
-  /** The server does not let this peer in, for good: what waits for it is told. */
+  /** The server does not accept this peer: rejects all waiters of subscriptions. */
   exclude(error: PeerError): void {
     this.#options.sync.exclude(error);
   }
 
-  /** The server has let it in. */
+  /** The server accepts this peer. */
   admit(): void {
     this.#options.sync.admit();
   }
@@ -186,7 +186,7 @@ export class Sync {
     }
   }
 
-  /** A program may wait first and start soon after; one that never does is warned, once. */
+  /** Warns once if an app waits for a subscription and does not start the sync soon. */
   #expectStart(): void {
     if (this.#hasStarted || this.#isClosed) return;
     this.#unstarted ??= setTimeout(() => this.#options.onWarning(NOT_STARTED), START_MS_MAX);

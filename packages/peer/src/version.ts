@@ -1,5 +1,5 @@
 /**
- * The version of this package, as package.json has it; a test compares the two.
+ * Version: the version of this package, as in package.json; a test compares the two.
  */
 
 export const VERSION = "0.1.0";

@@ -1,5 +1,5 @@
 /**
- * WebSocket: the connection of a peer to its server.
+ * WebSocket: opens the connection of a peer to its server, and reports why an attempt failed.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -10,14 +10,14 @@ import { type ConnectionFault, faultOfAnswer, faultOfError } from "./connection-
 
 const HANDSHAKE_MS_MAX = 10_000;
 
-/** A server that does not answer the end of a connection is not waited for. */
+/** How long the server has to answer the close of a connection. */
 const CLOSE_MS_MAX = 1_000;
 
-/** What an unknown server answers is read for so long, and so much of it. */
+/** How long the answer of an unknown server is read, and how much of it. */
 const ANSWER_MS_MAX = 1_000;
 const ANSWER_SIZE_MAX = 4_096;
 
-/** Begins a connection. `onLasting` is called with a fault that somebody has to correct. */
+/** Opens a connection. `onLasting` receives a fault that a retry does not cure. */
 export function dialWebSocket(
   url: string,
   handlers: DialHandlers,
@@ -30,7 +30,7 @@ export function dialWebSocket(
     skipUTF8Validation: true,
   });
   socket.binaryType = "nodebuffer";
-  // What was noticed first: the rest follows from it.
+  // The first fault: the others follow from it.
   let reason: string | undefined;
   let closing: NodeJS.Timeout | undefined;
   const close = (): void => {
@@ -40,7 +40,7 @@ export function dialWebSocket(
   };
   const channel: Channel = {
     send: (bytes) => {
-      // What cannot be sent ends the connection, which is told of.
+      // A failed send ends the connection, which is reported.
       if (socket.readyState === WebSocket.OPEN) socket.send(bytes, ignore);
     },
     get queuedBytes() {
@@ -77,7 +77,7 @@ export function dialWebSocket(
   return { close, pause: () => socket.pause(), resume: () => socket.resume() };
 }
 
-/** Calls `done` once, with the beginning of the body: when it is whole, long enough, or late. */
+/** Calls `done` once with the beginning of the body: when it is complete, long enough, or late. */
 function readStart(response: IncomingMessage, done: (body: string) => void): void {
   let body = "";
   let isDone = false;
