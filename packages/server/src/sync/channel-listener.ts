@@ -1,16 +1,16 @@
 /**
- * Channel listener: what a WebSocket channel tells whoever speaks on it.
+ * Channel listener: the callbacks with which a WebSocket channel reports its events.
  */
 
-/** Who is told what happens on a connection. */
+/** Receives the events of one connection. */
 export interface ChannelListener {
   message(bytes: Uint8Array): void;
-  /** What came is no message: nothing more is read. */
+  /** An invalid message came: nothing more is read. */
   malformed(reason: string): void;
-  /** Too much came at once, of all connections together: nothing more of this one is read. */
+  /** Messages of all connections exceed the memory budget: nothing more of this one is read. */
   overfull(): void;
-  /** All that was sent is out, and it was not before. */
+  /** The send queue has become empty. */
   drained(): void;
-  /** Once, at the end. */
+  /** Called once, at the end. */
   closed(): void;
 }

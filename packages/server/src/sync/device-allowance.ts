@@ -1,6 +1,6 @@
 /**
- * Device allowance: how much of the change log the records of devices may take, of each credential and
- * of all of an app. Whoever may connect writes them, without any permission (W7).
+ * Device allowance: token buckets that limit how much of the change log device records take, for
+ * each credential and for an app. Any client that may connect causes such records (W7).
  */
 
 import { TokenBuckets } from "@bigpeer/engine";
@@ -11,14 +11,14 @@ import {
   DEVICE_LOG_RATE_OF_ONE,
 } from "../limits.ts";
 
-/** Bytes of the change log: at once, and then in a second. */
+/** Bytes of the change log: the burst, and the refill in a second. */
 export interface LogShare {
   readonly most: number;
   readonly perSecond: number;
 }
 
 export interface DeviceAllowanceLimits {
-  /** Of each credential, and of all of them. */
+  /** For each credential, and for all of them. */
   readonly ofOne: LogShare;
   readonly ofAll: LogShare;
 }
@@ -28,7 +28,7 @@ const LIMITS: DeviceAllowanceLimits = {
   ofAll: { most: DEVICE_LOG_BYTES, perSecond: DEVICE_LOG_RATE },
 };
 
-/** The one name in the buckets of all. */
+/** The only key in the buckets for all. */
 const ALL = "";
 
 export class DeviceAllowance {
@@ -36,20 +36,20 @@ export class DeviceAllowance {
   readonly #ofOne: TokenBuckets;
   readonly #ofAll: TokenBuckets;
 
-  /** `elapsed` is a clock that never goes back. */
+  /** `elapsed` is a monotonic clock. */
   constructor(elapsed: () => number, { ofOne, ofAll }: DeviceAllowanceLimits = LIMITS) {
     this.#elapsed = elapsed;
     this.#ofOne = bucketsOf(ofOne);
     this.#ofAll = bucketsOf(ofAll);
   }
 
-  /** Whether nothing more of a credential is to be written for now. */
+  /** Whether records of a credential have to wait. */
   isSpent(credential: string): boolean {
     const nowMs = this.#elapsed();
     return this.#ofOne.waitMs(credential, nowMs) > 0 || this.#ofAll.waitMs(ALL, nowMs) > 0;
   }
 
-  /** These were written. */
+  /** Charges bytes that were written. */
   charge(credential: string, bytes: number): void {
     const nowMs = this.#elapsed();
     this.#ofOne.add(credential, bytes, nowMs);

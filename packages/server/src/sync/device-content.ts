@@ -1,6 +1,6 @@
 /**
- * Device content: what stands in the record of a device, how one is brought up to date, and what that
- * takes of the change log.
+ * Device content: builds the fields of a device's record, the update of an existing record, and its
+ * size in the change log.
  */
 
 import { approximateSize, type PeerReport } from "@bigpeer/engine";
@@ -17,14 +17,14 @@ import {
 import { DEVICE_SUBSCRIPTIONS_SIZE_MAX } from "../limits.ts";
 import { DEVICE_RECORDS } from "./device-name.ts";
 
-/** These are replaced as a whole; without it objects would be merged field by field. */
+/** Fields that are replaced as a whole; as maps they would merge field by field. */
 const WHOLE = ["peerMetadata", "identityServiceMetadata", "sync"];
 export const DEVICE_TYPES: Types = Object.fromEntries(WHOLE.map((name) => [name, "register"]));
 
-/** What alone is no reason to write. */
+/** Fields whose change alone does not cause a write (W9). */
 const PASSING = new Set(["sync", "lastSeen"]);
 
-/** The first ones, as many as there is room for; whether they are live is told by `system:peers`. */
+/** The first subscriptions, up to a size; `system:peers` shows whether they are live. */
 export function recordedSubscriptions({ subscriptions }: PeerReport): Value[] {
   const recorded: Value[] = [];
   let size = 0;
@@ -37,7 +37,7 @@ export function recordedSubscriptions({ subscriptions }: PeerReport): Value[] {
   return recorded;
 }
 
-/** None when nothing is other that counts. */
+/** The update of a record; empty if no field that counts has changed. */
 export function updateOf(
   id: Value,
   before: ValueObject,
@@ -50,7 +50,7 @@ export function updateOf(
     const types = WHOLE.includes(name) ? ({ types: "register" } as const) : {};
     edits.push({ kind: "set", path: [name], value, ...types });
   }
-  // What is not ours may have been written by others, and stays.
+  // Other fields may have been written by others, and stay.
   if (!isBrief && before["userId"] !== undefined && fields["userId"] === undefined) {
     edits.push({ kind: "unset", path: ["userId"] });
   }
@@ -59,7 +59,7 @@ export function updateOf(
   return [{ kind: "update", collection: DEVICE_RECORDS, id, edits }];
 }
 
-/** What of operations is in the log, about: they, and the values that they took the place of. */
+/** Approximate size of operations in the log, with the values that they replace. */
 export function loggedSize(operations: readonly DocumentOperation[], before: ValueObject): number {
   let size = 0;
   for (const operation of operations) {

@@ -1,6 +1,7 @@
 /**
- * Device facts: what statements can ask about connected peers. `system:peers` has all that is known of
- * each, `system:data_sync_info` how far each is, EXPLAIN SYNC why a document is on one or is not.
+ * Device rows: connected peers as rows of system collections. `system:peers` has all that is known
+ * of each peer, `system:data_sync_info` its progress. EXPLAIN SYNC says why a document is on a peer
+ * or is not.
  */
 
 import {
@@ -14,12 +15,12 @@ import {
 import type { ValueObject } from "@bigpeer/protocol";
 import type { OpenApp } from "../apps/open-app.ts";
 
-/** An explanation, in turns with everything else. */
+/** An explanation in time slices. */
 export type ExplainSteps = Generator<void, ValueObject[], void>;
 
-/** Who knows the peers. */
+/** Provides the connected peers. */
 export interface DeviceSource {
-  /** The sync of an app; undefined when no peer has come since it was opened. */
+  /** The sync server of an app; undefined if no peer has connected since it was opened. */
   syncOf(appId: string): SyncServer | undefined;
   explain(app: OpenApp, request: ExplainSyncRequest): ExplainSteps;
 }
@@ -40,7 +41,7 @@ export function deviceFacts(
   };
 }
 
-/** The shape that a small peer has for its server; here there is a row for each peer. */
+/** Has the columns that a small peer has for its server; here each peer has a row. */
 function syncInfoRow({ description, progress, traffic }: PeerReport, nowMs: number): SystemRow {
   const { appliedTxn } = progress;
   return {
@@ -61,9 +62,8 @@ function* rowsOf(sync: SyncServer, rowOf: (report: PeerReport) => SystemRow): It
 }
 
 /**
- * Those who are connected now, in the order in which they came, or those behind a session. Each report
- * is made when it is asked for: there may be thousands, and whoever looks at them lets others have
- * their turn.
+ * Reports of connected peers, in the order in which they connected, from after a session on. Each
+ * is made when it is read: there may be thousands, and the reader can yield in between.
  */
 export function* reportsOf(sync: Pick<SyncServer, "presence">, after = 0): Iterable<PeerReport> {
   for (const session of Array.from(sync.presence.sessions())) {

@@ -1,6 +1,6 @@
 /**
- * Device name: the key that a device names itself by, and the credential that it came with; and how
- * that is the id of its record.
+ * Device name: the key and the credential that together identify a device, and the id of its
+ * record.
  */
 
 import { isArray, type Value } from "@bigpeer/protocol";
@@ -12,7 +12,7 @@ export interface DeviceName {
   readonly credential: string;
 }
 
-/** A name as the key of a map. */
+/** The name as a key of a map. */
 export function textOf({ key, credential }: DeviceName): string {
   return JSON.stringify([key, credential]);
 }
@@ -25,7 +25,7 @@ export function idOf({ key, credential }: DeviceName): Value {
   return [key, credential];
 }
 
-/** Undefined when it is not the id of a record that was made here. */
+/** The name in the id of a record; undefined if this server did not make the id. */
 export function nameIn(id: Value): DeviceName | undefined {
   if (!isArray(id) || id.length !== 2) return undefined;
   const [key, credential] = id;

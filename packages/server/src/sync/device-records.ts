@@ -1,16 +1,15 @@
 /**
- * Device records: what was last known of each device of an app, in its collection `__small_peer_info`.
- * A device is known by its key and its credential: whoever comes with the key of another one has a
- * record of his own.
+ * Device records: writes the last known state of each device of an app to its collection
+ * `__small_peer_info`. Key and credential identify a device: a client with the key of another
+ * device gets a record of its own (W6).
  *
- * Whoever joins or leaves is noted at once and written with the next tick, all of them in one
- * transaction; what changed in between at most every ten seconds. Nobody waits for it: what cannot be
- * written is logged and tried again. How far a device is changes all the time, so that alone is no
- * reason to write; `system:peers` has it. A credential that has written much lately waits longer: its
- * records lag, and what a device had to say of itself before it left is not written any more (W7).
+ * Devices that connect or leave are written with the next tick, all in one transaction; other
+ * changes at most every ten seconds. Progress alone does not cause a write (W9). No connection
+ * waits: a failed write is logged and retried (W10). Records of a credential that has written much
+ * lately lag, and what a device changed before it left is then not written (W7).
  *
- * A server that was killed could not write who left. So what says `connected` when an app is opened is
- * put right before anything else is written.
+ * A killed server could not record who left. So when an app is opened, records that say `connected`
+ * are corrected before anything else is written.
  */
 
 import type {
@@ -55,26 +54,26 @@ export interface DeviceRecordsOptions extends RecordLimits {
   readonly allowance?: DeviceAllowanceLimits;
 }
 
-/** Sync, as far as the records follow it. */
+/** The part of the sync server that the records follow. */
 export type FollowedSync = Pick<SyncServer, "onPeers" | "peer">;
 
-/** How often a device that stays is written. */
+/** How often a connected device is written, at most. */
 const CHANGED_MS = 10_000;
 
-/** When what could not be written is tried again. */
+/** When a failed write is retried. */
 const RETRY_MS = 10_000;
 
-/** Records of one transaction, and those that are looked at in one read. */
+/** Records that one transaction writes, and that one read visits. */
 const WRITTEN_AT_ONCE = 100;
 const READ_AT_ONCE = 500;
 
-/** Ticks in which all connected devices are looked at for other subscriptions. */
+/** Ticks in which all connected devices are checked for changed subscriptions. */
 const LOOK_TICKS = 10;
 
-/** Devices that may wait to be written; beyond it the first is forgotten. */
+/** Devices that may wait to be written; beyond that the first is dropped. */
 const PENDING_MAX = 50_000;
 
-/** Errors of what is to be written, not of the store. */
+/** Errors of the content of a record, not of the store. */
 const CONTENT_CODES = new Set([
   "value.invalid",
   "id.invalid",
@@ -82,23 +81,23 @@ const CONTENT_CODES = new Set([
   "operation.refused",
 ]);
 
-/** A device that is connected: by all its sessions, the newest of which is told of. */
+/** A connected device with all its sessions, the newest of which is reported. */
 interface Live {
   readonly sessions: Set<number>;
-  /** The last that was told. */
+  /** The last report. */
   report: PeerReport;
-  /** As they were written. */
+  /** As they were last written. */
   subscriptions: PeerReport["subscriptions"];
   writtenMs: number;
 }
 
-/** A device that is to be written. */
+/** A device that waits to be written. */
 interface Pending {
-  /** The last that was told. */
+  /** The last report. */
   readonly report: PeerReport;
-  /** It joined or left. */
+  /** It connected or left. */
   readonly isUrgent: boolean;
-  /** It left, and only that is still to be written: nothing else is held of it. */
+  /** It left, and only that will be written: nothing else of it is kept. */
   readonly isBrief?: true;
 }
 
@@ -108,20 +107,20 @@ interface Due extends Pending {
   readonly fields: ValueObject;
 }
 
-/** What a transaction did to the records. */
+/** What a transaction did to the records, for the eviction list. */
 type Effect = (roll: DeviceRoll) => void;
 
 export class DeviceRecords {
   readonly #options: DeviceRecordsOptions;
-  /** By the text of their names, as all that is here. */
+  /** By the text of the name, like all maps of devices here. */
   readonly #live = new Map<string, Live>();
   readonly #pending = new Map<string, Pending>();
-  /** By session: as whom it was told of last. */
+  /** The last reported name of each session. */
   readonly #names = new Map<number, DeviceName>();
   readonly #roll = new DeviceRoll();
   readonly #allowance: DeviceAllowance;
   #sync: FollowedSync | undefined;
-  /** Where the look at subscriptions goes on. */
+  /** Where the check of subscriptions continues. */
   #look: Iterator<[string, Live]> | undefined;
   #isRestored = false;
   #writing: Promise<void> | undefined;
@@ -135,19 +134,19 @@ export class DeviceRecords {
     this.#start(false);
   }
 
-  /** Records who joins, changes and leaves from now on. */
+  /** Records from now on which devices connect, change and leave. */
   follow(sync: FollowedSync): void {
     this.#sync = sync;
     sync.onPeers((change) => this.#note(change));
   }
 
-  /** To be called about every second. */
+  /** Call about once a second. */
   tick(): void {
     this.#lookAround();
     if (this.#options.platform.elapsed() >= this.#retryMs) this.#start(false);
   }
 
-  /** Writes all that is known, and nothing after it. Never rejects. */
+  /** Writes everything that is known, and nothing after it. Never rejects. */
   async close(): Promise<void> {
     await this.#writing;
     this.#start(true);
@@ -159,7 +158,7 @@ export class DeviceRecords {
     const { session } = report;
     const name = nameOf(report);
     const former = this.#names.get(session);
-    // It has another credential now, or another key: the device that it was has left.
+    // The session has another credential or key now: the former device has left.
     if (former !== undefined && !isSameName(former, name)) this.#parted(session, former);
     if (kind === "left") {
       this.#names.delete(session);
@@ -183,7 +182,7 @@ export class DeviceRecords {
     live.report = report;
   }
 
-  /** Takes a session from its device; the device that has none any more has left. */
+  /** Removes a session from its device; a device without sessions has left. */
   #take(session: number, name: DeviceName): Live | undefined {
     const live = this.#live.get(textOf(name));
     live?.sessions.delete(session);
@@ -207,7 +206,7 @@ export class DeviceRecords {
     }
   }
 
-  /** Nobody tells of other subscriptions: each tick looks at a part of the devices. */
+  /** Changed subscriptions are not reported, so each tick checks a part of the devices. */
   #lookAround(): void {
     const count = Math.ceil(this.#live.size / LOOK_TICKS);
     for (let i = 0; i < count; i++) {
@@ -219,7 +218,7 @@ export class DeviceRecords {
       }
       const [text, live] = value;
       const report = this.#reportOf(live);
-      // One that has another name meanwhile is told of soon.
+      // A session with another name is reported soon.
       if (report === undefined || this.#pending.has(text) || textOf(nameOf(report)) !== text)
         continue;
       if (!areSame(report.subscriptions, live.subscriptions)) {
@@ -249,7 +248,7 @@ export class DeviceRecords {
         const due = this.#takeDue(isAll);
         if (due.length === 0) return;
         await this.#record(due);
-        // Whoever came meanwhile waits for the next tick: many who come and go are few transactions.
+        // Later ones wait for the next tick, so that many changes are few transactions.
         if (due.length < WRITTEN_AT_ONCE) return;
         await platform.pause();
       }
@@ -263,7 +262,7 @@ export class DeviceRecords {
     }
   }
 
-  /** Some of those that are to be written now; they are not pending any more. */
+  /** Removes devices that are written now from the pending ones, and returns them. */
   #takeDue(isAll: boolean): Due[] {
     const now = this.#options.platform.elapsed();
     const due: Due[] = [];
@@ -299,7 +298,7 @@ export class DeviceRecords {
     return due;
   }
 
-  /** What is held of a device that left and has to wait: that it left, if it is recorded at all. */
+  /** Reduces a pending device to the fact that it left; drops it if it has no record. */
   #abridge(text: string, { report, isBrief }: Pending): void {
     if (isBrief === true) return;
     const id = idOf(nameOf(report));
@@ -315,7 +314,7 @@ export class DeviceRecords {
     this.#pending.set(text, { report: brief, isUrgent: true, isBrief: true });
   }
 
-  /** What can be said of a device now. */
+  /** The current report of a device; undefined if it is not connected under this name. */
   #lastOf(text: string, live: Live | undefined): PeerReport | undefined {
     const report = live && this.#reportOf(live);
     return report !== undefined && textOf(nameOf(report)) === text ? report : undefined;
@@ -341,7 +340,7 @@ export class DeviceRecords {
     };
   }
 
-  /** Rejects when the store is to blame; then all of them wait again. */
+  /** Rejects if the store failed; then all of these devices are pending again. */
   async #record(due: readonly Due[]): Promise<void> {
     try {
       const effects = await this.#apply(due);
@@ -352,7 +351,7 @@ export class DeviceRecords {
         this.#awaitAgain(due);
         throw error;
       }
-      // What one device says of itself must not keep the others out.
+      // The content of one record must not block the others.
       if (due.length > 1) await this.#recordApart(due);
       else this.#leaveOut(due, error);
     }
@@ -378,7 +377,7 @@ export class DeviceRecords {
     }
   }
 
-  /** What it has done counts when it is written, not before. */
+  /** Returns effects that count only when the transaction is durable. */
   async #apply(due: readonly Due[]): Promise<Effect[]> {
     const effects: Effect[] = [];
     await this.#options.store.transact((transaction) => {
@@ -437,7 +436,7 @@ export class DeviceRecords {
     });
   }
 
-  /** Those that are said to be connected and are not have left, nobody knows when. */
+  /** Marks devices as `left` whose record says `connected` and that are not. */
   async #restore(): Promise<void> {
     const { store, platform } = this.#options;
     const known: Known[] = [];
@@ -472,7 +471,7 @@ export class DeviceRecords {
   }
 }
 
-/** What is known of a device, connected or not: of several with this key the one that was seen last. */
+/** The record of a device, connected or not: of several with this key the one seen last. */
 export function deviceRecord(store: Store, key: string): ValueObject | undefined {
   return store.read((view) => {
     let last: ValueObject | undefined;
@@ -485,7 +484,7 @@ export function deviceRecord(store: Store, key: string): ValueObject | undefined
   });
 }
 
-/** Records with the same key that are looked at. */
+/** Records with the same key that are read. */
 const SAME_KEY_MAX = 100;
 
 function nameOf({ description, credential }: PeerReport): DeviceName {
@@ -497,7 +496,7 @@ function lastSeenOf(fields: ValueObject): number {
   return typeof lastSeen === "number" ? lastSeen : 0;
 }
 
-/** What a record has as `system:peers` has it. */
+/** Fields that a record has in common with `system:peers`. */
 const COPIED = [
   "peerKeyString",
   "deviceName",
@@ -516,7 +515,7 @@ interface Known {
 }
 
 interface ReadRecords {
-  /** Those that are said to be connected. */
+  /** Records that say `connected`. */
   readonly ids: readonly Value[];
   readonly devices: readonly Known[];
   readonly last: Value | undefined;
@@ -536,7 +535,7 @@ function recordsIn(view: View, after: Value | undefined): ReadRecords {
   return { ids, devices, last: undefined };
 }
 
-/** A subscription keeps its text and arguments as long as it lives. */
+/** Compares arguments by identity: a subscription keeps its objects. */
 function areSame(one: PeerReport["subscriptions"], other: PeerReport["subscriptions"]): boolean {
   return (
     one.length === other.length &&

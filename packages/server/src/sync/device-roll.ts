@@ -1,7 +1,7 @@
 /**
- * Device roll: which devices are recorded, of whom, and who of them has been gone the longest. It says
- * whose record goes when there are too many: never that of a device that is connected, and first one of
- * the credential that has the most, so that nobody's made-up devices push out those of others.
+ * Device eviction list: selects the device record to remove when there are too many (W11). A
+ * connected device keeps its record. The credential with the most absent devices loses the one that
+ * left longest ago, so that made-up devices of one credential do not evict those of others.
  */
 
 import type { DeviceName } from "./device-name.ts";
@@ -9,14 +9,14 @@ import type { DeviceName } from "./device-name.ts";
 /** The recorded devices of a credential. */
 interface Share {
   count: number;
-  /** Those that left, in the order in which they did. */
+  /** Keys of devices that left, in that order. */
   readonly gone: Set<string>;
 }
 
-/** Whether the record of a device is to stay, or went already. */
+/** Whether the record of a device must stay, or is already removed. */
 type IsTaken = (name: DeviceName) => boolean;
 
-/** How often the largest share is taken from before it is looked for again. */
+/** Evictions from the largest share before it is determined again. */
 const TAKEN_AT_ONCE = 100;
 
 export class DeviceRoll {
@@ -24,17 +24,17 @@ export class DeviceRoll {
   #largest: string | undefined;
   #uses = 0;
 
-  /** How many are recorded of a credential. */
+  /** Number of records of a credential. */
   countOf(credential: string): number {
     return this.#shares.get(credential)?.count ?? 0;
   }
 
-  /** A device has a record now. */
+  /** A device has got a record. */
   add({ credential }: DeviceName): void {
     this.#shareOf(credential).count++;
   }
 
-  /** Its record is no more. */
+  /** The record of a device was removed. */
   remove({ key, credential }: DeviceName): void {
     const share = this.#shareOf(credential);
     share.count--;
@@ -42,14 +42,14 @@ export class DeviceRoll {
     if (share.count === 0) this.#shares.delete(credential);
   }
 
-  /** A device that has a record is connected, or is not any more. */
+  /** A device with a record has connected or left. */
   mark({ key, credential }: DeviceName, isConnected: boolean): void {
     const { gone } = this.#shareOf(credential);
     gone.delete(key);
     if (!isConnected) gone.add(key);
   }
 
-  /** The one of a credential that has been gone the longest, of those that are not taken. */
+  /** The device of a credential that left longest ago and is not taken. */
   longestGoneOf(credential: string, isTaken: IsTaken): DeviceName | undefined {
     for (const key of this.#shares.get(credential)?.gone ?? []) {
       const name = { key, credential };
@@ -58,7 +58,7 @@ export class DeviceRoll {
     return undefined;
   }
 
-  /** The same of the credential that has the most who are gone, about. */
+  /** The same of the credential with the most absent devices, approximately. */
   longestGone(isTaken: IsTaken): DeviceName | undefined {
     const known =
       this.#largest === undefined ? undefined : this.longestGoneOf(this.#largest, isTaken);
@@ -73,7 +73,7 @@ export class DeviceRoll {
     return undefined;
   }
 
-  /** Those that have somebody who is gone, the largest first. */
+  /** Credentials with absent devices, the ones with the most first. */
   #bySize(): string[] {
     const sizes = Array.from(this.#shares, ([credential, { gone }]) => ({
       credential,

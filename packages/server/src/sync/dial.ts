@@ -1,5 +1,5 @@
 /**
- * Dialling: what is said of a WebSocket to another server, and who is told how that went.
+ * Dial options: how to open a WebSocket to another server, and the callbacks for the result.
  */
 
 import type { TlsOptions } from "node:tls";
@@ -8,12 +8,12 @@ import type { WebSocketChannel } from "./web-socket.ts";
 export interface DialOptions {
   /** `ws` or `wss`. */
   readonly url: string;
-  /** Own certificate, and who must have signed that of the other. */
+  /** Own certificate, and the CA that verifies the certificate of the other side. */
   readonly tls?: Pick<TlsOptions, "cert" | "key" | "ca" | "minVersion">;
   readonly timeoutMs: number;
 }
 
-/** One of them is called, once. */
+/** Exactly one of them is called, once. */
 export interface DialHandlers {
   opened(channel: WebSocketChannel): void;
   failed(error: Error): void;

@@ -1,10 +1,10 @@
 /**
- * Frame maker: the WebSocket frame of a message to peers, made once however many connections get it.
+ * Frame maker: encodes the WebSocket frame of a message once, however many connections get it.
  */
 
 import { kindOf } from "./traffic.ts";
 
-/** Above it the head and the content of a frame are written as two: a copy would cost more. */
+/** Above this size head and content are written separately: a copy would cost more. */
 const JOINED_MAX: number = 64 * 1024;
 
 /** FIN and the opcode of a binary frame. */
@@ -12,12 +12,12 @@ const BINARY_FRAME = 0x82;
 
 export interface Frame {
   readonly kind: string;
-  /** All of it, unless there is content beside it. */
+  /** The whole frame, unless there is content beside it. */
   readonly head: Buffer;
   readonly content: Uint8Array | undefined;
 }
 
-/** Remembers what it made last: many connections get the same message, one after the other. */
+/** Caches the last frame: many connections get the same message, one after the other. */
 export class FrameMaker {
   #bytes: Uint8Array | undefined;
   #frame: Frame | undefined;
@@ -40,7 +40,7 @@ function frameHead(length: number): Buffer {
   const head = Buffer.alloc(10);
   head[0] = BINARY_FRAME;
   head[1] = 127;
-  // Lengths end long before 48 bits do.
+  // Lengths are always below 48 bits.
   head.writeUIntBE(length, 4, 6);
   return head;
 }

@@ -1,31 +1,31 @@
 /**
- * Frame scanner: follows the heads of WebSocket frames in a stream of bytes, without keeping any.
+ * Frame scanner: reads the headers of WebSocket frames in a stream of bytes, to count what the
+ * library buffers.
  *
- * The library keeps each fragment of a message, and each chunk of a frame, as an object of its own:
- * a fragment of one byte costs some hundred. The scanner says how many of them are kept for a
- * message that is not whole, so that they are charged before they are taken. Whether the frames are
- * valid is the library's to say.
+ * The library keeps each fragment of a message, and each chunk of a frame, as an object: a fragment
+ * of one byte costs some hundred. The scanner counts those of incomplete messages, so that they are
+ * charged before the library takes them. Whether the frames are valid is for the library to check.
  */
 
-/** What a chunk leaves behind. */
+/** What the scanner found in a chunk. */
 export interface Scanned {
   /** Data frames that begin in it. */
   readonly frames: number;
   /** Control frames that end in it. */
   readonly controls: number;
-  /** Data frames of it that belong to a message which is not whole. */
+  /** Data frames in it that belong to an incomplete message. */
   readonly openFrames: number;
   /** Messages that end in it. */
   readonly messages: number;
-  /** Whether there is a place in it before which everything is whole. */
+  /** Whether there is a point in it before which nothing is incomplete. */
   readonly isCleared: boolean;
-  /** Whether a frame or a message is not whole at its end. */
+  /** Whether a frame or a message is incomplete at its end. */
   readonly isOpen: boolean;
 }
 
 const FIN = 0x80;
 const OPCODE = 0x0f;
-/** From this opcode on frames are control frames. */
+/** The first opcode of control frames. */
 const CONTROL = 0x08;
 const MASKED = 0x80;
 const LENGTH = 0x7f;
@@ -34,21 +34,21 @@ const LENGTH_64 = 127;
 const MASK_SIZE = 4;
 
 export class FrameScanner {
-  /** Bytes of the head of the current frame that were read. */
+  /** Bytes of the header of the current frame that were read. */
   #headRead = 0;
   #first = 0;
-  /** What the second byte says, then what the bytes behind it say. */
+  /** The length in the second byte, or in the bytes after it. */
   #length = 0;
   #lengthLeft = 0;
   #isMasked = false;
-  /** Mask and content of the current frame that are still to come. */
+  /** Bytes of mask and content of the current frame that are still to come. */
   #rest = 0;
   /** Inside the mask or content of a frame. */
   #isInside = false;
   /** A message has begun that has more fragments. */
   #isFragmented = false;
 
-  /** With more than `piecesMax` frames the rest is not looked at: then nothing more must be read. */
+  /** With more than `piecesMax` frames it stops: then the connection must not be read any more. */
   read(chunk: Uint8Array, piecesMax: number = Number.POSITIVE_INFINITY): Scanned {
     let frames = 0;
     let openFrames = 0;
@@ -83,7 +83,7 @@ export class FrameScanner {
     return (this.#first & OPCODE) < CONTROL;
   }
 
-  /** True when the head is whole. */
+  /** True if the header is complete. */
   #readHead(byte: number): boolean {
     this.#headRead++;
     if (this.#headRead === 1) {
@@ -97,7 +97,7 @@ export class FrameScanner {
       this.#length = this.#lengthLeft === 0 ? length : 0;
     } else {
       this.#lengthLeft--;
-      // Beyond what a number holds exactly the library has refused it by now.
+      // The library has refused lengths that a number does not hold exactly.
       this.#length = this.#length * 256 + byte;
     }
     if (this.#lengthLeft > 0) return false;
@@ -106,7 +106,7 @@ export class FrameScanner {
     return true;
   }
 
-  /** True when that ends a message. */
+  /** True if that ends a message. */
   #endFrame(): boolean {
     this.#isInside = false;
     this.#headRead = 0;

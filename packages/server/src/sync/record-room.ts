@@ -1,6 +1,6 @@
 /**
- * Record room: room for new records of devices in one transaction. Where there are too many, that of a
- * device that is gone makes way.
+ * Record budget: makes space for new records of devices in one transaction. At a limit, the record
+ * of an absent device is removed (W11).
  */
 
 import type { Transaction } from "@bigpeer/engine";
@@ -19,9 +19,9 @@ export class RecordRoom {
   readonly #roll: DeviceRoll;
   readonly #max: number;
   readonly #ofOneMax: number;
-  /** What this transaction has written or removed. */
+  /** Records that this transaction has written or removed. */
   readonly #touched = new Set<string>();
-  /** By credential: how many more it has by this transaction. */
+  /** By credential: how many records this transaction has added. */
   readonly #more = new Map<string, number>();
 
   constructor(transaction: Transaction, roll: DeviceRoll, limits: RecordLimits) {
@@ -35,7 +35,7 @@ export class RecordRoom {
     this.#touched.add(textOf(name));
   }
 
-  /** Those whose records had to go for one more of a credential; undefined when none can. */
+  /** Devices whose records it removed for one more of a credential; undefined if none can be. */
   make(credential: string): DeviceName[] | undefined {
     const removed: DeviceName[] = [];
     for (;;) {
@@ -57,7 +57,7 @@ export class RecordRoom {
     return this.#more.get(credential) ?? 0;
   }
 
-  /** Somebody else may have removed it. */
+  /** Others may have removed the record already. */
   #remove(name: DeviceName): void {
     const id = idOf(name);
     this.touch(name);

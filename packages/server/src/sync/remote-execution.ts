@@ -1,11 +1,12 @@
 /**
- * Remote execution: a statement on connected peers of an app, from its text to their answers.
+ * Remote execution: runs a statement on selected connected peers of an app and collects their
+ * answers.
  *
- *   place taken ──> peers selected ──> in the audit log ──> asked ──> all answered, late or gone
+ * place taken ──> peers selected ──> in the audit log ──> asked ──> all answered, late or gone
  *
- * Nothing goes out before its entry is durable. Each peer has its own deadline; ours is a second behind
- * it, so whoever asked is answered within that time whatever the peers do. Who leaves takes his
- * statement back.
+ * Nothing is sent before its audit entry is durable. Each peer has a deadline; the server's is a
+ * second later (S46), so the caller is answered by then, whatever the peers do. If the caller
+ * disconnects, the statement is cancelled.
  */
 
 import {
@@ -40,18 +41,18 @@ import { reportsOf } from "./device-facts.ts";
 import { type RemoteAnswer, tellableAnswers } from "./tellable-answers.ts";
 
 export interface RemoteExecutionOptions {
-  /** The sync of an app; undefined when no peer has come since it was opened. */
+  /** The sync server of an app; undefined if no peer has connected since it was opened. */
   readonly syncOf: (appId: string) => SyncServer | undefined;
-  /** Puts a run into the audit log. Resolves when that is durable. */
+  /** Writes a run to the audit log. Resolves when that is durable. */
   readonly record: (author: Author, deed: Deed) => Promise<void>;
   /** How long the statement may take on each peer. */
   readonly timeoutMs: number;
-  /** A clock that never goes back. */
+  /** A monotonic clock. */
   readonly elapsed: () => number;
   readonly log: Log;
-  /** Peers of one run; see limits.ts. */
+  /** Peers of one run, at most; see limits.ts. */
   readonly peersMax?: number;
-  /** Told of each run, however it ended. */
+  /** Called with each run that ended. */
   readonly onEnd?: (run: EndedRun) => void;
 }
 
@@ -66,24 +67,24 @@ export interface RemoteCall {
   readonly app: AskedApp;
   readonly credential: Pick<Credential, "id" | "authority">;
   readonly requestId: string;
-  /** Of whoever asked. */
+  /** Address of the caller. */
   readonly remoteAddress?: string;
-  /** With its SYNC CONTEXT. */
+  /** Includes its SYNC CONTEXT. */
   readonly statement: string;
   readonly args: unknown;
-  /** Calls `listener` when nobody waits any more. Returns the way to stop it. */
+  /** Calls `listener` when the caller has disconnected. Returns a function that removes it. */
   onHangUp(listener: () => void): () => void;
 }
 
-/** Answers in the order of the peers, or why nothing could be run. */
+/** Answers in the order of the peers, or why nothing was run. */
 export type RemoteOutcome =
   | { readonly kind: "done"; readonly answers: readonly RemoteAnswer[] }
   | { readonly kind: "failed"; readonly description: string };
 
-/** `refused`: by what it asked for; `busy`: by what others ask for. */
+/** `refused`: because of the request; `busy`: because of other requests. */
 export type RunResult = "done" | "cancelled" | "refused" | "busy" | "failed";
 
-/** How a peer has answered. */
+/** How a peer answered. */
 export type PeerResult = "answered" | "refused" | "timeout" | "lost" | "busy" | "failed";
 
 export interface EndedRun {
@@ -92,7 +93,7 @@ export interface EndedRun {
   readonly peers: readonly PeerResult[];
 }
 
-/** The codes that say more than that it failed; a peer may say any. */
+/** Error codes with a result of their own; a peer may send any code. */
 const PEER_RESULTS: ReadonlyMap<string, PeerResult> = new Map([
   ["remote.refused", "refused"],
   ["remote.lost", "lost"],
@@ -104,7 +105,7 @@ const RETRY_SECONDS = 1;
 
 const NONE: RemoteOutcome = { kind: "done", answers: [] };
 
-/** What became of a call so far, for its end. */
+/** State of a call, for its end. */
 interface Progress {
   isGone: boolean;
   running: RunningRemote | undefined;
@@ -113,7 +114,7 @@ interface Progress {
 
 export class RemoteExecution {
   readonly #options: RemoteExecutionOptions;
-  /** Runs under way, by app. */
+  /** Number of running calls, by app. */
   readonly #runs = new Map<string, number>();
   #runCount = 0;
 
@@ -122,8 +123,8 @@ export class RemoteExecution {
   }
 
   /**
-   * Throws a Refusal, 503, when too much is under way, and what is wrong with the statement. Resolves
-   * also when the caller has left: then nobody reads what it says.
+   * Throws a Refusal, 503, if too much is running, and the errors of the statement. Resolves even
+   * if the caller has disconnected: then the result is not used.
    */
   async run(call: RemoteCall): Promise<RemoteOutcome> {
     const { elapsed } = this.#options;
@@ -191,9 +192,9 @@ export class RemoteExecution {
       const { peersMax = REMOTE_PEERS_MAX } = this.#options;
       if (asked.size > peersMax) return { kind: "failed", description: tooMany(peersMax) };
       await this.#record(call, asked.size);
-      // One write may have recorded many.
+      // One write may have recorded many runs.
       await LONG_WORK.turn();
-      // Whoever left while it was written has asked nobody.
+      // If the caller disconnected during the write, no peer is asked.
       if (progress.isGone) return NONE;
       progress.running = this.#start(sync, Array.from(asked.keys()), chosen);
       const answers = await this.#answers(progress.running, call);

@@ -1,10 +1,10 @@
 /**
- * One peer that is connected: from its hello to the session in the sync server of its app, and what
- * the server does with it from outside: it is sent away, or its rights are looked at again.
+ * Sync connection: one connected peer, from its `hello` to its session in the sync server of its
+ * app. The server can dismiss it, or check its rights again.
  *
- *   waiting ──hello──> admitting ──> joined ──> over
+ * waiting ──hello──> admitting ──> joined ──> over
  *
- * What comes while it is admitted waits, and no more of it is read meanwhile.
+ * Messages that arrive during the admission wait, and no more are read meanwhile.
  */
 
 import type { Admission, Channel, ServerConnection } from "@bigpeer/engine";
@@ -25,34 +25,34 @@ import type { ChannelListener } from "./channel-listener.ts";
 import { type AdmittedPeer, type SyncPlace, SyncRefusal } from "./sync-gate.ts";
 import type { WebSocketChannel } from "./web-socket.ts";
 
-/** What a connection asks of the server. */
+/** What a connection needs from the server. */
 export interface ConnectionHost {
-  /** Told when the hello was there. */
+  /** Called when `hello` has arrived. */
   greeted(connection: SyncConnection): void;
-  /** Rejects with a SyncRefusal, or with what nobody expected. */
+  /** Rejects with a SyncRefusal, or with an unexpected error. */
   admit(hello: Hello, place: SyncPlace): Promise<AdmittedPeer>;
-  /** Whom a new token stands for; undefined when nobody is known by it. Rejects as admit does. */
+  /** The bearer of a new token; undefined if the token is unknown. Rejects like `admit`. */
   renew(token: string, appId: string, place: SyncPlace): Promise<Bearer | undefined>;
-  /** A session in the sync server of the app. */
+  /** Opens a session in the sync server of the app. */
   join(connection: SyncConnection, use: AppUse): ServerConnection;
-  /** Told when a peer was sent away before it had a session. */
+  /** Called when a peer was dismissed before it had a session. */
   refused(connection: SyncConnection, refusal: SyncRefusal): void;
-  /** Told when the session is over, before the connection is. */
+  /** Called when the session has ended, before the connection ends. */
   left(connection: SyncConnection): void;
-  /** Told once, when the connection is gone. */
+  /** Called once, when the connection has ended. */
   ended(connection: SyncConnection): void;
-  /** Told of an error that nobody expected. */
+  /** Called with an unexpected error. */
   failed(error: unknown): void;
 }
 
-/** What is known of a peer that has a session. */
+/** What is known about a peer with a session. */
 export interface JoinedPeer {
   readonly appId: string;
   readonly credentialId: string;
   readonly site: string;
 }
 
-/** A new token, and who waits to hear whom it stands for. */
+/** A new token that waits to be verified. */
 interface WaitingToken {
   readonly token: string;
   decide(admission: Promise<Admission | undefined> | undefined): void;
@@ -60,19 +60,19 @@ interface WaitingToken {
 
 export class SyncConnection implements Channel, ChannelListener {
   readonly place: SyncPlace;
-  /** When it came, on a clock that never goes back. */
+  /** When it connected, on a monotonic clock. */
   readonly startMs: number;
   readonly #channel: WebSocketChannel;
   readonly #host: ConnectionHost;
   #phase: "waiting" | "admitting" | "joined" | "over" = "waiting";
-  /** What came before the session was there. */
+  /** Messages that arrived before there was a session. */
   #early: Uint8Array[] | undefined;
   #session: ServerConnection | undefined;
   #use: AppUse | undefined;
   #token = "";
-  /** A new token is being looked at: at most one is at a time. */
+  /** Whether a new token is being verified: one at a time. */
   #isRenewing = false;
-  /** The one that waits for that; an even newer one takes its place. */
+  /** The next token to verify; a newer one replaces it. */
   #waiting: WaitingToken | undefined;
   #isIdentified = false;
   #bearer: Bearer | undefined;
@@ -95,12 +95,12 @@ export class SyncConnection implements Channel, ChannelListener {
     return this.#peer;
   }
 
-  /** Under which name what its credential uses is counted; undefined until there is a session. */
+  /** Key that counts what its credential uses; undefined until there is a session. */
   get owner(): string | undefined {
     return this.#bearer && ownerOf(this.#bearer.appId, this.#bearer.credential);
   }
 
-  /** By which the peer is known now. */
+  /** The current token of the peer. */
   get token(): string {
     return this.#token;
   }
@@ -113,7 +113,7 @@ export class SyncConnection implements Channel, ChannelListener {
     if (this.#phase !== "over") this.#channel.send(bytes);
   }
 
-  /** The session is over. What was sent goes out, and the app is not needed any more. */
+  /** Ends the session. Queued messages are still sent, and the app is released. */
   close(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
@@ -131,7 +131,7 @@ export class SyncConnection implements Channel, ChannelListener {
     this.#channel.cut();
   }
 
-  /** Sends the peer away, whatever it was about. */
+  /** Sends `bye` and closes, in any phase. */
   dismiss(refusal: SyncRefusal): void {
     const phase = this.#phase;
     if (phase === "over") return;
@@ -143,7 +143,7 @@ export class SyncConnection implements Channel, ChannelListener {
     else this.#host.refused(this, refusal);
   }
 
-  /** The credential was looked at: whom it stands for, undefined when nobody is known by it now. */
+  /** Applies a new check of the credential: its bearer, or undefined if it is no longer valid. */
   reviewed(bearer: Bearer | undefined): void {
     if (!this.isJoined || (bearer !== undefined && this.#isSame(bearer))) return;
     if (bearer !== undefined) this.#bearer = bearer;
@@ -151,8 +151,8 @@ export class SyncConnection implements Channel, ChannelListener {
   }
 
   /**
-   * Who that is: for the hello what the gate has just found, so that nothing has to wait; for a new
-   * token whom it stands for. Rejects when that cannot be said now.
+   * The admission for a token. For `hello` it is what the gate has just found, without a wait. A
+   * new token is verified first. Rejects if that is not possible now.
    */
   identify(token: string): Admission | Promise<Admission | undefined> | undefined {
     const peer = this.#peer;
@@ -163,7 +163,7 @@ export class SyncConnection implements Channel, ChannelListener {
       return admissionOf(bearer, this.place);
     }
     if (!this.#isRenewing) return this.#renew(token, peer);
-    // A peer may send any number of them. Whatever would be said of an older one counts no more.
+    // A peer may send any number of tokens. Only the newest one counts.
     this.#waiting?.decide(undefined);
     return new Promise((decide) => {
       this.#waiting = { token, decide };
@@ -175,7 +175,7 @@ export class SyncConnection implements Channel, ChannelListener {
     try {
       const bearer = await this.#host.renew(token, peer.appId, this.place);
       if (bearer === undefined) return undefined;
-      // One that was sent after it counts more.
+      // A token that was sent later replaces this one.
       if (this.#waiting === undefined) {
         this.#token = token;
         this.#bearer = bearer;
@@ -245,7 +245,7 @@ export class SyncConnection implements Channel, ChannelListener {
   }
 
   #join(hello: Hello, { use, bearer }: AdmittedPeer): void {
-    // It may have left meanwhile, or the server closes.
+    // The peer may have left meanwhile, or the server closes.
     if (this.#phase !== "admitting") return use.release();
     this.#phase = "joined";
     this.#use = use;
@@ -279,7 +279,7 @@ export class SyncConnection implements Channel, ChannelListener {
   }
 }
 
-/** What the engine is told of whom a credential stands for. */
+/** The admission of a bearer, as the engine takes it. */
 export function admissionOf(bearer: Bearer, { remoteAddress: address }: SyncPlace): Admission {
   const { credential, expiresAtMs, userId, identity } = bearer;
   const { id, authority } = credential;
@@ -288,7 +288,7 @@ export function admissionOf(bearer: Bearer, { remoteAddress: address }: SyncPlac
   return { authority, credential: id, ...expiry, userId, identity, address };
 }
 
-/** The first message, which must be hello in a version that is spoken here; undefined for bye. */
+/** The first message, which must be `hello` in a supported version; undefined for `bye`. */
 function readHello(bytes: Uint8Array): Hello | SyncRefusal | undefined {
   try {
     const message = decodePeerMessage(bytes);

@@ -1,6 +1,6 @@
 /**
- * `/sync` and `/{appId}/sync`: where a request becomes a connection of a peer. Who does not get one
- * is answered in HTTP.
+ * Sync endpoint: upgrades requests for `/sync` and `/{appId}/sync` to connections of peers, or
+ * refuses them with an HTTP answer.
  */
 
 import type { Socket } from "node:net";
@@ -23,7 +23,7 @@ export interface SyncEndpointOptions {
   readonly connectionsMax: number;
   readonly cors: Cors;
   readonly log: Log;
-  /** Told of each request that got no connection. */
+  /** Called for each request that got no connection. */
   readonly onRefused?: (reason: string) => void;
 }
 
@@ -31,13 +31,13 @@ const PATHS = ["/sync", "/{appId}/sync"];
 
 const TABLE = new PathTable(PATHS.map((path) => ({ path })));
 
-/** When a server that has as many peers as it may is to be tried again, in seconds. */
+/** When a peer retries at a server that has the maximum of peers, in seconds. */
 const FULL_RETRY_SECONDS = 10;
 
-/** When an address with too many peers that nobody knows is to try again, in seconds. */
+/** When an address with too many unauthenticated peers retries, in seconds. */
 const NEWCOMERS_RETRY_SECONDS = 1;
 
-/** For requests that do not ask for a WebSocket. */
+/** Answers requests that do not ask for a WebSocket. */
 export function syncEndpoints(): Endpoint[] {
   return PATHS.map((path) => ({
     name: "sync",
@@ -95,10 +95,10 @@ function refusalFor(
   return ["full", unavailable(message, FULL_RETRY_SECONDS)];
 }
 
-/** Answers a request for an upgrade that it does not get. */
+/** Refuses a request for an upgrade. */
 export function refuse(socket: Socket, refusal: Refusal): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
-  // One that is reset is gone, and that is all.
+  // A connection that was reset needs nothing more.
   socket.on("error", () => {}).once("close", () => clearTimeout(timer));
   socket.end(lastAnswer(refusal, nextRequestId()));
   socket.resume();

@@ -1,6 +1,6 @@
 /**
- * The gate of sync: from the hello of a peer to who that is and which app is meant. As on the data
- * API, who tries many unknown credentials is slowed down (S3).
+ * Sync gate: authenticates the `hello` of a peer and opens the app that it is for. As on the data
+ * API, an address with many failed attempts is throttled (S3).
  */
 
 import { type ByeCode, type Hello, PeerError } from "@bigpeer/protocol";
@@ -10,7 +10,7 @@ import { ownerOf } from "../auth/credential.ts";
 import type { AuthRegistry, Bearer } from "../auth/credentials.ts";
 import { Refusal } from "../http/refusal.ts";
 
-/** What peers are served from. */
+/** The registry and the apps that peers are served from. */
 export interface SyncSource {
   readonly registry: AuthRegistry;
   readonly apps: {
@@ -20,7 +20,7 @@ export interface SyncSource {
 }
 
 export interface SyncGateOptions {
-  /** Undefined until the server is open, and from the first step of closing on. */
+  /** Undefined until the server is open, and from the start of closing on. */
   readonly source: () => SyncSource | undefined;
   readonly auth: Pick<
     Authentication,
@@ -28,20 +28,20 @@ export interface SyncGateOptions {
   >;
 }
 
-/** Where a peer came to. */
+/** Path and address of the request of a peer. */
 export interface SyncPlace {
-  /** From the path; undefined when the hello or the credential decides the app. */
+  /** From the path; undefined if `hello` or the credential names the app. */
   readonly appId: string | undefined;
   readonly remoteAddress: string;
 }
 
-/** A peer that got in. Its app stays open until the use is released. */
+/** A peer that was accepted. Its app stays open until the use is released. */
 export interface AdmittedPeer {
   readonly use: AppUse;
   readonly bearer: Bearer;
 }
 
-/** A peer that is sent away: what `bye` tells it. */
+/** A refusal of a peer, as `bye` sends it. */
 export class SyncRefusal extends Error {
   readonly code: ByeCode;
   readonly afterMs: number | undefined;
@@ -54,10 +54,10 @@ export class SyncRefusal extends Error {
   }
 }
 
-/** One sentence for all: a credential must not tell which apps there are. */
+/** One sentence for all failures: it must not reveal which apps there are (S3). */
 const UNKNOWN = "the credential is not known, has expired, or is not for this app";
 
-/** When to try again what the server could not do. */
+/** When to retry what the server could not do. */
 const RETRY_MS = 5_000;
 
 export class SyncGate {
@@ -68,14 +68,14 @@ export class SyncGate {
     this.#options = options;
   }
 
-  /** To be called when apps or keys were changed. */
+  /** Call when apps or keys have changed. */
   registryChanged(): void {
     this.#changes++;
   }
 
   /**
-   * Who that is at the moment when it resolves. Rejects with a SyncRefusal, or with what nobody
-   * expected.
+   * Authenticates a peer, as of the moment when it resolves. Rejects with a SyncRefusal, or an
+   * unexpected error.
    */
   async admit({ token, app }: Hello, place: SyncPlace): Promise<AdmittedPeer> {
     const appId = appMeant(app, place.appId);
@@ -86,12 +86,12 @@ export class SyncGate {
       if (bearer === undefined) throw this.#failed(place);
       const use = await this.#open(bearer.appId);
       if (changes === this.#changes) return { use, bearer };
-      // What was found may be another one by now.
+      // The registry has changed meanwhile, so the result may differ.
       use.release();
     }
   }
 
-  /** As find, for the new token of a session. Undefined also when it is refused for a reason. */
+  /** Like `find`, for the new token of a session. Undefined also if the token is refused. */
   async renew(token: string, appId: string, place: SyncPlace): Promise<Bearer | undefined> {
     try {
       const bearer = await this.#find(token, appId, place);
@@ -104,8 +104,8 @@ export class SyncGate {
   }
 
   /**
-   * Whom a token stands for at this moment: what changes while it is verified is taken into account.
-   * Rejects with a Refusal when it cannot be said.
+   * The bearer of a token at this moment: changes during its verification count. Rejects with a
+   * Refusal if that cannot be decided.
    */
   async find(
     token: string,
@@ -151,7 +151,7 @@ export class SyncGate {
     }
   }
 
-  /** Who tries many is told to wait. */
+  /** Counts a failed attempt. An address with many of them is sent a time to wait. */
   #failed({ remoteAddress }: SyncPlace): SyncRefusal {
     const note = (): void => this.#options.auth.noteFailure(remoteAddress);
     return refusalOf(new Refusal(401, UNKNOWN), note);
@@ -180,7 +180,7 @@ export class SyncGate {
   }
 }
 
-/** The app that path and hello name; null when they name two. */
+/** The app that path and `hello` name; null if they differ. */
 function appMeant(
   inHello: string | undefined,
   inPath: string | undefined,
@@ -189,7 +189,7 @@ function appMeant(
   return inHello.toLowerCase() === inPath.toLowerCase() ? inPath : null;
 }
 
-/** `note` counts the attempt, and throws when there were too many. */
+/** `note` counts the attempt, and throws if there were too many. */
 function refusalOf(error: Refusal, note: () => void): SyncRefusal {
   try {
     note();

@@ -1,9 +1,9 @@
 /**
- * The host of sync: all peers that are connected, a sync server for each app that they use, and the
+ * Sync manager: all connected peers of a server, a sync server for each app that they use, and the
  * records of their devices.
  *
- * One timer serves them all. When apps or keys change, the credentials that this is about are looked
- * at again, each once however many peers have it. A sync server ends before the store of its app.
+ * One timer serves them all. When apps or keys change, the affected credentials are checked again,
+ * each once, however many peers use it. A sync server ends before the store of its app.
  */
 
 import {
@@ -47,18 +47,18 @@ import { ChannelMaker, type WebSocketChannel } from "./web-socket.ts";
 export interface SyncHostOptions extends SyncGateOptions {
   readonly platform: Platform;
   readonly log: Log;
-  /** Peers at a time; any number if left out. */
+  /** Peers at a time; unlimited if left out. */
   readonly connectionsMax?: number;
-  /** Told of each peer that was sent away before it had a session, or did not get that far. */
+  /** Called for each peer that was refused before it had a session. */
   readonly onRefused?: (reason: string) => void;
 }
 
 const TICK_MS = 1_000;
 
-/** When a peer whose credential has too many of them is to come back. */
+/** When a peer retries whose credential has too many peers. */
 const FULL_RETRY_MS = 10_000;
 
-/** Credentials that are looked at before others have their turn. */
+/** Credentials that are checked before other work gets a turn. */
 const REVIEWED_AT_ONCE = 50;
 
 export class SyncHost implements ConnectionHost {
@@ -66,22 +66,22 @@ export class SyncHost implements ConnectionHost {
   readonly #options: SyncHostOptions;
   readonly #gate: SyncGate;
   readonly #connections = new Set<SyncConnection>();
-  /** Those that have not said hello, in the order in which they came. */
+  /** Connections without `hello`, in the order in which they came. */
   readonly #silent = new Set<SyncConnection>();
-  /** Those whose credential was not accepted yet. */
+  /** Connections whose credential is not accepted yet. */
   readonly #newcomers: Newcomers<SyncConnection>;
-  /** Peers with a session, by their credential. */
+  /** Number of peers with a session, by credential. */
   readonly #ofCredentials: Shares;
-  /** Whose credential each of them came with. */
+  /** The credential that each of them counts for. */
   readonly #owners = new Map<SyncConnection, string>();
   readonly #closedApps = new WeakSet<OpenApp>();
-  /** Of all apps: the sync of one may end and begin again. */
+  /** For all apps, because the sync server of one may end and start again. */
   readonly #allowance: UploadAllowance;
   /** By the id of the app. */
   readonly #servers = new Map<string, SyncServer>();
   readonly #records = new Map<string, DeviceRecords>();
   readonly #timer: NodeJS.Timeout;
-  /** What changed in the registry and was not looked at. */
+  /** Changes of the registry that were not checked yet. */
   readonly #changedApps = new Set<string>();
   readonly #changedKeys = new Set<string>();
   #isReviewing = false;
@@ -105,22 +105,22 @@ export class SyncHost implements ConnectionHost {
     this.#timer.unref();
   }
 
-  /** Peers that are connected, also those without a session. */
+  /** Connected peers, including those without a session. */
   get connectionCount(): number {
     return this.#connections.size;
   }
 
-  /** The sync of an app; undefined when no peer has come since the app was opened. */
+  /** The sync server of an app; undefined if no peer has connected since it was opened. */
   syncOf(appId: string): SyncServer | undefined {
     return this.#servers.get(appId);
   }
 
-  /** As syncOf; made when there is none. Throws a SyncRefusal when the app is closing. */
+  /** Like `syncOf`, but creates one. Throws a SyncRefusal if the app is closing. */
   serverOf(app: OpenApp): SyncServer {
     return this.#serverOf(app);
   }
 
-  /** Why a document is on a peer or is not, also where nobody is connected. */
+  /** Why a document is on a peer or is not, even if no peer is connected. */
   *explain(app: OpenApp, request: ExplainSyncRequest): ExplainSteps {
     try {
       const deviceOf = (key: string): ValueObject | undefined => deviceRecord(app.store, key);
@@ -131,47 +131,47 @@ export class SyncHost implements ConnectionHost {
     }
   }
 
-  /** What the sync server of an app does; undefined when it has none. */
+  /** Statistics of the sync server of an app; undefined if it has none. */
   figuresOf(appId: string): WatchedFigures | undefined {
     const server = this.#servers.get(appId);
     if (server === undefined) return undefined;
     return { ...server.figures(), peers: Array.from(server.presence.sessions()).length };
   }
 
-  /** Whether a peer of this address may come; those that have to give way for it are cut. */
+  /** Whether a peer of this address may connect. Cuts waiting connections that must give way. */
   hasRoomFor(address: string): boolean {
     return this.#newcomers.makeRoom(address);
   }
 
-  /** Cuts a peer that has said nothing for too long. False when there is none. */
+  /** Cuts a connection that was silent for too long. False if there is none. */
   cutSilent(): boolean {
     return this.#newcomers.cutSilent();
   }
 
-  /** Takes a peer that has just connected. */
+  /** Takes a new connection. */
   add(channel: WebSocketChannel, place: SyncPlace): void {
     const connection = new SyncConnection(channel, place, this.#options.platform.elapsed(), this);
     this.#connections.add(connection);
     this.#silent.add(connection);
     this.#newcomers.add(connection, place.remoteAddress, () => {
       this.#options.onRefused?.("newcomers");
-      // It is gone at once: others wait for its place.
+      // It is removed at once: others wait for its place.
       this.#connections.delete(connection);
       connection.cut();
     });
   }
 
-  /** To be called when an app was opened: what is recorded of its devices is put right. */
+  /** Call when an app was opened: corrects the records of its devices. */
   appOpened({ id: appId, store }: OpenApp): void {
     const { platform, log } = this.#options;
     this.#records.set(appId, new DeviceRecords({ appId, store, platform, log }));
   }
 
-  /** To be called before an app is closed: its peers are sent away. */
+  /** Call before an app is closed: disconnects its peers. */
   appClosing(app: OpenApp): void {
     const { id } = app;
     this.#closedApps.add(app);
-    // Whoever it sends away is marked when the app is opened again.
+    // Devices that are disconnected here are marked when the app is opened again.
     this.#records.delete(id);
     const server = this.#servers.get(id);
     if (server === undefined) return;
@@ -184,18 +184,18 @@ export class SyncHost implements ConnectionHost {
     server.close();
   }
 
-  /** To be called when apps or keys were changed. */
+  /** Call when apps or keys have changed. */
   registryChanged({ appIds, keyIds }: RegistryChange): void {
     this.#gate.registryChanged();
     for (const id of appIds) this.#changedApps.add(id);
     for (const id of keyIds) this.#changedKeys.add(id);
     if (this.#isReviewing || this.#isClosed) return;
     this.#isReviewing = true;
-    // Several changes at once are looked at once.
+    // Several changes at once need one check.
     setImmediate(() => void this.#review());
   }
 
-  /** Says goodbye to all peers, and cuts those who do not close in time. May be called again. */
+  /** Sends `bye` to all peers, and cuts those that do not close in time. May be called again. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -307,7 +307,7 @@ export class SyncHost implements ConnectionHost {
     for (const [appId, records] of this.#records) this.#attempt(appId, () => records.tick());
   }
 
-  /** What goes wrong in one app is no matter of the others. */
+  /** A failure in one app does not affect the others. */
   #attempt(appId: string, work: () => void): void {
     try {
       work();
@@ -317,7 +317,7 @@ export class SyncHost implements ConnectionHost {
   }
 
   #fault(appId: string, error: unknown): void {
-    // What a peer was told is nobody's fault here.
+    // A refusal of a peer is not a fault of the server.
     if (error instanceof SyncRefusal) return;
     this.#options.log("error", `failed to sync the app ${appId}: ${describeError(error)}`);
   }
@@ -346,14 +346,14 @@ export class SyncHost implements ConnectionHost {
       const verdict = await this.#verdict(token, first.peer.appId);
       if (verdict === "unsure") continue;
       for (const connection of connections) {
-        // It may have sent another one meanwhile.
+        // The peer may have sent another token meanwhile.
         if (keyOf(connection) === key) connection.reviewed(verdict);
       }
       if (++count % REVIEWED_AT_ONCE === 0) await this.#options.platform.pause();
     }
   }
 
-  /** Peers whose credential may stand for something else now, by app and credential. */
+  /** Peers whose credential may have changed, by app and token. */
   #takeConcerned(): Map<string, SyncConnection[]> {
     const concerned = new Map<string, SyncConnection[]>();
     for (const connection of this.#connections) {
@@ -372,7 +372,7 @@ export class SyncHost implements ConnectionHost {
     return concerned;
   }
 
-  /** A provider that cannot be asked now has taken nothing back. */
+  /** `unsure` if the provider cannot be asked now: it has revoked nothing. */
   async #verdict(token: string, appId: string): Promise<Bearer | undefined | "unsure"> {
     try {
       return await this.#gate.find(token, appId);
@@ -384,7 +384,7 @@ export class SyncHost implements ConnectionHost {
   }
 }
 
-/** No token has a space in it. */
+/** Unique, because no token has a space in it. */
 function keyOf({ peer, token }: SyncConnection): string {
   return `${peer?.appId} ${token}`;
 }

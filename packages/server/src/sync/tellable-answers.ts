@@ -1,18 +1,18 @@
 /**
- * Tellable answers: what peers have answered, so that all of it fits into one answer over HTTP.
+ * Fitting answers: limits the answers of all peers to what fits into one HTTP answer.
  *
- * A peer may answer with what takes six times as much in JSON as on its way here. Whoever has most to
- * say has an error instead, so that nobody can keep out the others.
+ * An answer may take six times as much in JSON as on the wire. The largest answers are replaced by
+ * an error, so that no peer can crowd out the others.
  */
 
 import type { PeerAnswer, PeerReport } from "@bigpeer/engine";
 import { stringifyJson, type Value } from "@bigpeer/protocol";
 import { LONG_WORK } from "../loop-share.ts";
 
-/** What a peer has answered, and who it is; as it was selected, where it was gone before it was asked. */
+/** The answer of a peer and its report: that of the selection, if it left before it was asked. */
 export type RemoteAnswer = PeerAnswer & { readonly report: PeerReport };
 
-/** What is around all that a peer says: names of fields and numbers. */
+/** Bytes around the content of an answer: names of fields and numbers. */
 const AROUND_SIZE = 512;
 
 const TOO_LARGE = {
@@ -20,7 +20,7 @@ const TOO_LARGE = {
   message: "the answers of all peers together are too large",
 };
 
-/** In their order; `sizeMax` is for all of them as JSON. */
+/** Keeps their order; `sizeMax` is for all of them as JSON. */
 export async function tellableAnswers(
   answers: readonly RemoteAnswer[],
   sizeMax: number,
@@ -52,7 +52,7 @@ export async function tellableAnswers(
   );
 }
 
-/** All that a peer can say as much of as it likes. */
+/** The parts of an answer whose size the peer decides. */
 function* partsOf({ items, warnings, error }: RemoteAnswer): Iterable<Value> {
   yield* items;
   for (const { description, id = null } of warnings) yield [description, id];

@@ -1,12 +1,12 @@
 /**
- * Traffic: how many messages of which kind went over the connections of all peers, and their bytes.
+ * Traffic: counts the messages on the connections of all peers by kind, and their bytes.
  */
 
 import type { PeerMessage, ServerMessage } from "@bigpeer/protocol";
 
-/** What is told apart of one direction. */
+/** The counts of one direction. */
 export interface TrafficCount {
-  /** By kind; `other` for what is none, or does not say so first. */
+  /** By kind; `other` for unknown kinds. */
   readonly frames: ReadonlyMap<string, number>;
   readonly bytes: number;
 }
@@ -15,14 +15,14 @@ export class TrafficMeter implements TrafficCount {
   readonly frames: Map<string, number> = new Map();
   bytes = 0;
 
-  /** Counts a message. On the way of each, so that it does no more than that. */
+  /** Counts a message. It runs for each message, so it does no more than that. */
   add(kind: string, size: number): void {
     this.frames.set(kind, (this.frames.get(kind) ?? 0) + 1);
     this.bytes += size;
   }
 }
 
-/** All that there are: the compiler knows. */
+/** All kinds; the compiler checks that none is missing. */
 const KINDS: { readonly [kind in (PeerMessage | ServerMessage)["t"]]: true } = {
   hello: true,
   subscribe: true,
@@ -52,12 +52,12 @@ const KINDS: { readonly [kind in (PeerMessage | ServerMessage)["t"]]: true } = {
   cancel: true,
 };
 
-/** The longest name of a kind whose length fits into the byte before it. */
+/** The longest name whose length fits into its CBOR header byte. */
 const NAME_SIZE_MAX = 23;
 
 /**
- * The kind of a message without reading it: a map of CBOR that begins with `t`, as everybody writes
- * it. To count is all that it is good for.
+ * The kind of a message without decoding it: a CBOR map that begins with `t`, as all senders write
+ * it. It is good for counting only.
  */
 export function kindOf(bytes: Uint8Array): string {
   const size = (bytes[3] ?? 0) - 0x60;

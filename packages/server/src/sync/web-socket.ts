@@ -1,14 +1,13 @@
 /**
- * WebSocket: from a connection that asks for one, or that is made to another server, to the channel
- * that sync and links speak over.
+ * WebSocket: accepted and dialled WebSocket connections as channels for sync and links.
  *
- * Frames of a server are not masked, so a message has the same bytes on every connection: they are
- * made once and written to the connections themselves, which is a third faster than to have the
- * library make a head for each. It still reads what comes and ends connections. Nothing here has a
- * timer while a connection is open.
+ * Frames of a server are not masked, so a message has the same bytes on all connections. They are
+ * made once and written to the sockets directly, which is a third faster than a header by the
+ * library for each. The library still reads and closes. No timer runs while a connection is open.
  *
- * What comes is charged before the library sees it, and handed to it in small pieces: only while there
- * is time in this pass of the event loop, while somebody wants to hear it, and never after the end.
+ * Received bytes are charged before the library sees them, and handed to it in small pieces: only
+ * while this pass of the event loop has time, while the listener wants more, and never after the
+ * end.
  */
 
 import type { Socket } from "node:net";
@@ -34,10 +33,10 @@ import { FrameMaker } from "./frame-maker.ts";
 import { FrameScanner } from "./frame-scanner.ts";
 import { kindOf, TrafficMeter } from "./traffic.ts";
 
-/** Pongs are left out above it: nobody reads them. */
+/** With more unsent bytes no pong is sent: the other side does not read. */
 const PONG_UNSENT_MAX: number = 64 * 1024;
 
-/** Codes with which the library ends a connection whose frames it cannot read. */
+/** Codes with which the library closes a connection whose frames it cannot read. */
 const BROKEN_REASONS: ReadonlyMap<number, string> = new Map([
   [1002, "expected frames of WebSocket"],
   [1007, "expected frames of WebSocket"],
@@ -45,21 +44,21 @@ const BROKEN_REASONS: ReadonlyMap<number, string> = new Map([
   [1009, `expected messages of at most ${SYNC_MESSAGE_BYTES_MAX} bytes`],
 ]);
 
-/** What a chunk of a connection, and a fragment of a message, cost in bytes beside their own. */
+/** Bytes that a chunk of a connection, or a fragment of a message, costs beside its content. */
 export const PIECE_COST = 256;
 
-/** What the library is given at once: it reads all of it, whatever happens meanwhile. */
+/** Bytes that the library gets at once: it reads all of them, whatever happens meanwhile. */
 const FEED_SIZE = 4_096;
 
-/** How often a connection that is over may be found with less to send, before it is cut. */
+/** How often a closed connection may show progress in sending before it is cut. */
 const LINGERS_MAX = 15;
 
 const NOTHING = new Uint8Array();
 
-/** Who pays for what comes of servers that we have dialled; no network has such a name. */
+/** Payer for data of servers that this one dialled; no network has such a name. */
 const DIALLED = "dialled";
 
-/** A connection of the library that says why it is ended before it ends. */
+/** A WebSocket of the library that reports why it closes before it does. */
 class TellingWebSocket extends WebSocket {
   channel: WebSocketChannel | undefined;
 
@@ -70,11 +69,11 @@ class TellingWebSocket extends WebSocket {
   }
 }
 
-/** What all channels of a server have together. */
+/** What all channels of a server share. */
 interface Shared {
-  /** What one may have sent before it is known. */
+  /** Bytes that a connection may send before it is known. */
   readonly greetingSizeMax: number;
-  /** For what comes of those who are known, and of all others. */
+  /** Memory budgets for data of known connections, and of all others. */
   readonly room: ByteRoom;
   readonly greetings: ByteRoom;
   readonly intake: Intake;
@@ -83,7 +82,7 @@ interface Shared {
   readonly received: TrafficMeter;
 }
 
-/** Makes channels of connections. One for each server. */
+/** Makes channels from connections. One for each server. */
 export class ChannelMaker {
   readonly sent: TrafficMeter = new TrafficMeter();
   readonly received: TrafficMeter = new TrafficMeter();
@@ -92,7 +91,7 @@ export class ChannelMaker {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    // Text is refused, whatever is in it.
+    // Text is refused, whatever it contains.
     skipUTF8Validation: true,
     autoPong: false,
     maxPayload: SYNC_MESSAGE_BYTES_MAX,
@@ -100,7 +99,7 @@ export class ChannelMaker {
     WebSocket: TellingWebSocket,
   });
 
-  /** `sizeMax` is for all messages of which not all has come, or that wait to be read. */
+  /** `sizeMax` is for all messages that are incomplete, or wait to be read. */
   constructor(
     sizeMax: number,
     greetingSizeMax: number = SYNC_HELLO_SIZE_MAX,
@@ -113,12 +112,12 @@ export class ChannelMaker {
     this.#shared = { greetingSizeMax, room, greetings, intake, frames, sent, received };
   }
 
-  /** What messages of all connections take that are not whole, or wait to be read. */
+  /** Bytes of all messages that are incomplete, or wait to be read. */
   get unreadBytes(): number {
     return this.#shared.room.size + this.#shared.greetings.size;
   }
 
-  /** Undefined when the request is none of WebSocket; then it was answered. */
+  /** Undefined if the request is not a valid one for a WebSocket; then it was answered. */
   accept({ incoming, socket, head, remoteAddress }: UpgradeRequest): WebSocketChannel | undefined {
     let made: WebSocketChannel | undefined;
     this.#server.handleUpgrade(incoming, socket, head, (webSocket) => {
@@ -127,7 +126,7 @@ export class ChannelMaker {
     return made;
   }
 
-  /** Connects to another server. Returns the way to give it up before it has. */
+  /** Connects to another server. Returns a function that gives up the attempt. */
   dial({ url, tls, timeoutMs }: DialOptions, handlers: DialHandlers): () => void {
     const webSocket = new TellingWebSocket(url, {
       ...tls,
@@ -140,7 +139,7 @@ export class ChannelMaker {
     });
     let socket: Socket | undefined;
     const fail = (error: Error): void => handlers.failed(error);
-    // There may be more than one; the first says all.
+    // There may be more than one; the first counts.
     webSocket.on("error", ignore).once("error", fail);
     webSocket.once("upgrade", (response) => {
       ({ socket } = response);
@@ -158,51 +157,51 @@ export class WebSocketChannel implements Channel, LateReader {
   readonly #webSocket: TellingWebSocket;
   readonly #socket: Socket;
   readonly #shared: Shared;
-  /** We have dialled: then frames are masked, each in its own way. */
+  /** This server dialled: then each frame is masked differently. */
   readonly #isMasked: boolean;
   #listener: ChannelListener | undefined;
   #payer: string;
   readonly #scanner = new FrameScanner();
-  /** What was taken of the room for what came. */
+  /** Bytes charged to the budget for what came. */
   #unread = 0;
-  /** The part of it that stays taken when the messages of the last chunk are read. */
+  /** The part of it that stays charged when the messages of the last chunk are read. */
   #open = 0;
-  /** All that came before it is known who that is, in bytes and in pieces. */
+  /** Bytes and pieces that came before the other side is known. */
   #greetingSize = 0;
   #greetingPieces = 0;
   #isKnown = false;
   /** Hands bytes to the library. */
   readonly #deliver: (bytes: Buffer) => void;
-  /** Chunks that came and were not handed on, and how much of the first of them was. */
+  /** Chunks that were not handed on, and how much of the first one was. */
   #chunks: Buffer[] = [];
   #fed = 0;
   #isFeeding = false;
-  /** Whether the intake will call. */
+  /** Whether the channel waits in the intake. */
   #isQueued = false;
-  /** What the last ping had in it; undefined when it was answered. */
+  /** The content of the last ping; undefined if it was answered. */
   #ping: Buffer | undefined;
-  /** Messages that came when there was no time to read them; undefined when there are none. */
+  /** Messages that came when there was no time to read them; undefined if there are none. */
   #late: Buffer[] | undefined;
-  /** What all of them have taken of the room. */
+  /** Bytes charged for all of them. */
   #lateSize = 0;
-  /** What messages have taken that may be kept: before it is known who that is, and while it is paused. */
+  /** Bytes charged for messages that may be kept: of an unknown side, and while paused. */
   #heardSize = 0;
   /** How many of them were read. */
   #lateRead = 0;
-  /** The connection was gone while some of them waited. */
+  /** The connection ended while some of them waited. */
   #isGone = false;
-  /** Whoever listens wants nothing more for now. */
+  /** The listener wants nothing more for now. */
   #isHeld = false;
-  /** Somebody waits to be told that all is out. */
+  /** Whether `drained` must be called when the queue is empty. */
   #isWaiting = false;
-  /** Nothing that comes counts any more. */
+  /** Whatever comes is ignored. */
   #isOver = false;
   /** Nothing is read any more. */
   #isStopped = false;
-  /** It was closed, and the other side is waited for. */
+  /** It was closed, and waits for the other side. */
   #isEnding = false;
 
-  /** `payer` is who takes part in the intake until it is known who that is. */
+  /** `payer` counts in the intake until the other side is known. */
   constructor(webSocket: TellingWebSocket, socket: Socket, shared: Shared, payer: string) {
     this.#payer = payer;
     this.#webSocket = webSocket;
@@ -211,7 +210,7 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#isMasked = payer === DIALLED;
     webSocket.channel = this;
     webSocket.on("message", onMessage).on("ping", onPing).on("close", onClose);
-    // It is followed by `close`, which is all that there is to know.
+    // It is followed by `close`, which is enough.
     webSocket.on("error", ignore);
     const [deliver] = socket.listeners("data");
     assert(deliver !== undefined, "a library that reads what comes");
@@ -238,12 +237,12 @@ export class WebSocketChannel implements Channel, LateReader {
     return this.#isKnown ? this.#shared.room : this.#shared.greetings;
   }
 
-  /** To be called once, before anything else gets a turn. */
+  /** Call once, before anything else runs. */
   listen(listener: ChannelListener): void {
     this.#listener = listener;
   }
 
-  /** From now on messages may have their full size, and `owner` pays for them. */
+  /** The other side is known: messages may have their full size, and `owner` pays for them. */
   trust(owner: string = this.#payer): void {
     this.#payer = owner;
     if (this.#isKnown) return;
@@ -251,7 +250,7 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#shared.greetings.give(taken);
     this.#isKnown = true;
     this.#heardSize = 0;
-    // It was there before: so it is taken whether there is room or not.
+    // It was charged before, so it is charged here even beyond the budget.
     this.#room.force(this.#unread + this.#lateSize);
   }
 
@@ -259,19 +258,19 @@ export class WebSocketChannel implements Channel, LateReader {
     const socket = this.#socket;
     if (this.#webSocket.readyState !== WebSocket.OPEN || !socket.writable) return;
     if (socket.writableLength > SYNC_UNSENT_SIZE_MAX) {
-      // Whoever sends has bounds of his own; this one is for what they do not know of.
+      // Senders have limits of their own; this one is for what they do not count.
       this.cut();
       return;
     }
     this.#write(bytes);
     if (socket.writableLength > 0 && !this.#isWaiting) {
       this.#isWaiting = true;
-      // Nothing, behind all that waits. Node's own event does not tell of less than its water mark.
+      // An empty write behind the queue: Node's event does not report less than its water mark.
       socket.write(NOTHING, () => this.#written());
     }
   }
 
-  /** Reads nothing more for now. */
+  /** Stops reading for now. */
   pause(): void {
     this.#isHeld = true;
     this.#webSocket.pause();
@@ -284,8 +283,8 @@ export class WebSocketChannel implements Channel, LateReader {
   }
 
   /**
-   * What was sent goes out. Nothing that comes is kept from here on: a little is read and forgotten,
-   * so that the other side sees what it was sent before the connection ends.
+   * Closes after what was sent. Nothing that comes is kept from here on (S63): a little is read and
+   * discarded, so that the other side sees the last messages before the connection ends.
    */
   close(): void {
     this.#over();
@@ -293,7 +292,7 @@ export class WebSocketChannel implements Channel, LateReader {
     if (this.#isEnding) return;
     this.#isEnding = true;
     const socket = this.#socket;
-    // The library would keep each message until it is whole.
+    // The library would keep each incomplete message.
     socket.removeAllListeners("data");
     let left = AFTER_END_SIZE_MAX;
     socket.on("data", ({ length }: Buffer) => {
@@ -306,22 +305,22 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#linger(LINGERS_MAX, socket.writableLength);
   }
 
-  /** Ends it at once, whatever was not sent. */
+  /** Closes at once, without what was not sent. */
   cut(): void {
     this.#over();
     this.#webSocket.terminate();
   }
 
-  /** What came is no message. */
+  /** Reports that what came is not a valid message. */
   refuse(reason: string): void {
-    // What came before it counts.
+    // Messages before it count.
     while (this.#hasLate) this.#readFirst();
     if (this.#isOver) return;
     this.#over();
     this.#listener?.malformed(reason);
   }
 
-  /** For the library's events alone. */
+  /** Called by the library's events alone. */
   received(bytes: Buffer, isBinary: boolean): void {
     const size = this.#unread - this.#open;
     this.#unread = this.#open;
@@ -332,13 +331,13 @@ export class WebSocketChannel implements Channel, LateReader {
     } else this.#keep(bytes, size);
   }
 
-  /** For the library's events alone. */
+  /** Called by the library's events alone. */
   pinged(content: Buffer): void {
-    // A copy: it is a part of a chunk. Of several only the last need be answered.
+    // A copy, because it is a part of a chunk. Only the last of several is answered (S62).
     this.#ping = Buffer.from(content);
   }
 
-  /** For the intake alone. */
+  /** Called by the intake alone. */
   readLate(): boolean {
     if (this.#hasLate) this.#readFirst();
     else {
@@ -354,13 +353,13 @@ export class WebSocketChannel implements Channel, LateReader {
     return false;
   }
 
-  /** For the library's events alone. */
+  /** Called by the library's events alone. */
   closed(): void {
     this.#room.give(this.#unread + this.#heardSize);
     this.#unread = 0;
     this.#open = 0;
     this.#heardSize = 0;
-    // What came before counts, and comes first.
+    // Messages that came before count, and are read first.
     if (this.#hasLate) this.#isGone = true;
     else this.#end();
   }
@@ -408,10 +407,10 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#heardSize = 0;
   }
 
-  /** Nothing that comes, or waits, counts any more. */
+  /** Discards everything that comes, or waits. */
   #over(): void {
     this.#isOver = true;
-    // The intake may still have it: that there is nothing is found there.
+    // The intake may still have this channel: it finds nothing left.
     this.#forgetLate();
     this.#chunks = [];
     this.#fed = 0;
@@ -427,7 +426,7 @@ export class WebSocketChannel implements Channel, LateReader {
     return this.#late !== undefined && this.#lateRead < this.#late.length;
   }
 
-  /** Whether the library may be given more now. */
+  /** Whether the library may get more bytes now. */
   get #mayFeed(): boolean {
     return this.#chunks.length > 0 && !this.#isHeld && !this.#isOver && !this.#hasLate;
   }
@@ -437,7 +436,7 @@ export class WebSocketChannel implements Channel, LateReader {
     return this.#late === undefined && !this.#isQueued && this.#shared.intake.isOpen();
   }
 
-  /** Nothing more is received until the intake has called, and all that is here was read. */
+  /** Queues in the intake: nothing more is received until all that is here was read. */
   #waitInLine(): void {
     this.#webSocket.pause();
     if (this.#isQueued) return;
@@ -445,9 +444,9 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#shared.intake.wait(this);
   }
 
-  /** Hands on what came, while there is time. */
+  /** Hands bytes to the library, while there is time. */
   #feed(): void {
-    // Something that was called has resumed it.
+    // A callback has resumed the channel.
     if (this.#isFeeding) return;
     this.#isFeeding = true;
     while (this.#mayFeed && !this.#isQueued && this.#shared.intake.isOpen()) this.#feedPiece();
@@ -485,14 +484,14 @@ export class WebSocketChannel implements Channel, LateReader {
   /** Charges what will be kept of a chunk, before the library sees it. */
   #arrived(chunk: Buffer): void {
     if (this.#isOver) return;
-    // One that is refused because of its pieces is read no more.
+    // It stops if the chunk is refused because of its pieces.
     const scanned = this.#scanner.read(chunk, this.#isKnown ? undefined : HELLO_PIECES_MAX);
     const { frames, controls, openFrames, isCleared, isOpen } = scanned;
     const isWhole = scanned.messages > 0;
     const pieces = frames + 1;
     if (!this.#isKnown && this.#isLongGreeting(chunk.length, pieces + controls)) return;
     this.#chunks.push(chunk);
-    // Control frames end without a word of the library, and nothing of them is kept.
+    // The library does not report the end of control frames, and keeps nothing of them.
     if (isCleared && !isWhole) this.#closeOpen();
     if (!isWhole && !isOpen) return this.#feed();
     const cost = chunk.length + pieces * PIECE_COST;
@@ -514,7 +513,7 @@ export class WebSocketChannel implements Channel, LateReader {
     this.#open = 0;
   }
 
-  /** Whether more came than a greeting needs; then that is told. */
+  /** Whether more came than a greeting needs (S62); then the listener is notified. */
   #isLongGreeting(size: number, pieces: number): boolean {
     const { greetingSizeMax } = this.#shared;
     this.#greetingSize += size;
@@ -530,7 +529,7 @@ export class WebSocketChannel implements Channel, LateReader {
     return true;
   }
 
-  /** Cuts the connection when its other side does not close it, or take what was sent. */
+  /** Cuts the connection if the other side does not close it, or does not take what was sent. */
   #linger(left: number, unsent: number): void {
     const socket = this.#socket;
     const timer = setTimeout(() => {
@@ -562,7 +561,7 @@ export class WebSocketChannel implements Channel, LateReader {
     }
   }
 
-  /** Reads nothing more: the rest of what has begun would be kept until it is whole. */
+  /** Reads nothing more: the rest of an incomplete message would be kept. */
   #stop(): void {
     this.#isStopped = true;
     this.#webSocket.pause();
@@ -578,7 +577,7 @@ export class WebSocketChannel implements Channel, LateReader {
   }
 }
 
-/** The same for all connections: `this` is the one that it happened on. */
+/** Shared by all connections: `this` is the one with the event. */
 function onMessage(this: WebSocket, bytes: unknown, isBinary: boolean): void {
   channelOf(this)?.received(bytes as Buffer, isBinary);
 }
