@@ -1,12 +1,12 @@
 /**
- * App contents: attachments whose content is not here, and how it is had from those that the app is
- * linked with.
+ * App contents: finds attachments whose content is missing and fetches it over the links of an app.
  *
- * Eager links are told now and then what is missing, beside what new documents refer to: what the
- * other side did not have a minute ago it may have now. On demand, one link after the other is asked.
- * Who is asked by a link looks further, so that content comes over more than one. It says at once that
- * it has nothing while it looks already, and for a while after it has found nothing: so in rings and
- * meshes nobody waits for himself, and nobody is asked along every way there is.
+ * Eager links get the missing ids from time to time, beside those that new documents refer to,
+ * because a partner may have the content by now. On demand, one link after the other is asked. A
+ * Big Peer that is asked over a link asks its other links, so that content travels over several
+ * (S89). It answers at once that it has nothing while it already searches, and for a while after it
+ * found nothing. So in rings and meshes no Big Peer waits for itself, and no request travels along
+ * every path.
  */
 
 import type { FetchOutcome, Store } from "@bigpeer/engine";
@@ -19,59 +19,59 @@ export interface ContentsApp {
   readonly attachments: Pick<AttachmentFolder, "has">;
 }
 
-/** A link, as far as it brings contents. */
+/** A link as a source of contents. */
 export interface ContentLink {
   readonly isLinked: boolean;
-  /** Whether anything is pulled over it; who is not followed gives nothing. */
+  /** Whether anything is pulled over it: otherwise the other side sends no content (S89). */
   readonly isPulling: boolean;
   readonly isEager: boolean;
-  /** The content that comes over it at this moment. */
+  /** The content that arrives over it at this moment. */
   readonly fetchingNow: string | undefined;
-  /** Whether it comes, or waits to be asked for. */
+  /** Whether the content arrives, or is queued to be requested. */
   isFetching(id: string): boolean;
   fetch(id: string): Promise<FetchOutcome>;
-  /** What is missing, for a link that is eager. */
+  /** Names missing contents to an eager link. */
   refer(ids: readonly string[]): void;
 }
 
 export interface ContentSource {
   readonly links: Iterable<ContentLink>;
-  /** Whether there is somebody to pull from who cannot be asked now. */
+  /** Whether a partner to pull from cannot be asked now. */
   readonly isSomebodyAway: boolean;
 }
 
 export interface ContentsHost {
-  /** On a clock that never goes back. */
+  /** On a monotonic clock. */
   elapsed(): number;
-  /** Told of what nobody expected. */
+  /** Called with unexpected errors. */
   fault(error: unknown): void;
 }
 
-/** `later`: somebody who may have it could not be asked, or has not answered. */
+/** `later`: a partner that may have it could not be asked, or has not answered. */
 export type ContentOutcome = "kept" | "missing" | "later";
 
-/** References that one read looks at. */
+/** References that one read visits. */
 const PAGE = 1_000;
 
-/** How long one link is waited for before the next one is asked as well. */
+/** How long one link may take before the next one is asked as well. */
 const LINK_MS = 10_000;
 
-/** How long somebody who asks over a link waits for what others may have. */
+/** How long a request over a link waits for the other links. */
 const RELAY_MS = 15_000;
 
-/** How long it is remembered that nobody had it, and of how many contents. */
+/** How long a failed search is remembered, and of how many contents. */
 const MISSED_MS = 10_000;
 const MISSED_MAX = 10_000;
 
 /**
- * Between two looks at what is missing: at first, at most, and in proportion to what one takes. While
- * nothing of it comes they are further and further apart.
+ * Time between two scans for missing contents: at first, at most, and in proportion to the duration
+ * of one. While the count stays the same, it doubles.
  */
 const SCAN_MS_MIN = 5_000;
 const SCAN_MS_MAX = 600_000;
 const SCAN_SHARE = 50;
 
-/** A look that takes less is made anew for everybody who asks. */
+/** A scan that takes less is repeated for each caller. */
 const SCAN_CHEAP_MS = 100;
 
 export class AppContents {
@@ -79,7 +79,7 @@ export class AppContents {
   readonly #source: ContentSource;
   readonly #host: ContentsHost;
   readonly #searches = new Map<string, Promise<ContentOutcome>>();
-  /** Until when it need not be looked for again on behalf of others. */
+  /** Until when a content is not searched again on behalf of other links. */
   readonly #missed = new Map<string, number>();
   #scan: Promise<number | undefined> | undefined;
   #nextScanMs = 0;
@@ -94,18 +94,18 @@ export class AppContents {
     this.#host = host;
   }
 
-  /** What the last look has counted; undefined before there was one. */
+  /** The count of the last scan; undefined before there was one. */
   get lastCount(): number | undefined {
     return this.#count;
   }
 
-  /** Contents that documents refer to and that are not here; undefined when the app is closing. */
+  /** Contents that documents refer to and that are missing; undefined if the app is closing. */
   count(): Promise<number | undefined> {
     const isFresh = this.#count !== undefined && this.#host.elapsed() < this.#freshUntilMs;
     return isFresh ? Promise.resolve(this.#count) : this.#look();
   }
 
-  /** A link is eager now that was not. */
+  /** A link has become eager: the next scan is due now. */
   hurry(): void {
     this.#nextScanMs = 0;
     this.#pauseMs = 0;
@@ -120,7 +120,7 @@ export class AppContents {
     }
   }
 
-  /** Whether another link than this one brings it at this moment. */
+  /** Whether another link than this one fetches it at this moment. */
   isComing(id: string, except: ContentLink): boolean {
     for (const link of this.#source.links) {
       if (link !== except && link.isLinked && link.fetchingNow === id) return true;
@@ -128,7 +128,7 @@ export class AppContents {
     return false;
   }
 
-  /** Looks for a content that is not here. Never rejects, and does not take long. */
+  /** Searches a missing content, for at most `waitMs`. Never rejects. */
   async find(id: string, waitMs: number = CONTENT_WAIT_MS_MAX): Promise<ContentOutcome> {
     if (this.#waiting >= CONTENT_SEARCHES_MAX) return "later";
     this.#waiting++;
@@ -139,7 +139,7 @@ export class AppContents {
     }
   }
 
-  /** The same, for somebody who asks by a link. Resolves when it is here, or is not soon. */
+  /** The same on behalf of a link. Resolves when the content is here, or was not found soon. */
   async relay(id: string, from: ContentLink): Promise<void> {
     if (this.#searches.has(id) || this.#searches.size >= CONTENT_SEARCHES_MAX) return;
     if ((this.#missed.get(id) ?? 0) > this.#host.elapsed()) return;
@@ -159,7 +159,7 @@ export class AppContents {
   /** Never rejects. */
   async #search(id: string, except: ContentLink | undefined): Promise<ContentOutcome> {
     let isAway = this.#source.isSomebodyAway;
-    // A link that brings it already comes first: the others would leave it to that one.
+    // A link that already fetches it comes first: the others would leave it to that one.
     const isFirst = (link: ContentLink): boolean => link.fetchingNow === id;
     const links = [...this.#source.links].filter((link) => link !== except && link.isPulling);
     for (const link of [...links.filter(isFirst), ...links.filter((each) => !isFirst(each))]) {
@@ -207,7 +207,7 @@ export class AppContents {
     return this.#scan;
   }
 
-  /** Never rejects, but for what nobody expects of a store. */
+  /** Rejects only with unexpected errors of the store. */
   async #lookThrough(): Promise<number | undefined> {
     const startMs = this.#host.elapsed();
     let count = 0;
@@ -238,7 +238,7 @@ export class AppContents {
 
 interface MissingPage {
   readonly missing: readonly string[];
-  /** Behind which the next page begins; undefined for the last one. */
+  /** The id after which the next page begins; undefined for the last one. */
   readonly next: string | undefined;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Incoming link: a connection to the replication port until it is known who that is (S48).
+ * Incoming link: a connection to the replication port until its proof is checked (S48).
  *
- *   waiting ──link──> proving ──proof──> proven
+ * waiting ──link──> proving ──proof──> proven
  *
- * Nothing is opened, read or told before the proof was right: who does not know the secret of an app
- * hears the same in the same time, whether there is such an app here or not.
+ * Nothing is opened, read or revealed before a valid proof. A caller without the secret of an app
+ * gets the same answer in the same time, whether the app exists here or not (S83).
  */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -22,39 +22,39 @@ import type { ChannelListener } from "../sync/channel-listener.ts";
 import type { WebSocketChannel } from "../sync/web-socket.ts";
 import type { LinkEnd } from "./link-dialler.ts";
 
-/** A connection whose other side knows the secret of an app. */
+/** A connection whose other side has proved that it knows the secret of an app. */
 export interface ProvenLink {
   readonly channel: WebSocketChannel;
   readonly appId: string;
   readonly remoteAddress: string;
-  /** What we have told. */
+  /** The nonce that this side sent. */
   readonly nonce: Uint8Array;
-  /** What was said until now, for whoever goes on. */
+  /** The messages so far, for the link that continues. */
   readonly heard: readonly Uint8Array[];
 }
 
 export interface IncomingLinkHost {
-  /** The secret of an app that may be linked; undefined for none, whatever the reason. */
+  /** The secret of an app that may be linked; undefined if there is none, for any reason. */
   secretOf(appId: string): string | undefined;
   random(size: number): Uint8Array;
-  /** Whether a right proof counts: not while its address is throttled and it is new there. */
+  /** Whether a valid proof counts: not while its address is throttled and it is new there (S83). */
   admits(remoteAddress: string, appId: string, secret: string): boolean;
-  /** Whoever takes it listens to the channel from now on. */
+  /** The receiver listens to the channel from now on. */
   proven(incoming: IncomingLink, link: ProvenLink): void;
-  /** Told when one was sent away. `after` is how long it is to stay away, if it is told so. */
+  /** Called for a refused connection. Returns how long it must wait, if it is sent a time. */
   refused(incoming: IncomingLink, end: LinkEnd): number | undefined;
-  /** Told once, when the connection is gone and was not taken by anybody. */
+  /** Called once, when the connection has ended, unless it was proven. */
   ended(incoming: IncomingLink): void;
 }
 
-/** One sentence for all: it must not tell which apps there are. */
+/** One sentence for all: it must not reveal which apps there are (S83). */
 const UNKNOWN = "there is no such app to be linked with here, or its replication secret is another";
 
 const NONCE_SIZE = 32;
 
 export class IncomingLink implements ChannelListener {
   readonly remoteAddress: string;
-  /** When it came, on a clock that never goes back. */
+  /** When it connected, on a monotonic clock. */
   readonly startMs: number;
   readonly #channel: WebSocketChannel;
   readonly #host: IncomingLinkHost;
@@ -76,7 +76,7 @@ export class IncomingLink implements ChannelListener {
     channel.listen(this);
   }
 
-  /** As it was said; undefined before. */
+  /** The app that `link` named; undefined before. */
   get appId(): string | undefined {
     return this.#hello?.app;
   }
@@ -112,7 +112,7 @@ export class IncomingLink implements ChannelListener {
     this.#channel.cut();
   }
 
-  /** Sends it away. */
+  /** Sends `bye` and closes. */
   dismiss(end: LinkEnd): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
@@ -157,7 +157,7 @@ export class IncomingLink implements ChannelListener {
     const secret = this.#host.secretOf(app);
     const nonces = { dial: theirs, accept: this.#nonce };
     const told = linkProofBytes({ app, side: "dial", nonces });
-    // Without a secret something is computed as well, which nobody can know.
+    // Without a secret the proof of a random one is computed, which takes the same time.
     const expected = hmacOf(secret ?? this.#host.random(NONCE_SIZE), told);
     const isEqual = proof.length === expected.length && timingSafeEqual(proof, expected);
     if (secret === undefined || !isEqual || !this.#host.admits(this.remoteAddress, app, secret)) {
@@ -172,7 +172,7 @@ export class IncomingLink implements ChannelListener {
   }
 }
 
-/** What proves that somebody knows a secret. */
+/** The HMAC that proves the knowledge of a secret (S48). */
 export function hmacOf(secret: string | Uint8Array, bytes: Uint8Array): Uint8Array {
   return createHmac("sha256", secret).update(bytes).digest();
 }

@@ -1,8 +1,8 @@
 /**
- * One connection to another Big Peer, whoever dialled: from its opening to the link of the engine
- * that speaks on it, and to its end. While there is one, its app is in use.
+ * Link connection: one connection to another Big Peer, dialled or accepted, from its opening to the
+ * engine's link on it, and to its end. While it lasts, its app is in use.
  *
- *   opening ──app is open──> running ──> over
+ * opening ──app is open──> running ──> over
  */
 
 import type { Channel, FetchOutcome, Link, LinkEvent, LinkStatus } from "@bigpeer/engine";
@@ -16,35 +16,35 @@ import type { LinkEnd } from "./link-dialler.ts";
 import type { FilesLink } from "./link-files.ts";
 
 export interface LinkConnectionHost {
-  /** Both sides have proved who they are. */
+  /** Both sides have proved that they know the secret. */
   linked(connection: LinkConnection): void;
-  /** Told once, when it is over. */
+  /** Called once, when it has ended. */
   ended(connection: LinkConnection, end: LinkEnd): void;
-  /** Told of what nobody expected, and of what has to be looked at. */
+  /** Called with unexpected errors, and with those that an operator must see. */
   failed(connection: LinkConnection, error: unknown): void;
 }
 
 export interface LinkConnectionOptions {
   readonly channel: WebSocketChannel;
   readonly side: "dial" | "accept";
-  /** As it was configured; undefined for one that was accepted. */
+  /** As configured; undefined for an accepted connection. */
   readonly address?: string;
   /** Of the other end, as far as it is known. */
   readonly remoteAddress: string;
   readonly host: LinkConnectionHost;
-  /** On a clock that never goes back, and milliseconds since 1970. */
+  /** A monotonic clock, and milliseconds since 1970. */
   readonly elapsed: () => number;
   readonly now: () => number;
 }
 
-/** What is to come over a link. */
+/** What a link pulls. */
 export interface Pulled {
   readonly queries: QueriesByCollection;
-  /** Whether contents of attachments come with the documents, or when somebody asks for them. */
+  /** Whether contents of attachments come with the documents, or on demand. */
   readonly isEager: boolean;
 }
 
-/** How a link is made on a channel. */
+/** Creates the engine's link on a channel. */
 export type MakeLink = (channel: Channel, onEvent: (event: LinkEvent) => void) => Link;
 
 const NOTHING_PULLED: Pulled = { queries: {}, isEager: false };
@@ -62,7 +62,7 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
   readonly #options: LinkConnectionOptions;
   readonly #channel: WebSocketChannel;
   #phase: "opening" | "running" | "over" = "opening";
-  /** What came before the link was there. */
+  /** Messages that arrived before there was a link. */
   #early: Uint8Array[] = [];
   #link: Link | undefined;
   #use: AppUse | undefined;
@@ -84,11 +84,11 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     this.sinceMs = options.now();
     channel.listen(this);
     channel.pause();
-    // Who was accepted has proved who that is, and may send all that a link sends.
+    // An accepted connection has proved the secret, and may send all that a link sends.
     if (side === "accept") channel.trust();
   }
 
-  /** The history of the other side, when both have proved who they are. */
+  /** The history of the other side, when both have proved the secret. */
   get partner(): string | undefined {
     return this.#partner;
   }
@@ -97,7 +97,7 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     return this.#partner !== undefined && this.#phase === "running";
   }
 
-  /** When that was, on the clock that never goes back. */
+  /** When that was, on the monotonic clock. */
   get linkedMs(): number {
     return this.#linkedMs;
   }
@@ -112,7 +112,7 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     return this.#link?.status();
   }
 
-  /** From its end on: resolves when the app is not needed any more. */
+  /** After its end: resolves when the app is no longer needed. */
   get released(): Promise<void> {
     return this.#released;
   }
@@ -121,9 +121,9 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     return this.#channel.queuedBytes;
   }
 
-  /** The app is open: the link begins, and hears first what was said before. */
+  /** The app is open: creates the link, which first gets the messages received before. */
   begin(use: AppUse, heard: readonly Uint8Array[], makeLink: MakeLink): void {
-    // It may have ended meanwhile, or the server closes.
+    // The connection may have ended meanwhile, or the server closes.
     if (this.#phase !== "opening") return use.release();
     this.#phase = "running";
     this.#use = use;
@@ -135,7 +135,7 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     this.#channel.resume();
   }
 
-  /** Before there is a link as well: it begins with that. */
+  /** Sets what is pulled, also before there is a link. */
   configure(pulled: Pulled): void {
     this.#pulled = pulled;
     this.#link?.configure(pulled.queries);
@@ -177,7 +177,7 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     this.#link?.tick();
   }
 
-  /** Ends it in order. */
+  /** Ends it in order, with `bye`. */
   end(code: ByeCode, message: string, afterMs?: number): void {
     if (this.#phase === "over") return;
     this.#end = { code, message, afterMs };
@@ -199,7 +199,7 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     if (this.#phase !== "over") this.#channel.send(bytes);
   }
 
-  /** The link is over. What was sent goes out. */
+  /** The link has ended. Queued messages are still sent. */
   close(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
@@ -241,13 +241,13 @@ export class LinkConnection implements Channel, ChannelListener, FilesLink {
     this.#options.host.ended(this, this.#end);
   }
 
-  /** Who has proved to know the secret may send all that a link sends. */
+  /** A side that has proved the secret may send all that a link sends. */
   #hear(link: Link, bytes: Uint8Array): void {
     link.receive(bytes);
     if (link.isProven) this.#channel.trust();
   }
 
-  /** The app is in use until what had come is merged. Never rejects. */
+  /** Keeps the app in use until what came is merged. Never rejects. */
   async #release(): Promise<void> {
     const use = this.#use;
     await this.#link?.close("closing", "the connection is over");

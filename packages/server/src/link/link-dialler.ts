@@ -1,30 +1,31 @@
 /**
- * Link dialler: one address of the replications of an app, called again and again, for ever.
+ * Link dialler: dials one address of the replications of an app again and again, with back-off
+ * (S8).
  *
- *   waiting ──time──> connecting ──> up ──end──> waiting
+ * waiting ──time──> connecting ──> up ──end──> waiting
  *
- * It decides when. What is said on the connection is a matter of others, who tell it how that ended:
- * the first attempt is made at once, then after a random time that doubles from 0.5 s up to 60 s; a
- * link that has lived starts this over; after what will not be better soon it is 60 s at once (S8).
+ * It only decides when to dial; its owner reports how each attempt ended. The first attempt is
+ * immediate, later ones wait a random time that doubles from 0.5 s up to 60 s. A link that lasted
+ * resets this time. After an error that will not pass soon it is 60 s at once.
  */
 
 /** How an attempt or a link ended. */
 export interface LinkEnd {
-  /** Of `bye`, or `unreachable` for one that was none, `lost` for one that ended without a word. */
+  /** A code of `bye`, `unreachable` without a connection, or `lost` if it ended without `bye`. */
   readonly code: string;
   readonly message: string;
-  /** Milliseconds that the other side asked for. */
+  /** Milliseconds that the other side asked this one to wait. */
   readonly afterMs?: number | undefined;
 }
 
 export interface LinkDiallerOptions {
-  /** As it was configured. */
+  /** As configured. */
   readonly address: string;
-  /** Calls the address. It is told to `ended` how that went, once. */
+  /** Dials the address. `ended` must be called with the result, once. */
   readonly dial: (dialler: LinkDialler) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** From 0 to 1, without 1. */
+  /** A random number from 0 to 1, without 1. */
   readonly chance: () => number;
 }
 
@@ -33,13 +34,13 @@ export type DiallerState = "waiting" | "connecting" | "up";
 const FIRST_MS = 500;
 const MOST_MS = 60_000;
 
-/** As after very many failures. */
+/** Number of failures from which on the wait is longest. */
 const FAILURES_SLOWEST = 8;
 
-/** A link that ends sooner is not tried again at once. */
+/** A shorter link is not retried at once. */
 const SHORT_LIFE_MS = 1_000;
 
-/** What would come again at once: the one side cannot take what the other does, or is. */
+/** Ends that would recur at once: one side cannot accept what the other sends, or is. */
 const SLOW_CODES: ReadonlySet<string> = new Set(["unauthorized", "version", "duplicate"]);
 const FAULT_CODES: ReadonlySet<string> = new Set(["malformed", "too_slow"]);
 
@@ -67,17 +68,17 @@ export class LinkDialler {
     return this.#state;
   }
 
-  /** Since when it is in its state, milliseconds since 1970. */
+  /** When it entered its state, in milliseconds since 1970. */
   get sinceMs(): number {
     return this.#sinceMs;
   }
 
-  /** When it calls again, milliseconds since 1970; undefined unless it waits. */
+  /** When it dials again, in milliseconds since 1970; undefined unless it waits. */
   get nextMs(): number | undefined {
     return this.#nextMs;
   }
 
-  /** The other side was found, and both have proved who they are. */
+  /** The link is up: both sides have proved the secret. */
   up(): void {
     this.#enter("up");
   }
@@ -92,21 +93,21 @@ export class LinkDialler {
     this.#plan(Math.max(this.#waitMs(), Math.min(afterMs, AFTER_MS_MAX)));
   }
 
-  /** Something is another now: it calls at once, if it waits. */
+  /** Something has changed: dials at once, if it waits. */
   hurry(): void {
     if (this.#state !== "waiting" || this.#isStopped) return;
     this.#failures = 0;
     this.#plan(0);
   }
 
-  /** Does not call again. */
+  /** Stops dialling. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#nextMs = undefined;
   }
 
-  /** Between half of the span and the whole: those that lost one server do not come back as one. */
+  /** A random wait between half the span and all of it, so that not all reconnect together. */
   #waitMs(): number {
     if (this.#failures === 0) return 0;
     const span = Math.min(MOST_MS, FIRST_MS * 2 ** (this.#failures - 1));

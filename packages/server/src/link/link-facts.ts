@@ -1,11 +1,11 @@
 /**
- * Link facts: what statements can ask about links. `system:data_sync_info` has a row for each Big
- * Peer that the app is linked with, beside those of small peers.
+ * Link rows: adds the links of an app to `system:data_sync_info`, a row for each Big Peer that the
+ * app is linked with, beside those of small peers.
  */
 
 import type { SystemFacts, SystemRow } from "@bigpeer/engine";
 
-/** Who knows the links. */
+/** Provides the links. */
 export interface LinkRows {
   syncRows(appId: string): Iterable<SystemRow>;
 }

@@ -1,9 +1,10 @@
 /**
- * Link files: the attachments of an app as one of its links gives and takes them (S55).
+ * Link files: sends and receives the attachments of an app over one of its links (S55).
  *
- * Given is what a document refers to that is in a collection which the other side follows. Whether the
- * document matches at this moment makes no difference: one that matched before has been sent with its
- * token. Who knows the secret may follow everything; but a link never gives what nobody refers to.
+ * It sends a content only if a document refers to it in a collection that the other side follows
+ * (S89). Whether the document matches now does not matter: one that matched before was sent with
+ * its token. A side with the secret may follow everything, but a link never sends what no document
+ * refers to.
  */
 
 import type { ContentPiece, LinkAttachments, Store } from "@bigpeer/engine";
@@ -35,7 +36,7 @@ export class LinkFiles implements LinkAttachments {
     return this.#options.link.isEager;
   }
 
-  /** What another link brings at this moment need not come twice. */
+  /** A content that another link fetches at this moment need not come twice. */
   has(id: string): boolean {
     const { attachments, contents, link } = this.#options;
     return attachments.has(id) || contents.isComing(id, link);

@@ -1,9 +1,9 @@
 /**
- * The host of links: all links of all apps to other Big Peers, as the registry has them.
+ * Link manager: all links of all apps to other Big Peers, as the registry configures them.
  *
- * It follows the registry while it runs: what is added is called, what is removed is ended, and what
- * is pulled is changed on the links that there are. The replication port is open while some app has a
- * secret. An app is opened for its links and stays open as long as it has one.
+ * It follows the registry while it runs: it dials added addresses, ends removed links, and changes
+ * what the existing ones pull (S56). The replication port is open while some app has a secret. An
+ * app is opened for its links and stays open as long as it has one.
  */
 
 import { createHash } from "node:crypto";
@@ -35,7 +35,7 @@ import { LINK_PATH, LinkListener } from "./link-listener.ts";
 import { type LinkReport, type LinkState, syncRow } from "./link-report.ts";
 import { type Attempt, LinkedApp, type LinkNews, type LinkTotals } from "./linked-app.ts";
 
-/** What links are made from. */
+/** The registry and the apps that links need. */
 export interface LinkSource {
   readonly registry: Pick<Registry, "replications" | "replicationSecrets">;
   readonly apps: { use(id: string): Promise<AppUse> };
@@ -46,7 +46,7 @@ export interface LinkHostOptions {
     Config,
     "replicationPort" | "replicationHost" | "replicationSecret" | "replicationTls"
   >;
-  /** The streams of an app that is open, which its peers share. */
+  /** The streams of an open app, which links share with its peers. */
   readonly streamsOf: (app: OpenApp) => LinkStreams;
   readonly platform: Platform;
   readonly log: Log;
@@ -54,24 +54,24 @@ export interface LinkHostOptions {
 
 type LinkStreams = ConstructorParameters<typeof Link>[0]["streams"];
 
-/** What is told of the links of an app, for metrics. */
+/** Statistics of the links of an app, for metrics. */
 export interface LinkFigures extends LinkTotals {
   readonly links: ReadonlyMap<LinkState, number>;
   /** The largest of all links. */
   readonly lagTransactions: number;
   readonly lagSeconds: number;
-  /** Undefined until it was looked. */
+  /** Undefined until the first scan. */
   readonly missingContents: number | undefined;
-  /** How often links ended, or were not, by the reason. */
+  /** How often links ended or could not be made, by the reason. */
   readonly errors: ReadonlyMap<string, number>;
 }
 
 const TICK_MS = 1_000;
 
-/** When a port that could not be had is tried again. */
+/** When a port that could not be opened is tried again. */
 const LISTEN_RETRY_MS = 10_000;
 
-/** What an app that cannot be opened now is told to whoever is connected. */
+/** When a connected Big Peer retries at an app that cannot be opened now. */
 const OPENING_AFTER_MS = 5_000;
 
 const CHANCES = 2 ** 32;
@@ -81,7 +81,7 @@ export class LinkHost {
   readonly #channels = new ChannelMaker(LINK_UNREAD_SIZE_MAX, LINK_GREETING_SIZE_MAX);
   readonly #failed: FailedCredentials;
   readonly #apps = new Map<string, LinkedApp>();
-  /** Refusals of callers who named no app that there is, by the reason. */
+  /** Refusals of callers that named no existing app, by the reason. */
   readonly #strangers = new Map<string, number>();
   #source: LinkSource | undefined;
   #listener: LinkListener | undefined;
@@ -89,9 +89,9 @@ export class LinkHost {
   #listenRetryMs = 0;
   #tls: DialOptions["tls"];
   #timer: NodeJS.Timeout | undefined;
-  /** Calls that nobody has answered yet, and how each is given up. */
+  /** Dial attempts without a result, and how each is given up. */
   readonly #calls = new Map<Attempt, () => void>();
-  /** Links that are over and whose last documents are being merged. */
+  /** Ended links whose last documents are being merged. */
   readonly #releases = new Set<Promise<void>>();
   #isReviewDue = false;
   #isClosed = false;
@@ -102,17 +102,17 @@ export class LinkHost {
     this.#failed = new FailedCredentials(() => options.platform.elapsed());
   }
 
-  /** Where other Big Peers call; undefined while the port is closed. */
+  /** Where other Big Peers connect; undefined while the port is closed. */
   get url(): string | undefined {
     return this.#listener?.url;
   }
 
-  /** Connections to the replication port that have not proved anything. */
+  /** Connections to the replication port that have not proved a secret. */
   get incomingCount(): number {
     return this.#listener?.incomingCount ?? 0;
   }
 
-  /** Throws PeerError `config.invalid` when the port cannot be had, or the files of TLS are bad. */
+  /** Throws PeerError `config.invalid` if the port cannot be opened or TLS files are invalid. */
   async start(source: LinkSource): Promise<void> {
     this.#source = source;
     this.#readTls();
@@ -122,15 +122,15 @@ export class LinkHost {
     this.#review();
   }
 
-  /** To be called when the registry was changed. */
+  /** Call when the registry has changed. */
   registryChanged({ isOfLinks, appIds }: RegistryChange): void {
     if ((!isOfLinks && appIds.size === 0) || this.#isReviewDue || this.#isClosed) return;
     this.#isReviewDue = true;
-    // Several changes at once are looked at once.
+    // Several changes at once need one check.
     setImmediate(() => this.#review());
   }
 
-  /** To be called before an app is closed: its links end. */
+  /** Call before an app is closed: its links end. */
   appClosing(app: OpenApp): void {
     const linked = this.#apps.get(app.id);
     if (linked?.contents?.app === app) linked.contents = undefined;
@@ -139,7 +139,7 @@ export class LinkHost {
     }
   }
 
-  /** Reads the files of TLS again; those of before stay when they are not good. */
+  /** Reads the TLS files again; the previous ones stay if these are invalid. */
   reloadTls(): void {
     try {
       this.#readTls();
@@ -152,7 +152,7 @@ export class LinkHost {
     this.#listener?.reloadTls();
   }
 
-  /** Says goodbye on all links, and cuts those that do not close in time. May be called again. */
+  /** Sends `bye` on all links, and cuts those that do not close in time. May be called again. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -163,19 +163,19 @@ export class LinkHost {
     await Promise.all(this.#releases);
   }
 
-  /** Looks for a content that is not here at those the app is linked with. Never rejects. */
+  /** Searches a missing content at the partners of the app. Never rejects. */
   findContent(app: OpenApp, id: string): Promise<ContentOutcome> {
     const linked = this.#apps.get(app.id);
     if (linked === undefined) return Promise.resolve("missing");
     return this.#contentsOf(linked, app).find(id);
   }
 
-  /** Contents that an app refers to and does not have; undefined where it has not been linked. */
+  /** Contents that an app refers to and does not have; undefined if it was not linked. */
   async missingContents(appId: string): Promise<number | undefined> {
     return this.#apps.get(appId)?.contents?.count();
   }
 
-  /** What there is of one replication. */
+  /** Reports on the links of one replication. */
   reports(replication: Replication): LinkReport[] {
     return this.#apps.get(replication.appId)?.reports(replication) ?? [];
   }
@@ -191,7 +191,7 @@ export class LinkHost {
     return [...rows.values()];
   }
 
-  /** By app; callers who named none that there is have the app "". */
+  /** By app; callers that named no existing app count for the app "". */
   *figures(): Iterable<[appId: string, figures: LinkFigures]> {
     for (const [appId, app] of this.#apps) yield [appId, figuresOf(app)];
     if (this.#strangers.size > 0) yield ["", { ...NO_FIGURES, errors: this.#strangers }];
@@ -216,7 +216,7 @@ export class LinkHost {
     this.#tls = { cert, key, minVersion, ...(ca !== undefined && { ca }) };
   }
 
-  /** Looks at all replications. Never throws. */
+  /** Applies all replications of the registry. Never throws. */
   #review(): void {
     this.#isReviewDue = false;
     if (this.#isClosed || this.#source === undefined) return;
@@ -261,7 +261,7 @@ export class LinkHost {
     return made;
   }
 
-  /** Opens or closes the replication port, as it is wanted now. Never rejects. */
+  /** Opens or closes the replication port, as it is needed now. Never rejects. */
   async #keepPort(): Promise<void> {
     const { log, platform } = this.#options;
     try {
@@ -343,7 +343,7 @@ export class LinkHost {
     }
   }
 
-  /** Those that nobody wants any more. */
+  /** Gives up attempts that are no longer wanted. */
   #giveUpCalls(): void {
     for (const [attempt, giveUp] of Array.from(this.#calls)) if (!attempt.isWanted()) giveUp();
   }
@@ -376,7 +376,7 @@ export class LinkHost {
     });
   }
 
-  /** Opens the app and begins to speak. Never rejects. */
+  /** Opens the app and starts the link. Never rejects. */
   async #begin(appId: string, connection: LinkConnection, proven?: ProvenLink): Promise<void> {
     try {
       const use = await this.#use(appId);
@@ -442,13 +442,13 @@ export class LinkHost {
     if (this.#isClosed && this.#connectionCount() === 0) this.#onEmpty?.();
   }
 
-  /** As for every credential (H43): so that a right guess is not told from a wrong one. */
+  /** As for every credential (H43): a right guess must look like a wrong one (S83). */
   #admits(address: string, appId: string, secret: string): boolean {
     const name = `${appId} ${createHash("sha256").update(secret).digest("base64")}`;
     return this.#failed.admits(address, name);
   }
 
-  /** Who tries many is told to wait. */
+  /** Records a refusal. An address with many of them is sent a time to wait. */
   #refuse({ appId, remoteAddress }: IncomingLink, end: LinkEnd): number | undefined {
     const { code } = end;
     const app = appId === undefined ? undefined : this.#apps.get(appId);
@@ -463,7 +463,7 @@ export class LinkHost {
     return seconds === undefined ? undefined : seconds * 1000;
   }
 
-  /** What is told here, and not to whoever called. */
+  /** The reason for the operator, which the caller does not get. */
   #reasonOf({ secret }: LinkedApp, { code, message }: LinkEnd): string {
     if (code !== "unauthorized") return message;
     if (secret === undefined) return "the app has no replication secret here";
@@ -510,7 +510,7 @@ export class LinkHost {
     return count;
   }
 
-  /** Resolves when no link is left, which it sees to. */
+  /** Resolves when no link is left; cuts those that stay. */
   #emptied(): Promise<void> {
     if (this.#connectionCount() === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -527,10 +527,10 @@ export class LinkHost {
   }
 }
 
-/** What somebody who is no Big Peer, or none of ours, is sent away for. */
+/** Codes of refused callers that are no Big Peer, or not one of this app. */
 const STRANGE_CODES: ReadonlySet<string> = new Set(["unauthorized", "malformed", "version"]);
 
-/** What was done on purpose is no warning, and what is so as before is told to who asks for it. */
+/** An intended end is no warning, and a repeated one is for debugging. */
 function levelOf({ code = "", isRepeated }: LinkNews): LogLevel {
   if (isRepeated === true || code === "duplicate") return "debug";
   return code === "stopped" || code === "closing" ? "info" : "warn";

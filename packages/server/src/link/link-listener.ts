@@ -1,9 +1,9 @@
 /**
- * The replication port: where other Big Peers call. HTTP on it has one path, `/link`, which becomes
- * a WebSocket; all else is answered with 404.
+ * Link listener: the HTTP server of the replication port, where other Big Peers connect. Its one
+ * path, `/link`, becomes a WebSocket; all others return 404.
  *
- * Whoever calls is nobody until the proof. So there are bounds on how many may be on their way, of
- * all and from one address, on how long that may take, and on what they may send meanwhile.
+ * A caller is unknown until the proof. So there are limits on how many callers there are, in all
+ * and from one address, on how long the proof takes, and on what they send meanwhile.
  */
 
 import { PeerError } from "@bigpeer/protocol";
@@ -32,16 +32,16 @@ export interface LinkListenerOptions {
   readonly tls: TlsFiles | undefined;
   readonly channels: ChannelMaker;
   readonly log: Log;
-  /** On a clock that never goes back. */
+  /** On a monotonic clock. */
   readonly elapsed: () => number;
   readonly random: (size: number) => Uint8Array;
-  /** Links that were accepted and are there. */
+  /** Number of accepted links. */
   readonly acceptedCount: () => number;
   readonly secretOf: (appId: string) => string | undefined;
   /** See IncomingLinkHost. */
   readonly admits: (remoteAddress: string, appId: string, secret: string) => boolean;
   readonly onProven: (link: ProvenLink) => void;
-  /** Returns how long who was sent away is to stay away, if that is to be told. */
+  /** Returns how long the refused caller must wait, if it is sent a time. */
   readonly onRefused: (incoming: IncomingLink, end: LinkEnd) => number | undefined;
 }
 
@@ -51,7 +51,7 @@ const RETRY_SECONDS = 10;
 
 export class LinkListener implements IncomingLinkHost {
   readonly #options: LinkListenerOptions;
-  /** Those that are on their way, in the order in which they came. */
+  /** Connections without a proof, in the order in which they came. */
   readonly #incoming = new Set<IncomingLink>();
   #http: HttpServer | undefined;
 
@@ -64,12 +64,12 @@ export class LinkListener implements IncomingLinkHost {
     return this.#http?.url ?? "";
   }
 
-  /** Connections that have not proved anything yet. */
+  /** Connections that have not proved a secret yet. */
   get incomingCount(): number {
     return this.#incoming.size;
   }
 
-  /** Throws PeerError `config.invalid` when the address cannot be had. */
+  /** Throws PeerError `config.invalid` if it cannot listen at the address. */
   async listen(): Promise<void> {
     const { host, port, tls, log } = this.#options;
     const router = new Router({ endpoints: [linkEndpoint()], dataEndpoints: [], log });
@@ -92,19 +92,19 @@ export class LinkListener implements IncomingLinkHost {
     this.#http?.reloadTls();
   }
 
-  /** Who takes too long is sent away. To be called about every second. */
+  /** Refuses callers that take too long. Call about once a second. */
   tick(): void {
     const now = this.#options.elapsed();
     const message = `expected a proof within ${LINK_PROOF_MS_MAX} ms`;
     for (const incoming of this.#incoming) {
       if (now - incoming.startMs < LINK_PROOF_MS_MAX) break;
       incoming.dismiss({ code: "malformed", message });
-      // It may never close its side.
+      // The caller may never close its side.
       if (now - incoming.startMs >= LINK_PROOF_MS_MAX + LINGER_MS_MAX) incoming.cut();
     }
   }
 
-  /** Takes nobody any more. Links that were proven are others' to end. */
+  /** Accepts no more callers. The owner of the proven links ends those. */
   async close(): Promise<void> {
     for (const incoming of this.#incoming) {
       incoming.dismiss({ code: "closing", message: "the server is closing" });
@@ -157,7 +157,7 @@ export class LinkListener implements IncomingLinkHost {
   }
 
   #refusalFor(remoteAddress: string, origin: string | undefined): Refusal | undefined {
-    // No page of a browser is a Big Peer.
+    // A page in a browser is not a Big Peer.
     if (origin !== undefined) return new Refusal(403, "this is where Big Peers are linked");
     const network = networkOf(remoteAddress);
     let count = 0;
@@ -187,7 +187,7 @@ function linkEndpoint() {
   };
 }
 
-/** The listener names the settings of the data API. */
+/** The HTTP server names the settings of the data API: replaces them in its error. */
 function asLinkSetting(error: unknown): unknown {
   if (!(error instanceof PeerError) || error.code !== "config.invalid") return error;
   const message = error.message.replace(/--(host|port)\b/, "--replication-$1");

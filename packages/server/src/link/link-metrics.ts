@@ -1,6 +1,6 @@
 /**
- * Link metrics: what the links of all apps do, as text that Prometheus reads. It is asked when
- * somebody reads; docs/operating.md has the table.
+ * Link metrics: statistics of the links of all apps as Prometheus text, computed at each read;
+ * docs/operating.md has the table.
  */
 
 import type { LinkFigures } from "./link-host.ts";
@@ -66,7 +66,7 @@ const METRICS: readonly Metric[] = [
   },
 ];
 
-/** All metrics, also those without samples. */
+/** All metrics, including those without samples. */
 export function linkMetricsText(figures: FiguresByApp): string {
   const apps = [...figures];
   const lines: string[] = [];
@@ -87,7 +87,7 @@ function labelled(name: string, counts: ReadonlyMap<string, number>): [string, n
   return Array.from(counts, ([value, count]) => [label(name, value), count]);
 }
 
-/** Values are ids of apps and words of ours, which need no escapes. */
+/** Values are ids of apps and fixed words, which need no escapes. */
 function label(name: string, value: string): string {
   return `${name}="${value}"`;
 }

@@ -1,6 +1,6 @@
 /**
- * What is told of the links of a replication: for the management API, `system:data_sync_info` and
- * the metrics. Plain data, and how it is shown.
+ * Link report: the state of the links of a replication, and how the management API and
+ * `system:data_sync_info` show it. The metrics use it, too.
  */
 
 import type { LinkFault, LinkStatus, SystemRow } from "@bigpeer/engine";
@@ -8,25 +8,25 @@ import type { Value, ValueObject } from "@bigpeer/protocol";
 import { showTime } from "../management/time-text.ts";
 
 /**
- * `waiting`: for the next attempt; `connecting`: until both have proved who they are; `duplicate`: the
- * other side's connection serves both; `refused`: who called here was sent away; `no_secret`: there is
- * none for the app, so nothing is tried.
+ * `waiting`: for the next attempt; `connecting`: until both sides have proved the secret;
+ * `duplicate`: the other side's connection serves both; `refused`: a caller was refused;
+ * `no_secret`: the app has none, so nothing is dialled.
  */
 export type LinkState = "waiting" | "connecting" | "linked" | "duplicate" | "refused" | "no_secret";
 
-/** One address, or one connection that was accepted. */
+/** One address, or one accepted connection. */
 export interface LinkReport {
   readonly side: "dial" | "accept";
-  /** The address of the replication, or where the other side called from. */
+  /** The address in the replication, or that of the caller. */
   readonly address: string;
   readonly state: LinkState;
   /** Milliseconds since 1970. */
   readonly sinceMs: number;
   readonly partner: string | undefined;
   readonly lastError: LinkFault | undefined;
-  /** When the address is called again; undefined unless it is waited. */
+  /** When the address is dialled again; undefined unless it waits. */
   readonly nextMs: number | undefined;
-  /** What the engine says; undefined while there is no link. */
+  /** Status from the engine; undefined while there is no link. */
   readonly link: LinkStatus | undefined;
 }
 
@@ -50,7 +50,7 @@ export function showReport(report: LinkReport): Value {
   };
 }
 
-/** A row for each partner; `state` of a report that has none is told by the management API alone. */
+/** A row for each partner; reports without a partner are in the management API alone. */
 export function syncRow(report: LinkReport): SystemRow | undefined {
   const { partner, state, link } = report;
   if (partner === undefined) return undefined;

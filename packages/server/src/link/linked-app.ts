@@ -1,8 +1,9 @@
 /**
- * Linked app: all links of one app, as its replications have it at this moment.
+ * Linked app: all links of one app, as its replications currently configure them.
  *
- * Each address is called by a dialler of its own; who calls here comes beside. Which replications a
- * link serves is decided anew whenever they change, or more is known of who is behind an address.
+ * Each address has a dialler of its own; accepted connections come beside. Which replications a
+ * link serves is decided again when they change, or when the partner behind an address becomes
+ * known.
  */
 
 import type { LinkFault } from "@bigpeer/engine";
@@ -16,17 +17,17 @@ import { addressesOf, addressKey, isEagerLink, isMeant, pulledQueries } from "./
 import { surplusLinks } from "./surplus-links.ts";
 
 export interface LinkedAppHost {
-  /** Calls an address; `attempt` is told what comes of it. */
+  /** Dials an address; `attempt` receives the result. */
   dial(appId: string, address: string, attempt: Attempt): void;
-  /** Milliseconds since 1970, and on a clock that never goes back. */
+  /** Milliseconds since 1970, and a monotonic clock. */
   now(): number;
   elapsed(): number;
   chance(): number;
-  /** Told of what an operator may want to know. */
+  /** Reports an event for the operator. */
   tell(app: LinkedApp, event: LinkNews): void;
 }
 
-/** Somebody calls an address. One of the two is told, once; the connection tells its end itself. */
+/** A dial attempt. One of the two is called, once; the connection reports its end itself. */
 export interface Attempt {
   readonly isWanted: () => boolean;
   opened(connection: LinkConnection): void;
@@ -40,11 +41,11 @@ export interface LinkNews {
   readonly partner?: string | undefined;
   readonly code?: string;
   readonly message?: string;
-  /** It was so before as well: nobody has to be told again. */
+  /** The same error came before, so it need not be reported again. */
   readonly isRepeated?: boolean;
 }
 
-/** What was moved over links that are gone and those that are there. */
+/** Totals of ended and current links. */
 export interface LinkTotals {
   pulledDocuments: number;
   pulledBytes: number;
@@ -52,11 +53,11 @@ export interface LinkTotals {
   servedBytes: number;
 }
 
-/** What is known of an address. */
+/** The state of an address. */
 interface Dialled {
   readonly dialler: LinkDialler;
   connection: LinkConnection | undefined;
-  /** How the last one ended, unless there is one again. */
+  /** How the last connection ended; undefined while one is linked. */
   lastError: LinkFault | undefined;
 }
 
@@ -68,7 +69,7 @@ const REFUSED_MAX = 10;
 const REFUSED_MS = 600_000;
 
 export class LinkedApp implements ContentSource {
-  /** From the first link on, while the app is open. */
+  /** Set from the first link on, while the app is open. */
   contents: AppContents | undefined;
   readonly id: string;
   readonly #host: LinkedAppHost;
@@ -76,7 +77,7 @@ export class LinkedApp implements ContentSource {
   readonly #connections = new Set<LinkConnection>();
   readonly #byAddress = new Map<string, string>();
   readonly #callers = new Set<string>();
-  /** Who was sent away, by address. */
+  /** Refused callers, by address. */
   readonly #refused = new Map<string, LinkFault>();
   readonly #errors = new Map<string, number>();
   readonly #ended: LinkTotals = {
@@ -105,17 +106,17 @@ export class LinkedApp implements ContentSource {
     return this.#connections;
   }
 
-  /** How often links ended, or were not, for which reason. */
+  /** How often links ended or could not be made, by the reason. */
   get errors(): ReadonlyMap<string, number> {
     return this.#errors;
   }
 
-  /** Nothing is to be linked any more. */
+  /** Whether the app has nothing to link any more. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** What holds from now on. */
+  /** Applies the current replications and the current secret. */
   follow(replications: readonly Replication[], secret: string | undefined): void {
     const isSame =
       secret === this.#secret &&
@@ -127,7 +128,7 @@ export class LinkedApp implements ContentSource {
       this.#sinceMs = this.#host.now();
       this.#endAll("stopped", "the replication secret is another one now");
     }
-    // What is another now may be what they waited for.
+    // The change may be what they waited for.
     if (!isSame) for (const { dialler } of this.#dialled.values()) dialler.hurry();
     const wanted = secret === undefined ? new Map<string, string>() : addressesOf(replications);
     for (const [key, dialled] of this.#dialled) if (!wanted.has(key)) this.#drop(key, dialled);
@@ -135,25 +136,25 @@ export class LinkedApp implements ContentSource {
     this.#configure();
   }
 
-  /** Takes a connection whose other side has called and knows the secret. */
+  /** Takes an accepted connection whose other side has proved the secret. */
   accept(connection: LinkConnection): void {
     this.#connections.add(connection);
     this.#refused.delete(connection.remoteAddress);
   }
 
-  /** What a connection pulls at this moment. */
+  /** What a connection currently pulls. */
   pulledBy({ address, partner }: LinkConnection): Pulled {
     const link = { address: address && addressKey(address), partner };
     const queries = pulledQueries(this.#replications, link, this.#known);
     return { queries, isEager: isEagerLink(this.#replications, link, this.#known) };
   }
 
-  /** Those that may bring contents. */
+  /** Links that may bring contents. */
   get links(): Iterable<LinkConnection> {
     return this.#connections;
   }
 
-  /** Whether somebody of whom something is pulled is not linked now. */
+  /** Whether a partner to pull from is not linked now. */
   get isSomebodyAway(): boolean {
     return this.#replications.some((replication) => {
       if (Object.keys(replication.queriesByCollection).length === 0) return false;
@@ -193,11 +194,11 @@ export class LinkedApp implements ContentSource {
     const news = { kind: "ended", side, address: address ?? remoteAddress, partner } as const;
     this.#host.tell(this, { ...news, code: end.code, message: end.message, isRepeated });
     if (dialled?.connection === connection) this.#ending(dialled, end);
-    // Who was a duplicate of it goes on at once.
+    // An address that was a duplicate of it dials at once.
     if (partner !== undefined) this.#hurry(partner);
   }
 
-  /** Somebody who called was sent away, and why, as it is told here. */
+  /** Records a refused caller, with the reason for the operator. */
   refused(remoteAddress: string, { code, message }: LinkEnd): void {
     this.#count(code);
     this.#refused.delete(remoteAddress);
@@ -207,7 +208,7 @@ export class LinkedApp implements ContentSource {
     }
   }
 
-  /** One link for each partner is enough. */
+  /** Keeps one link for each partner (S84). */
   endSurplus(): void {
     const linked = [];
     let ownHistory = "";
@@ -233,7 +234,7 @@ export class LinkedApp implements ContentSource {
     }
   }
 
-  /** Ends all, and calls nobody any more. */
+  /** Ends all links, and stops dialling. */
   close(code: ByeCode, message: string): void {
     this.#isClosed = true;
     this.#replications = [];
@@ -243,7 +244,7 @@ export class LinkedApp implements ContentSource {
     this.#endAll(code, message);
   }
 
-  /** One for each address of a replication, and for each who called and is meant by it. */
+  /** One report for each address of a replication, and for each caller that it applies to. */
   reports(replication?: Replication): LinkReport[] {
     const isOurs = (connection: LinkConnection): boolean => {
       const { address, partner } = connection;
@@ -312,7 +313,7 @@ export class LinkedApp implements ContentSource {
     dialled.dialler.ended(end);
   }
 
-  /** The address is in no replication any more. */
+  /** No replication has the address any more. */
   #drop(key: string, { dialler, connection }: Dialled): void {
     dialler.stop();
     this.#dialled.delete(key);
@@ -340,7 +341,7 @@ export class LinkedApp implements ContentSource {
     }
   }
 
-  /** Whoever has just called may be the one who refused us, or was not there, a moment ago. */
+  /** The new caller may be the Big Peer that refused this one, or was down, a moment ago. */
   #callBack(): void {
     for (const { dialler, lastError } of this.#dialled.values()) {
       if (lastError?.code !== "duplicate") dialler.hurry();
@@ -364,7 +365,7 @@ export class LinkedApp implements ContentSource {
     if (connection !== undefined) return this.#connectionReport(connection, address, dialler);
     const { sinceMs, nextMs } = dialler;
     const partner = this.#byAddress.get(key);
-    // Anybody who answers there can say so.
+    // Any server at the address could claim to be a duplicate.
     const isDuplicate = lastError?.code === "duplicate" && this.#isLinkedWith(partner);
     const state = isDuplicate ? "duplicate" : waitingState(dialler);
     return { side, address, state, sinceMs, partner, lastError, nextMs, link: undefined };

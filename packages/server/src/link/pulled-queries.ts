@@ -1,31 +1,31 @@
 /**
- * What a link pulls: those of the replications of its app that mean the partner.
+ * Pulled queries: what a link pulls: the queries of all replications that apply to its partner.
  *
- * A replication means a partner when one of its addresses leads to it, or when it has no addresses
- * and the partner has called. Which of the two connections between them is left (S49) makes no
- * difference to that: so what is pulled does not depend on who happened to dial first.
+ * A replication applies to a partner if one of its addresses leads to it, or if it has no addresses
+ * and the partner has dialled this server. Which of two connections between them stays (S84) does
+ * not matter: what is pulled does not depend on which side dialled first.
  */
 
 import { setField } from "@bigpeer/protocol";
 import type { QueriesByCollection, Replication } from "../registry/replications.ts";
 
-/** A link, as far as it decides what is pulled. */
+/** The part of a link that decides what it pulls. */
 export interface PullingLink {
-  /** The address that was dialled, as addressKey has it; undefined for one that was accepted. */
+  /** The dialled address, as addressKey returns it; undefined for an accepted link. */
   readonly address: string | undefined;
-  /** The history of the other side; undefined until it has told it. */
+  /** The history of the other side; undefined until it has sent it. */
   readonly partner: string | undefined;
 }
 
-/** What is known of the partners of an app. */
+/** What is known about the partners of an app. */
 export interface KnownPartners {
-  /** To whom each address led last, by addressKey. */
+  /** The partner that each address led to last, by addressKey. */
   readonly byAddress: ReadonlyMap<string, string>;
-  /** Those who have called here. */
+  /** Partners that have dialled this server. */
   readonly callers: ReadonlySet<string>;
 }
 
-/** Names of hosts are the same in capitals. */
+/** Host names are case-insensitive. */
 export function addressKey(address: string): string {
   return address.toLowerCase();
 }
@@ -42,7 +42,7 @@ export function addressesOf(replications: readonly Replication[]): ReadonlyMap<s
   return addresses;
 }
 
-/** Whether a link is one of a replication. */
+/** Whether a replication applies to a link. */
 export function isMeant(
   { connections }: Replication,
   { address, partner }: PullingLink,
@@ -57,7 +57,7 @@ export function isMeant(
   });
 }
 
-/** Whether contents of attachments come with the documents: if one of its replications has it so. */
+/** Whether contents of attachments come with the documents: if one of its replications is eager. */
 export function isEagerLink(
   replications: readonly Replication[],
   link: PullingLink,
@@ -66,7 +66,7 @@ export function isEagerLink(
   return replications.some((each) => each.attachments === "eager" && isMeant(each, link, known));
 }
 
-/** The union of the queries of all replications that a link is one of. */
+/** The union of the queries of all replications that apply to a link. */
 export function pulledQueries(
   replications: readonly Replication[],
   link: PullingLink,

@@ -1,25 +1,25 @@
 /**
- * Surplus links: between two stores one link is enough (S49), and both sides must end the same one.
+ * Surplus links: selects the duplicate links to end. Between two stores one link is enough, and
+ * both sides must end the same one (S84).
  *
- * Of two that different sides have dialled, the one stays that the store with the smaller history has
- * dialled. Of two that the same side has dialled, that side knows best: it has two addresses of one
- * store, and ends the later one. The other side may have a link of which it has not heard yet that it
- * is gone, because its partner was started anew: it ends the earlier one, when the later has lived for
- * a while.
+ * Of two links that different sides dialled, the one stays that the store with the smaller history
+ * dialled. If one side dialled both, it has two addresses of one store, and ends the later link.
+ * The other side may hold a link that has already ended, because its partner restarted. It ends the
+ * earlier link when the later one has lasted for a while.
  */
 
 export interface RivalLink {
   readonly side: "dial" | "accept";
   /** The history of the other side. */
   readonly partner: string;
-  /** When it was linked, on a clock that never goes back. */
+  /** When it was linked, on a monotonic clock. */
   readonly linkedMs: number;
 }
 
 /** How long the side that dialled twice has to end one of them. */
 const SETTLE_MS = 5_000;
 
-/** Those of all linked ones that are to be ended now. */
+/** The links that must be ended now. */
 export function surplusLinks<L extends RivalLink>(
   ownHistory: string,
   links: Iterable<L>,
@@ -46,7 +46,7 @@ function surplusOf<L extends RivalLink>(isSmaller: boolean, rivals: readonly L[]
   return repeatedOf(others, isSmaller ? "accept" : "dial", nowMs);
 }
 
-/** All of one side. */
+/** The surplus of links that one side dialled. */
 function repeatedOf<L extends RivalLink>(
   links: readonly L[],
   side: RivalLink["side"],
