@@ -2,7 +2,7 @@
  * Observer: delivers the results of a live query to one callback, one at a time.
  *
  * While the callback is busy, changes are combined. Then it gets the newest result, if that differs
- * from the last one. It is busy until it returns (a promise: until it settles) and, if it takes
+ * from the last one. It is busy until it returns or its promise settles and, if it takes
  * `signalNext`, until it has called that. If it throws, the error is reported and the observer
  * stays active.
  */

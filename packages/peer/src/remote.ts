@@ -1,9 +1,8 @@
 /**
  * Remote statements: runs statements that the server sends on behalf of others (S44, S45).
  *
- * The app decides which ones run: by default those that only read. A statement runs like one of the
- * app's own, within the deadline and the limits of the request. Its writes are uploaded like any
- * others.
+ * The app decides which ones run: by default those that only read. A statement runs like the app's
+ * own, within the deadline and the limits of the request. Its writes are uploaded like any others.
  */
 
 import { setImmediate } from "node:timers/promises";

@@ -248,7 +248,7 @@ export class Confirmation {
     this.#layers.put(LIVE_FACT, { txn, seen, receivedAt: this.#nowMs });
   }
 
-  /** A live subscription is complete under new rights (S71): its filter did not change (S20). */
+  /** Marks live ones as complete under new rights (S71): their filters did not change (S20). */
   #trustLive(): void {
     if (!this.#subscriptions.mayTrust) return;
     for (const known of this.#subscriptions.active()) {

@@ -1,8 +1,8 @@
 /**
  * Ended streams: subscriptions that the peer has ended and whose changes are still under way.
  *
- * The outcomes of uploads in flight may count on these changes. Until they have arrived, the peer
- * applies the changes to documents that it holds (S74).
+ * The outcomes of uploads in flight may count on these changes. Until these outcomes arrive, the
+ * peer applies the changes to documents that it holds (S74).
  */
 
 import { byteString, type Subscribed } from "@bigpeer/protocol";

@@ -101,7 +101,7 @@ export class LayeredDocument {
     this.isHeldMoved = true;
   }
 
-  /** Voids the confirmed state: unless sent again, it ends with the pending writes. */
+  /** Voids the confirmed state: it goes with the pending writes, unless it is sent again. */
   doubt(): void {
     if (this.held === undefined) return;
     this.held.version = 0;
@@ -243,7 +243,7 @@ export class Layers {
     yield* known.slice(next);
   }
 
-  /** Changes the number or times of a pending transaction, but not its writes. */
+  /** Changes the metadata of a pending transaction, such as its number, but not its writes. */
   markPending(number: number, record: PendingRecord): void {
     const before = this.pending(number)?.seal;
     if (before !== undefined) this.#leavePlace(before, number);

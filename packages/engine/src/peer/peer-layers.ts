@@ -66,7 +66,7 @@ export interface PeerLayers<Refused = RefusedUpload> {
   readonly pendingCount: number;
   /** Calls `listener` when a local write has become durable. Returns a function that stops it. */
   onPending(listener: () => void): () => void;
-  /** Applies a new history (S38) and rights (S71); ends the streams of the last connection. */
+  /** Applies a new history (S38) and rights (S71); ends streams of the previous connection. */
   welcome(welcome: {
     readonly history: string;
     readonly app: string;

@@ -483,7 +483,7 @@ function dieOfSilence(state: PeerState, turn: Turn): PeerState {
   return lose(state, { code: "silent", message }, turn);
 }
 
-/** While the host does not read, silence says nothing of the server; pings still go out. */
+/** While the host does not read, silence of the server means nothing; pings are still sent. */
 function tickLink(state: Linked, isReading: boolean, turn: Turn): PeerState {
   const { elapsed, wall } = turn.now;
   const { link } = state.phase;

@@ -448,7 +448,7 @@ export class PeerStore implements PeerLayers {
     }
   }
 
-  /** Releases documents that no active subscription covers; those with pending writes, later. */
+  /** Releases what no active subscription covers; with pending writes, after their outcomes. */
   async #letGo(): Promise<void> {
     const inactive = this.#subscriptions.inactive();
     this.#subscriptions.mayTrust = true;

@@ -53,7 +53,7 @@ export interface DialHandlers {
 export interface DialHandle {
   /** Ends the connection or the attempt. */
   close(): void;
-  /** Stops reading, and continues. */
+  /** Stops reading; `resume` continues. */
   pause?(): void;
   resume?(): void;
 }
@@ -191,9 +191,8 @@ export class PeerSync<Refused = RefusedUpload> {
   }
 
   /**
-   * Calls `listener` soon with the current presence, then each time it changes. The first watcher
-   * makes the peer ask its server (S41), the last one to stop ends it. Returns a function that
-   * stops.
+   * Calls `listener` soon with the current presence, then each time it changes. The peer asks its
+   * server for presence while there is a watcher (S41). Returns a function that stops the calls.
    */
   watch(listener: (presence: Presence) => void): () => void {
     return this.#watchers.watch(listener);

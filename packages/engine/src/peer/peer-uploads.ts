@@ -1,5 +1,5 @@
 /**
- * Peer uploads: the send window of a peer's session, with uploads in order up to a limit (S32).
+ * Peer uploads: the send window of a peer. It sends its uploads in order, up to a limit (S32).
  *
  * On each connection all uploads without an outcome are sent again, even those that the server has:
  * it answers with the outcome (S25). Uploads of another site wait until nothing is in flight, and

@@ -62,7 +62,7 @@ export interface Numbering {
 
 type Numbered = readonly [commitId: number, record: PendingRecord];
 
-/** Hands out the next transactions that were never sent, at most `max`. They are final then. */
+/** Hands out the next transactions that were never sent, at most `max`, which are final then. */
 export function sealNext(
   layers: Layers,
   { life, platform }: Numbering,
@@ -320,7 +320,7 @@ interface Tail {
   link: ChainLink;
 }
 
-/** State of stamping again. All chains share it, because writes build on earlier ones. */
+/** State of a restamp. All chains share it, because writes build on earlier ones. */
 interface Restamping {
   readonly fact: ChainFact;
   readonly clock: ServerClock;

@@ -1,6 +1,5 @@
 /**
- * Link dialler: dials one address of the replications of an app again and again, with back-off
- * (S8).
+ * Link dialler: dials an address of an app's replications again and again, with back-off (S8).
  *
  * waiting ──time──> connecting ──> up ──end──> waiting
  *

@@ -3,8 +3,8 @@
  *
  * It sends a content only if a document refers to it in a collection that the other side follows
  * (S89). Whether the document matches now does not matter: one that matched before was sent with
- * its token. A side with the secret may follow everything, but a link never sends what no document
- * refers to.
+ * its token. A side with the secret may follow everything, but a link never sends unreferenced
+ * content.
  */
 
 import type { ContentPiece, LinkAttachments, Store } from "@bigpeer/engine";

@@ -2,8 +2,8 @@
  * Link manager: all links of all apps to other Big Peers, as the registry configures them.
  *
  * It follows the registry while it runs: it dials added addresses, ends removed links, and changes
- * what the existing ones pull (S56). The replication port is open while some app has a secret. An
- * app is opened for its links and stays open as long as it has one.
+ * what the existing ones pull (S56). The replication port is open while there is a replication
+ * secret. An app is opened for its links and stays open as long as it has one.
  */
 
 import { createHash } from "node:crypto";

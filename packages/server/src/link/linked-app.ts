@@ -2,8 +2,7 @@
  * Linked app: all links of one app, as its replications currently configure them.
  *
  * Each address has a dialler of its own; accepted connections come beside. Which replications a
- * link serves is decided again when they change, or when the partner behind an address becomes
- * known.
+ * link serves is decided again when they change, or when the partner at an address becomes known.
  */
 
 import type { LinkFault } from "@bigpeer/engine";

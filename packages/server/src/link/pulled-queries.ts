@@ -1,5 +1,5 @@
 /**
- * Pulled queries: what a link pulls: the queries of all replications that apply to its partner.
+ * Pulled queries: selects what a link pulls: queries of all replications that apply to its partner.
  *
  * A replication applies to a partner if one of its addresses leads to it, or if it has no addresses
  * and the partner has dialled this server. Which of two connections between them stays (S84) does

@@ -1,6 +1,5 @@
 /**
- * Device name: the key and the credential that together identify a device, and the id of its
- * record.
+ * Device name: the key and the credential that identify a device, and the id of its record.
  */
 
 import { isArray, type Value } from "@bigpeer/protocol";

@@ -1,6 +1,5 @@
 /**
- * Remote execution: runs a statement on selected connected peers of an app and collects their
- * answers.
+ * Remote execution: runs a statement on selected peers of an app and collects their answers.
  *
  * place taken ──> peers selected ──> in the audit log ──> asked ──> all answered, late or gone
  *
