@@ -55,7 +55,7 @@ test("[D2] a clock at its end says so and does not go round", () => {
   expect(nextTime(0, 1e15)).toBe(TIME_MAX);
 });
 
-test("[D2] a stamp from elsewhere may be at most the drift bound ahead, and as old as it likes", () => {
+test("[D25] a stamp from elsewhere may be at most the drift bound ahead, and as old as it likes", () => {
   const ahead = (ms: number) => () => checkRemoteTime(timeOfMs(NOW_MS + ms), NOW_MS, LIMITS);
   expect(ahead(LIMITS.driftMsMax)).not.toThrow();
   expect(ahead(-NOW_MS)).not.toThrow();
@@ -66,7 +66,7 @@ test("[D2] a stamp from elsewhere may be at most the drift bound ahead, and as o
   );
 });
 
-test("[D2] a wall clock that leapt further than a store may rest is refused", () => {
+test("[D26] a wall clock that leapt further than a store may rest is refused", () => {
   const last = timeOfMs(NOW_MS);
   const after = (ms: number) => () => checkWallClock(last, NOW_MS + ms, LIMITS);
   expect(after(LIMITS.restMsMax + LIMITS.driftMsMax)).not.toThrow();
@@ -75,7 +75,7 @@ test("[D2] a wall clock that leapt further than a store may rest is refused", ()
   expect(after(365 * DAY_MS)).toThrow("365 days after the last write");
 });
 
-test("[D2] a store without any write has nothing to compare its clock with", () => {
+test("[D26] a store without any write has nothing to compare its clock with", () => {
   expect(() => checkWallClock(0, NOW_MS + 1e12, LIMITS)).not.toThrow();
 });
 

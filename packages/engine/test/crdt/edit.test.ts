@@ -486,7 +486,7 @@ test("[D9] updates and deletes of a document that does not show write nothing", 
   }
 });
 
-test("[D2] all that a statement writes has its one tick", () => {
+test("[D27] all that a statement writes has its one tick", () => {
   const peer = peerAfter(insert({ a: 1, b: 1 }));
   peer.write(update(set("a", 2), unset("b"), increment("k", 1), set("m.x", 1)), 9);
   expect(describeState(peer.state)).toBe(
@@ -495,7 +495,7 @@ test("[D2] all that a statement writes has its one tick", () => {
   );
 });
 
-test("[D2] what one batch does twice has two ticks, so the later wins", () => {
+test("[D27] what one batch does twice has two ticks, so the later wins", () => {
   expect(shownAfter(insert({ x: 1 }), remove(), insert({ x: 2 }))).toEqual({ x: 2 });
   expect(shownAfter(insert({}), set("a", 9), set("a", 1))).toEqual({ a: 1 });
   expect(shownAfter(insert({ x: 1 }), insert({ y: 1 }), remove())).toBeUndefined();

@@ -92,7 +92,7 @@ test("[K29] the age of a transaction is when it came, not when its peer stamped 
   expect(logBounds(store)).toEqual({ floor: 0, logCount: 3 });
 });
 
-test("[D2] a store that rests while its process runs may rest for ever", async () => {
+test("[D26] a store that rests while its process runs may rest for ever", async () => {
   const { store, platform } = await openStore();
   await write(store, insert("a"));
   for (let day = 0; day < 100; day++) {

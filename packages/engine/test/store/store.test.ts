@@ -75,7 +75,7 @@ test("[K5] a snapshot keeps its state and txnId while writes go on", async () =>
   expect(store.read((later) => later.count("cars"))).toBe(2);
 });
 
-test("[D2] a statement takes one tick for all that it writes, the next a later one", async () => {
+test("[D27] a statement takes one tick for all that it writes, the next a later one", async () => {
   const { store } = await openStore();
   const { result } = await store.transact((transaction) => {
     transaction.apply([insert("a", { n: 1 }), insert("b", { n: 1 })]);
@@ -88,7 +88,7 @@ test("[D2] a statement takes one tick for all that it writes, the next a later o
   expect(fieldsOf(store, "cars", "a")).toEqual({ n: 2 });
 });
 
-test("[D2] a wall clock that leapt is refused until it is confirmed", async () => {
+test("[D26] a wall clock that leapt is refused until it is confirmed", async () => {
   const opened = await openStore();
   await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));
   opened.platform.nowMs += 366 * 86_400_000;
@@ -101,7 +101,7 @@ test("[D2] a wall clock that leapt is refused until it is confirmed", async () =
   expect(accepted.store.read((snapshot) => snapshot.count("cars"))).toBe(2);
 });
 
-test("[D2] a store that rested for months before it was opened is written to, and says so", async () => {
+test("[D26] a store that rested for months before it was opened is written to, and says so", async () => {
   const DAY_MS = 86_400_000;
   const opened = await openStore();
   await opened.store.transact((transaction) => transaction.apply([insert("a", { n: 1 })]));

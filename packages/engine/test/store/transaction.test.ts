@@ -64,7 +64,7 @@ test("[D7] a counter takes integers only, a PN-counter any number", async () => 
   await expect(apply(typed(1.5, "pn_counter"))).resolves.toEqual(["applied"]);
 });
 
-test("[D2] a merge of a state from too far ahead is refused", async () => {
+test("[D25] a merge of a state from too far ahead is refused", async () => {
   const stamp = { time: timeOfMs(START_MS + 600_000), site: "00000000000000ee" };
   const operation = { kind: "insert", collection: "c", id: "a", fields: { n: 1 } } as const;
   const state = deltaOf(EMPTY_STATE, operation, stamp);
@@ -106,7 +106,7 @@ test("[K21] an operation that cannot be applied is refused before anything of it
   expect(problems(storage)).toEqual([]);
 });
 
-test("[D2] a document or path that one tick would write twice is refused", async () => {
+test("[D27] a document or path that one tick would write twice is refused", async () => {
   const place = { collection: "c", id: "a" };
   const plus = { kind: "increment", path: ["k"], by: 1 };
   const set = (path: string[], value: Value): unknown => ({ kind: "set", path, value });

@@ -137,7 +137,7 @@ test("[K27] an upload of a wrong shape is refused with the place", async () => {
   expect(answer.kind === "taken" && answer.record.reason).toContain("edits[0]");
 });
 
-test("[D2] an upload from a clock too far ahead is not taken, and may come again", async () => {
+test("[D25] an upload from a clock too far ahead is not taken, and may come again", async () => {
   const { store }: OpenStore = await openStore();
   const steps: UploadStep[] = [
     { time: timeOfMs(START_MS + 86_400_000), operations: [insert("a", {})] },
