@@ -15,7 +15,7 @@ export const DIFFERENCES = [
   {
     name: "more queries",
     reason:
-      "UNION, queries in FROM, after IN and EXISTS, UNNEST, NULLS FIRST and LAST, and TOMBSTONE are understood.",
+      "UNION, queries in FROM, after IN and EXISTS, UNNEST, NULLS FIRST and LAST, and TOMBSTONE are supported.",
     isIt: (given) =>
       /\bUNION\b|\bUNNEST\b|\(SELECT\b|\bNULLS\b|\bTOMBSTONE\b/.test(given.text) &&
       refused(/Unexpected token|is not supported/)(given),
@@ -28,7 +28,7 @@ export const DIFFERENCES = [
   {
     name: "minus before constants",
     reason:
-      "A minus before a constant object or array fails, and before a parameter that is null it is null; the reference refuses the statement.",
+      "A minus before a constant object or array fails, and before a null parameter it gives null; the reference refuses the statement.",
     isIt: (given) =>
       /-\((?:[[{]|:nothing)/.test(given.text) && refused(/-\((?:[[{]|:).* is not supported/)(given),
   },
@@ -41,7 +41,7 @@ export const DIFFERENCES = [
   {
     name: "filters are columns",
     reason:
-      "A filter keeps the rows for which its condition, asked for as a column, is true. In the reference a constant or an array in a condition may make the two differ (`NOT (b OR true)` keeps every row).",
+      "A filter keeps the rows for which its condition, selected as a column, is true. In the reference, a constant or an array in a condition can make the two differ (`NOT (b OR true)` keeps every row).",
     isIt: ({ filter }) =>
       filter?.column !== undefined &&
       filter.ours === filter.column &&
@@ -49,7 +49,7 @@ export const DIFFERENCES = [
   },
   {
     name: "groups of no rows",
-    reason: "Where there are no rows, GROUP BY makes no groups.",
+    reason: "Without rows, GROUP BY makes no groups.",
     isIt: ({ text, ours, reference }) =>
       /GROUP BY/.test(text) &&
       ours.items?.length === 0 &&
@@ -66,7 +66,7 @@ export const DIFFERENCES = [
   {
     name: "UNSET below nothing",
     reason:
-      "UNSET below a map that is not there, or below a scalar, writes nothing; the reference makes an empty map.",
+      "UNSET below an absent map or below a scalar writes nothing; the reference makes an empty map.",
     isIt: (given) => /UNSET \w+\.\w+/.test(given.text) && isSame(given, withoutEmptyMaps),
   },
   {
@@ -77,7 +77,7 @@ export const DIFFERENCES = [
   {
     name: "split",
     reason:
-      "`split` keeps empty pieces at both ends, and splits into characters without one at the end.",
+      "`split` keeps empty pieces at both ends. An empty separator gives the characters, without an empty piece at the end.",
     isIt: (given) => /\bsplit\(/.test(given.text) && isSame(given, withoutEmptyTexts),
   },
   {
@@ -98,7 +98,7 @@ export const DIFFERENCES = [
   },
   {
     name: "equality of 1 and 1.0",
-    reason: "1 and 1.0 are equal in simple CASE, `nullif` and `missingif` as they are under `=`.",
+    reason: "1 and 1.0 are equal in simple CASE, `nullif` and `missingif` as they are for `=`.",
     isIt: (given) =>
       (isColumn(given, /nullif\(|missingif\(/) &&
         changes(
@@ -110,7 +110,8 @@ export const DIFFERENCES = [
   },
   {
     name: "ANY goes on",
-    reason: "An element whose condition has no value does not end ANY: the others are still asked.",
+    reason:
+      "An element whose condition has no value does not end ANY: the other elements are still tested.",
     isIt: (given) =>
       (isColumn(given, /\(ANY (?!AND)/) &&
         changes(given, (ours, reference) => ours["v"] === true && reference["v"] === false)) ||
@@ -119,7 +120,7 @@ export const DIFFERENCES = [
   {
     name: "WITHIN goes on",
     reason:
-      "WITHIN looks into every element of a comprehension; in the reference only into those for which WHEN is true.",
+      "WITHIN visits every element of a comprehension; in the reference it visits only those for which WHEN is true.",
     isIt: (given) =>
       isColumn(given, /\((?:ARRAY|OBJECT) .* WITHIN .* WHEN /) &&
       changes(given, (ours, reference) => isPart(reference["v"], ours["v"])),
@@ -127,7 +128,7 @@ export const DIFFERENCES = [
   {
     name: "null IN a failure",
     reason:
-      "`null IN x` is null and `missing IN x` MISSING, also where `x` fails; in the reference a call that fails in `x` fails.",
+      "`null IN x` is null and `missing IN x` is MISSING, even if `x` fails; in the reference, a failing call in `x` makes both fail.",
     isIt: (given) =>
       isColumn(given, /\(.* IN [a-z_]+\(/) &&
       changes(given, ({ v = null }, reference) => v === null && isFailure(reference)),
@@ -135,20 +136,20 @@ export const DIFFERENCES = [
   {
     name: "trims of nothing",
     reason:
-      "Trims with an empty text of characters take nothing away; in the reference they take white space.",
+      "A trim with an empty set of characters removes nothing; in the reference it removes white space.",
     isIt: (given) =>
       /trim\(.*''/i.test(given.text) && isSame(given, (row) => textOf(row).replaceAll(/\s/g, "")),
   },
   {
     name: "long ranges",
     reason:
-      "The expressions of one row have 75 ms, which a `date_range` over decades in hours may exceed.",
+      "The expressions of one row may take 75 ms. A `date_range` over decades in hours can exceed that.",
     isIt: ({ text, ours }) => /\bdate_range\(/.test(text) && ours.error === "query.timeout",
   },
   {
     name: "AND hides a failure",
     reason:
-      "`false AND x` is false whatever `x` is, on either side; in the reference a failure on the left wins over false, and so does the word `missing`.",
+      "`false AND x` is false for every `x`, on either side; in the reference, a failure on the left wins over false, and so does the word `missing`.",
     isIt: (given) =>
       (isColumn(given, /\(.* AND /) &&
         changes(given, (ours, reference) => ours["v"] === false && !("v" in reference))) ||
@@ -158,7 +159,7 @@ export const DIFFERENCES = [
   {
     name: "whole floats as integers",
     reason:
-      "A whole float is taken where an integer is asked for (`repeat('a', 2.0)`): JSON has one number, and clients send 2 for 2.0.",
+      "A whole float is accepted where an integer is expected (`repeat('a', 2.0)`): JSON has one number type, and clients send 2 for 2.0.",
     isIt: (given) =>
       isColumn(given, INTEGER_PLACES) &&
       WHOLE_FLOATS.test(given.text) &&
