@@ -50,7 +50,7 @@ test("with a wrong admin token nothing is told but which paths and methods there
   expect(code).toBe(1);
   const told = lines.filter((line) => line.startsWith("ok "));
   expect(told.map((line) => line.replace(/^ok +\S+ /, ""))).toEqual([
-    "A path that is none.",
-    "A method that is not served.",
+    "An unknown path.",
+    "A method that the path does not support.",
   ]);
 }, 120_000);
