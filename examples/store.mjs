@@ -1,4 +1,5 @@
-// Writes a document and reads it back. Run after `npm run build`: node examples/store.mjs
+// Writes a document to a store and reads it back, without a server.
+// Run it after `npm run build`: node examples/store.mjs
 import { rmSync } from "node:fs";
 import { Store } from "@bigpeer/engine";
 import { nodePlatform, openLmdb } from "@bigpeer/node";

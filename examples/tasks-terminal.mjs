@@ -1,11 +1,11 @@
-// Tasks in a terminal: shared with all who run it, with and without a connection. It shows the state
-// of the sync and who else is there, and answers statements that are sent to its peers.
+// Shared task list in the terminal, which also works offline. It shows the state of the sync and the
+// other connected peers, and it answers remote statements.
 //
-//   npm start                                       a server on ./data
-//   node examples/tasks-terminal.mjs --name till    in other terminals, each with another name
-//   node examples/tasks-terminal.mjs --help         what else can be said
+//   npm start                                       starts a server on ./data
+//   node examples/tasks-terminal.mjs --name till    in other terminals, each with its own name
+//   node examples/tasks-terminal.mjs --help         lists the options
 //
-// Then ask all of them what they have (docs/remote-execute.md):
+// This remote statement then reads the tasks of all terminals (docs/remote-execute.md):
 //   SYNC CONTEXT ( PEERS WHERE peerMetadata.app = 'tasks' ) SELECT title FROM tasks
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,20 +16,20 @@ import { openPeer } from "@bigpeer/peer";
 
 const USAGE = `Usage: node examples/tasks-terminal.mjs [options]
 
-Tasks in a terminal, shared with all who run it, with and without a connection.
+A task list that all terminals with this program share. It also works offline.
 Start a server first: npm start
 
 Options:
-  --name NAME         how others see this device (default: the name of the machine)
-  --folder FOLDER     where the tasks are kept (default: in memory, gone at the end)
-  --quickstart FILE   what the first start of the server left in its data folder
+  --name NAME         name of this device (default: host name)
+  --folder FOLDER     folder that keeps the tasks (default: memory only)
+  --quickstart FILE   file that the first start of the server wrote
                       (default: data/quickstart.json)
-  --remote WHAT       which statements of others run here: read, write or off (default: read)
-  --help              shows this text
+  --remote KIND       remote statements that may run here: read, write or off (default: read)
+  --help              show this text
 
 Commands: add <title>, toggle <number>, quit`;
 
-/** What was given, or why it cannot be read. */
+/** Parses the command line; prints the usage and exits if it is invalid. */
 function readOptions(options) {
   try {
     return parseArgs({ options }).values;
@@ -54,7 +54,7 @@ if (given.help) {
 
 if (!existsSync(given.quickstart)) {
   console.error(
-    `There is no ${given.quickstart}: start a server first (npm start), or name its file.`,
+    `failed to find ${given.quickstart}: start a server first (npm start), or set --quickstart`,
   );
   process.exit(1);
 }
@@ -69,8 +69,7 @@ const peer = await openPeer({
   remote: given.remote,
 });
 
-// What is shown: one list of lines for each part. Where there is no terminal, a part is printed when
-// it has changed.
+// The lines of each part of the screen. Without a terminal, a part is printed each time it changes.
 const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
 const parts = { sync: [], tasks: [], peers: [], news: [] };
 const input = createInterface({
@@ -92,15 +91,15 @@ function show(part, lines) {
   input.prompt(true);
 }
 
-function tell(line) {
+function notify(line) {
   const news = plain(`${new Date().toISOString().slice(11, 19)} ${line}`);
-  // A terminal shows the last few; a file or a pipe has those before.
+  // A terminal shows the last five; a file or a pipe gets all of them.
   if (isTerminal) show("news", [...parts.news.slice(-4), news]);
   else console.log(`news: ${plain(line)}`);
 }
 
 const bold = (text) => `\u001b[1m${text}\u001b[0m`;
-// Titles come from others: nothing in them may steer the terminal.
+// Titles come from other peers: remove control characters, which could control the terminal.
 const plain = (text) => text.replace(/\p{Cc}/gu, " ");
 
 // The connection.
@@ -109,15 +108,15 @@ function showSync({ state, pendingCount, reason }) {
   show("sync", [plain(`${state}${why}, ${pendingCount} to be uploaded`)]);
 }
 peer.on("status", showSync);
-peer.on("error", ({ message }) => tell(`error: ${message}`));
-peer.on("warning", (message) => tell(`warning: ${message}`));
-peer.on("refused", ({ reason }) => tell(`the server did not take a change: ${reason}`));
+peer.on("error", ({ message }) => notify(`error: ${message}`));
+peer.on("warning", (message) => notify(`warning: ${message}`));
+peer.on("refused", ({ reason }) => notify(`the server refused a change: ${reason}`));
 peer.on("remote", ({ statement, itemCount, elapsedMs, error }) => {
   const outcome = error === undefined ? `${itemCount} rows in ${elapsedMs} ms` : error.message;
-  tell(`asked from outside: ${statement}: ${outcome}`);
+  notify(`remote statement: ${statement}: ${outcome}`);
 });
 
-// The tasks: all of them are brought here, and shown whenever they are others.
+// The tasks: the peer subscribes to all of them and shows them each time they change.
 let tasks = [];
 peer.sync.registerSubscription("SELECT * FROM tasks");
 peer.store.registerObserver("SELECT * FROM tasks ORDER BY title, _id LIMIT 30", ({ items }) => {
@@ -129,24 +128,24 @@ peer.store.registerObserver("SELECT * FROM tasks ORDER BY title, _id LIMIT 30", 
   show("tasks", lines.length === 0 ? ["none"] : lines);
 });
 
-// Who else is there.
+// The other connected peers.
 peer.presence.observe(({ remotePeers, remotePeerCount }) => {
   const names = remotePeers.slice(0, 10).map(({ deviceName }) => plain(deviceName));
   const more = remotePeerCount - names.length;
   if (more > 0) names.push(`${more} more`);
-  show("peers", [names.length === 0 ? "nobody else" : names.join(", ")]);
+  show("peers", [names.length === 0 ? "none" : names.join(", ")]);
 });
 
-// What the user says.
+// Commands of the user.
 const commands = {
   async add(title) {
-    if (title === "") return tell("expected a title");
+    if (title === "") return notify("expected a title");
     const task = { _id: randomUUID(), title, isDone: false };
     await peer.store.execute("INSERT INTO tasks DOCUMENTS (:task)", { task });
   },
   async toggle(number) {
     const task = tasks[Number(number) - 1];
-    if (task === undefined) return tell(`expected a number of 1 to ${tasks.length}`);
+    if (task === undefined) return notify(`expected a number from 1 to ${tasks.length}`);
     const { _id: id, isDone } = task;
     const statement = "UPDATE tasks SET isDone = :isDone WHERE _id = :id";
     await peer.store.execute(statement, { id, isDone: isDone !== true });
@@ -156,10 +155,10 @@ const commands = {
 
 showSync(peer.sync.status);
 peer.sync.start();
-// One command after the other: what was said before the end is done before it.
+// Commands run one after the other, and all of them before the program ends.
 let done = Promise.resolve();
 input.on("line", (line) => {
-  done = done.then(() => obey(line));
+  done = done.then(() => runCommand(line));
 });
 input.on("close", () => void leave());
 
@@ -170,13 +169,13 @@ async function leave() {
   await peer.close();
 }
 
-async function obey(line) {
+async function runCommand(line) {
   const [word = "", ...rest] = line.trim().split(" ");
   try {
-    if (!Object.hasOwn(commands, word)) tell(`expected add, toggle or quit, found "${word}"`);
+    if (!Object.hasOwn(commands, word)) notify(`expected add, toggle or quit, found "${word}"`);
     else await commands[word](rest.join(" "));
   } catch (error) {
-    tell(`error: ${error.message}`);
+    notify(`error: ${error.message}`);
   }
   if (isTerminal && !peer.isClosed) input.prompt();
 }

@@ -1,5 +1,5 @@
-// Two devices and a server: one writes while it is offline, the other sees it when both have met.
-// Run after `npm run build`: node examples/two-peers.mjs
+// A server and two devices: one device writes while it is offline, and the other one receives the
+// write after both have connected. Run it after `npm run build`: node examples/two-peers.mjs
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { createLog, readConfig, startServer } from "@bigpeer/server";
 
 const folder = mkdtempSync(join(tmpdir(), "two-peers-"));
 
-// A server of our own, in a folder of its own. The first start makes an app and a key.
+// Starts a server in a temporary folder. The first start creates an app and an API key.
 const settings = {
   "--data-dir": join(folder, "server"),
   "--port": "0",
@@ -19,18 +19,18 @@ const server = await startServer(readConfig(new Map(Object.entries(settings)), {
 const quickstart = JSON.parse(readFileSync(join(folder, "server", "quickstart.json"), "utf8"));
 const { appId, apiKey: token, dataUrl: url } = quickstart;
 
-// Two peers: a phone that keeps its documents in a folder, and a till that keeps none.
+// Two peers: a phone that keeps its documents in a folder, and a till that keeps them in memory.
 const phone = await openPeer({ appId, url, token, folder: join(folder, "phone") });
 const till = await openPeer({ appId, url, token, memory: true });
 for (const peer of [phone, till]) peer.on("error", (error) => console.error(error.message));
 
-// The phone writes before it has ever seen the server. That is durable, and shows at once.
+// The phone writes before its first connection. The write is durable, and a query sees it at once.
 await phone.store.execute("INSERT INTO orders DOCUMENTS (:order)", {
   order: { _id: "o1", item: "tea", cups: 2 },
 });
 console.log("phone, offline:", (await phone.store.execute("SELECT * FROM orders")).items);
 
-// The till says what it wants to have, and looks at it whenever it changes.
+// The till subscribes to orders of tea, and observes its orders.
 till.sync.registerSubscription("SELECT * FROM orders WHERE item = :item", { item: "tea" });
 const seen = new Promise((resolve) => {
   till.store.registerObserver("SELECT * FROM orders", ({ items }) => {
@@ -40,11 +40,11 @@ const seen = new Promise((resolve) => {
 });
 till.sync.start();
 
-// The phone finds the server, and what it wrote goes there by itself.
+// The phone connects and uploads its write.
 phone.sync.start();
 await seen;
 
-// And back: what the till writes comes to the phone, once the phone asks for it.
+// The other direction: the phone subscribes, and receives what the till writes.
 const orders = phone.sync.registerSubscription("SELECT * FROM orders");
 await orders.whenReady();
 const served = new Promise((resolve) => {

@@ -1,24 +1,24 @@
 /**
- * Reads a file of examples: what is sent, and what must come back.
+ * Parser of .http files: a file of calls with their expected answers.
  *
- * A file is made of blocks with empty lines between them. A block of comments alone is for the reader; any
- * other block is one call:
+ * A file consists of blocks with empty lines between them. A block of comments alone is for the
+ * reader. Every other block is one call:
  *
  *   # the rule, in a sentence
  *   POST /api/v4/store/count
  *   X-SERVICE-TXN-ID: 7                     headers of the request, if any
- *   -F file=@attachment.txt                 options that curl is given as they are, if any
+ *   -F file=@attachment.txt                 options for curl, if any
  *   {"collection":"cars","query":"true"}    the body, if any, up to the arrow
- *   => 200                                  or: => 200 within 20 s, for what takes its time
+ *   => 200                                  or: => 200 within 20 s, which repeats the call
  *   Content-Type: application/json          headers that the answer must have, if any
- *   {"count":3,"txnId":"<int>"}             the whole body of the answer; none: it must be empty
+ *   {"count":3,"txnId":"<int>"}             the whole body of the answer, if any
  */
 
 const REQUEST_LINE = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\S+)$/;
 const ARROW = /^=> (\d{3})(?: within (\d+) s)?$/;
 const HEADER = /^([A-Za-z][A-Za-z0-9-]*):(.*)$/;
 
-/** The calls of a file, in their order. `name` is for messages. */
+/** Returns the calls of a file, in order. `name` is for messages. */
 export function parseCases(text, name) {
   const cases = [];
   let block = [];
@@ -56,7 +56,7 @@ function parseCase(block) {
   };
 }
 
-/** Headers and options come first; from the first other line on, all is body. */
+/** Headers and options come first. The body begins with the first other line. */
 function splitPart(entries) {
   const lines = entries.map(({ line }) => line);
   const headers = [];

@@ -1,6 +1,6 @@
 /**
- * Reads CBOR (RFC 8949) as far as answers of the data API use it: integers, floats, texts, arrays and objects of a
- * stated length, true, false and null. Bytes come out as base64, as they stand in the JSON of the same answer.
+ * Decoder for the CBOR (RFC 8949) that answers of the data API use: integers, floats, texts, arrays and
+ * objects with a length, true, false and null. Bytes become base64, as in the JSON of the same answer.
  */
 
 export function decodeCbor(bytes) {

@@ -1,22 +1,21 @@
 /**
- * One call with the curl program: the words that it is given, how a shell would be told them, and what came
- * back.
+ * One call with the curl program: its arguments, the command line for a shell, and the parsed answer.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
-/** Longer than any call of the examples takes, even where the server waits for a transaction. */
+/** Longer than any call of the examples, also one that waits for a transaction. */
 const SECONDS_MAX = 30;
 
-/** What curl ends with when it finds nobody at the address, by name or by port. */
-const NOBODY_THERE = [6, 7];
+/** Exit codes of curl for an unknown host and a refused connection. */
+const UNREACHABLE = [6, 7];
 
-/** No call can succeed. */
+/** The server cannot be reached. */
 export class ConnectionError extends Error {}
 
-/** Says why the examples cannot run here, or nothing. */
+/** Returns why curl cannot run, or undefined. */
 export function findCurlProblem() {
   const { error, status } = spawnSync("curl", ["--version"], { stdio: "ignore" });
   if (error?.code === "ENOENT") return "expected the program curl, found none: please install it";
@@ -24,8 +23,8 @@ export function findCurlProblem() {
 }
 
 /**
- * The words after `curl`. The credential, if there is one, and the type of the body are added where the example
- * does not name them; a header without a value is left out, as curl has it.
+ * Returns the arguments of curl. It adds the credential, if there is one, and the type of the body,
+ * unless the example sets them. As with curl, a header without a value is left out.
  */
 export function curlWords({ method, target, headers, options, body }, { baseUrl, apiKey }) {
   const names = new Set(headers.map(({ name }) => name.toLowerCase()));
@@ -50,13 +49,13 @@ export function curlWords({ method, target, headers, options, body }, { baseUrl,
   ];
 }
 
-/** What curl sends without being told is not told. */
+/** Arguments that set the method, none if curl uses it by default. */
 function methodWords(method, hasContent) {
   if (method === "HEAD" || method === (hasContent ? "POST" : "GET")) return [];
   return ["-X", method];
 }
 
-/** As one would type it. The key stays out of what is printed. */
+/** Returns the command line to print, without the key. */
 export function curlLine(words, apiKey) {
   const quoted = words.map((word) => {
     if (apiKey !== undefined && word.includes(apiKey))
@@ -66,7 +65,7 @@ export function curlLine(words, apiKey) {
   return ["curl", ...quoted].join(" ");
 }
 
-/** Status, headers (names in lower case) and the bytes of the body. */
+/** Runs curl; returns the status, the headers (names in lower case) and the bytes of the body. */
 export function callCurl(words) {
   const { status, stdout, stderr, error } = spawnSync(
     "curl",
@@ -76,7 +75,7 @@ export function callCurl(words) {
   if (error !== undefined) throw error;
   if (status !== 0) {
     const message = stderr.toString("utf8").trim() || `curl ended with ${status}`;
-    throw NOBODY_THERE.includes(status) ? new ConnectionError(message) : new Error(message);
+    throw UNREACHABLE.includes(status) ? new ConnectionError(message) : new Error(message);
   }
   return parseAnswer(stdout);
 }
@@ -86,7 +85,7 @@ function parseAnswer(bytes) {
   const [statusLine = "", ...lines] = bytes.subarray(0, end).toString("latin1").split("\r\n");
   const status = Number(/^HTTP\/\S+ (\d{3})/.exec(statusLine)?.[1]);
   const rest = bytes.subarray(end + 4);
-  // An answer of the form "go on" comes before the answer.
+  // The interim answer 100 Continue comes before the final one.
   if (status < 200) return parseAnswer(rest);
   const headers = new Map();
   for (const line of lines) {

@@ -1,6 +1,6 @@
 /**
- * Runs the examples of a folder: makes the calls of its .http files with curl, one after the other, and compares
- * each answer with what the file states.
+ * Runner of the examples in a folder: sends the calls of its .http files with curl, in order, and
+ * compares each answer with the expected one.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -11,28 +11,28 @@ import { decodeCbor } from "./cbor.mjs";
 import { ConnectionError, callCurl, curlLine, curlWords, findCurlProblem } from "./curl-call.mjs";
 import { compare, escapeJson, fillIn } from "./expectation.mjs";
 
-/** No example can be run. */
+/** The examples cannot run at all. */
 export class RunError extends Error {}
 
-/** The file that the first start of a server writes. */
+/** Reads the file that the first start of a server wrote. */
 export function readQuickstart(dataDir, otherwise) {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   const path = join(dataDir ?? join(root, "data"), "quickstart.json");
   if (existsSync(path)) return JSON.parse(readFileSync(path, "utf8"));
   throw new RunError(
-    `expected ${otherwise}, or DATA_DIR with a quickstart.json: ${path} is not there`,
+    `expected ${otherwise}, or DATA_DIR with a quickstart.json: ${path} does not exist`,
   );
 }
 
 /**
- * Runs the files of `folder` whose names have one of the words in `wanted`, or all. `settings` are those of a
- * call; `variables` are what the examples may name. The exit code is set.
+ * Runs the files of `folder` whose names contain one of the words in `wanted`, or all files, and sets
+ * the exit code. `settings` apply to each call; the examples can use `variables`.
  */
 export function runExamples({ folder, wanted, settings, variables }) {
   let count = 0;
   let failed = 0;
   for (const name of findFiles(folder, wanted)) {
-    // $RUN differs from run to run, for keys that a server remembers.
+    // $RUN differs in each run, because a server remembers idempotency keys.
     const known = new Map([...Object.entries(variables), ["RUN", randomUUID()]]);
     for (const example of parseCases(readFileSync(join(folder, name), "utf8"), name)) {
       count++;
@@ -43,7 +43,7 @@ export function runExamples({ folder, wanted, settings, variables }) {
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-/** Does `work`; what keeps the examples from running is told in a sentence, with exit code 2. */
+/** Runs `work`. A RunError is printed as one sentence and sets exit code 2. */
 export function orGiveUp(folder, work) {
   try {
     const problem = findCurlProblem();
@@ -56,7 +56,7 @@ export function orGiveUp(folder, work) {
   }
 }
 
-/** A little, before a call is made again. */
+/** Waits before the call is repeated. */
 function sleep() {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
 }
@@ -79,7 +79,7 @@ function decodeBody({ headers, body }) {
   try {
     return JSON.parse(text);
   } catch {
-    // In an example no text ends with a line break.
+    // An expected text has no line break at its end.
     return text.replace(/\n$/, "");
   }
 }
@@ -92,7 +92,7 @@ function parseExpected(text) {
   }
 }
 
-/** What differs between the answer and the example. */
+/** Lists the differences between the answer and the example. */
 function judge(expected, answer, variables, captured) {
   const found = [];
   if (answer.status !== expected.status) {
@@ -121,7 +121,7 @@ function fillRequest(request, variables) {
   };
 }
 
-/** True when the answer is as stated. */
+/** Returns true if the answer is the expected one. */
 function runCase({ place, title, request, expected }, variables, settings) {
   let line = "";
   let differences = [];

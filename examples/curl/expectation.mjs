@@ -1,14 +1,14 @@
 /**
- * Compares what came back with what an example states. Everything must be as stated, with no field more
- * and none less; the order of the fields of an object does not matter.
+ * Compares an answer with the expected one. Both must have the same fields and values; the order of
+ * the fields of an object does not matter.
  *
- * A text such as `"<int>"` stands for any value of that kind: `<any>`, `<string>`, `<int>`, `<object>`,
- * `<array>`. With a name, `"<int:$T>"`, the value is kept, and `$T` stands for it in the calls that follow; twice
- * in one answer, it must be twice the same value.
+ * A placeholder such as `"<int>"` matches any value of that kind: `<any>`, `<string>`, `<int>`,
+ * `<object>`, `<array>`. With a name, `"<int:$T>"`, it also stores the value, and `$T` inserts it in
+ * later calls. A name that occurs twice in one answer must have the same value twice.
  */
 
 const PLACEHOLDER = /^<(any|string|int|object|array)(?::\$([A-Z][A-Z0-9_]*))?>$/;
-/** Not the name inside a placeholder: there a value comes in. */
+/** A variable, but not the name inside a placeholder, which receives a value. */
 const VARIABLE = /(?<!<[a-z]+:)\$([A-Z][A-Z0-9_]*)/g;
 
 const KINDS = {
@@ -19,7 +19,7 @@ const KINDS = {
   array: (value) => Array.isArray(value),
 };
 
-/** The text with the values of its variables. `escape` fits a value into where it stands. */
+/** Replaces the variables of a text by their values, which `escape` converts for their place. */
 export function fillIn(text, variables, escape = String) {
   return text.replaceAll(VARIABLE, (_, name) => {
     if (!variables.has(name)) throw new Error(`expected a call before this one that sets $${name}`);
@@ -27,12 +27,12 @@ export function fillIn(text, variables, escape = String) {
   });
 }
 
-/** For a value inside JSON: a number as it is, a text without the quotes around it. */
+/** Escapes a value for JSON: a number as it is, a text without the quotes around it. */
 export function escapeJson(value) {
   return typeof value === "string" ? JSON.stringify(value).slice(1, -1) : JSON.stringify(value);
 }
 
-/** What differs, one sentence each. `captured` receives the values that placeholders name. */
+/** Lists the differences, one sentence each. `captured` receives the values of named placeholders. */
 export function compare(expected, found, captured, place = "body") {
   const placeholder = typeof expected === "string" ? PLACEHOLDER.exec(expected) : null;
   if (placeholder !== null) return compareKind(placeholder, found, captured, place);

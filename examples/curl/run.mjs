@@ -1,11 +1,11 @@
 /**
- * Makes the calls of the .http files beside it with curl, one after the other, and compares each answer with
- * what the file states. See README.md for how to run it.
+ * Runs the examples of the data API: sends the calls of the .http files in this folder with curl and
+ * compares each answer with the expected one. README.md shows how to run it.
  */
 import { fileURLToPath } from "node:url";
 import { orGiveUp, readQuickstart, runExamples } from "./example-run.mjs";
 
-/** The environment wins; what it leaves out is in the file that the first start of a server writes. */
+/** Reads the environment variables; quickstart.json of the server supplies the missing values. */
 function readSettings({ BASE_URL, API_KEY, APP_ID, DATA_DIR, SHOW }) {
   const isNeeded = API_KEY === undefined || APP_ID === undefined;
   const quickstart = isNeeded ? readQuickstart(DATA_DIR, "API_KEY and APP_ID") : {};

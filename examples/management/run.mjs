@@ -1,6 +1,6 @@
 /**
- * Makes the calls of the .http files beside it with curl, one after the other, and compares each answer with
- * what the file states. See README.md for how to run it.
+ * Runs the examples of the management API: sends the calls of the .http files in this folder with curl and
+ * compares each answer with the expected one. README.md shows how to run it.
  */
 import { fileURLToPath } from "node:url";
 import { orGiveUp, readQuickstart, runExamples } from "../curl/example-run.mjs";

@@ -1,6 +1,6 @@
 /**
- * Starts two Big Peers, each with a folder of its own, and makes the calls of the .http files beside it with
- * curl: data flows one way, then both ways, then stops. See README.md for how to run it.
+ * Starts two Big Peers in temporary folders and sends the calls of the .http files in this folder with
+ * curl. README.md shows how to run it.
  */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -15,12 +15,14 @@ const program = process.env.BIGPEER ?? join(root, "packages/server/dist/main.js"
 const folder = mkdtempSync(join(tmpdir(), "big-peers-"));
 const servers = [];
 
-/** Both know it, and nobody else does. */
+/** Replication secret of both servers. */
 const secret = randomBytes(24).toString("hex");
 
-/** A Big Peer on free ports; resolves with where it is when it is ready. */
+/** Starts a Big Peer on free ports; resolves with its addresses when it is ready. */
 function startServer(name) {
-  if (!existsSync(program)) throw new RunError(`${program} is not there: npm run build first`);
+  if (!existsSync(program)) {
+    throw new RunError(`${program} does not exist: run npm run build first`);
+  }
   const dataDir = join(folder, name);
   const ports = ["--port", "0", "--management-port", "0", "--replication-port", "0"];
   const words = ["--data-dir", dataDir, ...ports, "--log-level", "warn"];

@@ -73,7 +73,7 @@ test("the example with tasks shows them, the sync and others, and answers remote
   const terminal = await open(server, "--name", "till");
   await terminal.shown("sync: connected, 0 to be uploaded");
   await terminal.shown("tasks: none");
-  await terminal.shown("peers: nobody else");
+  await terminal.shown("peers: none");
 
   // What is typed is stored, shown and uploaded; what others do is shown as well.
   terminal.type("add Tea");
@@ -93,7 +93,7 @@ test("the example with tasks shows them, the sync and others, and answers remote
   terminal.type("toggle 2");
   await terminal.shown("tasks: 2 [x] Tea");
   terminal.type("toggle 9");
-  await terminal.shown("news: expected a number of 1 to 2");
+  await terminal.shown("news: expected a number from 1 to 2");
   terminal.type("add ");
   await terminal.shown("news: expected a title");
   terminal.type("sing");
@@ -106,7 +106,7 @@ test("the example with tasks shows them, the sync and others, and answers remote
     result: [expect.objectContaining({ items: [{ title: "Tea" }] })],
   });
   await until(() =>
-    /news: asked from outside: SELECT title.*: 1 rows in \d+ ms\n/.test(terminal.text),
+    /news: remote statement: SELECT title.*: 1 rows in \d+ ms\n/.test(terminal.text),
   );
   expect(await askPeers(server, `${where} DELETE FROM tasks`)).toEqual({
     result: [
@@ -117,7 +117,7 @@ test("the example with tasks shows them, the sync and others, and answers remote
     ],
   });
   await terminal.shown(
-    "news: asked from outside: DELETE FROM tasks: the app of this peer runs only statements that read",
+    "news: remote statement: DELETE FROM tasks: the app of this peer runs only statements that read",
   );
 
   terminal.type("quit");

@@ -76,7 +76,7 @@ test("no server, no key, or no curl is told in a sentence", async () => {
     code: 2,
     lines: [
       "examples/curl: expected API_KEY and APP_ID, or DATA_DIR with a quickstart.json: " +
-        `${join(dataDir, "quickstart.json")} is not there`,
+        `${join(dataDir, "quickstart.json")} does not exist`,
     ],
   });
   expect(await runExamples("curl", { PATH: dataDir })).toEqual({

@@ -19,7 +19,7 @@ test("data flows one way, then both ways, then stops, as the examples state", as
 test("without a program to start it says so, with exit code 2", async () => {
   const { code, lines } = await runExamples("replication", { BIGPEER: "/nowhere/main.js" });
   expect(lines).toEqual([
-    "examples/replication: /nowhere/main.js is not there: npm run build first",
+    "examples/replication: /nowhere/main.js does not exist: run npm run build first",
   ]);
   expect(code).toBe(2);
 });
